@@ -1,0 +1,103 @@
+// A bump allocator: allocation is a pointer increment, everything is freed at
+// once with the arena. Objects placed in it are never destroyed one by one.
+#ifndef GRAPHNET_BASE_ARENA_H_
+#define GRAPHNET_BASE_ARENA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace graphnet {
+
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // `align` is a power of two of at most 16.
+  void* Allocate(size_t bytes, size_t align = alignof(void*)) {
+    uintptr_t p = (reinterpret_cast<uintptr_t>(next_) + align - 1) & ~(align - 1);
+    if (p + bytes > reinterpret_cast<uintptr_t>(end_) || next_ == nullptr) {
+      return AllocateSlow(bytes, align);
+    }
+    next_ = reinterpret_cast<char*>(p + bytes);
+    return reinterpret_cast<void*>(p);
+  }
+
+  template <typename T, typename... Args>
+  T* New(Args&&... args) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return new (Allocate(sizeof(T), alignof(T))) T(std::forward<Args>(args)...);
+  }
+
+  // Uninitialised room for `n` objects of a trivial type; null when n is 0.
+  template <typename T>
+  T* NewArray(size_t n) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    if (n == 0) return nullptr;
+    return static_cast<T*>(Allocate(n * sizeof(T), alignof(T)));
+  }
+
+  template <typename T>
+  absl::Span<const T> Copy(absl::Span<const T> values) {
+    T* out = NewArray<T>(values.size());
+    if (!values.empty()) std::memcpy(static_cast<void*>(out), values.data(), values.size() * sizeof(T));
+    return absl::MakeConstSpan(out, values.size());
+  }
+
+  absl::string_view Copy(absl::string_view text) {
+    if (text.empty()) return {};
+    // Text grows from the end of a block downwards, so that what lies between two
+    // strings needs no padding.
+    char* out;
+    if (text.size() <= static_cast<size_t>(end_ - next_)) {
+      out = end_ -= text.size();
+    } else {
+      out = static_cast<char*>(AllocateSlow(text.size(), 1));
+    }
+    std::memcpy(out, text.data(), text.size());
+    return {out, text.size()};
+  }
+
+  // Bytes obtained from the system, unused tails included.
+  size_t bytes_reserved() const { return reserved_; }
+
+ private:
+  void* AllocateSlow(size_t bytes, size_t align) {
+    // Blocks grow with the arena so that small modules stay small.
+    size_t want = reserved_ / 16;
+    if (want < kMinBlock) want = kMinBlock;
+    if (want > kMaxBlock) want = kMaxBlock;
+    if (bytes + align > want / 4) {  // A big one gets a block of its own.
+      blocks_.emplace_back(new char[bytes + align]);
+      reserved_ += bytes + align;
+      uintptr_t p = reinterpret_cast<uintptr_t>(blocks_.back().get());
+      return reinterpret_cast<void*>((p + align - 1) & ~(align - 1));
+    }
+    blocks_.emplace_back(new char[want]);
+    reserved_ += want;
+    next_ = blocks_.back().get();
+    end_ = next_ + want;
+    return Allocate(bytes, align);
+  }
+
+  static constexpr size_t kMinBlock = 4 << 10;
+  static constexpr size_t kMaxBlock = 256 << 10;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* next_ = nullptr;
+  char* end_ = nullptr;
+  size_t reserved_ = 0;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_BASE_ARENA_H_

@@ -1,0 +1,246 @@
+#include "graphnet/base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet {
+namespace {
+
+absl::Status SystemError(absl::string_view what, const std::string& path) {
+  const int error = errno;
+  const std::string message = absl::StrCat(what, " ", Printable(path, 1000), ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EEXIST:
+    case ENOTEMPTY:
+      return absl::AlreadyExistsError(message);
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+absl::Status CheckPath(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": NUL in a file name"));
+}
+
+// A name beside `path` that no other running program uses.
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  std::string trimmed = path;
+  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
+  // Not longer than a file name may be (255 bytes), whatever `path` is.
+  const size_t slash = trimmed.rfind('/');
+  const size_t start = slash == std::string::npos ? 0 : slash + 1;
+  if (trimmed.size() - start > 200) trimmed.resize(start + 200);
+  return absl::StrCat(trimmed, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
+}
+
+// Calls make(name) with temporary names until it makes something new: a program
+// that was killed may have left some, and in a container all have the same id.
+// False if it fails, with errno set.
+template <typename Make>
+bool MakeTemporary(const std::string& path, std::string* name, Make&& make) {
+  for (int tries = 0; tries < 1000; ++tries) {
+    *name = TemporaryName(path);
+    if (make(name->c_str()) >= 0) return true;
+    if (errno != EEXIST) return false;
+  }
+  return false;
+}
+
+// Whether renameat2 failed since the file system or the kernel lacks it.
+bool IsUnsupported(int error) { return error == EINVAL || error == ENOSYS; }
+
+absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t n = write(fd, content.data(), content.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return SystemError("cannot write", path);
+    }
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  RETURN_IF_ERROR(CheckPath(path));
+  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return SystemError("cannot open", path);
+  const absl::Cleanup closer = [fd] { close(fd); };
+  struct stat info;
+  if (fstat(fd, &info) != 0) return SystemError("cannot stat", path);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": not a regular file"));
+  }
+  if (static_cast<uint64_t>(info.st_size) > max_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", info.st_size,
+                                                   " bytes; at most ", max_bytes, " are read"));
+  }
+  std::string content(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t n = read(fd, content.data() + done, content.size() - done);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return SystemError("cannot read", path);
+    }
+    if (n == 0) break;  // Shrank meanwhile: what is there is what is read.
+    done += static_cast<size_t>(n);
+  }
+  content.resize(done);
+  return content;
+}
+
+absl::Status WriteFileAtomic(const std::string& path, absl::string_view content) {
+  if (path == "-") return WriteAll(STDOUT_FILENO, content, "standard output");
+  RETURN_IF_ERROR(CheckPath(path));
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) {
+      return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is a folder"));
+    }
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return SystemError("cannot open", path);
+    const absl::Cleanup closer = [fd] { close(fd); };
+    return WriteAll(fd, content, path);
+  }
+  std::string temporary;
+  int fd = -1;
+  if (!MakeTemporary(path, &temporary, [&](const char* name) {
+        return fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      })) {
+    return SystemError("cannot create", path);
+  }
+  absl::Status status = WriteAll(fd, content, path);
+  if (close(fd) != 0 && status.ok()) status = SystemError("cannot write", path);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError("cannot create", path);
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+absl::Status WriteFolderAtomic(const std::string& path, bool replace,
+                               const std::function<absl::Status(const std::string& dir)>& fill) {
+  RETURN_IF_ERROR(CheckPath(path));
+  struct stat info;
+  const bool exists = lstat(path.c_str(), &info) == 0;
+  if (exists && !replace) {
+    return absl::AlreadyExistsError(absl::StrCat(Printable(path, 1000), " exists already"));
+  }
+  if (exists && !S_ISDIR(info.st_mode)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Printable(path, 1000), " exists already and is not a folder"));
+  }
+  std::string temporary;
+  if (!MakeTemporary(path, &temporary, [](const char* name) { return mkdir(name, 0777); })) {
+    return SystemError("cannot create", path);
+  }
+  absl::Cleanup remove = [&] {
+    std::error_code ignored;
+    std::filesystem::remove_all(temporary, ignored);
+  };
+  RETURN_IF_ERROR(fill(temporary));
+  std::string old;
+  if (!exists) {
+    // Fails if something has taken the name meanwhile.
+    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0 &&
+        (!IsUnsupported(errno) || rename(temporary.c_str(), path.c_str()) != 0)) {
+      return SystemError("cannot create", path);
+    }
+  } else if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    old = temporary;
+  } else if (!IsUnsupported(errno)) {
+    return SystemError("cannot replace", path);
+  } else {
+    // A file system that cannot exchange: the old folder is moved aside first,
+    // since a folder cannot be renamed over one that is not empty.
+    old = TemporaryName(path);
+    if (rename(path.c_str(), old.c_str()) != 0) return SystemError("cannot replace", path);
+    if (rename(temporary.c_str(), path.c_str()) != 0) {
+      const absl::Status status = SystemError("cannot create", path);
+      if (rename(old.c_str(), path.c_str()) != 0) return SystemError("cannot restore", path);
+      return status;
+    }
+  }
+  std::move(remove).Cancel();
+  if (!old.empty()) {
+    std::error_code error;
+    std::filesystem::remove_all(old, error);
+    if (error) {
+      return absl::InternalError(absl::StrCat("cannot remove ", Printable(old, 1000), ": ", error.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> IsRegularFile(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return SystemError("cannot find", path);
+  return S_ISREG(info.st_mode);
+}
+
+bool FileExists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path) {
+  RETURN_IF_ERROR(CheckPath(path));
+  DIR* dir = opendir(path.c_str());
+  if (dir == nullptr) return SystemError("cannot list", path);
+  const absl::Cleanup closer = [dir] { closedir(dir); };
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;  // By which an error is told from the end.
+    const dirent* entry = readdir(dir);
+    if (entry == nullptr && errno != 0) return SystemError("cannot list", path);
+    if (entry == nullptr) break;
+    const absl::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string JoinPath(absl::string_view folder, absl::string_view name) {
+  if (folder.empty()) return std::string(name);
+  if (folder.back() == '/') return absl::StrCat(folder, name);
+  return absl::StrCat(folder, "/", name);
+}
+
+std::string BaseName(absl::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  return std::string(slash == absl::string_view::npos ? path : path.substr(slash + 1));
+}
+
+}  // namespace graphnet

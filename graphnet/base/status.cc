@@ -1,0 +1,83 @@
+#include "graphnet/base/status.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphnet {
+namespace {
+
+// Length of the valid UTF-8 sequence at the start of `s`, or 0.
+size_t Utf8Length(absl::string_view s) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
+  const unsigned char c = byte(0);
+  const size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+  if (n == 0 || n > s.size()) return 0;
+  for (size_t i = 1; i < n; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  if (c == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+  if (c == 0xED && byte(1) > 0x9F) return 0;  // surrogate
+  if (c == 0xF0 && byte(1) < 0x90) return 0;  // overlong
+  if (c == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
+  return n;
+}
+
+// Whether the valid UTF-8 sequence `s` drives the terminal or the layout rather
+// than showing something: C0 and C1 controls, DEL, marks that turn the direction
+// of writing around (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069),
+// and the separators of lines and paragraphs (U+2028, U+2029).
+bool IsControl(absl::string_view s) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
+  if (s.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  if (s.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || (byte(0) == 0xD8 && byte(1) == 0x9C);
+  if (s.size() != 3 || byte(0) != 0xE2) return false;
+  if (byte(1) == 0x80) return byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE);
+  return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
+}
+
+}  // namespace
+
+std::string Printable(absl::string_view text, size_t max_bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  size_t i = 0;
+  while (i < text.size()) {
+    if (out.size() >= max_bytes) return out + "...";
+    size_t n = Utf8Length(text.substr(i));
+    if (n == 0 || IsControl(text.substr(i, n))) {
+      n = n == 0 ? 1 : n;
+      for (size_t k = 0; k < n; ++k) {
+        const unsigned char b = static_cast<unsigned char>(text[i + k]);
+        if (b == '\n') {
+          out += "\\n";
+        } else if (b == '\t') {
+          out += "\\t";
+        } else {
+          out += "\\x";
+          out += kHex[b >> 4];
+          out += kHex[b & 15];
+        }
+      }
+    } else {
+      out.append(text.data() + i, n);
+    }
+    i += n;
+  }
+  return out;
+}
+
+absl::Status ErrorAt(absl::string_view file, size_t line, size_t column,
+                     absl::string_view message) {
+  std::string where = Printable(file, 1000);
+  if (line > 0) absl::StrAppend(&where, ":", line);
+  if (line > 0 && column > 0) absl::StrAppend(&where, ":", column);
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", Printable(message, 2000)));
+}
+
+absl::Status Annotate(const absl::Status& status, absl::string_view context) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(Printable(context, 1000), ": ", status.message()));
+}
+
+}  // namespace graphnet

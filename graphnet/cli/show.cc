@@ -1,0 +1,140 @@
+#include "graphnet/cli/show.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/formats/dot/dot_writer.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+enum class Form { kText, kTabular, kDot, kPython };
+
+struct Options {
+  std::string in;
+  Form form = Form::kText;
+  bool trust = false;
+};
+
+// A longer cell moves what is right of it instead of widening its column.
+constexpr size_t kMaxColumnWidth = 60;
+constexpr size_t kMaxNameBytes = 1000;
+
+constexpr size_t kNumColumns = 5;
+using Row = std::array<std::string, kNumColumns>;
+
+// In characters, as Printable leaves only valid UTF-8.
+size_t Width(const std::string& cell) {
+  return static_cast<size_t>(
+      std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+void AppendTable(const std::vector<Row>& rows, std::string* out) {
+  std::array<size_t, kNumColumns> widths = {};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < kNumColumns; ++i) {
+      const size_t width = Width(row[i]);
+      if (width <= kMaxColumnWidth) widths[i] = std::max(widths[i], width);
+    }
+  }
+  const auto append = [&](const Row& row) {
+    for (size_t i = 0; i < kNumColumns; ++i) {
+      *out += row[i];
+      if (i + 1 == kNumColumns) break;
+      const size_t width = Width(row[i]);
+      out->append((width < widths[i] ? widths[i] - width : 0) + 2, ' ');
+    }
+    // An empty last column leaves blanks behind.
+    out->resize(out->find_last_not_of(' ') + 1);
+    *out += '\n';
+  };
+  append(rows[0]);
+  Row rule;
+  for (size_t i = 0; i < kNumColumns; ++i) rule[i] = std::string(widths[i], '-');
+  append(rule);
+  for (size_t i = 1; i < rows.size(); ++i) append(rows[i]);
+}
+
+std::string KwArgs(const Node& node) {
+  std::string out = "{";
+  for (const KwArg& kwarg : node.kwargs()) {
+    absl::StrAppend(&out, out.size() > 1 ? ", " : "", Printable(kwarg.name, kMaxNameBytes), ": ",
+                    PrintArgument(kwarg.value));
+  }
+  return out + "}";
+}
+
+// As torch.fx's Graph.print_tabular.
+std::string Tabular(const Module& module) {
+  std::string out;
+  for (const Graph* graph : module.graphs()) {
+    if (module.graphs().size() > 1) {
+      absl::StrAppend(&out, out.empty() ? "" : "\n", "graph ", Printable(graph->name(), kMaxNameBytes), "\n");
+    }
+    std::vector<Row> rows = {{"opcode", "name", "target", "args", "kwargs"}};
+    for (const Node* node : graph->nodes()) {
+      rows.push_back({std::string(OpName(node->op())), Printable(node->name(), kMaxNameBytes),
+                      Printable(node->target(), kMaxNameBytes),
+                      PrintArgument(Argument::Tuple(node->args())), KwArgs(*node)});
+    }
+    AppendTable(rows, &out);
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> Shown(const Sample& sample, Form form) {
+  switch (form) {
+    case Form::kText:
+      return PrintSample(sample, PrintOptions::Readable());
+    case Form::kTabular:
+      return Tabular(*sample.module);
+    case Form::kDot:
+      return WriteDot(*sample.module);
+    case Form::kPython: {
+      ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(sample));
+      return files.at("model.py");
+    }
+  }
+  return absl::InternalError("unknown form");
+}
+
+absl::StatusOr<int> Show(const Options& options) {
+  LoadOptions load;
+  load.trust = options.trust;
+  ASSIGN_OR_RETURN(const Sample sample, LoadSample(options.in, load));
+  const absl::StatusOr<std::string> text = Shown(sample, options.form);
+  RETURN_IF_ERROR(Annotate(text.status(), options.in));
+  RETURN_IF_ERROR(WriteFileAtomic("-", *text));
+  return 0;
+}
+
+}  // namespace
+
+void RegisterShow(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("show", "Print a sample");
+  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")->required();
+  const std::map<std::string, Form> forms = {{"text", Form::kText},
+                                             {"tabular", Form::kTabular},
+                                             {"dot", Form::kDot},
+                                             {"python", Form::kPython}};
+  command
+      ->add_option("--format", options->form,
+                   "text: to read, long constants cut (default); tabular: one row a node; dot: for "
+                   "Graphviz; python: the model.py of a GraphNet folder")
+      ->transform(CLI::CheckedTransformer(forms));
+  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->callback([options, run] { *run = [options] { return Show(*options); }; });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,159 @@
+#include "graphnet/cli/stats.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graphnet/base/parallel.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/ir/statistics.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+constexpr size_t kTopTargets = 20;
+constexpr size_t kMaxNameBytes = 200;
+
+struct Options {
+  std::vector<std::string> in;
+  int jobs = 0;
+  bool json = false;
+  bool all = false;
+  bool trust = false;
+};
+
+// "1,234,567".
+std::string Grouped(int64_t value) {
+  std::string digits = absl::StrCat(value);
+  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<size_t>(i), ",");
+  }
+  return digits;
+}
+std::string Grouped(size_t value) { return Grouped(static_cast<int64_t>(value)); }
+
+// "97.5 MiB".
+std::string Size(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return absl::StrCat(bytes, " bytes");
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024; value /= 1024) ++unit;
+  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
+  std::printf("%s\n", title.c_str());
+  const std::string rows[][3] = {
+      {"inputs", Grouped(s.placeholders), s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : ""},
+      {"parameters", Grouped(s.parameters),
+       absl::StrCat(Grouped(s.parameter_elements), " elements, ", Size(s.parameter_bytes))},
+      {"outputs", Grouped(s.outputs), ""},
+      {"nodes", Grouped(s.nodes),
+       absl::StrFormat("%s in memory, %.0f bytes a node", Size(static_cast<int64_t>(s.bytes)), s.bytes_per_node())},
+  };
+  size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, row[1].size());
+  for (const auto& [name, count, note] : rows) {
+    const std::string line = absl::StrFormat("  %-10s  %*s  %s", name, width, count, note);
+    std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
+  }
+
+  // The most frequent first, then by name.
+  std::vector<std::pair<size_t, std::string>> targets;
+  for (const auto& [key, count] : s.counts) targets.push_back({std::numeric_limits<size_t>::max() - count, key});
+  std::sort(targets.begin(), targets.end());
+  const size_t shown = all ? targets.size() : std::min(targets.size(), kTopTargets);
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [key, count] = *s.counts.find(targets[i].second);
+    if (i == 0) {
+      width = Grouped(count).size();
+      std::printf("\n");
+    }
+    const size_t blank = key.find(' ');
+    const std::string target = blank == std::string::npos ? "" : key.substr(blank + 1);
+    const std::string line = absl::StrFormat("  %*s  %5.1f %%  %-13s  %s", width, Grouped(count),
+                                             100.0 * static_cast<double>(count) / static_cast<double>(s.nodes),
+                                             key.substr(0, blank), Printable(target, kMaxNameBytes));
+    std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
+  }
+  if (shown < targets.size()) std::printf("  … %zu more\n", targets.size() - shown);
+}
+
+void PrintJson(const std::string& path, const ModuleStatistics& s) {
+  nlohmann::ordered_json line;
+  line["path"] = path;
+  line["placeholders"] = s.placeholders;
+  line["outputs"] = s.outputs;
+  line["nodes"] = s.nodes;
+  line["counts"] = s.counts;
+  line["bytes"] = s.bytes;
+  line["bytes_per_node"] = s.bytes_per_node();
+  line["parameters"] = s.parameters;
+  line["parameter_elements"] = s.parameter_elements;
+  line["parameter_bytes"] = s.parameter_bytes;
+  line["symbols"] = s.symbols;
+  std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+absl::StatusOr<ModuleStatistics> StatisticsOf(const std::string& path, const Options& options) {
+  LoadOptions load;
+  load.trust = options.trust;
+  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, load));
+  return ComputeStatistics(*sample.module);
+}
+
+absl::StatusOr<int> Stats(const Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  std::vector<absl::StatusOr<ModuleStatistics>> results(inputs.size(), absl::UnknownError(""));
+  ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(),
+              [&](size_t i) { results[i] = StatisticsOf(inputs[i], options); });
+  ModuleStatistics total;
+  size_t done = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!results[i].ok()) {
+      std::fprintf(stderr, "graphnet: %s\n", std::string(results[i].status().message()).c_str());
+      continue;
+    }
+    if (options.json) {
+      PrintJson(inputs[i], *results[i]);
+    } else {
+      if (done > 0) std::printf("\n");
+      PrintTable(Printable(inputs[i], 1000), *results[i], options.all);
+      total += *results[i];
+    }
+    ++done;
+  }
+  if (done > 1 && !options.json) {
+    std::printf("\n");
+    PrintTable(absl::StrCat("total of ", Grouped(done), " inputs"), total, options.all);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return absl::UnavailableError("cannot write to the standard output");
+  }
+  return done == inputs.size() ? 0 : 1;
+}
+
+}  // namespace
+
+void RegisterStats(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
+  command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
+  command->add_flag("--json", options->json, "One JSON object a line and input");
+  command->add_flag("--all", options->all, absl::StrCat("All targets, not the ", kTopTargets, " most frequent"));
+  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")->check(CLI::PositiveNumber);
+  command->add_flag("--trust", options->trust, "Load TorchScript archives that the gate refuses: they can run code");
+  command->callback([options, run] { *run = [options] { return Stats(*options); }; });
+}
+
+}  // namespace graphnet

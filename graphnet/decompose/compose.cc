@@ -1,0 +1,132 @@
+#include "graphnet/decompose/compose.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/graph_copier.h"
+#include "graphnet/decompose/tables.h"
+#include "graphnet/ir/equality.h"
+#include "graphnet/ir/graph.h"
+
+namespace graphnet {
+namespace {
+
+class Composer {
+ public:
+  explicit Composer(absl::Span<const Sample> pieces) : pieces_(pieces) {}
+
+  absl::StatusOr<std::unique_ptr<Module>> Run(const Module* order_like) {
+    module_ = std::make_unique<Module>();
+    graph_ = module_->AddGraph(pieces_[0].module->main()->name());
+    for (size_t i = 0; i < pieces_.size(); ++i) RETURN_IF_ERROR(Append(i));
+    std::vector<const Module*> modules;
+    for (const Sample& piece : pieces_) modules.push_back(piece.module.get());
+    RETURN_IF_ERROR(MergeTables(modules, order_like, module_.get()));
+    return std::move(module_);
+  }
+
+ private:
+  absl::Status Append(size_t i) {
+    const Graph& piece = *pieces_[i].module->main();
+    RETURN_IF_ERROR(Connect(i, piece));
+    shared_.clear();
+    GraphCopier copier(module_.get(), [this](Graph* body) { return FindBody(body); });
+    for (Node* node : piece.nodes()) {
+      if (node->is_placeholder() && i > 0) continue;  // Connected.
+      if (node->is_output() && i + 1 < pieces_.size()) continue;
+      map_[node] = graph_->CopyNodeFrom(
+          *node, [this](Node* operand) { return map_.at(operand); },
+          [&](Graph* body) { return copier.CopyOf(body); });
+    }
+    copier.Finish();
+    for (const auto& [body, copy] : copier.copied()) bodies_[std::string(body->name())] = copy;
+    RETURN_IF_ERROR(CheckShared(i));
+    return i + 1 < pieces_.size() ? Return(i, piece) : absl::OkStatus();
+  }
+
+  // The inputs of piece i are what the one before returned.
+  absl::Status Connect(size_t i, const Graph& piece) {
+    map_.clear();
+    if (i == 0) return absl::OkStatus();
+    const std::vector<Node*> inputs = piece.placeholders();
+    if (inputs.size() != returned_.size()) {
+      return absl::FailedPreconditionError(absl::StrCat("piece ", i, " takes ", inputs.size(),
+                                                        " values, piece ", i - 1, " returns ",
+                                                        returned_.size()));
+    }
+    for (size_t k = 0; k < inputs.size(); ++k) map_[inputs[k]] = returned_[k];
+    return absl::OkStatus();
+  }
+
+  absl::Status Return(size_t i, const Graph& piece) {
+    returned_.clear();
+    const Argument& value = piece.output()->args()[0];
+    if (!value.is_tuple()) {
+      return absl::FailedPreconditionError(absl::StrCat("piece ", i, " returns no tuple"));
+    }
+    for (const Argument& element : value.elements()) {
+      if (!element.is_node()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("piece ", i, " returns something that is no value at position ",
+                         returned_.size()));
+      }
+      returned_.push_back(map_.at(element.node()));
+    }
+    return absl::OkStatus();
+  }
+
+  // The copy of the body that an earlier piece brought under this name, or null.
+  Graph* FindBody(Graph* body) {
+    const auto it = bodies_.find(std::string(body->name()));
+    if (it == bodies_.end()) return nullptr;
+    shared_.push_back({body, it->second});
+    return it->second;
+  }
+
+  // Bodies of one name must be the same.
+  absl::Status CheckShared(size_t i) {
+    if (shared_.empty()) return absl::OkStatus();
+    Module brought;
+    Module present;
+    GraphCopier copy_brought(&brought);
+    GraphCopier copy_present(&present);
+    for (const auto& [body, copy] : shared_) {
+      copy_brought.CopyOf(body);
+      copy_present.CopyOf(copy);
+    }
+    copy_brought.Finish();
+    copy_present.Finish();
+    return Annotate(CheckEqual(present, brought, kExact),
+                    absl::StrCat("piece ", i, " declares a body differently from a piece before it"));
+  }
+
+  const absl::Span<const Sample> pieces_;
+  std::unique_ptr<Module> module_;
+  Graph* graph_ = nullptr;
+  absl::flat_hash_map<std::string, Graph*> bodies_;  // of module_, by name in the pieces
+  // Of the piece that is being appended: its nodes in graph_, and its bodies that
+  // were there already.
+  absl::flat_hash_map<const Node*, Node*> map_;
+  std::vector<std::pair<Graph*, Graph*>> shared_;
+  std::vector<Node*> returned_;  // by the piece before
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
+                                                     const Module* order_like) {
+  if (pieces.empty()) return absl::InvalidArgumentError("there are no pieces");
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].module == nullptr || pieces[i].module->main() == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("piece ", i, " has no graph"));
+    }
+  }
+  return Composer(pieces).Run(order_like);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,31 @@
+// Puts a chain of pieces (range_decomposer.h) together again.
+#ifndef GRAPHNET_DECOMPOSE_COMPOSE_H_
+#define GRAPHNET_DECOMPOSE_COMPOSE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// One module that does what the pieces do one after the other, each taking by
+// position what the one before it returns; names of ports do not matter. Of
+// pieces that DecomposeChain made, this is the graph that was cut, node for node,
+// with its names and locations; where a name is taken, a node gets a suffix.
+//
+// Symbols, relations and attributes come in the order of `order_like`, for
+// instance the module that was cut; what that lacks, or all if it is null, in the
+// order in which the pieces declare it. Bodies of the same name are one.
+//
+// The pieces must verify. FailedPrecondition, with the number of the piece, if
+// one takes another number of values than the one before returns, returns
+// something that is no tuple of values, or declares a symbol, attribute or body
+// differently from a piece before it. InvalidArgument without pieces.
+absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
+                                                     const Module* order_like = nullptr);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_DECOMPOSE_COMPOSE_H_

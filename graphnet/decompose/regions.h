@@ -1,0 +1,56 @@
+// Regions: the stretches of a graph that a cut must not go through, as they open
+// and close something that is neither a value nor seen by def and use:
+//
+//   _vmap_increment_nesting … _vmap_decrement_nesting
+//   _enter_autocast … _exit_autocast
+//
+// recognised by the last component of a call_function's target. Regions nest.
+// One that is never closed lasts to the end of the graph; a closing operator
+// that closes nothing is ignored.
+//
+// Not a region: _set_grad_enabled. It changes whether gradients are recorded,
+// not what is computed, and many graphs hold all their operators between two of
+// it.
+#ifndef GRAPHNET_DECOMPOSE_REGIONS_H_
+#define GRAPHNET_DECOMPOSE_REGIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graphnet/ir/graph.h"
+
+namespace graphnet {
+
+// Whether a node is an operator, one of those that ranges count: all but
+// placeholders and the output.
+inline bool IsOperator(const Node& node) { return !node.is_placeholder() && !node.is_output(); }
+
+int64_t NumOperators(const Graph& graph);
+
+class Regions {
+ public:
+  // O(nodes). The graph must outlive this object.
+  explicit Regions(const Graph& graph);
+
+  // The operator that opens the outermost region that a cut before operator
+  // `position` would go through; null if there is none. O(log regions).
+  const Node* OpenAt(int64_t position) const;
+  // The first position from `position` on where no region is open. At the latest
+  // the end of the graph.
+  int64_t NextCut(int64_t position) const;
+
+ private:
+  // A cut at first < p <= last goes through an outermost region.
+  struct Region {
+    int64_t first = 0;
+    int64_t last = 0;
+    const Node* opener = nullptr;
+  };
+  const Region* Find(int64_t position) const;
+
+  std::vector<Region> regions_;  // in order, disjoint
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_DECOMPOSE_REGIONS_H_

@@ -1,0 +1,110 @@
+// A strict reader of zip archives, for files that PyTorch writes.
+//
+// Zip readers differ in what they make of an odd archive, and what one reader
+// checks another may not see. So this one accepts only archives that can be
+// read in one way: the local records lie side by side from byte 0, the central
+// directory follows them and lists exactly these in agreement with each local
+// header, the end records follow it and close the file, without a comment.
+// Refused besides: encryption, methods other than stored and deflate, several
+// disks, extra fields that could name another file or size, duplicate names,
+// links, folders with data, and names that are not plain relative paths.
+//
+// All limits are those of graphnet/base/limits.h.
+#ifndef GRAPHNET_FORMATS_ARCHIVE_ZIP_READER_H_
+#define GRAPHNET_FORMATS_ARCHIVE_ZIP_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace graphnet {
+
+struct ZipEntry {
+  // Relative, of non-empty components other than "." and ".."; UTF-8 without
+  // NUL and backslash. A folder's name ends in '/'.
+  absl::string_view name;
+  uint64_t size = 0;             // bytes of the content
+  uint64_t compressed_size = 0;  // bytes in the archive
+  uint64_t offset = 0;           // of the first of these
+  uint32_t crc = 0;              // CRC-32 of the content
+  bool deflated = false;
+
+  bool is_folder() const { return name.back() == '/'; }
+};
+
+class ZipReader {
+ public:
+  // Checks the structure; contents are checked when read or by VerifyAll.
+  // `bytes` is borrowed and has to outlive the reader and its entries;
+  // `name_for_messages` starts each message. InvalidArgument if the archive is
+  // refused.
+  static absl::StatusOr<ZipReader> Open(absl::string_view bytes,
+                                        std::string name_for_messages);
+
+  // In the order of the central directory.
+  absl::Span<const ZipEntry> entries() const { return entries_; }
+
+  // Null if there is no entry of this name.
+  const ZipEntry* Find(absl::string_view name) const;
+
+  // The content, once its size and CRC are found right. The entry has to be one
+  // of this reader.
+  absl::StatusOr<std::string> Read(const ZipEntry& entry) const;
+
+  // The same without a copy. InvalidArgument for a deflated entry. After a
+  // VerifyAll that succeeded, the CRC is not computed again.
+  absl::StatusOr<absl::string_view> View(const ZipEntry& entry) const;
+
+  // Checks size and CRC of every entry in constant memory.
+  absl::Status VerifyAll();
+
+ private:
+  ZipReader(absl::string_view bytes, std::string name)
+      : bytes_(bytes), name_(std::move(name)) {}
+
+  // Where the central directory lies, and how many entries it has.
+  struct Directory {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint64_t entries = 0;
+  };
+  // What only the two headers of one entry need to agree on.
+  struct Header {
+    uint64_t offset = 0;  // of the local header
+    uint16_t flags = 0;
+    size_t index = 0;  // in entries_
+  };
+
+  absl::StatusOr<Directory> FindDirectory() const;
+  absl::StatusOr<std::vector<Header>> ReadDirectory(const Directory& directory);
+  // `next` is where the record of this entry has to end.
+  absl::Status CheckLocal(const Header& header, uint64_t next);
+  absl::Status CheckContent(const ZipEntry& entry) const;
+  absl::Status Inflate(
+      const ZipEntry& entry,
+      absl::FunctionRef<void(absl::string_view)> append) const;
+
+  absl::string_view Stored(const ZipEntry& entry) const {
+    return bytes_.substr(entry.offset, entry.compressed_size);
+  }
+  absl::Status Error(uint64_t offset, absl::string_view message) const;
+  absl::Status Error(const ZipEntry& entry, absl::string_view message) const;
+
+  absl::string_view bytes_;
+  std::string name_;
+  std::vector<ZipEntry> entries_;
+  absl::flat_hash_map<absl::string_view, size_t> index_;
+  bool verified_ = false;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_ARCHIVE_ZIP_READER_H_

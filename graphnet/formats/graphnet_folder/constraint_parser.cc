@@ -1,0 +1,348 @@
+#include "graphnet/formats/graphnet_folder/constraint_parser.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/scanner.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+using Kind = SymExpr::Kind;
+
+class ConstraintParser {
+ public:
+  ConstraintParser(const std::string& text, absl::string_view file_name, Module* module,
+                   bool* has_constraints, std::vector<std::string>* order)
+      : scanner_(text, file_name), module_(module), has_constraints_(has_constraints), order_(order) {}
+
+  absl::Status Run() {
+    *has_constraints_ = scanner_.token().kind != TokenKind::kEnd;
+    while (scanner_.token().kind != TokenKind::kEnd) {
+      if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("an assignment");
+      if (scanner_.indent() != 0) return scanner_.Error("unexpected indentation");
+      if (scanner_.IsName("from")) {
+        RETURN_IF_ERROR(ParseImport());
+      } else {
+        RETURN_IF_ERROR(ParseAssignment());
+      }
+      RETURN_IF_ERROR(scanner_.ExpectNewline("after the statement"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // from sympy import Symbol, Expr, Rel, Eq
+  absl::Status ParseImport() {
+    scanner_.Next();
+    if (!scanner_.IsName("sympy")) return scanner_.Error("only sympy may be imported here");
+    scanner_.Next();
+    if (!scanner_.IsName("import")) return scanner_.Expected("'import'");
+    do {
+      scanner_.Next();
+      if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name to import");
+      scanner_.Next();
+    } while (scanner_.Is(Punct(",")));
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseAssignment() {
+    const Token target = scanner_.token();
+    scanner_.Next();
+    RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the name"));
+    if (target.text == "dynamic_dim_constraint_symbols") return ParseSymbols();
+    if (target.text == "dynamic_dim_constraint_symbol2example_value") return ParseExamples();
+    if (target.text == "dynamic_dim_constraint_relations") return ParseRelations();
+    if (target.text == "dynamic_dim_constraint_input_shapes") return ParseShapes();
+    if (scanner_.IsName("Symbol")) return ParseSymbolDefinition(target);
+    return scanner_.ErrorAtOffset(target.begin, absl::StrCat("unknown variable '", target.text, "'"));
+  }
+
+  // S0 = Symbol("S0")
+  absl::Status ParseSymbolDefinition(const Token& target) {
+    scanner_.Next();
+    RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after Symbol"));
+    if (scanner_.token().kind != TokenKind::kString) return scanner_.Expected("the name of the symbol");
+    if (scanner_.token().text != target.text) {
+      return scanner_.Error(absl::StrCat("the symbol must be named '", target.text, "'"));
+    }
+    if (!defined_.insert(target.text).second) {
+      return scanner_.ErrorAtOffset(target.begin, absl::StrCat("a second symbol '", target.text, "'"));
+    }
+    scanner_.Next();
+    return scanner_.Expect(Punct(")"), "after the name of the symbol");
+  }
+
+  absl::Status ParseDefinedSymbol(absl::string_view* name) {
+    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a symbol");
+    if (!defined_.contains(scanner_.token().text)) {
+      return scanner_.Error(absl::StrCat("'", scanner_.token().text, "' is not defined"));
+    }
+    *name = scanner_.token().text;
+    scanner_.Next();
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseSymbols() {
+    RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the symbols"));
+    while (!scanner_.Is(Punct("]"))) {
+      const char* const begin = scanner_.token().begin;
+      absl::string_view name;
+      RETURN_IF_ERROR(ParseDefinedSymbol(&name));
+      if (module_->FindSymbol(name) != nullptr) {
+        return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", name, "' is listed twice"));
+      }
+      if (module_->symbols().size() >= kMaxSymbols) return scanner_.Error("too many symbols");
+      module_->AddSymbol(name, std::nullopt);
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    return scanner_.Expect(Punct("]"), "after the symbols");
+  }
+
+  absl::Status ParseExamples() {
+    RETURN_IF_ERROR(scanner_.Expect(Punct("{"), "before the example values"));
+    while (!scanner_.Is(Punct("}"))) {
+      const char* const begin = scanner_.token().begin;
+      absl::string_view name;
+      RETURN_IF_ERROR(ParseDefinedSymbol(&name));
+      const Symbol* symbol = module_->FindSymbol(name);
+      if (symbol == nullptr) {
+        return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", name, "' is not listed"));
+      }
+      if (symbol->example) {
+        return scanner_.ErrorAtOffset(begin, absl::StrCat("a second example value of '", name, "'"));
+      }
+      RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the symbol"));
+      if (scanner_.token().kind != TokenKind::kInt || scanner_.token().int_value <= 0) {
+        return scanner_.Expected("a positive integer");
+      }
+      module_->AddSymbol(name, scanner_.token().int_value);
+      scanner_.Next();
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    return scanner_.Expect(Punct("}"), "after the example values");
+  }
+
+  absl::Status ParseRelations() {
+    RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the relations"));
+    while (!scanner_.Is(Punct("]"))) {
+      const char* const begin = scanner_.token().begin;
+      ASSIGN_OR_RETURN(const SymExpr* relation, ParseRelation());
+      const std::optional<int64_t> holds = EvaluateWithExamples(*module_, *relation);
+      if (holds == 0) return scanner_.ErrorAtOffset(begin, "the example values break the relation");
+      module_->AddRelation(relation);
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    return scanner_.Expect(Punct("]"), "after the relations");
+  }
+
+  // a < b, Eq(a, b), Ne(a, b), Lt …
+  absl::StatusOr<const SymExpr*> ParseRelation() {
+    static constexpr std::pair<absl::string_view, Kind> kFunctions[] = {
+        {"Eq", Kind::kEq}, {"Ne", Kind::kNe}, {"Lt", Kind::kLt},
+        {"Le", Kind::kLe}, {"Gt", Kind::kGt}, {"Ge", Kind::kGe}};
+    for (const auto& [name, kind] : kFunctions) {
+      if (!scanner_.IsName(name)) continue;
+      scanner_.Next();
+      RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the relation"));
+      ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(0));
+      RETURN_IF_ERROR(scanner_.Expect(Punct(","), "between the sides"));
+      ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(0));
+      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the relation"));
+      return module_->SymBinary(kind, lhs, rhs);
+    }
+    ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(0));
+    static constexpr std::pair<uint32_t, Kind> kOperators[] = {
+        {Punct("=="), Kind::kEq}, {Punct("!="), Kind::kNe}, {Punct("<"), Kind::kLt},
+        {Punct("<="), Kind::kLe}, {Punct(">"), Kind::kGt},  {Punct(">="), Kind::kGe}};
+    for (const auto& [punct, kind] : kOperators) {
+      if (!scanner_.Accept(punct)) continue;
+      ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(0));
+      return module_->SymBinary(kind, lhs, rhs);
+    }
+    return scanner_.Expected("a comparison");
+  }
+
+  // Chains of operators deepen the tree to the left, so their length counts as
+  // nesting too.
+  absl::StatusOr<const SymExpr*> ParseSum(int depth) {
+    ASSIGN_OR_RETURN(const SymExpr* left, ParseProduct(depth));
+    while (scanner_.Is(Punct("+")) || scanner_.Is(Punct("-"))) {
+      if (++depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
+      const Kind kind = scanner_.Is(Punct("+")) ? Kind::kAdd : Kind::kSub;
+      scanner_.Next();
+      ASSIGN_OR_RETURN(const SymExpr* right, ParseProduct(depth));
+      left = module_->SymBinary(kind, left, right);
+    }
+    return left;
+  }
+
+  absl::StatusOr<const SymExpr*> ParseProduct(int depth) {
+    ASSIGN_OR_RETURN(const SymExpr* left, ParseUnary(depth));
+    while (true) {
+      const std::optional<Kind> kind = scanner_.Is(Punct("*"))    ? std::optional(Kind::kMul)
+                                       : scanner_.Is(Punct("//")) ? std::optional(Kind::kFloorDiv)
+                                       : scanner_.Is(Punct("%"))  ? std::optional(Kind::kMod)
+                                                                  : std::nullopt;
+      if (!kind) return left;
+      if (++depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
+      scanner_.Next();
+      ASSIGN_OR_RETURN(const SymExpr* right, ParseUnary(depth));
+      left = module_->SymBinary(*kind, left, right);
+    }
+  }
+
+  absl::StatusOr<const SymExpr*> ParseUnary(int depth) {
+    if (depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
+    if (scanner_.Accept(Punct("-"))) {
+      ASSIGN_OR_RETURN(const SymExpr* operand, ParseUnary(depth + 1));
+      return operand->kind == Kind::kInt ? module_->SymInt(-operand->value) : module_->SymNeg(operand);
+    }
+    ASSIGN_OR_RETURN(const SymExpr* base, ParseAtom(depth));
+    if (!scanner_.Accept(Punct("**"))) return base;
+    ASSIGN_OR_RETURN(const SymExpr* exponent, ParseUnary(depth + 1));
+    return module_->SymBinary(Kind::kPow, base, exponent);
+  }
+
+  absl::StatusOr<const SymExpr*> ParseAtom(int depth) {
+    const Token token = scanner_.token();
+    if (token.kind == TokenKind::kInt) {
+      if (token.text == "9223372036854775808") return scanner_.Error("the integer does not fit in 64 bits");
+      scanner_.Next();
+      return module_->SymInt(token.int_value);
+    }
+    if (scanner_.Accept(Punct("("))) {
+      ASSIGN_OR_RETURN(const SymExpr* inner, ParseSum(depth + 1));
+      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the expression"));
+      return inner;
+    }
+    static constexpr std::pair<absl::string_view, Kind> kFunctions[] = {
+        {"floor_div", Kind::kFloorDiv}, {"Mod", Kind::kMod}, {"Min", Kind::kMin}, {"Max", Kind::kMax}};
+    for (const auto& [name, kind] : kFunctions) {
+      if (!scanner_.IsName(name)) continue;
+      scanner_.Next();
+      RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the function"));
+      ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(depth + 1));
+      RETURN_IF_ERROR(scanner_.Expect(Punct(","), "between the arguments"));
+      ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(depth + 1));
+      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the arguments"));
+      return module_->SymBinary(kind, lhs, rhs);
+    }
+    absl::string_view name;
+    RETURN_IF_ERROR(ParseDefinedSymbol(&name));
+    if (module_->FindSymbol(name) == nullptr) {
+      return scanner_.ErrorAtOffset(token.begin, absl::StrCat("symbol '", name, "' is not listed"));
+    }
+    return module_->SymSymbol(name);
+  }
+
+  // [([S0, 3, S1, S1], "L_x_"), …]
+  absl::Status ParseShapes() {
+    if (seen_shapes_) return scanner_.Error("the shapes are given twice");
+    seen_shapes_ = true;
+    absl::flat_hash_map<absl::string_view, Node*> unlisted;
+    for (Node* node : module_->main()->nodes()) {
+      if (!node->is_placeholder()) break;
+      unlisted[node->target()] = node;
+    }
+    RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the shapes"));
+    std::vector<absl::string_view> listed;
+    while (!scanner_.Is(Punct("]"))) {
+      const char* const begin = scanner_.token().begin;
+      RETURN_IF_ERROR(scanner_.Expect(Punct("("), "before a shape"));
+      RETURN_IF_ERROR(ParseDims());
+      RETURN_IF_ERROR(scanner_.Expect(Punct(","), "after the shape"));
+      const Token name = scanner_.token();
+      if (name.kind != TokenKind::kString) return scanner_.Expected("the name of an argument");
+      const auto it = unlisted.find(name.text);
+      if (it == unlisted.end()) {
+        return scanner_.Error(absl::StrCat("'", name.text, "' is no argument of forward, or is listed twice"));
+      }
+      Node* node = it->second;
+      unlisted.erase(it);
+      listed.push_back(node->target());
+      RETURN_IF_ERROR(ApplyShape(node, begin));
+      scanner_.Next();
+      scanner_.Accept(Punct(","));
+      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the shapes"));
+    if (!unlisted.empty() || !std::is_sorted(listed.begin(), listed.end())) {
+      for (absl::string_view name : listed) order_->emplace_back(name);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseDims() {
+    dims_.clear();
+    has_symbol_ = false;
+    RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
+    while (!scanner_.Is(Punct("]"))) {
+      if (dims_.size() >= kMaxRank) return scanner_.Error("the tensor has too many dimensions");
+      const Token token = scanner_.token();
+      ASSIGN_OR_RETURN(const SymExpr* expr, ParseSum(0));
+      if (expr->kind == Kind::kInt) {
+        if (expr->value < 0) return scanner_.ErrorAtOffset(token.begin, "the size is negative");
+        dims_.push_back(expr->value);
+      } else {
+        dims_.push_back(expr);
+        has_symbol_ = true;
+      }
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    return scanner_.Expect(Punct("]"), "after the sizes");
+  }
+
+  absl::Status ApplyShape(Node* node, const char* begin) {
+    const TensorMeta* known = node->tensor_meta();
+    if (known == nullptr) {
+      return scanner_.ErrorAtOffset(begin, absl::StrCat("argument '", node->target(), "' has no record in weight_meta.py"));
+    }
+    bool same = known->shape.size() == dims_.size();
+    for (size_t i = 0; same && i < dims_.size(); ++i) {
+      const std::optional<int64_t> size =
+          dims_[i].is_static() ? dims_[i].value : EvaluateWithExamples(*module_, *dims_[i].expr);
+      same = size == known->shape[i].value;
+    }
+    if (!same) {
+      return scanner_.ErrorAtOffset(
+          begin, absl::StrCat("the shape of '", node->target(), "' at the example values is not the one of weight_meta.py"));
+    }
+    if (has_symbol_) {
+      TensorMeta meta = *known;
+      meta.shape = dims_;
+      node->set_meta(module_->InternValueMeta(meta));
+    }
+    return absl::OkStatus();
+  }
+
+  static constexpr size_t kMaxSymbols = 1000;
+  // Half, as a sum may nest in a product and so on.
+  static constexpr int kMaxDepth = kMaxNesting / 2;
+
+  Scanner scanner_;
+  Module* module_;
+  bool* has_constraints_;
+  std::vector<std::string>* order_;
+  absl::flat_hash_set<absl::string_view> defined_;
+  std::vector<Dim> dims_;
+  bool has_symbol_ = false;
+  bool seen_shapes_ = false;
+};
+
+}  // namespace
+
+absl::Status ParseConstraintsPy(const std::string& text, absl::string_view file_name,
+                                Module* module, bool* has_constraints,
+                                std::vector<std::string>* order) {
+  return ConstraintParser(text, file_name, module, has_constraints, order).Run();
+}
+
+}  // namespace graphnet

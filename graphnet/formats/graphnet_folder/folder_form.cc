@@ -1,0 +1,179 @@
+#include "graphnet/formats/graphnet_folder/folder_form.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/passes/lift_attributes.h"
+
+namespace graphnet {
+namespace {
+
+bool IsPythonKeyword(absl::string_view name) {
+  static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
+      "False",  "None",   "True",  "and",  "as",     "assert", "async",  "await",    "break",
+      "class",  "continue", "def", "del",  "elif",   "else",   "except", "finally",  "for",
+      "from",   "global", "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",     "pass",   "raise", "return", "try",  "while",  "with",   "yield"};
+  return kKeywords->contains(name);
+}
+
+// Names that the text of model.py gives a meaning of its own.
+bool IsReserved(absl::string_view name) {
+  static const auto* const kNames = new absl::flat_hash_set<absl::string_view>{
+      "self", "torch", "device", "inf", "nan", "slice", "Ellipsis", "complex",
+      "float", "operator", "math", "builtins", "typing", "GraphModule", "forward"};
+  return kNames->contains(name) || IsBuiltinFunction(name);
+}
+
+absl::string_view Root(absl::string_view target) { return target.substr(0, target.find('.')); }
+
+std::string Identifier(absl::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  if (out.empty() || absl::ascii_isdigit(static_cast<unsigned char>(out[0]))) out = absl::StrCat("_", out);
+  return out;
+}
+
+// `name` as an identifier that is not in `taken`, which it joins.
+std::string Claim(absl::string_view name, absl::flat_hash_set<std::string>* taken) {
+  const std::string base = Identifier(name);
+  std::string candidate = base;
+  for (int i = 1; IsPythonKeyword(candidate) || IsReserved(candidate) || taken->contains(candidate); ++i) {
+    candidate = absl::StrCat(base, "_", i);
+  }
+  taken->insert(candidate);
+  return candidate;
+}
+
+absl::Status CheckNode(const Node& node) {
+  const auto refuse = [&](absl::string_view why) {
+    return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()), ": ", why));
+  };
+  if (node.op() == Op::kCallModule) return refuse("a folder has no submodules to call");
+  if (node.op() == Op::kCallFunction && !HasPythonSpelling(node.target())) {
+    return refuse(absl::StrCat("target ", Printable(node.target()), " has no Python spelling"));
+  }
+  if (node.op() == Op::kCallMethod &&
+      (!IsPythonIdentifier(node.target()) || !node.args()[0].is_node())) {
+    return refuse("a method that Python cannot spell");
+  }
+  bool symbolic = false;
+  const auto check = [&](const Argument& arg) {
+    ForEachArgument(arg, [&](const Argument& a) { symbolic |= a.kind() == Argument::Kind::kSymInt; });
+  };
+  for (const Argument& arg : node.args()) check(arg);
+  for (const KwArg& kwarg : node.kwargs()) {
+    check(kwarg.value);
+    if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
+  }
+  if (symbolic) return refuse("a folder holds no symbolic integers as arguments");
+  return absl::OkStatus();
+}
+
+void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_everywhere) {
+  absl::flat_hash_set<std::string> taken = taken_everywhere;
+  const std::vector<Node*> placeholders = graph->placeholders();
+  // Parameters first: they are the interface.
+  for (Node* node : placeholders) {
+    const std::string target = Claim(node->target(), &taken);
+    const bool same_name = node->name() == node->target();
+    if (target != node->target()) {
+      DrawSpec spec = node->draw_spec() ? *node->draw_spec() : DrawSpec();
+      if (spec.original_name.empty()) spec.original_name = node->target();
+      node->set_draw_spec(spec);
+      node->set_target(target);
+      if (same_name) graph->SetUniqueName(node, target);
+    }
+  }
+  std::vector<std::pair<Node*, std::string>> renamed;
+  for (Node* node : graph->nodes()) {
+    if (node->is_output()) continue;
+    if (node->is_placeholder() && node->name() == node->target()) continue;
+    std::string name = Claim(node->name(), &taken);
+    if (name != node->name()) renamed.push_back({node, std::move(name)});
+  }
+  for (const auto& [node, name] : renamed) graph->SetUniqueName(node, name);
+  if (Node* output = graph->output()) {
+    graph->SetUniqueName(output, Claim("output", &taken));
+  }
+}
+
+}  // namespace
+
+bool IsPythonIdentifier(absl::string_view name) {
+  return !name.empty() && Identifier(name) == name && !IsPythonKeyword(name);
+}
+
+bool IsBuiltinFunction(absl::string_view name) {
+  static constexpr absl::string_view kNames[] = {"getattr", "max",  "min",   "abs",   "int",
+                                                 "float",   "bool", "len",   "round", "pow",
+                                                 "sum",     "list", "tuple", "divmod", "str"};
+  return absl::c_linear_search(kNames, name);
+}
+
+bool HasPythonSpelling(absl::string_view target) {
+  size_t parts = 0;
+  for (size_t begin = 0;; ++parts) {
+    const size_t dot = target.find('.', begin);
+    if (!IsPythonIdentifier(target.substr(begin, dot - begin))) return false;
+    if (dot == absl::string_view::npos) break;
+    begin = dot + 1;
+  }
+  ++parts;
+  const absl::string_view root = Root(target);
+  if (root == "torch" || root == "operator" || root == "math") return parts > 1;
+  if (root == "builtins") return parts == 2 && IsBuiltinFunction(target.substr(root.size() + 1));
+  // aten.add.Tensor: an operator, its namespace and its overload.
+  return parts == 3 && !IsReserved(root);
+}
+
+absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module) {
+  std::unique_ptr<Module> form = module.Clone();
+  RETURN_IF_ERROR(LiftAttributes(form.get()).status());
+  absl::flat_hash_set<std::string> taken;
+  for (Graph* graph : form->graphs()) {
+    for (const Node* node : graph->nodes()) {
+      RETURN_IF_ERROR(CheckNode(*node));
+      if (node->op() == Op::kCallFunction) taken.insert(std::string(Root(node->target())));
+    }
+  }
+  for (Graph* graph : form->graphs()) {
+    const bool is_main = graph == form->main();
+    if (is_main && graph->name() != "forward") form->RenameGraph(graph, "forward");
+    if (!is_main) {
+      const std::string name = Claim(graph->name(), &taken);
+      if (name != graph->name()) form->RenameGraph(graph, name);
+    }
+  }
+  for (Graph* graph : form->graphs()) {
+    for (Node* node : graph->nodes()) {
+      node->set_module_path({});
+      if (!node->is_placeholder()) node->set_annotation({});
+      const bool is_argument = node->is_placeholder() && graph == form->main();
+      if (!is_argument || node->tensor_meta() == nullptr) node->set_meta(nullptr);
+      if (is_argument && node->draw_spec() == nullptr) node->set_draw_spec(DrawSpec());
+    }
+    RenameNodes(graph, taken);
+    for (Node* node : graph->nodes()) {
+      if (!node->is_placeholder()) break;
+      // Types such as List[Tensor] are not dotted names.
+      if (!absl::c_all_of(node->annotation(), [](char c) {
+            return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+          })) {
+        node->set_annotation({});
+      }
+      if (graph != form->main()) node->clear_draw_spec();
+    }
+  }
+  return form;
+}
+
+}  // namespace graphnet

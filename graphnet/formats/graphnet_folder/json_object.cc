@@ -1,0 +1,85 @@
+#include "graphnet/formats/graphnet_folder/json_object.h"
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Refuses depth while parsing, before a deep tree could be built and destroyed
+// recursively; builds nothing.
+class DepthChecker : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return Scalar(); }
+  bool boolean(bool) override { return Scalar(); }
+  bool number_integer(number_integer_t) override { return Scalar(); }
+  bool number_unsigned(number_unsigned_t) override { return Scalar(); }
+  bool number_float(number_float_t, const string_t&) override { return Scalar(); }
+  bool string(string_t&) override { return Scalar(); }
+  bool binary(binary_t&) override { return Scalar(); }
+  bool start_object(std::size_t) override { return Open(); }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return Close(); }
+  bool start_array(std::size_t) override {
+    if (depth_ == 0) return false;
+    return Open();
+  }
+  bool end_array() override { return Close(); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    position_ = position;
+    return false;
+  }
+
+  std::size_t position() const { return position_; }
+  bool too_deep() const { return too_deep_; }
+
+ private:
+  bool Scalar() const { return depth_ > 0; }
+  bool Open() {
+    too_deep_ |= ++depth_ > kMaxJsonDepth;
+    return !too_deep_;
+  }
+  bool Close() {
+    --depth_;
+    return true;
+  }
+  int depth_ = 0;
+  bool too_deep_ = false;
+  std::size_t position_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name) {
+  DepthChecker checker;
+  if (Json::sax_parse(text, &checker)) return absl::OkStatus();
+  if (checker.too_deep()) return ErrorAt(file_name, 1, 1, absl::StrCat("JSON nests more than ", kMaxJsonDepth, " deep"));
+  if (checker.position() == 0) return ErrorAt(file_name, 1, 1, "expected a JSON object");
+  size_t line = 1;
+  size_t column = 1;
+  for (size_t i = 0; i + 1 < checker.position() && i < text.size(); ++i) {
+    ++column;
+    if (text[i] == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
+  return ErrorAt(file_name, line, column, "malformed JSON");
+}
+
+std::string MakeGraphNetJson(absl::string_view model_name, bool dynamic) {
+  Json json;
+  json["framework"] = "torch";
+  json["num_devices_required"] = 1;
+  json["num_nodes_required"] = 1;
+  json["dynamic"] = dynamic;
+  json["model_name"] = std::string(model_name);
+  // Names come from outside: what is not UTF-8 is replaced, not refused.
+  return json.dump(4, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,23 @@
+// graph_net.json: kept as text, so that unknown keys survive; this is what is
+// asked of it.
+#ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_JSON_OBJECT_H_
+#define GRAPHNET_FORMATS_GRAPHNET_FOLDER_JSON_OBJECT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+// OK if `text` is a JSON object nested at most kMaxJsonDepth deep. Errors name
+// line and column.
+absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name);
+
+// The graph_net.json that a new sample gets: the five keys GraphNet's extractor
+// writes.
+std::string MakeGraphNetJson(absl::string_view model_name, bool dynamic);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_GRAPHNET_FOLDER_JSON_OBJECT_H_

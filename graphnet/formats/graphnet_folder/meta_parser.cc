@@ -1,0 +1,314 @@
+#include "graphnet/formats/graphnet_folder/meta_parser.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/scanner.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::string_view kFields[] = {"name", "original_name", "shape",   "dtype",   "device",
+                                         "mean", "std",           "data",    "min_val", "max_val"};
+enum Field { kName, kOriginalName, kShape, kDType, kDevice, kMean, kStd, kData, kMin, kMax };
+
+class MetaParser {
+ public:
+  MetaParser(const std::string& text, absl::string_view file_name, MetaFile kind, Module* module)
+      : scanner_(text, file_name), kind_(kind), module_(module) {}
+
+  absl::Status Run() {
+    // Records usually stand in the order of the arguments, so the next
+    // placeholder is tried before the index by name is built.
+    expected_ = module_->main()->first();
+    while (scanner_.token().kind != TokenKind::kEnd) RETURN_IF_ERROR(ParseRecord());
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ParseRecord() {
+    const char* const begin = scanner_.token().begin;
+    if (!scanner_.IsName("class")) return scanner_.Expected("a class");
+    if (scanner_.indent() != 0) return scanner_.Error("unexpected indentation");
+    scanner_.Next();
+    absl::string_view class_name = scanner_.token().text;
+    const absl::string_view prefix = kind_ == MetaFile::kWeightMeta ? "Program_weight_tensor_meta_"
+                                                                    : "Program_input_tensor_meta_";
+    if (scanner_.token().kind != TokenKind::kName || !absl::ConsumePrefix(&class_name, prefix)) {
+      return scanner_.Expected(absl::StrCat("a class named ", prefix, "…"));
+    }
+    scanner_.Next();
+    RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the class name"));
+    RETURN_IF_ERROR(scanner_.ExpectNewline("after the class name"));
+
+    spec_ = DrawSpec();
+    spec_.in_input_meta = kind_ == MetaFile::kInputMeta;
+    meta_ = TensorMeta();
+    shape_.clear();
+    data_.clear();
+    absl::string_view name;
+    const char* name_begin = begin;
+    uint32_t seen = 0;
+    const int indent = scanner_.indent();
+    while (scanner_.token().kind == TokenKind::kName && scanner_.indent() > 0) {
+      if (scanner_.indent() != indent) return scanner_.Error("unexpected indentation");
+      int field = -1;
+      for (size_t i = 0; i < std::size(kFields); ++i) {
+        if (scanner_.token().text == kFields[i]) field = static_cast<int>(i);
+      }
+      if (field < 0) return scanner_.Error(absl::StrCat("unknown field ", scanner_.DescribeToken()));
+      if (seen >> field & 1) {
+        return scanner_.Error(absl::StrCat("field '", kFields[field], "' is given twice"));
+      }
+      seen |= 1u << field;
+      scanner_.Next();
+      RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the field name"));
+      // Formatters put long values into parentheses.
+      const bool parenthesised = scanner_.Accept(Punct("("));
+      if (field == kName) name_begin = scanner_.token().begin;
+      RETURN_IF_ERROR(ParseField(static_cast<Field>(field), &name));
+      if (parenthesised) RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the value"));
+      RETURN_IF_ERROR(scanner_.ExpectNewline("after the value"));
+    }
+    for (int field : {kName, kShape, kDType, kDevice}) {
+      if (!(seen >> field & 1)) {
+        return scanner_.ErrorAtOffset(begin, absl::StrCat("the record has no field '", kFields[field], "'"));
+      }
+    }
+    return Apply(name, name_begin, class_name);
+  }
+
+  absl::Status ParseField(Field field, absl::string_view* name) {
+    const Token value = scanner_.token();
+    switch (field) {
+      case kName:
+        RETURN_IF_ERROR(ParseString(name));
+        return absl::OkStatus();
+      case kOriginalName:
+        if (scanner_.IsName("None")) {
+          scanner_.Next();
+          return absl::OkStatus();
+        }
+        return ParseString(&spec_.original_name);
+      case kShape:
+        return ParseShape();
+      case kDType: {
+        if (scanner_.IsName("None")) {
+          scanner_.Next();
+          return absl::OkStatus();
+        }
+        absl::string_view text;
+        RETURN_IF_ERROR(ParseString(&text));
+        std::optional<DType> dtype;
+        if (absl::ConsumePrefix(&text, "torch.")) dtype = ParseDType(text);
+        if (!dtype) return scanner_.ErrorAtOffset(value.begin, "expected a dtype such as \"torch.float32\"");
+        meta_.dtype = *dtype;
+        return absl::OkStatus();
+      }
+      case kDevice: {
+        if (scanner_.IsName("None")) {
+          scanner_.Next();
+          return absl::OkStatus();
+        }
+        absl::string_view text;
+        RETURN_IF_ERROR(ParseString(&text));
+        const std::optional<Device> device = ParseDevice(text);
+        if (!device) return scanner_.ErrorAtOffset(value.begin, "expected a device such as \"cuda:0\"");
+        meta_.device = *device;
+        meta_.has_device = true;
+        return absl::OkStatus();
+      }
+      case kMean:
+      case kStd: {
+        ASSIGN_OR_RETURN(const Argument number, ParseNumber());
+        if (number.is_none()) return absl::OkStatus();
+        if (number.is_bool()) return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
+        const double real = number.is_int() ? static_cast<double>(number.integer()) : number.real();
+        (field == kMean ? spec_.mean : spec_.std) = real;
+        (field == kMean ? spec_.has_mean : spec_.has_std) = true;
+        return absl::OkStatus();
+      }
+      case kMin:
+      case kMax: {
+        ASSIGN_OR_RETURN(const Argument number, ParseNumber());
+        if (number.is_bool()) return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
+        (field == kMin ? spec_.min : spec_.max) = number;
+        return absl::OkStatus();
+      }
+      case kData:
+        return ParseData();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseString(absl::string_view* out) {
+    if (scanner_.token().kind != TokenKind::kString) return scanner_.Expected("a string");
+    if (scanner_.token().text.size() > kMaxNameBytes) return scanner_.Error("the string is too long");
+    *out = scanner_.token().text;
+    scanner_.Next();
+    return absl::OkStatus();
+  }
+
+  // None, a bool, an int or a float; float('nan') and its like included.
+  absl::StatusOr<Argument> ParseNumber() {
+    const bool negative = scanner_.Accept(Punct("-"));
+    const Token token = scanner_.token();
+    if (token.kind == TokenKind::kInt) {
+      scanner_.Next();
+      if (token.text == "9223372036854775808") {
+        if (!negative) return scanner_.ErrorAtOffset(token.begin, "the integer does not fit in 64 bits");
+        return Argument(std::numeric_limits<int64_t>::min());
+      }
+      return Argument(negative ? -token.int_value : token.int_value);
+    }
+    double value = 0;
+    if (token.kind == TokenKind::kFloat) {
+      scanner_.Next();
+      value = token.float_value;
+    } else if (scanner_.IsName("float")) {
+      scanner_.Next();
+      RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after float"));
+      absl::string_view text;
+      RETURN_IF_ERROR(ParseString(&text));
+      if (text == "nan") {
+        value = std::numeric_limits<double>::quiet_NaN();
+      } else if (text == "inf" || text == "-inf") {
+        value = std::numeric_limits<double>::infinity();
+        if (text[0] == '-') value = -value;
+      } else {
+        return scanner_.ErrorAtOffset(token.begin, "expected float('nan'), float('inf') or float('-inf')");
+      }
+      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the string"));
+    } else if (!negative && scanner_.IsName("None")) {
+      scanner_.Next();
+      return Argument();
+    } else if (!negative && (scanner_.IsName("True") || scanner_.IsName("False"))) {
+      scanner_.Next();
+      return Argument(token.text == "True");
+    } else {
+      return scanner_.Expected("a number");
+    }
+    return Argument(negative ? -value : value);
+  }
+
+  absl::Status ParseShape() {
+    elements_ = 1;
+    meta_.has_shape = !scanner_.IsName("None");
+    if (!meta_.has_shape) {
+      scanner_.Next();
+      return absl::OkStatus();
+    }
+    const char* const begin = scanner_.token().begin;
+    RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
+    int64_t elements = 1;
+    while (!scanner_.Is(Punct("]"))) {
+      if (scanner_.token().kind != TokenKind::kInt) return scanner_.Expected("a size that is not negative");
+      const int64_t size = scanner_.token().int_value;
+      if (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements) {
+        return scanner_.Error("the tensor has too many elements");
+      }
+      shape_.push_back(size);
+      if (shape_.size() > kMaxRank) return scanner_.Error("the tensor has too many dimensions");
+      scanner_.Next();
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the sizes"));
+    elements_ = elements;
+    shape_begin_ = begin;
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseData() {
+    if (scanner_.IsName("None")) {
+      scanner_.Next();
+      return absl::OkStatus();
+    }
+    data_begin_ = scanner_.token().begin;
+    RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the data"));
+    while (!scanner_.Is(Punct("]"))) {
+      const char* const begin = scanner_.token().begin;
+      ASSIGN_OR_RETURN(const Argument number, ParseNumber());
+      if (number.is_none()) return scanner_.ErrorAtOffset(begin, "expected a number");
+      data_.push_back(number);
+      if (!scanner_.Accept(Punct(","))) break;
+    }
+    RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the data"));
+    spec_.data = Argument::List({});  // Completed in Apply.
+    return absl::OkStatus();
+  }
+
+  absl::Status Apply(absl::string_view name, const char* name_begin, absl::string_view class_name) {
+    if (class_name != name) {
+      return scanner_.ErrorAtOffset(name_begin, absl::StrCat("the class is named after '", class_name,
+                                                             "', the record after '", name, "'"));
+    }
+    if (expected_ == nullptr || !expected_->is_placeholder() || expected_->target() != name) {
+      if (by_target_.empty()) {
+        for (Node* node : module_->main()->nodes()) {
+          if (!node->is_placeholder()) break;
+          by_target_[node->target()] = node;
+        }
+      }
+      const auto it = by_target_.find(name);
+      if (it == by_target_.end()) {
+        return scanner_.ErrorAtOffset(name_begin, absl::StrCat("forward has no argument '", name, "'"));
+      }
+      expected_ = it->second;
+    }
+    Node* node = expected_;
+    if (node->draw_spec() != nullptr) {
+      return scanner_.ErrorAtOffset(name_begin, absl::StrCat("a second record of '", name, "'"));
+    }
+    if (!spec_.data.is_none()) {
+      if (meta_.has_shape && static_cast<int64_t>(data_.size()) != elements_) {
+        return scanner_.ErrorAtOffset(data_begin_, absl::StrCat("the data has ", data_.size(),
+                                                    " elements, the shape ", elements_));
+      }
+      spec_.data = Argument::List(data_);
+    }
+    const int64_t bytes = elements_ * std::max(1, DTypeBytes(meta_.dtype));
+    declared_bytes_ += bytes;
+    if (declared_bytes_ > kMaxSampleBytes) {
+      return scanner_.ErrorAtOffset(shape_begin_, "the tensors of the sample are too large together");
+    }
+    meta_.shape = shape_;
+    if (meta_.has_shape || meta_.has_device || meta_.dtype != DType::kUnknown) {
+      node->set_meta(module_->InternValueMeta(meta_));
+    }
+    node->set_draw_spec(spec_);
+    expected_ = node->next();
+    return absl::OkStatus();
+  }
+
+  Scanner scanner_;
+  MetaFile kind_;
+  Module* module_;
+  Node* expected_ = nullptr;
+  absl::flat_hash_map<absl::string_view, Node*> by_target_;
+  int64_t declared_bytes_ = 0;
+
+  // Of the record that is being parsed:
+  DrawSpec spec_;
+  TensorMeta meta_;
+  std::vector<Dim> shape_;
+  std::vector<Argument> data_;
+  int64_t elements_ = 1;
+  const char* shape_begin_ = nullptr;
+  const char* data_begin_ = nullptr;
+};
+
+}  // namespace
+
+absl::Status ParseMetaPy(const std::string& text, absl::string_view file_name, MetaFile kind,
+                         Module* module) {
+  return MetaParser(text, file_name, kind, module).Run();
+}
+
+}  // namespace graphnet

@@ -1,0 +1,351 @@
+#include "graphnet/formats/graphnet_folder/model_writer.h"
+
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/formats/graphnet_folder/folder_form.h"
+#include "graphnet/formats/graphnet_folder/literal_writer.h"
+
+namespace graphnet {
+namespace {
+
+// How an operator function is spelled. Precedence as in the parser.
+struct Infix {
+  absl::string_view target;
+  absl::string_view text;
+};
+constexpr Infix kInfix[] = {
+    {"operator.add", " + "},       {"operator.sub", " - "},     {"operator.mul", " * "},
+    {"operator.truediv", " / "},   {"operator.floordiv", " // "}, {"operator.mod", " % "},
+    {"operator.matmul", " @ "},    {"operator.pow", " ** "},    {"operator.and_", " & "},
+    {"operator.or_", " | "},       {"operator.xor", " ^ "},     {"operator.lshift", " << "},
+    {"operator.rshift", " >> "},   {"operator.eq", " == "},     {"operator.ne", " != "},
+    {"operator.lt", " < "},        {"operator.le", " <= "},     {"operator.gt", " > "},
+    {"operator.ge", " >= "}};
+constexpr Infix kInPlace[] = {
+    {"operator.iadd", " += "},      {"operator.isub", " -= "},       {"operator.imul", " *= "},
+    {"operator.itruediv", " /= "},  {"operator.ifloordiv", " //= "}, {"operator.imod", " %= "},
+    {"operator.imatmul", " @= "},   {"operator.ipow", " **= "},      {"operator.iand", " &= "},
+    {"operator.ior", " |= "},       {"operator.ixor", " ^= "},       {"operator.ilshift", " <<= "},
+    {"operator.irshift", " >>= "}};
+constexpr Infix kPrefix[] = {
+    {"operator.neg", "-"}, {"operator.invert", "~"}, {"operator.pos", "+"}};
+
+template <size_t N>
+absl::string_view Find(const Infix (&table)[N], absl::string_view target) {
+  for (const Infix& row : table) {
+    if (row.target == target) return row.text;
+  }
+  return {};
+}
+
+class ModelWriter {
+ public:
+  explicit ModelWriter(const Module& module) : module_(module) {}
+
+  std::string Write() {
+    out_.reserve(module_.num_nodes() * 160);
+    WriteFunction(*module_.main(), 4);
+    std::string header = "import torch\n";
+    for (const std::string& line : header_) absl::StrAppend(&header, "\n", line, "\n");
+    return absl::StrCat(header, "\n\nclass GraphModule(torch.nn.Module):\n", out_);
+  }
+
+ private:
+  void Indent(int width) { out_.append(static_cast<size_t>(width), ' '); }
+
+  void WriteFunction(const Graph& graph, int indent) {
+    const bool is_main = &graph == module_.main();
+    Indent(indent);
+    absl::StrAppend(&out_, "def ", graph.name(), "(");
+    if (is_main) out_.append("\n");
+    if (is_main) {
+      Indent(indent + 4);
+      out_.append("self,\n");
+    }
+    bool first = true;
+    for (const Node* node : graph.nodes()) {
+      if (!node->is_placeholder()) break;
+      if (is_main) {
+        Indent(indent + 4);
+      } else if (!first) {
+        out_.append(", ");
+      }
+      first = false;
+      absl::StrAppend(&out_, node->target());
+      if (!node->annotation().empty()) absl::StrAppend(&out_, ": ", node->annotation());
+      if (is_main) out_.append(",\n");
+    }
+    if (is_main) Indent(indent);
+    out_.append("):\n");
+    // What a node is the last user of, it releases.
+    absl::flat_hash_map<const Node*, std::vector<const Node*>> released;
+    released.reserve(graph.num_nodes());
+    for (const Node* node : graph.nodes()) {
+      if (node->is_output()) continue;
+      const Node* last = nullptr;
+      for (const Node* user : node->users()) last = user;
+      if (last == nullptr || !last->is_output()) released[last ? last : node].push_back(node);
+    }
+    // Bodies stand right before the function that needs them first.
+    for (const Node* node : graph.nodes()) {
+      const auto write_bodies = [&](const Argument& arg) {
+        ForEachArgument(arg, [&](const Argument& a) {
+          if (a.is_graph() && written_.insert(a.graph()).second) WriteFunction(*a.graph(), indent + 4);
+        });
+      };
+      for (const Argument& arg : node->args()) write_bodies(arg);
+      for (const KwArg& kwarg : node->kwargs()) write_bodies(kwarg.value);
+      if (node->is_placeholder() && node->name() == node->target() && !released.contains(node)) continue;
+      WriteNode(*node, indent + 4, released);
+    }
+    if (is_main) return;
+    out_.append("\n");
+  }
+
+  void WriteNode(const Node& node, int indent,
+                 const absl::flat_hash_map<const Node*, std::vector<const Node*>>& released) {
+    const size_t begin = out_.size();
+    Indent(indent);
+    const size_t text = out_.size();
+    switch (node.op()) {
+      case Op::kPlaceholder:
+        if (node.name() != node.target()) absl::StrAppend(&out_, node.name(), " = ", node.target());
+        break;
+      case Op::kOutput:
+        out_.append("return ");
+        WriteArgument(node.args()[0]);
+        break;
+      case Op::kCallMethod:
+        absl::StrAppend(&out_, node.name(), " = ", node.args()[0].node()->name(), ".", node.target());
+        WriteCall(node.args().subspan(1), node.kwargs());
+        break;
+      default:
+        WriteFunctionCall(node);
+    }
+    const auto it = released.find(&node);
+    if (it != released.end()) {
+      std::string names;
+      for (const Node* value : it->second) {
+        // A parameter nobody uses is left alone, as is a value nobody uses but
+        // that has a statement of its own: one release a value is enough.
+        if (value->is_placeholder() && value == &node) {
+          if (value->name() == value->target()) continue;
+          absl::StrAppend(&names, value->target(), " = ");
+        }
+        absl::StrAppend(&names, value->name(), " = ");
+      }
+      if (!names.empty()) absl::StrAppend(&out_, out_.size() > text ? ";  " : "", names, "None");
+    }
+    if (out_.size() == text) {
+      out_.resize(begin);
+      return;
+    }
+    out_.append("\n");
+  }
+
+  static bool IsNumber(const Argument& arg) {
+    return arg.is_int() || arg.is_float() || arg.kind() == Argument::Kind::kComplex;
+  }
+
+  // An operand of an operator. Python binds - and ** differently on literals.
+  void WriteOperand(const Argument& arg, absl::string_view op, bool is_left) {
+    const bool negative = (arg.is_int() && arg.integer() < 0) ||
+                          (arg.is_float() && std::signbit(arg.real()));
+    const bool parenthesise = is_left && negative && op == " ** ";
+    if (parenthesise) out_.append("(");
+    WriteArgument(arg);
+    if (parenthesise) out_.append(")");
+  }
+
+  void WriteFunctionCall(const Node& node) {
+    const absl::Span<const Argument> args = node.args();
+    const absl::string_view target = node.target();
+    if (node.kwargs().empty() && absl::StartsWith(target, "operator.")) {
+      if (args.size() == 2 && (args[0].is_node() || args[1].is_node())) {
+        if (const absl::string_view text = Find(kInfix, target); !text.empty()) {
+          absl::StrAppend(&out_, node.name(), " = ");
+          WriteOperand(args[0], text, true);
+          out_.append(text.data(), text.size());
+          WriteOperand(args[1], text, false);
+          return;
+        }
+        // `a += b` rebinds a, so nothing may mean the old a afterwards.
+        const absl::string_view text = Find(kInPlace, target);
+        if (!text.empty() && args[0].is_node() && args[0].node()->users().back() == &node) {
+          const absl::string_view self = args[0].node()->name();
+          absl::StrAppend(&out_, self, text);
+          WriteArgument(args[1]);
+          absl::StrAppend(&out_, ";  ", node.name(), " = ", self);
+          return;
+        }
+      }
+      if (args.size() == 1 && args[0].is_node()) {
+        if (const absl::string_view text = Find(kPrefix, target); !text.empty()) {
+          absl::StrAppend(&out_, node.name(), " = ", text, args[0].node()->name());
+          return;
+        }
+      }
+      if (target == "operator.getitem" && args.size() == 2 && args[0].is_node()) {
+        absl::StrAppend(&out_, node.name(), " = ", args[0].node()->name(), "[");
+        WriteArgument(args[1]);
+        out_.append("]");
+        return;
+      }
+      if (target == "operator.setitem" && args.size() == 3 && args[0].is_node() && !node.has_uses()) {
+        const absl::string_view self = args[0].node()->name();
+        absl::StrAppend(&out_, self, "[");
+        WriteArgument(args[1]);
+        out_.append("] = ");
+        WriteArgument(args[2]);
+        absl::StrAppend(&out_, ";  ", node.name(), " = ", self);
+        return;
+      }
+    }
+    absl::StrAppend(&out_, node.name(), " = ");
+    if (target == "builtins.getattr" && node.kwargs().empty() && args.size() == 2 &&
+        args[0].is_node() && args[1].is_string() && IsPythonIdentifier(args[1].string())) {
+      absl::StrAppend(&out_, args[0].node()->name(), ".", args[1].string());
+      return;
+    }
+    absl::string_view spelled = target;
+    const absl::string_view root = target.substr(0, target.find('.'));
+    if (!absl::ConsumePrefix(&spelled, "builtins.")) NeedRoot(root);
+    out_.append(spelled.data(), spelled.size());
+    WriteCall(args, node.kwargs());
+  }
+
+  void NeedRoot(absl::string_view root) {
+    if (root == "torch") return;
+    if (root == "operator" || root == "math") {
+      header_.insert(absl::StrCat("import ", root));
+    } else {
+      header_.insert(absl::StrCat(root, " = torch.ops.", root));
+    }
+  }
+
+  void WriteCall(absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
+    out_.append("(");
+    const char* separator = "";
+    for (const Argument& arg : args) {
+      out_.append(separator);
+      separator = ", ";
+      WriteArgument(arg);
+    }
+    for (const KwArg& kwarg : kwargs) {
+      absl::StrAppend(&out_, separator, kwarg.name, "=");
+      separator = ", ";
+      WriteArgument(kwarg.value);
+    }
+    out_.append(")");
+  }
+
+  void WriteElements(absl::Span<const Argument> elements) {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (i > 0) out_.append(", ");
+      WriteArgument(elements[i]);
+    }
+  }
+
+  void WriteArgument(const Argument& arg) {
+    switch (arg.kind()) {
+      case Argument::Kind::kNone:
+        out_.append("None");
+        break;
+      case Argument::Kind::kNode: {
+        const absl::string_view name = arg.node()->name();
+        out_.append(name.data(), name.size());
+        break;
+      }
+      case Argument::Kind::kBool:
+        out_.append(arg.boolean() ? "True" : "False");
+        break;
+      case Argument::Kind::kInt:
+        absl::StrAppend(&out_, arg.integer());
+        break;
+      case Argument::Kind::kFloat:
+        if (std::isinf(arg.real())) header_.insert("from torch import inf");
+        if (std::isnan(arg.real())) header_.insert("from torch import nan");
+        AppendPythonFloat(arg.real(), &out_);
+        break;
+      case Argument::Kind::kComplex:
+        out_.append("complex(");
+        WriteArgument(Argument(arg.complex().real()));
+        out_.append(", ");
+        WriteArgument(Argument(arg.complex().imag()));
+        out_.append(")");
+        break;
+      case Argument::Kind::kString:
+        AppendPythonString(arg.string(), &out_);
+        break;
+      case Argument::Kind::kDType:
+        absl::StrAppend(&out_, "torch.", DTypeName(arg.dtype()));
+        break;
+      case Argument::Kind::kDevice: {
+        header_.insert("from torch import device");
+        const Device device = arg.device();
+        absl::StrAppend(&out_, "device(type='", DeviceTypeName(device.type), "'");
+        if (device.index >= 0) absl::StrAppend(&out_, ", index=", device.index);
+        out_.append(")");
+        break;
+      }
+      case Argument::Kind::kLayout:
+        absl::StrAppend(&out_, "torch.", LayoutName(arg.layout()));
+        break;
+      case Argument::Kind::kMemoryFormat:
+        absl::StrAppend(&out_, "torch.", MemoryFormatName(arg.memory_format()));
+        break;
+      case Argument::Kind::kList:
+        out_.append("[");
+        WriteElements(arg.elements());
+        out_.append("]");
+        break;
+      case Argument::Kind::kTuple:
+        out_.append("(");
+        WriteElements(arg.elements());
+        out_.append(arg.elements().size() == 1 ? ",)" : ")");
+        break;
+      case Argument::Kind::kDict:
+        out_.append("{");
+        for (size_t i = 0; i < arg.elements().size(); i += 2) {
+          if (i > 0) out_.append(", ");
+          WriteArgument(arg.elements()[i]);
+          out_.append(": ");
+          WriteArgument(arg.elements()[i + 1]);
+        }
+        out_.append("}");
+        break;
+      case Argument::Kind::kSlice:
+        out_.append("slice(");
+        WriteElements(arg.elements());
+        out_.append(")");
+        break;
+      case Argument::Kind::kEllipsis:
+        out_.append("Ellipsis");
+        break;
+      case Argument::Kind::kGraph:
+        absl::StrAppend(&out_, arg.graph()->name());
+        break;
+      case Argument::Kind::kSymInt:
+        break;  // FolderForm refuses these.
+    }
+  }
+
+  const Module& module_;
+  std::string out_;
+  std::set<std::string> header_;  // lines besides `import torch`, sorted
+  absl::flat_hash_set<const Graph*> written_;
+};
+
+}  // namespace
+
+std::string WriteModelPy(const Module& module) { return ModelWriter(module).Write(); }
+
+}  // namespace graphnet

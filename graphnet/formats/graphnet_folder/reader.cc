@@ -1,0 +1,149 @@
+#include "graphnet/formats/graphnet_folder/reader.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/constraint_parser.h"
+#include "graphnet/formats/graphnet_folder/json_object.h"
+#include "graphnet/formats/graphnet_folder/meta_parser.h"
+#include "graphnet/formats/graphnet_folder/model_parser.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::string_view kKnownFiles[] = {
+    "model.py",       "weight_meta.py", "input_meta.py", "input_tensor_constraints.py",
+    "graph_net.json", "graph_hash.txt"};
+constexpr size_t kMaxHashBytes = 4096;
+
+// Parses model.py and weight_meta.py, the two that nothing can be done without.
+absl::Status ParseModelAndWeights(const std::string& model_py, const std::string& weight_meta_py,
+                                  const std::string& folder, Module* module) {
+  // Locations in nodes are relative to the folder, so that a sample does not
+  // depend on where it was read from.
+  absl::Status status = ParseModelPy(model_py, "model.py", module);
+  if (status.ok()) status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, module);
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(Printable(folder, 1000), "/", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAllHaveMetas(const Module& module, const std::string& folder) {
+  for (const Node* node : module.main()->nodes()) {
+    if (!node->is_placeholder()) break;
+    if (node->draw_spec() == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(folder, 1000), "/model.py:", node->location().line, ":",
+                       node->location().column, ": argument '", Printable(node->target()),
+                       "' has no record in weight_meta.py or input_meta.py"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Other text files of the folder travel with the sample: sources of custom
+// operators, records of decompositions.
+bool IsExtraFile(absl::string_view name) {
+  static constexpr absl::string_view kEndings[] = {".py", ".json", ".txt", ".md", ".cu", ".cc", ".cpp", ".h"};
+  if (absl::StartsWith(name, ".")) return false;
+  for (absl::string_view file : kKnownFiles) {
+    if (file == name) return false;
+  }
+  for (absl::string_view ending : kEndings) {
+    if (absl::EndsWith(name, ending)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsGraphNetFolder(const std::string& path) {
+  return FileExists(JoinPath(path, "graph_net.json"));
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ParseGraphNetModel(const std::string& model_py,
+                                                           const std::string& weight_meta_py,
+                                                           const std::string& folder) {
+  auto module = std::make_unique<Module>();
+  RETURN_IF_ERROR(ParseModelAndWeights(model_py, weight_meta_py, folder, module.get()));
+  RETURN_IF_ERROR(CheckAllHaveMetas(*module, folder));
+  RETURN_IF_ERROR(Annotate(Verify(*module), folder));
+  return module;
+}
+
+absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const std::string& path) {
+  static const std::string* const kEmpty = new std::string;
+  const auto find = [&](absl::string_view name) -> const std::string* {
+    const auto it = files.find(std::string(name));
+    return it == files.end() ? nullptr : &it->second;
+  };
+  for (absl::string_view name : {"graph_net.json", "model.py", "weight_meta.py"}) {
+    if (find(name) == nullptr) {
+      return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": the sample has no file ", name));
+    }
+  }
+  // The rest may be missing: older writers did without.
+  const auto optional = [&](absl::string_view name) -> const std::string& {
+    const std::string* content = find(name);
+    return content ? *content : *kEmpty;
+  };
+  Sample sample;
+  sample.name = BaseName(path);
+  sample.module = std::make_unique<Module>();
+  Module* const module = sample.module.get();
+  sample.graph_net_json = *find("graph_net.json");
+  RETURN_IF_ERROR(CheckJsonObject(sample.graph_net_json, JoinPath(path, "graph_net.json")));
+  RETURN_IF_ERROR(ParseModelAndWeights(*find("model.py"), *find("weight_meta.py"), path, module));
+  RETURN_IF_ERROR(ParseMetaPy(optional("input_meta.py"), JoinPath(path, "input_meta.py"),
+                              MetaFile::kInputMeta, module));
+  RETURN_IF_ERROR(CheckAllHaveMetas(*module, path));
+  RETURN_IF_ERROR(ParseConstraintsPy(optional("input_tensor_constraints.py"),
+                                     JoinPath(path, "input_tensor_constraints.py"), module,
+                                     &sample.has_constraints, &sample.constraint_order));
+  sample.graph_hash = optional("graph_hash.txt");
+  if (sample.graph_hash.size() > kMaxHashBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(path, 1000), "/graph_hash.txt: too long for a hash"));
+  }
+  for (const auto& [name, content] : files) {
+    if (IsExtraFile(name)) sample.extra_files[name] = content;
+  }
+  RETURN_IF_ERROR(Annotate(Verify(*module), path));
+  return sample;
+}
+
+absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
+  if (!IsFolder(path)) {
+    return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no such folder"));
+  }
+  GraphNetFileMap files;
+  size_t extra_bytes = 0;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
+  for (const std::string& name : names) {
+    const bool extra = IsExtraFile(name);
+    const bool known = std::find(std::begin(kKnownFiles), std::end(kKnownFiles), name) != std::end(kKnownFiles);
+    const std::string file = JoinPath(path, name);
+    if (!known && !extra) continue;
+    if (extra && IsFolder(file)) continue;
+    ASSIGN_OR_RETURN(std::string content, ReadFile(file, kMaxTextFileBytes));
+    if (extra) extra_bytes += content.size();
+    if (extra_bytes > kMaxTextFileBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(path, 1000), ": the additional files are too large together"));
+    }
+    files[name] = std::move(content);
+  }
+  return ParseGraphNetFiles(files, path);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,414 @@
+#include "graphnet/formats/graphnet_folder/scanner.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet {
+namespace {
+
+enum : uint8_t { kNameStart = 1, kNameRest = 2, kDigit = 4, kSpace = 8 };
+
+constexpr std::array<uint8_t, 256> MakeClasses() {
+  std::array<uint8_t, 256> out{};
+  for (int c = 'a'; c <= 'z'; ++c) out[c] = kNameStart | kNameRest;
+  for (int c = 'A'; c <= 'Z'; ++c) out[c] = kNameStart | kNameRest;
+  out['_'] = kNameStart | kNameRest;
+  for (int c = '0'; c <= '9'; ++c) out[c] = kNameRest | kDigit;
+  out[' '] = out['\t'] = kSpace;
+  return out;
+}
+constexpr std::array<uint8_t, 256> kClasses = MakeClasses();
+
+uint8_t Class(char c) { return kClasses[static_cast<unsigned char>(c)]; }
+
+// The ends of runs, 16 bytes at a time where the processor can: names of
+// parameters and indentation are most of the input.
+const char* EndOfName(const char* p, const char* end) {
+#ifdef __SSE2__
+  const __m128i lower_a = _mm_set1_epi8('a' - 1), lower_z = _mm_set1_epi8('z' + 1);
+  const __m128i zero = _mm_set1_epi8('0' - 1), nine = _mm_set1_epi8('9' + 1);
+  const __m128i bar = _mm_set1_epi8('_'), case_bit = _mm_set1_epi8(0x20);
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i folded = _mm_or_si128(bytes, case_bit);
+    // Bytes above 0x7f are negative and fail both tests of a range.
+    const __m128i letter =
+        _mm_and_si128(_mm_cmpgt_epi8(folded, lower_a), _mm_cmplt_epi8(folded, lower_z));
+    const __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(bytes, zero), _mm_cmplt_epi8(bytes, nine));
+    const __m128i name = _mm_or_si128(_mm_or_si128(letter, digit), _mm_cmpeq_epi8(bytes, bar));
+    const unsigned others = ~static_cast<unsigned>(_mm_movemask_epi8(name)) & 0xffff;
+    if (others != 0) return p + std::countr_zero(others);
+  }
+#endif
+  while (p < end && Class(*p) & kNameRest) ++p;
+  return p;
+}
+
+const char* EndOfSpaces(const char* p, const char* end) {
+#ifdef __SSE2__
+  const __m128i space = _mm_set1_epi8(' ');
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const unsigned others =
+        ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, space))) & 0xffff;
+    if (others != 0) return p + std::countr_zero(others);
+  }
+#endif
+  while (p < end && *p == ' ') ++p;
+  return p;
+}
+
+// The first quote, backslash or newline.
+const char* EndOfPlainString(const char* p, const char* end, char quote) {
+#ifdef __SSE2__
+  const __m128i quotes = _mm_set1_epi8(quote), backslash = _mm_set1_epi8('\\');
+  const __m128i newline = _mm_set1_epi8('\n');
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i stop = _mm_or_si128(
+        _mm_cmpeq_epi8(bytes, quotes),
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, backslash), _mm_cmpeq_epi8(bytes, newline)));
+    const unsigned stops = static_cast<unsigned>(_mm_movemask_epi8(stop));
+    if (stops != 0) return p + std::countr_zero(stops);
+  }
+#endif
+  while (p < end && *p != quote && *p != '\\' && *p != '\n') ++p;
+  return p;
+}
+
+void AppendUtf8(uint32_t code, std::string* out) {
+  if (code < 0x80) {
+    out->push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out->push_back(static_cast<char>(0xC0 | code >> 6));
+    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  } else if (code < 0x10000) {
+    out->push_back(static_cast<char>(0xE0 | code >> 12));
+    out->push_back(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  } else {
+    out->push_back(static_cast<char>(0xF0 | code >> 18));
+    out->push_back(static_cast<char>(0x80 | (code >> 12 & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  }
+}
+
+}  // namespace
+
+Scanner::Scanner(const std::string& text, absl::string_view file_name)
+    : file_(file_name),
+      text_(text),
+      p_(text.data()),
+      end_(text.data() + text.size()),
+      line_start_(text.data()) {
+  Next();
+}
+
+void Scanner::Fail(const char* where, absl::string_view message) {
+  token_.kind = TokenKind::kError;
+  token_.begin = where;
+  error_ = std::string(message);
+}
+
+// Skips blanks, comments, line joins and, inside brackets and between logical
+// lines, newlines.
+void Scanner::SkipSpace() {
+  while (true) {
+    while (Class(*p_) & kSpace) {
+      if (p_[1] == ' ' && p_[2] == ' ') {
+        p_ = EndOfSpaces(p_ + 3, end_);
+      } else {
+        ++p_;
+      }
+    }
+    switch (*p_) {
+      case '#': {
+        const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
+        p_ = newline ? static_cast<const char*>(newline) : end_;
+        break;
+      }
+      case '\r':
+        if (p_[1] != '\n') return;
+        ++p_;
+        break;
+      case '\n':
+        if (nesting_ == 0 && !begin_line_) return;
+        ++p_;
+        ++line_;
+        line_start_ = p_;
+        break;
+      case '\\':
+        if (p_[1] != '\n') return;
+        p_ += 2;
+        ++line_;
+        line_start_ = p_;
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+void Scanner::Next() {
+  if (token_.kind == TokenKind::kError) return;
+  SkipSpace();
+  token_.begin = p_;
+  at_line_start_ = begin_line_;
+  if (begin_line_) {
+    indent_ = static_cast<int>(p_ - line_start_);
+    begin_line_ = false;
+  }
+  const char c = *p_;
+  const uint8_t cls = Class(c);
+  if (cls & kNameStart) {
+    const char* q = EndOfName(p_ + 1, end_);
+    token_.kind = TokenKind::kName;
+    token_.text = absl::string_view(p_, static_cast<size_t>(q - p_));
+    p_ = q;
+    if (*p_ == '"' || *p_ == '\'') Fail(token_.begin, "prefixed strings are not supported");
+    if (token_.text.size() > kMaxNameBytes) Fail(token_.begin, "the name is too long");
+    return;
+  }
+  if (cls & kDigit || (c == '.' && Class(p_[1]) & kDigit)) return ScanNumber();
+  if (c == '"' || c == '\'') return ScanString(c);
+  if (c == '\n') {
+    // Not consumed: the line ends when the next token is scanned, so that this
+    // one still has its position.
+    token_.kind = TokenKind::kNewline;
+    begin_line_ = true;
+    return;
+  }
+  if (p_ == end_) {
+    token_.kind = TokenKind::kEnd;
+    return;
+  }
+  ScanPunct();
+}
+
+void Scanner::ScanNumber() {
+  const char* q = p_;
+  bool is_float = false;
+  if (*q == '0' && (q[1] == 'x' || q[1] == 'o' || q[1] == 'b' || q[1] == 'X' || q[1] == 'O' || q[1] == 'B')) {
+    return Fail(p_, "only decimal numbers are supported");
+  }
+  while (Class(*q) & kDigit) ++q;
+  if (*q == '.') {
+    is_float = true;
+    ++q;
+    while (Class(*q) & kDigit) ++q;
+  }
+  if (*q == 'e' || *q == 'E') {
+    const char* r = q + 1;
+    if (*r == '+' || *r == '-') ++r;
+    if (!(Class(*r) & kDigit)) return Fail(p_, "malformed number");
+    while (Class(*r) & kDigit) ++r;
+    is_float = true;
+    q = r;
+  }
+  const bool imaginary = *q == 'j' || *q == 'J';
+  token_.text = absl::string_view(p_, static_cast<size_t>(q - p_));
+  if (is_float || imaginary) {
+    const auto [rest, error] = std::from_chars(p_, q, token_.float_value);
+    if (error == std::errc::result_out_of_range) {
+      // As Python: too large is inf, too small is 0. strtod tells which.
+      token_.float_value = std::strtod(std::string(token_.text).c_str(), nullptr);
+    } else if (error != std::errc() || rest != q) {
+      return Fail(p_, "malformed number");
+    }
+    token_.kind = imaginary ? TokenKind::kImaginary : TokenKind::kFloat;
+    if (imaginary) ++q;
+  } else {
+    if (token_.text.size() > 1 && token_.text[0] == '0' &&
+        token_.text.find_first_not_of('0') != absl::string_view::npos) {
+      return Fail(p_, "a decimal number starts with 0");
+    }
+    // 2^63 is only an integer below a minus sign; the parser looks at `text`.
+    const auto [rest, error] = std::from_chars(p_, q, token_.int_value);
+    if (error != std::errc() && token_.text != "9223372036854775808") {
+      return Fail(p_, "the integer does not fit in 64 bits");
+    }
+    (void)rest;
+    token_.kind = TokenKind::kInt;
+  }
+  p_ = q;
+  if (Class(*p_) & kNameStart) Fail(token_.begin, "malformed number");
+}
+
+void Scanner::ScanString(char quote) {
+  const char* q = p_ + 1;
+  if (*q == quote && q[1] == quote) return Fail(p_, "triple-quoted strings are not supported");
+  token_.kind = TokenKind::kString;
+  const char* start = q;
+  q = EndOfPlainString(q, end_, quote);
+  if (*q == quote && q < end_) {
+    token_.text = absl::string_view(start, static_cast<size_t>(q - start));
+    p_ = q + 1;
+    return;
+  }
+  std::string value(start, q);
+  while (true) {
+    if (q >= end_ || *q == '\n') return Fail(p_, "the string does not end on its line");
+    if (*q == quote) break;
+    if (*q != '\\') {
+      value.push_back(*q++);
+      continue;
+    }
+    ++q;
+    int digits = 0;
+    switch (*q) {
+      case 'n': value.push_back('\n'); break;
+      case 't': value.push_back('\t'); break;
+      case 'r': value.push_back('\r'); break;
+      case '\\': value.push_back('\\'); break;
+      case '\'': value.push_back('\''); break;
+      case '"': value.push_back('"'); break;
+      case '0': value.push_back('\0'); break;
+      case 'x': digits = 2; break;
+      case 'u': digits = 4; break;
+      case 'U': digits = 8; break;
+      default:
+        return Fail(q - 1, "unknown escape in a string");
+    }
+    ++q;
+    if (digits > 0) {
+      uint32_t code = 0;
+      if (end_ - q < digits) return Fail(p_, "the string does not end on its line");
+      const auto [rest, error] = std::from_chars(q, q + digits, code, 16);
+      if (error != std::errc() || rest != q + digits || code > 0x10FFFF) {
+        return Fail(q, "malformed escape in a string");
+      }
+      AppendUtf8(code, &value);
+      q += digits;
+    }
+  }
+  unescaped_.push_back(std::move(value));
+  token_.text = unescaped_.back();
+  p_ = q + 1;
+}
+
+void Scanner::ScanPunct() {
+  token_.kind = TokenKind::kPunct;
+  const char a = *p_;
+  const char b = p_[1];
+  size_t length = 1;
+  switch (a) {
+    case '(':
+    case '[':
+    case '{':
+      if (++nesting_ > kMaxNesting) {
+        return Fail(p_, absl::StrCat("brackets nest more than ", kMaxNesting, " deep"));
+      }
+      break;
+    case ')':
+    case ']':
+    case '}':
+      if (nesting_ == 0) return Fail(p_, "a closing bracket that nothing opened");
+      --nesting_;
+      break;
+    case ',':
+    case ':':
+    case ';':
+    case '~':
+      break;
+    case '.':
+      if (b == '.' && p_[2] == '.') length = 3;
+      break;
+    case '*':
+    case '/':
+    case '<':
+    case '>':
+      if (b == a) {
+        length = p_[2] == '=' ? 3 : 2;
+      } else if (b == '=') {
+        length = 2;
+      }
+      break;
+    case '-':
+      if (b == '=' || b == '>') length = 2;
+      break;
+    case '+':
+    case '%':
+    case '@':
+    case '&':
+    case '|':
+    case '^':
+    case '=':
+      if (b == '=') length = 2;
+      break;
+    case '!':
+      if (b != '=') return Fail(p_, "unexpected character '!'");
+      length = 2;
+      break;
+    default:
+      return Fail(p_, absl::StrCat("unexpected character '", Printable(absl::string_view(p_, 1)), "'"));
+  }
+  token_.punct = 0;
+  for (size_t i = 0; i < length; ++i) {
+    token_.punct = token_.punct << 8 | static_cast<unsigned char>(p_[i]);
+  }
+  token_.text = absl::string_view(p_, length);
+  p_ += length;
+}
+
+std::string Scanner::DescribeToken() const {
+  switch (token_.kind) {
+    case TokenKind::kEnd: return "the end of the file";
+    case TokenKind::kNewline: return "the end of the line";
+    case TokenKind::kString: return absl::StrCat("string '", Printable(token_.text, 40), "'");
+    case TokenKind::kError: return error_;
+    default: return absl::StrCat("'", Printable(token_.text, 40), "'");
+  }
+}
+
+absl::Status Scanner::Error(absl::string_view message) const {
+  if (token_.kind == TokenKind::kError) return ErrorAtOffset(token_.begin, error_);
+  return ErrorAt(file_, line_, column(), message);
+}
+
+absl::Status Scanner::ErrorAtOffset(const char* where, absl::string_view message) const {
+  size_t line = 1;
+  const char* line_start = text_.data();
+  for (const char* q = text_.data(); q < where; ++q) {
+    if (*q == '\n') {
+      ++line;
+      line_start = q + 1;
+    }
+  }
+  return ErrorAt(file_, line, static_cast<size_t>(where - line_start) + 1, message);
+}
+
+absl::Status Scanner::Expected(absl::string_view what) {
+  return Error(absl::StrCat("expected ", what, ", found ", DescribeToken()));
+}
+
+absl::Status Scanner::Expect(uint32_t punct, absl::string_view where) {
+  if (Accept(punct)) return absl::OkStatus();
+  std::string text;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    if (const char c = static_cast<char>(punct >> shift & 0xff); c != 0) text.push_back(c);
+  }
+  return Expected(absl::StrCat("'", text, "' ", where));
+}
+
+absl::Status Scanner::ExpectNewline(absl::string_view where) {
+  if (token_.kind == TokenKind::kNewline) {
+    Next();
+    return absl::OkStatus();
+  }
+  if (token_.kind == TokenKind::kEnd) return absl::OkStatus();
+  return Expected(absl::StrCat("the end of the line ", where));
+}
+
+}  // namespace graphnet

@@ -1,0 +1,113 @@
+// Scanner: the tokens of the Python subset that GraphNet files are written in.
+//
+// Built for speed: the input is one NUL-terminated buffer, tokens are views of
+// it, and nothing is allocated but the unescaped text of strings with escapes.
+#ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_SCANNER_H_
+#define GRAPHNET_FORMATS_GRAPHNET_FOLDER_SCANNER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+enum class TokenKind : uint8_t {
+  kEnd,
+  kNewline,  // end of a logical line
+  kName,
+  kInt,
+  kFloat,
+  kImaginary,  // 2j
+  kString,
+  kPunct,  // operator or delimiter; Token::punct
+  kError,  // Scanner::error()
+};
+
+// One or two characters of an operator packed big-endian, "**=" and "//=" as
+// three: Punct("**") == '*' << 8 | '*'.
+constexpr uint32_t Punct(const char* text) {
+  uint32_t code = 0;
+  for (; *text; ++text) code = code << 8 | static_cast<unsigned char>(*text);
+  return code;
+}
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  uint32_t punct = 0;
+  // Names and numbers: as written. Strings: the value.
+  absl::string_view text;
+  const char* begin = nullptr;  // where it starts in the input
+  int64_t int_value = 0;
+  double float_value = 0;
+};
+
+class Scanner {
+ public:
+  // `text` must be followed by a NUL (as std::string's is) and outlive the
+  // scanner and its tokens.
+  Scanner(const std::string& text, absl::string_view file_name);
+
+  const Token& token() const { return token_; }
+  void Next();
+
+  bool Is(uint32_t punct) const { return token_.kind == TokenKind::kPunct && token_.punct == punct; }
+  bool IsName(absl::string_view name) const {
+    return token_.kind == TokenKind::kName && token_.text == name;
+  }
+  // Takes the punctuation mark if it is next.
+  bool Accept(uint32_t punct) {
+    if (!Is(punct)) return false;
+    Next();
+    return true;
+  }
+  absl::Status Expect(uint32_t punct, absl::string_view where);
+  // Takes the end of a line; fails on anything else.
+  absl::Status ExpectNewline(absl::string_view where);
+
+  // Columns of white space before the first token of the current logical line.
+  int indent() const { return indent_; }
+  // True if the current token is the first of its logical line.
+  bool at_line_start() const { return at_line_start_; }
+  // Line of the current token, from 1.
+  uint32_t line() const { return line_; }
+  // Column of the current token, from 1.
+  uint32_t column() const { return static_cast<uint32_t>(token_.begin - line_start_) + 1; }
+
+  // An error at the current token: "<file>:<line>:<column>: expected <what>
+  // <where>, found <token>"; at a token that does not scan, what is wrong with it.
+  absl::Status Expected(absl::string_view what);
+  absl::Status Error(absl::string_view message) const;
+  // At a token seen before: its address, line and the start of the line are not
+  // kept, so they are found again.
+  absl::Status ErrorAtOffset(const char* where, absl::string_view message) const;
+  std::string DescribeToken() const;
+
+ private:
+  void ScanNumber();
+  void ScanString(char quote);
+  void ScanPunct();
+  void SkipSpace();
+  void Fail(const char* where, absl::string_view message);
+
+  absl::string_view file_;
+  absl::string_view text_;
+  const char* p_;
+  const char* end_;
+  const char* line_start_;
+  uint32_t line_ = 1;
+  int nesting_ = 0;  // open brackets: newlines inside them are white space
+  int indent_ = 0;
+  bool at_line_start_ = true;
+  bool begin_line_ = true;  // the next token is the first of a logical line
+  Token token_;
+  std::string error_;
+  std::deque<std::string> unescaped_;  // values of strings with escapes
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_GRAPHNET_FOLDER_SCANNER_H_

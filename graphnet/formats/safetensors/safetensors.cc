@@ -1,0 +1,356 @@
+#include "graphnet/formats/safetensors/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+struct DTypeEntry {
+  DType dtype;
+  absl::string_view name;
+};
+constexpr std::array kDTypes = {
+    DTypeEntry{DType::kBool, "BOOL"},
+    DTypeEntry{DType::kUInt8, "U8"},
+    DTypeEntry{DType::kInt8, "I8"},
+    DTypeEntry{DType::kFloat8E5M2, "F8_E5M2"},
+    DTypeEntry{DType::kFloat8E4M3FN, "F8_E4M3"},
+    DTypeEntry{DType::kFloat8E8M0FNU, "F8_E8M0"},
+    DTypeEntry{DType::kFloat8E4M3FNUZ, "F8_E4M3FNUZ"},
+    DTypeEntry{DType::kFloat8E5M2FNUZ, "F8_E5M2FNUZ"},
+    DTypeEntry{DType::kInt16, "I16"},
+    DTypeEntry{DType::kUInt16, "U16"},
+    DTypeEntry{DType::kFloat16, "F16"},
+    DTypeEntry{DType::kBFloat16, "BF16"},
+    DTypeEntry{DType::kInt32, "I32"},
+    DTypeEntry{DType::kUInt32, "U32"},
+    DTypeEntry{DType::kFloat32, "F32"},
+    DTypeEntry{DType::kComplex64, "C64"},
+    DTypeEntry{DType::kFloat64, "F64"},
+    DTypeEntry{DType::kInt64, "I64"},
+    DTypeEntry{DType::kUInt64, "U64"},
+};
+
+constexpr absl::string_view kMetadata = "__metadata__";
+constexpr size_t kSizeBytes = 8;
+constexpr size_t kAlignment = 8;  // Of the data, by spaces after the header.
+
+std::optional<absl::string_view> FormatName(DType dtype) {
+  for (const DTypeEntry& entry : kDTypes) {
+    if (entry.dtype == dtype) return entry.name;
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> ParseFormatName(absl::string_view name) {
+  for (const DTypeEntry& entry : kDTypes) {
+    if (entry.name == name) return entry.dtype;
+  }
+  return std::nullopt;
+}
+
+// Bytes of a tensor; nullopt beyond the limits.
+std::optional<uint64_t> ByteSize(DType dtype, const std::vector<int64_t>& shape) {
+  if (shape.size() > kMaxRank) return std::nullopt;
+  int64_t elements = 1;
+  for (const int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return std::nullopt;
+  }
+  if (elements > kMaxTensorElements) return std::nullopt;
+  return static_cast<uint64_t>(elements) * static_cast<uint64_t>(DTypeBytes(dtype));
+}
+
+// --- Reading -----------------------------------------------------------------
+
+struct Entry {
+  std::string name;
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> offsets;
+  bool has_dtype = false, has_shape = false, has_offsets = false;
+};
+
+// Takes the header apart while it is parsed: no tree of it is built, and what
+// is nested deeper than the format has it ends the parse. What the functions
+// return says whether to go on.
+class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return Unexpected("null"); }
+  bool boolean(bool) override { return Unexpected("a truth value"); }
+  bool number_float(double, const std::string&) override { return Unexpected("a float"); }
+  bool binary(binary_t&) override { return Unexpected("binary data"); }
+  bool number_integer(int64_t) override { return Unexpected("a negative number"); }
+
+  bool number_unsigned(uint64_t value) override {
+    if (place_ != Place::kList) return Unexpected("a number");
+    if (value > static_cast<uint64_t>(INT64_MAX)) return Unexpected("a number beyond int64");
+    // More than any tensor has; an offset pair is checked for its size later.
+    if (list_->size() > kMaxRank) return Unexpected("a list that is too long");
+    list_->push_back(static_cast<int64_t>(value));
+    return true;
+  }
+
+  bool string(std::string& value) override {
+    if (place_ == Place::kMetadata) return true;
+    if (place_ != Place::kTensor || key_ != "dtype") return Unexpected("a string");
+    entries_.back().dtype = std::move(value);
+    return true;
+  }
+
+  bool start_object(size_t) override {
+    switch (place_) {
+      case Place::kOutside:
+        place_ = Place::kTop;
+        return true;
+      case Place::kTop:
+        place_ = key_ == kMetadata ? Place::kMetadata : Place::kTensor;
+        if (place_ == Place::kTensor) entries_.emplace_back().name = key_;
+        return true;
+      default:
+        return Unexpected("an object");
+    }
+  }
+
+  bool end_object() override {
+    if (place_ == Place::kTensor) {
+      const Entry& entry = entries_.back();
+      if (!entry.has_dtype || !entry.has_shape || !entry.has_offsets) {
+        return Fail(absl::StrCat("tensor ", Printable(entry.name),
+                                 " lacks its dtype, shape or data_offsets"));
+      }
+    }
+    place_ = place_ == Place::kTop ? Place::kOutside : Place::kTop;
+    return true;
+  }
+
+  bool start_array(size_t) override {
+    if (place_ != Place::kTensor || (key_ != "shape" && key_ != "data_offsets")) {
+      return Unexpected("a list");
+    }
+    list_ = key_ == "shape" ? &entries_.back().shape : &entries_.back().offsets;
+    place_ = Place::kList;
+    return true;
+  }
+
+  bool end_array() override {
+    place_ = Place::kTensor;
+    return true;
+  }
+
+  bool key(std::string& value) override {
+    key_ = std::move(value);
+    if (place_ == Place::kTop) {
+      if (key_.size() > kMaxNameBytes) return Fail("a name is too long");
+      if (key_ != kMetadata) return true;  // Doubles are found by the caller.
+      if (has_metadata_) return Fail("__metadata__ comes twice");
+      has_metadata_ = true;
+    } else if (place_ == Place::kTensor) {
+      Entry& entry = entries_.back();
+      bool* seen = key_ == "dtype"          ? &entry.has_dtype
+                   : key_ == "shape"        ? &entry.has_shape
+                   : key_ == "data_offsets" ? &entry.has_offsets
+                                            : nullptr;
+      if (seen == nullptr) return Fail(absl::StrCat("no such field: ", Printable(key_)));
+      if (*seen) return Fail(absl::StrCat(key_, " comes twice"));
+      *seen = true;
+    }
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    return Fail(absl::StrCat("not JSON at byte ", position));
+  }
+
+  std::vector<Entry>& entries() { return entries_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  enum class Place { kOutside, kTop, kMetadata, kTensor, kList };
+
+  bool Fail(std::string error) {
+    if (error_.empty()) error_ = std::move(error);
+    return false;
+  }
+  bool Unexpected(absl::string_view what) {
+    return Fail(absl::StrCat(what, " where the format has none",
+                             key_.empty() ? "" : ", after ", Printable(key_)));
+  }
+
+  Place place_ = Place::kOutside;
+  std::string key_;
+  std::vector<int64_t>* list_ = nullptr;
+  bool has_metadata_ = false;
+  std::vector<Entry> entries_;
+  std::string error_;
+};
+
+// Checks that the entries fill `data_bytes` exactly. Sorts them by offset.
+absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
+  for (const Entry& entry : entries) {
+    const auto fail = [&entry](absl::string_view what) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", Printable(entry.name), ": ", what));
+    };
+    const std::optional<DType> dtype = ParseFormatName(entry.dtype);
+    if (!dtype) return fail(absl::StrCat("no dtype ", Printable(entry.dtype)));
+    if (entry.offsets.size() != 2) return fail("data_offsets is not a pair");
+    const std::optional<uint64_t> bytes = ByteSize(*dtype, entry.shape);
+    if (!bytes) return fail("its shape is too large");
+    if (entry.offsets[1] < entry.offsets[0] ||
+        static_cast<uint64_t>(entry.offsets[1] - entry.offsets[0]) != *bytes) {
+      return fail(absl::StrCat("data_offsets ", entry.offsets[0], " to ", entry.offsets[1],
+                               " for ", *bytes, " bytes"));
+    }
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.offsets < b.offsets; });
+  int64_t end = 0;
+  for (const Entry& entry : entries) {
+    if (entry.offsets[0] != end) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", Printable(entry.name), ": begins at ", entry.offsets[0],
+                       ", the one before ends at ", end));
+    }
+    end = entry.offsets[1];
+  }
+  if (static_cast<uint64_t>(end) == data_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the tensors take ", end, " bytes, the file has ", data_bytes));
+}
+
+absl::StatusOr<std::map<std::string, TensorData>> Parse(absl::string_view bytes) {
+  const auto fail = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
+  if (bytes.size() < kSizeBytes) return fail("too short for the size of its header");
+  uint64_t header_bytes = 0;
+  for (size_t i = 0; i < kSizeBytes; ++i) {
+    header_bytes |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
+  if (header_bytes > kMaxSafetensorsHeaderBytes) {
+    return fail(absl::StrCat("a header of ", header_bytes, " bytes, over the limit of ",
+                             kMaxSafetensorsHeaderBytes));
+  }
+  if (header_bytes > bytes.size() - kSizeBytes) {
+    return fail(absl::StrCat("truncated: a header of ", header_bytes, " bytes in a file of ",
+                             bytes.size()));
+  }
+  const absl::string_view header = bytes.substr(kSizeBytes, header_bytes);
+  const absl::string_view data = bytes.substr(kSizeBytes + header_bytes);
+  if (header.empty() || header[0] != '{') return fail("the header does not begin with {");
+  HeaderHandler handler;
+  if (!nlohmann::json::sax_parse(header.begin(), header.end(), &handler)) {
+    return fail(absl::StrCat("header: ",
+                             handler.error().empty() ? "not JSON" : handler.error()));
+  }
+  RETURN_IF_ERROR(CheckEntries(handler.entries(), data.size()));
+  std::map<std::string, TensorData> tensors;
+  for (Entry& entry : handler.entries()) {
+    const auto [it, inserted] = tensors.try_emplace(std::move(entry.name));
+    if (!inserted) return fail(absl::StrCat("two tensors are named ", Printable(it->first)));
+    it->second.dtype = *ParseFormatName(entry.dtype);
+    it->second.shape = std::move(entry.shape);
+    it->second.bytes = std::make_shared<const std::string>(
+        data.substr(static_cast<size_t>(entry.offsets[0]),
+                    static_cast<size_t>(entry.offsets[1] - entry.offsets[0])));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_view bytes,
+                                                                   absl::string_view name) {
+  absl::StatusOr<std::map<std::string, TensorData>> tensors = Parse(bytes);
+  if (!tensors.ok()) return ErrorAt(name, 0, 0, tensors.status().message());
+  return tensors;
+}
+
+absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, static_cast<size_t>(kMaxSampleBytes)));
+  return ParseSafetensors(bytes, path);
+}
+
+// --- Writing -----------------------------------------------------------------
+
+absl::StatusOr<std::string> SerializeSafetensors(
+    const std::map<std::string, TensorData>& tensors) {
+  std::vector<const std::pair<const std::string, TensorData>*> order;
+  order.reserve(tensors.size());
+  uint64_t data_bytes = 0;
+  for (const auto& entry : tensors) {
+    const auto fail = [&entry](absl::string_view what) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", Printable(entry.first), ": ", what));
+    };
+    const TensorData& tensor = entry.second;
+    if (entry.first == kMetadata) return fail("the format uses this name itself");
+    if (entry.first.size() > kMaxNameBytes) return fail("the name is too long");
+    if (!FormatName(tensor.dtype)) {
+      return fail(absl::StrCat("safetensors has no dtype ", DTypeName(tensor.dtype)));
+    }
+    const std::optional<uint64_t> bytes = ByteSize(tensor.dtype, tensor.shape);
+    if (!bytes) return fail("its shape is too large");
+    if (tensor.bytes == nullptr || tensor.bytes->size() != *bytes) {
+      return fail(absl::StrCat("has ", tensor.bytes == nullptr ? 0 : tensor.bytes->size(),
+                               " bytes, its shape asks for ", *bytes));
+    }
+    data_bytes += *bytes;
+    order.push_back(&entry);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return DTypeBytes(a->second.dtype) > DTypeBytes(b->second.dtype);
+  });
+
+  std::string header = "{";
+  uint64_t offset = 0;
+  for (const auto* entry : order) {
+    std::string name;
+    try {
+      name = nlohmann::json(entry->first).dump();
+    } catch (const nlohmann::json::exception&) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", Printable(entry->first), ": its name is not UTF-8"));
+    }
+    const uint64_t end = offset + entry->second.bytes->size();
+    absl::StrAppend(&header, header.size() == 1 ? "" : ",", name, ":{\"dtype\":\"",
+                    *FormatName(entry->second.dtype), "\",\"shape\":[",
+                    absl::StrJoin(entry->second.shape, ","), "],\"data_offsets\":[", offset, ",",
+                    end, "]}");
+    offset = end;
+  }
+  header += '}';
+  header.append((kAlignment - header.size() % kAlignment) % kAlignment, ' ');
+  if (header.size() > kMaxSafetensorsHeaderBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a safetensors header of ", header.size(), " bytes is over the limit"));
+  }
+
+  std::string out;
+  out.reserve(kSizeBytes + header.size() + data_bytes);
+  for (size_t i = 0; i < kSizeBytes; ++i) {
+    out.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
+  }
+  out += header;
+  for (const auto* entry : order) out += *entry->second.bytes;
+  return out;
+}
+
+absl::Status WriteSafetensorsFile(const std::map<std::string, TensorData>& tensors,
+                                  const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(tensors));
+  return WriteFileAtomic(path, bytes);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,41 @@
+// Tensors in the safetensors format (github.com/huggingface/safetensors): the
+// size of a header in eight bytes, the header in JSON, and the tensors' bytes
+// without gaps.
+//
+//   {"layer.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
+#ifndef GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_
+#define GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// As in the reference implementation.
+inline constexpr size_t kMaxSafetensorsHeaderBytes = 100'000'000;
+
+// Equal tensors give equal bytes. Wider elements come first, so that each tensor
+// is aligned to its elements, and within a width the names are in order.
+// InvalidArgument for a tensor whose dtype the format lacks (the complex128 and
+// quantized ones) or whose bytes do not fit its shape.
+absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, TensorData>& tensors);
+
+// Strict: the tensors must fill the data exactly, in any order, and be as long as
+// dtype and shape say; no name twice; no field but those of the format. What
+// `__metadata__` says is left out. `name` is what messages call the input.
+absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_view bytes,
+                                                                   absl::string_view name);
+
+absl::Status WriteSafetensorsFile(const std::map<std::string, TensorData>& tensors,
+                                  const std::string& path);
+absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(const std::string& path);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_

@@ -1,0 +1,200 @@
+#include "graphnet/formats/torchscript/attributes.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ATen/ATen.h"
+
+namespace graphnet::torchscript {
+namespace {
+
+// Tensors with fewer elements are kept whole in their draw spec.
+constexpr int64_t kLiteralTensorSize = 64;
+
+// As Python prints and reads it: correctly rounded in decimal.
+double Rounded(double value, int digits) {
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return std::strtod(text, nullptr);
+}
+
+std::optional<DeviceType> DeviceTypeOf(c10::DeviceType type) {
+  return ParseDeviceType(c10::DeviceTypeName(type, /*lower_case=*/true));
+}
+
+// The statistics of `tensor`: on the CPU, contiguous. `data` backs spec->data.
+void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data) {
+  const bool literal = tensor.numel() < kLiteralTensorSize;
+  if (at::isFloatingType(tensor.scalar_type())) {
+    const bool narrow = c10::elementSize(tensor.scalar_type()) < 4;
+    const at::Tensor values = narrow ? tensor.to(at::kFloat) : tensor;
+    spec->has_mean = spec->has_std = true;
+    spec->mean = Rounded(values.mean(at::kDouble).item<double>(), 3);
+    spec->std = tensor.numel() <= 1 ? 0.0 : Rounded(values.std().item<double>(), 3);
+    if (!literal) return;
+    const at::Tensor wide = values.to(at::kDouble);
+    const double* p = wide.const_data_ptr<double>();
+    for (int64_t i = 0; i < wide.numel(); ++i) data->push_back(Rounded(p[i], 6));
+  } else if (tensor.scalar_type() == at::kBool) {
+    if (!literal) return;
+    const bool* p = tensor.const_data_ptr<bool>();
+    for (int64_t i = 0; i < tensor.numel(); ++i) data->push_back(p[i]);
+  } else if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)) {
+    const at::Tensor wide = tensor.to(at::kLong);
+    if (!literal) {
+      spec->min = wide.min().item<int64_t>();
+      spec->max = wide.max().item<int64_t>();
+      return;
+    }
+    const int64_t* p = wide.const_data_ptr<int64_t>();
+    for (int64_t i = 0; i < wide.numel(); ++i) data->push_back(p[i]);
+  } else {
+    return;
+  }
+  spec->data = Argument::List(*data);
+}
+
+}  // namespace
+
+DType DTypeOf(c10::ScalarType type) {
+  using S = c10::ScalarType;
+  switch (type) {
+    case S::Bool: return DType::kBool;
+    case S::Byte: return DType::kUInt8;
+    case S::Char: return DType::kInt8;
+    case S::Short: return DType::kInt16;
+    case S::Int: return DType::kInt32;
+    case S::Long: return DType::kInt64;
+    case S::UInt16: return DType::kUInt16;
+    case S::UInt32: return DType::kUInt32;
+    case S::UInt64: return DType::kUInt64;
+    case S::Half: return DType::kFloat16;
+    case S::BFloat16: return DType::kBFloat16;
+    case S::Float: return DType::kFloat32;
+    case S::Double: return DType::kFloat64;
+    case S::ComplexHalf: return DType::kComplex32;
+    case S::ComplexFloat: return DType::kComplex64;
+    case S::ComplexDouble: return DType::kComplex128;
+    case S::Float8_e4m3fn: return DType::kFloat8E4M3FN;
+    case S::Float8_e5m2: return DType::kFloat8E5M2;
+    case S::Float8_e4m3fnuz: return DType::kFloat8E4M3FNUZ;
+    case S::Float8_e5m2fnuz: return DType::kFloat8E5M2FNUZ;
+    case S::Float8_e8m0fnu: return DType::kFloat8E8M0FNU;
+    case S::QInt8: return DType::kQInt8;
+    case S::QUInt8: return DType::kQUInt8;
+    case S::QInt32: return DType::kQInt32;
+    case S::QUInt4x2: return DType::kQUInt4x2;
+    case S::QUInt2x4: return DType::kQUInt2x4;
+    case S::Bits8: return DType::kBits8;
+    case S::Bits16: return DType::kBits16;
+    default: return DType::kUnknown;
+  }
+}
+
+Device DeviceOf(c10::Device device) {
+  return {DeviceTypeOf(device.type()).value_or(DeviceType::kPrivateuseone),
+          static_cast<int16_t>(device.has_index() ? device.index() : -1)};
+}
+
+std::string TypeText(const c10::Type& type) {
+  const c10::TypePrinter printer = [](const c10::Type& t) -> std::optional<std::string> {
+    if (const auto* tuple = t.castRaw<c10::TupleType>(); tuple != nullptr && tuple->name()) {
+      return absl::StrCat("Tuple[",
+                          absl::StrJoin(tuple->elements(), ", ",
+                                        [](std::string* out, const c10::TypePtr& element) {
+                                          absl::StrAppend(out, TypeText(*element));
+                                        }),
+                          "]");
+    }
+    // A future stands for its value.
+    if (const auto* future = t.castRaw<c10::FutureType>()) {
+      return TypeText(*future->getElementType());
+    }
+    return std::nullopt;
+  };
+  return type.annotation_str(printer);
+}
+
+bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>* shape) {
+  if (type.scalarType()) meta->dtype = DTypeOf(*type.scalarType());
+  if (type.device()) {
+    meta->has_device = true;
+    meta->device = DeviceOf(*type.device());
+  }
+  if (const auto sizes = type.sizes().concrete_sizes()) {
+    meta->has_shape = true;
+    shape->assign(sizes->begin(), sizes->end());
+    meta->shape = *shape;
+  }
+  return meta->dtype != DType::kUnknown || meta->has_device || meta->has_shape;
+}
+
+absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
+                                                      absl::string_view name,
+                                                      absl::string_view annotation) {
+  if (!tensor.defined()) return absl::InvalidArgumentError("an undefined tensor");
+  if (tensor.layout() != at::kStrided) {
+    return absl::InvalidArgumentError(absl::StrCat("a tensor that is not dense, ", name));
+  }
+  const DType dtype = DTypeOf(tensor.scalar_type());
+  if (tensor.is_quantized() || dtype == DType::kUnknown) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tensor of ", c10::toString(tensor.scalar_type()), ", ", name));
+  }
+  const std::string view = absl::StrCat(
+      absl::Hex(reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl())), " ",
+      tensor.storage_offset(), " ", static_cast<int>(dtype), tensor.is_conj() ? "c" : "",
+      tensor.is_neg() ? "n" : "", " ", absl::StrJoin(tensor.sizes(), ","), " ",
+      absl::StrJoin(tensor.strides(), ","));
+  const auto found = by_view_.find(view);
+  if (found != by_view_.end()) return found->second;
+
+  std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
+  const TensorMeta meta = {.dtype = dtype,
+                           .has_device = true,
+                           .has_shape = true,
+                           .device = DeviceOf(tensor.device()),
+                           .shape = shape};
+  DrawSpec spec;
+  std::vector<Argument> data;
+  at::Tensor values;
+  if (!tensor.is_meta()) {
+    values = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
+    Describe(values, &spec, &data);
+  }
+  // A name with dots in it may look like the path of another attribute.
+  std::string unique(name);
+  for (int i = 1; sample_->module->FindAttribute(unique) != nullptr; ++i) {
+    unique = absl::StrCat(name, "_", i);
+  }
+  sample_->module->AddAttribute(
+      {.name = unique, .meta = &meta, .annotation = annotation, .draw_spec = &spec});
+  const absl::string_view stored = sample_->module->FindAttribute(unique)->name;
+  by_view_[view] = stored;
+  if (weights_ && values.defined()) {
+    sample_->weights[unique] = {
+        .dtype = dtype,
+        .shape = tensor.sizes().vec(),
+        .bytes = std::make_shared<const std::string>(static_cast<const char*>(values.const_data_ptr()),
+                                                     values.nbytes())};
+  }
+  return stored;
+}
+
+absl::StatusOr<absl::string_view> AttributeTable::AddConstant(const at::Tensor& tensor) {
+  const size_t before = sample_->module->attributes().size();
+  const absl::StatusOr<absl::string_view> added =
+      Add(tensor, absl::StrCat("_tensor_constant", num_constants_), "torch.Tensor");
+  if (sample_->module->attributes().size() > before) ++num_constants_;
+  return added;
+}
+
+}  // namespace graphnet::torchscript

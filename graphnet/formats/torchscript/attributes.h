@@ -1,0 +1,54 @@
+// The tensors of a TorchScript program as attributes of a module, and its
+// scalar types in the IR's terms.
+#ifndef GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
+#define GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/sample.h"
+#include "ATen/core/jit_type.h"
+#include "ATen/core/Tensor.h"
+
+namespace graphnet::torchscript {
+
+// kUnknown for those that the IR has no name for.
+DType DTypeOf(c10::ScalarType type);
+Device DeviceOf(c10::Device device);
+
+// The type as one writes it in TorchScript ("Optional[Tensor]"), a named tuple
+// as the tuple that it is.
+std::string TypeText(const c10::Type& type);
+
+// What a tensor type says; false if it says nothing. `shape` holds the sizes
+// that `meta` points to.
+bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>* shape);
+
+// Adds tensors to a sample's module, each once however many names it has: what
+// is written to one of them shows in all.
+class AttributeTable {
+ public:
+  // Real values go to `sample->weights` if `weights`. `sample` must outlive
+  // this.
+  AttributeTable(Sample* sample, bool weights) : sample_(sample), weights_(weights) {}
+
+  // The name of the attribute that holds `tensor`: `name` unless the tensor has
+  // one already. Fails on tensors without plain storage (sparse, quantized,
+  // undefined …).
+  absl::StatusOr<absl::string_view> Add(const at::Tensor& tensor, absl::string_view name,
+                                        absl::string_view annotation);
+  // Ditto, under the next free `_tensor_constant<i>`.
+  absl::StatusOr<absl::string_view> AddConstant(const at::Tensor& tensor);
+
+ private:
+  Sample* sample_;
+  bool weights_;
+  int num_constants_ = 0;
+  absl::flat_hash_map<std::string, absl::string_view> by_view_;
+};
+
+}  // namespace graphnet::torchscript
+
+#endif  // GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_

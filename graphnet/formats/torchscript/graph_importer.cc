@@ -1,0 +1,542 @@
+#include "graphnet/formats/torchscript/graph_importer.h"
+
+#include <algorithm>
+#include <complex>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "torch/csrc/jit/ir/constants.h"
+#include "torch/csrc/jit/runtime/operator.h"
+
+namespace graphnet::torchscript {
+
+namespace jit = torch::jit;
+namespace prim = c10::prim;
+namespace aten = c10::aten;
+namespace attr = c10::attr;
+
+namespace {
+
+bool HoldsFuture(const c10::Type& type) {
+  return type.kind() == c10::TypeKind::FutureType || type.kind() == c10::TypeKind::AwaitType ||
+         absl::c_any_of(type.containedTypes(), [](const auto& inner) { return HoldsFuture(*inner); });
+}
+
+bool AllDigits(absl::string_view text) { return absl::c_all_of(text, absl::ascii_isdigit); }
+
+// The declared type with its Optional taken off.
+c10::TypeKind FormalKind(const c10::Type& type) {
+  if (const auto* optional = type.castRaw<c10::OptionalType>()) {
+    return optional->getElementType()->kind();
+  }
+  return type.kind();
+}
+
+std::optional<Layout> LayoutOf(int64_t value) {
+  static constexpr Layout kLayouts[] = {Layout::kStrided,   Layout::kSparseCoo, Layout::kSparseCsr,
+                                        Layout::kMkldnn,    Layout::kSparseCsc, Layout::kSparseBsr,
+                                        Layout::kSparseBsc, Layout::kJagged};
+  if (value < 0 || value >= static_cast<int64_t>(std::size(kLayouts))) return std::nullopt;
+  return kLayouts[value];
+}
+
+// TorchScript writes dtypes, layouts and memory formats as ints; the schema says
+// which int is which.
+Argument AsFormal(const Argument& argument, c10::TypeKind kind) {
+  if (!argument.is_int()) return argument;
+  const int64_t value = argument.integer();
+  if (kind == c10::TypeKind::ScalarTypeType) {
+    if (value < 0 || value >= static_cast<int64_t>(c10::ScalarType::NumOptions)) return argument;
+    const DType dtype = DTypeOf(static_cast<c10::ScalarType>(value));
+    return dtype == DType::kUnknown ? argument : Argument(dtype);
+  }
+  if (kind == c10::TypeKind::LayoutType) {
+    const std::optional<Layout> layout = LayoutOf(value);
+    return layout ? Argument(*layout) : argument;
+  }
+  if (kind == c10::TypeKind::MemoryFormatType && value >= 0 && value < kNumMemoryFormats) {
+    return static_cast<MemoryFormat>(value);
+  }
+  return argument;
+}
+
+// What the comparison of two constants yields, if it is known now.
+std::optional<bool> Compare(c10::Symbol kind, const Argument& a, const Argument& b) {
+  const auto compare = [&](const auto& x, const auto& y) -> std::optional<bool> {
+    if (kind == aten::eq) return x == y;
+    if (kind == aten::ne) return x != y;
+    if (kind == aten::lt) return x < y;
+    if (kind == aten::le) return x <= y;
+    if (kind == aten::gt) return x > y;
+    if (kind == aten::ge) return x >= y;
+    return std::nullopt;
+  };
+  if (a.is_int() && b.is_int()) return compare(a.integer(), b.integer());
+  if (a.is_float() && b.is_float()) return compare(a.real(), b.real());
+  if (a.is_bool() && b.is_bool()) return compare(a.boolean(), b.boolean());
+  if (a.is_string() && b.is_string()) return compare(a.string(), b.string());
+  return std::nullopt;
+}
+
+std::string TargetOf(const jit::Node* node, const std::string* overload) {
+  const std::string name = absl::StrReplaceAll(node->kind().toQualString(), {{"::", "."}});
+  if (overload == nullptr) return name;
+  return absl::StrCat(name, ".", overload->empty() ? "default" : *overload);
+}
+
+}  // namespace
+
+std::string NameOf(const jit::Value* value) {
+  if (!value->hasDebugName()) return "";
+  std::string name = value->debugName();
+  if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0 &&
+                                          AllDigits(absl::string_view(name).substr(dot + 1))) {
+    name.resize(dot);
+  }
+  if (name.size() > 200 || AllDigits(name)) return "";
+  return name;
+}
+
+// --- The whole ---------------------------------------------------------------
+
+absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSchema* schema,
+                                bool has_self) {
+  Scope main{.graph = module_.AddGraph(name)};
+  scope_ = main_ = &main;
+  const jit::Graph& graph = program_.graph();
+  for (size_t i = has_self ? 1 : 0; i < graph.inputs().size(); ++i) {
+    const jit::Value* value = graph.inputs()[i];
+    if (HoldsFuture(*value->type())) {
+      return absl::InvalidArgumentError(absl::StrCat("cannot represent input ", i, ": a future"));
+    }
+    const c10::Argument* formal =
+        schema != nullptr && i < schema->arguments().size() ? &schema->arguments()[i] : nullptr;
+    std::string input = formal != nullptr ? formal->name() : NameOf(value);
+    if (input.empty()) input = absl::StrCat("input_", i - (has_self ? 1 : 0));
+    Node* node = AddPlaceholder(&main, input, value->type().get());
+    values_[value] = node;
+    if (value->type()->kind() == c10::TypeKind::TensorType) {
+      node->set_annotation("torch.Tensor");
+      Describe(node, value);
+    }
+    // The default of a number is how it is drawn.
+    if (formal == nullptr || !formal->default_value()) continue;
+    if (!formal->default_value()->isInt() && !formal->default_value()->isDouble() &&
+        !formal->default_value()->isBool()) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Argument data, Literal(*formal->default_value(), "", ""));
+    DrawSpec spec;
+    spec.data = Argument::List({&data, 1});
+    node->set_draw_spec(spec);
+  }
+  RETURN_IF_ERROR(ImportBlock(graph.block(), 0));
+  current_ = graph.return_node();
+  ASSIGN_OR_RETURN(const std::vector<Argument> outputs, Operands(graph.outputs()));
+  main.graph->Output(outputs.size() == 1 ? outputs[0] : Argument::Tuple(outputs));
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportBlock(const jit::Block* block, int depth) {
+  if (depth > kMaxNesting) {
+    return CannotRepresent(*current_, absl::StrCat("blocks nest deeper than ", kMaxNesting));
+  }
+  for (const jit::Node* node : block->nodes()) {
+    current_ = node;
+    RETURN_IF_ERROR(ImportNode(node, depth));
+    if (too_large_) return CannotRepresent(*node, "its structure is too large");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
+  switch (node->kind()) {
+    case prim::Constant:
+    case prim::ModuleContainerIndex:
+      return absl::OkStatus();  // Looked up where they are used.
+    case prim::GetAttr:
+      return ImportGetAttr(node);
+    case prim::SetAttr:
+      return ImportSetAttr(node);
+    case prim::CreateObject: {
+      const std::string type = TypeText(*node->output()->type());
+      if (absl::StartsWith(type, "__torch__.torch.classes.")) {
+        return CannotRepresent(*node, absl::StrCat("an object of the custom class ", type));
+      }
+      SetResult(node, Emit("prim.CreateObject", {absl::string_view(type)}));
+      return absl::OkStatus();
+    }
+    case prim::If:
+      return ImportIf(node, depth);
+    case prim::Loop:
+      return ImportLoop(node, depth);
+    case prim::Uninitialized:
+      // Stands on paths that are never taken, or never looked at.
+      values_[node->output()] = Argument::None();
+      return absl::OkStatus();
+    case prim::unchecked_cast:
+    case prim::unchecked_unwrap_optional: {
+      if (program_.FindObject(node->input(0)) != nullptr) return absl::OkStatus();
+      ASSIGN_OR_RETURN(values_[node->output()], Lookup(node->input(0)));
+      return absl::OkStatus();
+    }
+    case prim::TupleConstruct: {
+      ASSIGN_OR_RETURN(const std::vector<Argument> elements, Operands(node->inputs()));
+      values_[node->output()] = Keep(Argument::Kind::kTuple, elements);
+      return absl::OkStatus();
+    }
+    case prim::ListConstruct:
+      return ImportList(node);
+    case prim::DictConstruct:
+      return ImportDict(node);
+    case prim::TupleUnpack:
+    case prim::ListUnpack:
+      return ImportUnpack(node);
+    case prim::TupleIndex:
+    case prim::TupleSlice:
+      return ImportTupleElement(node);
+    case prim::isinstance:
+      return ImportIsInstance(node);
+    default:
+      return ImportCall(node);
+  }
+}
+
+// --- Values ------------------------------------------------------------------
+
+GraphImporter::Size GraphImporter::SizeOf(const Argument& argument) const {
+  if (!argument.is_aggregate()) return {};
+  const auto it = sizes_.find(argument.elements().data());
+  // Those that are not kept here are small: slices, and the arguments of calls.
+  return it == sizes_.end() ? Size{argument.elements().size() + 1, 1} : it->second;
+}
+
+Argument GraphImporter::Keep(Argument::Kind kind, absl::Span<const Argument> elements) {
+  const absl::Span<const Argument> kept = arena_.Copy(elements);
+  Size size{1, 1};
+  for (const Argument& element : elements) {
+    const Size inner = SizeOf(element);
+    size.elements = std::min(size.elements + inner.elements, kMaxElements + 1);
+    size.depth = std::max(size.depth, inner.depth + 1);
+  }
+  too_large_ |= size.elements > kMaxElements || size.depth > kMaxNesting;
+  if (!kept.empty()) sizes_[kept.data()] = size;
+  switch (kind) {
+    case Argument::Kind::kList:
+      return Argument::List(kept);
+    case Argument::Kind::kDict:
+      return Argument::Dict(kept);
+    case Argument::Kind::kSlice:
+      return Argument::Slice(kept);
+    default:
+      return Argument::Tuple(kept);
+  }
+}
+
+absl::StatusOr<Argument> GraphImporter::Lookup(const jit::Value* value) {
+  if (const auto it = values_.find(value); it != values_.end()) return it->second;
+  if (const Program::Object* object = program_.FindObject(value)) {
+    return CannotRepresent(*current_, absl::StrCat("the object self", object->path->empty() ? "" : ".",
+                                                   *object->path, " as a value"));
+  }
+  const jit::Node* node = value->node();
+  if (node->kind() == prim::GetAttr) {
+    if (const Program::Object* object = program_.FindObject(node->input(0))) {
+      ASSIGN_OR_RETURN(const Argument found, AttributeValue(*object, node->s(attr::name)));
+      return values_[value] = found;
+    }
+  }
+  if (node->kind() != prim::Constant) {
+    return CannotRepresent(*current_, absl::StrCat("a value of type ", TypeText(*value->type())));
+  }
+  const std::optional<c10::IValue> constant = jit::toIValue(value);
+  if (!constant) {
+    return CannotRepresent(*node, absl::StrCat("a constant of type ", TypeText(*value->type())));
+  }
+  if (program_.HasIdentity(value)) {
+    return CannotRepresent(*node, "a constant list or dict that is changed in place");
+  }
+  ASSIGN_OR_RETURN(const Argument literal, Literal(*constant, "", ""));
+  return values_[value] = literal;
+}
+
+absl::StatusOr<Argument> GraphImporter::Operand(const jit::Value* value) {
+  ASSIGN_OR_RETURN(const Argument found, Lookup(value));
+  return Localize(found);
+}
+
+absl::StatusOr<std::vector<Argument>> GraphImporter::Operands(
+    at::ArrayRef<const jit::Value*> values) {
+  std::vector<Argument> out;
+  out.reserve(values.size());
+  for (const jit::Value* value : values) {
+    ASSIGN_OR_RETURN(const Argument operand, Operand(value));
+    out.push_back(operand);
+  }
+  return out;
+}
+
+Argument GraphImporter::Localize(const Argument& argument) {
+  if (argument.is_node()) return Localize(argument.node(), scope_);
+  if (!argument.is_aggregate()) return argument;
+  bool foreign = false;
+  ForEachArgument(argument, [&](const Argument& a) {
+    foreign |= a.is_node() && a.node()->graph() != scope_->graph;
+  });
+  if (!foreign) return argument;
+  std::vector<Argument> elements;
+  elements.reserve(argument.elements().size());
+  for (const Argument& element : argument.elements()) elements.push_back(Localize(element));
+  return Keep(argument.kind(), elements);
+}
+
+Node* GraphImporter::Localize(Node* node, Scope* scope) {
+  if (node->graph() == scope->graph) return node;
+  if (const auto it = scope->inner.find(node); it != scope->inner.end()) return it->second;
+  Node* outer = Localize(node, scope->parent);
+  TakeCaptures(scope);
+  if (!scope->inner.contains(outer)) {
+    scope->captures->push_back(outer);
+    TakeCaptures(scope);
+  }
+  Node* const found = scope->inner[outer];
+  scope->inner[node] = found;
+  return found;
+}
+
+absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const std::string& path,
+                                                absl::string_view annotation, int depth) {
+  if (depth > kMaxNesting) {
+    return CannotRepresent(*current_, absl::StrCat("constants nest deeper than ", kMaxNesting));
+  }
+  if (value.isNone()) return Argument::None();
+  if (value.isBool()) return Argument(value.toBool());
+  if (value.isInt()) return Argument(value.toInt());
+  if (value.isDouble()) return Argument(value.toDouble());
+  if (value.isComplexDouble()) {
+    const c10::complex<double> c = value.toComplexDouble();
+    return Argument(arena_.New<std::complex<double>>(c.real(), c.imag()));
+  }
+  if (value.isString()) return Keep(absl::string_view(value.toStringRef()));
+  if (value.isDevice()) return Argument(DeviceOf(value.toDevice()));
+  if (value.isTensor()) {
+    const absl::StatusOr<absl::string_view> name =
+        path.empty() ? attributes_.AddConstant(value.toTensor())
+                     : attributes_.Add(value.toTensor(), path, annotation);
+    if (!name.ok()) return CannotRepresent(*current_, name.status().message());
+    return GetAttrNode(*name);
+  }
+  std::vector<Argument> elements;
+  const auto add = [&](const c10::IValue& element, absl::string_view key) -> absl::Status {
+    const std::string inner = path.empty() ? "" : absl::StrCat(path, ".", key);
+    ASSIGN_OR_RETURN(const Argument argument, Literal(element, inner, annotation, depth + 1));
+    elements.push_back(argument);
+    return absl::OkStatus();
+  };
+  if (value.isList() || value.isTuple()) {
+    const at::ArrayRef<c10::IValue> from =
+        value.isList() ? value.toListRef() : value.toTupleRef().elements().asArrayRef();
+    for (const c10::IValue& element : from) {
+      RETURN_IF_ERROR(add(element, absl::StrCat(elements.size())));
+    }
+    return Keep(value.isList() ? Argument::Kind::kList : Argument::Kind::kTuple, elements);
+  }
+  if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      if (entry.key().isTensor()) return CannotRepresent(*current_, "a dict with tensors as keys");
+      RETURN_IF_ERROR(add(entry.key(), ""));
+      const bool named = entry.key().isString();
+      RETURN_IF_ERROR(add(entry.value(), named ? entry.key().toStringRef()
+                                               : absl::StrCat(elements.size() / 2)));
+    }
+    return Keep(Argument::Kind::kDict, elements);
+  }
+  return CannotRepresent(*current_, absl::StrCat("a constant of kind ", value.tagKind()));
+}
+
+Node* GraphImporter::GetAttrNode(absl::string_view attribute) {
+  Node*& node = get_attrs_[attribute];
+  if (node == nullptr) {
+    node = main_->graph->GetAttr(attribute, attribute);
+    if (const TensorMeta* meta = module_.FindAttribute(attribute)->meta) {
+      node->set_meta(module_.InternValueMeta(*meta));
+    }
+  }
+  return node;
+}
+
+absl::StatusOr<Argument> GraphImporter::AttributeValue(const Program::Object& object,
+                                                       const std::string& name) {
+  const auto& type = object.object->type();
+  const std::optional<size_t> slot = type->findAttributeSlot(name);
+  if (!slot) return CannotRepresent(*current_, absl::StrCat("there is no attribute ", name));
+  const absl::string_view annotation =
+      type->is_parameter(*slot) ? "torch.nn.parameter.Parameter" : "torch.Tensor";
+  return Literal(object.object->getSlot(*slot),
+                 object.path->empty() ? name : absl::StrCat(*object.path, ".", name), annotation);
+}
+
+// --- Emitting ----------------------------------------------------------------
+
+Node* GraphImporter::Emit(absl::string_view target, absl::Span<const Argument> args,
+                          absl::Span<const KwArg> kwargs, absl::string_view name) {
+  for (const Argument& arg : args) num_elements_ += SizeOf(arg).elements;
+  too_large_ |= num_elements_ > kMaxAllElements;
+  if (too_large_) args = {};  // Reported after this node.
+  Node* node = scope_->graph->CallFunction(target, args, kwargs, name);
+  const Place place = PlaceOf(*current_);
+  node->set_location({place.file, static_cast<uint32_t>(place.line),
+                      static_cast<uint32_t>(place.column)});
+  if (const std::string path = program_.ModulePath(current_); !path.empty()) {
+    node->set_module_path(path);
+  }
+  return node;
+}
+
+void GraphImporter::Describe(Node* node, const jit::Value* value) {
+  types_[node] = value->type().get();
+  const auto* type = value->type()->castRaw<c10::TensorType>();
+  if (type == nullptr) return;
+  TensorMeta meta;
+  std::vector<Dim> shape;
+  if (MetaOfType(*type, &meta, &shape)) node->set_meta(module_.InternValueMeta(meta));
+}
+
+void GraphImporter::SetResult(const jit::Node* node, Node* result) {
+  if (node->outputs().size() > 1) return SetElements(node, result, 0);
+  if (node->outputs().empty()) return;
+  values_[node->output()] = result;
+  Describe(result, node->output());
+}
+
+void GraphImporter::SetElements(const jit::Node* node, Node* tuple, int first) {
+  for (size_t i = 0; i < node->outputs().size(); ++i) {
+    const jit::Value* output = node->output(i);
+    if (!output->hasUses()) continue;
+    values_[output] = GetItem(tuple, static_cast<int64_t>(i) + first, output);
+  }
+}
+
+Argument GraphImporter::GetItem(const Argument& tuple, const Argument& index,
+                                const jit::Value* value) {
+  Node* item = Emit("operator.getitem", {tuple, index}, {}, NameOf(value));
+  Describe(item, value);
+  return item;
+}
+
+// --- Operators ---------------------------------------------------------------
+
+absl::StatusOr<const GraphImporter::Operator*> GraphImporter::OperatorOf(const jit::Node* node) {
+  const c10::FunctionSchema* schema = node->maybeSchema();
+  const auto [it, inserted] = operators_.try_emplace(schema);
+  Operator& op = it->second;
+  if (!inserted) return &op;
+  op.target = TargetOf(node, &schema->overload_name());
+  op.is_vararg = schema->is_vararg();
+  for (const c10::Argument& formal : schema->arguments()) {
+    Operator::Formal out{.kind = FormalKind(*formal.real_type()),
+                         .keyword_only = formal.kwarg_only(),
+                         .default_value = std::nullopt,
+                         .name = formal.name()};
+    if (formal.default_value()) {
+      ASSIGN_OR_RETURN(const Argument value, Literal(*formal.default_value(), "", ""));
+      out.default_value = AsFormal(value, out.kind);
+    }
+    op.formals.push_back(std::move(out));
+  }
+  return &op;
+}
+
+absl::StatusOr<bool> GraphImporter::Fold(const jit::Node* node) {
+  if (!options_.fold_branches || node->outputs().size() != 1) return false;
+  const c10::Symbol kind = node->kind();
+  const bool is = kind == aten::__is__ || kind == aten::__isnot__;
+  if (!is && kind != aten::__not__ && kind != aten::eq && kind != aten::ne && kind != aten::lt &&
+      kind != aten::le && kind != aten::gt && kind != aten::ge) {
+    return false;
+  }
+  std::vector<Argument> args;
+  for (const jit::Value* value : node->inputs()) {
+    ASSIGN_OR_RETURN(const Argument arg, Lookup(value));
+    args.push_back(arg);
+  }
+  std::optional<bool> result;
+  if (is && args.size() == 2) {
+    // Whether each operand is None: yes, no, or not known now.
+    std::optional<bool> none[2];
+    for (int i = 0; i < 2; ++i) {
+      const c10::TypeKind type = node->input(i)->type()->kind();
+      if (!args[i].is_node()) {
+        none[i] = args[i].is_none();
+      } else if (args[i].node()->op() == Op::kGetAttr || type == c10::TypeKind::TensorType ||
+                 type == c10::TypeKind::ListType || type == c10::TypeKind::DictType) {
+        none[i] = false;
+      }
+    }
+    if (none[0] && none[1] && (*none[0] || *none[1])) {
+      result = (*none[0] && *none[1]) == (kind == aten::__is__);
+    }
+  } else if (kind == aten::__not__ && args.size() == 1 && args[0].is_bool()) {
+    result = !args[0].boolean();
+  } else if (args.size() == 2) {
+    result = Compare(kind, args[0], args[1]);
+  }
+  if (!result) return false;
+  values_[node->output()] = *result;
+  return true;
+}
+
+absl::Status GraphImporter::ImportCall(const jit::Node* node) {
+  ASSIGN_OR_RETURN(const bool folded, Fold(node));
+  if (folded) return absl::OkStatus();
+  if (!node->blocks().empty() || (node->hasAttributes() && node->kind() != aten::warn)) {
+    return CannotRepresent(*node, "its meaning is not in its operands");
+  }
+  // Futures of forks are their values; others would be something to wait for.
+  const auto is_future = [](const jit::Value* value) { return HoldsFuture(*value->type()); };
+  if (absl::c_any_of(node->outputs(), is_future) && absl::c_none_of(node->inputs(), is_future)) {
+    return CannotRepresent(*node, "it makes a future");
+  }
+  const std::string name = node->outputs().size() == 1 ? NameOf(node->output()) : "";
+  ASSIGN_OR_RETURN(std::vector<Argument> args, Operands(node->inputs()));
+  const c10::FunctionSchema* schema = node->maybeSchema();
+  if (schema == nullptr) return CannotRepresent(*node, "there is no such operator");
+  if (schema->is_varret()) {
+    Node* call = Emit(TargetOf(node, nullptr), args, {}, name);
+    if (node->outputs().size() == 1) call->set_annotation(TypeText(*node->output()->type()));
+    SetResult(node, call);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Operator* op, OperatorOf(node));
+  std::vector<KwArg> kwargs;
+  size_t positional = 0;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (i >= op->formals.size()) {
+      args[positional++] = args[i];
+      continue;
+    }
+    const Operator::Formal& formal = op->formals[i];
+    const Argument value = AsFormal(args[i], formal.kind);
+    if (!formal.keyword_only) {
+      args[positional++] = value;
+    } else if (value != formal.default_value) {
+      kwargs.push_back({formal.name, value});
+    }
+  }
+  args.resize(positional);
+  // As torch.fx does, leave out what the operator would take anyway.
+  while (!op->is_vararg && !args.empty() &&
+         args.back() == op->formals[args.size() - 1].default_value) {
+    args.pop_back();
+  }
+  SetResult(node, Emit(op->target, args, kwargs, name));
+  return absl::OkStatus();
+}
+
+}  // namespace graphnet::torchscript

@@ -1,0 +1,158 @@
+// Internal: the translation of one Program into a Sample.
+#ifndef GRAPHNET_FORMATS_TORCHSCRIPT_GRAPH_IMPORTER_H_
+#define GRAPHNET_FORMATS_TORCHSCRIPT_GRAPH_IMPORTER_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/formats/torchscript/program.h"
+#include "graphnet/ir/sample.h"
+#include "torch/csrc/jit/ir/ir.h"
+
+namespace graphnet::torchscript {
+
+// The largest structure that an argument may be, and all of them together.
+inline constexpr size_t kMaxElements = size_t{1} << 20;
+inline constexpr size_t kMaxAllElements = size_t{1} << 26;
+
+// Walks the program in its order. Each TorchScript value stands for an
+// Argument: a node, a constant, or a structure of them. A value of an outer
+// graph that a body needs becomes an operand of the body when it is first used
+// there.
+class GraphImporter {
+ public:
+  // Both must outlive this.
+  GraphImporter(const Program* program, Sample* sample, const ImportGraphOptions& options)
+      : program_(*program),
+        module_(*sample->module),
+        options_(options),
+        attributes_(sample, options.weights) {}
+
+  // `schema` names the inputs and gives their defaults; it may be null.
+  absl::Status Run(const std::string& name, const c10::FunctionSchema* schema, bool has_self);
+
+ private:
+  // A graph that is being built.
+  struct Scope {
+    Graph* graph;
+    Scope* parent = nullptr;
+    // Values of `parent` that the body takes after its own inputs. Shared with
+    // the other body of the same call.
+    std::vector<Node*>* captures = nullptr;
+    absl::flat_hash_map<Node*, Node*> inner = {};  // of captures: placeholder
+    size_t inner_count = 0;  // how many captures have a placeholder
+    Node* last_placeholder = nullptr;
+    int num_ifs = 0;
+    int num_loops = 0;
+  };
+  // What is known of an operator.
+  struct Operator {
+    std::string target;
+    struct Formal {
+      c10::TypeKind kind;  // of the type as declared, optional or not
+      bool keyword_only;
+      std::optional<Argument> default_value;
+      std::string name;
+    };
+    std::vector<Formal> formals;
+    bool is_vararg;
+  };
+
+  // --- graph_importer.cc: values and plain operations --------------------------
+  absl::Status ImportBlock(const torch::jit::Block* block, int depth);
+  absl::Status ImportNode(const torch::jit::Node* node, int depth);
+  absl::Status ImportCall(const torch::jit::Node* node);
+  // True if the node's value is known now; then it is recorded.
+  absl::StatusOr<bool> Fold(const torch::jit::Node* node);
+
+  // What `value` stands for; its nodes may belong to outer graphs.
+  absl::StatusOr<Argument> Lookup(const torch::jit::Value* value);
+  // Ditto, for use in the current graph.
+  absl::StatusOr<Argument> Operand(const torch::jit::Value* value);
+  absl::StatusOr<std::vector<Argument>> Operands(at::ArrayRef<const torch::jit::Value*> values);
+  Argument Localize(const Argument& argument);
+  Node* Localize(Node* node, Scope* scope);
+  // Constants and values of attributes. `path` names the tensors in it; empty:
+  // they are constants.
+  absl::StatusOr<Argument> Literal(const c10::IValue& value, const std::string& path,
+                                   absl::string_view annotation, int depth = 0);
+  absl::StatusOr<Argument> AttributeValue(const Program::Object& object, const std::string& name);
+  Node* GetAttrNode(absl::string_view attribute);
+  absl::StatusOr<const Operator*> OperatorOf(const torch::jit::Node* node);
+
+  // How much of the IR an argument takes: a structure may hold another twice,
+  // and that again, and doubles with each step.
+  struct Size {
+    size_t elements = 1;
+    int depth = 0;
+  };
+  Size SizeOf(const Argument& argument) const;
+  // A copy that lives as long as this.
+  Argument Keep(Argument::Kind kind, absl::Span<const Argument> elements);
+  Argument Keep(absl::string_view text) { return arena_.Copy(text); }
+
+  // Appends a call that stands where the current TorchScript node does.
+  Node* Emit(absl::string_view target, absl::Span<const Argument> args,
+             absl::Span<const KwArg> kwargs = {}, absl::string_view name = {});
+  // Lets the outputs of `node` stand for `result`, or, if there are several, for
+  // the elements of it from `first` on.
+  void SetResult(const torch::jit::Node* node, Node* result);
+  void SetElements(const torch::jit::Node* node, Node* tuple, int first);
+  Argument GetItem(const Argument& tuple, const Argument& index, const torch::jit::Value* value);
+  void Describe(Node* node, const torch::jit::Value* value);
+
+  // --- structures.cc: lists, tuples, dicts, objects ----------------------------
+  absl::Status ImportList(const torch::jit::Node* node);
+  absl::Status ImportDict(const torch::jit::Node* node);
+  absl::Status ImportUnpack(const torch::jit::Node* node);
+  absl::Status ImportTupleElement(const torch::jit::Node* node);
+  absl::Status ImportIsInstance(const torch::jit::Node* node);
+  absl::Status ImportGetAttr(const torch::jit::Node* node);
+  absl::Status ImportSetAttr(const torch::jit::Node* node);
+
+  // --- control_flow.cc: branches and loops -------------------------------------
+  absl::Status ImportIf(const torch::jit::Node* node, int depth);
+  absl::Status ImportLoop(const torch::jit::Node* node, int depth);
+  // Takes up what other bodies of the call captured so far.
+  void TakeCaptures(Scope* scope);
+  Node* AddPlaceholder(Scope* scope, absl::string_view name, const c10::Type* type);
+  // Ends the current graph with a tuple.
+  absl::Status ImportOutputs(at::ArrayRef<const torch::jit::Value*> outputs,
+                             std::vector<Argument> first = {});
+
+  const Program& program_;
+  Module& module_;
+  const ImportGraphOptions options_;
+  AttributeTable attributes_;
+  Arena arena_;
+  Scope* scope_ = nullptr;
+  Scope* main_ = nullptr;
+  const torch::jit::Node* current_ = nullptr;
+  absl::flat_hash_map<const torch::jit::Value*, Argument> values_;
+  absl::flat_hash_map<const Node*, const c10::Type*> types_;
+  absl::flat_hash_map<absl::string_view, Node*> get_attrs_;  // in the main graph
+  absl::flat_hash_map<const c10::FunctionSchema*, Operator> operators_;
+  absl::flat_hash_map<const Argument*, Size> sizes_;  // of structures, by their elements
+  size_t num_elements_ = 0;                           // in the arguments of all calls
+  bool too_large_ = false;
+  // Lists and dicts of module attributes that are changed in place.
+  std::vector<std::pair<c10::IValue, std::string>> states_;
+};
+
+// The name a value has in its program, without the number that makes it unique
+// there; empty if it has none.
+std::string NameOf(const torch::jit::Value* value);
+
+}  // namespace graphnet::torchscript
+
+#endif  // GRAPHNET_FORMATS_TORCHSCRIPT_GRAPH_IMPORTER_H_

@@ -1,0 +1,184 @@
+#include "graphnet/formats/torchscript/importer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/gate.h"
+#include "graphnet/formats/torchscript/graph_importer.h"
+#include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/formats/torchscript/program.h"
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "caffe2/serialize/read_adapter_interface.h"
+#include "torch/csrc/jit/api/function_impl.h"
+#include "torch/csrc/jit/api/module.h"
+#include "torch/csrc/jit/serialization/import.h"
+#include "torch/library.h"
+
+namespace graphnet {
+namespace {
+
+// Lets LibTorch read the very bytes that were checked.
+class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit MemoryReader(absl::string_view bytes) : bytes_(bytes) {}
+  size_t size() const override { return bytes_.size(); }
+  size_t read(uint64_t pos, void* buf, size_t n, const char*) const override {
+    if (pos >= bytes_.size()) return 0;
+    n = std::min<uint64_t>(n, bytes_.size() - pos);
+    std::memcpy(buf, bytes_.data() + pos, n);
+    return n;
+  }
+
+ private:
+  absl::string_view bytes_;
+};
+
+// LibTorch's messages run over many lines; the first that says something will do.
+std::string FirstLine(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const absl::string_view line = absl::StripAsciiWhitespace(text.substr(0, end));
+    if (!line.empty()) return Printable(line, 500);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return "no reason given";
+}
+
+// Calls fn(), which returns a StatusOr<Sample>, and lets no exception out.
+template <typename Fn>
+absl::StatusOr<Sample> Guarded(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const c10::Error& e) {
+    return absl::InvalidArgumentError(absl::StrCat("LibTorch: ", FirstLine(e.what_without_backtrace())));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& e) {
+    return absl::InvalidArgumentError(absl::StrCat("LibTorch: ", FirstLine(e.what())));
+  } catch (...) {
+    return absl::InvalidArgumentError("LibTorch: an exception of unknown type");
+  }
+}
+
+// Lets programs name torchvision's operators where its library is not loaded:
+// they can be imported then, though not run.
+void DeclareTorchvisionOperators() {
+  static const bool declared = [] {
+    if (c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""})) return true;
+    auto* library = new torch::Library(torch::Library::FRAGMENT, "torchvision", std::nullopt,
+                                       __FILE__, __LINE__);
+    for (const char* schema : {
+             "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+             "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+             "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width) -> (Tensor, Tensor)",
+             "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
+             "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width) -> (Tensor, Tensor)",
+             "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
+             "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
+             "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
+         }) {
+      library->def(schema);
+    }
+    return true;
+  }();
+  (void)declared;
+}
+
+torch::jit::Module Load(absl::string_view bytes) {
+  try {
+    return torch::jit::load(std::make_shared<MemoryReader>(bytes));
+  } catch (const c10::Error& e) {
+    // Weights may lie on a device that this machine lacks.
+    const std::string what = absl::AsciiStrToLower(e.what_without_backtrace());
+    if (!absl::StrContains(what, "cuda") && !absl::StrContains(what, "backend") &&
+        !absl::StrContains(what, "device")) {
+      throw;
+    }
+  }
+  return torch::jit::load(std::make_shared<MemoryReader>(bytes), c10::Device(c10::kCPU));
+}
+
+std::string Stem(const std::string& path) {
+  std::string name = BaseName(path);
+  if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.resize(dot);
+  return name;
+}
+
+absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
+                              const torch::jit::Module* self, const c10::FunctionSchema* schema,
+                              const ImportGraphOptions& options) {
+  ASSIGN_OR_RETURN(const auto program,
+                   torchscript::Program::Make(graph, self ? self->_ivalue() : nullptr));
+  Sample sample;
+  sample.name = name;
+  sample.module = std::make_unique<Module>();
+  torchscript::GraphImporter importer(program.get(), &sample, options);
+  RETURN_IF_ERROR(importer.Run(name, schema, self != nullptr));
+  return sample;
+}
+
+}  // namespace
+
+absl::StatusOr<Sample> ImportTorchScriptMethod(const torch::jit::Module& module,
+                                               const std::string& method,
+                                               const ImportGraphOptions& options) {
+  return Guarded([&]() -> absl::StatusOr<Sample> {
+    const std::optional<torch::jit::Method> found = module.find_method(method);
+    if (!found) {
+      return absl::NotFoundError(absl::StrCat("the module has no method ", Printable(method)));
+    }
+    torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(found->function());
+    if (function == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the method ", Printable(method), " is not written in TorchScript"));
+    }
+    const auto& type = module.type();
+    if (method == "forward" &&
+        !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
+      return absl::InvalidArgumentError("cannot represent the forward hooks of the module");
+    }
+    function->ensure_defined();
+    return Import(*function->graph(), method, &module, &function->getSchema(), options);
+  });
+}
+
+absl::StatusOr<Sample> ImportTorchScriptGraph(torch::jit::Graph& graph, const std::string& name,
+                                              const torch::jit::Module* self,
+                                              const ImportGraphOptions& options) {
+  return Guarded([&] { return Import(graph, name, self, nullptr, options); });
+}
+
+absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+                                         const TorchScriptImportOptions& options) {
+  if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, name));
+  absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
+    DeclareTorchvisionOperators();
+    return ImportTorchScriptMethod(Load(bytes), options.method, {.weights = options.weights});
+  });
+  if (!sample.ok()) return Annotate(sample.status(), name);
+  sample->name = Stem(name);
+  return sample;
+}
+
+absl::StatusOr<Sample> ImportTorchScriptFile(const std::string& path,
+                                             const TorchScriptImportOptions& options) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
+  return ImportTorchScript(bytes, path, options);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,596 @@
+#include "graphnet/formats/torchscript/pickle_check.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/code_check.h"
+
+namespace graphnet {
+namespace {
+
+using Id = Pickle::Id;
+
+// LibTorch walks modules and the types of tuples as trees, however much they
+// share. So the tree may exceed what is in the file by no more than this. 2^14
+// visits of one module take it 20 s, a shared tuple of 2^10 leaves 0.6 s.
+constexpr uint64_t kMaxTreeRatio = 8;
+constexpr uint64_t kMinTreeLimit = 1024;
+constexpr uint64_t kMaxSharedTuple = 1024;
+
+constexpr uint64_t kCap = uint64_t{1} << 60;
+
+// The scalar types of which PyTorch has storages, with their sizes in bytes.
+struct StorageType {
+  absl::string_view name;
+  int64_t element_size;
+};
+constexpr StorageType kStorageTypes[] = {
+    {"BFloat16Storage", 2},        {"BoolStorage", 1},
+    {"ByteStorage", 1},            {"CharStorage", 1},
+    {"ComplexDoubleStorage", 16},  {"ComplexFloatStorage", 8},
+    {"ComplexHalfStorage", 4},     {"DoubleStorage", 8},
+    {"Float8_e4m3fnStorage", 1},   {"Float8_e4m3fnuzStorage", 1},
+    {"Float8_e5m2Storage", 1},     {"Float8_e5m2fnuzStorage", 1},
+    {"FloatStorage", 4},           {"HalfStorage", 2},
+    {"IntStorage", 4},             {"LongStorage", 8},
+    {"ShortStorage", 2},           {"UInt16Storage", 2},
+    {"UInt32Storage", 4},          {"UInt64Storage", 8},
+};
+
+// "cpu", "cuda:0"
+bool IsDevice(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  static constexpr absl::string_view kTypes[] = {"cpu", "cuda", "hpu",
+                                                 "meta", "mps", "xpu"};
+  if (std::find(std::begin(kTypes), std::end(kTypes), parts.first) ==
+      std::end(kTypes)) {
+    return false;
+  }
+  if (!absl::StrContains(text, ':')) return true;
+  return !parts.second.empty() && parts.second.size() <= 3 &&
+         std::all_of(parts.second.begin(), parts.second.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsStorageKey(absl::string_view key) {
+  return !key.empty() && key.size() <= 9 && (key == "0" || key[0] != '0') &&
+         std::all_of(key.begin(), key.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Classes are those of the archive's code. LibTorch parses the name as an
+// expression, by recursion.
+bool IsOwnClass(absl::string_view module, absl::string_view name) {
+  const std::string full = absl::StrCat(module, ".", name);
+  if (full == "__torch__.torch.classes" ||
+      absl::StartsWith(full, "__torch__.torch.classes.")) {
+    return false;
+  }
+  int parts = 0;
+  for (absl::string_view part : absl::StrSplit(full, '.')) {
+    if (part.empty() || (part[0] >= '0' && part[0] <= '9')) return false;
+    if (++parts == 1 && part != "__torch__") return false;
+  }
+  return parts > 1 && parts <= kMaxNesting;
+}
+
+class ValueCheck {
+ public:
+  ValueCheck(const Pickle& pickle, StorageSize storage_size,
+             bool storages_may_be_empty)
+      : pickle_(pickle), storage_size_(storage_size),
+        storages_may_be_empty_(storages_may_be_empty),
+        callee_(pickle.size(), Callee::kNone) {}
+
+  absl::Status Run() {
+    // What a node may contain depends on the call that it is an argument of,
+    // and calls come after their arguments. So the first pass classifies calls.
+    for (Id id : pickle_.postorder()) {
+      if (pickle_.kind(id) == PickleKind::kReduce) {
+        ASSIGN_OR_RETURN(callee_[id], Classify(id));
+      }
+    }
+    for (Id id : pickle_.postorder()) RETURN_IF_ERROR(CheckNode(id));
+    for (Id id : pickle_.postorder()) RETURN_IF_ERROR(CheckPlaces(id));
+    return CheckSharing();
+  }
+
+ private:
+  using Status = absl::Status;
+
+  enum class Callee : uint8_t {
+    kNone,  // of a node that is no call
+    kTensor,
+    kOrderedDict,
+    kIntList,
+    kDoubleList,
+    kBoolList,
+    kTensorList,
+    kTypeTag,
+    kDevice,
+    kComplex,
+    kEnum,
+  };
+
+  Status Error(Id id, absl::string_view message) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("byte ", pickle_.offset(id), ": ", message));
+  }
+  bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
+  bool IsCall(Id id, Callee callee) const { return callee_[id] == callee; }
+
+  // The arguments of a call, if it has `count`, else null.
+  const Id* Arguments(Id call, size_t count) const {
+    const Id tuple = pickle_.children(call)[1];
+    const absl::Span<const Id> arguments = pickle_.children(tuple);
+    if (!Is(tuple, PickleKind::kTuple) || arguments.size() != count) {
+      return nullptr;
+    }
+    // Not null, even if there are none.
+    return count == 0 ? &tuple_end_ : arguments.data();
+  }
+
+  absl::StatusOr<Callee> Classify(Id call) const {
+    const Id function = pickle_.children(call)[0];
+    if (!Is(function, PickleKind::kGlobal)) {
+      return Error(call, "calls what is no function");
+    }
+    const absl::string_view module = pickle_.module(function);
+    const absl::string_view name = pickle_.name(function);
+    static constexpr struct {
+      absl::string_view module;
+      absl::string_view name;
+      Callee callee;
+    } kCallees[] = {
+        {"torch._utils", "_rebuild_tensor_v2", Callee::kTensor},
+        {"collections", "OrderedDict", Callee::kOrderedDict},
+        {"torch.jit._pickle", "build_intlist", Callee::kIntList},
+        {"torch.jit._pickle", "build_doublelist", Callee::kDoubleList},
+        {"torch.jit._pickle", "build_boollist", Callee::kBoolList},
+        {"torch.jit._pickle", "build_tensorlist", Callee::kTensorList},
+        {"torch.jit._pickle", "restore_type_tag", Callee::kTypeTag},
+        {"torch", "device", Callee::kDevice},
+        {"builtins", "complex", Callee::kComplex},
+    };
+    for (const auto& known : kCallees) {
+      if (module == known.module && name == known.name) return known.callee;
+    }
+    if (IsOwnClass(module, name)) return Callee::kEnum;
+    return Error(function, absl::StrCat("calls ", Printable(module), ".",
+                                        Printable(name),
+                                        ", which is not on the list"));
+  }
+
+  Status CheckNode(Id id) {
+    switch (pickle_.kind(id)) {
+      case PickleKind::kReduce:
+        return CheckCall(id);
+      case PickleKind::kObject:
+        return CheckObject(id);
+      case PickleKind::kPersistentId:
+        return CheckStorage(id);
+      case PickleKind::kDict:
+        return CheckKeys(id);
+      default:
+        return absl::OkStatus();
+    }
+  }
+
+  Status CheckCall(Id call) {
+    const Callee callee = callee_[call];
+    switch (callee) {
+      case Callee::kTensor:
+        return CheckTensor(call);
+      case Callee::kOrderedDict:
+        if (Arguments(call, 0) != nullptr) return absl::OkStatus();
+        break;
+      case Callee::kIntList:
+      case Callee::kDoubleList:
+      case Callee::kBoolList:
+      case Callee::kTensorList: {
+        const Id* arguments = Arguments(call, 1);
+        if (arguments == nullptr || !Is(arguments[0], PickleKind::kList)) break;
+        for (Id element : pickle_.children(arguments[0])) {
+          const bool right =
+              callee == Callee::kIntList ? Is(element, PickleKind::kInt)
+              : callee == Callee::kDoubleList
+                  ? Is(element, PickleKind::kDouble)
+              : callee == Callee::kBoolList ? Is(element, PickleKind::kBool)
+                                            : IsCall(element, Callee::kTensor);
+          if (!right) return Error(element, "an element of the wrong type");
+        }
+        return absl::OkStatus();
+      }
+      case Callee::kTypeTag: {
+        const Id* arguments = Arguments(call, 2);
+        if (arguments == nullptr || !Is(arguments[1], PickleKind::kString)) {
+          break;
+        }
+        const absl::string_view type = pickle_.text(arguments[1]);
+        if (!(Is(arguments[0], PickleKind::kList) &&
+              absl::StartsWith(type, "List[")) &&
+            !(Is(arguments[0], PickleKind::kDict) &&
+              absl::StartsWith(type, "Dict["))) {
+          break;
+        }
+        if (!types_.insert(type).second) return absl::OkStatus();
+        if (Status status = CheckTypeText(type); !status.ok()) {
+          return Error(arguments[1], status.message());
+        }
+        return absl::OkStatus();
+      }
+      case Callee::kDevice: {
+        const Id* arguments = Arguments(call, 1);
+        if (arguments != nullptr && Is(arguments[0], PickleKind::kString) &&
+            IsDevice(pickle_.text(arguments[0]))) {
+          return absl::OkStatus();
+        }
+        break;
+      }
+      case Callee::kComplex: {
+        const Id* arguments = Arguments(call, 2);
+        if (arguments != nullptr && Is(arguments[0], PickleKind::kDouble) &&
+            Is(arguments[1], PickleKind::kDouble)) {
+          return absl::OkStatus();
+        }
+        break;
+      }
+      case Callee::kEnum: {
+        // The value itself is the argument. A class that is no Enum would take
+        // it for its state, which is a dictionary.
+        const PickleKind kind = pickle_.kind(pickle_.children(call)[1]);
+        if (kind == PickleKind::kInt || kind == PickleKind::kDouble ||
+            kind == PickleKind::kString) {
+          return absl::OkStatus();
+        }
+        break;
+      }
+      case Callee::kNone:
+        break;
+    }
+    return Error(call, absl::StrCat(
+                           "the arguments of ",
+                           Printable(pickle_.name(pickle_.children(call)[0])),
+                           " are not what torch.jit.save writes"));
+  }
+
+  // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
+  Status CheckTensor(Id call) {
+    const Id* arguments = Arguments(call, 6);
+    if (arguments == nullptr ||
+        !Is(arguments[0], PickleKind::kPersistentId) ||
+        !Is(arguments[1], PickleKind::kInt) ||
+        !Is(arguments[2], PickleKind::kTuple) ||
+        !Is(arguments[3], PickleKind::kTuple) ||
+        !Is(arguments[4], PickleKind::kBool) ||
+        !IsCall(arguments[5], Callee::kOrderedDict)) {
+      return Error(call, "a tensor is not what torch.jit.save writes");
+    }
+    const int64_t stored = storages_.at(arguments[0]);
+    const absl::Span<const Id> sizes = pickle_.children(arguments[2]);
+    const absl::Span<const Id> strides = pickle_.children(arguments[3]);
+    if (sizes.size() != strides.size() ||
+        sizes.size() > static_cast<size_t>(kMaxRank)) {
+      return Error(call, "a tensor of unusual rank");
+    }
+    // In a storage of less than 2^63 bytes, numbers of at most 2^63 suffice.
+    const int64_t offset = pickle_.integer(arguments[1]);
+    int64_t elements = 1;
+    __extension__ __int128 last = offset;  // the farthest element
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (!Is(sizes[i], PickleKind::kInt) ||
+          !Is(strides[i], PickleKind::kInt)) {
+        return Error(call, "a tensor whose size is no number");
+      }
+      const int64_t size = pickle_.integer(sizes[i]);
+      const int64_t stride = pickle_.integer(strides[i]);
+      if (size < 0 || stride < 0) {
+        return Error(call, "a tensor of a negative size or stride");
+      }
+      if (size > 0 && elements > kMaxTensorElements / size) {
+        return Error(call, absl::StrCat("a tensor of more than ",
+                                        kMaxTensorElements, " elements"));
+      }
+      elements *= size;
+      if (size > 0) last += static_cast<__int128>(size - 1) * stride;
+    }
+    if (offset < 0 || offset > stored || (elements > 0 && last >= stored)) {
+      return Error(call, "a tensor reaches beyond its storage");
+    }
+    tensor_arguments_.insert(pickle_.children(call)[1]);
+    return absl::OkStatus();
+  }
+
+  // ("storage", torch.FloatStorage, key, device, elements)
+  Status CheckStorage(Id id) {
+    const Id tuple = pickle_.children(id)[0];
+    const absl::Span<const Id> parts = pickle_.children(tuple);
+    if (!Is(tuple, PickleKind::kTuple) || parts.size() != 5 ||
+        !Is(parts[0], PickleKind::kString) ||
+        pickle_.text(parts[0]) != "storage" ||
+        !Is(parts[1], PickleKind::kGlobal) ||
+        !Is(parts[2], PickleKind::kString) ||
+        !Is(parts[3], PickleKind::kString) ||
+        !Is(parts[4], PickleKind::kInt)) {
+      return Error(id, "a storage is not what torch.jit.save writes");
+    }
+    storage_tuples_.insert(tuple);
+    int64_t element_size = 0;
+    for (const StorageType& type : kStorageTypes) {
+      if (pickle_.module(parts[1]) == "torch" &&
+          pickle_.name(parts[1]) == type.name) {
+        element_size = type.element_size;
+      }
+    }
+    if (element_size == 0) {
+      return Error(parts[1], absl::StrCat("a storage of the unknown type ",
+                                          Printable(pickle_.name(parts[1]))));
+    }
+    const absl::string_view key = pickle_.text(parts[2]);
+    const std::optional<uint64_t> size =
+        IsStorageKey(key) ? storage_size_(key) : std::nullopt;
+    if (!size.has_value()) {
+      return Error(parts[2], absl::StrCat("the archive has no storage '",
+                                          Printable(key), "'"));
+    }
+    // LibTorch reads the entry once for each mention.
+    if (!keys_.insert(key).second) {
+      return Error(parts[2], absl::StrCat("storage ", key, " is there twice"));
+    }
+    if (!IsDevice(pickle_.text(parts[3]))) {
+      return Error(parts[3], "a storage on an unknown device");
+    }
+    const int64_t elements = pickle_.integer(parts[4]);
+    if (elements < 0 ||
+        elements > static_cast<int64_t>(kMaxArchiveBytes) / element_size ||
+        (static_cast<uint64_t>(elements * element_size) != *size &&
+         !(storages_may_be_empty_ && *size == 0))) {
+      return Error(id, absl::StrCat("storage ", key, " has ", *size,
+                                    " bytes, not ", elements, " elements of ",
+                                    element_size, " bytes"));
+    }
+    storages_[id] = elements;
+    return absl::OkStatus();
+  }
+
+  // cls.__new__() with a dictionary as its state.
+  Status CheckObject(Id id) {
+    const absl::Span<const Id> parts = pickle_.children(id);
+    if (!Is(parts[0], PickleKind::kGlobal) ||
+        !IsOwnClass(pickle_.module(parts[0]), pickle_.name(parts[0]))) {
+      return Error(id, "an object of a class that the archive may not use");
+    }
+    if (!Is(parts[1], PickleKind::kTuple) ||
+        !pickle_.children(parts[1]).empty() || parts.size() != 3 ||
+        !Is(parts[2], PickleKind::kDict) || pickle_.used_unbuilt(id)) {
+      return Error(id, "an object is not what torch.jit.save writes");
+    }
+    absl::flat_hash_set<absl::string_view> names;
+    const absl::Span<const Id> state = pickle_.children(parts[2]);
+    for (size_t i = 0; i < state.size(); i += 2) {
+      if (!Is(state[i], PickleKind::kString) ||
+          !names.insert(pickle_.text(state[i])).second) {
+        return Error(state[i],
+                     "an attribute's name is no string or there twice");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status CheckKeys(Id id) const {
+    const absl::Span<const Id> items = pickle_.children(id);
+    for (size_t i = 0; i < items.size(); i += 2) {
+      const PickleKind kind = pickle_.kind(items[i]);
+      if (kind != PickleKind::kString && kind != PickleKind::kInt &&
+          kind != PickleKind::kDouble && kind != PickleKind::kBool &&
+          !IsCall(items[i], Callee::kComplex) &&
+          !IsCall(items[i], Callee::kDevice) &&
+          !IsCall(items[i], Callee::kTensor)) {
+        return Error(items[i], "a dictionary's key of an unusual type");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // To LibTorch a function or a type is a number, an unused storage a tensor,
+  // an OrderedDict nothing. So these may be only where they belong.
+  Status CheckPlaces(Id id) const {
+    const PickleKind kind = pickle_.kind(id);
+    const absl::Span<const Id> children = pickle_.children(id);
+    for (size_t i = 0; i < children.size(); ++i) {
+      const Id child = children[i];
+      const bool placed =
+          Is(child, PickleKind::kGlobal)
+              ? (i == 0 && (kind == PickleKind::kReduce ||
+                            kind == PickleKind::kObject)) ||
+                    (i == 1 && storage_tuples_.contains(id))
+          : Is(child, PickleKind::kPersistentId) ||
+                  IsCall(child, Callee::kOrderedDict)
+              ? tensor_arguments_.contains(id)
+              : true;
+      if (!placed) return Error(child, "a value where it does not belong");
+    }
+    return absl::OkStatus();
+  }
+
+  // See kMaxTreeRatio.
+  Status CheckSharing() const {
+    std::vector<uint64_t> tree(pickle_.size(), 1);  // nodes, shared ones often
+    std::vector<uint8_t> parents(pickle_.size(), 0);
+    std::vector<bool> shares(pickle_.size(), false);  // a tuple below
+    uint64_t edges = 0;
+    for (Id id : pickle_.postorder()) {
+      for (Id child : pickle_.children(id)) {
+        ++edges;
+        tree[id] = std::min(tree[id] + tree[child], kCap);
+        parents[child] = std::min(parents[child] + 1, 2);
+      }
+    }
+    for (Id id : pickle_.postorder()) {
+      for (Id child : pickle_.children(id)) {
+        if (shares[child] || (Is(child, PickleKind::kTuple) &&
+                              parents[child] > 1 && tree[child] > 1)) {
+          shares[id] = true;
+        }
+      }
+      if (Is(id, PickleKind::kTuple) && shares[id] &&
+          tree[id] > kMaxSharedTuple) {
+        return Error(id, "a tuple of shared tuples is too large");
+      }
+    }
+    if (tree[pickle_.root()] > kMaxTreeRatio * edges + kMinTreeLimit) {
+      return Error(pickle_.root(), "values are shared too often");
+    }
+    return absl::OkStatus();
+  }
+
+  const Pickle& pickle_;
+  const StorageSize storage_size_;
+  const bool storages_may_be_empty_;
+  std::vector<Callee> callee_;  // of each node
+  const Id tuple_end_ = 0;
+  absl::flat_hash_set<absl::string_view> types_;  // that are checked
+  absl::flat_hash_set<absl::string_view> keys_;
+  absl::flat_hash_map<Id, int64_t> storages_;  // persistent id -> elements
+  absl::flat_hash_set<Id> storage_tuples_;
+  absl::flat_hash_set<Id> tensor_arguments_;
+};
+
+// The sources that a .debug_pkl refers to.
+class DebugCheck {
+ public:
+  explicit DebugCheck(const Pickle& pickle) : pickle_(pickle) {}
+
+  // ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...))
+  absl::Status Run() {
+    absl::Span<const Id> parts;
+    if (!IsTuple(pickle_.root(), 3, &parts) ||
+        !Is(parts[0], PickleKind::kString) ||
+        pickle_.text(parts[0]) != "FORMAT_WITH_STRING_TABLE" ||
+        !Is(parts[1], PickleKind::kTuple) ||
+        !Is(parts[2], PickleKind::kTuple)) {
+      return Error(pickle_.root());
+    }
+    texts_ = pickle_.children(parts[1]);
+    for (Id text : texts_) {
+      if (!Is(text, PickleKind::kString)) return Error(text);
+    }
+    for (Id row : pickle_.children(parts[2])) {
+      // (offset, (source, begin, end), tag)
+      absl::Span<const Id> fields;
+      absl::Span<const Id> range;
+      int64_t begin = 0;
+      int64_t end = 0;
+      if (!IsTuple(row, 3, &fields) || !Is(fields[0], PickleKind::kInt) ||
+          !Is(fields[2], PickleKind::kInt) || !IsTuple(fields[1], 3, &range) ||
+          !IsInt(range[1], &begin) || !IsInt(range[2], &end)) {
+        return Error(row);
+      }
+      // The writer gives an empty source the range from 0 to 1.
+      int64_t length = 0;
+      if (!SourceLength(range[0], &length) || begin < 0 || begin > end ||
+          begin > length || end > length + 1) {
+        return Error(row);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Error(Id id) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("byte ", pickle_.offset(id),
+                     ": not a table of source positions as torch.jit.save "
+                     "writes it"));
+  }
+  bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
+  bool IsInt(Id id, int64_t* value) const {
+    if (!Is(id, PickleKind::kInt)) return false;
+    *value = pickle_.integer(id);
+    return true;
+  }
+  bool IsTuple(Id id, size_t size, absl::Span<const Id>* elements) const {
+    *elements = pickle_.children(id);
+    return Is(id, PickleKind::kTuple) && elements->size() == size;
+  }
+  bool IsTextIndex(Id id, int64_t* index) const {
+    return IsInt(id, index) && *index >= 0 &&
+           static_cast<uint64_t>(*index) < texts_.size();
+  }
+
+  // (build_intlist([index of a text, ...]), index of the file name, line)
+  bool SourceLength(Id source, int64_t* length) {
+    const auto known = lengths_.find(source);
+    if (known != lengths_.end()) {
+      *length = known->second;
+      return true;
+    }
+    absl::Span<const Id> fields;
+    absl::Span<const Id> arguments;
+    int64_t number = 0;
+    if (!IsTuple(source, 3, &fields) || !IsTextIndex(fields[1], &number) ||
+        !IsInt(fields[2], &number) || !Is(fields[0], PickleKind::kReduce)) {
+      return false;
+    }
+    const absl::Span<const Id> call = pickle_.children(fields[0]);
+    if (!Is(call[0], PickleKind::kGlobal) ||
+        pickle_.module(call[0]) != "torch.jit._pickle" ||
+        pickle_.name(call[0]) != "build_intlist" ||
+        !IsTuple(call[1], 1, &arguments) ||
+        !Is(arguments[0], PickleKind::kList)) {
+      return false;
+    }
+    *length = 0;  // at most 2^26 texts of 2^26 bytes
+    for (Id element : pickle_.children(arguments[0])) {
+      if (!IsTextIndex(element, &number)) return false;
+      *length += static_cast<int64_t>(pickle_.text(texts_[number]).size());
+    }
+    lengths_.emplace(source, *length);
+    return true;
+  }
+
+  const Pickle& pickle_;
+  absl::Span<const Id> texts_;
+  absl::flat_hash_map<Id, int64_t> lengths_;
+};
+
+}  // namespace
+
+absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size,
+                              bool storages_may_be_empty) {
+  return ValueCheck(pickle, storage_size, storages_may_be_empty).Run();
+}
+
+absl::Status CheckDebugPickle(const Pickle& pickle) {
+  return DebugCheck(pickle).Run();
+}
+
+std::vector<uint64_t> StringBytes(const Pickle& pickle) {
+  std::vector<uint64_t> bytes(pickle.size(), 0);
+  for (Id id : pickle.postorder()) {
+    if (pickle.kind(id) == PickleKind::kString) {
+      bytes[id] = pickle.text(id).size();
+    }
+    for (Id child : pickle.children(id)) {
+      bytes[id] = std::min(bytes[id] + bytes[child], kCap);
+    }
+  }
+  std::vector<uint64_t> result;
+  for (Id child : pickle.children(pickle.root())) {
+    result.push_back(bytes[child]);
+  }
+  return result;
+}
+
+}  // namespace graphnet

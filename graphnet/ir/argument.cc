@@ -1,0 +1,85 @@
+#include "graphnet/ir/argument.h"
+
+#include <cstring>
+
+#include "graphnet/ir/tensor_meta.h"
+
+namespace graphnet {
+namespace {
+
+bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+}  // namespace
+
+bool operator==(const Argument& a, const Argument& b) {
+  using Kind = Argument::Kind;
+  if (a.kind_ != b.kind_) return false;
+  switch (a.kind_) {
+    case Kind::kNone:
+    case Kind::kEllipsis:
+      return true;
+    case Kind::kNode:
+      return a.u_.node == b.u_.node;
+    case Kind::kGraph:
+      return a.u_.graph == b.u_.graph;
+    case Kind::kFloat:
+      return SameBits(a.u_.d, b.u_.d);
+    case Kind::kComplex:
+      return SameBits(a.u_.complex->real(), b.u_.complex->real()) &&
+             SameBits(a.u_.complex->imag(), b.u_.complex->imag());
+    case Kind::kString:
+      return a.string() == b.string();
+    case Kind::kSymInt:
+      return *a.u_.sym == *b.u_.sym;
+    case Kind::kList:
+    case Kind::kTuple:
+    case Kind::kDict:
+    case Kind::kSlice:
+      return a.u_.elements == b.u_.elements ? a.size_ == b.size_ : a.elements() == b.elements();
+    default:
+      return a.u_.i == b.u_.i;
+  }
+}
+
+bool operator==(const SymExpr& a, const SymExpr& b) {
+  // Iterative along lhs, the direction in which sums and products grow.
+  const SymExpr* x = &a;
+  const SymExpr* y = &b;
+  while (true) {
+    if (x == y) return true;
+    if (x->kind != y->kind || x->value != y->value || x->name != y->name) return false;
+    if ((x->rhs == nullptr) != (y->rhs == nullptr)) return false;
+    if (x->rhs != nullptr && !(*x->rhs == *y->rhs)) return false;
+    if (x->lhs == nullptr || y->lhs == nullptr) return x->lhs == y->lhs;
+    x = x->lhs;
+    y = y->lhs;
+  }
+}
+
+bool operator==(const Dim& a, const Dim& b) {
+  if (a.is_static() != b.is_static()) return false;
+  return a.is_static() ? a.value == b.value : *a.expr == *b.expr;
+}
+
+bool TensorMeta::is_static() const {
+  if (!has_shape) return false;
+  for (const Dim& dim : shape) {
+    if (!dim.is_static()) return false;
+  }
+  return true;
+}
+
+bool operator==(const TensorMeta& a, const TensorMeta& b) {
+  return a.dtype == b.dtype && a.has_device == b.has_device &&
+         (!a.has_device || a.device == b.device) && a.has_shape == b.has_shape &&
+         (!a.has_shape || a.shape == b.shape);
+}
+
+bool operator==(const DrawSpec& a, const DrawSpec& b) {
+  return a.has_mean == b.has_mean && a.has_std == b.has_std &&
+         a.in_input_meta == b.in_input_meta && (!a.has_mean || SameBits(a.mean, b.mean)) &&
+         (!a.has_std || SameBits(a.std, b.std)) && a.min == b.min && a.max == b.max &&
+         a.data == b.data && a.original_name == b.original_name;
+}
+
+}  // namespace graphnet

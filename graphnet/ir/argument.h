@@ -1,0 +1,195 @@
+// Argument: what a node is called with. A closed variant of 16 bytes that is
+// cheap to copy.
+//
+// An Argument is a *view*, like absl::string_view: lists, strings and the like
+// point at memory that somebody else keeps. Whatever is handed to a Graph is
+// copied, deeply, into the arena of its Module; arguments read back from a node
+// point there and live as long as the Module. So
+//
+//   graph.CallFunction("torch.cat", {Argument::List({x, y}), 1});
+//
+// is safe: the braced lists outlive the call.
+#ifndef GRAPHNET_IR_ARGUMENT_H_
+#define GRAPHNET_IR_ARGUMENT_H_
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/base/check.h"
+#include "graphnet/ir/types.h"
+
+namespace graphnet {
+
+class Graph;
+class Node;
+struct SymExpr;
+
+class Argument {
+ public:
+  // The numbers are part of the protobuf form: append only.
+  enum class Kind : uint8_t {
+    kNone = 0,      // Python's None
+    kNode,          // the value of another node of the same graph
+    kBool,
+    kInt,
+    kFloat,
+    kComplex,
+    kString,
+    kDType,         // torch.float32
+    kDevice,        // device(type='cuda', index=0)
+    kLayout,        // torch.strided
+    kMemoryFormat,  // torch.channels_last
+    kList,
+    kTuple,
+    kDict,          // keys and values alternate in elements()
+    kSlice,         // start, stop, step in elements()
+    kEllipsis,
+    kGraph,         // a body: another graph of the same module
+    kSymInt,        // an expression over the module's symbols
+  };
+
+  Argument() = default;  // None
+  Argument(Node* node) : kind_(Kind::kNode) { u_.node = node; }  // NOLINT
+  // Templates, so that no pointer converts to bool on its way in.
+  template <std::same_as<bool> T>
+  Argument(T v) : kind_(Kind::kBool) { u_.i = v; }  // NOLINT
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Argument(T v) : kind_(Kind::kInt) { u_.i = static_cast<int64_t>(v); }  // NOLINT
+  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }         // NOLINT
+  Argument(absl::string_view v)                                  // NOLINT
+      : kind_(Kind::kString), size_(static_cast<uint32_t>(v.size())) {
+    u_.chars = v.data();
+  }
+  Argument(const char* v) : Argument(absl::string_view(v)) {}  // NOLINT
+  Argument(DType v) : kind_(Kind::kDType) { u_.i = static_cast<int>(v); }  // NOLINT
+  Argument(Device v) : kind_(Kind::kDevice) {                              // NOLINT
+    u_.i = (static_cast<int64_t>(v.index) << 8) | static_cast<int>(v.type);
+  }
+  Argument(Layout v) : kind_(Kind::kLayout) { u_.i = static_cast<int>(v); }  // NOLINT
+  Argument(MemoryFormat v) : kind_(Kind::kMemoryFormat) {                    // NOLINT
+    u_.i = static_cast<int>(v);
+  }
+  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }            // NOLINT
+  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }     // NOLINT
+  Argument(const std::complex<double>* v) : kind_(Kind::kComplex) {     // NOLINT
+    u_.complex = v;
+  }
+
+  static Argument None() { return Argument(); }
+  static Argument Ellipsis() { return Argument(Kind::kEllipsis, nullptr, 0); }
+  static Argument List(absl::Span<const Argument> v) { return Aggregate(Kind::kList, v); }
+  static Argument Tuple(absl::Span<const Argument> v) { return Aggregate(Kind::kTuple, v); }
+  // `v` alternates keys and values.
+  static Argument Dict(absl::Span<const Argument> v) {
+    DCHECK(v.size() % 2 == 0);
+    return Aggregate(Kind::kDict, v);
+  }
+  // `v` is start, stop, step.
+  static Argument Slice(absl::Span<const Argument> v) {
+    DCHECK(v.size() == 3);
+    return Aggregate(Kind::kSlice, v);
+  }
+
+  Kind kind() const { return kind_; }
+  bool is_none() const { return kind_ == Kind::kNone; }
+  bool is_node() const { return kind_ == Kind::kNode; }
+  bool is_bool() const { return kind_ == Kind::kBool; }
+  bool is_int() const { return kind_ == Kind::kInt; }
+  bool is_float() const { return kind_ == Kind::kFloat; }
+  bool is_string() const { return kind_ == Kind::kString; }
+  bool is_graph() const { return kind_ == Kind::kGraph; }
+  bool is_list() const { return kind_ == Kind::kList; }
+  bool is_tuple() const { return kind_ == Kind::kTuple; }
+  // List, tuple, dict or slice: has elements().
+  bool is_aggregate() const { return kind_ >= Kind::kList && kind_ <= Kind::kSlice; }
+
+  // Each accessor needs the matching kind.
+  Node* node() const { DCHECK(is_node()); return u_.node; }
+  bool boolean() const { DCHECK(is_bool()); return u_.i != 0; }
+  int64_t integer() const { DCHECK(is_int()); return u_.i; }
+  double real() const { DCHECK(is_float()); return u_.d; }
+  std::complex<double> complex() const {
+    DCHECK(kind_ == Kind::kComplex);
+    return *u_.complex;
+  }
+  absl::string_view string() const {
+    DCHECK(is_string());
+    return {u_.chars, size_};
+  }
+  DType dtype() const { DCHECK(kind_ == Kind::kDType); return static_cast<DType>(u_.i); }
+  Device device() const {
+    DCHECK(kind_ == Kind::kDevice);
+    return {static_cast<DeviceType>(u_.i & 0xff), static_cast<int16_t>(u_.i >> 8)};
+  }
+  Layout layout() const { DCHECK(kind_ == Kind::kLayout); return static_cast<Layout>(u_.i); }
+  MemoryFormat memory_format() const {
+    DCHECK(kind_ == Kind::kMemoryFormat);
+    return static_cast<MemoryFormat>(u_.i);
+  }
+  absl::Span<const Argument> elements() const {
+    DCHECK(is_aggregate());
+    return absl::MakeConstSpan(u_.elements, size_);
+  }
+  Graph* graph() const { DCHECK(is_graph()); return u_.graph; }
+  const SymExpr* sym() const { DCHECK(kind_ == Kind::kSymInt); return u_.sym; }
+
+  // Structural: nodes, graphs and symbolic expressions inside compare by
+  // identity of node and graph and by structure of expression; floats by bits,
+  // so that nan equals itself and 0.0 differs from -0.0.
+  friend bool operator==(const Argument& a, const Argument& b);
+  friend bool operator!=(const Argument& a, const Argument& b) { return !(a == b); }
+
+ private:
+  friend class Graph;
+  friend class Module;
+  friend class Node;
+  friend class Verifier;
+  friend class IrTestPeer;
+  Argument(Kind kind, const Argument* elements, uint32_t size)
+      : kind_(kind), size_(size) {
+    u_.elements = elements;
+  }
+  static Argument Aggregate(Kind kind, absl::Span<const Argument> v) {
+    return Argument(kind, v.data(), static_cast<uint32_t>(v.size()));
+  }
+
+  Kind kind_ = Kind::kNone;
+  // String and aggregate: the size. Node, once stored in a user: the position
+  // of this operand in the list of uses of `u_.node`, so that a use is unlinked
+  // in O(1).
+  uint32_t size_ = 0;
+  union {
+    int64_t i;
+    double d;
+    const char* chars;
+    const Argument* elements;
+    const std::complex<double>* complex;
+    const SymExpr* sym;
+    Graph* graph;
+    Node* node;
+  } u_ = {.i = 0};
+};
+static_assert(sizeof(Argument) == 16);
+
+// A keyword argument.
+struct KwArg {
+  absl::string_view name;
+  Argument value;
+};
+
+// Calls fn(const Argument&) on `arg` and all it contains, parents first.
+template <typename Fn>
+void ForEachArgument(const Argument& arg, Fn&& fn) {
+  fn(arg);
+  if (arg.is_aggregate()) {
+    for (const Argument& element : arg.elements()) ForEachArgument(element, fn);
+  }
+}
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_IR_ARGUMENT_H_

@@ -1,0 +1,287 @@
+#include "graphnet/ir/canonical_hash.h"
+
+#include <openssl/evp.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/base/check.h"
+
+namespace graphnet {
+namespace {
+
+// SHA-256 of what is added, each item such that no two sequences of items give
+// the same bytes: numbers take eight bytes, the lowest first, and strings come
+// after their length.
+class Digest {
+ public:
+  Digest() : context_(EVP_MD_CTX_new()) {
+    CHECK(context_ != nullptr);
+    CHECK(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  }
+
+  void AddNumber(uint64_t value) {
+    char bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+    AddBytes({bytes, sizeof bytes});
+  }
+  template <typename Enum>
+  void AddEnum(Enum value) {
+    AddNumber(static_cast<uint64_t>(value));
+  }
+  void AddReal(double value) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    AddNumber(bits);
+  }
+  void AddString(absl::string_view text) {
+    AddNumber(text.size());
+    AddBytes(text);
+  }
+
+  // Nothing may be added afterwards.
+  std::string Hex() {
+    Flush();
+    unsigned char out[32];
+    unsigned int size = 0;
+    CHECK(EVP_DigestFinal_ex(context_.get(), out, &size) == 1 && size == sizeof out);
+    return absl::BytesToHexString({reinterpret_cast<const char*>(out), sizeof out});
+  }
+
+ private:
+  void AddBytes(absl::string_view bytes) {
+    buffer_.append(bytes.data(), bytes.size());
+    if (buffer_.size() >= 16384) Flush();
+  }
+  void Flush() {
+    CHECK(EVP_DigestUpdate(context_.get(), buffer_.data(), buffer_.size()) == 1);
+    buffer_.clear();
+  }
+
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
+  std::string buffer_;
+};
+
+// Numbers things in the order they are asked for.
+template <typename Key>
+class Numbering {
+ public:
+  uint64_t operator()(const Key& key) { return numbers_.try_emplace(key, numbers_.size()).first->second; }
+  bool contains(const Key& key) const { return numbers_.contains(key); }
+
+ private:
+  absl::flat_hash_map<Key, uint64_t> numbers_;
+};
+
+// Uses no recursion: neither nesting nor chains of bodies can exhaust the stack.
+class Hasher {
+ public:
+  Hasher(const Module& module, const CanonicalHashOptions& options)
+      : module_(module), options_(options) {}
+
+  std::string Run() {
+    digest_.AddString("graphnet canonical hash 1");
+    digest_.AddNumber(options_.metas);
+    if (module_.main() != nullptr) GraphNumber(module_.main());
+    for (size_t i = 0; i < graphs_.size(); ++i) AddGraph(*graphs_[i]);
+    return digest_.Hex();
+  }
+
+ private:
+  // A graph follows in the order of first references to graphs.
+  uint64_t GraphNumber(const Graph* graph) {
+    if (!graph_numbers_.contains(graph)) graphs_.push_back(graph);
+    return graph_numbers_(graph);
+  }
+
+  void AddGraph(const Graph& graph) {
+    digest_.AddNumber(graph.num_nodes());
+    nodes_.clear();
+    nodes_.reserve(graph.num_nodes());
+    for (const Node* node : graph.nodes()) {
+      AddNode(*node);
+      nodes_.emplace(node, nodes_.size());
+    }
+  }
+
+  void AddNode(const Node& node) {
+    digest_.AddEnum(node.op());
+    if (node.op() == Op::kGetAttr) {
+      digest_.AddNumber(attribute_numbers_(node.target()));
+    } else if (!node.is_placeholder()) {
+      digest_.AddString(node.target());
+    }
+    digest_.AddNumber(node.args().size());
+    for (const Argument& arg : node.args()) AddArgument(arg);
+    digest_.AddNumber(node.kwargs().size());
+    for (const KwArg& kwarg : node.kwargs()) {
+      digest_.AddString(kwarg.name);
+      AddArgument(kwarg.value);
+    }
+    if (!options_.metas) return;
+    AddMeta(node.meta());
+    if (node.op() == Op::kGetAttr) {
+      const Attribute* attribute = module_.FindAttribute(node.target());
+      AddTensorMeta(attribute != nullptr ? attribute->meta : nullptr);
+    }
+  }
+
+  void AddArgument(const Argument& argument) {
+    pending_.push_back(absl::MakeConstSpan(&argument, 1));
+    while (!pending_.empty()) {
+      if (pending_.back().empty()) {
+        pending_.pop_back();
+        continue;
+      }
+      const Argument& next = pending_.back().front();
+      pending_.back().remove_prefix(1);
+      AddOne(next);
+    }
+  }
+
+  // Adds `a` and puts its elements, if any, into `pending_`.
+  void AddOne(const Argument& a) {
+    using Kind = Argument::Kind;
+    digest_.AddEnum(a.kind());
+    switch (a.kind()) {
+      case Kind::kNone:
+      case Kind::kEllipsis:
+        break;
+      case Kind::kNode: {
+        // A node that is not defined yet, in a graph that does not verify, counts
+        // as "unknown".
+        const auto it = nodes_.find(a.node());
+        digest_.AddNumber(it != nodes_.end() ? it->second : UINT64_MAX);
+        break;
+      }
+      case Kind::kBool:
+        digest_.AddNumber(a.boolean());
+        break;
+      case Kind::kInt:
+        digest_.AddNumber(static_cast<uint64_t>(a.integer()));
+        break;
+      case Kind::kFloat:
+        digest_.AddReal(a.real());
+        break;
+      case Kind::kComplex:
+        digest_.AddReal(a.complex().real());
+        digest_.AddReal(a.complex().imag());
+        break;
+      case Kind::kString:
+        digest_.AddString(a.string());
+        break;
+      case Kind::kDType:
+        digest_.AddEnum(a.dtype());
+        break;
+      case Kind::kDevice:
+        AddDevice(a.device());
+        break;
+      case Kind::kLayout:
+        digest_.AddEnum(a.layout());
+        break;
+      case Kind::kMemoryFormat:
+        digest_.AddEnum(a.memory_format());
+        break;
+      case Kind::kGraph:
+        digest_.AddNumber(GraphNumber(a.graph()));
+        break;
+      case Kind::kSymInt:
+        AddExpression(a.sym());
+        break;
+      case Kind::kList:
+      case Kind::kTuple:
+      case Kind::kDict:
+      case Kind::kSlice:
+        digest_.AddNumber(a.elements().size());
+        pending_.push_back(a.elements());
+        break;
+    }
+  }
+
+  void AddDevice(Device device) {
+    digest_.AddEnum(device.type);
+    digest_.AddNumber(static_cast<uint64_t>(int64_t{device.index}));
+  }
+
+  // In Polish notation, which needs no brackets.
+  void AddExpression(const SymExpr* expr) {
+    std::vector<const SymExpr*> stack = {expr};
+    while (!stack.empty()) {
+      const SymExpr* next = stack.back();
+      stack.pop_back();
+      digest_.AddEnum(next->kind);
+      if (next->kind == SymExpr::Kind::kInt) {
+        digest_.AddNumber(static_cast<uint64_t>(next->value));
+      } else if (next->kind == SymExpr::Kind::kSymbol) {
+        digest_.AddNumber(symbol_numbers_(next->name));
+      }
+      if (next->rhs != nullptr) stack.push_back(next->rhs);
+      if (next->lhs != nullptr) stack.push_back(next->lhs);
+    }
+  }
+
+  void AddMeta(const ValueMeta* meta) {
+    std::vector<const ValueMeta*> stack = {meta};
+    while (!stack.empty()) {
+      const ValueMeta* next = stack.back();
+      stack.pop_back();
+      if (next == nullptr || !next->is_tuple) {
+        AddTensorMeta(next != nullptr ? next->tensor : nullptr);
+        continue;
+      }
+      digest_.AddNumber(2);
+      digest_.AddNumber(next->elements.size());
+      for (size_t i = next->elements.size(); i-- > 0;) stack.push_back(next->elements[i]);
+    }
+  }
+
+  void AddTensorMeta(const TensorMeta* meta) {
+    if (meta == nullptr) {
+      digest_.AddNumber(0);
+      return;
+    }
+    digest_.AddNumber(1);
+    digest_.AddEnum(meta->dtype);
+    digest_.AddNumber(meta->has_device);
+    if (meta->has_device) AddDevice(meta->device);
+    digest_.AddNumber(meta->has_shape);
+    if (!meta->has_shape) return;
+    digest_.AddNumber(meta->shape.size());
+    for (const Dim& dim : meta->shape) {
+      digest_.AddNumber(dim.is_static());
+      if (dim.is_static()) {
+        digest_.AddNumber(static_cast<uint64_t>(dim.value));
+      } else {
+        AddExpression(dim.expr);
+      }
+    }
+  }
+
+  const Module& module_;
+  const CanonicalHashOptions& options_;
+  Digest digest_;
+  std::vector<const Graph*> graphs_;  // by number
+  Numbering<const Graph*> graph_numbers_;
+  Numbering<absl::string_view> attribute_numbers_;
+  Numbering<absl::string_view> symbol_numbers_;
+  absl::flat_hash_map<const Node*, uint64_t> nodes_;  // of the current graph
+  std::vector<absl::Span<const Argument>> pending_;   // what is left to add
+};
+
+}  // namespace
+
+std::string CanonicalHash(const Module& module, const CanonicalHashOptions& options) {
+  return Hasher(module, options).Run();
+}
+
+}  // namespace graphnet

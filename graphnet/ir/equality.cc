@@ -1,0 +1,261 @@
+#include "graphnet/ir/equality.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet {
+namespace {
+
+bool EqualMetas(const ValueMeta* a, const ValueMeta* b) {
+  if (a == b) return true;
+  if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple) return false;
+  if ((a->tensor == nullptr) != (b->tensor == nullptr)) return false;
+  if (a->tensor != nullptr && !(*a->tensor == *b->tensor)) return false;
+  if (a->elements.size() != b->elements.size()) return false;
+  for (size_t i = 0; i < a->elements.size(); ++i) {
+    if (!EqualMetas(a->elements[i], b->elements[i])) return false;
+  }
+  return true;
+}
+
+template <typename T>
+bool EqualPointees(const T* a, const T* b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+class Comparison {
+ public:
+  Comparison(const Module& a, const Module& b, const EqualityOptions& options)
+      : a_(a), b_(b), options_(options) {}
+
+  absl::Status Run() {
+    if (a_.graphs().size() != b_.graphs().size()) {
+      return Differ("", "number of graphs", absl::StrCat(a_.graphs().size()),
+                    absl::StrCat(b_.graphs().size()));
+    }
+    if (options_.metas) RETURN_IF_ERROR(CompareSymbols());
+    RETURN_IF_ERROR(CompareAttributes());
+    if (a_.graphs().empty()) return absl::OkStatus();
+    Pair(a_.main(), b_.main());
+    RETURN_IF_ERROR(ComparePairs());
+    // Graphs that nothing refers to, in a module that does not verify, are paired
+    // by their order.
+    size_t j = 0;
+    for (const Graph* graph : a_.graphs()) {
+      if (graphs_.contains(graph)) continue;
+      while (partners_.contains(b_.graphs()[j])) ++j;
+      Pair(graph, b_.graphs()[j]);
+      RETURN_IF_ERROR(ComparePairs());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Graphs are paired by what refers to them: their order in the module means
+  // nothing.
+  bool Pair(const Graph* a, const Graph* b) {
+    const auto [it, inserted] = graphs_.try_emplace(a, b);
+    if (!inserted) return it->second == b;
+    queue_.push_back({a, b});
+    return partners_.insert(b).second;
+  }
+
+  absl::Status ComparePairs() {
+    for (; compared_ < queue_.size(); ++compared_) {
+      RETURN_IF_ERROR(CompareGraphs(*queue_[compared_].first, *queue_[compared_].second));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Differ(absl::string_view where, absl::string_view what, absl::string_view a,
+                             absl::string_view b) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(where, where.empty() ? "" : ": ", what, " differs: ", Printable(a), " against ",
+                     Printable(b)));
+  }
+
+  absl::Status CompareSymbols() {
+    if (a_.symbols().size() != b_.symbols().size()) {
+      return Differ("", "number of symbols", absl::StrCat(a_.symbols().size()),
+                    absl::StrCat(b_.symbols().size()));
+    }
+    for (size_t i = 0; i < a_.symbols().size(); ++i) {
+      const Symbol& x = a_.symbols()[i];
+      const Symbol& y = b_.symbols()[i];
+      if (x.name != y.name) return Differ("", "symbol", x.name, y.name);
+      if (x.example != y.example) {
+        const auto text = [](const Symbol& symbol) {
+          return symbol.example ? absl::StrCat(*symbol.example) : "none";
+        };
+        return Differ("", absl::StrCat("example of symbol ", Printable(x.name)), text(x), text(y));
+      }
+    }
+    if (a_.relations().size() != b_.relations().size()) {
+      return Differ("", "number of relations", absl::StrCat(a_.relations().size()),
+                    absl::StrCat(b_.relations().size()));
+    }
+    for (size_t i = 0; i < a_.relations().size(); ++i) {
+      if (!(*a_.relations()[i] == *b_.relations()[i])) {
+        return Differ("", "relation", absl::StrCat("number ", i), absl::StrCat("number ", i));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareAttributes() {
+    if (a_.attributes().size() != b_.attributes().size()) {
+      return Differ("", "number of attributes", absl::StrCat(a_.attributes().size()),
+                    absl::StrCat(b_.attributes().size()));
+    }
+    for (size_t i = 0; i < a_.attributes().size(); ++i) {
+      const Attribute& x = a_.attributes()[i];
+      const Attribute& y = b_.attributes()[i];
+      if (options_.attribute_names && x.name != y.name) {
+        return Differ("", "attribute", x.name, y.name);
+      }
+      if (options_.metas && (!EqualPointees(x.meta, y.meta) || x.annotation != y.annotation ||
+                             !EqualPointees(x.draw_spec, y.draw_spec))) {
+        return Differ("", "meta of attribute", x.name, y.name);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareGraphs(const Graph& a, const Graph& b) {
+    const std::string graph = absl::StrCat("graph ", Printable(a.name()));
+    if (options_.names && a.name() != b.name()) return Differ("", "graph name", a.name(), b.name());
+    if (a.num_nodes() != b.num_nodes()) {
+      return Differ(graph, "number of nodes", absl::StrCat(a.num_nodes()),
+                    absl::StrCat(b.num_nodes()));
+    }
+    nodes_.clear();
+    nodes_.reserve(a.num_nodes());
+    Node* y = b.first();
+    for (Node* x : a.nodes()) {
+      nodes_[x] = y;
+      RETURN_IF_ERROR(CompareNodes(*x, *y));
+      y = y->next();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareNodes(const Node& x, const Node& y) {
+    const auto differ = [&](absl::string_view what, absl::string_view p, absl::string_view q) {
+      return Differ(absl::StrCat("graph ", Printable(x.graph()->name()), ", node ",
+                                 Printable(x.name())),
+                    what, p, q);
+    };
+    if (x.op() != y.op()) return differ("op", OpName(x.op()), OpName(y.op()));
+    const bool target_is_label = x.is_placeholder() || x.op() == Op::kGetAttr;
+    if (x.target() != y.target() && (!target_is_label || options_.attribute_names)) {
+      return differ("target", x.target(), y.target());
+    }
+    if (options_.names && x.name() != y.name()) return differ("name", x.name(), y.name());
+    if (x.args().size() != y.args().size()) {
+      return differ("number of arguments", absl::StrCat(x.args().size()),
+                    absl::StrCat(y.args().size()));
+    }
+    for (size_t i = 0; i < x.args().size(); ++i) {
+      if (!Same(x.args()[i], y.args()[i])) {
+        return differ("argument", absl::StrCat("number ", i), y.name());
+      }
+    }
+    if (x.kwargs().size() != y.kwargs().size()) {
+      return differ("number of keyword arguments", absl::StrCat(x.kwargs().size()),
+                    absl::StrCat(y.kwargs().size()));
+    }
+    for (size_t i = 0; i < x.kwargs().size(); ++i) {
+      const KwArg& p = x.kwargs()[i];
+      const KwArg& q = y.kwargs()[i];
+      if (p.name != q.name || !Same(p.value, q.value)) {
+        return differ("keyword argument", p.name, q.name);
+      }
+    }
+    if (options_.metas) {
+      if (!EqualMetas(x.meta(), y.meta())) return differ("meta", "one", "the other");
+      if (x.annotation() != y.annotation()) {
+        return differ("annotation", x.annotation(), y.annotation());
+      }
+      if (!EqualPointees(x.draw_spec(), y.draw_spec())) {
+        return differ("draw spec", "one", "the other");
+      }
+    }
+    if (options_.locations) {
+      const SourceLocation p = x.location();
+      const SourceLocation q = y.location();
+      if (p.file != q.file || p.line != q.line || p.column != q.column) {
+        return differ("location", absl::StrCat(p.file, ":", p.line, ":", p.column),
+                      absl::StrCat(q.file, ":", q.line, ":", q.column));
+      }
+      if (x.module_path() != y.module_path()) {
+        return differ("module path", x.module_path(), y.module_path());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool Same(const Argument& a, const Argument& b) {
+    if (a.kind() != b.kind()) return false;
+    if (a.is_node()) {
+      // Operands are defined before; a forward reference in a broken graph
+      // compares unequal.
+      const auto it = nodes_.find(a.node());
+      return it != nodes_.end() && it->second == b.node();
+    }
+    if (a.is_graph()) return Pair(a.graph(), b.graph());
+    if (a.is_aggregate()) {
+      if (a.elements().size() != b.elements().size()) return false;
+      for (size_t i = 0; i < a.elements().size(); ++i) {
+        if (!Same(a.elements()[i], b.elements()[i])) return false;
+      }
+      return true;
+    }
+    return a == b;
+  }
+
+  const Module& a_;
+  const Module& b_;
+  const EqualityOptions& options_;
+  absl::flat_hash_map<const Graph*, const Graph*> graphs_;
+  absl::flat_hash_set<const Graph*> partners_;  // the graphs of `b` that are paired
+  std::vector<std::pair<const Graph*, const Graph*>> queue_;
+  size_t compared_ = 0;  // how many of `queue_` are compared
+  absl::flat_hash_map<const Node*, const Node*> nodes_;
+};
+
+}  // namespace
+
+absl::Status CheckEqual(const Module& a, const Module& b, const EqualityOptions& options) {
+  return Comparison(a, b, options).Run();
+}
+
+absl::Status CheckEqual(const Sample& a, const Sample& b, const EqualityOptions& options) {
+  const auto differ = [](absl::string_view field) {
+    return absl::FailedPreconditionError(absl::StrCat("sample field ", field, " differs"));
+  };
+  if (a.name != b.name) return differ("name");
+  if (a.graph_net_json != b.graph_net_json) return differ("graph_net_json");
+  if (a.graph_hash != b.graph_hash) return differ("graph_hash");
+  if (a.has_constraints != b.has_constraints) return differ("has_constraints");
+  if (a.constraint_order != b.constraint_order) return differ("constraint_order");
+  if (a.extra_files != b.extra_files) return differ("extra_files");
+  if (a.provenance.size() != b.provenance.size()) return differ("provenance");
+  for (size_t i = 0; i < a.provenance.size(); ++i) {
+    const Provenance& p = a.provenance[i];
+    const Provenance& q = b.provenance[i];
+    if (p.parent != q.parent || p.parent_hash != q.parent_hash || p.start != q.start ||
+        p.end != q.end) {
+      return differ("provenance");
+    }
+  }
+  if ((a.module == nullptr) != (b.module == nullptr)) return differ("module");
+  return a.module == nullptr ? absl::OkStatus() : CheckEqual(*a.module, *b.module, options);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,362 @@
+#include "graphnet/ir/graph.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/check.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+namespace {
+
+// Order keys of appended nodes are this far apart, which leaves room for 2^31
+// nodes and for many insertions between two of them.
+constexpr uint64_t kOrderStep = uint64_t{1} << 32;
+
+// "torch.nn.functional.relu" -> "relu", "aten.conv2d.default" -> "conv2d".
+absl::string_view BaseOfTarget(absl::string_view target) {
+  const size_t dot = target.rfind('.');
+  if (dot == absl::string_view::npos) return target;
+  const absl::string_view head = target.substr(0, dot);
+  const size_t before = head.rfind('.');
+  // A namespace, an operator and its overload: the operator names the value.
+  if (before != absl::string_view::npos && head.find('.') == before &&
+      head.substr(0, before) != "torch") {
+    return head.substr(before + 1);
+  }
+  return target.substr(dot + 1);
+}
+
+// As torch.fx does it: a run of characters that an identifier cannot hold
+// becomes one "_".
+std::string Identifier(absl::string_view candidate) {
+  std::string out;
+  out.reserve(candidate.size() + 1);
+  bool in_run = false;
+  for (const char c : candidate) {
+    const bool legal = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (legal || !in_run) out += legal ? c : '_';
+    in_run = !legal;
+  }
+  if (out.empty()) return "_unnamed";
+  if (absl::ascii_isdigit(static_cast<unsigned char>(out[0]))) out.insert(out.begin(), '_');
+  return out;
+}
+
+}  // namespace
+
+std::vector<Node*> Graph::placeholders() const {
+  std::vector<Node*> out;
+  for (Node* node : nodes()) {
+    if (node->is_placeholder()) out.push_back(node);
+  }
+  return out;
+}
+
+Node* Graph::output() const {
+  for (Node* node = last_; node != nullptr; node = node->prev()) {
+    if (node->is_output()) return node;
+  }
+  return nullptr;
+}
+
+void Graph::BuildNameIndex() const {
+  if (has_name_index_) return;
+  has_name_index_ = true;
+  by_name_.reserve(num_nodes_);
+  for (Node* node : nodes()) {
+    if (!node->name().empty()) by_name_[node->name()] = node;
+  }
+}
+
+void Graph::IndexName(Node* node) {
+  // Nameless nodes are about to be named.
+  if (!has_name_index_ || node->name().empty()) return;
+  if (!by_name_.try_emplace(node->name(), node).second) {
+    // Another node has the name: the caller is about to rename that one. The
+    // index is made anew when it is next asked.
+    has_name_index_ = false;
+    by_name_.clear();
+  }
+}
+
+Node* Graph::FindNode(absl::string_view name) const {
+  BuildNameIndex();
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+std::string Graph::UniqueName(absl::string_view candidate) {
+  BuildNameIndex();
+  std::string name = Identifier(candidate);
+  // "relu_3" counts on from the base "relu", and "relu" from it.
+  std::string base = name;
+  int suffix = 0;
+  if (const size_t bar = name.rfind('_'); bar != std::string::npos && bar > 0) {
+    const absl::string_view digits = absl::string_view(name).substr(bar + 1);
+    if (!digits.empty() && digits.size() < 9 && absl::c_all_of(digits, absl::ascii_isdigit)) {
+      CHECK(absl::SimpleAtoi(digits, &suffix));
+      base.resize(bar);
+    }
+  }
+  const bool taken = by_name_.contains(name);
+  if (!taken && suffix == 0) return name;
+  int& next = next_suffix_[base];
+  next = std::max(next, suffix + 1);
+  if (!taken) return name;
+  do {
+    name = absl::StrCat(base, "_", next++);
+  } while (by_name_.contains(name));
+  return name;
+}
+
+// Order keys: the list-labelling scheme of Bender et al. ("Two simplified
+// algorithms for maintaining order in a list"). When there is no key left
+// between two neighbours, the smallest aligned range of keys around them that is
+// sparse enough is spread out evenly: O(log n) amortised an insertion.
+void Graph::AssignOrder(Node* node) {
+  const Node* const after = node->next_;
+  if (after == nullptr) {
+    node->order_ = node->prev_ ? node->prev_->order_ + kOrderStep : kOrderStep;
+    return;
+  }
+  const uint64_t low = node->prev_ ? node->prev_->order_ : 0;
+  if (after->order_ - low >= 2) {
+    node->order_ = low + (after->order_ - low) / 2;
+    return;
+  }
+  node->order_ = low;  // For now; made unique below.
+  Node* first = node;
+  Node* last = node;
+  uint64_t count = 1;
+  double capacity = 1;
+  for (int bits = 1; bits < 64; ++bits) {
+    const uint64_t mask = (uint64_t{1} << bits) - 1;
+    const uint64_t begin = low & ~mask;
+    const uint64_t end = begin + mask;
+    while (first->prev_ != nullptr && first->prev_->order_ >= begin && first->prev_->order_ > 0) {
+      first = first->prev_;
+      ++count;
+    }
+    while (last->next_ != nullptr && last->next_->order_ <= end) {
+      last = last->next_;
+      ++count;
+    }
+    capacity *= 2 / 1.3;
+    if (static_cast<double>(count) < capacity && mask / (count + 1) >= 2) {
+      const uint64_t step = mask / (count + 1);
+      uint64_t order = begin;
+      for (Node* n = first;; n = n->next_) {
+        n->order_ = order += step;
+        if (n == last) return;
+      }
+    }
+  }
+  CHECK(false);  // 2^63 keys are enough for any graph that fits in memory.
+}
+
+void Graph::LinkBefore(Node* node, Node* before) {
+  Node* const after = before;
+  Node* const ahead = before ? before->prev_ : last_;
+  node->prev_ = ahead;
+  node->next_ = after;
+  (ahead ? ahead->next_ : first_) = node;
+  (after ? after->prev_ : last_) = node;
+  AssignOrder(node);
+  ++num_nodes_;
+}
+
+Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
+                                      absl::Span<const Argument> args,
+                                      absl::Span<const KwArg> kwargs, absl::string_view name) {
+  Arena& arena = module_->arena_;
+  Node* node = arena.New<Node>();
+  node->graph_ = this;
+  node->op_ = op;
+  // The targets of placeholders hardly recur: no table of them is kept.
+  node->target_ = op == Op::kPlaceholder ? arena.New<absl::string_view>(arena.Copy(target))
+                                         : module_->InternTarget(target);
+  if (op == Op::kPlaceholder && name == target) {
+    name = *node->target_;
+  } else {
+    name = arena.Copy(name);
+  }
+  node->name_ = name.data();
+  node->name_size_ = static_cast<uint32_t>(name.size());
+  node->num_args_ = static_cast<uint32_t>(args.size());
+  node->num_kwargs_ = static_cast<uint32_t>(kwargs.size());
+  const size_t bytes = args.size() * sizeof(Argument) + kwargs.size() * sizeof(KwArg);
+  if (bytes > 0) node->args_ = static_cast<Argument*>(arena.Allocate(bytes));
+  bool has_node = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    new (&node->args_[i]) Argument(module_->CopyArgumentInternal(args[i], &has_node));
+  }
+  for (size_t i = 0; i < kwargs.size(); ++i) {
+    new (&node->kwarg_array()[i]) KwArg{module_->InternString(kwargs[i].name),
+                                        module_->CopyArgumentInternal(kwargs[i].value, &has_node)};
+  }
+  if (has_node) node->LinkOperands();
+  LinkBefore(node, insertion_point_);
+  IndexName(node);
+  return node;
+}
+
+void Graph::SetUniqueName(Node* node, absl::string_view name) {
+  CHECK(node->graph_ == this && !node->erased_);
+  ForgetName(node);
+  const absl::string_view copy = module_->arena_.Copy(name);
+  node->name_ = copy.data();
+  node->name_size_ = static_cast<uint32_t>(copy.size());
+  IndexName(node);
+}
+
+Node* Graph::CreateNode(Op op, absl::string_view target, absl::Span<const Argument> args,
+                        absl::Span<const KwArg> kwargs, absl::string_view name) {
+  return CreateNodeWithUniqueName(op, target, args, kwargs,
+                                  UniqueName(name.empty() ? BaseOfTarget(target) : name));
+}
+
+Node* Graph::Placeholder(absl::string_view target, absl::string_view name) {
+  return CreateNode(Op::kPlaceholder, target, {}, {}, name.empty() ? target : name);
+}
+Node* Graph::GetAttr(absl::string_view target, absl::string_view name) {
+  return CreateNode(Op::kGetAttr, target, {}, {}, name.empty() ? target : name);
+}
+Node* Graph::CallFunction(absl::string_view target, absl::Span<const Argument> args,
+                          absl::Span<const KwArg> kwargs, absl::string_view name) {
+  return CreateNode(Op::kCallFunction, target, args, kwargs, name);
+}
+Node* Graph::CallMethod(absl::string_view target, absl::Span<const Argument> args,
+                        absl::Span<const KwArg> kwargs, absl::string_view name) {
+  return CreateNode(Op::kCallMethod, target, args, kwargs, name);
+}
+Node* Graph::CallModule(absl::string_view target, absl::Span<const Argument> args,
+                        absl::Span<const KwArg> kwargs, absl::string_view name) {
+  return CreateNode(Op::kCallModule, target, args, kwargs, name.empty() ? target : name);
+}
+Node* Graph::Output(const Argument& value) {
+  return CreateNode(Op::kOutput, "output", absl::MakeConstSpan(&value, 1), {}, "output");
+}
+
+namespace {
+
+// Rebuilds `arg` with its nodes, graphs and expressions mapped into `module`;
+// nested aggregates are kept alive by `storage`.
+Argument MapArgument(const Argument& arg, Module* module, absl::FunctionRef<Node*(Node*)> map,
+                     absl::FunctionRef<Graph*(Graph*)> map_graph,
+                     std::vector<std::unique_ptr<std::vector<Argument>>>& storage) {
+  switch (arg.kind()) {
+    case Argument::Kind::kNode: {
+      Node* node = map(arg.node());
+      CHECK(node != nullptr);
+      return node;
+    }
+    case Argument::Kind::kGraph: {
+      Graph* graph = map_graph(arg.graph());
+      CHECK(graph != nullptr && graph->module() == module);
+      return graph;
+    }
+    case Argument::Kind::kList:
+    case Argument::Kind::kTuple:
+    case Argument::Kind::kDict:
+    case Argument::Kind::kSlice: {
+      auto elements = std::make_unique<std::vector<Argument>>();
+      elements->reserve(arg.elements().size());
+      for (const Argument& element : arg.elements()) {
+        elements->push_back(MapArgument(element, module, map, map_graph, storage));
+      }
+      const absl::Span<const Argument> view = *elements;
+      storage.push_back(std::move(elements));
+      switch (arg.kind()) {
+        case Argument::Kind::kList: return Argument::List(view);
+        case Argument::Kind::kTuple: return Argument::Tuple(view);
+        case Argument::Kind::kDict: return Argument::Dict(view);
+        default: return Argument::Slice(view);
+      }
+    }
+    default:
+      return arg;
+  }
+}
+
+}  // namespace
+
+Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map) {
+  return CopyNodeFrom(node, map, [](Graph* graph) { return graph; });
+}
+
+Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
+                          absl::FunctionRef<Graph*(Graph*)> map_graph) {
+  std::vector<std::unique_ptr<std::vector<Argument>>> storage;
+  std::vector<Argument> args;
+  std::vector<KwArg> kwargs;
+  for (const Argument& arg : node.args()) {
+    args.push_back(MapArgument(arg, module_, map, map_graph, storage));
+  }
+  for (const KwArg& kwarg : node.kwargs()) {
+    kwargs.push_back({kwarg.name, MapArgument(kwarg.value, module_, map, map_graph, storage)});
+  }
+  // A name that is free is taken as it is, identifier or not.
+  BuildNameIndex();
+  Node* copy =
+      by_name_.contains(node.name())
+          ? CreateNode(node.op(), node.target(), args, kwargs, node.name())
+          : CreateNodeWithUniqueName(node.op(), node.target(), args, kwargs, node.name());
+  copy->set_location(node.location());
+  if (node.rare_ != nullptr) {
+    copy->set_module_path(node.module_path());
+    copy->set_annotation(node.annotation());
+    if (node.draw_spec()) copy->set_draw_spec(*node.draw_spec());
+  }
+  copy->meta_ = node.graph_->module_ == module_ ? node.meta_ : module_->CopyMeta(node.meta_);
+  return copy;
+}
+
+void Graph::ForgetName(const Node* node) {
+  if (!has_name_index_) return;
+  const auto it = by_name_.find(node->name());
+  if (it != by_name_.end() && it->second == node) by_name_.erase(it);
+}
+
+void Graph::EraseNode(Node* node) {
+  CHECK(node->graph_ == this && !node->erased_);
+  CHECK(!node->has_uses());
+  node->UnlinkOperands();
+  ForgetName(node);
+  (node->prev_ ? node->prev_->next_ : first_) = node->next_;
+  (node->next_ ? node->next_->prev_ : last_) = node->prev_;
+  if (insertion_point_ == node) insertion_point_ = node->next_;
+  node->erased_ = true;  // Links stay: iterators find their way on.
+  --num_nodes_;
+}
+
+void Graph::MoveBefore(Node* node, Node* before) {
+  CHECK(node->graph_ == this && !node->erased_);
+  CHECK(before == nullptr || (before->graph_ == this && !before->erased_));
+  if (node == before || node->next_ == before) return;
+  (node->prev_ ? node->prev_->next_ : first_) = node->next_;
+  (node->next_ ? node->next_->prev_ : last_) = node->prev_;
+  --num_nodes_;
+  LinkBefore(node, before);
+}
+
+size_t Graph::EliminateDeadCode(absl::FunctionRef<bool(const Node&)> is_pure) {
+  size_t erased = 0;
+  // Backwards, so that what dies with a user is seen after it.
+  for (Node* node = last_; node != nullptr;) {
+    Node* const before = node->prev_;
+    if (!node->has_uses() && !node->is_placeholder() && !node->is_output() &&
+        (node->op() == Op::kGetAttr || is_pure(*node))) {
+      EraseNode(node);
+      ++erased;
+    }
+    node = before;
+  }
+  return erased;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,159 @@
+// Module: the owner of everything: graphs, the strings, metas and expressions
+// they refer to, the symbols of dynamic dimensions and the attributes that
+// get_attr nodes read.
+#ifndef GRAPHNET_IR_MODULE_H_
+#define GRAPHNET_IR_MODULE_H_
+
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/ir/argument.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ir/node.h"
+#include "graphnet/ir/tensor_meta.h"
+
+namespace graphnet {
+
+// A symbol of a dynamic dimension and the size it had in the example.
+struct Symbol {
+  absl::string_view name;
+  std::optional<int64_t> example;
+};
+
+// A parameter, buffer or constant that get_attr nodes refer to by name.
+struct Attribute {
+  absl::string_view name;
+  const TensorMeta* meta = nullptr;     // null when unknown
+  absl::string_view annotation;         // "torch.nn.parameter.Parameter", …
+  const DrawSpec* draw_spec = nullptr;  // null when not said
+};
+
+class Module {
+ public:
+  Module();
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // --- Graphs ----------------------------------------------------------------
+  // The first graph is the main one ("forward"); others are bodies that
+  // arguments refer to. `name` gets a suffix if it is taken.
+  Graph* AddGraph(absl::string_view name);
+  absl::Span<Graph* const> graphs() const { return graphs_; }
+  // The first graph; null in an empty module.
+  Graph* main() const { return graphs_.empty() ? nullptr : graphs_[0]; }
+  Graph* FindGraph(absl::string_view name) const;
+  // `name` must be free.
+  void RenameGraph(Graph* graph, absl::string_view name);
+  // Removes a graph that no argument refers to any more; its nodes must not be
+  // touched afterwards.
+  void EraseGraph(Graph* graph);
+  // Removes the graphs that the main one does not reach by arguments, as dead
+  // code elimination leaves them. Returns how many they were.
+  size_t EraseUnusedGraphs();
+
+  // --- Symbols, relations, attributes ----------------------------------------
+  // In order of declaration. A second declaration of a name replaces the
+  // example value.
+  void AddSymbol(absl::string_view name, std::optional<int64_t> example);
+  absl::Span<const Symbol> symbols() const { return symbols_; }
+  const Symbol* FindSymbol(absl::string_view name) const;
+  // What holds of the symbols; `relation->is_relation()`.
+  void AddRelation(const SymExpr* relation) { relations_.push_back(relation); }
+  absl::Span<const SymExpr* const> relations() const { return relations_; }
+  // Copies what `attribute` points to. A second one of a name replaces the first.
+  void AddAttribute(const Attribute& attribute);
+  absl::Span<const Attribute> attributes() const { return attributes_; }
+  const Attribute* FindAttribute(absl::string_view name) const;
+  void EraseAttribute(absl::string_view name);
+  void EraseAllAttributes();
+
+  // --- Making what nodes refer to --------------------------------------------
+  // The same text always gives the same address.
+  const absl::string_view* InternTarget(absl::string_view text);
+  // Short strings that recur: keyword names, annotations, paths.
+  absl::string_view InternString(absl::string_view text) { return *InternTarget(text); }
+
+  const SymExpr* SymInt(int64_t value);
+  const SymExpr* SymSymbol(absl::string_view name);
+  const SymExpr* SymNeg(const SymExpr* operand);
+  const SymExpr* SymBinary(SymExpr::Kind kind, const SymExpr* lhs, const SymExpr* rhs);
+  // A copy of an expression of any module.
+  const SymExpr* CopySym(const SymExpr* expr);
+
+  // Copies (shape included) and interns.
+  const TensorMeta* InternMeta(const TensorMeta& meta);
+  const ValueMeta* InternValueMeta(const TensorMeta& tensor);
+  const ValueMeta* InternTupleMeta(absl::Span<const ValueMeta* const> elements);
+  // A copy of a meta of any module.
+  const ValueMeta* CopyMeta(const ValueMeta* meta);
+
+  // A deep copy in the arena. Aggregates without nodes are shared.
+  Argument CopyArgument(const Argument& argument);
+  Argument Complex(std::complex<double> value);
+  const DrawSpec* CopyDrawSpec(const DrawSpec& spec);
+
+  // A deep copy: same graphs, names, order. Pointers differ.
+  std::unique_ptr<Module> Clone() const;
+
+  // All memory the module holds, in bytes: arena, tables, names.
+  size_t MemoryBytes() const;
+  // Nodes over all graphs.
+  size_t num_nodes() const;
+
+  Arena& arena() { return arena_; }
+
+ private:
+  friend class Graph;
+  friend class Node;
+  friend class IrTestPeer;
+  // By content; used to share equal aggregates and metas.
+  struct ArgumentHash { size_t operator()(const Argument& a) const; };
+  struct MetaHash { size_t operator()(const TensorMeta* m) const; };
+  struct MetaEq { bool operator()(const TensorMeta* a, const TensorMeta* b) const; };
+  struct DrawSpecHash { size_t operator()(const DrawSpec* s) const; };
+  struct DrawSpecEq { bool operator()(const DrawSpec* a, const DrawSpec* b) const; };
+
+  // `has_node` is set when the copy refers to a node.
+  Argument CopyArgumentInternal(const Argument& argument, bool* has_node);
+  uint32_t InternFile(absl::string_view file);
+
+  Arena arena_;
+  std::vector<std::unique_ptr<Graph>> graph_owner_;
+  std::vector<Graph*> graphs_;
+  std::vector<Symbol> symbols_;
+  std::vector<const SymExpr*> relations_;
+  std::vector<Attribute> attributes_;
+  absl::flat_hash_map<absl::string_view, Graph*> graph_index_;
+  // Where to go on counting for a name that is taken.
+  absl::flat_hash_map<std::string, int> next_graph_suffix_;
+  absl::flat_hash_map<absl::string_view, size_t> symbol_index_;
+  absl::flat_hash_map<absl::string_view, size_t> attribute_index_;
+  absl::flat_hash_map<absl::string_view, const absl::string_view*> strings_;
+  absl::flat_hash_set<Argument, ArgumentHash> shared_aggregates_;
+  absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas_;
+  absl::flat_hash_map<const TensorMeta*, const ValueMeta*> value_metas_;
+  absl::flat_hash_map<absl::Span<const ValueMeta* const>, const ValueMeta*> tuple_metas_;
+  // SourceLocation::file, by index - 1.
+  // Those without literal data: statistics of few decimals recur.
+  absl::flat_hash_set<const DrawSpec*, DrawSpecHash, DrawSpecEq> draw_specs_;
+  std::vector<absl::string_view> files_;
+  absl::flat_hash_map<absl::string_view, uint32_t> file_index_;
+  // Elements of the aggregates that are just being copied.
+  std::vector<Argument> copied_elements_;
+  // Freed arrays of uses, by log2 of their capacity.
+  std::vector<void*> free_use_arrays_[32];
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_IR_MODULE_H_

@@ -1,0 +1,408 @@
+#include "graphnet/ir/verifier.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet {
+
+class Verifier {
+ public:
+  explicit Verifier(const Module& module) : module_(module) {}
+
+  absl::Status Run() {
+    if (module_.graphs().empty()) return Fail(1, "the module has no graph");
+    for (const Graph* graph : module_.graphs()) {
+      graphs_.insert(graph);
+      if (graph->name().empty()) return Fail(1, "a graph has no name");
+      if (module_.FindGraph(graph->name()) != graph) {
+        return Fail(1, absl::StrCat("two graphs are named ", Printable(graph->name())));
+      }
+    }
+    for (const Symbol& symbol : module_.symbols()) {
+      if (symbol.name.empty()) return Fail(12, "a symbol has no name");
+    }
+    for (const SymExpr* relation : module_.relations()) {
+      if (!relation->is_relation()) return Fail(12, "a relation is not a comparison");
+      RETURN_IF_ERROR(CheckSym(*relation->lhs, 1));
+      RETURN_IF_ERROR(CheckSym(*relation->rhs, 1));
+    }
+    for (const Attribute& attribute : module_.attributes()) {
+      attribute_ = &attribute;
+      RETURN_IF_ERROR(CheckAttribute(attribute));
+    }
+    attribute_ = nullptr;
+    for (const Graph* graph : module_.graphs()) {
+      graph_ = graph;
+      RETURN_IF_ERROR(CheckGraph());
+    }
+    graph_ = nullptr;
+    return CheckReferences();
+  }
+
+ private:
+  // Names what is being looked at.
+  absl::Status Fail(int invariant, absl::string_view what) const {
+    std::string where;
+    if (attribute_ != nullptr) {
+      where = absl::StrCat("attribute ", Printable(attribute_->name), ": ");
+    } else if (node_ != nullptr) {
+      where = absl::StrCat("graph ", Printable(graph_->name()), ", node ",
+                           Printable(node_->name()), ": ");
+    } else if (graph_ != nullptr) {
+      where = absl::StrCat("graph ", Printable(graph_->name()), ": ");
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("invariant ", invariant, ": ", where, what));
+  }
+
+  absl::Status CheckGraph() {
+    size_t count = 0;
+    size_t operands = 0;
+    size_t uses = 0;
+    bool seen_other = false;
+    const Node* output = nullptr;
+    const Node* before = nullptr;
+    names_.clear();
+    names_.reserve(graph_->num_nodes());
+    targets_.clear();
+    for (const Node* node = graph_->first_; node != nullptr; before = node, node = node->next_) {
+      node_ = node;
+      ++count;
+      if (node->graph_ != graph_) return Fail(2, "belongs to another graph");
+      if (node->erased_) return Fail(2, "is erased");
+      if (node->prev_ != before) return Fail(2, "is not linked to the node before it");
+      if (before != nullptr && before->order_ >= node->order_) {
+        return Fail(2, "order keys do not rise");
+      }
+      if (node->name().empty()) return Fail(3, "has no name");
+      if (node->name().size() > kMaxNameBytes) return Fail(3, "the name is too long");
+      if (!names_.insert(node->name()).second) return Fail(3, "the name is not unique");
+      if (node->target().empty()) return Fail(8, "has no target");
+      if (output != nullptr) return Fail(5, "comes after the output");
+      switch (node->op()) {
+        case Op::kPlaceholder:
+          if (seen_other) return Fail(4, "a placeholder after another operation");
+          if (!node->args().empty() || !node->kwargs().empty()) {
+            return Fail(4, "a placeholder takes no arguments");
+          }
+          if (!targets_.insert(node->target()).second) {
+            return Fail(4, "two placeholders have one target");
+          }
+          break;
+        case Op::kGetAttr:
+          if (!node->args().empty() || !node->kwargs().empty()) {
+            return Fail(10, "a get_attr takes no arguments");
+          }
+          if (module_.FindAttribute(node->target()) == nullptr) {
+            return Fail(10, absl::StrCat("no attribute ", Printable(node->target())));
+          }
+          break;
+        case Op::kCallMethod:
+          if (node->args().empty()) return Fail(8, "a method without its object");
+          break;
+        case Op::kOutput:
+          output = node;
+          if (node->args().size() != 1 || !node->kwargs().empty()) {
+            return Fail(5, "an output has one argument and no keywords");
+          }
+          if (node->has_uses()) return Fail(5, "an output has uses");
+          break;
+        default:
+          break;
+      }
+      seen_other |= !node->is_placeholder();
+      for (const Argument& arg : node->args()) RETURN_IF_ERROR(CheckArgument(*node, arg, 0, operands));
+      if (!node->kwargs().empty()) RETURN_IF_ERROR(CheckKeywords(*node));
+      for (const KwArg& kwarg : node->kwargs()) {
+        RETURN_IF_ERROR(CheckArgument(*node, kwarg.value, 0, operands));
+      }
+      uses += node->num_uses_;
+      if (node->meta_ != nullptr) RETURN_IF_ERROR(CheckMeta(*node->meta_, 0));
+      if (const DrawSpec* spec = node->draw_spec(); spec != nullptr) {
+        if (!node->is_placeholder()) return Fail(14, "only placeholders have draw specs");
+        RETURN_IF_ERROR(CheckDrawSpec(*spec, node->tensor_meta()));
+      }
+    }
+    node_ = nullptr;
+    if (count != graph_->num_nodes_ || before != graph_->last_) {
+      return Fail(2, "the list of nodes is broken");
+    }
+    if (output == nullptr) return Fail(5, "there is no output");
+    // Each operand was found in the uses of its value, so equal numbers mean
+    // that there is nothing else in them.
+    if (operands != uses) {
+      return Fail(7, absl::StrCat(uses, " uses for ", operands, " operands"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckKeywords(const Node& node) {
+    keywords_.clear();
+    for (const KwArg& kwarg : node.kwargs()) {
+      if (kwarg.name.empty()) return Fail(8, "a keyword without a name");
+      if (!keywords_.insert(kwarg.name).second) {
+        return Fail(8, absl::StrCat("keyword ", Printable(kwarg.name), " twice"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckArgument(const Node& node, const Argument& arg, int depth, size_t& operands) {
+    if (depth > kMaxNesting) return Fail(13, "arguments nest too deep");
+    switch (arg.kind()) {
+      case Argument::Kind::kNode: {
+        ++operands;
+        const Node* value = arg.u_.node;
+        if (value == nullptr || value->graph_ != graph_) {
+          return Fail(6, "an operand belongs to another graph");
+        }
+        if (value->erased_) {
+          return Fail(6, absl::StrCat("operand ", Printable(value->name()), " is erased"));
+        }
+        if (value->order_ >= node.order_) {
+          return Fail(6, absl::StrCat("operand ", Printable(value->name()),
+                                            " is defined later than it is used"));
+        }
+        const uint32_t i = arg.size_;
+        if (i >= value->num_uses_ || value->use_array()[i].slot != &arg ||
+            value->use_array()[i].user != &node) {
+          return Fail(7, absl::StrCat("not among the uses of ", Printable(value->name())));
+        }
+        return absl::OkStatus();
+      }
+      case Argument::Kind::kGraph:
+        // By address: the graph may have been erased.
+        if (!graphs_.contains(arg.graph())) {
+          return Fail(9, "refers to a graph that is not of this module");
+        }
+        references_.push_back({graph_, arg.graph()});
+        return absl::OkStatus();
+      case Argument::Kind::kSymInt:
+        return CheckSym(*arg.sym(), 0);
+      case Argument::Kind::kDict:
+        for (size_t i = 0; i < arg.elements().size(); i += 2) {
+          bool has_node = false;
+          ForEachArgument(arg.elements()[i], [&](const Argument& a) { has_node |= a.is_node(); });
+          if (has_node) return Fail(13, "the key of a dict holds a node");
+        }
+        [[fallthrough]];
+      case Argument::Kind::kList:
+      case Argument::Kind::kTuple:
+      case Argument::Kind::kSlice:
+        for (const Argument& element : arg.elements()) {
+          RETURN_IF_ERROR(CheckArgument(node, element, depth + 1, operands));
+        }
+        return absl::OkStatus();
+      default:
+        return absl::OkStatus();
+    }
+  }
+
+  absl::Status CheckSym(const SymExpr& expr, int depth) const {
+    if (depth > kMaxNesting) return Fail(13, "an expression nests too deep");
+    if (expr.is_relation()) return Fail(12, "a comparison where a number is wanted");
+    if (expr.kind == SymExpr::Kind::kSymbol && module_.FindSymbol(expr.name) == nullptr) {
+      return Fail(12, absl::StrCat("symbol ", Printable(expr.name), " is not declared"));
+    }
+    if (expr.lhs != nullptr) RETURN_IF_ERROR(CheckSym(*expr.lhs, depth + 1));
+    if (expr.rhs != nullptr) RETURN_IF_ERROR(CheckSym(*expr.rhs, depth + 1));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckMeta(const ValueMeta& meta, int depth) {
+    if (depth > kMaxNesting) return Fail(13, "metas nest too deep");
+    if (meta.tensor != nullptr) return CheckTensorMeta(*meta.tensor);
+    for (const ValueMeta* element : meta.elements) RETURN_IF_ERROR(CheckMeta(*element, depth + 1));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckTensorMeta(const TensorMeta& meta) {
+    // Metas are shared: each is looked at once.
+    if (!checked_metas_.insert(&meta).second) return absl::OkStatus();
+    if (meta.shape.size() > kMaxRank) return Fail(11, "too many dimensions");
+    int64_t elements = 1;
+    for (const Dim& dim : meta.shape) {
+      if (!dim.is_static()) {
+        RETURN_IF_ERROR(CheckSym(*dim.expr, 0));
+      } else if (dim.value < 0) {
+        return Fail(11, absl::StrCat("dimension ", dim.value, " is negative"));
+      } else if (dim.value > 0 && (__builtin_mul_overflow(elements, dim.value, &elements) ||
+                                   elements > kMaxTensorElements)) {
+        return Fail(11, "too many elements");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckDrawSpec(const DrawSpec& spec, const TensorMeta* meta) const {
+    for (const Argument& bound : {spec.min, spec.max}) {
+      if (!bound.is_none() && !bound.is_int() && !bound.is_float()) {
+        return Fail(14, "a bound is not a number");
+      }
+    }
+    if (spec.data.is_none()) return absl::OkStatus();
+    if (!spec.data.is_list()) return Fail(14, "literal data is not a list");
+    for (const Argument& element : spec.data.elements()) {
+      if (!element.is_bool() && !element.is_int() && !element.is_float()) {
+        return Fail(14, "literal data holds something else than numbers");
+      }
+    }
+    if (meta == nullptr || !meta->has_shape) return absl::OkStatus();
+    int64_t elements = 1;
+    for (const Dim& dim : meta->shape) {
+      std::optional<int64_t> size = dim.value;
+      if (!dim.is_static()) size = EvaluateWithExamples(module_, *dim.expr);
+      if (!size || __builtin_mul_overflow(elements, *size, &elements)) return absl::OkStatus();
+    }
+    if (elements != static_cast<int64_t>(spec.data.elements().size())) {
+      return Fail(14, absl::StrCat("literal data has ", spec.data.elements().size(),
+                                   " elements, the shape ", elements));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckAttribute(const Attribute& attribute) {
+    if (attribute.name.empty()) return Fail(10, "an attribute has no name");
+    if (attribute.meta != nullptr) RETURN_IF_ERROR(CheckTensorMeta(*attribute.meta));
+    if (attribute.draw_spec != nullptr) {
+      RETURN_IF_ERROR(CheckDrawSpec(*attribute.draw_spec, attribute.meta));
+    }
+    return absl::OkStatus();
+  }
+
+  // Invariant 9: all graphs are reached from the first, and none from itself.
+  absl::Status CheckReferences() const {
+    absl::flat_hash_map<const Graph*, std::vector<const Graph*>> callees;
+    absl::flat_hash_set<const Graph*> referred = {module_.main()};
+    for (const auto& [caller, callee] : references_) {
+      callees[caller].push_back(callee);
+      referred.insert(callee);
+    }
+    for (const Graph* graph : module_.graphs()) {
+      if (!referred.contains(graph)) {
+        return Fail(9, absl::StrCat("graph ", Printable(graph->name()), " is never referred to"));
+      }
+    }
+    // Depth-first with an explicit stack; `active` holds the graphs on it.
+    absl::flat_hash_set<const Graph*> done;
+    for (const Graph* root : module_.graphs()) {
+      std::vector<std::pair<const Graph*, size_t>> stack = {{root, 0}};
+      absl::flat_hash_set<const Graph*> active = {root};
+      if (done.contains(root)) continue;
+      while (!stack.empty()) {
+        auto& [graph, next] = stack.back();
+        const auto it = callees.find(graph);
+        if (it == callees.end() || next == it->second.size()) {
+          done.insert(graph);
+          active.erase(graph);
+          stack.pop_back();
+          continue;
+        }
+        const Graph* callee = it->second[next++];
+        if (active.contains(callee)) {
+          return Fail(9, absl::StrCat("graph ", Printable(callee->name()), " refers to itself"));
+        }
+        if (!done.contains(callee)) {
+          active.insert(callee);
+          stack.push_back({callee, 0});
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Module& module_;
+  // What is being looked at.
+  const Graph* graph_ = nullptr;
+  const Node* node_ = nullptr;
+  const Attribute* attribute_ = nullptr;
+  absl::flat_hash_set<const Graph*> graphs_;
+  absl::flat_hash_set<absl::string_view> names_;
+  absl::flat_hash_set<absl::string_view> targets_;
+  absl::flat_hash_set<absl::string_view> keywords_;
+  absl::flat_hash_set<const TensorMeta*> checked_metas_;
+  std::vector<std::pair<const Graph*, const Graph*>> references_;
+};
+
+absl::Status Verify(const Module& module) { return Verifier(module).Run(); }
+
+namespace {
+
+std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr, int depth) {
+  using Kind = SymExpr::Kind;
+  if (depth > kMaxNesting) return std::nullopt;
+  if (expr.kind == Kind::kInt) return expr.value;
+  if (expr.kind == Kind::kSymbol) {
+    const Symbol* symbol = module.FindSymbol(expr.name);
+    return symbol ? symbol->example : std::nullopt;
+  }
+  const std::optional<int64_t> lhs = Evaluate(module, *expr.lhs, depth + 1);
+  if (!lhs) return std::nullopt;
+  int64_t out = 0;
+  if (expr.kind == Kind::kNeg) {
+    if (__builtin_sub_overflow(int64_t{0}, *lhs, &out)) return std::nullopt;
+    return out;
+  }
+  const std::optional<int64_t> rhs = Evaluate(module, *expr.rhs, depth + 1);
+  if (!rhs) return std::nullopt;
+  const int64_t a = *lhs;
+  const int64_t b = *rhs;
+  switch (expr.kind) {
+    case Kind::kAdd:
+      return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+    case Kind::kSub:
+      return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+    case Kind::kMul:
+      return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+    case Kind::kFloorDiv:
+    case Kind::kMod: {
+      if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
+      const int64_t rest = a % b;
+      const bool round_down = rest != 0 && (rest < 0) != (b < 0);
+      if (expr.kind == Kind::kFloorDiv) return a / b - (round_down ? 1 : 0);
+      return round_down ? rest + b : rest;
+    }
+    case Kind::kPow: {
+      if (b < 0 || b > 63) return std::nullopt;
+      out = 1;
+      for (int64_t i = 0; i < b; ++i) {
+        if (__builtin_mul_overflow(out, a, &out)) return std::nullopt;
+      }
+      return out;
+    }
+    case Kind::kMin:
+      return std::min(a, b);
+    case Kind::kMax:
+      return std::max(a, b);
+    case Kind::kEq:
+      return a == b;
+    case Kind::kNe:
+      return a != b;
+    case Kind::kLt:
+      return a < b;
+    case Kind::kLe:
+      return a <= b;
+    case Kind::kGt:
+      return a > b;
+    case Kind::kGe:
+      return a >= b;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> EvaluateWithExamples(const Module& module, const SymExpr& expr) {
+  return Evaluate(module, expr, 0);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,36 @@
+// LiftAttributes: turns the attributes of a module into arguments of its main
+// graph.
+#ifndef GRAPHNET_PASSES_LIFT_ATTRIBUTES_H_
+#define GRAPHNET_PASSES_LIFT_ATTRIBUTES_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// Turns every attribute that is read into a placeholder after the existing ones.
+//
+// Applicable in scenarios where parameters and buffers have to be inputs: the
+// folders of GraphNet know no attributes, and a compiler that takes weights as
+// arguments wants them so.
+//
+// When applied, this pass will replace the get_attr nodes of an attribute in the
+// main graph by one placeholder, in the order of the module's attributes, with
+// the attribute's meta, annotation and draw spec; the attribute's name becomes
+// its target and `original_name`. Attributes nobody reads are dropped. Bodies are
+// entered: a body that reads an attribute is refused (Unimplemented), as the
+// calls that take it would need one more operand.
+//
+// Example:
+//   graph @forward(%x) {                    graph @forward(%x, %weight "fc.weight") {
+//     %weight = get_attr fc.weight            %linear = aten.linear.default(%x, %weight)
+//     %linear = aten.linear.default(%x, %weight)
+//     return %linear                          return %linear
+//   }                                       }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> LiftAttributes(Module* module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_LIFT_ATTRIBUTES_H_

@@ -1,0 +1,122 @@
+#include "graphnet/proto/sample_proto.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/proto/budget.h"
+#include "graphnet/proto/envelope.h"
+#include "graphnet/proto/graphnet.pb.h"
+#include "graphnet/proto/sample_codec.h"
+
+namespace graphnet {
+namespace {
+
+using proto_internal::Crc32;
+
+// The file of weights, if there is one.
+struct Weights {
+  uint64_t bytes = 0;
+  uint32_t checksum = 0;
+};
+
+absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weights) {
+  proto::Sample message;
+  uint64_t unfolded = 0;
+  RETURN_IF_ERROR(proto_internal::EncodeSample(sample, &message, &unfolded));
+  if (weights != nullptr) {
+    message.mutable_weights()->set_bytes(weights->bytes);
+    message.mutable_weights()->set_checksum(weights->checksum);
+  }
+  // Room for the envelope, which is shorter than that.
+  const size_t size = message.ByteSizeLong();
+  if (size > kMaxProtoBytes - 64) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the sample takes ", size, " bytes, more than protobuf allows"));
+  }
+  if (unfolded > proto_internal::UnfoldLimit(size)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the sample shares so much that ", size, " bytes unfold to ", unfolded,
+                     ", which no reader accepts"));
+  }
+  std::string payload;
+  if (!message.SerializeToString(&payload)) return absl::InternalError("protobuf failed to write");
+  return proto_internal::Wrap(payload);
+}
+
+absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, Weights* weights) {
+  ASSIGN_OR_RETURN(const absl::string_view payload, proto_internal::Unwrap(bytes));
+  proto::Sample message;
+  if (!message.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    return absl::InvalidArgumentError("not a protobuf message Sample");
+  }
+  weights->bytes = message.weights().bytes();
+  weights->checksum = message.weights().checksum();
+  return proto_internal::DecodeSample(message, payload.size());
+}
+
+absl::StatusOr<Sample> Parse(absl::string_view bytes, absl::string_view name, Weights* weights) {
+  absl::StatusOr<Sample> sample = ParseChecked(bytes, weights);
+  if (!sample.ok()) return ErrorAt(name, 0, 0, sample.status().message());
+  return sample;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SerializeSample(const Sample& sample) {
+  return Serialize(sample, nullptr);
+}
+
+absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_view name) {
+  Weights weights;
+  return Parse(bytes, name, &weights);
+}
+
+absl::Status WriteSampleFile(const Sample& sample, const std::string& path) {
+  Weights weights;
+  if (!sample.weights.empty()) {
+    if (path == "-" || absl::StartsWith(path, "/dev/")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": the sample has weights, which need a file beside it"));
+    }
+    ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(sample.weights));
+    weights.bytes = bytes.size();
+    weights.checksum = Crc32(bytes);
+    RETURN_IF_ERROR(WriteFileAtomic(WeightsPath(path), bytes));
+  }
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   Serialize(sample, sample.weights.empty() ? nullptr : &weights));
+  return WriteFileAtomic(path, bytes);
+}
+
+absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxProtoBytes));
+  Weights weights;
+  ASSIGN_OR_RETURN(Sample sample, Parse(bytes, path, &weights));
+  if (!with_weights || weights.bytes == 0) return sample;
+  const std::string weights_path = WeightsPath(path);
+  ASSIGN_OR_RETURN(const std::string content,
+                   ReadFile(weights_path, static_cast<size_t>(kMaxSampleBytes)));
+  if (content.size() != weights.bytes || Crc32(content) != weights.checksum) {
+    return ErrorAt(weights_path, 0, 0,
+                   absl::StrCat("not the weights that ", Printable(BaseName(path)),
+                                " was written with, or damaged"));
+  }
+  ASSIGN_OR_RETURN(sample.weights, ParseSafetensors(content, weights_path));
+  return sample;
+}
+
+std::string WeightsPath(absl::string_view sample_path) {
+  return absl::StrCat(absl::StripSuffix(sample_path, ".pb"), ".safetensors");
+}
+
+bool LooksLikeSample(absl::string_view bytes) { return proto_internal::HasMagic(bytes); }
+
+}  // namespace graphnet

@@ -1,0 +1,50 @@
+// Samples in protobuf form: the format that graphnet itself reads and writes.
+//
+//   ASSIGN_OR_RETURN(Sample sample, ReadSampleFile("resnet18.pb", /*with_weights=*/true));
+//   …
+//   RETURN_IF_ERROR(WriteSampleFile(sample, "smaller.pb"));
+//
+// What is written is read back exactly: names, order, floats to the bit. Equal
+// samples give equal bytes. Reading trusts nothing: a file that is truncated,
+// damaged, newer than this program or out to exhaust it is refused with one
+// line that says so, and a module that is returned verifies.
+//
+// Many samples in one file: sample_stream.h. The format: graphnet.proto and
+// docs/protobuf.md.
+#ifndef GRAPHNET_PROTO_SAMPLE_PROTO_H_
+#define GRAPHNET_PROTO_SAMPLE_PROTO_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// The sample without its weights. The module must verify (ir/verifier.h);
+// ResourceExhausted for a sample that protobuf's limit of 2 GiB does not allow.
+absl::StatusOr<std::string> SerializeSample(const Sample& sample);
+
+// `name` is what messages call the input, such as its path.
+absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_view name);
+
+// Writes `path` and, if the sample has weights, before that the safetensors
+// file beside it; each appears whole or not at all.
+absl::Status WriteSampleFile(const Sample& sample, const std::string& path);
+
+// With `with_weights`, also reads the file of weights that the sample was
+// written with, which then must be there and be the same.
+absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights);
+
+// "dir/resnet18.pb" -> "dir/resnet18.safetensors".
+std::string WeightsPath(absl::string_view sample_path);
+
+// Whether the bytes are a sample in this form, by their beginning; how their
+// file is named does not matter.
+bool LooksLikeSample(absl::string_view bytes);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PROTO_SAMPLE_PROTO_H_

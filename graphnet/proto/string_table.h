@@ -1,0 +1,38 @@
+// The strings of a sample, each told by what it shares with earlier ones
+// (message StringTable). Parameter names are long and differ from a neighbour
+// in a number or in their last part, so that one takes three to four bytes.
+#ifndef GRAPHNET_PROTO_STRING_TABLE_H_
+#define GRAPHNET_PROTO_STRING_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/proto/graphnet.pb.h"
+
+namespace graphnet::proto_internal {
+
+void EncodeStrings(absl::Span<const absl::string_view> strings, proto::StringTable* table);
+
+// The strings of a table, in one piece of memory that this object owns.
+class StringTable {
+ public:
+  // Refuses strings whose total length exceeds `max_bytes`.
+  absl::Status Decode(const proto::StringTable& table, uint64_t max_bytes);
+
+  size_t size() const { return strings_.size(); }
+  absl::string_view operator[](size_t i) const { return strings_[i]; }
+  size_t total_bytes() const { return bytes_.size(); }
+
+ private:
+  std::string bytes_;
+  std::vector<absl::string_view> strings_;
+};
+
+}  // namespace graphnet::proto_internal
+
+#endif  // GRAPHNET_PROTO_STRING_TABLE_H_

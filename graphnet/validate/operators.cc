@@ -1,0 +1,145 @@
+#include "graphnet/validate/operators.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/decompose/regions.h"
+
+namespace graphnet::validate_internal {
+namespace {
+
+// What is counted separately.
+using Kind = std::pair<Op, absl::string_view>;
+Kind KindOf(const Node& node) { return {node.op(), node.target()}; }
+
+// "torch.relu (%relu_1)".
+std::string Describe(const Node& node) {
+  return absl::StrCat(Printable(node.target()), " (", ValueName(node.name()), ")");
+}
+
+class OperatorCheck {
+ public:
+  OperatorCheck(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
+                Findings* findings)
+      : original_(original), pieces_(pieces), findings_(findings) {}
+
+  void Run() {
+    for (const Node* node : original_) ++surplus_[KindOf(*node)];
+    for (auto& [kind, count] : surplus_) count = -count;
+    for (const PieceOperator& op : pieces_) ++surplus_[KindOf(*op.node)];
+    const bool same_counts =
+        std::all_of(surplus_.begin(), surplus_.end(), [](const auto& e) { return e.second == 0; });
+    if (same_counts) {
+      CheckOrder();
+    } else {
+      ReportMissing();
+      ReportSurplus();
+    }
+  }
+
+ private:
+  std::string Totals() const {
+    return absl::StrCat("; original=", original_.size(), " pieces=", pieces_.size());
+  }
+  void Add(int piece, const Node& node, std::string message) {
+    findings_->Add(StructureError::kCount, piece, node.name(), std::move(message));
+  }
+
+  // Same numbers of everything, but maybe in another order.
+  void CheckOrder() {
+    for (size_t i = 0; i < original_.size(); ++i) {
+      const Node& expected = *original_[i];
+      const PieceOperator& found = pieces_[i];
+      if (KindOf(expected) == KindOf(*found.node)) continue;
+      Add(found.piece, *found.node,
+          absl::StrCat(Describe(*found.node), " stands where operator ", i, " of the original is ",
+                       Describe(expected)));
+      return;
+    }
+  }
+
+  // Of a kind of which the pieces have too few, those whose names they lack; if
+  // names do not tell, the last ones of the kind.
+  void ReportMissing() {
+    absl::flat_hash_set<absl::string_view> names;
+    for (const PieceOperator& op : pieces_) names.insert(op.node->name());
+    auto lacking = surplus_;
+    std::vector<size_t> missing;
+    for (const bool by_name : {true, false}) {
+      for (size_t i = original_.size(); i-- > 0;) {
+        int64_t& count = lacking[KindOf(*original_[i])];
+        if (count >= 0 || names.contains(original_[i]->name()) == by_name) continue;
+        ++count;
+        missing.push_back(i);
+      }
+    }
+    std::sort(missing.begin(), missing.end());
+    // Where it should be: with the operator that comes before it in the original.
+    absl::flat_hash_map<absl::string_view, int> piece_of;
+    for (const PieceOperator& op : pieces_) piece_of.try_emplace(op.node->name(), op.piece);
+    int piece = 0;
+    size_t next = 0;
+    for (const size_t i : missing) {
+      for (; next < i; ++next) {
+        const auto it = piece_of.find(original_[next]->name());
+        if (it != piece_of.end()) piece = it->second;
+      }
+      Add(piece, *original_[i],
+          absl::StrCat(Describe(*original_[i]), ", operator ", i,
+                       " of the original, is missing in it or right after it", Totals()));
+    }
+  }
+
+  // Of a kind of which the pieces have too many, those whose names are not the
+  // original's or come a second time; if names do not tell, the last ones.
+  void ReportSurplus() {
+    absl::flat_hash_set<absl::string_view> names;
+    for (const Node* node : original_) names.insert(node->name());
+    auto too_many = surplus_;
+    std::vector<size_t> found;
+    std::vector<bool> odd(pieces_.size());
+    for (size_t i = 0; i < pieces_.size(); ++i) odd[i] = names.erase(pieces_[i].node->name()) == 0;
+    for (const bool by_name : {true, false}) {
+      for (size_t i = pieces_.size(); i-- > 0;) {
+        int64_t& count = too_many[KindOf(*pieces_[i].node)];
+        if (count <= 0 || odd[i] != by_name) continue;
+        --count;
+        found.push_back(i);
+      }
+    }
+    std::sort(found.begin(), found.end());
+    for (const size_t i : found) {
+      Add(pieces_[i].piece, *pieces_[i].node,
+          absl::StrCat(Describe(*pieces_[i].node), " is one more than the original has", Totals()));
+    }
+  }
+
+  absl::Span<const Node* const> original_;
+  absl::Span<const PieceOperator> pieces_;
+  Findings* findings_;
+  // How many more the pieces have.
+  absl::flat_hash_map<Kind, int64_t> surplus_;
+};
+
+}  // namespace
+
+std::vector<const Node*> OperatorsOf(const Graph& graph) {
+  std::vector<const Node*> out;
+  for (const Node* node : graph.nodes()) {
+    if (IsOperator(*node)) out.push_back(node);
+  }
+  return out;
+}
+
+void CheckOperators(absl::Span<const Node* const> original,
+                    absl::Span<const PieceOperator> pieces, Findings* findings) {
+  OperatorCheck(original, pieces, findings).Run();
+}
+
+}  // namespace graphnet::validate_internal

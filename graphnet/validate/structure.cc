@@ -1,0 +1,343 @@
+#include "graphnet/validate/structure.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/compose.h"
+#include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/printer.h"
+#include "graphnet/validate/difference.h"
+#include "graphnet/validate/findings.h"
+#include "graphnet/validate/operators.h"
+
+namespace graphnet {
+
+using validate_internal::CheckOperators;
+using validate_internal::Findings;
+using validate_internal::OperatorsOf;
+using validate_internal::PieceOperator;
+using validate_internal::ReportDifference;
+using validate_internal::ValueName;
+
+namespace {
+
+constexpr size_t kMaxListedPieces = 16;
+
+bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
+  if (a == b) return true;
+  if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple ||
+      a->elements.size() != b->elements.size() || (a->tensor == nullptr) != (b->tensor == nullptr)) {
+    return false;
+  }
+  if (a->tensor != nullptr && !(*a->tensor == *b->tensor)) return false;
+  for (size_t i = 0; i < a->elements.size(); ++i) {
+    if (!SameMeta(a->elements[i], b->elements[i])) return false;
+  }
+  return true;
+}
+
+std::string MetaText(const ValueMeta* meta) {
+  return meta == nullptr ? "unknown" : Printable(PrintMeta(*meta));
+}
+
+bool SameDrawSpec(const DrawSpec* a, const DrawSpec* b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool SameData(const TensorData& a, const TensorData& b) {
+  if (a.dtype != b.dtype || a.shape != b.shape) return false;
+  return a.bytes == b.bytes || (a.bytes != nullptr && b.bytes != nullptr && *a.bytes == *b.bytes);
+}
+
+// The values that a graph returns, in order, whatever they are packed in.
+std::vector<const Node*> Returned(const Graph& graph) {
+  std::vector<const Node*> out;
+  graph.output()->ForEachOperand([&](const Node* node) { out.push_back(node); });
+  return out;
+}
+
+class StructureCheck {
+ public:
+  StructureCheck(const Sample& original, absl::Span<const Sample> pieces,
+                 const StructureOptions& options)
+      : original_(original), pieces_(pieces), options_(options), findings_(&report_) {}
+
+  StructureReport Run() {
+    CheckLayout();
+    if (!findings_.empty()) return std::move(report_);
+    Count();
+    CheckRanges();
+    CheckOperators(original_operators_, piece_operators_, &findings_);
+    CheckPorts();
+    CheckOrder();
+    if (!findings_.empty()) return std::move(report_);
+    CheckGraph();
+    CheckWeights();
+    return std::move(report_);
+  }
+
+ private:
+  const Graph& GraphOf(size_t piece) const { return *pieces_[piece].module->main(); }
+  void Add(StructureError error, size_t piece, absl::string_view where, std::string message) {
+    findings_.Add(error, static_cast<int>(piece), where, std::move(message));
+  }
+
+  // --- E1 ----------------------------------------------------------------------
+  void CheckLayout() {
+    constexpr StructureError kError = StructureError::kLayout;
+    const auto verify = [](const Sample& sample) {
+      return sample.module == nullptr ? absl::FailedPreconditionError("has no module")
+                                      : Verify(*sample.module);
+    };
+    if (const absl::Status status = verify(original_); !status.ok()) {
+      findings_.Add(kError, -1, "", absl::StrCat("the original: ", status.message()));
+    }
+    if (pieces_.empty()) findings_.Add(kError, -1, "", "there are no pieces");
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (const absl::Status status = verify(pieces_[i]); !status.ok()) {
+        Add(kError, i, "", std::string(status.message()));
+      }
+    }
+  }
+
+  void Count() {
+    original_operators_ = OperatorsOf(*original_.module->main());
+    report_.original_operators = static_cast<int64_t>(original_operators_.size());
+    for (const Node* node : original_.module->main()->nodes()) {
+      if (!node->is_placeholder()) break;
+      inputs_.try_emplace(node->name(), node);
+    }
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const std::vector<const Node*> operators = OperatorsOf(GraphOf(i));
+      report_.piece_operators.push_back(static_cast<int64_t>(operators.size()));
+      for (const Node* node : operators) piece_operators_.push_back({node, static_cast<int>(i)});
+    }
+  }
+
+  // --- E2 ----------------------------------------------------------------------
+  void CheckRanges() {
+    constexpr StructureError kError = StructureError::kConfig;
+    bool any = false;
+    for (const Sample& piece : pieces_) any |= !piece.provenance.empty();
+    if (!any) return;
+    const std::string hash = CanonicalHash(*original_.module);
+    int64_t next = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (pieces_[i].provenance.size() != 1) {
+        Add(kError, i, "", "does not say which range of the original it is");
+        continue;
+      }
+      const Provenance& from = pieces_[i].provenance[0];
+      const std::string range = absl::StrCat("range [", from.start, ", ", from.end, ")");
+      if (from.parent != original_.name || from.parent_hash != hash) {
+        Add(kError, i, "",
+            absl::StrCat("was cut from ", Printable(from.parent),
+                         from.parent == original_.name ? ", but another graph than this one" : ", not from ",
+                         from.parent == original_.name ? "" : Printable(original_.name)));
+      }
+      if (from.start != next) {
+        Add(kError, i, "",
+            absl::StrCat(range, from.start < next ? " overlaps or comes before" : " leaves a gap after",
+                         " what precedes it, which ends at ", next, OperatorAt(next)));
+      }
+      if (from.end - from.start != report_.piece_operators[i]) {
+        Add(kError, i, "",
+            absl::StrCat(range, " has ", from.end - from.start, " operators, the piece ",
+                         report_.piece_operators[i]));
+      }
+      next = from.end;
+    }
+    if (next != report_.original_operators) {
+      Add(kError, pieces_.size() - 1, "",
+          absl::StrCat("the last range ends at ", next, OperatorAt(next), ", the original at ",
+                       report_.original_operators));
+    }
+  }
+
+  std::string OperatorAt(int64_t i) const {
+    if (i < 0 || i >= report_.original_operators) return "";
+    return absl::StrCat(" (", ValueName(original_operators_[static_cast<size_t>(i)]->name()), ")");
+  }
+
+  // --- E4 ----------------------------------------------------------------------
+  void CheckPorts() {
+    std::vector<const Node*> given;  // what the piece should take
+    for (const Node* node : original_.module->main()->placeholders()) given.push_back(node);
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      CheckInputs(i, given);
+      given = Returned(GraphOf(i));
+    }
+    const std::vector<const Node*> returned = Returned(*original_.module->main());
+    const size_t last = pieces_.size() - 1;
+    if (given.size() != returned.size()) {
+      Add(StructureError::kPort, last, "",
+          absl::StrCat("returns ", given.size(), " values, the original ", returned.size()));
+      return;
+    }
+    for (size_t k = 0; k < given.size(); ++k) {
+      if (given[k]->name() == returned[k]->name() || !options_.equality.names) continue;
+      Add(StructureError::kPort, last, given[k]->name(),
+          absl::StrCat("output ", k, " is ", ValueName(given[k]->name()), ", of the original ",
+                       ValueName(returned[k]->name())));
+    }
+  }
+
+  void CheckInputs(size_t i, absl::Span<const Node* const> given) {
+    const std::vector<Node*> inputs = GraphOf(i).placeholders();
+    const std::string giver = i == 0 ? "the original" : absl::StrCat("piece ", i - 1);
+    if (inputs.size() != given.size()) {
+      // The first that the other side does not have.
+      const auto first_of = [](const auto& from, const auto& others) {
+        absl::flat_hash_set<absl::string_view> names;
+        for (const Node* node : others) names.insert(node->name());
+        for (const Node* node : from) {
+          if (!names.contains(node->name())) return absl::StrCat(" (", ValueName(node->name()), ")");
+        }
+        return std::string();
+      };
+      Add(StructureError::kPort, i, "",
+          absl::StrCat("takes ", inputs.size(), " values", first_of(inputs, given), ", ", giver,
+                       i == 0 ? " takes " : " returns ", given.size(), first_of(given, inputs)));
+      return;
+    }
+    for (size_t k = 0; k < inputs.size(); ++k) CheckPort(i, k, *inputs[k], *given[k], giver);
+  }
+
+  void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver) {
+    const auto differ = [&](absl::string_view what, absl::string_view here, absl::string_view there) {
+      Add(StructureError::kPort, i, port.name(),
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is ", here, ", in ",
+                       giver, " ", there));
+    };
+    const EqualityOptions& equality = options_.equality;
+    if (equality.names && port.name() != given.name()) {
+      return differ("name", ValueName(port.name()), ValueName(given.name()));
+    }
+    if (equality.metas && !SameMeta(port.meta(), given.meta())) {
+      differ("meta", MetaText(port.meta()), MetaText(given.meta()));
+    }
+    const auto it = inputs_.find(port.name());
+    if (it == inputs_.end() || !equality.names) return;
+    const Node& input = *it->second;
+    const auto of_original = [&](absl::string_view what) {
+      Add(StructureError::kPort, i, port.name(),
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
+                       " is not that of the original's input"));
+    };
+    if (equality.attribute_names && port.target() != input.target()) of_original("target");
+    if (!equality.metas) return;
+    if (port.annotation() != input.annotation()) of_original("annotation");
+    if (!SameDrawSpec(port.draw_spec(), input.draw_spec())) of_original("draw spec");
+  }
+
+  // --- E5 ----------------------------------------------------------------------
+  void CheckOrder() {
+    absl::flat_hash_map<absl::string_view, int> piece_of;
+    for (const PieceOperator& op : piece_operators_) piece_of.try_emplace(op.node->name(), op.piece);
+    absl::flat_hash_set<absl::string_view> given;
+    for (const auto& [name, node] : inputs_) given.insert(name);
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      for (const Node* node : GraphOf(i).nodes()) {
+        if (!node->is_placeholder()) break;
+        const auto it = piece_of.find(node->name());
+        if (it == piece_of.end() || it->second < static_cast<int>(i) || given.contains(node->name())) {
+          continue;
+        }
+        Add(StructureError::kOrder, i, node->name(),
+            absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second, " computes"));
+      }
+      given.clear();
+      for (const Node* node : Returned(GraphOf(i))) given.insert(node->name());
+    }
+  }
+
+  // --- E8 ----------------------------------------------------------------------
+  void CheckGraph() {
+    const absl::StatusOr<std::unique_ptr<Module>> composed =
+        ComposeChain(pieces_, original_.module.get());
+    absl::Status status = composed.status();
+    if (status.ok()) status = CheckEqual(*original_.module, **composed, options_.equality);
+    if (status.ok()) return;
+    ReportDifference(original_, pieces_, original_operators_, piece_operators_, status, &findings_);
+  }
+
+  void CheckWeights() {
+    absl::flat_hash_set<absl::string_view> present;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      for (const auto& [name, data] : pieces_[i].weights) {
+        const auto it = original_.weights.find(name);
+        if (it == original_.weights.end() || !SameData(it->second, data)) {
+          Add(StructureError::kGraph, i, name,
+              absl::StrCat("the weights of ", Printable(name), " are not the original's"));
+        } else {
+          present.insert(it->first);
+        }
+      }
+    }
+    for (const auto& [name, data] : original_.weights) {
+      if (present.contains(name)) continue;
+      findings_.Add(StructureError::kGraph, -1, name,
+                    absl::StrCat("no piece has the weights of ", Printable(name)));
+    }
+  }
+
+  const Sample& original_;
+  absl::Span<const Sample> pieces_;
+  const StructureOptions& options_;
+  StructureReport report_;
+  Findings findings_;
+  std::vector<const Node*> original_operators_;
+  std::vector<PieceOperator> piece_operators_;
+  absl::flat_hash_map<absl::string_view, const Node*> inputs_;  // of the original, by name
+};
+
+}  // namespace
+
+absl::string_view StructureErrorName(StructureError error) {
+  switch (error) {
+    case StructureError::kLayout: return "E1 layout";
+    case StructureError::kConfig: return "E2 config";
+    case StructureError::kCount: return "E3 operator count";
+    case StructureError::kPort: return "E4 port";
+    case StructureError::kOrder: return "E5 chain order";
+    case StructureError::kGraph: return "E8 graph";
+  }
+  return "unknown";
+}
+
+std::string StructureFinding::Text() const {
+  return piece < 0 ? absl::StrCat(StructureErrorName(error), ": ", message)
+                   : absl::StrCat(StructureErrorName(error), ": piece ", piece, ": ", message);
+}
+
+absl::Status StructureReport::status() const {
+  if (ok()) return absl::OkStatus();
+  std::string text = findings[0].Text();
+  if (findings.size() > 1) absl::StrAppend(&text, " (and ", findings.size() - 1, " more)");
+  return absl::FailedPreconditionError(text);
+}
+
+std::string StructureReport::Counts() const {
+  int64_t sum = 0;
+  for (const int64_t n : piece_operators) sum += n;
+  if (piece_operators.size() > kMaxListedPieces) {
+    return absl::StrCat("original=", original_operators, " pieces(", piece_operators.size(), ")=", sum);
+  }
+  return absl::StrCat("original=", original_operators, " pieces=", absl::StrJoin(piece_operators, "+"),
+                      piece_operators.size() > 1 ? absl::StrCat("=", sum) : "");
+}
+
+StructureReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
+                                  const StructureOptions& options) {
+  return StructureCheck(original, pieces, options).Run();
+}
+
+}  // namespace graphnet

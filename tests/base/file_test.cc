@@ -1,0 +1,228 @@
+#include "graphnet/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/file_test.XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  std::string Path(const std::string& name) const { return JoinPath(root_, name); }
+  // Nothing but `names` is in the folder: no temporaries are left.
+  void ExpectOnly(const std::vector<std::string>& names) {
+    EXPECT_THAT(ListFolder(root_), IsOkAndHolds(testing::ElementsAreArray(names)));
+  }
+
+  std::string root_;
+};
+
+constexpr size_t kAnySize = 1 << 20;
+
+TEST_F(FileTest, WritesAndReadsBack) {
+  const std::string binary("a\0b\n\xff", 5);
+  ASSERT_OK(WriteFileAtomic(Path("f"), binary));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds(binary));
+  ASSERT_OK(WriteFileAtomic(Path("f"), ""));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds(""));
+  ExpectOnly({"f"});
+}
+
+TEST_F(FileTest, ReadsUpToTheLimit) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), "12345"));
+  EXPECT_THAT(ReadFile(Path("f"), 6), IsOkAndHolds("12345"));
+  EXPECT_THAT(ReadFile(Path("f"), 5), IsOkAndHolds("12345"));
+  EXPECT_THAT(ReadFile(Path("f"), 4), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               EndsWith("/f: 5 bytes; at most 4 are read")));
+}
+
+TEST_F(FileTest, RefusesWhatIsNoRegularFile) {
+  EXPECT_THAT(ReadFile(root_, kAnySize), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                  EndsWith(": not a regular file")));
+  EXPECT_THAT(ReadFile("/dev/zero", kAnySize), StatusIs(absl::StatusCode::kInvalidArgument));
+  // A pipe that nobody writes to must not hang.
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(ReadFile(Path("pipe"), kAnySize), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ReadFile(Path("none"), kAnySize),
+              StatusIs(absl::StatusCode::kNotFound, EndsWith("/none: No such file or directory")));
+  EXPECT_THAT(ReadFile(Path("pipe/f"), kAnySize), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(FileTest, FollowsLinksWhenReading) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), "x"));
+  ASSERT_EQ(symlink("f", Path("link").c_str()), 0);
+  EXPECT_THAT(ReadFile(Path("link"), kAnySize), IsOkAndHolds("x"));
+}
+
+// A name that C cuts short would be another file's.
+TEST_F(FileTest, RefusesNulInNames) {
+  const std::string name = Path(std::string("f\0g", 3));
+  const auto is_refused = StatusIs(absl::StatusCode::kInvalidArgument,
+                                   EndsWith("f\\x00g: NUL in a file name"));
+  EXPECT_THAT(ReadFile(name, kAnySize), is_refused);
+  EXPECT_THAT(WriteFileAtomic(name, "x"), is_refused);
+  EXPECT_THAT(WriteFolderAtomic(name, true, [](const std::string&) { return absl::OkStatus(); }),
+              is_refused);
+  EXPECT_THAT(ListFolder(name), is_refused);
+  ExpectOnly({});
+}
+
+TEST_F(FileTest, AFailedWriteLeavesTheOldContent) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), "old"));
+  EXPECT_THAT(WriteFileAtomic(Path("none/f"), "x"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(WriteFileAtomic(Path("f/g"), "x"), StatusIs(absl::StatusCode::kNotFound));
+  std::filesystem::create_directory(Path("dir"));
+  EXPECT_THAT(WriteFileAtomic(Path("dir"), "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument, EndsWith("/dir: is a folder")));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds("old"));
+  ExpectOnly({"dir", "f"});
+}
+
+TEST_F(FileTest, WritesThroughToDevices) {
+  EXPECT_OK(WriteFileAtomic("/dev/null", "x"));
+  EXPECT_THAT(WriteFileAtomic("/dev/full", "x"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("No space left")));
+}
+
+TEST_F(FileTest, WritesLongNames) {
+  const std::string name(255, 'n');
+  ASSERT_OK(WriteFileAtomic(Path(name), "x"));
+  EXPECT_THAT(ReadFile(Path(name), kAnySize), IsOkAndHolds("x"));
+  EXPECT_FALSE(WriteFileAtomic(Path(name + "n"), "x").ok());
+  ExpectOnly({name});
+}
+
+// What a killed program left, here under the very names that come next, is not
+// in the way.
+TEST_F(FileTest, StepsAroundTemporariesLeftByOthers) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), "1"));
+  std::vector<std::string> left;
+  for (int i = 0; i < 50; ++i) {
+    left.push_back(absl::StrCat("f.", getpid(), ".", i, ".tmp"));
+    close(open(Path(left.back()).c_str(), O_CREAT | O_WRONLY, 0600));
+  }
+  ASSERT_OK(WriteFileAtomic(Path("f"), "2"));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds("2"));
+  for (const std::string& name : left) {
+    EXPECT_THAT(ReadFile(Path(name), kAnySize), IsOkAndHolds("")) << name;
+  }
+}
+
+absl::Status FillWithOneFile(const std::string& dir) {
+  return WriteFileAtomic(JoinPath(dir, "file"), "new");
+}
+
+TEST_F(FileTest, MakesAFolder) {
+  ASSERT_OK(WriteFolderAtomic(Path("d"), false, FillWithOneFile));
+  EXPECT_THAT(ReadFile(Path("d/file"), kAnySize), IsOkAndHolds("new"));
+  ASSERT_OK(WriteFolderAtomic(Path("e/"), false, FillWithOneFile));
+  ExpectOnly({"d", "e"});
+}
+
+TEST_F(FileTest, AFolderThatFailsLeavesNothing) {
+  const auto fail = [](const std::string& dir) {
+    EXPECT_OK(WriteFileAtomic(JoinPath(dir, "file"), "x"));
+    return absl::DataLossError("halfway");
+  };
+  EXPECT_THAT(WriteFolderAtomic(Path("d"), false, fail), StatusIs(absl::StatusCode::kDataLoss, "halfway"));
+  ExpectOnly({});
+  ASSERT_OK(WriteFolderAtomic(Path("d"), false, FillWithOneFile));
+  EXPECT_THAT(WriteFolderAtomic(Path("d"), true, fail), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ReadFile(Path("d/file"), kAnySize), IsOkAndHolds("new"));
+  EXPECT_FALSE(WriteFolderAtomic(Path("none/d"), false, FillWithOneFile).ok());
+  ExpectOnly({"d"});
+}
+
+TEST_F(FileTest, ReplacesAFolderOnlyWhenAsked) {
+  std::filesystem::create_directories(Path("d/old/deep"));
+  ASSERT_OK(WriteFileAtomic(Path("d/old/f"), "x"));
+  EXPECT_THAT(WriteFolderAtomic(Path("d"), false, FillWithOneFile),
+              StatusIs(absl::StatusCode::kAlreadyExists, EndsWith("/d exists already")));
+  EXPECT_TRUE(FileExists(Path("d/old/f")));
+  ASSERT_OK(WriteFolderAtomic(Path("d"), true, FillWithOneFile));
+  EXPECT_THAT(ListFolder(Path("d")), IsOkAndHolds(ElementsAre("file")));
+  ExpectOnly({"d"});
+}
+
+TEST_F(FileTest, NeverReplacesWhatIsNoFolder) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), "precious"));
+  ASSERT_EQ(symlink("f", Path("link").c_str()), 0);
+  for (const char* name : {"f", "link"}) {
+    EXPECT_THAT(WriteFolderAtomic(Path(name), true, FillWithOneFile),
+                StatusIs(absl::StatusCode::kAlreadyExists,
+                         EndsWith(" exists already and is not a folder")));
+  }
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds("precious"));
+  ExpectOnly({"f", "link"});
+}
+
+// Something takes the name while the folder is filled.
+TEST_F(FileTest, DoesNotOverwriteWhatAppearsMeanwhile) {
+  const auto status = WriteFolderAtomic(Path("d"), false, [&](const std::string& dir) {
+    std::filesystem::create_directory(Path("d"));
+    return FillWithOneFile(dir);
+  });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_THAT(ListFolder(Path("d")), IsOkAndHolds(IsEmpty()));
+  ExpectOnly({"d"});
+}
+
+TEST_F(FileTest, ListsSorted) {
+  for (const char* name : {"b", "a", ".hidden", "c"}) ASSERT_OK(WriteFileAtomic(Path(name), ""));
+  EXPECT_THAT(ListFolder(root_), IsOkAndHolds(ElementsAre(".hidden", "a", "b", "c")));
+  EXPECT_THAT(ListFolder(Path("none")), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(ListFolder(Path("a")), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(FileTest, TellsFilesFromFolders) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), ""));
+  EXPECT_TRUE(FileExists(Path("f")));
+  EXPECT_TRUE(FileExists(root_));
+  EXPECT_FALSE(FileExists(Path("none")));
+  EXPECT_TRUE(IsFolder(root_));
+  EXPECT_FALSE(IsFolder(Path("f")));
+  EXPECT_FALSE(IsFolder(Path("none")));
+}
+
+TEST(PathTest, JoinPath) {
+  EXPECT_EQ(JoinPath("a", "b"), "a/b");
+  EXPECT_EQ(JoinPath("a/", "b"), "a/b");
+  EXPECT_EQ(JoinPath("", "b"), "b");
+  EXPECT_EQ(JoinPath("/", "b"), "/b");
+  EXPECT_EQ(JoinPath("a", "/b"), "a//b");
+}
+
+TEST(PathTest, BaseName) {
+  EXPECT_EQ(BaseName("a/b"), "b");
+  EXPECT_EQ(BaseName("a/b/"), "b");
+  EXPECT_EQ(BaseName("a/b//"), "b");
+  EXPECT_EQ(BaseName("b"), "b");
+  EXPECT_EQ(BaseName("/b"), "b");
+  EXPECT_EQ(BaseName("/"), "");
+  EXPECT_EQ(BaseName(""), "");
+}
+
+}  // namespace
+}  // namespace graphnet

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# What `graphnet show` and `graphnet stats` print, on a small module.
+set -euo pipefail
+graphnet=$PWD/$1
+cd "$TEST_TMPDIR"
+
+# expect NAME: the standard input is what the last command printed into out.txt.
+expect() {
+  if ! diff -u - out.txt; then
+    echo "FAILED: $1" >&2
+    exit 1
+  fi
+}
+
+mkdir in
+cat >in/a.txt <<'EOF'
+graphnet.module 1
+
+graph @forward(
+  %x : f32[2, 8]@cpu {},
+  %w : f32[4, 8]@cpu as torch.nn.parameter.Parameter {mean = 0.0, std = 0.1}
+) {
+  %linear = torch.nn.functional.linear(%x, %w, bias = None)
+  %view = .view(%linear, (8,))
+  %mul = operator.mul(%view, %view)
+  %add = torch.add(%mul, %view, alpha = 2)
+  %mul_1 = operator.mul(%add, 2)
+  return (%mul_1, %add)
+}
+end
+EOF
+
+"$graphnet" show in/a.txt --format tabular >out.txt
+expect "show --format tabular" <<'EOF'
+opcode         name    target                      args               kwargs
+-------------  ------  --------------------------  -----------------  ------------
+placeholder    x       x                           ()                 {}
+placeholder    w       w                           ()                 {}
+call_function  linear  torch.nn.functional.linear  (%x, %w)           {bias: None}
+call_method    view    view                        (%linear, (8,))    {}
+call_function  mul     operator.mul                (%view, %view)     {}
+call_function  add     torch.add                   (%mul, %view)      {alpha: 2}
+call_function  mul_1   operator.mul                (%add, 2)          {}
+output         output  output                      ((%mul_1, %add),)  {}
+EOF
+
+"$graphnet" show in/a.txt --format python | grep -v '^ *l\?[xw],\|^$' >out.txt
+expect "show --format python" <<'EOF'
+import torch
+class GraphModule(torch.nn.Module):
+    def forward(
+        self,
+        w: torch.nn.parameter.Parameter,
+    ):
+        linear = torch.nn.functional.linear(x, w, bias=None);  x = w = None
+        view = linear.view((8,));  linear = None
+        mul = view * view
+        add = torch.add(mul, view, alpha=2);  view = mul = None
+        mul_1 = add * 2
+        return (mul_1, add)
+EOF
+
+"$graphnet" stats in/a.txt | sed 's/[0-9.]* KiB in memory, [0-9]* bytes a node/SIZE/' >out.txt
+expect "stats" <<'EOF'
+in/a.txt
+  inputs      2
+  parameters  1  32 elements, 128 bytes
+  outputs     2
+  nodes       5  SIZE
+
+  2   40.0 %  call_function  operator.mul
+  1   20.0 %  call_function  torch.add
+  1   20.0 %  call_function  torch.nn.functional.linear
+  1   20.0 %  call_method    view
+EOF
+
+# Several inputs: one that is broken is reported, the others go on.
+cp in/a.txt in/b.txt
+printf 'graphnet.module 1\n\nnonsense\n' >in/broken.txt
+code=0
+"$graphnet" stats --json in >out.txt 2>err.txt || code=$?
+sed -i 's/"bytes":[0-9]*,"bytes_per_node":[0-9.]*,/SIZES,/' out.txt
+counts='{"call_function operator.mul":2,"call_function torch.add":1,"call_function torch.nn.functional.linear":1,"call_method view":1}'
+rest='"placeholders":2,"outputs":2,"nodes":5,"counts":'$counts',SIZES,"parameters":1,"parameter_elements":32,"parameter_bytes":128,"symbols":0}'
+expect "stats --json" <<<'{"path":"in/a.txt",'$rest$'\n''{"path":"in/b.txt",'$rest
+[ "$code" -eq 1 ] || { echo "FAILED: exit code $code" >&2; exit 1; }
+[ "$(wc -l <err.txt)" -eq 1 ] && grep -q '^graphnet: in/broken.txt:3:1: ' err.txt || { cat err.txt; exit 1; }
+
+"$graphnet" stats in/a.txt in/b.txt | grep -A4 '^total' | sed 's/  [0-9.]* KiB in.*//' >out.txt
+expect "stats of several inputs" <<'EOF'
+total of 2 inputs
+  inputs       4
+  parameters   2  64 elements, 256 bytes
+  outputs      4
+  nodes       10
+EOF
+
+# Many targets: the 20 most frequent, or all of them.
+{
+  printf 'graph @forward(%%x) {\n  %%y = torch.top(%%x)\n  %%z = torch.top(%%y)\n'
+  for i in $(seq 10 34); do printf '  %%v%d = torch.f%d(%%z)\n' "$i" "$i"; done
+  printf '  return %%z\n}\n'
+} >many.txt
+sed -i '1i graphnet.module 1\n' many.txt && echo end >>many.txt
+"$graphnet" stats many.txt | tail -n 21 >out.txt
+{
+  echo '  2    7.4 %  call_function  torch.top'
+  for i in $(seq 10 28); do echo "  1    3.7 %  call_function  torch.f$i"; done
+  echo '  … 6 more'
+} | expect "stats of many targets"
+[ "$("$graphnet" stats --all many.txt | grep -c call_function)" -eq 26 ] || { echo "FAILED: stats --all" >&2; exit 1; }
+echo PASSED

@@ -1,0 +1,44 @@
+// What tests of chains share.
+#ifndef TESTS_DECOMPOSE_CHAIN_TESTING_H_
+#define TESTS_DECOMPOSE_CHAIN_TESTING_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "graphnet/decompose/compose.h"
+#include "graphnet/ir/equality.h"
+#include "graphnet/ir/sample.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/parser.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+
+// A sample named "net" with the module that the text, which must be valid,
+// writes.
+inline Sample ParseFragment(absl::string_view text) {
+  Sample sample;
+  sample.name = "net";
+  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text, "test");
+  EXPECT_OK(module);
+  sample.module = module.ok() ? *std::move(module) : std::make_unique<Module>();
+  EXPECT_OK(Verify(*sample.module));
+  return sample;
+}
+
+// The pieces verify, and give `sample` back exactly.
+inline void ExpectComposesTo(const std::vector<Sample>& pieces, const Sample& sample) {
+  for (const Sample& piece : pieces) EXPECT_OK(Verify(*piece.module)) << piece.name;
+  const absl::StatusOr<std::unique_ptr<Module>> composed = ComposeChain(pieces, sample.module.get());
+  ASSERT_OK(composed);
+  EXPECT_OK(Verify(**composed));
+  EXPECT_OK(CheckEqual(*sample.module, **composed, kExact));
+}
+
+}  // namespace graphnet
+
+#endif  // TESTS_DECOMPOSE_CHAIN_TESTING_H_

@@ -1,0 +1,473 @@
+#include "graphnet/ir/module.h"
+
+#include <complex>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graphnet/ir/equality.h"
+#include "graphnet/ir/verifier.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> GraphNames(const Module& module) {
+  std::vector<std::string> names;
+  for (const Graph* graph : module.graphs()) names.emplace_back(graph->name());
+  return names;
+}
+
+std::vector<std::string> AttributeNames(const Module& module) {
+  std::vector<std::string> names;
+  for (const Attribute& attribute : module.attributes()) names.emplace_back(attribute.name);
+  return names;
+}
+
+// --- Graphs -------------------------------------------------------------------
+
+TEST(ModuleTest, AnEmptyModuleHasNoMainGraph) {
+  Module module;
+  EXPECT_EQ(module.main(), nullptr);
+  EXPECT_THAT(module.graphs(), IsEmpty());
+  EXPECT_EQ(module.num_nodes(), 0u);
+  EXPECT_EQ(module.EraseUnusedGraphs(), 0u);
+}
+
+TEST(ModuleTest, GraphNamesAreUnique) {
+  Module module;
+  Graph* forward = module.AddGraph("forward");
+  module.AddGraph("body");
+  module.AddGraph("body_1");
+  module.AddGraph("body");
+  module.AddGraph("body");
+  module.AddGraph("forward");
+  EXPECT_THAT(GraphNames(module),
+              ElementsAre("forward", "body", "body_1", "body_2", "body_3", "forward_1"));
+  EXPECT_EQ(module.main(), forward);
+  for (Graph* graph : module.graphs()) EXPECT_EQ(module.FindGraph(graph->name()), graph);
+  EXPECT_EQ(module.FindGraph("none"), nullptr);
+}
+
+TEST(ModuleTest, ManyEqualGraphNamesTakeLinearTime) {
+  Module module;
+  for (int i = 0; i < 100000; ++i) module.AddGraph("body");
+  EXPECT_EQ(module.graphs().back()->name(), "body_99999");
+}
+
+TEST(ModuleTest, RenameGraph) {
+  Module module;
+  Graph* graph = module.AddGraph("a");
+  module.RenameGraph(graph, "a");
+  EXPECT_EQ(module.FindGraph("a"), graph);
+  module.RenameGraph(graph, std::string("b"));
+  EXPECT_EQ(graph->name(), "b");
+  EXPECT_EQ(module.FindGraph("a"), nullptr);
+  EXPECT_EQ(module.FindGraph("b"), graph);
+  EXPECT_EQ(module.AddGraph("a")->name(), "a");
+  EXPECT_DEATH(module.RenameGraph(graph, "a"), "check failed");
+}
+
+TEST(ModuleTest, EraseGraph) {
+  Module module;
+  Graph* main = module.AddGraph("forward");
+  Graph* body = module.AddGraph("body");
+  Graph* other = module.AddGraph("other");
+  Node* x = body->Placeholder("x");
+  body->Output(body->CallFunction("f", {x}));
+  other->Output(Argument::None());
+  main->Output(main->CallFunction("torch.vmap", {other}));
+  ASSERT_THAT(Verify(module), StatusIs(absl::StatusCode::kFailedPrecondition));
+  module.EraseGraph(body);
+  EXPECT_THAT(module.graphs(), ElementsAre(main, other));
+  EXPECT_EQ(module.FindGraph("body"), nullptr);
+  EXPECT_EQ(module.num_nodes(), 3u);
+  EXPECT_OK(Verify(module));
+  EXPECT_EQ(module.AddGraph("body")->name(), "body");
+}
+
+#ifndef NDEBUG
+TEST(ModuleDeathTest, AGraphInUseIsNotErased) {
+  Module module;
+  Graph* main = module.AddGraph("forward");
+  Graph* body = module.AddGraph("body");
+  main->CallFunction("torch.vmap", {}, {{"k", Argument::List({body})}});
+  EXPECT_DEATH(module.EraseGraph(body), "check failed");
+}
+#endif
+
+TEST(ModuleDeathTest, AGraphOfAnotherModuleIsNotErased) {
+  Module module;
+  Module other;
+  EXPECT_DEATH(module.EraseGraph(other.AddGraph("forward")), "check failed");
+}
+
+// Bodies may be shared and nested; what is reached stays.
+TEST(ModuleTest, EraseUnusedGraphs) {
+  Module module;
+  Graph* main = module.AddGraph("forward");
+  std::vector<Graph*> graphs;
+  for (int i = 0; i < 6; ++i) graphs.push_back(module.AddGraph(absl::StrCat("g", i)));
+  main->CallFunction("f", {graphs[3], graphs[0]});
+  main->CallFunction("f", {graphs[3]});
+  graphs[3]->CallFunction("f", {}, {{"k", Argument::Dict({"k", graphs[5]})}});
+  graphs[1]->CallFunction("f", {graphs[2], graphs[5]});
+  graphs[2]->CallFunction("f", {graphs[1]});  // reach each other only
+  EXPECT_EQ(module.EraseUnusedGraphs(), 3u);
+  EXPECT_THAT(module.graphs(), ElementsAre(main, graphs[0], graphs[3], graphs[5]));
+  EXPECT_EQ(module.FindGraph("g1"), nullptr);
+}
+
+// --- Symbols and attributes -----------------------------------------------------
+
+TEST(ModuleTest, SymbolsKeepTheirOrder) {
+  Module module;
+  module.AddSymbol("s1", 4);
+  module.AddSymbol("s0", std::nullopt);
+  module.AddSymbol("s1", 5);
+  ASSERT_EQ(module.symbols().size(), 2u);
+  EXPECT_EQ(module.symbols()[0].name, "s1");
+  EXPECT_EQ(module.symbols()[0].example, 5);
+  EXPECT_EQ(module.symbols()[1].example, std::nullopt);
+  EXPECT_EQ(module.FindSymbol("s0"), &module.symbols()[1]);
+  EXPECT_EQ(module.FindSymbol("s2"), nullptr);
+}
+
+TEST(ModuleTest, ManySymbolsTakeLinearTime) {
+  Module module;
+  for (int i = 0; i < 200000; ++i) module.AddSymbol(absl::StrCat("s", i), i);
+  for (int i = 0; i < 200000; ++i) {
+    ASSERT_EQ(module.FindSymbol(absl::StrCat("s", i))->example, i);
+  }
+}
+
+TEST(ModuleTest, AttributesAreCopiedAndReplaced) {
+  Module module;
+  {
+    Module other;
+    TensorMeta meta;
+    meta.has_shape = true;
+    const std::vector<Dim> shape = {2, other.SymSymbol("s0")};
+    meta.shape = shape;
+    DrawSpec spec;
+    const std::vector<Argument> data = {1, 2.5};
+    spec.data = Argument::List(data);
+    const std::string name = "w";
+    const std::string annotation = "Parameter";
+    const std::string original_name = "original";
+    spec.original_name = original_name;
+    module.AddAttribute({name, &meta, annotation, &spec});
+  }
+  module.AddAttribute({.name = "v"});
+  const Attribute* w = module.FindAttribute("w");
+  ASSERT_NE(w, nullptr);
+  EXPECT_EQ(w->meta->shape[1].expr->name, "s0");
+  EXPECT_EQ(w->annotation, "Parameter");
+  EXPECT_EQ(w->draw_spec->data.elements()[1].real(), 2.5);
+  EXPECT_EQ(w->draw_spec->original_name, "original");
+  module.AddAttribute({.name = "w", .annotation = "Buffer"});
+  EXPECT_THAT(AttributeNames(module), ElementsAre("w", "v"));
+  EXPECT_EQ(module.FindAttribute("w")->annotation, "Buffer");
+  EXPECT_EQ(module.FindAttribute("w")->meta, nullptr);
+  // What the module gave out may be handed back.
+  for (int i = 0; i < 100; ++i) {
+    Attribute copy = module.attributes()[0];
+    const std::string name = absl::StrCat("copy", i);
+    copy.name = name;
+    module.AddAttribute(copy);
+    module.AddAttribute(module.attributes()[0]);
+  }
+  EXPECT_EQ(module.attributes().size(), 102u);
+}
+
+TEST(ModuleTest, EraseAttribute) {
+  Module module;
+  for (const char* name : {"a", "b", "c", "d"}) module.AddAttribute({.name = name});
+  module.EraseAttribute("b");
+  module.EraseAttribute("none");
+  EXPECT_THAT(AttributeNames(module), ElementsAre("a", "c", "d"));
+  EXPECT_EQ(module.FindAttribute("b"), nullptr);
+  EXPECT_EQ(module.FindAttribute("d"), &module.attributes()[2]);
+  module.AddAttribute({.name = "b"});
+  EXPECT_THAT(AttributeNames(module), ElementsAre("a", "c", "d", "b"));
+  module.EraseAllAttributes();
+  EXPECT_THAT(module.attributes(), IsEmpty());
+  EXPECT_EQ(module.FindAttribute("a"), nullptr);
+}
+
+// --- Interning --------------------------------------------------------------------
+
+TEST(ModuleTest, TargetsAreInterned) {
+  Module module;
+  std::string text = "torch.relu";
+  const absl::string_view* interned = module.InternTarget(text);
+  text[0] = 'x';
+  EXPECT_EQ(*interned, "torch.relu");
+  EXPECT_EQ(module.InternTarget("torch.relu"), interned);
+  EXPECT_NE(module.InternTarget("torch.relu_"), interned);
+  EXPECT_EQ(*module.InternTarget(""), "");
+}
+
+TEST(ModuleTest, EqualMetasShareAnAddress) {
+  Module module;
+  const auto with = [&](auto change) {
+    TensorMeta meta;
+    meta.dtype = DType::kFloat32;
+    change(meta);
+    return module.InternMeta(meta);
+  };
+  const std::vector<Dim> shape = {2, module.SymSymbol("s0")};
+  const std::vector<Dim> same_shape = {2, module.SymSymbol("s0")};
+  const std::vector<Dim> other_shape = {2, module.SymSymbol("s1")};
+  const TensorMeta* plain = with([](TensorMeta&) {});
+  const TensorMeta* shaped = with([&](TensorMeta& m) { m.has_shape = true, m.shape = shape; });
+  EXPECT_EQ(with([](TensorMeta&) {}), plain);
+  EXPECT_EQ(with([&](TensorMeta& m) { m.has_shape = true, m.shape = same_shape; }), shaped);
+  EXPECT_NE(with([&](TensorMeta& m) { m.has_shape = true, m.shape = other_shape; }), shaped);
+  // What is said to be missing makes no difference.
+  EXPECT_EQ(with([](TensorMeta& m) { m.device = {DeviceType::kCuda, 0}; }), plain);
+  EXPECT_EQ(with([&](TensorMeta& m) { m.shape = shape; }), plain);
+  EXPECT_NE(with([](TensorMeta& m) { m.has_device = true; }), plain);
+  EXPECT_NE(with([](TensorMeta& m) { m.has_shape = true; }), plain);
+  EXPECT_EQ(module.InternMeta(*shaped), shaped);
+
+  const ValueMeta* value = module.InternValueMeta(*shaped);
+  EXPECT_EQ(module.InternValueMeta(*shaped), value);
+  const ValueMeta* tuple = module.InternTupleMeta({value, value});
+  EXPECT_EQ(module.InternTupleMeta({value, value}), tuple);
+  EXPECT_NE(module.InternTupleMeta({value}), tuple);
+  EXPECT_EQ(module.CopyMeta(tuple), tuple);
+  EXPECT_EQ(module.CopyMeta(nullptr), nullptr);
+  EXPECT_EQ(module.InternTupleMeta({}), module.InternTupleMeta({}));
+}
+
+// Equal aggregates are one; nested ones too, and in whatever is around them.
+TEST(ModuleTest, AggregatesAreShared) {
+  Module module;
+  const std::complex<double> complex(1, 2);
+  const std::complex<double> same_complex(1, 2);
+  const std::string text(100, 't');
+  const std::string same_text(100, 't');
+  const auto make = [&](const std::complex<double>* c, absl::string_view t) {
+    return module.CopyArgument(Argument::Tuple(
+        {Argument::List({1, 2.5, true, Argument(), "s", Argument(t), DType::kBool, Layout::kStrided,
+                         MemoryFormat::kPreserve, Device{DeviceType::kCuda, 1}, Argument(c),
+                         Argument::Ellipsis(), module.SymSymbol("s0")}),
+         Argument::Dict({"k", Argument::Slice({1, 2, 3})})}));
+  };
+  const Argument a = make(&complex, text);
+  const Argument b = make(&same_complex, same_text);
+  EXPECT_EQ(a.elements().data(), b.elements().data());
+  const Argument list = module.CopyArgument(Argument::List({a.elements()[0], 1}));
+  EXPECT_EQ(list.elements()[0].elements().data(), a.elements()[0].elements().data());
+  // The kind counts.
+  EXPECT_EQ(module.CopyArgument(Argument::List({1})).kind(), Argument::Kind::kList);
+  EXPECT_EQ(module.CopyArgument(Argument::Tuple({1})).kind(), Argument::Kind::kTuple);
+  EXPECT_EQ(module.CopyArgument(Argument::Tuple({})).kind(), Argument::Kind::kTuple);
+  EXPECT_EQ(module.CopyArgument(Argument::Dict({})).kind(), Argument::Kind::kDict);
+}
+
+TEST(ModuleTest, CopiesOfArgumentsOwnTheirMemory) {
+  Module module;
+  Node* x = module.AddGraph("forward")->Placeholder("x");
+  Argument copy;
+  {
+    std::string text = "text";
+    std::string long_text(1000, 'l');
+    const std::vector<Argument> inner = {absl::string_view(text), absl::string_view(long_text), x};
+    const std::vector<Argument> outer = {Argument::List(inner), 1};
+    copy = module.CopyArgument(Argument::Tuple(outer));
+    text = "gone";
+    long_text.assign(1000, '-');
+  }
+  const absl::Span<const Argument> inner = copy.elements()[0].elements();
+  EXPECT_EQ(inner[0].string(), "text");
+  EXPECT_EQ(inner[1].string(), std::string(1000, 'l'));
+  EXPECT_EQ(inner[2].node(), x);
+  EXPECT_EQ(copy.elements()[1].integer(), 1);
+}
+
+// Each of these once had one hash for all: squared, this would take minutes.
+TEST(ModuleTest, InterningIsLinearWhateverTheKind) {
+  constexpr int kCount = 100000;
+  Module module;
+  const SymExpr* s0 = module.SymSymbol("s0");
+  for (int i = 0; i < kCount; ++i) {
+    const std::complex<double> complex(0, i);
+    const SymExpr* sum = module.SymBinary(SymExpr::Kind::kAdd, s0, module.SymInt(i));
+    const auto device = Device{DeviceType::kCuda, static_cast<int16_t>(i)};
+    module.CopyArgument(Argument::List({&complex}));
+    module.CopyArgument(Argument::List({sum}));
+    module.CopyArgument(Argument::List({device, static_cast<DType>(i >> 16)}));
+    module.CopyArgument(Argument::List({Argument::List({Argument::Tuple({i})})}));
+    TensorMeta meta;
+    meta.has_shape = true;
+    const std::vector<Dim> shape = {1, sum};
+    meta.shape = shape;
+    module.InternMeta(meta);
+  }
+}
+
+// Every level of a nest was once looked at anew from each level above it.
+TEST(ModuleTest, CopyingDeepNestsIsLinear) {
+  Module module;
+  std::vector<std::vector<Argument>> levels(200);
+  levels[0].assign(100000, Argument(7));
+  for (size_t i = 1; i < levels.size(); ++i) levels[i] = {Argument::List(levels[i - 1]), Argument(1)};
+  for (int i = 0; i < 5; ++i) {
+    const Argument copy = module.CopyArgument(Argument::List({Argument::List(levels.back()), i}));
+    EXPECT_EQ(copy.elements()[0], Argument::List(levels.back()));
+  }
+}
+
+// What a draw spec points to lives in its module, also what the verifier
+// would refuse.
+TEST(ModuleTest, CopyDrawSpecCopiesEverything) {
+  Module module;
+  const DrawSpec* numbers;
+  const DrawSpec* strings;
+  {
+    std::string text = "text";
+    const std::vector<Argument> nested = {absl::string_view(text)};
+    const std::vector<Argument> data = {1, absl::string_view(text), Argument::List(nested)};
+    DrawSpec spec;
+    spec.data = Argument::List(data);
+    spec.min = absl::string_view(text);
+    strings = module.CopyDrawSpec(spec);
+    const std::vector<Argument> more = {1, 2.5, false};
+    spec.data = Argument::List(more);
+    numbers = module.CopyDrawSpec(spec);
+    spec.data = absl::string_view(text);
+    EXPECT_EQ(module.CopyDrawSpec(spec)->data.string(), "text");
+    EXPECT_NE(module.CopyDrawSpec(spec)->data.string().data(), text.data());
+    text = "gone";
+  }
+  EXPECT_EQ(strings->data.elements()[1].string(), "text");
+  EXPECT_EQ(strings->data.elements()[2].elements()[0].string(), "text");
+  EXPECT_EQ(strings->min.string(), "text");
+  EXPECT_EQ(numbers->data, Argument::List({1, 2.5, false}));
+}
+
+// --- Clone and size -----------------------------------------------------------------
+
+// One of everything.
+std::unique_ptr<Module> MakeRichModule() {
+  auto module = std::make_unique<Module>();
+  module->AddSymbol("s0", 4);
+  module->AddSymbol("s1", std::nullopt);
+  const SymExpr* s0 = module->SymSymbol("s0");
+  const SymExpr* sum = module->SymBinary(SymExpr::Kind::kAdd, s0, module->SymNeg(module->SymInt(1)));
+  module->AddRelation(module->SymBinary(SymExpr::Kind::kLt, sum, module->SymSymbol("s1")));
+  TensorMeta meta;
+  meta.dtype = DType::kFloat32;
+  meta.has_device = meta.has_shape = true;
+  meta.device = {DeviceType::kCuda, 0};
+  const std::vector<Dim> shape = {s0};
+  meta.shape = shape;
+  DrawSpec spec;
+  const std::vector<Argument> data = {1, 2.5, true, 0};
+  spec.data = Argument::List(data);
+  spec.has_mean = true;
+  spec.mean = 0.25;
+  spec.original_name = "L_x_";
+  module->AddAttribute({"w", module->InternMeta(meta), "torch.nn.parameter.Parameter", &spec});
+  module->AddAttribute({.name = "unused"});
+
+  Graph* main = module->AddGraph("forward");
+  Graph* outer = module->AddGraph("outer");
+  Graph* inner = module->AddGraph("inner");
+  for (Graph* graph : {inner, outer}) {
+    Node* a = graph->Placeholder("a");
+    Node* b = graph == outer ? graph->CallFunction("torch.cond", {a, inner, inner, Argument::List({a})})
+                             : graph->CallMethod("neg", {a});
+    graph->Output(Argument::Tuple({a, b}));
+  }
+  Node* x = main->Placeholder("L_x_");
+  x->set_meta(module->InternValueMeta(meta));
+  x->set_draw_spec(spec);
+  x->set_annotation("torch.Tensor");
+  Node* w = main->GetAttr("w");
+  Node* call = main->CallFunction(
+      "torch.vmap", {outer, Argument::Tuple({x, Argument::List({w, sum, "s", 1.5})})},
+      {{"device", Device{DeviceType::kCpu, -1}}, {"c", module->Complex({1, -1})}}, "odd");
+  main->SetUniqueName(call, "odd name-1");
+  call->set_location({"model.py", 10, 3});
+  call->set_module_path("layer1");
+  call->set_meta(module->InternTupleMeta({x->meta(), module->InternTupleMeta({})}));
+  Node* item = main->CallFunction("operator.getitem", {call, 0});
+  main->Output(item);
+  // Made last, placed first.
+  main->MoveBefore(main->Placeholder("y"), main->first());
+  return module;
+}
+
+TEST(CloneTest, IsEqualInEverything) {
+  auto module = MakeRichModule();
+  ASSERT_OK(Verify(*module));
+  const std::unique_ptr<Module> clone = module->Clone();
+  EXPECT_OK(Verify(*clone));
+  EXPECT_OK(CheckEqual(*module, *clone, kExact));
+  const std::unique_ptr<Module> again = clone->Clone();
+  module.reset();  // Nothing of it is left in the clone.
+  EXPECT_OK(CheckEqual(*clone, *again, kExact));
+  EXPECT_OK(CheckEqual(*MakeRichModule(), *clone, kExact));
+}
+
+TEST(CloneTest, SharesNothing) {
+  auto module = MakeRichModule();
+  const auto clone = module->Clone();
+  for (Node* node : clone->main()->nodes()) {
+    if (node->is_call()) node->set_name(absl::StrCat("renamed_", node->name()));
+    if (node->is_output()) node->set_args({clone->main()->first()});
+  }
+  clone->AddSymbol("s0", 77);
+  clone->EraseAllAttributes();
+  EXPECT_OK(Verify(*module));
+  EXPECT_OK(CheckEqual(*module, *MakeRichModule(), kExact));
+}
+
+TEST(CloneTest, AnEmptyModule) {
+  EXPECT_THAT(Module().Clone()->graphs(), IsEmpty());
+}
+
+TEST(MemoryBytesTest, FollowsUse) {
+  Module module;
+  EXPECT_LT(module.MemoryBytes(), 2000u);
+  Graph* graph = module.AddGraph("forward");
+  Node* x = graph->Placeholder("x");
+  const size_t small = module.MemoryBytes();
+  EXPECT_LT(small, 8000u);
+  size_t before = small;
+  Node* value = x;
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < 10000; ++i) {
+      value = graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.add", {value, x}, {}, "n");
+    }
+    const size_t now = module.MemoryBytes();
+    EXPECT_GT(now, before + 10000 * sizeof(Node));
+    // A node, two arguments, a use in place and one in the array of x, a name;
+    // and no more than as much again.
+    EXPECT_LT(now, before + 10000 * 2 * (sizeof(Node) + 2 * sizeof(Argument) + 2 * 16 + 1));
+    before = now;
+  }
+  EXPECT_EQ(module.num_nodes(), 40001u);
+  // Names that are asked for need an index.
+  graph->FindNode("x");
+  EXPECT_GT(module.MemoryBytes(), before);
+}
+
+// A node is to stay within two cache lines.
+TEST(MemoryBytesTest, NodesAreSmall) {
+  EXPECT_EQ(sizeof(Argument), 16u);
+  EXPECT_LE(sizeof(Node), 128u);
+}
+
+}  // namespace
+}  // namespace graphnet
