@@ -28,6 +28,7 @@ import random
 import re
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -289,6 +290,9 @@ def child(original: pathlib.Path, exported: pathlib.Path, args: argparse.Namespa
     resource.setrlimit(resource.RLIMIT_AS, (args.max_memory, args.max_memory))
     results = []
     for sample in (original, exported):
+        # Of the processor, so that a busy machine makes no difference.
+        used = math.ceil(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (used + args.timeout, resource.RLIM_INFINITY))
         try:
             results.append(run_sample(sample, args.seed))
             pipe.send("")
@@ -312,13 +316,17 @@ def run_both(original: pathlib.Path, exported: pathlib.Path, args: argparse.Name
     messages: List[str] = []
     try:
         while len(messages) < 3:
-            if not receiver.poll(args.timeout):
-                messages.append(f"takes more than {args.timeout:g} seconds")
+            # It may wait for something instead of computing.
+            if not receiver.poll(20 * args.timeout):
+                messages.append("hangs")
                 break
             messages.append(receiver.recv())
     except EOFError:
         process.join()
-        messages.append(f"the process died with exit code {process.exitcode}")
+        if process.exitcode == -signal.SIGXCPU:
+            messages.append(f"takes more than {args.timeout} seconds")
+        else:
+            messages.append(f"the process died with exit code {process.exitcode}")
     finally:
         process.kill()
         process.join()
@@ -359,7 +367,8 @@ def main() -> int:
                         help="skip samples with inputs of more bytes (default: %(default)s)")
     parser.add_argument("--max-memory", type=int, default=16 << 30,
                         help="address space that a sample may take (default: %(default)s)")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for each run (default: %(default)s)")
+    parser.add_argument("--timeout", type=int, default=300,
+                        help="seconds of the processor for each run (default: %(default)s)")
     args = parser.parse_args()
 
     samples = find_samples(args.folders)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/ir/graph.h"

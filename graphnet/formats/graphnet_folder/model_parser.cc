@@ -141,13 +141,14 @@ class ModelParser {
       } else {
         // aten = torch.ops.aten: the names of operator overloads stay short.
         const absl::string_view name = scanner_.token().text;
+        const char* const begin = scanner_.token().begin;
         scanner_.Next();
         if (!scanner_.Is(Punct("="))) return scanner_.Error("expected an import or the class GraphModule");
         scanner_.Next();
         if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("an operator namespace");
         ASSIGN_OR_RETURN(const absl::string_view path, ParseDotted());
         if (path != absl::StrCat("torch.ops.", name)) {
-          return scanner_.Error(absl::StrCat("only an operator namespace may be named here, as in '",
+          return scanner_.ErrorAtOffset(begin, absl::StrCat("only an operator namespace may be named here, as in '",
                                              name, " = torch.ops.", name, "'"));
         }
         imports_[name] = name;
@@ -292,10 +293,8 @@ class ModelParser {
     const SourceLocation location = {file_, scanner_.line(), scanner_.column()};
     scanner_.Next();
     StartStatement();
-    Argument value;
-    if (scanner_.token().kind != TokenKind::kNewline && scanner_.token().kind != TokenKind::kEnd) {
-      ASSIGN_OR_RETURN(value, ParseExpressionList());
-    }
+    // A bare return is what is left of a file that was cut.
+    ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
     NameNewNodes({});
     // "output" may be the name of a variable.
     const absl::string_view name = UniqueName("output");
@@ -791,6 +790,7 @@ class ModelParser {
     }
     const auto import = imports_.find(first.text);
     if (import == imports_.end()) {
+      if (first.text == "self") return Lookup(first).status();
       if (is_plain && is_call && IsBuiltinFunction(written)) {
         return ParseCall(Op::kCallFunction, module_->InternString(absl::StrCat("builtins.", written)));
       }

@@ -112,9 +112,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         // Aliases and literals are no nodes; the first alias of a parameter names it.
         Case{"l_x_ = x\nb = l_x_\nc = 2\na = torch.add(b, c)\nreturn a",
-             "%l_x_ = placeholder \"x\"\n%a = torch.add(%l_x_, 2)\nreturn %a\n"},
+             "%l_x_ = placeholder x as torch.Tensor\n%a = torch.add(%l_x_, 2)\nreturn %a\n"},
         Case{"(\n    l_x_\n) = (\n    x\n)\nx = (\n    l_x_\n) = None\nreturn y",
-             "%l_x_ = placeholder \"x\"\nreturn %y\n"},
+             "%l_x_ = placeholder x as torch.Tensor\nreturn %y\n"},
         // A variable that is bound twice names one node; the other gets a suffix.
         Case{"a = torch.relu(x)\na = torch.relu(a)\nreturn a",
              "%a = torch.relu(%x)\n%a_1 = torch.relu(%a)\nreturn %a_1\n"},
@@ -221,7 +221,7 @@ TEST(ModelParserTest, RefusesForeignFiles) {
                       "and typing may"},
       {"from os import system\n", "model.py:1:6: module 'os' may not be imported; only torch, math, operator, "
                                   "builtins and typing may"},
-      {"os = torch.ops.aten\n", "model.py:2:1: only an operator namespace may be named here, as in 'os = "
+      {"os = torch.ops.aten\n", "model.py:1:1: only an operator namespace may be named here, as in 'os = "
                                 "torch.ops.os'"},
       {"class Other(torch.nn.Module):\n", "model.py:1:7: expected the class name GraphModule, found 'Other'"},
       {"class GraphModule(torch.nn.Module):\n    def f(self):\n        return\n",

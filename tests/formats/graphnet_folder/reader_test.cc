@@ -153,12 +153,12 @@ INSTANTIATE_TEST_SUITE_P(
                "d/input_tensor_constraints.py:9:52: the example values break the relation"},
         Damage{"input_tensor_constraints.py", "([], \"s0\")", "([], \"q\")",
                "d/input_tensor_constraints.py:14:10: 'q' is no argument of forward, or is listed twice"},
-        Damage{"input_tensor_constraints.py", "[S0 * 2, 8]", "[",
-               "d/input_tensor_constraints.py:9:39: expected an expression"},
+        Damage{"input_tensor_constraints.py", "Eq(S0 * 2, 8)", "Eq(S0 * 2, )",
+               "d/input_tensor_constraints.py:9:48: expected a symbol, found ')'"},
         Damage{"input_tensor_constraints.py", "S0 = Symbol", "import os\nS0 = Symbol",
                "d/input_tensor_constraints.py:3:8: expected '=' after the name, found 'os'"},
         Damage{"graph_net.json", "{\"framework\"", "[\"framework\"", "d/graph_net.json:1:1: expected a JSON object"},
-        Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:54: malformed JSON"}));
+        Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:49: malformed JSON"}));
 
 TEST(ReaderTest, MissingFilesAreNamed) {
   for (const char* name : {"model.py", "weight_meta.py", "graph_net.json"}) {

@@ -62,7 +62,17 @@ def forward(self, x, n: int):
     w = torch.contiguous(z, memory_format=2)
     return torch.conv2d(y, w, None, [2, 2])
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %n as int
+) {
+  %y = aten.add.Tensor(%x, %x)
+  %y_1 = aten.add.Scalar(%y, 2.5, %n)
+  %z = aten.zeros.default([%n, 3], dtype = torch.float32, layout = torch.strided, device = device("cuda:1"))
+  %w = aten.contiguous.default(%z, memory_format = torch.channels_last)
+  %conv2d = aten.conv2d.default(%y_1, %w, None, [2, 2])
+  return %conv2d
+}
 )");
 }
 
@@ -71,7 +81,11 @@ TEST(ImporterTest, Constants) {
 def forward(self, x):
     return (None, True, -3, 1.5, 2j, "a\n", [1, 2], [1.0], [x, x], (x, (1,)), {"k": x, "l": x})
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  return (None, True, -3, 1.5, complex(0.0, 2.0), "a\n", [1, 2], [1.0], [%x, %x], (%x, (1,)), {"k": %x, "l": %x})
+}
 )");
 }
 
@@ -86,7 +100,18 @@ def forward(self, x):
     values, indices = torch.max(x, 0)
     return u[0], torch.cat([c, d, t[-1]]), q, s, indices
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  %add = aten.add.Scalar(%x, 1)
+  %unbind = aten.unbind.int(%x)
+  %q = operator.getitem(%unbind, 0)
+  %s = operator.getitem(%unbind, 2)
+  %max = aten.max.dim(%x, 0)
+  %indices = operator.getitem(%max, 1)
+  %cat = aten.cat.default([%x, %add, %add])
+  return (1, %cat, %q, %s, %indices)
+}
 )");
 }
 
@@ -100,7 +125,17 @@ def forward(self, x):
     c[0][0] = x
     return torch.cat(a) + torch.cat(b), c
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  %a = prim.ListConstruct(%x) as "List[Tensor]"
+  %append = aten.append.t(%a, %x)
+  %_set_item = aten._set_item.t(%a, 0, %x)
+  %cat = aten.cat.default(%a)
+  %cat_1 = aten.cat.default([%x])
+  %add = aten.add.Tensor(%cat, %cat_1)
+  return (%add, (%a, 1))
+}
 )");
 }
 
@@ -120,7 +155,56 @@ def forward(self, x, p: bool):
         f.append(6)
     return a, b, c, d
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %p as bool
+) {
+  %a = prim.ListConstruct(1) as "List[int]"
+  %b = prim.ListConstruct(2) as "List[int]"
+  %c = prim.ListConstruct(3) as "List[int]"
+  %ListConstruct = prim.ListConstruct(4) as "List[int]"
+  %d = prim.ListConstruct(%c, %ListConstruct) as "List[List[int]]"
+  %cond = torch.cond(%p, @forward_true_0, @forward_false_0, (%a, %b))
+  %e = operator.getitem(%cond, 0)
+  %append = aten.append.t(%e, 5)
+  %len = aten.len.t(%d)
+  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (0,), (%d, %len))
+  return (%a, %b, %c, %d)
+}
+
+graph @forward_true_0(
+  %a as "List[int]",
+  %b as "List[int]"
+) {
+  return (%a,)
+}
+
+graph @forward_false_0(
+  %a as "List[int]",
+  %b as "List[int]"
+) {
+  return (%b,)
+}
+
+graph @forward_cond_0(
+  %index as int,
+  %d as "List[List[int]]",
+  %len as int
+) {
+  %lt = operator.lt(%index, %len)
+  return %lt
+}
+
+graph @forward_body_0(
+  %index as int,
+  %d as "List[List[int]]",
+  %len as int
+) {
+  %f = aten.__getitem__.t(%d, %index)
+  %append = aten.append.t(%f, 6)
+  %add = operator.add(%index, 1)
+  return (%add,)
+}
 )");
 }
 
@@ -133,7 +217,17 @@ def forward(self, x, k: str):
     c = {k: x}
     return b, c[k]
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %k as str
+) {
+  %b = prim.DictConstruct("x", %x) as "Dict[str, Tensor]"
+  %__getitem__ = aten.__getitem__.Dict_str({"x": %x}, "x")
+  %_set_item = aten._set_item.str(%b, "y", %__getitem__)
+  %c = prim.DictConstruct(%k, %x) as "Dict[str, Tensor]"
+  %__getitem___1 = aten.__getitem__.Dict_str(%c, %k)
+  return (%b, %__getitem___1)
+}
 )");
 }
 
@@ -148,7 +242,27 @@ def forward(self, x, y, p: bool):
         z, m = y - x, n
     return z * m
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %y as torch.Tensor,
+  %p as bool
+) {
+  %cond = torch.cond(%p, @forward_true_0, @forward_false_0, (%x, %y))
+  %z = operator.getitem(%cond, 0)
+  %m = operator.getitem(%cond, 1)
+  %mul = aten.mul.Scalar(%z, %m)
+  return %mul
+}
+
+graph @forward_true_0(%x, %y) {
+  %z = aten.add.Scalar(%x, 3)
+  return (%z, 1)
+}
+
+graph @forward_false_0(%x, %y) {
+  %z = aten.sub.Tensor(%y, %x)
+  return (%z, 3)
+}
 )");
 }
 
@@ -158,7 +272,26 @@ def forward(self, x):
     assert x.dim() == 2, "want 2, got {}".format(x.dim())
     return x
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  %dim = aten.dim.default(%x)
+  %eq = aten.eq.int(%dim, 2)
+  %cond = torch.cond(%eq, @forward_true_0, @forward_false_0, (%x,))
+  return %x
+}
+
+graph @forward_true_0(%x) {
+  return ()
+}
+
+graph @forward_false_0(%x) {
+  %dim = aten.dim.default(%x)
+  %format = aten.format.default("want 2, got {}", %dim)
+  %add = aten.add.str("AssertionError: ", %format)
+  %RaiseException = prim.RaiseException.default(%add)
+  return ()
+}
 )");
 }
 
@@ -169,7 +302,33 @@ def forward(self, x, n: int):
         x = x + i
     return x
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %n as int
+) {
+  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (0, %x), (%n,))
+  %x_1 = operator.getitem(%while_loop, 1)
+  return %x_1
+}
+
+graph @forward_cond_0(
+  %i as int,
+  %x,
+  %n as int
+) {
+  %lt = operator.lt(%i, %n)
+  return %lt
+}
+
+graph @forward_body_0(
+  %i as int,
+  %x,
+  %n as int
+) {
+  %x_1 = aten.add.Scalar(%x, %i)
+  %add = operator.add(%i, 1)
+  return (%add, %x_1)
+}
 )");
 }
 
@@ -180,7 +339,34 @@ def forward(self, x, n: int):
         x, n = x * n, n - 1
     return x
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %n as int
+) {
+  %gt = aten.gt.int(%n, 0)
+  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, %n), ())
+  %x_1 = operator.getitem(%while_loop, 1)
+  return %x_1
+}
+
+graph @forward_cond_0(
+  %proceed as bool,
+  %x,
+  %n as int
+) {
+  return %proceed
+}
+
+graph @forward_body_0(
+  %proceed as bool,
+  %x,
+  %n as int
+) {
+  %x_1 = aten.mul.Scalar(%x, %n)
+  %n_1 = aten.sub.int(%n, 1)
+  %gt = aten.gt.int(%n_1, 0)
+  return (%gt, %x_1, %n_1)
+}
 )");
 }
 
@@ -195,7 +381,100 @@ def forward(self, x, n: int):
         x = x + i
     return x
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %n as int
+) {
+  %gt = aten.gt.int(%n, 0)
+  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, 0), (%n,))
+  %x_1 = operator.getitem(%while_loop, 1)
+  return %x_1
+}
+
+graph @forward_cond_0(
+  %proceed as bool,
+  %x,
+  %carried as int,
+  %n as int
+) {
+  return %proceed
+}
+
+graph @forward_body_0(
+  %proceed as bool,
+  %x,
+  %carried as int,
+  %n as int
+) {
+  %eq = aten.eq.int(%carried, 3)
+  %cond = torch.cond(%eq, @forward_body_0_true_0, @forward_body_0_false_0, (%x, %carried))
+  %getitem = operator.getitem(%cond, 0)
+  %getitem_1 = operator.getitem(%cond, 1)
+  %getitem_2 = operator.getitem(%cond, 2)
+  %getitem_3 = operator.getitem(%cond, 3)
+  %getitem_4 = operator.getitem(%cond, 4)
+  %cond_1 = torch.cond(%getitem, @forward_body_0_true_1, @forward_body_0_false_1, (%getitem_1, %getitem_2, %getitem_3, %getitem_4))
+  %getitem_5 = operator.getitem(%cond_1, 0)
+  %getitem_6 = operator.getitem(%cond_1, 1)
+  %add = aten.add.int(%carried, 1)
+  %lt = aten.lt.int(%add, %n)
+  %__and__ = aten.__and__.bool(%lt, %getitem_5)
+  return (%__and__, %getitem_6, %add)
+}
+
+graph @forward_body_0_true_0(
+  %x,
+  %carried as int
+) {
+  return (True, True, %x, None, None)
+}
+
+graph @forward_body_0_false_0(
+  %x,
+  %carried as int
+) {
+  %gt = aten.gt.int(%carried, 5)
+  %cond = torch.cond(%gt, @forward_body_0_false_0_true_0, @forward_body_0_false_0_false_0, (%x, %carried))
+  %getitem = operator.getitem(%cond, 0)
+  %getitem_1 = operator.getitem(%cond, 1)
+  %getitem_2 = operator.getitem(%cond, 2)
+  %getitem_3 = operator.getitem(%cond, 3)
+  %getitem_4 = operator.getitem(%cond, 4)
+  return (%getitem, %getitem_1, %getitem_2, %getitem_3, %getitem_4)
+}
+
+graph @forward_body_0_false_0_true_0(
+  %x,
+  %carried as int
+) {
+  return (True, False, %x, None, None)
+}
+
+graph @forward_body_0_false_0_false_0(
+  %x,
+  %carried as int
+) {
+  %x_1 = aten.add.Scalar(%x, %carried)
+  return (False, None, None, True, %x_1)
+}
+
+graph @forward_body_0_true_1(
+  %getitem_1 as bool,
+  %getitem_2,
+  %getitem_3 as bool,
+  %getitem_4
+) {
+  return (%getitem_1, %getitem_2)
+}
+
+graph @forward_body_0_false_1(
+  %getitem_1 as bool,
+  %getitem_2,
+  %getitem_3 as bool,
+  %getitem_4
+) {
+  return (%getitem_3, %getitem_4)
+}
 )");
 }
 
@@ -210,7 +489,54 @@ def forward(self, x, n: int):
     return x + self.w
 )");
   EXPECT_EQ(Text(Import(module)),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %n as int
+) {
+  %w = get_attr w : f32[2]@cpu
+  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (0, %x), (%w, %n))
+  %x_1 = operator.getitem(%while_loop, 1)
+  %add = aten.add.Tensor(%x_1, %w)
+  return %add
+}
+
+graph @forward_cond_0(
+  %i as int,
+  %x,
+  %w : f32[2]@cpu,
+  %n as int
+) {
+  %lt = operator.lt(%i, %n)
+  return %lt
+}
+
+graph @forward_body_0(
+  %i as int,
+  %x,
+  %w : f32[2]@cpu,
+  %n as int
+) {
+  %gt = aten.gt.int(%i, 2)
+  %cond = torch.cond(%gt, @forward_body_0_true_0, @forward_body_0_false_0, (%x, %w))
+  %x_1 = operator.getitem(%cond, 0)
+  %add = operator.add(%i, 1)
+  return (%add, %x_1)
+}
+
+graph @forward_body_0_true_0(
+  %x,
+  %w : f32[2]@cpu
+) {
+  %x_1 = aten.mul.Tensor(%x, %w)
+  return (%x_1,)
+}
+
+graph @forward_body_0_false_0(
+  %x,
+  %w : f32[2]@cpu
+) {
+  return (%x,)
+}
 )");
 }
 
@@ -223,7 +549,47 @@ def forward(self, x, m: Optional[Tensor] = None, k: Optional[List[int]] = None):
         k = [0]
     return torch.sum(x, k)
 )")),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor,
+  %m as "Optional[Tensor]",
+  %k as "Optional[List[int]]"
+) {
+  %__isnot__ = aten.__isnot__.default(%m, None)
+  %cond = torch.cond(%__isnot__, @forward_true_0, @forward_false_0, (%x, %m))
+  %x_1 = operator.getitem(%cond, 0)
+  %__is__ = aten.__is__.default(%k, None)
+  %cond_1 = torch.cond(%__is__, @forward_true_1, @forward_false_1, (%k,))
+  %k_1 = operator.getitem(%cond_1, 0)
+  %sum = aten.sum.dim_IntList(%x_1, %k_1)
+  return %sum
+}
+
+graph @forward_true_0(
+  %x,
+  %m as "Optional[Tensor]"
+) {
+  %x_1 = aten.add.Tensor(%x, %m)
+  return (%x_1,)
+}
+
+graph @forward_false_0(
+  %x,
+  %m as "Optional[Tensor]"
+) {
+  return (%x,)
+}
+
+graph @forward_true_1(
+  %k as "Optional[List[int]]"
+) {
+  return ([0],)
+}
+
+graph @forward_false_1(
+  %k as "Optional[List[int]]"
+) {
+  return (%k,)
+}
 )");
 }
 
@@ -242,7 +608,11 @@ def forward(self, x):
 )";
   module.define(source);
   EXPECT_EQ(Text(Import(module)),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  return %x
+}
 )");
   EXPECT_THAT(Text(ImportTorchScriptMethod(module, "forward", {.fold_branches = false})),
               AllOf(HasSubstr("torch.cond(False, @forward_true_0, @forward_false_0"),
@@ -269,7 +639,21 @@ def forward(self, x):
     return self.child.forward(x), self.seen, self.fixed
 )");
   EXPECT_EQ(Text(Import(module)),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  %count = prim.GetAttr("", "count", 5)
+  %add = aten.add.int(%count, 1)
+  %SetAttr = prim.SetAttr("", "count", %add)
+  %seen = prim.GetAttr("", "seen", [1])
+  %count_1 = prim.GetAttr("", "count", 5)
+  %append = aten.append.t(%seen, %count_1)
+  %SetAttr_1 = prim.SetAttr("child", "last", %x) in child
+  %child_last = get_attr child.last : f32[2]@cpu
+  %last = prim.GetAttr("child", "last", %child_last) in child
+  %seen_1 = prim.GetAttr("", "seen", [1])
+  return (%last, %seen_1, [2])
+}
 )");
 }
 
@@ -284,7 +668,15 @@ TEST(ImporterTest, CallsAreInlinedUnderTheirModule) {
   root.register_module("layer1", layer);
   root.define("def forward(self, x):\n    return self.layer1.forward(x) + 1\n");
   EXPECT_EQ(Text(Import(root)),
-            R"(
+            R"(graph @forward(
+  %x as torch.Tensor
+) {
+  %layer1_conv_weight = get_attr layer1.conv.weight : f32[2, 2]@cpu
+  %linear = aten.linear.default(%x, %layer1_conv_weight) in layer1.conv
+  %relu = aten.relu.default(%linear) in layer1
+  %add = aten.add.Scalar(%relu, 1)
+  return %add
+}
 )");
 }
 
@@ -322,7 +714,13 @@ TEST(ImporterTest, TensorConstants) {
   torch::jit::Value* c = graph->insertConstant(torch::tensor({1, 2}));
   graph->registerOutput(graph->insert(c10::aten::mul, {x, c}));
   EXPECT_EQ(Text(ImportTorchScriptGraph(*graph, "main")),
-            R"(
+            R"(graph @main(
+  %x as torch.Tensor
+) {
+  %_tensor_constant0 = get_attr _tensor_constant0 : i64[2]@cpu
+  %mul = aten.mul.Tensor(%x, %_tensor_constant0)
+  return %mul
+}
 )");
 }
 
@@ -336,7 +734,14 @@ graph(%x : Float(2, 3, strides=[3, 1], device=cpu), %n : int):
 )",
                       &graph);
   EXPECT_EQ(Text(ImportTorchScriptGraph(graph, "main")),
-            R"(
+            R"(graph @main(
+  %x : f32[2, 3]@cpu as torch.Tensor,
+  %n as int
+) {
+  %relu = aten.relu.default(%x) : f32[2, 3]@cpu
+  %neg = aten.neg.default(%relu) : f16
+  return (%relu, %neg, %n)
+}
 )");
   torch::jit::Module module("M");
   module.define("def forward(self, x):\n    y = x\n    return y + torch.relu(x)\n");
