@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ir/module.h"
 
@@ -19,6 +20,7 @@ constexpr uint64_t kOrderStep = uint64_t{1} << 32;
 
 // "torch.nn.functional.relu" -> "relu", "aten.conv2d.default" -> "conv2d".
 absl::string_view BaseOfTarget(absl::string_view target) {
+  absl::ConsumePrefix(&target, "torch.ops.");
   const size_t dot = target.rfind('.');
   if (dot == absl::string_view::npos) return target;
   const absl::string_view head = target.substr(0, dot);

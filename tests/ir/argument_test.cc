@@ -88,6 +88,10 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
   const std::complex<double> one(1, 0);
   const std::complex<double> minus_zero(1, -0.0);
   const std::string text = "text";
+  // Braced lists would die with the initialisation.
+  const Argument one_element[] = {1}, two_elements[] = {1, 2}, three_elements[] = {1, 2, 3};
+  const Argument list_inside[] = {Argument::List(one_element), 2};
+  const Argument tuple_inside[] = {Argument::Tuple(one_element), 2};
   // All of these differ from each other.
   const Argument different[] = {
       Argument(),
@@ -119,12 +123,12 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
       Argument::List({}),
       Argument::Tuple({}),
       Argument::Dict({}),
-      Argument::List({1}),
-      Argument::Tuple({1}),
-      Argument::List({1, 2}),
-      Argument::List({Argument::List({1}), 2}),
-      Argument::List({Argument::Tuple({1}), 2}),
-      Argument::Slice({1, 2, 3}),
+      Argument::List(one_element),
+      Argument::Tuple(one_element),
+      Argument::List(two_elements),
+      Argument::List(list_inside),
+      Argument::List(tuple_inside),
+      Argument::Slice(three_elements),
       module.SymSymbol("s0"),
       module.SymSymbol("s1"),
       module.SymInt(1),

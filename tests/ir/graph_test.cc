@@ -388,7 +388,7 @@ TEST_F(OpenGraphTest, NamesComeFromTargets) {
       {"torch.nn.functional.relu", "relu_1"},
       {"operator.add", "add"},
       {"aten.conv2d.default", "conv2d"},
-      {"torch.ops.aten.mm.default", "default"},
+      {"torch.ops.aten.mm.default", "mm"},
       {"torch.conv2d", "conv2d_1"},
       {"getattr", "getattr"},
       {"torch._C._nn.gelu", "gelu"},
