@@ -74,7 +74,7 @@ class Arena {
  private:
   void* AllocateSlow(size_t bytes, size_t align) {
     // Blocks grow with the arena so that small modules stay small.
-    size_t want = reserved_ / 16;
+    size_t want = reserved_ / 32;
     if (want < kMinBlock) want = kMinBlock;
     if (want > kMaxBlock) want = kMaxBlock;
     if (bytes + align > want / 4) {  // A big one gets a block of its own.
@@ -90,7 +90,7 @@ class Arena {
     return Allocate(bytes, align);
   }
 
-  static constexpr size_t kMinBlock = 4 << 10;
+  static constexpr size_t kMinBlock = 2 << 10;
   static constexpr size_t kMaxBlock = 256 << 10;
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* next_ = nullptr;

@@ -171,10 +171,14 @@ absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t
 }
 
 absl::StatusOr<Sample> DecodeSample(const proto::Sample& message, size_t bytes) {
+  return DecodeSampleWithLimit(message, UnfoldLimit(bytes));
+}
+
+absl::StatusOr<Sample> DecodeSampleWithLimit(const proto::Sample& message, uint64_t limit) {
   RETURN_IF_ERROR(CheckFields(message));
   Sample sample;
   sample.module = std::make_unique<Module>();
-  Budget budget(UnfoldLimit(bytes));
+  Budget budget(limit);
   RETURN_IF_ERROR(DecodeFields(message, &sample));
   RETURN_IF_ERROR(DecodeModule(message, &budget, &sample));
   // Each invariant was checked where it could be broken; see tables_decoder.h.

@@ -3,6 +3,7 @@
 #define GRAPHNET_PROTO_SAMPLE_CODEC_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,8 @@ absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t
 
 // `bytes` is the size of the message in serialised form. The result verifies.
 absl::StatusOr<Sample> DecodeSample(const proto::Sample& message, size_t bytes);
+// Ditto, with the limit itself to what the message may unfold to.
+absl::StatusOr<Sample> DecodeSampleWithLimit(const proto::Sample& message, uint64_t limit);
 
 }  // namespace graphnet::proto_internal
 

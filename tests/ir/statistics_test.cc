@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "gtest/gtest.h"

@@ -136,7 +136,7 @@ class ConstraintParser {
       ASSIGN_OR_RETURN(const SymExpr* relation, ParseRelation());
       const std::optional<int64_t> holds = EvaluateWithExamples(*module_, *relation);
       if (holds == 0) return scanner_.ErrorAtOffset(begin, "the example values break the relation");
-      module_->AddRelation(relation);
+      module_->AddRelation(module_->CopySym(relation));
       if (!scanner_.Accept(Punct(","))) break;
     }
     return scanner_.Expect(Punct("]"), "after the relations");
@@ -155,7 +155,7 @@ class ConstraintParser {
       RETURN_IF_ERROR(scanner_.Expect(Punct(","), "between the sides"));
       ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(0));
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the relation"));
-      return module_->SymBinary(kind, lhs, rhs);
+      return scratch_.SymBinary(kind, lhs, rhs);
     }
     ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(0));
     static constexpr std::pair<uint32_t, Kind> kOperators[] = {
@@ -164,7 +164,7 @@ class ConstraintParser {
     for (const auto& [punct, kind] : kOperators) {
       if (!scanner_.Accept(punct)) continue;
       ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(0));
-      return module_->SymBinary(kind, lhs, rhs);
+      return scratch_.SymBinary(kind, lhs, rhs);
     }
     return scanner_.Expected("a comparison");
   }
@@ -178,7 +178,7 @@ class ConstraintParser {
       const Kind kind = scanner_.Is(Punct("+")) ? Kind::kAdd : Kind::kSub;
       scanner_.Next();
       ASSIGN_OR_RETURN(const SymExpr* right, ParseProduct(depth));
-      left = module_->SymBinary(kind, left, right);
+      left = scratch_.SymBinary(kind, left, right);
     }
     return left;
   }
@@ -194,7 +194,7 @@ class ConstraintParser {
       if (++depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
       scanner_.Next();
       ASSIGN_OR_RETURN(const SymExpr* right, ParseUnary(depth));
-      left = module_->SymBinary(*kind, left, right);
+      left = scratch_.SymBinary(*kind, left, right);
     }
   }
 
@@ -202,12 +202,12 @@ class ConstraintParser {
     if (depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
     if (scanner_.Accept(Punct("-"))) {
       ASSIGN_OR_RETURN(const SymExpr* operand, ParseUnary(depth + 1));
-      return operand->kind == Kind::kInt ? module_->SymInt(-operand->value) : module_->SymNeg(operand);
+      return operand->kind == Kind::kInt ? scratch_.SymInt(-operand->value) : scratch_.SymNeg(operand);
     }
     ASSIGN_OR_RETURN(const SymExpr* base, ParseAtom(depth));
     if (!scanner_.Accept(Punct("**"))) return base;
     ASSIGN_OR_RETURN(const SymExpr* exponent, ParseUnary(depth + 1));
-    return module_->SymBinary(Kind::kPow, base, exponent);
+    return scratch_.SymBinary(Kind::kPow, base, exponent);
   }
 
   absl::StatusOr<const SymExpr*> ParseAtom(int depth) {
@@ -215,7 +215,7 @@ class ConstraintParser {
     if (token.kind == TokenKind::kInt) {
       if (token.text == "9223372036854775808") return scanner_.Error("the integer does not fit in 64 bits");
       scanner_.Next();
-      return module_->SymInt(token.int_value);
+      return scratch_.SymInt(token.int_value);
     }
     if (scanner_.Accept(Punct("("))) {
       ASSIGN_OR_RETURN(const SymExpr* inner, ParseSum(depth + 1));
@@ -232,14 +232,14 @@ class ConstraintParser {
       RETURN_IF_ERROR(scanner_.Expect(Punct(","), "between the arguments"));
       ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(depth + 1));
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the arguments"));
-      return module_->SymBinary(kind, lhs, rhs);
+      return scratch_.SymBinary(kind, lhs, rhs);
     }
     absl::string_view name;
     RETURN_IF_ERROR(ParseDefinedSymbol(&name));
     if (module_->FindSymbol(name) == nullptr) {
       return scanner_.ErrorAtOffset(token.begin, absl::StrCat("symbol '", name, "' is not listed"));
     }
-    return module_->SymSymbol(name);
+    return scratch_.SymSymbol(name);
   }
 
   // [([S0, 3, S1, S1], "L_x_"), …]
@@ -329,6 +329,7 @@ class ConstraintParser {
 
   Scanner scanner_;
   Module* module_;
+  Module scratch_;  // holds expressions until it is clear that they are kept
   bool* has_constraints_;
   std::vector<std::string>* order_;
   absl::flat_hash_set<absl::string_view> defined_;

@@ -762,7 +762,15 @@ def other(self):
 )");
   std::ostringstream out;
   module.save(out);
-  const std::string text = R"(
+  const std::string text = R"(graph @forward(
+  %x as torch.Tensor,
+  %n as int {data = [3]}
+) {
+  %w = get_attr w : f32[2]@cpu
+  %mul = aten.mul.Tensor(%x, %w)
+  %add = aten.add.Scalar(%mul, %n)
+  return %add
+}
 )";
   EXPECT_EQ(Text(ImportTorchScript(out.str(), "dir/net.v2.pt", {.trust = true})), text);
   const absl::StatusOr<Sample> sample = ImportTorchScript(out.str(), "dir/net.v2.pt");

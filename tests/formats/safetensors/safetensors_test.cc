@@ -1,0 +1,275 @@
+#include "graphnet/formats/safetensors/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+using Tensors = std::map<std::string, TensorData>;
+
+TensorData Data(DType dtype, std::vector<int64_t> shape, std::string bytes) {
+  return {dtype, std::move(shape), std::make_shared<const std::string>(std::move(bytes))};
+}
+
+// A file with this header, padded as little as can be, and this data.
+std::string File(absl::string_view header, absl::string_view data) {
+  std::string out;
+  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
+  return absl::StrCat(out, header, data);
+}
+
+std::string Error(const std::string& bytes) {
+  return std::string(ParseSafetensors(bytes, "f").status().message());
+}
+
+void ExpectRoundTrip(const Tensors& tensors) {
+  absl::StatusOr<std::string> bytes = SerializeSafetensors(tensors);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  absl::StatusOr<Tensors> read = ParseSafetensors(*bytes, "f");
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->size(), tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    ASSERT_TRUE(read->contains(name)) << name;
+    EXPECT_EQ(read->at(name).dtype, tensor.dtype);
+    EXPECT_EQ(read->at(name).shape, tensor.shape);
+    EXPECT_EQ(*read->at(name).bytes, *tensor.bytes);
+  }
+}
+
+TEST(SafetensorsTest, RoundTrips) {
+  ExpectRoundTrip({});
+  ExpectRoundTrip({{"a", Data(DType::kFloat32, {2}, "abcdefgh")}});
+  ExpectRoundTrip({{"scalar", Data(DType::kFloat64, {}, "12345678")},
+                   {"empty", Data(DType::kInt64, {3, 0, 5}, "")},
+                   {"also empty", Data(DType::kBool, {0}, "")},
+                   {"", Data(DType::kUInt8, {1}, "x")},
+                   {"quotes \" \\ \n and é", Data(DType::kBFloat16, {1, 2, 1}, "abcd")}});
+}
+
+TEST(SafetensorsTest, EveryDTypeThatTheFormatHas) {
+  Tensors tensors;
+  int refused = 0;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DType dtype = static_cast<DType>(i);
+    const size_t bytes = static_cast<size_t>(DTypeBytes(dtype)) * 3;
+    const TensorData tensor = Data(dtype, {3}, std::string(bytes, static_cast<char>(i)));
+    const absl::StatusOr<std::string> one = SerializeSafetensors({{"x", tensor}});
+    if (one.ok()) {
+      tensors[std::string(DTypeName(dtype))] = tensor;
+    } else {
+      EXPECT_THAT(std::string(one.status().message()),
+                  HasSubstr(absl::StrCat("tensor x: safetensors has no dtype ", DTypeName(dtype))));
+      ++refused;
+    }
+  }
+  EXPECT_EQ(tensors.size(), 19u);
+  EXPECT_EQ(refused, kNumDTypes - 19);
+  ExpectRoundTrip(tensors);
+}
+
+// The bytes that the reference implementation's own test expects.
+TEST(SafetensorsTest, AsTheReferenceImplementationWritesThem) {
+  const std::string floats(24, '\0');
+  EXPECT_EQ(*SerializeSafetensors({}), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
+  EXPECT_EQ(*SerializeSafetensors({{"attn.0", Data(DType::kFloat32, {1, 2, 3}, floats)}}),
+            File("{\"attn.0\":{\"dtype\":\"F32\",\"shape\":[1,2,3],\"data_offsets\":[0,24]}}", floats));
+  EXPECT_EQ(*SerializeSafetensors({{"attn0", Data(DType::kFloat32, {1, 1, 2, 3}, floats)}}),
+            File("{\"attn0\":{\"dtype\":\"F32\",\"shape\":[1,1,2,3],\"data_offsets\":[0,24]}}       ",
+                 floats));
+}
+
+TEST(SafetensorsTest, TensorsAreAlignedToTheirElements) {
+  EXPECT_EQ(*SerializeSafetensors({{"a", Data(DType::kBool, {1}, "b")},
+                                   {"b", Data(DType::kFloat64, {1}, "dddddddd")},
+                                   {"c", Data(DType::kFloat16, {1}, "hh")},
+                                   {"d", Data(DType::kInt64, {1}, "llllllll")}}),
+            File("{\"b\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]},"
+                 "\"d\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[8,16]},"
+                 "\"c\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[16,18]},"
+                 "\"a\":{\"dtype\":\"BOOL\",\"shape\":[1],\"data_offsets\":[18,19]}}       ",
+                 "ddddddddllllllllhhb"));
+}
+
+TEST(SafetensorsTest, ReadsWhatOthersWrite) {
+  // Out of order, with metadata and white space.
+  const absl::StatusOr<Tensors> tensors = ParseSafetensors(
+      File("{ \"__metadata__\": {\"format\": \"pt\", \"dtype\": \"x\"},\n"
+           "  \"b\": {\"data_offsets\": [2, 4], \"shape\": [2], \"dtype\": \"U8\"},\n"
+           "  \"a\": {\"data_offsets\": [0, 2], \"dtype\": \"I8\", \"shape\": [1, 2]} }   ",
+           "wxyz"),
+      "f");
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  ASSERT_EQ(tensors->size(), 2u);
+  EXPECT_EQ(*tensors->at("a").bytes, "wx");
+  EXPECT_EQ(*tensors->at("b").bytes, "yz");
+}
+
+TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
+  const struct {
+    const char* header;
+    const char* data;
+    const char* message;
+  } cases[] = {
+      {"", "", "does not begin with {"},
+      {" {}", "", "does not begin with {"},
+      {"[]", "", "does not begin with {"},
+      {"{", "", "not JSON at byte"},
+      {"{} x", "", "not JSON at byte"},
+      {"{}{}", "", "not JSON at byte"},
+      {"{\"a\":1}", "", "a number where the format has none, after a"},
+      {"{\"a\":null}", "", "null where the format has none"},
+      {"{\"a\":true}", "", "a truth value where"},
+      {"{\"a\":[]}", "", "a list where"},
+      {"{\"a\":{}}", "", "tensor a lacks its dtype, shape or data_offsets"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", "", "tensor a lacks"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"x\":1}}", "x",
+       "no such field: x"},
+      {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x",
+       "dtype comes twice"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,1]}}", "x",
+       "shape comes twice"},
+      {"{\"a\":{\"dtype\":{},\"shape\":[1],\"data_offsets\":[0,1]}}", "x", "an object where"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[[1]],\"data_offsets\":[0,1]}}", "x", "a list where"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1.0],\"data_offsets\":[0,1]}}", "x", "a float where"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,1]}}", "x",
+       "a negative number where"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[\"1\"],\"data_offsets\":[0,1]}}", "x",
+       "a string where"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":\"1\",\"data_offsets\":[0,1]}}", "x", "a string where"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[9223372036854775808],\"data_offsets\":[0,1]}}", "x",
+       "a number beyond int64"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,1]}}", "x",
+       "a float where"},
+      {"{\"a\":{\"dtype\":\"F4\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x",
+       "tensor a: no dtype F4"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0]}}", "x", "is not a pair"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,1]}}", "x", "is not a pair"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,1]}}", "x",
+       "data_offsets 0 to 1 for 2 bytes"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", "x",
+       "data_offsets 1 to 0 for 1 bytes"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy",
+       "begins at 1, the one before ends at 0"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "",
+       "the tensors take 1 bytes, the file has 0"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "xy",
+       "the tensors take 1 bytes, the file has 2"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
+       "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", "xyz",
+       "tensor b: begins at 1, the one before ends at 2"},
+      {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+       "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy",
+       "two tensors are named a"},
+      {"{\"__metadata__\":{\"a\":1}}", "", "a number where"},
+      {"{\"__metadata__\":{\"a\":{}}}", "", "an object where"},
+      {"{\"__metadata__\":{},\"__metadata__\":{}}", "", "__metadata__ comes twice"},
+      {"{\"\xff\":{}}", "", "not JSON at byte"},
+  };
+  for (const auto& c : cases) {
+    const std::string error = Error(File(c.header, c.data));
+    EXPECT_THAT(error, HasSubstr(c.message)) << c.header;
+    EXPECT_THAT(error, StartsWith("f: "));
+    EXPECT_EQ(error.find('\n'), std::string::npos);
+  }
+}
+
+TEST(SafetensorsTest, SizesThatOverflow) {
+  const auto shaped = [](absl::string_view shape) {
+    return Error(File(absl::StrCat("{\"a\":{\"dtype\":\"F64\",\"shape\":[", shape,
+                                   "],\"data_offsets\":[0,0]}}"), ""));
+  };
+  EXPECT_THAT(shaped("4294967296,4294967296"), HasSubstr("its shape is too large"));
+  EXPECT_THAT(shaped("9223372036854775807,9223372036854775807,0"),
+              HasSubstr("its shape is too large"));
+  // The limit of elements and those around it.
+  EXPECT_THAT(shaped("1099511627775"), HasSubstr("for 8796093022200 bytes"));
+  EXPECT_THAT(shaped("1099511627776"), HasSubstr("for 8796093022208 bytes"));
+  EXPECT_THAT(shaped("1099511627777"), HasSubstr("its shape is too large"));
+  // Ranks around the limit.
+  for (const int rank : {kMaxRank - 1, kMaxRank, kMaxRank + 1}) {
+    std::string shape = "0";
+    for (int i = 1; i < rank; ++i) shape += ",1";
+    EXPECT_EQ(shaped(shape).empty(), rank <= kMaxRank) << rank;
+  }
+}
+
+TEST(SafetensorsTest, HeaderSizesThatLie) {
+  EXPECT_THAT(Error(""), HasSubstr("too short"));
+  EXPECT_THAT(Error(std::string(7, '\0')), HasSubstr("too short"));
+  EXPECT_THAT(Error(std::string(8, '\0')), HasSubstr("does not begin with {"));
+  EXPECT_THAT(Error(std::string(8, '\xff')), HasSubstr("over the limit"));
+  const auto sized = [](uint64_t size) {
+    std::string bytes;
+    for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(size >> (8 * i)));
+    return Error(bytes + "{}");
+  };
+  EXPECT_THAT(sized(3), HasSubstr("truncated: a header of 3 bytes in a file of 10"));
+  EXPECT_EQ(sized(2), "");
+  EXPECT_THAT(sized(1), HasSubstr("not JSON"));
+  EXPECT_THAT(sized(kMaxSafetensorsHeaderBytes), HasSubstr("truncated"));
+  EXPECT_THAT(sized(kMaxSafetensorsHeaderBytes + 1), HasSubstr("over the limit of 100000000"));
+}
+
+TEST(SafetensorsTest, DeepNestingIsRefusedWhereItBegins) {
+  EXPECT_THAT(Error(File("{\"a\":" + std::string(1000000, '['), "")), HasSubstr("a list where"));
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(Error(File(objects, "")), HasSubstr("no such field: a"));
+}
+
+TEST(SafetensorsTest, TruncationIsRefusedAtEveryByte) {
+  const std::string bytes = *SerializeSafetensors(
+      {{"a", Data(DType::kFloat32, {2}, "abcdefgh")}, {"b", Data(DType::kBool, {3}, "xyz")}});
+  for (size_t i = 0; i < bytes.size(); ++i) EXPECT_NE(Error(bytes.substr(0, i)), "") << i;
+}
+
+TEST(SafetensorsTest, RefusesToWriteWhatIsNotATensor) {
+  const struct {
+    const char* name;
+    TensorData tensor;
+    const char* message;
+  } cases[] = {
+      {"x", {DType::kUInt8, {1}, nullptr}, "tensor x: has 0 bytes, its shape asks for 1"},
+      {"x", Data(DType::kUInt16, {1}, "a"), "has 1 bytes, its shape asks for 2"},
+      {"x", Data(DType::kUInt8, {-1}, ""), "its shape is too large"},
+      {"x", Data(DType::kUInt8, std::vector<int64_t>(65, 1), "a"), "its shape is too large"},
+      {"__metadata__", Data(DType::kUInt8, {1}, "a"), "the format uses this name itself"},
+      {"\xff", Data(DType::kUInt8, {1}, "a"), "is not UTF-8"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(std::string(SerializeSafetensors({{c.name, c.tensor}}).status().message()),
+                HasSubstr(c.message));
+  }
+  for (const size_t size : {kMaxNameBytes - 1, kMaxNameBytes, kMaxNameBytes + 1}) {
+    EXPECT_EQ(SerializeSafetensors({{std::string(size, 'n'), Data(DType::kUInt8, {1}, "a")}}).ok(),
+              size <= kMaxNameBytes);
+  }
+}
+
+TEST(SafetensorsTest, Files) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/safetensors_test.safetensors");
+  const Tensors tensors = {{"a", Data(DType::kFloat32, {2}, "abcdefgh")}};
+  ASSERT_TRUE(WriteSafetensorsFile(tensors, path).ok());
+  absl::StatusOr<Tensors> read = ReadSafetensorsFile(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read->at("a").bytes, "abcdefgh");
+  ASSERT_TRUE(WriteFileAtomic(path, "junk").ok());
+  EXPECT_THAT(std::string(ReadSafetensorsFile(path).status().message()), StartsWith(path));
+}
+
+}  // namespace
+}  // namespace graphnet
