@@ -31,6 +31,14 @@ class CollectingReporter : public benchmark::ConsoleReporter {
 }  // namespace
 
 int RunBenchmarks(int argc, char** argv, const std::vector<Ratio>& ratios) {
+  // Several short turns, one benchmark after the other, so that a moment in which the machine is
+  // busy with something else hits all alike. What the user says comes later and wins.
+  std::vector<char*> arguments(argv, argv + argc);
+  std::string defaults[] = {"--benchmark_repetitions=5", "--benchmark_min_time=0.3",
+                            "--benchmark_enable_random_interleaving=true"};
+  for (std::string& flag : defaults) arguments.insert(arguments.begin() + 1, flag.data());
+  argc = static_cast<int>(arguments.size());
+  argv = arguments.data();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   CollectingReporter reporter;

@@ -24,7 +24,8 @@ std::unique_ptr<Module> MakeChain(int64_t nodes) {
     const Argument one[] = {1, 1};
     Node* conv = graph->CallFunction(
         "torch.conv2d", {x, weight, Argument(), Argument::Tuple(one), Argument::Tuple(one), 1});
-    Node* relu = graph->CallFunction("torch.nn.functional.relu", {conv}, {{{"inplace", false}}});
+    const KwArg inplace[] = {{"inplace", false}};
+    Node* relu = graph->CallFunction("torch.nn.functional.relu", {conv}, inplace);
     Node* view = graph->CallMethod("view", {relu, -1, 64});
     x = graph->CallFunction("operator.add", {view, x});
   }

@@ -74,7 +74,7 @@ class Arena {
  private:
   void* AllocateSlow(size_t bytes, size_t align) {
     // Blocks grow with the arena so that small modules stay small.
-    size_t want = reserved_ / 32;
+    size_t want = reserved_ / 64;
     if (want < kMinBlock) want = kMinBlock;
     if (want > kMaxBlock) want = kMaxBlock;
     if (bytes + align > want / 4) {  // A big one gets a block of its own.

@@ -172,27 +172,35 @@ void Graph::LinkBefore(Node* node, Node* before) {
   ++num_nodes_;
 }
 
+Node* Graph::NewNode(Op op, const absl::string_view* target, absl::string_view name) {
+  Node* node = module_->arena_.New<Node>();
+  node->graph_ = this;
+  node->op_ = op;
+  node->target_ = target;
+  name = op == Op::kPlaceholder && name == *target ? *target : module_->arena_.Copy(name);
+  node->name_ = name.data();
+  node->name_size_ = static_cast<uint32_t>(name.size());
+  return node;
+}
+
+void Graph::AllocateArguments(Node* node, size_t num_args, size_t num_kwargs) {
+  node->num_args_ = static_cast<uint32_t>(num_args);
+  node->num_kwargs_ = static_cast<uint32_t>(num_kwargs);
+  const size_t bytes = num_args * sizeof(Argument) + num_kwargs * sizeof(KwArg);
+  if (bytes > 0) node->args_ = static_cast<Argument*>(module_->arena_.Allocate(bytes));
+}
+
 Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
                                       absl::Span<const Argument> args,
                                       absl::Span<const KwArg> kwargs, absl::string_view name) {
-  Arena& arena = module_->arena_;
-  Node* node = arena.New<Node>();
-  node->graph_ = this;
-  node->op_ = op;
   // The targets of placeholders hardly recur: no table of them is kept.
-  node->target_ = op == Op::kPlaceholder ? arena.New<absl::string_view>(arena.Copy(target))
-                                         : module_->InternTarget(target);
-  if (op == Op::kPlaceholder && name == target) {
-    name = *node->target_;
-  } else {
-    name = arena.Copy(name);
-  }
-  node->name_ = name.data();
-  node->name_size_ = static_cast<uint32_t>(name.size());
-  node->num_args_ = static_cast<uint32_t>(args.size());
-  node->num_kwargs_ = static_cast<uint32_t>(kwargs.size());
-  const size_t bytes = args.size() * sizeof(Argument) + kwargs.size() * sizeof(KwArg);
-  if (bytes > 0) node->args_ = static_cast<Argument*>(arena.Allocate(bytes));
+  Arena& arena = module_->arena_;
+  Node* node = NewNode(op,
+                       op == Op::kPlaceholder
+                           ? arena.New<absl::string_view>(arena.Copy(target))
+                           : module_->InternTarget(target),
+                       name);
+  AllocateArguments(node, args.size(), kwargs.size());
   bool has_node = false;
   for (size_t i = 0; i < args.size(); ++i) {
     new (&node->args_[i]) Argument(module_->CopyArgumentInternal(args[i], &has_node));
@@ -202,6 +210,28 @@ Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
                                         module_->CopyArgumentInternal(kwargs[i].value, &has_node)};
   }
   if (has_node) node->LinkOperands();
+  LinkBefore(node, insertion_point_);
+  IndexName(node);
+  return node;
+}
+
+Node* Graph::CreateNodeFromInterned(Op op, const absl::string_view* target,
+                                    absl::Span<const Argument> args,
+                                    absl::Span<const KwArg> kwargs, absl::string_view name) {
+  Node* node = NewNode(op, target, name);
+  AllocateArguments(node, args.size(), kwargs.size());
+  const auto copy = [this](const Argument& argument) {
+    bool has_node = false;
+    if (argument.is_aggregate()) {
+      ForEachArgument(argument, [&](const Argument& a) { has_node |= a.is_node(); });
+    }
+    return has_node ? module_->CopyArgumentInternal(argument, &has_node) : argument;
+  };
+  for (size_t i = 0; i < args.size(); ++i) new (&node->args_[i]) Argument(copy(args[i]));
+  for (size_t i = 0; i < kwargs.size(); ++i) {
+    new (&node->kwarg_array()[i]) KwArg{kwargs[i].name, copy(kwargs[i].value)};
+  }
+  node->LinkOperands();
   LinkBefore(node, insertion_point_);
   IndexName(node);
   return node;

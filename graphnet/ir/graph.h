@@ -97,6 +97,12 @@ class Graph {
   Node* CreateNodeWithUniqueName(Op op, absl::string_view target,
                                  absl::Span<const Argument> args,
                                  absl::Span<const KwArg> kwargs, absl::string_view name);
+  // Ditto, without a look at `target`, the keywords and what the arguments refer
+  // to: all of it belongs to the module already. Only aggregates with nodes in
+  // them are copied.
+  Node* CreateNodeFromInterned(Op op, const absl::string_view* target,
+                               absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
+                               absl::string_view name);
   // Ditto: gives a node made with an empty name, or renames one.
   void SetUniqueName(Node* node, absl::string_view name);
 
@@ -133,6 +139,10 @@ class Graph {
   friend class IrTestPeer;
   Graph(Module* module, absl::string_view name) : module_(module), name_(name) {}
 
+  // A node without arguments that is in no list yet.
+  Node* NewNode(Op op, const absl::string_view* target, absl::string_view name);
+  // Room for the arguments of a new node.
+  void AllocateArguments(Node* node, size_t num_args, size_t num_kwargs);
   void BuildNameIndex() const;
   void IndexName(Node* node);
   void LinkBefore(Node* node, Node* before);

@@ -108,8 +108,8 @@ bool Module::MetaEq::operator()(const TensorMeta* a, const TensorMeta* b) const 
 }
 
 size_t Module::DrawSpecHash::operator()(const DrawSpec* s) const {
-  return absl::HashOf(s->has_mean, s->has_std, s->mean, s->std, HashElement(s->min),
-                      HashElement(s->max), s->original_name);
+  return absl::HashOf(s->has_mean ? Bits(s->mean) : 0, s->has_std ? Bits(s->std) : 0,
+                      s->original_name.size());
 }
 
 bool Module::DrawSpecEq::operator()(const DrawSpec* a, const DrawSpec* b) const { return *a == *b; }
@@ -233,11 +233,17 @@ void Module::EraseAllAttributes() {
 }
 
 const absl::string_view* Module::InternTarget(absl::string_view text) {
+  uint32_t end = 0;
+  std::memcpy(&end, text.data() + text.size() - std::min<size_t>(text.size(), 4),
+              std::min<size_t>(text.size(), 4));
+  const absl::string_view*& recent =
+      recent_strings_[((end + static_cast<uint32_t>(text.size())) * 0x9e3779b1u) >> 27];
+  if (recent != nullptr && *recent == text) return recent;
   const auto it = strings_.find(text);
-  if (it != strings_.end()) return it->second;
-  const absl::string_view* interned = arena_.New<absl::string_view>(arena_.Copy(text));
-  strings_.emplace(*interned, interned);
-  return interned;
+  if (it != strings_.end()) return recent = *it;
+  recent = arena_.New<absl::string_view>(arena_.Copy(text));
+  strings_.insert(recent);
+  return recent;
 }
 
 uint32_t Module::InternFile(absl::string_view file) {

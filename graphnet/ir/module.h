@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
@@ -122,6 +123,19 @@ class Module {
   struct MetaEq { bool operator()(const TensorMeta* a, const TensorMeta* b) const; };
   struct DrawSpecHash { size_t operator()(const DrawSpec* s) const; };
   struct DrawSpecEq { bool operator()(const DrawSpec* a, const DrawSpec* b) const; };
+  // A set of pointers is a third of a map in size, and most strings are unique.
+  struct StringHash {
+    using is_transparent = void;
+    size_t operator()(absl::string_view s) const { return absl::HashOf(s); }
+    size_t operator()(const absl::string_view* s) const { return absl::HashOf(*s); }
+  };
+  struct StringEq {
+    using is_transparent = void;
+    bool operator()(const absl::string_view* a, absl::string_view b) const { return *a == b; }
+    bool operator()(const absl::string_view* a, const absl::string_view* b) const {
+      return a == b || *a == *b;
+    }
+  };
 
   // `has_node` is set when the copy refers to a node.
   Argument CopyArgumentInternal(const Argument& argument, bool* has_node);
@@ -138,14 +152,16 @@ class Module {
   absl::flat_hash_map<std::string, int> next_graph_suffix_;
   absl::flat_hash_map<absl::string_view, size_t> symbol_index_;
   absl::flat_hash_map<absl::string_view, size_t> attribute_index_;
-  absl::flat_hash_map<absl::string_view, const absl::string_view*> strings_;
+  absl::flat_hash_set<const absl::string_view*, StringHash, StringEq> strings_;
+  // The strings last asked for, by a hash of their size and end: most are asked for again soon.
+  const absl::string_view* recent_strings_[32] = {};
   absl::flat_hash_set<Argument, ArgumentHash> shared_aggregates_;
   absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas_;
   absl::flat_hash_map<const TensorMeta*, const ValueMeta*> value_metas_;
   absl::flat_hash_map<absl::Span<const ValueMeta* const>, const ValueMeta*> tuple_metas_;
-  // SourceLocation::file, by index - 1.
   // Those without literal data: statistics of few decimals recur.
   absl::flat_hash_set<const DrawSpec*, DrawSpecHash, DrawSpecEq> draw_specs_;
+  // SourceLocation::file, by index - 1.
   std::vector<absl::string_view> files_;
   absl::flat_hash_map<absl::string_view, uint32_t> file_index_;
   // Elements of the aggregates that are just being copied.

@@ -50,8 +50,7 @@ bool GraphDecoder::DecodeName(uint64_t code, const Template& t, size_t template_
   switch (code) {
     case proto::NAME_EXPECTED:
       if (t.target_id == 0) {
-        SnakeCase(target, &name_buffer_);
-        name_ = name_buffer_;
+        name_ = SnakeCase(target, &snake_buffer_);
         return true;
       }
       base = base_of_template_[template_index];
@@ -140,8 +139,15 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
   for (const uint64_t template_index : Values(message.templates())) {
     if (template_index >= tables_.templates().size()) return fail("templates", "no such template");
     const Template& t = tables_.templates()[template_index];
+    const absl::string_view* interned_target = t.interned_target;
     absl::string_view target = t.target;
-    if (t.target_id == 0 && !tables_.NextLabel(&target)) return fail("labels", "none is left");
+    if (t.target_id == 0) {
+      const absl::string_view* label = tables_.NextLabel();
+      if (label == nullptr) return fail("labels", "none is left");
+      target = *label;
+      // Only the targets of placeholders may be equal and yet apart.
+      if (t.op == Op::kPlaceholder) interned_target = label;
+    }
     if (const absl::string_view error = CheckPlace(t, target, index); !error.empty()) {
       return fail("templates", error);
     }
@@ -156,7 +162,10 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     if (!budget_.Charge(AddCosts(t.cost, meta_cost)) || !budget_.Charge(name_.size())) {
       return fail("templates", "the graph is too large for a file of this size");
     }
-    Node* node = graph->CreateNodeWithUniqueName(t.op, target, t.args, t.kwargs, name_);
+    Node* node =
+        interned_target != nullptr
+            ? graph->CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
+            : graph->CreateNodeWithUniqueName(t.op, target, t.args, t.kwargs, name_);
     if (!names_.insert(node->name()).second) {
       return fail("names", absl::StrCat(Printable(node->name()), " a second time"));
     }

@@ -65,6 +65,7 @@ class GraphDecoder {
   std::vector<std::pair<const Graph*, const Graph*>> references_;
   absl::string_view name_;
   std::string name_buffer_;
+  std::string snake_buffer_;
   absl::string_view error_;
 };
 

@@ -54,8 +54,7 @@ uint32_t GraphEncoder::FindTemplate(const Node& node) {
 
 GraphEncoder::NameUse GraphEncoder::UseOfName(const Node& node) {
   if (TargetIsLabel(node)) {
-    SnakeCase(node.target(), &text_);
-    if (text_ == node.name()) return {.name = proto::NAME_EXPECTED};
+    if (SnakeCase(node.target(), &text_) == node.name()) return {.name = proto::NAME_EXPECTED};
     if (absl::AsciiStrToLower(node.target()) == node.name()) return {.name = proto::NAME_LOWER};
     if (node.target() == node.name()) return {.name = proto::NAME_SAME};
   }

@@ -1,5 +1,6 @@
 #include "graphnet/proto/names.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -23,39 +24,40 @@ uint64_t InRange(uint64_t word, unsigned char first, unsigned char last) {
 
 }  // namespace
 
-void SnakeCase(absl::string_view text, std::string* out) {
+absl::string_view SnakeCase(absl::string_view text, std::string* buffer) {
   // At most every other byte gets an underscore.
-  out->resize(text.size() + text.size() / 2 + 8);
-  char* to = out->data();
+  const size_t most = text.size() + text.size() / 2 + 8;
+  if (buffer->size() < most) buffer->resize(2 * most);
+  char* to = buffer->data();
   bool after_small = false;
-  size_t i = 0;
   static_assert(std::endian::native == std::endian::little);
-  for (; i + 8 <= text.size(); i += 8) {
-    uint64_t word;
-    std::memcpy(&word, text.data() + i, sizeof word);
+  for (size_t i = 0; i < text.size(); i += 8) {
+    const size_t count = std::min<size_t>(text.size() - i, 8);
+    uint64_t word = 0;
+    if (count == 8) [[likely]] {
+      std::memcpy(&word, text.data() + i, 8);
+    } else if (i > 0) {  // The last eight, less those that were seen.
+      std::memcpy(&word, text.data() + text.size() - 8, 8);
+      word >>= 8 * (8 - count);
+    } else {
+      std::memcpy(&word, text.data(), count);
+    }
     const uint64_t capital = InRange(word, 'A', 'Z');
     const uint64_t small = InRange(word, 'a', 'z');
     word |= capital >> 2;  // 0x80 becomes 0x20, which makes a letter small.
     uint64_t breaks = capital & (small << 8 | (after_small ? 0x80 : 0));
     after_small = small >> 63;
     if (breaks == 0) [[likely]] {
-      std::memcpy(to, &word, sizeof word);
-      to += sizeof word;
+      std::memcpy(to, &word, 8);  // There is room for eight at any rate.
+      to += count;
       continue;
     }
-    for (int k = 0; k < 8; ++k, word >>= 8, breaks >>= 8) {
+    for (size_t k = 0; k < count; ++k, word >>= 8, breaks >>= 8) {
       if (breaks & 0x80) *to++ = '_';
       *to++ = static_cast<char>(word);
     }
   }
-  for (; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool capital = c >= 'A' && c <= 'Z';
-    if (capital && after_small) *to++ = '_';
-    *to++ = capital ? static_cast<char>(c | 0x20) : c;
-    after_small = c >= 'a' && c <= 'z';
-  }
-  out->resize(static_cast<size_t>(to - out->data()));
+  return {buffer->data(), static_cast<size_t>(to - buffer->data())};
 }
 
 NameParts SplitName(absl::string_view name) {

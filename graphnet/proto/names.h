@@ -10,8 +10,8 @@
 namespace graphnet::proto_internal {
 
 // As torch.fx does it: "L_LayerNorm_" -> "l_layer_norm_". ASCII only; other
-// bytes stay. Writes over `out`.
-void SnakeCase(absl::string_view text, std::string* out);
+// bytes stay. The result lies in `buffer`, which only grows.
+absl::string_view SnakeCase(absl::string_view text, std::string* buffer);
 
 // A name as base and suffix: "x" is ("x", 0), "x_7" is ("x", 8). Always such
 // that JoinName gives the name back.

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "google/protobuf/arena.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
@@ -53,7 +54,8 @@ absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weigh
 
 absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, Weights* weights) {
   ASSIGN_OR_RETURN(const absl::string_view payload, proto_internal::Unwrap(bytes));
-  proto::Sample message;
+  google::protobuf::Arena arena;
+  proto::Sample& message = *google::protobuf::Arena::CreateMessage<proto::Sample>(&arena);
   if (!message.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     return absl::InvalidArgumentError("not a protobuf message Sample");
   }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <numeric>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -120,7 +122,8 @@ void EncodeStrings(absl::Span<const absl::string_view> strings, proto::StringTab
   Encoder(strings).Run(table);
 }
 
-absl::Status StringTable::Decode(const proto::StringTable& table, uint64_t max_bytes) {
+absl::Status StringTable::Decode(const proto::StringTable& table, uint64_t max_bytes,
+                                 Arena* arena) {
   const auto fail = [](size_t i, absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("string ", i, ": ", what));
   };
@@ -159,9 +162,10 @@ absl::Status StringTable::Decode(const proto::StringTable& table, uint64_t max_b
     return absl::InvalidArgumentError("literals are left after the last string");
   }
 
-  bytes_.resize(total);
-  strings_.resize(chosen.size());
-  char* to = bytes_.data();
+  total_bytes_ = total;
+  absl::string_view* strings = arena->NewArray<absl::string_view>(chosen.size());
+  strings_ = {strings, chosen.size()};
+  char* to = arena->NewArray<char>(total);
   const char* from = literals.data();
   absl::string_view last;
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -178,7 +182,8 @@ absl::Status StringTable::Decode(const proto::StringTable& table, uint64_t max_b
       const absl::string_view source = strings_[i - edit[2]];
       append(source.data() + source.size() - edit[3], edit[3]);
     }
-    last = strings_[i] = {begin, static_cast<size_t>(to - begin)};
+    last = {begin, static_cast<size_t>(to - begin)};
+    new (&strings[i]) absl::string_view(last);
   }
   return absl::OkStatus();
 }

@@ -6,31 +6,30 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/arena.h"
 #include "graphnet/proto/graphnet.pb.h"
 
 namespace graphnet::proto_internal {
 
 void EncodeStrings(absl::Span<const absl::string_view> strings, proto::StringTable* table);
 
-// The strings of a table, in one piece of memory that this object owns.
+// The strings of a table, in an arena.
 class StringTable {
  public:
   // Refuses strings whose total length exceeds `max_bytes`.
-  absl::Status Decode(const proto::StringTable& table, uint64_t max_bytes);
+  absl::Status Decode(const proto::StringTable& table, uint64_t max_bytes, Arena* arena);
 
   size_t size() const { return strings_.size(); }
-  absl::string_view operator[](size_t i) const { return strings_[i]; }
-  size_t total_bytes() const { return bytes_.size(); }
+  const absl::string_view& operator[](size_t i) const { return strings_[i]; }
+  size_t total_bytes() const { return total_bytes_; }
 
  private:
-  std::string bytes_;
-  std::vector<absl::string_view> strings_;
+  size_t total_bytes_ = 0;
+  absl::Span<const absl::string_view> strings_;
 };
 
 }  // namespace graphnet::proto_internal

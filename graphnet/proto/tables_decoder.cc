@@ -35,9 +35,10 @@ bool ToDevice(uint64_t type, int64_t index, Device* device) {
 }  // namespace
 
 absl::Status TablesDecoder::DecodeStrings() {
-  RETURN_IF_ERROR(Annotate(strings_.Decode(message_.strings(), budget_->left()), "strings"));
+  RETURN_IF_ERROR(Annotate(strings_.Decode(message_.strings(), budget_->left(), &arena_), "strings"));
   if (!budget_->Charge(strings_.total_bytes())) return Bad("strings: too long");
-  RETURN_IF_ERROR(Annotate(labels_.Decode(message_.labels(), budget_->left()), "labels"));
+  RETURN_IF_ERROR(
+      Annotate(labels_.Decode(message_.labels(), budget_->left(), &module_->arena()), "labels"));
   if (!budget_->Charge(labels_.total_bytes())) return Bad("labels: too long");
   for (size_t i = 0; i < labels_.size(); ++i) {
     if (labels_[i].size() > kMaxNameBytes) return Bad(absl::StrCat("labels: string ", i, ": too long"));
@@ -232,6 +233,22 @@ absl::Status TablesDecoder::DecodeTemplates() {
   return absl::OkStatus();
 }
 
+namespace {
+
+bool IsSmall(const Argument& a) {
+  switch (a.kind()) {
+    case Argument::Kind::kComplex:
+    case Argument::Kind::kSymInt:
+      return false;
+    case Argument::Kind::kString:
+      return a.string().size() <= 64;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 absl::Status TablesDecoder::DecodeTemplate(StreamReader& in, Template* out) {
   const uint64_t head = in.Next();
   if ((head & 7) > static_cast<uint64_t>(Op::kOutput) || head >> 5 != 0) {
@@ -254,14 +271,27 @@ absl::Status TablesDecoder::DecodeTemplate(StreamReader& in, Template* out) {
   Argument* args = arena_.NewArray<Argument>(num_args);
   KwArg* kwargs = arena_.NewArray<KwArg>(num_kwargs);
   Gathered gathered;
-  for (uint64_t i = 0; i < num_args; ++i) {
-    RETURN_IF_ERROR(DecodeArgument(in, 0, gathered, &args[i]));
-  }
+  bool interned = target != 0;
+  // Done once here, what the arguments hold need not be copied for each node.
+  // Large values are, so that the budget is charged for them.
+  const auto decode = [&](Argument* argument) -> absl::Status {
+    const size_t operands = gathered.operands.size();
+    RETURN_IF_ERROR(DecodeArgument(in, 0, gathered, argument));
+    if (gathered.operands.size() > operands) return absl::OkStatus();
+    bool small = true;
+    ForEachArgument(*argument, [&](const Argument& a) { small = small && IsSmall(a); });
+    if (small) *argument = module_->CopyArgument(*argument);
+    interned = interned && small;
+    return absl::OkStatus();
+  };
+  for (uint64_t i = 0; i < num_args; ++i) RETURN_IF_ERROR(decode(&args[i]));
   for (uint64_t i = 0; i < num_kwargs; ++i) {
     if (!Name(in.Next(), &kwargs[i].name)) return Bad("no such keyword");
-    RETURN_IF_ERROR(DecodeArgument(in, 0, gathered, &kwargs[i].value));
+    kwargs[i].name = module_->InternString(kwargs[i].name);
+    RETURN_IF_ERROR(decode(&kwargs[i].value));
     gathered.cost = AddCosts(gathered.cost, kArgumentCost);
   }
+  if (interned) out->interned_target = module_->InternTarget(out->target);
   if (!in.ok()) return Ended();
   out->args = {args, num_args};
   out->kwargs = {kwargs, num_kwargs};

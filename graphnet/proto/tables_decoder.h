@@ -43,6 +43,8 @@ struct Template {
   Op op = Op::kPlaceholder;
   uint32_t target_id = 0;  // 0: the target is a label
   absl::string_view target;
+  // The target in the module, if all but the operands is there; else null.
+  const absl::string_view* interned_target = nullptr;
   absl::string_view annotation;
   absl::Span<const Argument> args;
   absl::Span<const KwArg> kwargs;
@@ -85,11 +87,14 @@ class TablesDecoder {
     *name = strings_[id - 1];
     return name->size() <= kMaxNameBytes;
   }
-  // The next label; false if there is none left.
+  // The next label, which is in the module's arena; null if there is none left.
+  const absl::string_view* NextLabel() {
+    return next_label_ < labels_.size() ? &labels_[next_label_++] : nullptr;
+  }
   bool NextLabel(absl::string_view* label) {
-    if (next_label_ == labels_.size()) return false;
-    *label = labels_[next_label_++];
-    return true;
+    const absl::string_view* next = NextLabel();
+    if (next != nullptr) *label = *next;
+    return next != nullptr;
   }
 
   // By index counted from 1; false if there is none. 0 gives null.

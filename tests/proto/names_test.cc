@@ -9,9 +9,8 @@ namespace graphnet::proto_internal {
 namespace {
 
 std::string Snake(absl::string_view text) {
-  std::string out = "left over";
-  SnakeCase(text, &out);
-  return out;
+  std::string buffer = "left over";
+  return std::string(SnakeCase(text, &buffer));
 }
 
 TEST(SnakeCaseTest, AsTorchFx) {

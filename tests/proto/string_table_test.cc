@@ -24,8 +24,9 @@ proto::StringTable Encode(const std::vector<std::string>& strings) {
 
 void ExpectRoundTrip(const std::vector<std::string>& strings) {
   const proto::StringTable table = Encode(strings);
+  Arena arena;
   StringTable decoded;
-  const absl::Status status = decoded.Decode(table, kEnough);
+  const absl::Status status = decoded.Decode(table, kEnough, &arena);
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_EQ(decoded.size(), strings.size());
   size_t total = 0;
@@ -105,8 +106,9 @@ TEST(StringTableTest, RefusesWhatMakesNoSense) {
     for (const uint64_t value : c.edits) table.add_edits(value);
     for (const uint64_t value : c.strings) table.add_strings(value);
     table.set_literals(c.literals);
-    StringTable decoded;
-    EXPECT_THAT(std::string(decoded.Decode(table, kEnough).message()), HasSubstr(c.message));
+    Arena arena;
+  StringTable decoded;
+    EXPECT_THAT(std::string(decoded.Decode(table, kEnough, &arena).message()), HasSubstr(c.message));
   }
 }
 
@@ -124,10 +126,11 @@ TEST(StringTableTest, UnfoldsNoFurtherThanAllowed) {
     table.add_strings(i);
     total += uint64_t{1} << i;
   }
+  Arena arena;
   StringTable decoded;
-  EXPECT_TRUE(decoded.Decode(table, total + 1).ok());
-  EXPECT_TRUE(decoded.Decode(table, total).ok());
-  EXPECT_THAT(std::string(decoded.Decode(table, total - 1).message()),
+  EXPECT_TRUE(decoded.Decode(table, total + 1, &arena).ok());
+  EXPECT_TRUE(decoded.Decode(table, total, &arena).ok());
+  EXPECT_THAT(std::string(decoded.Decode(table, total - 1, &arena).message()),
               HasSubstr("string 20: the strings are too long"));
 }
 
