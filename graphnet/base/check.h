@@ -6,6 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+// LibTorch's logging has macros of these names; where both are seen, ours count.
+#undef CHECK
+#undef DCHECK
+
 #define CHECK(condition)                                                     \
   do {                                                                       \
     if (!(condition)) [[unlikely]] {                                         \

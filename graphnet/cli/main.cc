@@ -13,6 +13,7 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/convert.h"
 #include "graphnet/cli/roundtrip.h"
+#include "graphnet/cli/run.h"
 #include "graphnet/cli/show.h"
 #include "graphnet/cli/stats.h"
 #include "graphnet/text/excerpt.h"
@@ -35,6 +36,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterStats(app, &run);
   graphnet::RegisterCheck(app, &run);
   graphnet::RegisterRoundtrip(app, &run);
+  graphnet::RegisterRun(app, &run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -44,8 +46,7 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<int> code = run();
   if (code.ok()) return *code;
   std::fprintf(stderr, "graphnet: %s\n", std::string(code.status().message()).c_str());
-  const std::string excerpt = graphnet::ErrorExcerpt(code.status());
-  if (!excerpt.empty()) std::fprintf(stderr, "%s\n", excerpt.c_str());
+  std::fputs(graphnet::ErrorExcerpt(code.status()).c_str(), stderr);
   return kBadInput;
 }
 

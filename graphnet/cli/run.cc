@@ -1,0 +1,164 @@
+#include "graphnet/cli/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/tensors.h"
+
+namespace graphnet {
+namespace {
+
+struct Options {
+  std::string in;
+  std::string inputs;
+  std::string outputs;
+  uint64_t seed = 0;
+  std::string device = "cpu";
+  std::string compat = "graph_net";
+  int repeat = 1;
+  int threads = 0;
+  bool profile = false;
+  bool trust = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// The time from one node's end to the next one's, by target.
+class Profile {
+ public:
+  void Start() { last_ = Clock::now(); }
+  void Add(const Node& node) {
+    const Clock::time_point now = Clock::now();
+    auto& [time, calls] = entries_[std::string(node.target())];
+    time += now - last_;
+    ++calls;
+    last_ = now;
+  }
+  void Print() const {
+    std::vector<std::pair<std::string, std::pair<Clock::duration, size_t>>> rows(entries_.begin(),
+                                                                                entries_.end());
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    Clock::duration total{};
+    for (const auto& row : rows) total += row.second.first;
+    std::printf("%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", "target");
+    for (const auto& [target, entry] : rows) {
+      const double ms = Milliseconds(entry.first);
+      std::printf("%10.3f %6.1f %8zu %10.2f  %s\n", ms, 100 * ms / std::max(Milliseconds(total), 1e-9),
+                  entry.second, 1e3 * ms / static_cast<double>(entry.second), target.c_str());
+    }
+  }
+
+ private:
+  std::map<std::string, std::pair<Clock::duration, size_t>> entries_;
+  Clock::time_point last_;
+};
+
+void PrintOutputs(const std::map<std::string, TensorData>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorData& data = outputs.at(absl::StrCat("o", i));
+    std::string shape;
+    for (const int64_t size : data.shape) absl::StrAppend(&shape, shape.empty() ? "" : ", ", size);
+    std::printf("o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(), shape.c_str());
+  }
+}
+
+absl::StatusOr<int> Run(const Options& options) {
+  SetNumThreads(options.threads);
+  ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
+  ASSIGN_OR_RETURN(Sample sample,
+                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  if (!options.inputs.empty()) {
+    ASSIGN_OR_RETURN(auto given, ReadSafetensorsFile(options.inputs));
+    for (auto& [name, data] : given) sample.weights[name] = std::move(data);
+  }
+  DrawOptions draw;
+  draw.seed = options.seed;
+  draw.compat = options.compat == "bench" ? Compat::kBench : Compat::kGraphNet;
+  ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
+  sample.weights.clear();
+  CompileOptions compile;
+  compile.device = device;
+  ASSIGN_OR_RETURN(compile.attributes, BindAttributes(*sample.module, &values, device));
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*sample.module, compile));
+  const Clock::duration compile_time = Clock::now() - before;
+  ASSIGN_OR_RETURN(const std::vector<c10::IValue> inputs,
+                   BindInputs(*sample.module, &values, device));
+
+  RunOptions run;
+  run.seed = options.seed;
+  Profile profile;
+  if (options.profile) {
+    run.observer = [&profile](const Node& node, const c10::IValue&) {
+      profile.Add(node);
+      return absl::OkStatus();
+    };
+  }
+  std::vector<double> times;
+  std::vector<c10::IValue> outputs;
+  for (int i = 0; i < options.repeat; ++i) {
+    profile.Start();
+    const Clock::time_point start = Clock::now();
+    ASSIGN_OR_RETURN(outputs, executable->Run(inputs, run));
+    times.push_back(Milliseconds(Clock::now() - start));
+  }
+  ASSIGN_OR_RETURN(const auto named, NameOutputs(outputs));
+  if (!options.outputs.empty()) RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
+  PrintOutputs(named);
+  std::sort(times.begin(), times.end());
+  std::printf("%zu instructions, compiled in %.1f ms, ran in %.2f ms", executable->num_instructions(),
+              Milliseconds(compile_time), times[times.size() / 2]);
+  if (times.size() > 1) {
+    std::printf(" (median of %zu, from %.2f to %.2f)", times.size(), times.front(), times.back());
+  }
+  std::printf("\n");
+  if (options.profile) profile.Print();
+  return 0;
+}
+
+}  // namespace
+
+void RegisterRun(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a graph natively");
+  command->add_option("in", options->in, "What to run")->required();
+  command->add_option("--inputs", options->inputs,
+                      "Values by name (safetensors); those not there are drawn");
+  command->add_option("--outputs", options->outputs, "Where outputs go (safetensors): o0, o1, …");
+  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
+      ->capture_default_str();
+  command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
+  command->add_option("--compat", options->compat, "Whose rules inputs are drawn by")
+      ->check(CLI::IsMember({"graph_net", "bench"}))
+      ->capture_default_str();
+  command->add_option("--repeat", options->repeat, "Run that often")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Of operators; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_flag("--profile", options->profile, "Print the time of each target");
+  command->add_flag("--trust", options->trust, "Load a TorchScript archive without the gate");
+  command->callback([options, run] { *run = [options] { return Run(*options); }; });
+}
+
+}  // namespace graphnet

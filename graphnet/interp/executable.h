@@ -1,0 +1,65 @@
+// Executable: a graph made ready to run through ATen's dispatcher.
+//
+//   ASSIGN_OR_RETURN(auto executable, Compile(*sample.module));
+//   ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs, executable->Run(inputs));
+//
+// Operators, overloads, constant arguments and the last use of every value are
+// resolved once. Only ATen operators from a closed set run: none that reads or
+// writes files, processes or the network (docs/execution.md).
+#ifndef GRAPHNET_INTERP_EXECUTABLE_H_
+#define GRAPHNET_INTERP_EXECUTABLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+struct CompileOptions {
+  // Takes the place of every device in the graph that is not the CPU; the meta
+  // device of all: then only shapes and dtypes are computed.
+  c10::Device device = c10::Device(c10::kCPU);
+  // Values of attributes, which get_attr nodes yield.
+  std::map<std::string, at::Tensor> attributes;
+};
+
+// Called after each node of the graph (not of its nested graphs) with its value.
+// An error ends the run and is returned by it.
+using Observer = std::function<absl::Status(const Node& node, const c10::IValue& value)>;
+
+struct RunOptions {
+  // Seeds PyTorch's default generator of the device before the first operator, as
+  // torch.manual_seed does; not touched when absent.
+  std::optional<uint64_t> seed;
+  Observer observer;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // `inputs`: one a placeholder of the main graph, in order: tensors, or numbers
+  // for SymInts. They are modified where the graph writes to them. The outputs
+  // are what the output node returns, flattened in order: tensors, numbers and
+  // None. Errors name the node and its line.
+  virtual absl::StatusOr<std::vector<c10::IValue>> Run(std::vector<c10::IValue> inputs,
+                                                       const RunOptions& options = {}) = 0;
+  // Operators and calls that a run takes, nested graphs not counted.
+  virtual size_t num_instructions() const = 0;
+};
+
+// `module` must outlive the executable. Not thread-safe: one run at a time.
+absl::StatusOr<std::unique_ptr<Executable>> Compile(const Module& module,
+                                                    const CompileOptions& options = {});
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_INTERP_EXECUTABLE_H_

@@ -1,0 +1,42 @@
+// Between TensorData, which files and inputs are made of, and what runs.
+#ifndef GRAPHNET_INTERP_TENSORS_H_
+#define GRAPHNET_INTERP_TENSORS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/statusor.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// A contiguous copy on the device. InvalidArgument for a dtype that LibTorch does
+// not compute in, or bytes that do not fit the shape.
+absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device);
+// A contiguous copy on the CPU.
+absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor);
+
+// What Executable::Run takes: the value of each placeholder of the main graph, by
+// its target, taken out of `values`; numbers where the placeholder is one.
+absl::StatusOr<std::vector<c10::IValue>> BindInputs(const Module& module,
+                                                    std::map<std::string, TensorData>* values,
+                                                    c10::Device device);
+// Likewise the attributes, by name, for CompileOptions.
+absl::StatusOr<std::map<std::string, at::Tensor>> BindAttributes(
+    const Module& module, std::map<std::string, TensorData>* values, c10::Device device);
+
+// o0, o1, … in order; numbers as 0-d tensors (an int as int64, a float as
+// float64), None left out.
+absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
+    const std::vector<c10::IValue>& outputs);
+
+// "cpu", "cuda:0".
+absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text);
+// Of operators; 0: as many as there are cores.
+void SetNumThreads(int threads);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_INTERP_TENSORS_H_

@@ -1,0 +1,287 @@
+#include "graphnet/interp/values.h"
+
+#include <string>
+#include <vector>
+
+#include "ATen/ScalarOps.h"
+#include "c10/util/Exception.h"
+
+namespace graphnet::interp {
+namespace {
+
+using c10::IValue;
+
+Want ElementWant(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::TensorType: return Want::kTensorList;
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::SymIntType: return Want::kIntList;
+    case c10::TypeKind::FloatType: return Want::kFloatList;
+    case c10::TypeKind::BoolType: return Want::kBoolList;
+    case c10::TypeKind::NumberType: return Want::kScalarList;
+    case c10::TypeKind::StringType: return Want::kStringList;
+    case c10::TypeKind::OptionalType: return Want::kOptionalTensorList;
+    default: return Want::kAny;
+  }
+}
+
+int64_t AsInt(const IValue& value) {
+  if (value.isInt()) return value.toInt();
+  if (value.isBool()) return value.toBool();
+  if (value.isTensor()) return value.toTensor().item().toLong();
+  TORCH_CHECK(false, "expected an int, not ", value.tagKind());
+}
+double AsFloat(const IValue& value) {
+  if (value.isDouble()) return value.toDouble();
+  if (value.isTensor()) return value.toTensor().item().toDouble();
+  return static_cast<double>(AsInt(value));
+}
+
+IValue AsTensor(const IValue& value) {
+  if (value.isTensor()) return value;
+  TORCH_CHECK(value.isScalar(), "expected a Tensor, not ", value.tagKind());
+  at::Tensor tensor = c10::scalar_to_tensor(value.toScalar());
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return tensor;
+}
+
+template <typename T, typename Fn>
+IValue AsList(const Wanted& wanted, const IValue& value, Fn&& as_element) {
+  c10::List<T> list;
+  if (value.isList() || value.isTuple()) {
+    for (const IValue& element : Elements(value)) list.push_back(as_element(element));
+  } else {
+    TORCH_CHECK(wanted.list_size > 0, "expected a list, not ", value.tagKind());
+    for (int i = 0; i < wanted.list_size; ++i) list.push_back(as_element(value));
+  }
+  return list;
+}
+
+}  // namespace
+
+Wanted WantedOf(const c10::Argument& argument) {
+  Wanted wanted;
+  c10::TypePtr type = argument.real_type();
+  if (type->kind() == c10::TypeKind::OptionalType) {
+    wanted.optional = true;
+    type = type->expectRef<c10::OptionalType>().getElementType();
+  }
+  switch (type->kind()) {
+    case c10::TypeKind::TensorType: wanted.want = Want::kTensor; break;
+    case c10::TypeKind::NumberType: wanted.want = Want::kScalar; break;
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::SymIntType: wanted.want = Want::kInt; break;
+    case c10::TypeKind::FloatType: wanted.want = Want::kFloat; break;
+    case c10::TypeKind::BoolType: wanted.want = Want::kBool; break;
+    case c10::TypeKind::DeviceObjType: wanted.want = Want::kDevice; break;
+    case c10::TypeKind::ListType:
+      wanted.want = ElementWant(*type->expectRef<c10::ListType>().getElementType());
+      wanted.list_size = argument.N().value_or(0);
+      break;
+    default: break;
+  }
+  return wanted;
+}
+
+void Convert(const Wanted& wanted, IValue* value) {
+  if (wanted.want == Want::kAny) return;
+  if (value->isNone()) return;
+  switch (wanted.want) {
+    case Want::kAny: return;
+    case Want::kTensor:
+      if (!value->isTensor()) *value = AsTensor(*value);
+      return;
+    case Want::kScalar:
+      if (value->isTensor()) *value = value->toTensor().item();
+      return;
+    case Want::kInt:
+      if (!value->isInt()) *value = AsInt(*value);
+      return;
+    case Want::kFloat:
+      if (!value->isDouble()) *value = AsFloat(*value);
+      return;
+    case Want::kBool:
+      if (!value->isBool()) {
+        *value = value->isTensor() ? value->toTensor().item().toBool() : AsInt(*value) != 0;
+      }
+      return;
+    case Want::kDevice:
+      if (value->isString()) *value = c10::Device(value->toStringRef());
+      return;
+    case Want::kIntList:
+      if (!value->isIntList()) *value = AsList<int64_t>(wanted, *value, AsInt);
+      return;
+    case Want::kFloatList:
+      if (!value->isDoubleList()) *value = AsList<double>(wanted, *value, AsFloat);
+      return;
+    case Want::kBoolList:
+      if (!value->isBoolList()) {
+        *value = AsList<bool>(wanted, *value, [](const IValue& v) { return AsInt(v) != 0; });
+      }
+      return;
+    case Want::kScalarList:
+      if (value->isIntList() || value->isDoubleList() || value->isTuple()) {
+        c10::impl::GenericList list(c10::NumberType::get());
+        for (IValue& element : Elements(*value)) list.push_back(std::move(element));
+        *value = list;
+      }
+      return;
+    case Want::kStringList:
+      *value = AsList<std::string>(wanted, *value, [](const IValue& v) { return v.toStringRef(); });
+      return;
+    case Want::kTensorList:
+      if (!value->isTensorList()) {
+        *value = AsList<at::Tensor>(wanted, *value,
+                                    [](const IValue& v) { return AsTensor(v).toTensor(); });
+      }
+      return;
+    case Want::kOptionalTensorList: {
+      c10::List<std::optional<at::Tensor>> list;
+      for (const IValue& element : Elements(*value)) {
+        list.push_back(element.isNone() ? std::optional<at::Tensor>()
+                                        : std::optional<at::Tensor>(AsTensor(element).toTensor()));
+      }
+      *value = list;
+      return;
+    }
+  }
+}
+
+c10::ScalarType ToScalarType(DType dtype) {
+  using S = c10::ScalarType;
+  switch (dtype) {
+#define GRAPHNET_DTYPE(name, type) \
+  case DType::name: return S::type;
+    GRAPHNET_DTYPE(kBool, Bool)
+    GRAPHNET_DTYPE(kUInt8, Byte)
+    GRAPHNET_DTYPE(kInt8, Char)
+    GRAPHNET_DTYPE(kInt16, Short)
+    GRAPHNET_DTYPE(kInt32, Int)
+    GRAPHNET_DTYPE(kInt64, Long)
+    GRAPHNET_DTYPE(kUInt16, UInt16)
+    GRAPHNET_DTYPE(kUInt32, UInt32)
+    GRAPHNET_DTYPE(kUInt64, UInt64)
+    GRAPHNET_DTYPE(kFloat16, Half)
+    GRAPHNET_DTYPE(kBFloat16, BFloat16)
+    GRAPHNET_DTYPE(kFloat32, Float)
+    GRAPHNET_DTYPE(kFloat64, Double)
+    GRAPHNET_DTYPE(kComplex64, ComplexFloat)
+    GRAPHNET_DTYPE(kComplex128, ComplexDouble)
+#undef GRAPHNET_DTYPE
+    default: break;
+  }
+  TORCH_CHECK(false, "dtype ", std::string(DTypeName(dtype)), " cannot be run");
+}
+
+DType FromScalarType(c10::ScalarType type) {
+  for (int i = 1; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    switch (dtype) {
+      case DType::kBool: case DType::kUInt8: case DType::kInt8: case DType::kInt16:
+      case DType::kInt32: case DType::kInt64: case DType::kUInt16: case DType::kUInt32:
+      case DType::kUInt64: case DType::kFloat16: case DType::kBFloat16: case DType::kFloat32:
+      case DType::kFloat64: case DType::kComplex64: case DType::kComplex128:
+        if (ToScalarType(dtype) == type) return dtype;
+        break;
+      default: break;
+    }
+  }
+  return DType::kUnknown;
+}
+
+c10::Device ToDevice(Device device, c10::Device target) {
+  if (target.is_meta() || device.type != DeviceType::kCpu) return target;
+  return c10::Device(c10::kCPU);
+}
+
+IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
+  if (tuple) return c10::ivalue::Tuple::create(std::move(elements));
+  const auto all = [&elements](auto&& is) {
+    for (const IValue& e : elements) {
+      if (!is(e)) return false;
+    }
+    return !elements.empty();
+  };
+  if (all([](const IValue& e) { return e.isTensor(); })) {
+    c10::List<at::Tensor> list;
+    for (IValue& e : elements) list.push_back(std::move(e).toTensor());
+    return list;
+  }
+  if (all([](const IValue& e) { return e.isInt(); })) {
+    c10::List<int64_t> list;
+    for (const IValue& e : elements) list.push_back(e.toInt());
+    return list;
+  }
+  if (all([](const IValue& e) { return e.isDouble(); })) {
+    c10::List<double> list;
+    for (const IValue& e : elements) list.push_back(e.toDouble());
+    return list;
+  }
+  if (all([](const IValue& e) { return e.isBool(); })) {
+    c10::List<bool> list;
+    for (const IValue& e : elements) list.push_back(e.toBool());
+    return list;
+  }
+  c10::impl::GenericList list(c10::AnyType::get());
+  for (IValue& e : elements) list.push_back(std::move(e));
+  return list;
+}
+
+IValue ToIValue(const Argument& argument, c10::Device target) {
+  switch (argument.kind()) {
+    case Argument::Kind::kNone: return IValue();
+    case Argument::Kind::kBool: return argument.boolean();
+    case Argument::Kind::kInt: return argument.integer();
+    case Argument::Kind::kFloat: return argument.real();
+    case Argument::Kind::kComplex: {
+      const auto value = argument.complex();
+      return c10::complex<double>(value.real(), value.imag());
+    }
+    case Argument::Kind::kString:
+      return std::string(argument.string().data(), argument.string().size());
+    case Argument::Kind::kDType: return static_cast<int64_t>(ToScalarType(argument.dtype()));
+    case Argument::Kind::kDevice: return ToDevice(argument.device(), target);
+    case Argument::Kind::kLayout:
+      TORCH_CHECK(argument.layout() == Layout::kStrided, "only the strided layout can be run");
+      return static_cast<int64_t>(c10::Layout::Strided);
+    case Argument::Kind::kMemoryFormat:
+      switch (argument.memory_format()) {
+        case MemoryFormat::kContiguous: return static_cast<int64_t>(c10::MemoryFormat::Contiguous);
+        case MemoryFormat::kPreserve: return static_cast<int64_t>(c10::MemoryFormat::Preserve);
+        case MemoryFormat::kChannelsLast:
+          return static_cast<int64_t>(c10::MemoryFormat::ChannelsLast);
+        case MemoryFormat::kChannelsLast3d:
+          return static_cast<int64_t>(c10::MemoryFormat::ChannelsLast3d);
+      }
+      TORCH_CHECK(false, "unknown memory format");
+    case Argument::Kind::kList:
+    case Argument::Kind::kTuple: {
+      std::vector<IValue> elements;
+      elements.reserve(argument.elements().size());
+      for (const Argument& e : argument.elements()) elements.push_back(ToIValue(e, target));
+      return MakeSequence(std::move(elements), argument.is_tuple());
+    }
+    case Argument::Kind::kNode:
+    case Argument::Kind::kDict:
+    case Argument::Kind::kSlice:
+    case Argument::Kind::kEllipsis:
+    case Argument::Kind::kGraph:
+    case Argument::Kind::kSymInt: break;
+  }
+  TORCH_CHECK(false, "an argument of this kind is no constant");
+}
+
+std::vector<IValue> Elements(const IValue& sequence) {
+  if (sequence.isTuple()) {
+    // Parentheses: with braces it would be a list of two.
+    const auto& elements = sequence.toTupleRef().elements();
+    return std::vector<IValue>(elements.begin(), elements.end());
+  }
+  if (sequence.isList()) {
+    const c10::ArrayRef<IValue> list = sequence.toListRef();
+    return std::vector<IValue>(list.begin(), list.end());
+  }
+  TORCH_CHECK(false, "expected a list or tuple, not ", sequence.tagKind());
+}
+
+}  // namespace graphnet::interp

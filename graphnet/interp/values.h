@@ -1,0 +1,63 @@
+// Values of a running graph (c10::IValue) and how arguments become them.
+#ifndef GRAPHNET_INTERP_VALUES_H_
+#define GRAPHNET_INTERP_VALUES_H_
+
+#include <cstdint>
+
+#include <vector>
+
+#include "ATen/core/function_schema.h"
+#include "ATen/core/ivalue.h"
+#include "ATen/core/jit_type.h"
+#include "graphnet/ir/argument.h"
+#include "graphnet/ir/types.h"
+
+namespace graphnet::interp {
+
+// What an operator wants at one place.
+enum class Want : uint8_t {
+  kAny,
+  kTensor,
+  kScalar,
+  kInt,
+  kFloat,
+  kBool,
+  kDevice,
+  kIntList,
+  kFloatList,
+  kBoolList,
+  kScalarList,
+  kStringList,
+  kTensorList,
+  kOptionalTensorList,
+};
+struct Wanted {
+  Want want = Want::kAny;
+  bool optional = false;
+  int list_size = 0;  // "int[2]": one int stands for two
+};
+Wanted WantedOf(const c10::Argument& argument);
+
+// As the operator wants it: numbers to tensors, one int to a list, tuples to
+// lists, 0-d tensors to numbers. Cheap when nothing is to be done. Throws
+// c10::Error where PyTorch would.
+void Convert(const Wanted& wanted, c10::IValue* value);
+
+c10::ScalarType ToScalarType(DType dtype);
+DType FromScalarType(c10::ScalarType type);
+// `target` takes the place of devices that are not the CPU; of all when it is
+// the meta device.
+c10::Device ToDevice(Device device, c10::Device target);
+
+// Of an argument without nodes, graphs and slices. Lists of one type become
+// typed lists.
+c10::IValue ToIValue(const Argument& argument, c10::Device target);
+// A list or tuple of `elements`.
+c10::IValue MakeSequence(std::vector<c10::IValue> elements, bool tuple);
+
+// The elements of a list or tuple of any kind. Throws for other values.
+std::vector<c10::IValue> Elements(const c10::IValue& sequence);
+
+}  // namespace graphnet::interp
+
+#endif  // GRAPHNET_INTERP_VALUES_H_

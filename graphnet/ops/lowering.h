@@ -1,0 +1,122 @@
+// Lowering: a graph as PyTorch programs are written (torch.*, torch.nn.functional.*,
+// Tensor methods, Python operators) becomes one whose calls are
+//
+//   ATen overloads         aten.conv2d.default(x, w, None, (1, 1), groups=8)
+//   what Python itself does  operator.add(%n, 1) on numbers, operator.getitem,
+//                          operator.setitem, builtins.getattr, math.floor, …
+//   higher-order calls     torch.cond, torch.while_loop, torch.vmap
+//
+// with arguments in canonical form (binder.h). What a target means is found by
+// rule from the schemas; where PyTorch's Python code does more than call the
+// operator of its name, an adapter (adapters.h) says what.
+#ifndef GRAPHNET_OPS_LOWERING_H_
+#define GRAPHNET_OPS_LOWERING_H_
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/binder.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/value_type.h"
+
+namespace graphnet {
+
+struct LoweredModule {
+  std::unique_ptr<Module> module;
+  // For each node of `module` the node it was made for. The value of that one is
+  // the value of the last of them, or what `values` says.
+  absl::flat_hash_map<const Node*, const Node*> origins;
+  // The value of each original node: a node of `module`, a constant, or a
+  // structure of them.
+  absl::flat_hash_map<const Node*, Argument> values;
+};
+
+// InvalidArgument names the node, its line and what it lacks; near misses are
+// told for a target that nothing resolves.
+absl::StatusOr<LoweredModule> LowerToAten(const Module& module);
+
+// What adapters build with: it appends to the graph that is being made.
+class Lowering {
+ public:
+  // Calls the ATen operator `name` (of the overloads the one that fits).
+  absl::StatusOr<Argument> Aten(absl::string_view name, std::initializer_list<Argument> args,
+                                std::initializer_list<KwArg> kwargs = {});
+  absl::StatusOr<Argument> AtenSpan(absl::string_view name, absl::Span<const Argument> args,
+                                    absl::Span<const KwArg> kwargs, CallForm form);
+  // Calls what Python itself does.
+  Argument Builtin(absl::string_view target, absl::Span<const Argument> args, ValueType type);
+  // A Python operator, "add", on tensors, numbers or sequences.
+  absl::StatusOr<Argument> Operator(absl::string_view name, absl::Span<const Argument> args);
+
+  ValueType TypeOf(const Argument& argument) const;
+  bool IsTensor(const Argument& argument) const { return TypeOf(argument).is_tensor(); }
+  // Lists and tuples that live as long as this object.
+  Argument List(absl::Span<const Argument> elements);
+  Argument Tuple(absl::Span<const Argument> elements);
+  absl::string_view Text(absl::string_view text) { return arena_.Copy(text); }
+  Arena* arena() { return &arena_; }
+  Module* module() { return result_.module.get(); }
+  // InvalidArgument about the node that is being lowered.
+  absl::Status Error(absl::string_view what) const;
+  // The node that is being lowered.
+  const Node& source() const { return *source_; }
+
+ private:
+  friend absl::StatusOr<LoweredModule> LowerToAten(const Module& module);
+
+  absl::Status LowerGraph(const Graph& from, Graph* to);
+  absl::StatusOr<Argument> LowerNode(const Node& node);
+  absl::StatusOr<Argument> LowerFunction(absl::string_view target, absl::Span<const Argument> args,
+                                         absl::Span<const KwArg> kwargs);
+  absl::StatusOr<Argument> LowerMethod(absl::string_view name, absl::Span<const Argument> args,
+                                       absl::Span<const KwArg> kwargs);
+  absl::StatusOr<Argument> LowerSignature(const Signature& signature,
+                                          absl::Span<const Argument> args,
+                                          absl::Span<const KwArg> kwargs);
+  // By name from `signature` to the operator of that name.
+  absl::StatusOr<Argument> CallByName(const Signature& signature,
+                                      absl::Span<const Argument> values);
+  Argument Map(const Argument& argument);
+  Node* Emit(absl::string_view target, absl::Span<const Argument> args,
+             absl::Span<const KwArg> kwargs, ValueType type);
+  absl::Status Unresolved(absl::string_view target) const;
+
+  LoweredModule result_;
+  Arena arena_;
+  Graph* graph_ = nullptr;  // that is being made
+  const Node* source_ = nullptr;
+  absl::flat_hash_map<const Node*, ValueType> types_;
+  absl::flat_hash_map<const Graph*, Graph*> graphs_;
+};
+
+// The arguments of a Python function by the names of its parameters.
+class NamedArguments {
+ public:
+  NamedArguments(const Signature& signature, absl::Span<const Argument> values)
+      : signature_(signature), values_(values) {}
+  // The value of parameter `name`, which the signature must have.
+  const Argument& operator[](absl::string_view name) const;
+  // Those of a variadic parameter.
+  absl::Span<const Argument> variadic() const { return values_.back().elements(); }
+  // Whether it is given and not None.
+  bool has(absl::string_view name) const { return !(*this)[name].is_none(); }
+  // Whether it is True; a number counts as Python has it.
+  bool is_true(absl::string_view name) const;
+
+ private:
+  const Signature& signature_;
+  const absl::Span<const Argument> values_;  // by parameter
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_OPS_LOWERING_H_

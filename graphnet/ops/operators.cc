@@ -1,0 +1,166 @@
+// Python's operators: on numbers and sequences what Python does, on tensors the
+// ATen operator that torch/_tensor.py and python_variable_methods.cpp call.
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ops/lowering.h"
+
+namespace graphnet {
+namespace {
+
+using Kind = ValueType::Kind;
+
+struct PythonOperator {
+  absl::string_view aten;   // on tensors
+  char result;              // on numbers: 'n' as the operands, 'f' float, 'b' bool, 'i' int
+  absl::string_view base;   // "add" of "iadd" and "radd"
+};
+
+const PythonOperator* FindOperator(absl::string_view name) {
+  static const auto* const table = new absl::flat_hash_map<absl::string_view, PythonOperator>{
+      {"add", {"add", 'n', "add"}},
+      {"sub", {"sub", 'n', "sub"}},
+      {"mul", {"mul", 'n', "mul"}},
+      {"truediv", {"div", 'f', "truediv"}},
+      {"div", {"div", 'f', "truediv"}},
+      {"floordiv", {"floor_divide", 'n', "floordiv"}},
+      {"mod", {"remainder", 'n', "mod"}},
+      {"pow", {"pow", 'n', "pow"}},
+      {"matmul", {"matmul", 'n', "matmul"}},
+      {"and_", {"__and__", 'n', "and_"}},
+      {"or_", {"__or__", 'n', "or_"}},
+      {"xor", {"__xor__", 'n', "xor"}},
+      {"lshift", {"__lshift__", 'n', "lshift"}},
+      {"rshift", {"__rshift__", 'n', "rshift"}},
+      {"lt", {"lt", 'b', "lt"}},
+      {"le", {"le", 'b', "le"}},
+      {"gt", {"gt", 'b', "gt"}},
+      {"ge", {"ge", 'b', "ge"}},
+      {"eq", {"eq", 'b', "eq"}},
+      {"ne", {"ne", 'b', "ne"}},
+      {"neg", {"neg", 'n', "neg"}},
+      {"pos", {"positive", 'n', "pos"}},
+      {"abs", {"abs", 'n', "abs"}},
+      {"invert", {"bitwise_not", 'n', "invert"}},
+      {"inv", {"bitwise_not", 'n', "invert"}},
+      {"not_", {"", 'b', "not_"}},
+      {"truth", {"", 'b', "truth"}},
+      {"is_", {"", 'b', "is_"}},
+      {"is_not", {"", 'b', "is_not"}},
+      {"contains", {"", 'b', "contains"}},
+      {"index", {"", 'i', "index"}},
+      {"concat", {"", 'n', "add"}},
+      // In place on tensors.
+      {"iadd", {"add_", 'n', "add"}},
+      {"isub", {"sub_", 'n', "sub"}},
+      {"imul", {"mul_", 'n', "mul"}},
+      {"itruediv", {"div_", 'f', "truediv"}},
+      {"ifloordiv", {"floor_divide_", 'n', "floordiv"}},
+      {"imod", {"remainder_", 'n', "mod"}},
+      {"ipow", {"pow_", 'n', "pow"}},
+      {"iand", {"__iand__", 'n', "and_"}},
+      {"ior", {"__ior__", 'n', "or_"}},
+      {"ixor", {"__ixor__", 'n', "xor"}},
+      {"ilshift", {"__ilshift__", 'n', "lshift"}},
+      {"irshift", {"__irshift__", 'n', "rshift"}},
+      {"imatmul", {"matmul", 'n', "matmul"}},
+  };
+  const auto it = table->find(name);
+  return it == table->end() ? nullptr : &it->second;
+}
+
+// The type of `name` on numbers (and, for add and mul, sequences).
+ValueType ResultOfNumbers(const PythonOperator& op, absl::Span<const ValueType> operands) {
+  if (op.result == 'b') return Kind::kBool;
+  if (op.result == 'i') return Kind::kInt;
+  if (op.result == 'f') return Kind::kFloat;
+  bool number = false;
+  bool real = false;
+  for (const ValueType& type : operands) {
+    if (type.is_sequence()) return type.kind == Kind::kList ? type : ListOf(type.element().kind);
+    if (type.kind == Kind::kString) return Kind::kString;
+    if (type.kind == Kind::kUnknown) return Kind::kUnknown;
+    if (type.kind == Kind::kComplex) return Kind::kComplex;
+    number = number || type.kind == Kind::kNumber;
+    real = real || type.kind == Kind::kFloat;
+  }
+  // 2 ** -1 is a float.
+  if (op.base == "pow" && !real) return Kind::kNumber;
+  return real ? Kind::kFloat : number ? Kind::kNumber : Kind::kInt;
+}
+
+absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object, const Argument& index) {
+  const ValueType type = lowering.TypeOf(object);
+  // A structure that is known needs no call.
+  if ((object.is_list() || object.is_tuple()) && index.is_int()) {
+    const int64_t n = static_cast<int64_t>(object.elements().size());
+    const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
+    if (i < 0 || i >= n) return lowering.Error(absl::StrCat("there is no element ", index.integer()));
+    return object.elements()[static_cast<size_t>(i)];
+  }
+  ValueType result;
+  if (type.is_tensor()) {
+    result = Kind::kTensor;
+  } else if (type.is_sequence() && index.kind() == Argument::Kind::kSlice) {
+    result = type.kind == Kind::kList ? type : ListOf(type.element().kind);
+  } else if (type.kind == Kind::kTuple && index.is_int()) {
+    const int64_t n = static_cast<int64_t>(type.elements.size());
+    const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
+    if (i < 0 || i >= n) return lowering.Error(absl::StrCat("there is no element ", index.integer()));
+    result = type.elements[static_cast<size_t>(i)];
+  } else {
+    result = type.element();
+  }
+  return lowering.Builtin("operator.getitem", {object, index}, result);
+}
+
+}  // namespace
+
+absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
+                                            absl::Span<const Argument> args) {
+  if (name == "getitem" && args.size() == 2) return GetItem(*this, args[0], args[1]);
+  if (name == "setitem" && args.size() == 3) {
+    return Builtin("operator.setitem", args, Kind::kNone);
+  }
+  const PythonOperator* op = FindOperator(name);
+  // The reflected one that Python calls when only the right operand is a tensor.
+  if (op == nullptr && absl::ConsumePrefix(&name, "r") && args.size() == 2) {
+    op = FindOperator(name);
+    if (op != nullptr) return Operator(name, {args[1], args[0]});
+  }
+  if (op == nullptr || args.empty() || args.size() > 2) {
+    return Error(absl::StrCat("operator.", name, " is no operator of Python"));
+  }
+  const bool any_tensor = absl::c_any_of(args, [this](const Argument& a) { return IsTensor(a); });
+  if (!any_tensor || op->aten.empty()) {
+    std::vector<ValueType> types;
+    for (const Argument& argument : args) types.push_back(TypeOf(argument));
+    return Builtin(Text(absl::StrCat("operator.", op->base)), args, ResultOfNumbers(*op, types));
+  }
+  if (args.size() == 2 && !IsTensor(args[0])) {
+    // As Tensor.__rsub__ and its like have it.
+    const Argument& number = args[0];
+    const Argument& tensor = args[1];
+    if (op->base == "sub") return Aten("rsub", {tensor, number});
+    if (op->base == "truediv") {
+      ASSIGN_OR_RETURN(const Argument reciprocal, Aten("reciprocal", {tensor}));
+      return Aten("mul", {reciprocal, number});
+    }
+    static const auto* const mirrored = new absl::flat_hash_map<absl::string_view, absl::string_view>{
+        {"add", "add"},      {"mul", "mul"},     {"and_", "__and__"}, {"or_", "__or__"},
+        {"xor", "__xor__"},  {"eq", "eq"},       {"ne", "ne"},        {"lt", "gt"},
+        {"le", "ge"},        {"gt", "lt"},       {"ge", "le"}};
+    if (const auto it = mirrored->find(op->base); it != mirrored->end()) {
+      return Aten(it->second, {tensor, number});
+    }
+    if (op->base == "pow") return Aten("pow", {number, tensor});
+    return Aten(absl::StripSuffix(op->aten, "_"), {number, tensor});
+  }
+  return AtenSpan(op->aten, args, {}, CallForm::kFunction);
+}
+
+}  // namespace graphnet

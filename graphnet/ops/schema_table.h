@@ -1,0 +1,34 @@
+// The operators of ATen and the Python functions around them, from schemas.txt
+// and signatures.txt, which make_schemas.py writes.
+#ifndef GRAPHNET_OPS_SCHEMA_TABLE_H_
+#define GRAPHNET_OPS_SCHEMA_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/ops/schema.h"
+#include "graphnet/ops/signature.h"
+
+namespace graphnet {
+
+// All overloads of the operator "conv2d", in the order in which PyTorch's Python
+// argument parser tries them; empty when there is none of that name.
+absl::Span<const Schema> FindSchemas(absl::string_view name);
+// By the target of a node: "aten.conv2d.default" and "torch.ops.aten.conv2d.default";
+// without an overload, the one without a name. Null when there is none.
+const Schema* FindOverload(absl::string_view target);
+// All operators, by name.
+absl::Span<const Schema> AllSchemas();
+
+// A function that PyTorch defines in Python: "torch.nn.functional.relu". Null
+// when there is none.
+const Signature* FindSignature(absl::string_view name);
+
+// Up to three names of operators and functions that look like `name`.
+std::vector<std::string> NearMisses(absl::string_view name);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_OPS_SCHEMA_TABLE_H_

@@ -1,0 +1,210 @@
+#include "graphnet/interp/executable.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ATen/ATen.h"
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "graphnet/interp/values.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/text/parser.h"
+
+namespace graphnet {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<Module> Parse(absl::string_view text) {
+  auto module = ParseModule(text, "test");
+  EXPECT_TRUE(module.ok()) << module.status();
+  return module.ok() ? *std::move(module) : std::make_unique<Module>();
+}
+
+absl::StatusOr<std::vector<c10::IValue>> RunText(absl::string_view text, std::vector<c10::IValue> inputs,
+                                             const RunOptions& options = {}) {
+  const auto module = Parse(text);
+  auto executable = Compile(*module);
+  if (!executable.ok()) return executable.status();
+  return (*executable)->Run(std::move(inputs), options);
+}
+
+at::Tensor Only(const absl::StatusOr<std::vector<c10::IValue>>& outputs) {
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() && outputs->size() == 1 ? outputs->at(0).toTensor() : at::Tensor();
+}
+
+TEST(ExecutableTest, ChainOfOperators) {
+  const at::Tensor x = at::randn({2, 3}), w = at::randn({4, 3}), b = at::randn({4});
+  const at::Tensor y = Only(RunText(
+      "graph @forward(%x, %w, %b) {\n  %l = torch._C._nn.linear(%x, %w, %b)\n"
+      "  %r = torch.nn.functional.relu(%l, inplace = True)\n  %s = operator.mul(%r, 2.5)\n"
+      "  return (%s,)\n}\n",
+      {x, w, b}));
+  EXPECT_TRUE(at::equal(y, at::relu(at::linear(x, w, b)) * 2.5));
+}
+
+TEST(ExecutableTest, NumbersShapesAndSequences) {
+  const at::Tensor y = Only(RunText(
+      "graph @forward(%x, %n as torch.SymInt) {\n  %s = .size(%x)\n  %a = operator.getitem(%s, 0)\n"
+      "  %b = operator.getitem(%s, 1)\n  %c = operator.mul(%a, %b)\n  %d = operator.floordiv(%c, %n)\n"
+      "  %v = .view(%x, %n, %d)\n  return (%v,)\n}\n",
+      {at::arange(12).view({3, 4}), 2}));
+  EXPECT_EQ(y.sizes(), (std::vector<int64_t>{2, 6}));
+}
+
+TEST(ExecutableTest, SubscriptsReadAndWrite) {
+  const at::Tensor x = at::arange(24).view({2, 3, 4});
+  EXPECT_TRUE(at::equal(
+      Only(RunText("graph @forward(%x) {\n  %a = operator.getitem(%x, (..., slice(1, None, 2)))\n"
+               "  return (%a,)\n}\n",
+               {x})),
+      x.slice(2, 1, c10::nullopt, 2)));
+  const at::Tensor written = Only(
+      RunText("graph @forward(%x) {\n  %a = operator.setitem(%x, (0, slice(None, 2, None)), 7)\n"
+          "  return (%x,)\n}\n",
+          {x.clone()}));
+  at::Tensor expected = x.clone();
+  expected.select(0, 0).slice(0, 0, 2).fill_(7);
+  EXPECT_TRUE(at::equal(written, expected));
+}
+
+TEST(ExecutableTest, InPlaceOperatorsWriteToViews) {
+  const at::Tensor y = Only(
+      RunText("graph @forward(%x) {\n  %v = .view(%x, -1)\n  %a = .add_(%v, 1)\n  %r = .clone(%x)\n"
+          "  return (%r,)\n}\n",
+          {at::zeros({2, 2})}));
+  EXPECT_TRUE(at::equal(y, at::ones({2, 2})));
+}
+
+TEST(ExecutableTest, SeedGivesPyTorchsStream) {
+  RunOptions options;
+  options.seed = 7;
+  const at::Tensor a = Only(RunText("graph @forward(%x) {\n  %r = torch.rand(3)\n  return (%r,)\n}\n",
+                                {at::zeros({1})}, options));
+  at::manual_seed(7);
+  EXPECT_TRUE(at::equal(a, at::rand({3})));
+}
+
+TEST(ExecutableTest, BranchesAndLoops) {
+  const char* text =
+      "graph @forward(%x, %n as torch.SymInt) {\n"
+      "  %p = operator.gt(%n, 2)\n  %c = torch.cond(%p, @twice, @same, (%x,))\n"
+      "  %y = operator.getitem(%c, 0)\n"
+      "  %w = torch.while_loop(@below, @step, (0, %y), (%n,))\n  %z = operator.getitem(%w, 1)\n"
+      "  return (%z,)\n}\n"
+      "graph @twice(%x) {\n  %r = aten.mul.Scalar(%x, 2)\n  return (%r,)\n}\n"
+      "graph @same(%x) {\n  return (%x,)\n}\n"
+      "graph @below(%i as int, %x, %n as int) {\n  %r = operator.lt(%i, %n)\n  return %r\n}\n"
+      "graph @step(%i as int, %x, %n as int) {\n  %j = operator.add(%i, 1)\n"
+      "  %y = aten.add.Scalar(%x, 1)\n  return (%j, %y)\n}\n";
+  EXPECT_EQ(Only(RunText(text, {at::full({1}, 5.0), 2})).item<double>(), 7);
+  EXPECT_EQ(Only(RunText(text, {at::full({1}, 5.0), 3})).item<double>(), 13);
+}
+
+TEST(ExecutableTest, VmapNesting) {
+  const at::Tensor x = at::randn({3, 4});
+  const at::Tensor y = Only(RunText(
+      "graph @forward(%x) {\n  %l = torch._C._functorch._vmap_increment_nesting(3, \"error\")\n"
+      "  %b = torch._C._functorch._add_batch_dim(%x, 0, %l)\n  %s = .sum(%b)\n"
+      "  %r = torch._C._functorch._remove_batch_dim(%s, %l, 3, 0)\n"
+      "  %d = torch._C._functorch._vmap_decrement_nesting()\n  return (%r,)\n}\n",
+      {x}));
+  EXPECT_TRUE(at::allclose(y, x.sum(1)));
+  // A level that stays open does not outlive the run.
+  EXPECT_FALSE(RunText("graph @forward(%x) {\n"
+                   "  %l = torch._C._functorch._vmap_increment_nesting(3, \"error\")\n"
+                   "  %b = torch._C._functorch._add_batch_dim(%x, 0, %l)\n  %v = .view(%b, 77)\n  return (%v,)\n}\n",
+                   {x})
+                   .ok());
+  EXPECT_TRUE(at::equal(Only(RunText("graph @forward(%x) {\n  %r = torch.neg(%x)\n  return (%r,)\n}\n", {x})), -x));
+}
+
+TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
+  std::vector<std::string> names;
+  RunOptions options;
+  options.observer = [&names](const Node& node, const c10::IValue&) {
+    names.emplace_back(node.name());
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(RunText("graph @forward(%x) {\n  %a = operator.truediv(1, %x)\n  %b = torch.neg(%a)\n"
+                  "  return (%b,)\n}\n",
+                  {at::ones({2})}, options)
+                  .ok());
+  EXPECT_THAT(names, testing::ElementsAre("a", "b"));
+  options.observer = [](const Node&, const c10::IValue&) { return absl::AbortedError("enough"); };
+  EXPECT_EQ(RunText("graph @forward(%x) {\n  %a = torch.neg(%x)\n  return (%a,)\n}\n", {at::ones({2})},
+                options)
+                .status()
+                .code(),
+            absl::StatusCode::kAborted);
+}
+
+TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
+  // Of a chain of large values no more than two are alive at once.
+  c10::weak_intrusive_ptr<c10::TensorImpl> first(
+      c10::intrusive_ptr<c10::TensorImpl>::reclaim(nullptr));
+  bool died = false;
+  RunOptions options;
+  options.observer = [&](const Node& node, const c10::IValue& value) {
+    if (node.name() == "a") first = value.toTensor().getIntrusivePtr();
+    if (node.name() == "c") died = first.expired();
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(RunText("graph @forward(%x) {\n  %a = torch.neg(%x)\n  %b = torch.neg(%a)\n"
+                  "  %c = torch.neg(%b)\n  return (%c,)\n}\n",
+                  {at::ones({2})}, options)
+                  .ok());
+  EXPECT_TRUE(died);
+}
+
+TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
+  const auto status =
+      RunText("graph @forward(%x) {\n  %a = torch.from_file(\"/etc/passwd\", False, 10)\n  return (%a,)\n}\n",
+          {at::ones({1})})
+          .status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("from_file (node a)"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is not run"));
+}
+
+TEST(ExecutableTest, ErrorsNameTheNode) {
+  const auto fails = [](absl::string_view text, std::vector<c10::IValue> inputs) {
+    return std::string(RunText(text, std::move(inputs)).status().message());
+  };
+  EXPECT_THAT(fails("graph @forward(%x) {\n  %a = .view(%x, 7)\n  return (%a,)\n}\n", {at::ones({2})}),
+              HasSubstr("view (node a): shape '[7]' is invalid"));
+  EXPECT_THAT(fails("graph @forward(%x) {\n  return (%x,)\n}\n", {}), HasSubstr("takes 1 inputs, not 0"));
+  EXPECT_THAT(fails("graph @forward(%n as torch.SymInt) {\n  %a = operator.floordiv(%n, 0)\n"
+                    "  return (%a,)\n}\n",
+                    {3}),
+              HasSubstr("division by zero"));
+}
+
+// schemas.txt is of the LibTorch that is linked.
+TEST(SchemaTableTest, AgreesWithTheDispatcher) {
+  size_t missing = 0;
+  for (const Schema& schema : AllSchemas()) {
+    const std::string overload(schema.overload == "default" ? "" : schema.overload);
+    const auto handle =
+        c10::Dispatcher::singleton().findSchema({"aten::" + std::string(schema.name), overload});
+    if (!handle.has_value()) {
+      ++missing;
+      continue;
+    }
+    const auto& arguments = handle->schema().arguments();
+    ASSERT_EQ(arguments.size(), schema.arguments.size()) << schema.target;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      EXPECT_EQ(arguments[i].name(), schema.arguments[i].name) << schema.target;
+      EXPECT_EQ(arguments[i].kwarg_only(), schema.arguments[i].keyword_only) << schema.target;
+      EXPECT_EQ(arguments[i].default_value().has_value(), schema.arguments[i].has_default)
+          << schema.target << " " << arguments[i].name();
+    }
+  }
+  EXPECT_EQ(missing, 0u);
+}
+
+}  // namespace
+}  // namespace graphnet

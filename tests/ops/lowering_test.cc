@@ -1,0 +1,142 @@
+#include "graphnet/ops/lowering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+using testing::HasSubstr;
+
+// A graph with some inputs that makes and returns the value of `call`.
+std::unique_ptr<Module> GraphOf(absl::string_view call) {
+  auto module = ParseModule(
+      absl::StrCat("graph @forward(%x, %y, %n as torch.SymInt, %m as torch.SymInt) {\n  %r = ", call,
+                   "\n  return (%r,)\n}\n"),
+      "test");
+  EXPECT_TRUE(module.ok()) << call << ": " << module.status();
+  return module.ok() ? *std::move(module) : nullptr;
+}
+
+// The calls that `call` becomes, as the text form has them.
+std::string Lowered(absl::string_view call) {
+  const auto module = GraphOf(call);
+  if (module == nullptr) return "";
+  const auto lowered = LowerToAten(*module);
+  if (!lowered.ok()) return std::string(lowered.status().message());
+  EXPECT_TRUE(Verify(*lowered->module).ok());
+  std::string out;
+  for (const Node* node : lowered->module->main()->nodes()) {
+    if (!node->is_call()) continue;
+    absl::StrAppend(&out, out.empty() ? "" : "; ", node->target(), "(");
+    bool first = true;
+    for (const Argument& a : node->args()) {
+      absl::StrAppend(&out, first ? "" : ", ", PrintArgument(a));
+      first = false;
+    }
+    for (const KwArg& k : node->kwargs()) {
+      absl::StrAppend(&out, first ? "" : ", ", k.name, "=", PrintArgument(k.value));
+      first = false;
+    }
+    out += ")";
+  }
+  return out;
+}
+
+TEST(LoweringTest, ByRule) {
+  const struct {
+    const char* call;
+    const char* expected;
+  } cases[] = {
+      {"torch.conv2d(%x, %y, None, (1, 1), groups = 8)",
+       "aten.conv2d.default(%x, %y, None, (1, 1), groups=8)"},
+      {"torch.conv2d(%x, %y, padding = \"same\")", "aten.conv2d.padding(%x, %y, padding=\"same\")"},
+      {"torch._C._nn.gelu(%x, approximate = \"tanh\")", "aten.gelu.default(%x, approximate=\"tanh\")"},
+      {"torch._C._fft.fft_rfft(%x)", "aten.fft_rfft.default(%x)"},
+      {"torch.fft.rfft(%x, dim = 1)", "aten.fft_rfft.default(%x, dim=1)"},
+      {"torch.linalg.norm(%x)", "aten.linalg_norm.default(%x)"},
+      {"torch.special.i0(%x)", "aten.special_i0.default(%x)"},
+      {"torch.nn.functional.relu(%x, inplace = True)", "aten.relu_.default(%x)"},
+      {"torch.nn.functional.relu(%x)", "aten.relu.default(%x)"},
+      {"torch.nn.functional.softmax(%x, dim = 1, dtype = torch.float32)",
+       "aten.softmax.int(%x, 1, torch.float32)"},
+      {"torch.nn.functional.dropout(%x, 0.5, True, False)", "aten.dropout.default(%x, 0.5, True)"},
+      {".view(%x, 1, -1)", "aten.view.default(%x, [1, -1])"},
+      {".view(%x, (1, %n))", "aten.view.default(%x, (1, %n))"},
+      {".view(%x, torch.int32)", "aten.view.dtype(%x, torch.int32)"},
+      {".permute(%x, 0, 2, 1)", "aten.permute.default(%x, [0, 2, 1])"},
+      {".expand(%x, -1)", "aten.expand.default(%x, [-1])"},
+      {".where(%x, %y, %x)", "aten.where.self(%y, %x, %x)"},
+      {".float(%x)", "aten.to.dtype(%x, torch.float32, False, False, None)"},
+      {".norm(%x, 2, 1)", "aten.linalg_vector_norm.default(%x, 2, [1], False, dtype=None)"},
+      {".sum(%x, axis = 1, keepdims = True)", "aten.sum.dim_IntList(%x, 1, True)"},
+      {"torch.sum(input = %x)", "aten.sum.default(%x)"},
+      {"torch.zeros(2, %n)", "aten.zeros.default([2, %n])"},
+      {"torch.functional.split(%x, (1, 2), dim = 1)", "aten.split.sizes(%x, (1, 2), 1)"},
+      {"torch.split(%x, 2)", "aten.split.Tensor(%x, 2, 0)"},
+      // On tensors, operators are ATen's; on numbers they stay.
+      {"operator.add(%x, 1)", "aten.add.Scalar(%x, 1)"},
+      {"operator.add(%x, %y)", "aten.add.Tensor(%x, %y)"},
+      {"operator.add(%n, 1)", "operator.add(%n, 1)"},
+      {"operator.iadd(%x, %y)", "aten.add_.Tensor(%x, %y)"},
+      {"operator.iadd(%n, %m)", "operator.add(%n, %m)"},
+      {"operator.sub(1, %x)", "aten.rsub.Scalar(%x, 1)"},
+      {"operator.truediv(1, %x)", "aten.reciprocal.default(%x); aten.mul.Scalar(%reciprocal, 1)"},
+      {"operator.lt(1, %x)", "aten.gt.Scalar(%x, 1)"},
+      {"operator.pow(2, %x)", "aten.pow.Scalar(2, %x)"},
+      {".__and__(%x, %y)", "aten.__and__.Tensor(%x, %y)"},
+      {"builtins.getattr(%x, \"T\")", "aten.numpy_T.default(%x)"},
+      {"torch.ops.aten.add.Tensor(%x, %y, alpha = 2)", "aten.add.Tensor(%x, %y, alpha=2)"},
+      {"torch._check_is_size(%n)", ""},
+  };
+  for (const auto& c : cases) {
+    std::string expected = c.expected;
+    // Results are named after the node they are made for.
+    const size_t named = expected.find("%reciprocal");
+    if (named != std::string::npos) expected.replace(named, 11, "%r");
+    EXPECT_EQ(Lowered(c.call), expected) << c.call;
+  }
+}
+
+TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
+  EXPECT_THAT(Lowered("torch.reluu(%x)"), HasSubstr("torch.reluu (node r): no operator of PyTorch"));
+  EXPECT_THAT(Lowered("torch.reluu(%x)"), HasSubstr("near: "));
+  EXPECT_THAT(Lowered(".no_such_method(%x)"), HasSubstr("no operator of PyTorch"));
+  EXPECT_THAT(Lowered("torch.relu(%x, 3)"), HasSubstr("takes 1 arguments, not 2"));
+  EXPECT_THAT(Lowered("torch.relu(%x, out = %y)"), HasSubstr("takes no out"));
+  EXPECT_THAT(Lowered("torch.cat(%n)"), HasSubstr("tensors cannot be a int"));
+  EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"), HasSubstr("takes no in_place"));
+  EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"), HasSubstr("no such mode: cubic"));
+  EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
+}
+
+TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
+  const auto module = ParseModule(
+      "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 0)\n"
+      "  %w = operator.getitem(%t, -1)\n  return (%v, %w)\n}\n",
+      "test");
+  ASSERT_TRUE(module.ok());
+  const auto lowered = LowerToAten(**module);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(lowered->module->main()->num_nodes(), 5u);
+  for (const Node* node : (*module)->main()->nodes()) {
+    if (node->is_call()) EXPECT_TRUE(lowered->values.at(node).is_node());
+  }
+  // Index out of a tuple that is known.
+  const auto wrong = ParseModule(
+      "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 2)\n  return (%v,)\n}\n",
+      "test");
+  ASSERT_TRUE(wrong.ok());
+  EXPECT_THAT(std::string(LowerToAten(**wrong).status().message()), HasSubstr("there is no element 2"));
+}
+
+}  // namespace
+}  // namespace graphnet

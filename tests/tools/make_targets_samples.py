@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+"""Writes GraphNet samples that call targets which few real samples use.
+
+    make_targets_samples.py OUT [--each]
+
+The statements below are ordinary PyTorch; none of these targets is in the corpus that
+graphnet is measured on. OUT/targets gets all of them, with --each OUT/NNN_TARGET one
+each. compare_runs.py then shows that graphnet runs them by rule.
+"""
+
+import argparse
+import json
+import pathlib
+
+INPUTS = {
+    "x": ([2, 6, 8], "float32"),
+    "y": ([2, 6, 8], "float32"),
+    "m": ([4, 4], "float32"),
+    "n": ([4, 4], "float32"),
+    "v": ([8], "float32"),
+    "img": ([1, 4, 8, 8], "float32"),
+    "vol": ([1, 2, 4, 4, 4], "float32"),
+    "i": ([2, 6, 8], "int64"),
+    "k": ([8], "int64"),
+    "b": ([2, 6, 8], "bool"),
+    "w": ([3, 8], "float32"),
+    "s": ([1, 4, 8], "float32"),
+}
+
+STATEMENTS = """
+torch.acos(torch.clamp(x, -0.9, 0.9))
+torch.acosh(torch.abs(x) + 1.5)
+torch.asinh(x)
+torch.atan2(x, y)
+torch.addmv(v[0:4], m, v[0:4])
+torch.addr(m, v[0:4], v[4:8])
+torch.aminmax(x, dim=1)
+torch.amax(x, (0, 2), keepdim=True)
+torch.argsort(x, dim=-1, descending=True)
+torch.argmin(x)
+torch.baddbmm(x[:, :, 0:6], x[:, :, 0:4], y[:, 0:4, 0:6], beta=0.5, alpha=2.0)
+torch.bincount(k)
+torch.bitwise_and(i, 3)
+torch.bitwise_left_shift(i, 2)
+torch.bucketize(x, torch.linspace(-1, 1, 5))
+torch.celu(x, 0.7)
+torch.column_stack((m, n))
+torch.copysign(x, y)
+torch.cosine_similarity(x, y, dim=1)
+torch.count_nonzero(b, dim=2)
+torch.cross(x[:, 0:3], y[:, 0:3], dim=1)
+torch.cummax(x, 1)
+torch.cumprod(x, dim=2)
+torch.deg2rad(x)
+torch.det(m)
+torch.diag(m)
+torch.diag_embed(v)
+torch.diagonal(x, 0, 1, 2)
+torch.diff(x, n=2)
+torch.dist(x, y, 3)
+torch.dot(v, v)
+torch.dstack((m, n))
+torch.empty_like(x).fill_(2.5)
+torch.erfc(x)
+torch.erfinv(torch.tanh(x))
+torch.expm1(x)
+torch.fft.fft2(x)
+torch.fft.rfft(x, n=10, dim=1, norm="ortho")
+torch.fft.fftshift(x)
+torch.fix(x)
+torch.flip(x, (0, 2))
+torch.fliplr(m)
+torch.float_power(torch.abs(x), 1.5)
+torch.floor_divide(i, 3)
+torch.fmax(x, y)
+torch.fmod(x, 0.3)
+torch.frac(x)
+torch.gcd(i, i + 6)
+torch.ger(v, v)
+torch.greater_equal(x, y)
+torch.heaviside(x, y)
+torch.histc(x, bins=5, min=-1, max=1)
+torch.hypot(x, y)
+torch.index_add(x, 2, k, y)
+torch.inner(m, n)
+torch.inverse(m + torch.eye(4) * 5)
+torch.isclose(x, y, rtol=0.1)
+torch.isfinite(x)
+torch.isin(i, k)
+torch.kron(m, n)
+torch.kthvalue(x, 3, dim=1)
+torch.lerp(x, y, 0.3)
+torch.lgamma(torch.abs(x) + 1)
+torch.linalg.cholesky(m @ m.transpose(0, 1) + torch.eye(4) * 5)
+torch.linalg.inv(m + torch.eye(4) * 4)
+torch.linalg.matrix_power(m, 3)
+torch.linalg.solve(m + torch.eye(4) * 4, n)
+torch.linalg.norm(x, dim=(1, 2))
+torch.log1p(torch.abs(x))
+torch.logaddexp(x, y)
+torch.logcumsumexp(x, dim=1)
+torch.logical_xor(b, x > 0)
+torch.logit(torch.sigmoid(x), eps=1e-6)
+torch.logspace(0, 2, 5)
+torch.logsumexp(x, (1, 2))
+torch.masked_select(x, b)
+torch.maximum(x, y)
+torch.median(x, dim=1)
+torch.mode(i, 1)
+torch.moveaxis(x, 0, 2)
+torch.mv(m, v[0:4])
+torch.nan_to_num(x / torch.zeros_like(x), nan=1.0, posinf=2.0, neginf=-2.0)
+torch.narrow(x, 1, 2, 3)
+torch.nextafter(x, y)
+torch.nonzero(b)
+torch.outer(v, v)
+torch.pinverse(m)
+torch.polygamma(1, torch.abs(x) + 1)
+torch.positive(x)
+torch.quantile(x, 0.3, dim=1)
+torch.rad2deg(x)
+torch.ravel(x)
+torch.renorm(x, 2, 0, 1.0)
+torch.roll(x, (1, 2), (1, 2))
+torch.rot90(x, 1, (1, 2))
+torch.round(x, decimals=2)
+torch.scatter(x, 2, i, y)
+torch.scatter_reduce(x, 2, i, y, reduce="amax")
+torch.searchsorted(torch.linspace(-1, 1, 5), x, right=True)
+torch.selu(x)
+torch.sgn(x)
+torch.signbit(x)
+torch.sinc(x)
+torch.slogdet(m)
+torch.special.i0(x)
+torch.special.entr(torch.abs(x))
+torch.special.xlog1py(x, torch.abs(y))
+torch.std(x, dim=1, correction=0)
+torch.std_mean(x, (1, 2), keepdim=True)
+torch.swapaxes(x, 0, 1)
+torch.take(x, k)
+torch.take_along_dim(x, i, dim=2)
+torch.tensordot(x, y, dims=([1, 2], [1, 2]))
+torch.tensordot(m, n, dims=1)
+torch.trace(m)
+torch.trapezoid(x, dim=1)
+torch.tril(m, -1)
+torch.tril_indices(4, 5, 1)
+torch.true_divide(x, 3)
+torch.trunc(x)
+torch.unflatten(x, 1, (2, 3))
+torch.unique(k)
+torch.vander(v)
+torch.var_mean(x, dim=2, unbiased=False)
+torch.vdot(v, v)
+torch.vstack((m, n))
+torch.xlogy(x, torch.abs(y))
+torch.atleast_2d(v)
+torch.block_diag(m, n)
+torch.broadcast_tensors(v, x)
+torch.cartesian_prod(k, k)
+torch.cdist(m, n)
+torch.functional.stft(v, 4, hop_length=2, window=torch.ones(4), return_complex=True)
+torch.nn.functional.adaptive_avg_pool1d(s, 3)
+torch.nn.functional.adaptive_max_pool2d(img, (2, 3))
+torch.nn.functional.alpha_dropout(x, 0.3, False)
+torch.nn.functional.avg_pool3d(vol, 2)
+torch.nn.functional.bilinear(m, n, torch.ones(2, 4, 4))
+torch.nn.functional.binary_cross_entropy(torch.sigmoid(x), torch.sigmoid(y), reduction="sum")
+torch.nn.functional.binary_cross_entropy_with_logits(x, torch.sigmoid(y))
+torch.nn.functional.celu(x, 0.4)
+torch.nn.functional.channel_shuffle(img, 2)
+torch.nn.functional.conv_transpose1d(s, torch.ones(4, 2, 3), stride=2, padding=1)
+torch.nn.functional.cosine_embedding_loss(m, n, v[0:4])
+torch.nn.functional.cosine_similarity(x, y)
+torch.nn.functional.cross_entropy(m, k[0:4] % 4, label_smoothing=0.1)
+torch.nn.functional.dropout3d(vol, 0.5, True)
+torch.nn.functional.gaussian_nll_loss
+torch.nn.functional.hardshrink(x, 0.2)
+torch.nn.functional.hinge_embedding_loss(x, y)
+torch.nn.functional.huber_loss(x, y, delta=0.5)
+torch.nn.functional.instance_norm(img)
+torch.nn.functional.interpolate(vol, scale_factor=2.0, mode="trilinear", align_corners=True)
+torch.nn.functional.interpolate(s, size=5, mode="linear")
+torch.nn.functional.interpolate(img, scale_factor=0.5, mode="area")
+torch.nn.functional.interpolate(img, size=(5, 6), mode="bicubic", antialias=True)
+torch.nn.functional.kl_div(x, y, reduction="sum", log_target=True)
+torch.nn.functional.l1_loss(x, y, reduction="none")
+torch.nn.functional.local_response_norm(img, 3)
+torch.nn.functional.log_softmax(x, dim=1)
+torch.nn.functional.logsigmoid(x)
+torch.nn.functional.lp_pool2d
+torch.nn.functional.margin_ranking_loss(x, y, torch.sign(y))
+torch.nn.functional.max_pool2d(img, 2, return_indices=True)
+torch.nn.functional.max_pool3d(vol, 2)
+torch.nn.functional.mish(x)
+torch.nn.functional.mse_loss(x, y)
+torch.nn.functional.nll_loss(torch.log_softmax(m, 1), k[0:4] % 4)
+torch.nn.functional.pairwise_distance(m, n)
+torch.nn.functional.pixel_unshuffle(img, 2)
+torch.nn.functional.poisson_nll_loss(x, torch.abs(y))
+torch.nn.functional.relu6(x)
+torch.nn.functional.rrelu(x, 0.1, 0.3, True)
+torch.nn.functional.selu(x)
+torch.nn.functional.smooth_l1_loss(x, y, beta=0.3)
+torch.nn.functional.soft_margin_loss(x, torch.sign(y))
+torch.nn.functional.softmin(x, dim=1)
+torch.nn.functional.softshrink(x, 0.1)
+torch.nn.functional.softsign(x)
+torch.nn.functional.tanhshrink(x)
+torch.nn.functional.threshold(x, 0.1, -1.0)
+torch.nn.functional.triplet_margin_loss(m, n, n + 1)
+torch.nn.functional.affine_grid(torch.ones(1, 2, 3), (1, 4, 5, 6), align_corners=False)
+torch.nn.functional.embedding_bag
+x.abs_()
+x.addcdiv(y, y + 3, value=0.3)
+x.bernoulli(0.3)
+x.clamp_min(0.1)
+x.cummin(1)
+x.diff()
+x.dot
+x.double()
+x.erf()
+x.fill_diagonal_
+x.fmod(2)
+x.half()
+x.index_copy(2, k, y)
+x.index_fill(1, torch.tensor([0, 2]), 3.0)
+x.isnan()
+x.log2()
+x.logical_not()
+x.masked_scatter(b, y)
+x.movedim(0, 1)
+x.new_full((2, 3), 1.5)
+x.new_empty((2, 3)).zero_()
+x.new_tensor([1, 2, 3])
+x.nonzero()
+x.norm(1, 1)
+x.put(k, v)
+x.remainder(0.4)
+x.select(1, 2)
+x.softmax(1, dtype=torch.float64)
+x.std(0)
+x.sum_to_size(1, 6, 1)
+x.swapdims(0, 2)
+x.sub_(y)
+x.true_divide(y)
+x.unflatten(2, (2, 4))
+x.var(1, unbiased=False)
+x.where(b, y)
+x.xlogy(torch.abs(y))
+x.dim() + x.ndimension() + x.numel()
+x.element_size()
+i.bitwise_not()
+i % 3
+7 - x
+2 ** x
+1 / x
+-x
+~b
+b | (x > 0)
+b ^ (x > 0)
+i << 1
+x // 0.3
+x[..., 0]
+x[:, None, 1:3, ::2]
+x[b]
+x[:, [0, 2]]
+x[k % 2, :, 1]
+x[-1]
+m[k[0:4] % 4]
+torch.einsum("bij,bkj->bik", x, y)
+torch.hstack([m, n])
+torch.rand_like(x)
+torch.randint(0, 10, (3, 4))
+torch.randperm(10)
+torch.normal(0.0, 1.0, (2, 3))
+torch.multinomial(torch.abs(m), 2)
+torch.bernoulli(torch.sigmoid(x))
+torch.full((2, 3), True)
+torch.scalar_tensor(3.5)
+torch.clone(x)
+torch.numel(x)
+torch.is_floating_point(x)
+"""
+
+
+def statements():
+    for line in STATEMENTS.strip().splitlines():
+        # A name without a call is a reminder of what is left out on purpose.
+        if "(" in line or "[" in line or " " in line or line[0] in "-~":
+            yield line
+
+
+class Emitter:
+    """Makes straight-line statements, one call each, of an expression."""
+
+    def __init__(self):
+        self.lines, self.count = [], 0
+
+    def name(self):
+        self.count += 1
+        return f"v{self.count}"
+
+    def emit(self, text):
+        name = self.name()
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def lower(self, node):
+        import ast
+
+        if isinstance(node, ast.Call):
+            args = [self.lower(a) for a in node.args]
+            args += [f"{k.arg}={self.lower(k.value)}" for k in node.keywords]
+            function = node.func
+            if isinstance(function, ast.Attribute) and not ast.unparse(function).startswith("torch."):
+                callee = f"{self.lower(function.value)}.{function.attr}"
+            else:
+                callee = ast.unparse(function)
+            return self.emit(f"{callee}({', '.join(args)})")
+        if isinstance(node, ast.BinOp):
+            return self.emit(ast.unparse(ast.BinOp(self.ref(node.left), node.op, self.ref(node.right))))
+        if isinstance(node, ast.UnaryOp):
+            if isinstance(node.operand, ast.Constant):
+                return ast.unparse(node)
+            return self.emit(ast.unparse(ast.UnaryOp(node.op, self.ref(node.operand))))
+        if isinstance(node, ast.Compare):
+            return self.emit(ast.unparse(ast.Compare(self.ref(node.left), node.ops, [self.ref(node.comparators[0])])))
+        if isinstance(node, ast.Subscript):
+            value = self.lower(node.value)
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            texts = [self.index(part) for part in parts]
+            return self.emit(f"{value}[{', '.join(texts)}]")
+        if isinstance(node, (ast.Tuple, ast.List)):
+            inner = ", ".join(self.lower(e) for e in node.elts)
+            if isinstance(node, ast.List):
+                return f"[{inner}]"
+            return f"({inner},)" if len(node.elts) == 1 else f"({inner})"
+        return ast.unparse(node)
+
+    def index(self, node):
+        import ast
+
+        if isinstance(node, ast.Slice):
+            parts = [ast.unparse(p) if p is not None else "None" for p in (node.lower, node.upper, node.step)]
+            return f"slice({', '.join(parts)})"
+        return "Ellipsis" if ast.unparse(node) == "..." else self.lower(node)
+
+    def ref(self, node):
+        import ast
+
+        return ast.parse(self.lower(node), mode="eval").body
+
+
+def write_sample(folder, lines):
+    import ast
+
+    emitter = Emitter()
+    results = [emitter.lower(ast.parse(line, mode="eval").body) for line in lines]
+    folder.mkdir(parents=True, exist_ok=True)
+    arguments = ", ".join(f"{name}: torch.Tensor" for name in INPUTS)
+    body = "".join(f"        {line}\n" for line in emitter.lines)
+    returned = ", ".join(results) + ("," if len(results) == 1 else "")
+    (folder / "model.py").write_text(
+        f"import torch\n\nclass GraphModule(torch.nn.Module):\n    def forward(self, {arguments}):\n"
+        f"{body}        return ({returned})\n")
+    metas = []
+    for name, (shape, dtype) in INPUTS.items():
+        fields = [f'name = "{name}"', f"shape = {shape}", f'dtype = "torch.{dtype}"', 'device = "cpu"']
+        if dtype == "int64":
+            fields += ["min_val = 0", "max_val = 5", "data = None"]
+        elif dtype == "float32":
+            fields += ["mean = 0.1", "std = 2.0", "data = None"]
+        else:
+            fields += ["mean = None", "std = None", "data = None"]
+        metas.append(f"class Program_weight_tensor_meta_{name}:\n" + "".join(f"    {f}\n" for f in fields))
+    (folder / "weight_meta.py").write_text("\n".join(metas))
+    (folder / "input_meta.py").write_text("")
+    (folder / "input_tensor_constraints.py").write_text("")
+    (folder / "graph_hash.txt").write_text("0" * 64)
+    (folder / "graph_net.json").write_text(json.dumps(
+        {"framework": "torch", "num_devices_required": 1, "num_nodes_required": 1, "dynamic": False,
+         "model_name": folder.name}, indent=4))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path, metavar="OUT")
+    parser.add_argument("--each", action="store_true", help="a sample for each statement too")
+    args = parser.parse_args()
+    lines = list(statements())
+    # What changes an input in place, or the random stream, must not disturb the others.
+    write_sample(args.out / "targets", [line for line in lines if "_(" not in line])
+    if args.each:
+        for i, line in enumerate(lines):
+            stem = "".join(c if c.isalnum() else "_" for c in line.split("(")[0])
+            write_sample(args.out / f"{i:03d}_{stem[:40]}", [line])
+
+
+if __name__ == "__main__":
+    main()
