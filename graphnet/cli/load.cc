@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -52,6 +54,8 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
     if (absl::StartsWith(name, ".")) continue;
     const std::string path = JoinPath(folder, name);
     if (IsFolder(path)) {
+      // A link may lead anywhere, and around in circles.
+      if (std::error_code ignored; std::filesystem::is_symlink(path, ignored)) continue;
       if (IsGraphNetFolder(path)) {
         inputs->push_back(path);
       } else {

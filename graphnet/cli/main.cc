@@ -12,8 +12,10 @@
 #include "graphnet/cli/check.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/convert.h"
+#include "graphnet/cli/diff_run.h"
 #include "graphnet/cli/roundtrip.h"
 #include "graphnet/cli/run.h"
+#include "graphnet/cli/shapes.h"
 #include "graphnet/cli/show.h"
 #include "graphnet/cli/stats.h"
 #include "graphnet/text/excerpt.h"
@@ -37,6 +39,8 @@ int Main(int argc, char** argv) {
   graphnet::RegisterCheck(app, &run);
   graphnet::RegisterRoundtrip(app, &run);
   graphnet::RegisterRun(app, &run);
+  graphnet::RegisterShapes(app, &run);
+  graphnet::RegisterDiffRun(app, &run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ATen/Context.h"
+#include "ATen/Functions.h"
 #include "ATen/TensorIndexing.h"
 #include "ATen/core/dispatch/Dispatcher.h"
 #include "absl/container/flat_hash_map.h"
@@ -13,6 +14,7 @@
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/builtins.h"
+#include "graphnet/interp/meta_rules.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ops/lowering.h"
 #include "torch/csrc/jit/runtime/operator.h"
@@ -25,6 +27,9 @@ using interp::Builtin;
 using interp::Wanted;
 
 constexpr uint32_t kNoSlot = ~uint32_t{0};
+// In a run on the meta device, tensors of at most so many elements keep their
+// data if it is known: sizes may depend on it.
+constexpr int64_t kSmallTensor = 4096;
 
 // How to make an argument: a constant, the value in a slot, or a structure.
 struct Source {
@@ -276,6 +281,11 @@ class Compiler {
       } else if (parameters[i].default_value().has_value()) {
         Source source;
         source.constant = *parameters[i].default_value();
+        // What makes a tensor of nothing makes it there.
+        if (wanted.want == interp::Want::kDevice && options_.device.is_meta() &&
+            parameters[0].type()->kind() != c10::TypeKind::TensorType) {
+          source.constant = options_.device;
+        }
         instruction->args.push_back(std::move(source));
       } else if (wanted.optional) {
         instruction->args.emplace_back();
@@ -442,18 +452,14 @@ class Frame {
     stack_.clear();
     switch (instruction.kind) {
       case Instruction::Kind::kOperator:
-        MakeAll(instruction);
-        instruction.op->callBoxed(&stack_);
-        StoreResults(instruction);
-        return;
       case Instruction::Kind::kOperation:
-        MakeAll(instruction);
-        (*instruction.operation)(stack_);
-        StoreResults(instruction);
-        return;
       case Instruction::Kind::kBuiltin:
         MakeAll(instruction);
-        slots_[instruction.result] = instruction.builtin(stack_, device_);
+        if (device_.is_meta()) [[unlikely]] {
+          CallForShapes(instruction);
+        } else {
+          Call(instruction, device_);
+        }
         return;
       case Instruction::Kind::kGetItem: GetItem(instruction); return;
       case Instruction::Kind::kSetItem: SetItem(instruction); return;
@@ -461,6 +467,133 @@ class Frame {
       case Instruction::Kind::kWhile: While(instruction); return;
       case Instruction::Kind::kOutput: output_ = Make(instruction.args[0]); return;
     }
+  }
+
+  // With the arguments on the stack.
+  void Call(const Instruction& instruction, c10::Device device) {
+    if (instruction.kind == Instruction::Kind::kBuiltin) {
+      slots_[instruction.result] = instruction.builtin(stack_, device);
+      return;
+    }
+    if (instruction.kind == Instruction::Kind::kOperator) {
+      instruction.op->callBoxed(&stack_);
+    } else {
+      (*instruction.operation)(stack_);
+    }
+    StoreResults(instruction);
+  }
+
+  // --- On the meta device ----------------------------------------------------
+
+  // Calls fn(Tensor) -> Tensor on all tensors in `value`.
+  template <typename Fn>
+  static IValue MapTensors(const IValue& value, Fn&& fn) {
+    if (value.isTensor()) return value.toTensor().defined() ? IValue(fn(value.toTensor())) : value;
+    if (!value.isTensorList() && !value.isTuple() &&
+        !(value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList())) {
+      return value;
+    }
+    std::vector<IValue> elements = interp::Elements(value);
+    bool any = false;
+    for (IValue& element : elements) {
+      IValue mapped = MapTensors(element, fn);
+      any = any || !mapped.is(element);
+      element = std::move(mapped);
+    }
+    return any ? interp::MakeSequence(std::move(elements), value.isTuple()) : value;
+  }
+  static at::Tensor ToMeta(const at::Tensor& tensor) {
+    return tensor.is_meta() ? tensor : tensor.to(c10::kMeta);
+  }
+
+  // Computes with data where all operands have it, else with shapes alone.
+  void CallForShapes(const Instruction& instruction) {
+    size_t tensors = 0;
+    bool all_real = true;
+    for (const IValue& value : stack_) {
+      MapTensors(value, [&](const at::Tensor& t) {
+        ++tensors;
+        all_real = all_real && !t.is_meta();
+        return t;
+      });
+    }
+    const std::vector<IValue> arguments = stack_;
+    const auto wanted_kinds = [&](bool real) {
+      stack_.clear();
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        if (real) {
+          stack_.push_back(arguments[i].isDevice() ? IValue(c10::Device(c10::kCPU)) : arguments[i]);
+        } else {
+          stack_.push_back(MapTensors(arguments[i], ToMeta));
+          if (i < instruction.args.size()) interp::Convert(instruction.args[i].wanted, &stack_.back());
+        }
+      }
+    };
+    const auto is_small = [](const IValue& value) {
+      bool small = true;
+      MapTensors(value, [&](const at::Tensor& t) {
+        small = small && t.numel() <= kSmallTensor;
+        return t;
+      });
+      return small;
+    };
+    IValue& result = slots_[instruction.result];
+    if (all_real && (tensors > 0 || instruction.kind == Instruction::Kind::kBuiltin)) {
+      wanted_kinds(true);
+      Call(instruction, c10::Device(c10::kCPU));
+      if (!is_small(result)) result = MapTensors(result, ToMeta);
+      return;
+    }
+    wanted_kinds(false);
+    if (instruction.kind == Instruction::Kind::kOperator) {
+      if (auto made = interp::MetaResult(instruction.op->operator_name().name, stack_)) {
+        result = *std::move(made);
+        return;
+      }
+    }
+    try {
+      Call(instruction, device_);
+    } catch (const c10::Error&) {
+      const bool depends_on_data = instruction.kind == Instruction::Kind::kOperator &&
+                                   (instruction.op->hasTag(at::Tag::dynamic_output_shape) ||
+                                    instruction.op->hasTag(at::Tag::data_dependent_output));
+      TORCH_CHECK(!depends_on_data, "its shape depends on data that is not known");
+      if (tensors == 0) throw;
+      // An operator without a meta kernel: on zeros in place of the data.
+      wanted_kinds(false);
+      for (IValue& value : stack_) {
+        value = value.isDevice() ? IValue(c10::Device(c10::kCPU))
+                                 : MapTensors(value, [](const at::Tensor& t) {
+                                     return t.is_meta() ? at::zeros(t.sizes(), t.options().device(c10::kCPU))
+                                                        : t;
+                                   });
+      }
+      Call(instruction, c10::Device(c10::kCPU));
+      result = MapTensors(result, ToMeta);
+    }
+    if (tensors == 0 && is_small(result)) {
+      wanted_kinds(true);
+      Call(instruction, c10::Device(c10::kCPU));
+    }
+  }
+
+  // A boolean mask, whose positions are known, as the indices that it stands for.
+  static void AppendMask(const at::Tensor& mask, std::vector<at::indexing::TensorIndex>* out) {
+    for (const at::Tensor& index : mask.nonzero().unbind(1)) out->push_back(index.to(c10::kMeta));
+  }
+  std::vector<at::indexing::TensorIndex> OnMeta(const std::vector<at::indexing::TensorIndex>& indices) {
+    std::vector<at::indexing::TensorIndex> moved;
+    for (const at::indexing::TensorIndex& index : indices) {
+      if (!index.is_tensor()) {
+        moved.push_back(index);
+      } else if (index.tensor().scalar_type() != c10::kBool && index.tensor().scalar_type() != c10::kByte) {
+        moved.emplace_back(ToMeta(index.tensor()));
+      } else {
+        TORCH_CHECK(!index.tensor().is_meta(), "its shape depends on data that is not known");
+        AppendMask(index.tensor(), &moved);
+      }
+    }
+    return moved;
   }
 
   void StoreResults(const Instruction& instruction) {
@@ -520,7 +653,18 @@ class Frame {
     const Source& index = instruction.args[1];
     IValue& result = slots_[instruction.result];
     if (object.isTensor()) {
-      result = at::indexing::get_item(object.toTensor(), Indices(index));
+      auto indices = Indices(index);
+      at::Tensor tensor = object.toTensor();
+      if (device_.is_meta()) {
+        const bool real = !tensor.is_meta() && std::all_of(indices.begin(), indices.end(), [](const auto& i) {
+          return !i.is_tensor() || !i.tensor().is_meta();
+        });
+        if (!real) {
+          tensor = ToMeta(tensor);
+          indices = OnMeta(indices);
+        }
+      }
+      result = at::indexing::get_item(tensor, indices);
       return;
     }
     if (object.isGenericDict()) {
@@ -557,6 +701,11 @@ class Frame {
     at::Tensor object = Make(instruction.args[0]).toTensor();
     const IValue value = Make(instruction.args[2]);
     const auto indices = Indices(instruction.args[1]);
+    if (device_.is_meta()) {  // Shapes do not change.
+      bool real = !object.is_meta() && !(value.isTensor() && value.toTensor().is_meta());
+      for (const auto& i : indices) real = real && !(i.is_tensor() && i.tensor().is_meta());
+      if (!real) return;
+    }
     if (value.isTensor()) {
       object.index_put_(indices, value.toTensor());
     } else {
@@ -566,7 +715,7 @@ class Frame {
 
   // --- Higher-order calls ----------------------------------------------------
 
-  std::vector<IValue> Call(const Program& body, std::vector<IValue> inputs) {
+  std::vector<IValue> CallBody(const Program& body, std::vector<IValue> inputs) {
     TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(),
                 " values, not ", inputs.size());
     Frame frame(body, device_, nullptr);
@@ -590,7 +739,7 @@ class Frame {
     std::vector<IValue> inputs;
     if (instruction.args.size() > 1) inputs = interp::Elements(Make(instruction.args[1]));
     slots_[instruction.result] =
-        c10::ivalue::Tuple::create(Call(*instruction.bodies[taken ? 0 : 1], std::move(inputs)));
+        c10::ivalue::Tuple::create(CallBody(*instruction.bodies[taken ? 0 : 1], std::move(inputs)));
   }
 
   void While(const Instruction& instruction) {
@@ -603,10 +752,10 @@ class Frame {
       return all;
     };
     while (true) {
-      const std::vector<IValue> proceed = Call(*instruction.bodies[0], inputs());
+      const std::vector<IValue> proceed = CallBody(*instruction.bodies[0], inputs());
       TORCH_CHECK(proceed.size() == 1, "the condition of a loop must yield one value");
       if (!IsTrue(proceed[0])) break;
-      carried = Call(*instruction.bodies[1], inputs());
+      carried = CallBody(*instruction.bodies[1], inputs());
     }
     slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(carried));
   }

@@ -234,8 +234,8 @@ void Module::EraseAllAttributes() {
 
 const absl::string_view* Module::InternTarget(absl::string_view text) {
   uint32_t end = 0;
-  std::memcpy(&end, text.data() + text.size() - std::min<size_t>(text.size(), 4),
-              std::min<size_t>(text.size(), 4));
+  const size_t bytes = std::min<size_t>(text.size(), sizeof end);
+  if (bytes > 0) std::memcpy(&end, text.data() + text.size() - bytes, bytes);
   const absl::string_view*& recent =
       recent_strings_[((end + static_cast<uint32_t>(text.size())) * 0x9e3779b1u) >> 27];
   if (recent != nullptr && *recent == text) return recent;

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
@@ -92,7 +96,13 @@ void ExpectEntriesRefused(
 
 TEST(SampleCodecTest, RandomSamplesRoundTrip) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
-    const Sample sample = RandomSample(seed);
+    Sample sample = RandomSample(seed);
+    // Its files are named by any bytes; what is no name of a file is refused.
+    std::map<std::string, std::string> files;
+    for (const auto& [name, content] : sample.extra_files) {
+      files[absl::StrCat("x", absl::BytesToHexString(name))] = content;
+    }
+    sample.extra_files = std::move(files);
     const proto::Sample message = Encoded(sample);
     const absl::StatusOr<Sample> read = Decoded(message);
     ASSERT_TRUE(read.ok()) << seed << ": " << read.status();
@@ -436,7 +446,11 @@ TEST(SampleCodecTest, Graphs) {
       {first([](auto* g) { Append(g->mutable_templates(), {g->templates(2)}); }),
        "node 5: templates: comes after the output"},
       {first([](auto* g) { g->mutable_templates()->RemoveLast(); }), "there is no output"},
-      {first([](auto* g) { g->mutable_templates()->SwapElements(1, 2); }),
+      {first([](auto* g) {  // The call comes second, and uses the first node twice.
+         g->mutable_templates()->SwapElements(1, 2);
+         g->mutable_operands()->Set(1, 1);
+         Set(g->mutable_names(), {proto::NAME_EXPECTED, proto::NAME_BASE + (kName << 1)});
+       }),
        "node 2: templates: is a placeholder after another operation"},
       {first([](auto* g) { g->mutable_operands()->Set(0, 3); }),
        "node 2: operands: no such node"},
@@ -465,6 +479,7 @@ TEST(SampleCodecTest, Graphs) {
 
 TEST(SampleCodecTest, Names) {
   // Nodes 0 and 1 are placeholders with labels for targets, the others are not.
+  // Two equal values are followed by the count of further ones.
   const auto names = [](std::vector<uint64_t> values, std::vector<uint64_t> suffixes = {}) {
     return [values, suffixes](proto::Module* m) {
       Set(m->mutable_graphs(0)->mutable_names(), values);
@@ -473,7 +488,8 @@ TEST(SampleCodecTest, Names) {
   };
   const uint64_t base = proto::NAME_BASE + (kName << 1);
   ExpectRefused({
-      {names({0, 0, 0, 0, 0}), "names: not as many as nodes"},
+      {names({0, 0, 0, 2, 3, 2, 3}), "names: not as many as nodes"},
+      {names({0, 0, 0}), "node 2: names: none is expected yet"},
       {names({0, 0, 2, 0, 1}), "node 2: names: none is expected yet"},
       {names({0, 1, 3, 4, 5}), "node 1: names: no label is left"},
       {names({proto::NAME_BASE}), "node 0: names: no such base"},
@@ -481,7 +497,7 @@ TEST(SampleCodecTest, Names) {
       {names({base + 1}), "node 0: names: no such suffix"},
       {names({base + 1}, {1}), "node 0: names: no such suffix"},
       {names({base + 1}, {2'000'000'002}), "node 0: names: no such suffix"},
-      {names({base + 1, base + 1}, {0, 3}), "node 1: names: "},  // x again: not unique
+      {names({base + 1, base + 1, 0}, {0, 3}), " a second time"},
   });
 }
 

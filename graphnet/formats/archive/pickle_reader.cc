@@ -263,7 +263,7 @@ class PickleParser {
       }
       at_ = end + 1;
     }
-    if (at_ - first > kMaxNameBytes) {
+    if (at_ - 1 - first > kMaxNameBytes) {
       return Error("a global's name is too long");
     }
     return Push(PickleKind::kGlobal, first, at_ - 1 - first);

@@ -1,4 +1,4 @@
-// The UTF-8 test that archive names and pickled strings have to pass.
+// The UTF-8 test that archive names, pickled strings and Python texts have to pass.
 #ifndef GRAPHNET_FORMATS_ARCHIVE_UTF8_H_
 #define GRAPHNET_FORMATS_ARCHIVE_UTF8_H_
 

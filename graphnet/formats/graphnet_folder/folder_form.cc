@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/archive/utf8.h"
 #include "graphnet/passes/lift_attributes.h"
 
 namespace graphnet {
@@ -66,8 +67,12 @@ absl::Status CheckNode(const Node& node) {
     return refuse("a method that Python cannot spell");
   }
   bool symbolic = false;
+  bool other_bytes = false;
   const auto check = [&](const Argument& arg) {
-    ForEachArgument(arg, [&](const Argument& a) { symbolic |= a.kind() == Argument::Kind::kSymInt; });
+    ForEachArgument(arg, [&](const Argument& a) {
+      symbolic |= a.kind() == Argument::Kind::kSymInt;
+      other_bytes |= a.is_string() && !IsUtf8(a.string());
+    });
   };
   for (const Argument& arg : node.args()) check(arg);
   for (const KwArg& kwarg : node.kwargs()) {
@@ -75,6 +80,7 @@ absl::Status CheckNode(const Node& node) {
     if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
   }
   if (symbolic) return refuse("a folder holds no symbolic integers as arguments");
+  if (other_bytes) return refuse("a folder holds no strings that are not UTF-8");
   return absl::OkStatus();
 }
 
@@ -91,6 +97,12 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
       node->set_draw_spec(spec);
       node->set_target(target);
       if (same_name) graph->SetUniqueName(node, target);
+    }
+    // A text of Python holds no other bytes, and the name is only a note.
+    if (node->draw_spec() != nullptr && !IsUtf8(node->draw_spec()->original_name)) {
+      DrawSpec spec = *node->draw_spec();
+      spec.original_name = {};
+      node->set_draw_spec(spec);
     }
   }
   std::vector<std::pair<Node*, std::string>> renamed;

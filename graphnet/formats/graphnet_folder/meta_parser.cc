@@ -207,11 +207,14 @@ class MetaParser {
     }
     const char* const begin = scanner_.token().begin;
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
-    int64_t elements = 1;
+    int64_t elements = 1;  // without the sizes that are 0
+    bool empty = false;
     while (!scanner_.Is(Punct("]"))) {
       if (scanner_.token().kind != TokenKind::kInt) return scanner_.Expected("a size that is not negative");
       const int64_t size = scanner_.token().int_value;
-      if (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements) {
+      if (size < 0) return scanner_.Error("the integer does not fit in 64 bits");
+      empty |= size == 0;
+      if (size > 0 && (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements)) {
         return scanner_.Error("the tensor has too many elements");
       }
       shape_.push_back(size);
@@ -220,7 +223,7 @@ class MetaParser {
       if (!scanner_.Accept(Punct(","))) break;
     }
     RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the sizes"));
-    elements_ = elements;
+    elements_ = empty ? 0 : elements;
     shape_begin_ = begin;
     return absl::OkStatus();
   }

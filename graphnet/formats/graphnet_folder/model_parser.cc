@@ -676,6 +676,7 @@ class ModelParser {
     const uint32_t punct = scanner_.token().punct;
     if (punct != '-' && punct != '~' && punct != '+') return ParsePrimary();
     if (++depth_ > kMaxNesting) return scanner_.Error("operators nest too deep");
+    const char* const begin = scanner_.token().begin;
     scanner_.Next();
     const bool is_literal = scanner_.token().kind == TokenKind::kInt;
     if (is_literal && punct == '-' && scanner_.token().text == "9223372036854775808") {
@@ -690,7 +691,12 @@ class ModelParser {
     }
     --depth_;
     if (punct == '-') {
-      if (operand.is_int()) return Argument(-operand.integer());
+      if (operand.is_int()) {
+        if (operand.integer() == std::numeric_limits<int64_t>::min()) {
+          return scanner_.ErrorAtOffset(begin, "the integer does not fit in 64 bits");
+        }
+        return Argument(-operand.integer());
+      }
       if (operand.is_float()) return Argument(-operand.real());
       if (operand.kind() == Argument::Kind::kComplex) return module_->Complex(-operand.complex());
     } else if (punct == '+' && (operand.is_int() || operand.is_float())) {

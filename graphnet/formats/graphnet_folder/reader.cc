@@ -1,8 +1,10 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -134,6 +136,11 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
     const bool known = std::find(std::begin(kKnownFiles), std::end(kKnownFiles), name) != std::end(kKnownFiles);
     const std::string file = JoinPath(path, name);
     if (!known && !extra) continue;
+    // It may lead to any file of the reader's, which the sample would then carry.
+    if (std::error_code ignored; std::filesystem::is_symlink(file, ignored)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(file, 1000), ": is a symbolic link, which a sample may not have"));
+    }
     if (extra && IsFolder(file)) continue;
     ASSIGN_OR_RETURN(std::string content, ReadFile(file, kMaxTextFileBytes));
     if (extra) extra_bytes += content.size();

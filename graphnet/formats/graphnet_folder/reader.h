@@ -18,7 +18,7 @@ namespace graphnet {
 bool IsGraphNetFolder(const std::string& path);
 
 // The verified sample, named after the folder. Errors name the file and, where
-// it has one, the line and column.
+// it has one, the line and column. Symbolic links in the folder are refused.
 absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path);
 
 // The same from the contents of the files, by name; `path` serves messages and

@@ -9,10 +9,13 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/archive/utf8.h"
 
 namespace graphnet {
 namespace {
@@ -87,6 +90,20 @@ const char* EndOfPlainString(const char* p, const char* end, char quote) {
   return p;
 }
 
+// What Python takes in strings and comments: UTF-8 without NUL.
+bool IsPythonText(absl::string_view text) {
+  constexpr uint64_t kBytes = 0x0101010101010101;  // times b: eight bytes b
+  size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    // A byte is 0 or beyond ASCII, or follows one that is 0.
+    if (((word - kBytes) | word) & (0x80 * kBytes)) break;
+  }
+  text.remove_prefix(i);
+  return !absl::StrContains(text, '\0') && IsUtf8(text);
+}
+
 void AppendUtf8(uint32_t code, std::string* out) {
   if (code < 0x80) {
     out->push_back(static_cast<char>(code));
@@ -136,7 +153,11 @@ void Scanner::SkipSpace() {
     switch (*p_) {
       case '#': {
         const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
+        const char* const begin = p_;
         p_ = newline ? static_cast<const char*>(newline) : end_;
+        if (!IsPythonText({begin, static_cast<size_t>(p_ - begin)})) {
+          return Fail(begin, "the comment holds a NUL or is not UTF-8");
+        }
         break;
       }
       case '\r':
@@ -164,6 +185,7 @@ void Scanner::SkipSpace() {
 void Scanner::Next() {
   if (token_.kind == TokenKind::kError) return;
   SkipSpace();
+  if (token_.kind == TokenKind::kError) return;
   token_.begin = p_;
   at_line_start_ = begin_line_;
   if (begin_line_) {
@@ -236,8 +258,11 @@ void Scanner::ScanNumber() {
     }
     // 2^63 is only an integer below a minus sign; the parser looks at `text`.
     const auto [rest, error] = std::from_chars(p_, q, token_.int_value);
-    if (error != std::errc() && token_.text != "9223372036854775808") {
-      return Fail(p_, "the integer does not fit in 64 bits");
+    if (error != std::errc()) {
+      if (token_.text != "9223372036854775808") {
+        return Fail(p_, "the integer does not fit in 64 bits");
+      }
+      token_.int_value = std::numeric_limits<int64_t>::min();
     }
     (void)rest;
     token_.kind = TokenKind::kInt;
@@ -254,6 +279,7 @@ void Scanner::ScanString(char quote) {
   q = EndOfPlainString(q, end_, quote);
   if (*q == quote && q < end_) {
     token_.text = absl::string_view(start, static_cast<size_t>(q - start));
+    if (!IsPythonText(token_.text)) return Fail(p_, "the string holds a NUL or is not UTF-8");
     p_ = q + 1;
     return;
   }
@@ -286,12 +312,17 @@ void Scanner::ScanString(char quote) {
       uint32_t code = 0;
       if (end_ - q < digits) return Fail(p_, "the string does not end on its line");
       const auto [rest, error] = std::from_chars(q, q + digits, code, 16);
-      if (error != std::errc() || rest != q + digits || code > 0x10FFFF) {
+      const bool surrogate = code >= 0xD800 && code < 0xE000;
+      if (error != std::errc() || rest != q + digits || code > 0x10FFFF || surrogate) {
         return Fail(q, "malformed escape in a string");
       }
       AppendUtf8(code, &value);
       q += digits;
     }
+  }
+  // Checked as it is written: an escape may well give a NUL.
+  if (!IsPythonText({start, static_cast<size_t>(q - start)})) {
+    return Fail(p_, "the string holds a NUL or is not UTF-8");
   }
   unescaped_.push_back(std::move(value));
   token_.text = unescaped_.back();

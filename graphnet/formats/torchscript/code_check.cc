@@ -169,9 +169,11 @@ class FileCheck {
     bool returned = false;      // a return has ended the function
   };
 
+  enum class ClassKind { kPlain, kModule, kNamedTuple, kInterface, kEnum };
+
   // Of a class while its lines are read.
   struct Class {
-    bool is_enum = false;
+    ClassKind kind = ClassKind::kPlain;
     absl::flat_hash_map<std::string, uint64_t> methods;  // -> depth
     absl::flat_hash_set<std::string> called;  // by methods of other names
     absl::flat_hash_set<std::string> hooks;   // that are still to be defined
@@ -301,20 +303,25 @@ class FileCheck {
   // class Name: | class Name(Base):
   Status ClassHeader(Tokens line) {
     if (line.size() < 3 || !line[1].IsName()) return Incomplete(line);
-    absl::string_view base;
+    class_ = Class();
     if (line.size() == 6 && line[2].Is("(") && line[4].Is(")")) {
-      base = line[3].text;
-      if (base != "Module" && base != "NamedTuple" && base != "Interface" &&
-          base != "ModuleInterface" && base != "Enum") {
+      const absl::string_view base = line[3].text;
+      if (base == "Module") {
+        class_.kind = ClassKind::kModule;
+      } else if (base == "NamedTuple") {
+        class_.kind = ClassKind::kNamedTuple;
+      } else if (base == "Interface" || base == "ModuleInterface") {
+        class_.kind = ClassKind::kInterface;
+      } else if (base == "Enum") {
+        class_.kind = ClassKind::kEnum;
+      } else {
         return Unexpected(line[3]);
       }
     } else if (line.size() != 3) {
       return Unexpected(line[2]);
     }
     RETURN_IF_ERROR(StartDefinition(line[1]));
-    definition().is_named_tuple = base == "NamedTuple";
-    class_ = Class();
-    class_.is_enum = base == "Enum";
+    definition().is_named_tuple = class_.kind == ClassKind::kNamedTuple;
     return OpenBlock(line, Block::kClass);
   }
 
@@ -406,8 +413,15 @@ class FileCheck {
       return OpenBlock(line, Block::kFunction, line[1].text);
     }
     if (around == Block::kFile) {
+      class_ = Class();
       RETURN_IF_ERROR(StartDefinition(line[1]));
     } else {
+      // LibTorch takes the first parameter of an interface's method without a
+      // look.
+      if (close == 3 || class_.kind == ClassKind::kNamedTuple ||
+          class_.kind == ClassKind::kEnum) {
+        return Unexpected(line[1]);
+      }
       class_.hooks.erase(std::string(line[1].text));
     }
     function_ = std::string(line[1].text);
@@ -447,43 +461,63 @@ class FileCheck {
     return absl::OkStatus();
   }
 
+  // The statements that LibTorch expects in a class of each kind; for others it
+  // reads parts that they do not have.
+  //
   // name : Type | name : Final[Type] = literal | name = literal
-  // __annotations__["name"] = Type
+  // __annotations__["name"] = Type | __parameters__ = ["name", ]
   Status ClassAttribute(Tokens line) {
     const Token& name = line[0];
-    if (!name.IsName() || IsIn(name.text, kKeywords) || line.size() < 3) {
+    if (!name.IsName() || IsIn(name.text, kKeywords) || line.size() < 3 ||
+        class_.kind == ClassKind::kInterface) {
       return Unexpected(name);
     }
     const size_t equal = FindOutside(line, "=");
-    if (line[1].Is("[")) {
-      if (name.text != "__annotations__" || equal != 4 ||
+    if (class_.kind == ClassKind::kEnum) {
+      if (equal != 1) return Unexpected(line[1]);
+      const bool negative = line[2].Is("-");
+      if (line.size() != (negative ? 4 : 3) || line.back().IsName() ||
+          absl::EndsWith(line.back().text, "j")) {
+        return Incomplete(line);
+      }
+      RETURN_IF_ERROR(Literal(line.subspan(equal)).status());
+      NoteStringAttribute(name, name.text.size() + line.back().text.size());
+      return absl::OkStatus();
+    }
+    if (IsListOfNames(name.text) && class_.kind != ClassKind::kNamedTuple) {
+      if (equal == 1) {
+        return ListOfNames(line.subspan(2),
+                           absl::EndsWith(name.text, "hooks__"));
+      }
+      if (name.text != "__annotations__" || equal != 4 || !line[1].Is("[") ||
           line[2].kind != Token::kString) {
         return Unexpected(line[1]);
       }
       return Annotation(line.subspan(5)).status();
     }
-    uint64_t string_bytes = 0;
-    if (line[1].Is(":")) {
-      const Tokens type = line.subspan(2, equal - 2);
-      function_depth_ = 0;
-      RETURN_IF_ERROR(Annotation(type).status());
-      class_.deepest_type = std::max(class_.deepest_type, function_depth_);
-      if (definition().is_named_tuple && !check_.sizes_known_) AddField(type);
-      if (equal == line.size()) return absl::OkStatus();
-      ASSIGN_OR_RETURN(string_bytes, Literal(line.subspan(equal)));
-    } else if (equal == 1 && IsListOfNames(name.text)) {
-      return ListOfNames(line.subspan(2), absl::EndsWith(name.text, "hooks__"));
-    } else if (equal == 1 && class_.is_enum) {
-      ASSIGN_OR_RETURN(string_bytes, Literal(line.subspan(equal)));
-      string_bytes += name.text.size();  // for the member's name
-    } else {
-      return Unexpected(name);
+    if (!line[1].Is(":")) return Unexpected(line[1]);
+    const Tokens type = line.subspan(2, equal - 2);
+    function_depth_ = 0;
+    RETURN_IF_ERROR(Annotation(type).status());
+    class_.deepest_type = std::max(class_.deepest_type, function_depth_);
+    if (class_.kind == ClassKind::kNamedTuple) {
+      // The writer leaves defaults out. LibTorch would evaluate not the default
+      // but the type.
+      if (equal != line.size()) return Unexpected(line[equal]);
+      if (!check_.sizes_known_) AddField(type);
+      return absl::OkStatus();
     }
-    if (string_bytes > 0) {
-      uint64_t& known = check_.string_attributes_[std::string(name.text)];
-      known = std::max(known, string_bytes);
-    }
+    if (equal == line.size()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const uint64_t string_bytes,
+                     Literal(line.subspan(equal)));
+    NoteStringAttribute(name, string_bytes);
     return absl::OkStatus();
+  }
+
+  void NoteStringAttribute(const Token& name, uint64_t bytes) {
+    if (bytes == 0) return;
+    uint64_t& known = check_.string_attributes_[std::string(name.text)];
+    known = std::max(known, bytes);
   }
 
   static bool IsListOfNames(absl::string_view attribute) {
@@ -529,6 +563,7 @@ class FileCheck {
     if (first.Is("pass")) {
       return line.size() == 1 ? absl::OkStatus() : Unexpected(line[1]);
     }
+    if (class_.kind == ClassKind::kInterface) return Unexpected(first);
     if (first.Is("else")) {
       return line.size() == 2 ? OpenBlock(line, Block::kOther)
                               : Incomplete(line);
@@ -663,6 +698,9 @@ class FileCheck {
         }
         if (operand) RETURN_IF_ERROR(EndElement(token, &frame));
         Frame& outer = frames[frames.size() - 2];
+        if (frame.elements == 0 && frame.kind == Frame::kIndex) {
+          return Unexpected(token);
+        }
         const bool has_comma = frame.elements > (operand ? 1 : 0);
         RETURN_IF_ERROR(Close(frame, has_comma, &outer));
         brackets -= outer.chain + 1;
@@ -930,9 +968,9 @@ class FileCheck {
     size_t dots = 0;
     for (size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
+      const bool after_name = i > 0 && tokens[i - 1].IsName();
       if (token.IsName()) {
-        if (IsIn(token.text, kKeywords)) return Unexpected(token);
-        if (i > 0 && tokens[i - 1].IsName()) return Unexpected(token);
+        if (after_name || IsIn(token.text, kKeywords)) return Unexpected(token);
         const bool first = i == 0 || !tokens[i - 1].Is(".");
         dots = first ? 0 : dots + 1;
         if (dots > kMaxNesting) {
@@ -947,9 +985,9 @@ class FileCheck {
         if (named_tuple != check_.named_tuples_.end()) {
           leaves += named_tuple->second;
         }
-      } else if (token.Is("[")) {
+      } else if (token.Is("[") && after_name) {
         NoteDepth(++depth);
-      } else if (token.Is("]")) {
+      } else if (token.Is("]") && !tokens[i - 1].Is("[")) {
         --depth;
       } else if (token.Is("(")) {  // Tuple[()]
         if (i == 0 || !tokens[i - 1].Is("[") || i + 1 == tokens.size() ||
@@ -957,7 +995,7 @@ class FileCheck {
           return Unexpected(token);
         }
         ++i;
-      } else if (!token.Is(",") && !token.Is(".")) {
+      } else if (!token.Is(",") && !(token.Is(".") && after_name)) {
         return Unexpected(token);
       }
     }

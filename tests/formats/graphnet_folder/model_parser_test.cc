@@ -241,6 +241,26 @@ TEST(ModelParserTest, SurvivesStrangeBytes) {
               HasSubstr("unexpected character '\\x00'"));
   EXPECT_THAT(std::string(ParseText(Model("a = x\xff\nreturn a")).message()),
               HasSubstr("unexpected character '\\xff'"));
+  // As in Python, strings and comments are text too. Whole and broken words of
+  // eight bytes are looked at in different ways.
+  for (const size_t before : {0, 7, 8, 9, 20}) {
+    const std::string fill(before, 'z');
+    for (const std::string& bytes :
+         {std::string(1, '\0'), std::string("\xff"), std::string("\xc0\xaf"), std::string("\xc3"),
+          std::string("\xed\xa0\x80")}) {
+      const std::string text = fill + bytes + "zzzzzzzzz";
+      EXPECT_EQ(ParseText(Model("a = x  # " + text + "\nreturn a")).message(),
+                "model.py:5:16: the comment holds a NUL or is not UTF-8");
+      EXPECT_EQ(ParseText(Model("a = torch.f(x, '" + text + "')\nreturn a")).message(),
+                "model.py:5:24: the string holds a NUL or is not UTF-8");
+      EXPECT_EQ(ParseText(Model("a = torch.f(x, '\\n" + text + "')\nreturn a")).message(),
+                "model.py:5:24: the string holds a NUL or is not UTF-8");
+    }
+    EXPECT_EQ(Parse("a = torch.f(x, '" + fill + "\xc3\xa9\\0')  # \xc3\xa9\nreturn a"),
+              "%a = torch.f(%x, \"" + fill + "\xc3\xa9\\x00\")\nreturn %a\n");
+  }
+  EXPECT_THAT(std::string(ParseText(Model("a = torch.f(x, '\\ud800')\nreturn a")).message()),
+              HasSubstr("malformed escape"));
 }
 
 TEST(ModelParserTest, NestingIsBounded) {

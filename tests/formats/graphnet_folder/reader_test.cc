@@ -1,5 +1,8 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -173,6 +176,25 @@ TEST(ReaderTest, MissingFilesAreNamed) {
   }
 }
 
+TEST(ReaderTest, RefusesSymbolicLinks) {
+  const std::string root = ::testing::TempDir() + "/links_test";
+  const auto sample = ParseGraphNetFiles(SmallSample(), "small");
+  ASSERT_EQ(sample.status(), absl::OkStatus());
+  ASSERT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomic(root + ".json", "{}"), absl::OkStatus());
+  const auto read = [&root] { return ReadGraphNetFolder(root).status(); };
+  // What is not read may be anything.
+  ASSERT_EQ(symlink("../links_test.json", (root + "/other").c_str()), 0);
+  EXPECT_EQ(read(), absl::OkStatus());
+  for (const char* name : {"more.json", "graph_net.json"}) {
+    const std::string path = absl::StrCat(root, "/", name);
+    (void)std::remove(path.c_str());
+    ASSERT_EQ(symlink("../links_test.json", path.c_str()), 0);
+    EXPECT_EQ(read().message(), path + ": is a symbolic link, which a sample may not have");
+    ASSERT_EQ(std::remove(path.c_str()), 0);
+  }
+}
+
 TEST(ReaderTest, DeepJsonIsRefused) {
   GraphNetFileMap files = SmallSample();
   files["graph_net.json"] = absl::StrCat("{\"a\": ", std::string(1000000, '['));
@@ -222,6 +244,8 @@ TEST(WriterTest, SaysWhatAFolderCannotHold) {
       {"graph @f(%x) {\n  %y = foo(%x)\n  return %y\n}\n", "node y: target foo has no Python spelling"},
       {"symbol s = 1\ngraph @f(%x) {\n  %y = .view(%x, sym(s))\n  return %y\n}\n",
        "node y: a folder holds no symbolic integers as arguments"},
+      {"graph @f(%x) {\n  %y = torch.g([\"\\xff\"])\n  return %y\n}\n",
+       "node y: a folder holds no strings that are not UTF-8"},
   };
   for (const auto& c : cases) {
     const auto module = ParseModule(c.text, "m");

@@ -100,7 +100,7 @@ TEST(SafetensorsTest, TensorsAreAlignedToTheirElements) {
             File("{\"b\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]},"
                  "\"d\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[8,16]},"
                  "\"c\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[16,18]},"
-                 "\"a\":{\"dtype\":\"BOOL\",\"shape\":[1],\"data_offsets\":[18,19]}}       ",
+                 "\"a\":{\"dtype\":\"BOOL\",\"shape\":[1],\"data_offsets\":[18,19]}}     ",
                  "ddddddddllllllllhhb"));
 }
 
@@ -257,6 +257,16 @@ TEST(SafetensorsTest, RefusesToWriteWhatIsNotATensor) {
   for (const size_t size : {kMaxNameBytes - 1, kMaxNameBytes, kMaxNameBytes + 1}) {
     EXPECT_EQ(SerializeSafetensors({{std::string(size, 'n'), Data(DType::kUInt8, {1}, "a")}}).ok(),
               size <= kMaxNameBytes);
+  }
+}
+
+TEST(SafetensorsTest, LengthOfNamesThatAreRead) {
+  for (const size_t size : {kMaxNameBytes - 1, kMaxNameBytes, kMaxNameBytes + 1}) {
+    const std::string error =
+        Error(File(absl::StrCat("{\"", std::string(size, 'n'),
+                                "\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}"),
+                   "x"));
+    EXPECT_EQ(error, size <= kMaxNameBytes ? "" : "f: header: a name is too long") << size;
   }
 }
 

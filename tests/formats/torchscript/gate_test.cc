@@ -760,6 +760,19 @@ TEST(GateTest, LimitsLoopsAndElements) {
               Refused("Union"));
 }
 
+TEST(GateTest, LimitsTheSizeOfFiles) {
+  const std::string code = Code("");
+  const auto sized = [&](size_t size) {
+    return CheckCode(absl::StrCat(code, std::string(size - code.size(), ' ')));
+  };
+  EXPECT_OK(sized(kMaxTextFileBytes - 1));
+  EXPECT_OK(sized(kMaxTextFileBytes));
+  EXPECT_THAT(sized(kMaxTextFileBytes + 1),
+              Refused("code/__torch__/m.py: larger than 67108864 bytes"));
+  EXPECT_THAT(CheckWith("data.pkl", std::string(kMaxTextFileBytes + 1, 'N')),
+              Refused("data.pkl: larger than 67108864 bytes"));
+}
+
 TEST(GateTest, RefusesTextThatTwoLexersMayReadDifferently) {
   for (const char* line :
        {"# a comment", "x = 1 # type: (int) -> int", "x = \\", "\tx = 1", "x = \"\"\"a\"\"\"",
@@ -794,6 +807,70 @@ TEST(GateTest, RefusesWhatTheWriterDoesNotUse) {
         "def f(x):\n  return x\n", "def f(x) -> :\n  return x\n", "def f() -> int:\n",
         "def if() -> int:\n  return x\n", "class A:\n  a : int\nclass A:\n  a : int\n"}) {
     EXPECT_FALSE(CheckCode(code).ok()) << code;
+  }
+}
+
+// LibTorch expects certain statements in each kind of class, and reads parts of
+// others that they do not have. Where it crashes is noted.
+TEST(GateTest, KindsOfClassesHaveTheirOwnStatements) {
+  EXPECT_OK(CheckCode(
+      "class A(Enum):\n  RED = 1\n  MINUS = -1\n  HALF = 0.5\n  TEXT = \"t\"\n"
+      "class B(Interface):\n  def f(self) -> int:\n    pass\n"
+      "class C(NamedTuple):\n  a : int\n"
+      "class D(Module):\n  __annotations__ = []\n  a : Final[int] = -1\n"));
+  const struct {
+    const char* code;
+    const char* message;
+  } cases[] = {
+      {"class A(Enum):\n  RED : int\n", ":2:7: ':'"},  // crashes
+      {"class A(Enum):\n  RED : int = 1\n", ":2:7: ':'"},
+      {"class A(Enum):\n  RED = [1]\n", ":2:11: the statement"},
+      {"class A(Enum):\n  RED = inf\n", ":2:9: the statement"},
+      {"class A(Enum):\n  RED = 1j\n", ":2:9: the statement"},
+      {"class A(Enum):\n  RED = - 1j\n", ":2:11: the statement"},
+      {"class A(Enum):\n  RED = 1\n  def f(self: int) -> int:\n    return 1\n", ":3:7: 'f'"},
+      {"class A(NamedTuple):\n  a : int\n  def f(self: int) -> int:\n    return 1\n", ":3:7: 'f'"},
+      {"class A(NamedTuple):\n  a : int = 3\n", ":2:11: '='"},
+      {"class A(NamedTuple):\n  __parameters__ = [\"a\", ]\n", ":2:18: '='"},
+      {"class A(NamedTuple):\n  __annotations__[\"a\"] = int\n", ":2:18: '['"},
+      {"class A(Interface):\n  a : int\n", ":2:3: 'a'"},
+      {"class A(Interface):\n  __parameters__ = []\n", ":2:3: '__parameters__'"},
+      {"class A(Interface):\n  def f() -> int:\n    pass\n", ":2:7: 'f'"},  // crashes
+      {"class A(Interface):\n  def f(self) -> int:\n    return 1\n", ":3:5: 'return'"},
+      {"class A(Module):\n  def f() -> int:\n    return 1\n", ":2:7: 'f'"},
+      {"class A(Module):\n  __parameters__ : int\n", ":2:18: ':'"},
+      {"class A(Module):\n  __forward_hooks__ : int\n", ":2:21: ':'"},
+      {"class A(Module):\n  __annotations__ : int\n", ":2:19: ':'"},
+      {"class A:\n  a = 1\n", ":2:5: '='"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(CheckCode(c.code), Refused(absl::StrCat("m.py", c.message))) << c.code;
+  }
+  // The kind of one class does not last until the next, nor until a function.
+  EXPECT_OK(CheckCode(
+      "class A(Interface):\n  def f(self) -> int:\n    pass\n"
+      "def g(x: Tensor) -> Tensor:\n  y = x\n  return y\n"
+      "class B:\n  a : int\n  def f(self: __torch__.m.B) -> int:\n    return 1\n"));
+}
+
+TEST(GateTest, RefusesEmptyIndices) {
+  // LibTorch takes the first one without a look, and crashes if it indexes a tensor.
+  EXPECT_THAT(CheckBody("    q = x[]\n"), Refused("m.py:11:11: ']'"));
+  EXPECT_THAT(CheckBody("    q = [1][]\n"), Refused("m.py:11:13: ']'"));
+  EXPECT_THAT(CheckBody("    x[] = x\n"), Refused("m.py:11:7: ']'"));
+  EXPECT_OK(CheckBody("    q = x[1]\n    r = []\n    s = f()\n"));
+}
+
+TEST(GateTest, TypesAreNamesWithTypesInBrackets) {
+  for (const char* type : {"int", "a.b.c", "List[int]", "Dict[str, List[a.b]]", "Tuple[()]",
+                           "Tuple[Tuple[()], int]"}) {
+    EXPECT_OK(CheckCode(absl::StrCat("class A:\n  a : ", type, "\n"))) << type;
+  }
+  for (const char* type : {"[int]", "[]", "List[]", "List[int][int]", "List[[int]]", ".a", "a..b",
+                           "List[.a]", "a.[b]", "Tuple[()[]]"}) {
+    EXPECT_THAT(CheckCode(absl::StrCat("class A:\n  a : ", type, "\n")),
+                Refused("is not what PyTorch writes here"))
+        << type;
   }
 }
 

@@ -1,0 +1,21 @@
+// Shapes of operators whose meta kernels LibTorch has only in Python
+// (torch/_meta_registrations.py).
+#ifndef GRAPHNET_INTERP_META_RULES_H_
+#define GRAPHNET_INTERP_META_RULES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+
+namespace graphnet::interp {
+
+// The result of operator `name` ("aten::conv2d") on `args`, whose tensors are on
+// the meta device; nullopt when there is no rule. Throws c10::Error where the
+// operator would.
+std::optional<at::Tensor> MetaResult(const std::string& name, const std::vector<c10::IValue>& args);
+
+}  // namespace graphnet::interp
+
+#endif  // GRAPHNET_INTERP_META_RULES_H_

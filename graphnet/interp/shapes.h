@@ -1,0 +1,34 @@
+// Shapes and dtypes of all values, found by running the graph on tensors without
+// data (LibTorch's meta device).
+#ifndef GRAPHNET_INTERP_SHAPES_H_
+#define GRAPHNET_INTERP_SHAPES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+struct ShapeReport {
+  // Bytes of all tensors that live at once, at most, inputs included; views
+  // count with what they are views of.
+  int64_t peak_bytes = 0;
+  size_t nodes = 0;  // that got a meta
+};
+
+// Sets the metas of the nodes of the main graph. Placeholders keep theirs; symbolic
+// dimensions are run with their example values, so that results have numbers.
+// `values`: of inputs and attributes, as DrawInputs yields them; small ones among
+// them are computed with, so that sizes that depend on data (item(), boolean
+// masks) are right as long as they depend on small tensors; others may be left
+// out, then their meta counts. InvalidArgument names the first node whose shape
+// depends on data that is not there.
+absl::StatusOr<ShapeReport> InferShapes(Module* module,
+                                        const std::map<std::string, TensorData>& values);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_INTERP_SHAPES_H_

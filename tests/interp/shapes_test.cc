@@ -1,0 +1,81 @@
+#include "graphnet/interp/shapes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+using testing::HasSubstr;
+
+// The metas of the nodes but placeholders, as the text form has them; or the error.
+std::string Shapes(absl::string_view text, const std::map<std::string, TensorData>& values = {}) {
+  auto module = ParseModule(text, "test");
+  if (!module.ok()) return std::string(module.status().message());
+  const auto report = InferShapes(module->get(), values);
+  if (!report.ok()) return std::string(report.status().message());
+  std::string out;
+  for (const Node* node : (*module)->main()->nodes()) {
+    if (!node->is_call() || node->tensor_meta() == nullptr) continue;
+    if (!out.empty()) out += ' ';
+    out += PrintTensorMeta(*node->tensor_meta());
+  }
+  return out;
+}
+
+TEST(InferShapesTest, Operators) {
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3, 8, 8], %w : f32[6, 3, 3, 3]) {\n"
+                   "  %c = torch.conv2d(%x, %w, None, (2, 2), (1, 1))\n"
+                   "  %h = .to(%c, torch.float16)\n  %f = .flatten(%h, 1)\n  return (%f,)\n}\n"),
+            "f32[2, 6, 4, 4] f16[2, 6, 4, 4] f16[2, 96]");
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3, 5], %w : f32[3, 4, 3]) {\n"
+                   "  %c = torch.conv_transpose1d(%x, %w, None, 2, 1, 1)\n  return (%c,)\n}\n"),
+            "f32[2, 4, 10]");
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[1, 3, 9], %w : f32[2, 3, 3]) {\n"
+                   "  %c = torch.conv1d(%x, %w, padding = \"same\")\n  return (%c,)\n}\n"),
+            "f32[1, 2, 9]");
+}
+
+TEST(InferShapesTest, SizesThatDependOnSmallData) {
+  // arange and its sum are computed with.
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[100, 100]) {\n  %a = torch.arange(4)\n  %s = .sum(%a)\n"
+                   "  %n = .item(%s)\n  %z = torch.zeros((%n, 2))\n  %m = operator.gt(%a, 1)\n"
+                   "  %k = operator.getitem(%a, %m)\n  return (%z, %k)\n}\n"),
+            "i64[4] i64[] f32[6, 2] bool[4] i64[2]");
+}
+
+TEST(InferShapesTest, SizesThatDependOnOtherDataAreAnError) {
+  EXPECT_THAT(Shapes("graph @forward(%x : f32[100, 100]) {\n  %n = torch.nonzero(%x)\n"
+                     "  return (%n,)\n}\n"),
+              HasSubstr("torch.nonzero (node n): its shape depends on data"));
+  EXPECT_THAT(Shapes("graph @forward(%x : f32[100, 100]) {\n  %m = operator.gt(%x, 0)\n"
+                     "  %n = operator.getitem(%x, %m)\n  return (%n,)\n}\n"),
+              HasSubstr("operator.getitem (node n): its shape depends on data"));
+  EXPECT_THAT(Shapes("graph @forward(%x) {\n  %n = torch.relu(%x)\n  return (%n,)\n}\n"),
+              HasSubstr("input x: its shape is not known"));
+  EXPECT_THAT(Shapes("graph @forward(%x : f32[2, 3], %y : f32[4, 5]) {\n"
+                     "  %n = torch.matmul(%x, %y)\n  return (%n,)\n}\n"),
+              HasSubstr("torch.matmul (node n): "));
+}
+
+TEST(InferShapesTest, PeakMemory) {
+  // Input and the two values that live while the second is made: 3 * 4 KiB * 4.
+  auto module = ParseModule(
+      "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %v = .view(%a, 4, 4096)\n"
+      "  %b = torch.neg(%v)\n  %c = torch.neg(%b)\n  return (%c,)\n}\n",
+      "test");
+  ASSERT_TRUE(module.ok());
+  const auto report = InferShapes(module->get(), {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->peak_bytes, 3 * 4096 * 4 * 4);
+  EXPECT_EQ(report->nodes, 4u);
+}
+
+}  // namespace
+}  // namespace graphnet
