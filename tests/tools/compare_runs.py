@@ -14,6 +14,7 @@ This runs the Python text of the samples: use it on samples that you trust.
 """
 
 import argparse
+import ctypes
 import json
 import pathlib
 import random
@@ -52,7 +53,8 @@ def write_safetensors(tensors: Dict[str, torch.Tensor], path: pathlib.Path) -> N
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name in order:
-            file.write(memoryview(common.as_bytes(tensors[name]).numpy()))
+            content = common.as_bytes(tensors[name])
+            file.write(ctypes.string_at(content.data_ptr(), content.numel()))
 
 
 def read_safetensors(path: pathlib.Path) -> Dict[str, torch.Tensor]:
