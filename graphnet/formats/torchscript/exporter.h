@@ -1,0 +1,29 @@
+// Writes TorchScript archives that `torch.jit.load` reads, in Python and in C++.
+//
+//   RETURN_IF_ERROR(ExportTorchScript(sample, "resnet18.pt"));
+//
+// The calls of the sample are ATen overloads, what Python does with numbers, and
+// what the importer yields (docs/torchscript.md); the values of its attributes
+// stand in Sample::weights. Messages name the node that cannot be exported.
+//
+// Needs LibTorch to link, but not to compile against.
+#ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_H_
+#define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// The first graph becomes `forward`. The file is written as a whole or not at all.
+absl::Status ExportTorchScript(const Sample& sample, const std::string& path);
+
+// Ditto, the bytes of the file.
+absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_H_

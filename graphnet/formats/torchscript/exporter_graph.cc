@@ -1,0 +1,597 @@
+#include "graphnet/formats/torchscript/exporter_graph.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/program.h"
+#include "torch/csrc/jit/api/function_impl.h"
+#include "torch/csrc/jit/ir/constants.h"
+
+namespace graphnet::torchscript {
+
+namespace jit = torch::jit;
+namespace prim = c10::prim;
+namespace aten = c10::aten;
+namespace attr = c10::attr;
+
+namespace {
+
+// A graph is built again when a type was too narrow, which every attribute and
+// every carried value can be a few times.
+constexpr int kMaxPasses = 100;
+
+constexpr absl::string_view kLower = "the graph has to be lowered to ATen first";
+
+// Python's operators on numbers, strings and lists. `pow` is not among them:
+// TorchScript's yields a float where Python's yields an int.
+const char* SymbolOfOperator(absl::string_view target) {
+  static const auto* const kSymbols = new absl::flat_hash_map<absl::string_view, const char*>{
+      {"add", "aten::add"},          {"sub", "aten::sub"},          {"mul", "aten::mul"},
+      {"truediv", "aten::div"},      {"floordiv", "aten::floordiv"}, {"mod", "aten::remainder"},
+      {"neg", "aten::neg"},          {"eq", "aten::eq"},            {"ne", "aten::ne"},
+      {"lt", "aten::lt"},            {"le", "aten::le"},            {"gt", "aten::gt"},
+      {"ge", "aten::ge"},            {"and_", "aten::__and__"},     {"or_", "aten::__or__"},
+      {"xor", "aten::__xor__"},      {"not_", "aten::__not__"},     {"lshift", "aten::__lshift__"},
+      {"rshift", "aten::__rshift__"}, {"contains", "aten::__contains__"},
+      {"setitem", "aten::_set_item"}};
+  if (!absl::ConsumePrefix(&target, "operator.")) return nullptr;
+  const auto it = kSymbols->find(target);
+  return it == kSymbols->end() ? nullptr : it->second;
+}
+
+// The i-th operand of `node`, keywords counted behind the others.
+const Argument& OperandOf(const Node& node, size_t i) {
+  return i < node.args().size() ? node.args()[i] : node.kwargs()[i - node.args().size()].value;
+}
+
+// What the type `formal` of `argument` says of the type of `node`, which is the
+// argument or one of its elements; null if nothing.
+c10::TypePtr WantedOf(const Argument& argument, const c10::TypePtr& formal, const Node* node) {
+  const auto is_node = [&](const Argument& a) { return a.is_node() && a.node() == node; };
+  if (is_node(argument)) return formal;
+  if (!argument.is_list() && !argument.is_tuple()) return nullptr;
+  const auto* list = WithoutOptional(formal)->castRaw<c10::ListType>();
+  if (list == nullptr || absl::c_none_of(argument.elements(), is_node)) return nullptr;
+  return list->getElementType();
+}
+
+// What the schema says of the i-th operand of `node`; null if nothing.
+const c10::Argument* FormalOf(const c10::FunctionSchema* schema, const Node& node, size_t i) {
+  if (schema == nullptr) return nullptr;
+  const std::vector<c10::Argument>& formals = schema->arguments();
+  if (i < node.args().size()) return i < formals.size() ? &formals[i] : nullptr;
+  const std::string name(node.kwargs()[i - node.args().size()].name);
+  const auto it =
+      absl::c_find_if(formals, [&](const auto& formal) { return formal.name() == name; });
+  return it == formals.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+GraphExporter::GraphExporter(const Sample* sample, jit::Module root)
+    : sample_(*sample),
+      module_(*sample->module),
+      root_(root),
+      types_(root._ivalue()->compilation_unit()),
+      attributes_(root) {}
+
+absl::Status GraphExporter::ErrorOf(const Node& node, absl::string_view what) const {
+  const SourceLocation location = node.location();
+  const std::string message = absl::StrCat(
+      "cannot export %", Printable(node.name()), " = ",
+      node.op() == Op::kPlaceholder ? "placeholder " : "", Printable(node.target()), ": ", what);
+  if (location.file.empty()) return absl::InvalidArgumentError(message);
+  return ErrorAt(location.file, location.line, location.column, message);
+}
+
+absl::Status GraphExporter::Error(absl::string_view what) const {
+  return current_ == nullptr ? absl::InvalidArgumentError(std::string(what))
+                             : ErrorOf(*current_, what);
+}
+
+// --- The method --------------------------------------------------------------
+
+absl::Status GraphExporter::Run() {
+  try {
+    RETURN_IF_ERROR(FindState());
+    RETURN_IF_ERROR(AddAttributes());
+    absl::Status status;
+    for (int pass = 0; pass == 0 || (again_ && pass < kMaxPasses); ++pass) {
+      again_ = false;
+      status = ExportMain();
+    }
+    return status;
+  } catch (...) {
+    const absl::Status status = CurrentException();
+    return status.code() == absl::StatusCode::kInvalidArgument ? Error(status.message()) : status;
+  }
+}
+
+absl::Status GraphExporter::AddAttributes() {
+  current_ = nullptr;
+  for (const Attribute& attribute : module_.attributes()) {
+    const auto data = sample_.weights.find(std::string(attribute.name));
+    if (data == sample_.weights.end()) continue;  // An error where it is read.
+    absl::StatusOr<at::Tensor> tensor = MakeTensor(data->second);
+    if (!tensor.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("cannot export attribute ",
+                                                     Printable(attribute.name), ": ",
+                                                     tensor.status().message()));
+    }
+    const bool parameter = attribute.annotation == "torch.nn.parameter.Parameter";
+    if (parameter && (tensor->is_floating_point() || tensor->is_complex())) {
+      tensor->set_requires_grad(true);
+    }
+    attributes_.Add(attribute.name, c10::TensorType::get(), *tensor,
+                    parameter ? AttributeTree::Kind::kParameter : AttributeTree::Kind::kBuffer);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphExporter::ExportMain() {
+  graph_ = std::make_shared<jit::Graph>();
+  bound_.clear();
+  submodules_.clear();
+  reads_.clear();
+  reads_of_.clear();
+  starts_.clear();
+  inputs_ = {c10::Argument("self", root_.type())};
+  input_names_.clear();
+  depth_ = 0;
+  num_calls_ = 0;
+  graph_->addInput("self")->setType(root_.type());
+  const Graph& main = *module_.main();
+  for (const Node* node : main.nodes()) {
+    if (node->is_placeholder()) RETURN_IF_ERROR(AddInput(*node));
+    RETURN_IF_ERROR(ExportNode(*node));
+  }
+  current_ = main.output();
+  ASSIGN_OR_RETURN(jit::Value* const result, ValueOf(main.output()->args()[0]));
+  graph_->registerOutput(result);
+  EraseUnusedReads();
+  graph_->lint();
+  current_ = nullptr;
+  AddMethod(result->type());
+  return absl::OkStatus();
+}
+
+// What is only part of the value that an attribute has at the start is kept
+// there and nowhere else.
+void GraphExporter::EraseUnusedReads() {
+  for (const auto& [read, place] : reads_of_) {
+    if (read->hasUses()) starts_.erase(place);
+  }
+  for (const auto& [path, type] : states_) starts_.erase(attributes_.Find(path));
+  for (const AttributeTree::Place* place : starts_) {
+    place->owner._ivalue()->unsafeRemoveAttr(place->name);
+    place->owner.type()->unsafeRemoveAttribute(place->name);
+  }
+  for (auto it = reads_.rbegin(); it != reads_.rend(); ++it) {
+    if (!(*it)->hasUses()) (*it)->destroy();
+  }
+}
+
+void GraphExporter::AddMethod(const c10::TypePtr& result) {
+  const auto unit = root_._ivalue()->compilation_unit();
+  jit::Function* const method =
+      unit->create_function(c10::QualifiedName(*root_.type()->name(), "forward"), graph_);
+  root_.type()->addMethod(method);
+  // Of inputs with default values, only the last ones may be left out.
+  bool is_last = true;
+  for (size_t i = inputs_.size(); i-- > 1;) {
+    is_last = is_last && inputs_[i].default_value().has_value();
+    if (!is_last) inputs_[i] = c10::Argument(inputs_[i].name(), inputs_[i].type());
+  }
+  method->setSchema(c10::FunctionSchema("forward", "", inputs_, {c10::Argument("", result)}));
+}
+
+absl::StatusOr<c10::TypePtr> GraphExporter::TypeOfInput(const Node& placeholder) {
+  if (!placeholder.annotation().empty()) {
+    const absl::StatusOr<c10::TypePtr> type = types_.Parse(placeholder.annotation());
+    if (!type.ok()) return ErrorOf(placeholder, type.status().message());
+    return *type;
+  }
+  if (placeholder.tensor_meta() != nullptr) return c10::TensorType::get();
+  // What its users want it to be, a tensor if one of them wants that.
+  c10::TypePtr found;
+  for (const Node* user : placeholder.users()) {
+    if (user->op() != Op::kCallFunction || FindHandler(user->target()) != nullptr) continue;
+    const absl::StatusOr<const Operator*> op = FindOperator(user->target());
+    if (!op.ok() || (*op)->overload == nullptr) continue;
+    for (size_t i = 0; i < user->args().size() + user->kwargs().size(); ++i) {
+      const c10::Argument* const formal = FormalOf(&(*op)->overload->schema(), *user, i);
+      if (formal == nullptr) continue;
+      const c10::TypePtr type = WantedOf(OperandOf(*user, i), formal->type(), &placeholder);
+      if (type == nullptr || type->hasFreeVariables()) continue;
+      if (found == nullptr || type->kind() == c10::TypeKind::TensorType) found = type;
+    }
+  }
+  return found == nullptr ? c10::TensorType::get() : found;
+}
+
+absl::Status GraphExporter::AddInput(const Node& placeholder) {
+  ASSIGN_OR_RETURN(const c10::TypePtr type, TypeOfInput(placeholder));
+  const std::string base = Identifier(placeholder.target());
+  std::string name = base;
+  for (int i = 1; !input_names_.insert(name).second; ++i) name = absl::StrCat(base, "_", i);
+  jit::Value* const value = graph_->addInput(name)->setType(type);
+  bound_[&placeholder] = {.values = {value}};
+  // The importer keeps the default value of a number there, and none of others.
+  std::optional<c10::IValue> initial;
+  const DrawSpec* const spec = placeholder.draw_spec();
+  if (spec != nullptr && spec->data.is_list() && spec->data.elements().size() == 1) {
+    initial = ConstantOf(spec->data.elements()[0]);
+    if (initial && (*initial->type() != *type || IsGarbled(*initial))) initial.reset();
+  } else if (type->kind() == c10::TypeKind::OptionalType) {
+    initial = c10::IValue();
+  }
+  inputs_.push_back(c10::Argument(name, type, std::nullopt, initial));
+  return absl::OkStatus();
+}
+
+// --- Nodes -------------------------------------------------------------------
+
+GraphExporter::Handler GraphExporter::FindHandler(absl::string_view target) const {
+  static const auto* const kHandlers = new absl::flat_hash_map<absl::string_view, Handler>{
+      {"operator.getitem", &GraphExporter::ExportGetItem},
+      {"torch.cond", &GraphExporter::ExportCond},
+      {"torch.ops.higher_order.cond", &GraphExporter::ExportCond},
+      {"torch.while_loop", &GraphExporter::ExportWhileLoop},
+      {"torch.ops.higher_order.while_loop", &GraphExporter::ExportWhileLoop},
+      {"prim.ListConstruct", &GraphExporter::ExportList},
+      {"prim.DictConstruct", &GraphExporter::ExportDict},
+      {"prim.tolist", &GraphExporter::ExportToList},
+      {"prim.isinstance", &GraphExporter::ExportIsInstance},
+      {"prim.CreateObject", &GraphExporter::ExportCreateObject},
+      {"prim.GetAttr", &GraphExporter::ExportGetAttr},
+      {"prim.SetAttr", &GraphExporter::ExportSetAttr},
+  };
+  const auto it = kHandlers->find(target);
+  return it == kHandlers->end() ? nullptr : it->second;
+}
+
+absl::Status GraphExporter::ExportNode(const Node& node) {
+  current_ = &node;
+  switch (node.op()) {
+    case Op::kPlaceholder:
+    case Op::kOutput:
+      return absl::OkStatus();
+    case Op::kGetAttr: {
+      const AttributeTree::Place* place = attributes_.Find(node.target());
+      if (place == nullptr) return Error("the value of the attribute is not known");
+      Bind(node, InsertRead(*place));
+      return absl::OkStatus();
+    }
+    case Op::kCallFunction:
+      if (++num_calls_ > kMaxInlinedNodes) {
+        return Error(absl::StrCat("the program has more than ", kMaxInlinedNodes,
+                                  " operations with its bodies inlined"));
+      }
+      return ExportCall(node);
+    default:
+      return Error(kLower);
+  }
+}
+
+absl::Status GraphExporter::ExportCall(const Node& node) {
+  if (const Handler handler = FindHandler(node.target())) return (this->*handler)(node);
+  if (const char* symbol = SymbolOfOperator(node.target())) {
+    ASSIGN_OR_RETURN(const Operator* op, FindAnyOverload(symbol));
+    return ExportOperator(node, *op);
+  }
+  const absl::StatusOr<const Operator*> op = FindOperator(node.target());
+  if (!op.ok()) return Error(op.status().message());
+  return ExportOperator(node, **op);
+}
+
+// --- Operators ---------------------------------------------------------------
+
+absl::StatusOr<const GraphExporter::Operator*> GraphExporter::FindAnyOverload(const char* symbol) {
+  const auto [it, inserted] = operators_.try_emplace(symbol);
+  if (inserted) {
+    it->second.symbol = c10::Symbol::fromQualString(symbol);
+    it->second.all = jit::getAllOperatorsFor(it->second.symbol);
+  }
+  return &it->second;
+}
+
+absl::StatusOr<const GraphExporter::Operator*> GraphExporter::FindOperator(
+    absl::string_view target) {
+  if (const auto it = operators_.find(target); it != operators_.end()) return &it->second;
+  absl::string_view path = target;
+  const bool is_op = absl::ConsumePrefix(&path, "torch.ops.");
+  const std::vector<std::string> parts = absl::StrSplit(path, '.');
+  const bool words = absl::c_all_of(parts, [](const std::string& part) {
+    return !part.empty() &&
+           absl::c_all_of(part, [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
+  });
+  static const auto* const kPython = new absl::flat_hash_set<absl::string_view>{
+      "torch", "operator", "builtins", "math", "_operator"};
+  if (!words || parts.size() < 2 || parts.size() > 3 || (!is_op && kPython->contains(parts[0]))) {
+    return absl::InvalidArgumentError(absl::StrCat("no ATen overload; ", kLower));
+  }
+  Operator op;
+  const std::string name = absl::StrCat(parts[0], "::", parts[1]);
+  op.symbol = c10::Symbol::fromQualString(name);
+  op.all = jit::getAllOperatorsFor(op.symbol);
+  if (op.all.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("LibTorch has no operator ", name));
+  }
+  if (parts.size() == 3) {
+    const std::string overload = parts[2] == "default" ? "" : parts[2];
+    for (const auto& candidate : op.all) {
+      if (candidate->schema().overload_name() == overload) op.overload = candidate;
+    }
+    if (op.overload == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("LibTorch's ", name, " has no overload ", parts[2]));
+    }
+  }
+  // Those mean nothing without the attributes that LibTorch's passes give them.
+  if (absl::c_any_of(op.all, [](const auto& o) { return o->schema().is_varret(); })) {
+    return absl::InvalidArgumentError("an operation that only LibTorch itself makes");
+  }
+  return &operators_.try_emplace(target, std::move(op)).first->second;
+}
+
+// Structures come last: what the type variables of the schema stand for, the
+// other operands tell.
+absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
+    const Node& node, const c10::FunctionSchema* schema) {
+  std::vector<jit::Value*> values(node.args().size() + node.kwargs().size());
+  c10::TypeEnv variables;
+  for (const bool structures : {false, true}) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (OperandOf(node, i).is_aggregate() != structures) continue;
+      const c10::Argument* const formal = FormalOf(schema, node, i);
+      c10::TypePtr wanted = formal == nullptr ? nullptr : formal->type();
+      if (wanted != nullptr && wanted->hasFreeVariables()) {
+        const c10::TypePtr known = c10::tryEvalTypeVariables(wanted, variables);
+        // A variable by itself may be anything, None too.
+        if (known != nullptr || wanted->kind() == c10::TypeKind::VarType) wanted = known;
+      }
+      ASSIGN_OR_RETURN(values[i], ValueOf(OperandOf(node, i), wanted));
+      if (formal != nullptr) c10::matchTypeVariables(formal->type(), values[i]->type(), variables);
+    }
+  }
+  return values;
+}
+
+// A file names no overloads: who loads it chooses them by the types of the
+// operands, in LibTorch's order. So the choice is made here in the same way, and
+// has to come out as the graph says.
+absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op) {
+  const c10::FunctionSchema* const asked =
+      op.overload == nullptr ? nullptr : &op.overload->schema();
+  ASSIGN_OR_RETURN(std::vector<jit::Value*> operands, Operands(node, asked));
+  jit::Node* const before = graph_->insertPoint()->prev();
+  std::vector<const c10::FunctionSchema*> schemas;
+  for (const auto& candidate : op.all) schemas.push_back(&candidate->schema());
+  std::optional<jit::MatchedSchema> match;
+  std::string why;
+  // Which of `from` takes the operands; null: none does.
+  const auto choose =
+      [&](const std::vector<const c10::FunctionSchema*>& from) -> const c10::FunctionSchema* {
+    std::vector<jit::NamedValue> args(operands.begin(), operands.begin() + node.args().size());
+    std::vector<jit::NamedValue> kwargs;
+    for (const KwArg& kwarg : node.kwargs()) {
+      kwargs.emplace_back(std::string(kwarg.name), operands[args.size() + kwargs.size()]);
+    }
+    try {
+      auto found = jit::matchSchemas(from, jit::SourceRange(), *graph_, args, kwargs);
+      match = std::move(found.second);
+      return from[found.first];
+    } catch (...) {
+      why = std::string(CurrentException().message());
+      return nullptr;
+    }
+  };
+  // TorchScript has no dtypes, only ints: x.view(torch.int32) would be a shape.
+  if (asked != nullptr && jit::isBlockListedSchema(*asked)) {
+    return Error("TorchScript never takes this overload");
+  }
+  const c10::FunctionSchema* found = choose(schemas);
+  if (asked != nullptr && found != asked) {
+    bool number_for_tensor = false;
+    std::vector<jit::Value*> wide = operands;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const c10::Argument* const formal = FormalOf(asked, node, i);
+      if (formal == nullptr || formal->type()->hasFreeVariables()) continue;
+      const c10::TypePtr& type = operands[i]->type();
+      number_for_tensor |= type->isSubtypeOf(*c10::NumberType::get()) &&
+                           WithoutOptional(formal->type())->kind() == c10::TypeKind::TensorType;
+      // A wider type, which fewer overloads take.
+      if (type->isSubtypeOf(*formal->type()) && *type != *formal->type()) {
+        wide[i] = graph_->insertUncheckedCast(operands[i], formal->type());
+      }
+    }
+    // torch.add(x, 2) is aten.add.Tensor to Python, which makes a tensor of the
+    // number, and aten.add.Scalar to TorchScript, which has the same outcome.
+    if (!number_for_tensor || found == nullptr) {
+      if (choose({asked}) == nullptr) return Error(why);
+      operands = wide;
+      const c10::FunctionSchema* const instead = found;
+      found = choose(schemas);
+      if (found != asked) {
+        return Error(absl::StrCat("with these operands TorchScript takes ",
+                                  c10::toString((found ? found : instead)->operator_name())));
+      }
+    }
+  }
+  if (found == nullptr) return Error(why);
+
+  jit::Node* const call = graph_->insertNode(graph_->create(op.symbol, match->inputs, 0));
+  for (const c10::TypePtr& type : match->return_types) call->addOutput()->setType(type);
+  // Attempts that failed leave constants behind.
+  for (jit::Node* unused = call->prev(); unused != before;) {
+    jit::Node* const previous = unused->prev();
+    if (!unused->hasUses()) unused->destroy();
+    unused = previous;
+  }
+  if (call->outputs().size() == 1) {
+    Bind(node, call->output());
+  } else {
+    bound_[&node] = {.values = call->outputs().vec(), .is_tuple = !call->outputs().empty()};
+  }
+  return absl::OkStatus();
+}
+
+// --- Structures --------------------------------------------------------------
+
+absl::Status GraphExporter::ExportGetItem(const Node& node) {
+  if (node.args().size() != 2 || !node.kwargs().empty()) return Error("it takes two operands");
+  const Argument& index = node.args()[1];
+  ASSIGN_OR_RETURN(const Bound whole, BoundOf(node.args()[0]));
+  const bool is_slice = index.kind() == Argument::Kind::kSlice;
+  // The range of a tuple of `size` elements that is asked for.
+  const auto range = [&](size_t size) -> std::optional<std::pair<int64_t, int64_t>> {
+    const int64_t n = static_cast<int64_t>(size);
+    if (index.is_int()) {
+      const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
+      if (i < 0 || i >= n) return std::nullopt;
+      return std::make_pair(i, i + 1);
+    }
+    int64_t bounds[2] = {0, n};
+    for (int b = 0; b < 2; ++b) {
+      const Argument& bound = index.elements()[b];
+      if (bound.is_none()) continue;
+      if (!bound.is_int()) return std::nullopt;
+      bounds[b] = std::clamp<int64_t>(
+          bound.integer() < 0 ? bound.integer() + n : bound.integer(), 0, n);
+    }
+    const Argument& step = index.elements()[2];
+    if (!step.is_none() && !(step.is_int() && step.integer() == 1)) return std::nullopt;
+    return std::make_pair(bounds[0], std::max(bounds[0], bounds[1]));
+  };
+  if (whole.is_tuple && (index.is_int() || is_slice)) {
+    const auto found = range(whole.values.size());
+    if (!found) return Error("the index is out of bounds");
+    if (index.is_int()) {
+      Bind(node, whole.values[found->first]);
+    } else {
+      bound_[&node] = {.values = {whole.values.begin() + found->first,
+                                  whole.values.begin() + found->second},
+                       .is_tuple = true};
+    }
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(jit::Value* value, ValueOf(node.args()[0]));
+  value = Narrow(value, WithoutOptional(value->type()));
+  switch (value->type()->kind()) {
+    case c10::TypeKind::TupleType: {
+      const auto elements = value->type()->expectRef<c10::TupleType>().elements();
+      if (index.is_int() || is_slice) {
+        const auto found = range(elements.size());
+        if (!found) return Error("the index is out of bounds");
+        if (is_slice) {
+          Bind(node, graph_->insertNode(graph_->createTupleSlice(
+                         value, found->first, 1, found->second - found->first))->output());
+          return absl::OkStatus();
+        }
+        jit::Value* const number = graph_->insertConstant(index.integer());
+        Bind(node, graph_->insertNode(graph_->createTupleIndex(value, number,
+                                                               elements[found->first]))->output());
+        return absl::OkStatus();
+      }
+      // Which element is known at run time: they are all of one type.
+      if (elements.empty()) return Error("the index is out of bounds");
+      ASSIGN_OR_RETURN(jit::Value* const number, Fit(index, c10::IntType::get()));
+      Bind(node,
+           graph_->insertNode(graph_->createTupleIndex(value, number, elements[0]))->output());
+      return absl::OkStatus();
+    }
+    case c10::TypeKind::ListType:
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::StringType: {
+      if (!is_slice) {
+        ASSIGN_OR_RETURN(jit::Value* const key, ValueOf(index));
+        Bind(node, graph_->insert(aten::__getitem__, {value, key}));
+        return absl::OkStatus();
+      }
+      std::vector<jit::NamedValue> args = {value};
+      for (const Argument& bound : index.elements()) {
+        ASSIGN_OR_RETURN(jit::Value* const part, ValueOf(bound));
+        args.emplace_back(part);
+      }
+      if (index.elements()[2].is_none()) args.back() = jit::NamedValue(c10::IValue(1));
+      Bind(node, graph_->insert(aten::slice, args));
+      return absl::OkStatus();
+    }
+    default:
+      return Error(absl::StrCat("an element of a value of type ", value->type()->annotation_str(),
+                                "; ", kLower));
+  }
+}
+
+absl::Status GraphExporter::ExportList(const Node& node) {
+  if (!node.kwargs().empty()) return Error("it takes no keywords");
+  c10::TypePtr type = TypeOf(Argument::List(node.args()));
+  if (!node.annotation().empty()) {
+    const absl::StatusOr<c10::TypePtr> parsed = types_.Parse(node.annotation());
+    if (!parsed.ok()) return Error(parsed.status().message());
+    type = *parsed;
+  }
+  const auto* list = type == nullptr ? nullptr : type->castRaw<c10::ListType>();
+  if (list == nullptr) return Error("the type of its elements is not known");
+  ASSIGN_OR_RETURN(jit::Value* const value, ListOf(node.args(), list->getElementType()));
+  Bind(node, value);
+  return absl::OkStatus();
+}
+
+absl::Status GraphExporter::ExportDict(const Node& node) {
+  if (!node.kwargs().empty() || node.args().size() % 2 != 0) {
+    return Error("it takes keys and values in turn");
+  }
+  c10::TypePtr type = TypeOf(Argument::Dict(node.args()));
+  if (!node.annotation().empty()) {
+    const absl::StatusOr<c10::TypePtr> parsed = types_.Parse(node.annotation());
+    if (!parsed.ok()) return Error(parsed.status().message());
+    type = *parsed;
+  }
+  const auto* dict = type == nullptr ? nullptr : type->castRaw<c10::DictType>();
+  if (dict == nullptr) return Error("the type of its elements is not known");
+  ASSIGN_OR_RETURN(jit::Value* const value, DictOf(node.args(), dict));
+  Bind(node, value);
+  return absl::OkStatus();
+}
+
+// prim.tolist(tensor, dimensions, element type), annotated with what it yields.
+absl::Status GraphExporter::ExportToList(const Node& node) {
+  if (node.args().size() != 3 || !node.kwargs().empty()) return Error("it takes three operands");
+  const absl::StatusOr<c10::TypePtr> type = types_.Parse(node.annotation());
+  if (!type.ok()) return Error(type.status().message());
+  std::vector<jit::Value*> inputs;
+  for (const Argument& argument : node.args()) {
+    ASSIGN_OR_RETURN(jit::Value* const value,
+                     Fit(argument, inputs.empty() ? c10::TypePtr(c10::TensorType::get())
+                                                  : c10::TypePtr(c10::IntType::get())));
+    inputs.push_back(value);
+  }
+  Bind(node, graph_->insertNode(graph_->create(prim::tolist, inputs))->output()->setType(*type));
+  return absl::OkStatus();
+}
+
+absl::Status GraphExporter::ExportIsInstance(const Node& node) {
+  if (node.args().size() != 2 || !node.kwargs().empty() || !node.args()[1].is_tuple()) {
+    return Error("it takes a value and a tuple of types");
+  }
+  std::vector<c10::TypePtr> types;
+  for (const Argument& argument : node.args()[1].elements()) {
+    if (!argument.is_string()) return Error("its types are strings");
+    const absl::StatusOr<c10::TypePtr> type = types_.Parse(argument.string());
+    if (!type.ok()) return Error(type.status().message());
+    types.push_back(*type);
+  }
+  ASSIGN_OR_RETURN(jit::Value* const value, ValueOf(node.args()[0]));
+  Bind(node, graph_->insertNode(graph_->createIsInstance(value, types))->output());
+  return absl::OkStatus();
+}
+
+}  // namespace graphnet::torchscript

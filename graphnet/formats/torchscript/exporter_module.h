@@ -1,0 +1,16 @@
+// The IR to TorchScript, for those who want the module in memory.
+#ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_MODULE_H_
+#define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_MODULE_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/sample.h"
+#include "torch/csrc/jit/api/module.h"
+
+namespace graphnet {
+
+// A module with one method, `forward`. The tensors in it are copies.
+absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_MODULE_H_

@@ -1,0 +1,189 @@
+#include "graphnet/formats/torchscript/exporter_types.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/formats/torchscript/exporter_attributes.h"
+#include "graphnet/ir/tensor_meta.h"
+#include "torch/csrc/jit/frontend/resolver.h"
+#include "torch/csrc/jit/frontend/script_type_parser.h"
+
+namespace graphnet::torchscript {
+namespace {
+
+std::optional<c10::Layout> LayoutOf(Layout layout) {
+  switch (layout) {
+    case Layout::kStrided: return c10::Layout::Strided;
+    case Layout::kSparseCoo: return c10::Layout::Sparse;
+    case Layout::kSparseCsr: return c10::Layout::SparseCsr;
+    case Layout::kSparseCsc: return c10::Layout::SparseCsc;
+    case Layout::kSparseBsr: return c10::Layout::SparseBsr;
+    case Layout::kSparseBsc: return c10::Layout::SparseBsc;
+    case Layout::kMkldnn: return c10::Layout::Mkldnn;
+    case Layout::kJagged: return c10::Layout::Jagged;
+  }
+  return std::nullopt;
+}
+
+// LibTorch's messages run over many lines, some of which point at source.
+std::string OneLine(absl::string_view text) {
+  std::string out;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line == ":" || absl::StartsWith(line, "~")) continue;
+    absl::StrAppend(&out, out.empty() ? "" : " ", line);
+  }
+  return out.empty() ? "no reason given" : Printable(out, 500);
+}
+
+class ClassResolver : public torch::jit::Resolver {
+ public:
+  explicit ClassResolver(const TypeTable* types) : types_(types) {}
+  c10::TypePtr resolveType(const std::string& name, const torch::jit::SourceRange&) override {
+    return types_->FindClass(name);
+  }
+
+ private:
+  const TypeTable* types_;
+};
+
+}  // namespace
+
+std::optional<c10::ScalarType> ScalarTypeOf(DType dtype) {
+  if (dtype == DType::kUnknown) return std::nullopt;
+  for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions); ++i) {
+    const auto type = static_cast<c10::ScalarType>(i);
+    if (DTypeOf(type) == dtype) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<c10::IValue> ConstantOf(const Argument& argument) {
+  switch (argument.kind()) {
+    case Argument::Kind::kNone:
+      return c10::IValue();
+    case Argument::Kind::kBool:
+      return c10::IValue(argument.boolean());
+    case Argument::Kind::kInt:
+      return c10::IValue(argument.integer());
+    case Argument::Kind::kFloat:
+      return c10::IValue(argument.real());
+    case Argument::Kind::kComplex:
+      return c10::IValue(c10::complex<double>(argument.complex()));
+    case Argument::Kind::kString:
+      return c10::IValue(std::string(argument.string()));
+    case Argument::Kind::kDevice:
+      return c10::IValue(c10::Device(DeviceName(argument.device())));
+    case Argument::Kind::kMemoryFormat:
+      return c10::IValue(static_cast<int64_t>(argument.memory_format()));
+    case Argument::Kind::kDType:
+      if (const auto type = ScalarTypeOf(argument.dtype())) {
+        return c10::IValue(static_cast<int64_t>(*type));
+      }
+      return std::nullopt;
+    case Argument::Kind::kLayout:
+      if (const auto layout = LayoutOf(argument.layout())) {
+        return c10::IValue(static_cast<int64_t>(*layout));
+      }
+      return std::nullopt;
+    case Argument::Kind::kSymInt:
+      if (argument.sym()->kind == SymExpr::Kind::kInt) return c10::IValue(argument.sym()->value);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsGarbled(const c10::IValue& constant) {
+  const auto is_garbled = [](double value) {
+    if (value == 0) return std::signbit(value);
+    return std::abs(value) >= 1e10 && std::abs(value) < 1e18 && std::floor(value) == value;
+  };
+  if (constant.isDouble()) return is_garbled(constant.toDouble());
+  if (constant.isComplexDouble()) {
+    const c10::complex<double> value = constant.toComplexDouble();
+    return is_garbled(value.real()) || is_garbled(value.imag()) || !std::isfinite(value.real()) ||
+           !std::isfinite(value.imag());
+  }
+  return constant.isString() && absl::StrContains(constant.toStringRef(), '\r');
+}
+
+c10::TypePtr WithoutOptional(const c10::TypePtr& type) {
+  const auto optional = type->cast<c10::OptionalType>();
+  return optional == nullptr ? type : optional->getElementType();
+}
+
+c10::ClassTypePtr TypeTable::AddClass(const std::string& name) {
+  c10::ClassTypePtr& type = classes_[name];
+  if (type != nullptr) return type;
+  std::string safe = "__torch__";
+  for (const absl::string_view part :
+       absl::StrSplit(absl::StripPrefix(name, "__torch__."), '.')) {
+    absl::StrAppend(&safe, ".", Identifier(part));
+  }
+  c10::QualifiedName qualified(safe);
+  if (unit_->get_type(qualified) != nullptr) qualified = unit_->mangle(qualified);
+  type = c10::ClassType::create(qualified, unit_);
+  unit_->register_type(type);
+  return type;
+}
+
+c10::TypePtr TypeTable::FindClass(const std::string& name) const {
+  const auto it = classes_.find(name);
+  return it == classes_.end() ? nullptr : it->second;
+}
+
+absl::StatusOr<c10::TypePtr> TypeTable::Parse(absl::string_view annotation) const {
+  // As the inputs of GraphNet's samples are annotated.
+  if (annotation == "torch.nn.parameter.Parameter" || annotation == "torch.nn.Parameter") {
+    return c10::TensorType::get();
+  }
+  if (annotation == "torch.SymInt") return c10::IntType::get();
+  if (annotation == "torch.SymFloat") return c10::FloatType::get();
+  if (annotation == "torch.SymBool") return c10::BoolType::get();
+  // LibTorch's parser recurses.
+  int depth = 0, deepest = 0;
+  for (const char c : annotation) {
+    depth += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
+    deepest = std::max(deepest, depth);
+  }
+  if (deepest > kMaxNesting || annotation.size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError("its type is too long");
+  }
+  try {
+    torch::jit::ScriptTypeParser parser(std::make_shared<ClassResolver>(this));
+    return parser.parseType(std::string(annotation));
+  } catch (...) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("TorchScript knows no type ", Printable(annotation)));
+  }
+}
+
+absl::Status CurrentException() {
+  try {
+    throw;
+  } catch (const c10::Error& e) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("LibTorch: ", OneLine(e.what_without_backtrace())));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& e) {
+    return absl::InvalidArgumentError(absl::StrCat("LibTorch: ", OneLine(e.what())));
+  } catch (...) {
+    return absl::InvalidArgumentError("LibTorch: an exception of unknown type");
+  }
+}
+
+}  // namespace graphnet::torchscript
