@@ -44,10 +44,9 @@ bool IsBuiltin(absl::string_view text) {
 }  // namespace
 
 std::string Identifier(absl::string_view text) {
-  std::string out;
-  if (text.empty() || absl::ascii_isdigit(text[0])) out = "_";
+  std::string out(text.empty() || absl::ascii_isdigit(text[0]) ? 1 : 0, '_');
   for (const char c : text) out += absl::ascii_isalnum(c) ? c : '_';
-  if (IsKeyword(out) || IsBuiltin(out)) out += "_";
+  if (IsKeyword(out) || IsBuiltin(out)) out += '_';
   return out;
 }
 

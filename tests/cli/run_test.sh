@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Running graphs through the tool: run, shapes, diff-run, and TorchScript out.
+set -euo pipefail
+graphnet=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+
+sample() {
+  mkdir "$scratch/$1"
+  cat >"$scratch/$1/model.py" <<END
+import torch
+
+class GraphModule(torch.nn.Module):
+    def forward(self, x : torch.Tensor, s0 : torch.SymInt, w : torch.Tensor):
+        linear = torch._C._nn.linear(x, w)
+        relu = torch.nn.functional.relu(linear, inplace = True);  linear = None
+        rand = torch.rand(3)
+        add = relu + rand
+        view = add.view($2)
+        return (view, s0)
+END
+  for name in x w; do
+    printf 'class Program_weight_tensor_meta_%s:\n    name = "%s"\n    shape = [3, 4]\n' $name $name
+    printf '    dtype = "torch.float32"\n    device = "cuda:0"\n    mean = 0.5\n    std = 1.0\n    data = None\n'
+  done >"$scratch/$1/weight_meta.py"
+  printf 'class Program_weight_tensor_meta_s0:\n    name = "s0"\n    shape = []\n    dtype = "torch.int64"\n    device = "cpu"\n    data = [9]\n' \
+    >>"$scratch/$1/weight_meta.py"
+  : >"$scratch/$1/input_meta.py"
+  : >"$scratch/$1/input_tensor_constraints.py"
+  printf '{"framework": "torch", "model_name": "%s"}' "$1" >"$scratch/$1/graph_net.json"
+}
+
+sample good "s0, 1"
+out=$("$graphnet" run "$scratch/good" --outputs "$scratch/a.safetensors" --seed 3 --profile)
+contains "$out" "o0  f32[9, 1]"
+contains "$out" "o1  i64[]"
+contains "$out" "torch._C._nn.linear"
+"$graphnet" run "$scratch/good" --outputs "$scratch/b.safetensors" --seed 3 --repeat 2 >/dev/null
+cmp "$scratch/a.safetensors" "$scratch/b.safetensors" || fail "the same seed gives other outputs"
+"$graphnet" run "$scratch/good" --outputs "$scratch/c.safetensors" --seed 4 >/dev/null
+! cmp -s "$scratch/a.safetensors" "$scratch/c.safetensors" || fail "another seed gives the same outputs"
+
+out=$("$graphnet" shapes "$scratch/good" 2>&1)
+contains "$out" "%view = .view(%add, %s0, 1) : f32[9, 1]"
+contains "$out" "5 values, at most"
+out=$("$graphnet" shapes "$scratch/good" --check)
+contains "$out" "5 passed, 0 failed"
+
+out=$("$graphnet" diff-run "$scratch/good" "$scratch/good")
+contains "$out" "o0   bit-equal"
+sed 's/relu + rand/relu * rand/' "$scratch/good/model.py" >"$scratch/model.py"
+sample other "s0, 1"
+cp "$scratch/model.py" "$scratch/other/model.py"
+if out=$("$graphnet" diff-run "$scratch/good" "$scratch/other"); then fail "no difference was found"; fi
+contains "$out" "DIFFERENT: at most"
+
+# One line on stderr, the node named, no output file.
+sample bad "7, 7"
+if "$graphnet" run "$scratch/bad" --outputs "$scratch/d.safetensors" >"$scratch/out" 2>"$scratch/err"; then
+  fail "a view of another size ran"
+fi
+contains "$(cat "$scratch/err")" "model.py:9:9: view (node view): shape '[7, 7]' is invalid"
+[ ! -e "$scratch/d.safetensors" ] || fail "a failed run left outputs"
+
+"$graphnet" convert samples/resnet.pt "$scratch/resnet.pt"
+contains "$("$graphnet" check "$scratch/resnet.pt")" "1 passed, 0 failed"
+echo PASSED
