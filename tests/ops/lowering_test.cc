@@ -128,7 +128,8 @@ TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_EQ(lowered->module->main()->num_nodes(), 5u);
   for (const Node* node : (*module)->main()->nodes()) {
-    if (node->is_call()) EXPECT_TRUE(lowered->values.at(node).is_node());
+    if (!node->is_call()) continue;
+    EXPECT_TRUE(lowered->values.at(node).is_node());
   }
   // Index out of a tuple that is known.
   const auto wrong = ParseModule(

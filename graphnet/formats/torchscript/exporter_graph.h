@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_GRAPH_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_GRAPH_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -134,7 +135,7 @@ class GraphExporter {
   AttributeTree attributes_;
   absl::flat_hash_map<const Node*, c10::TypePtr> carried_types_;  // by the body's placeholder
   absl::flat_hash_map<std::string, c10::TypePtr> states_;         // by path
-  absl::flat_hash_map<absl::string_view, Operator> operators_;
+  std::map<absl::string_view, Operator> operators_;  // which pointers go to
   absl::flat_hash_map<std::string, const AttributeTree::Place*> constants_;  // the garbled ones
   int num_constants_ = 0;
   // The type itself is kept so that no other gets its address.

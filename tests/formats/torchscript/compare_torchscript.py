@@ -1,8 +1,9 @@
+#!/usr/bin/env python3
 """Runs pairs of TorchScript archives on the same inputs and compares the outputs bit by bit.
 
-usage: compare_torchscript.py ORIGINALS EXPORTED
+    compare_torchscript.py ORIGINALS EXPORTED
 
-Two folders. For each NAME.pt in both, ORIGINALS/NAME.json describes the inputs:
+Both are folders. For each NAME.pt of both, ORIGINALS/NAME.json describes the inputs:
 {"inputs": [{"shape": [1, 3, 224, 224], "dtype": "torch.float32", "low": null, "high": null}]}.
 Each program runs three times, as LibTorch optimises it in between. Exits with 1 unless all are
 equal. Needs a Python with torch.
@@ -12,13 +13,14 @@ import argparse
 import json
 import pathlib
 import sys
+from typing import Any, Dict, List, Optional
 
 import torch
 
 RUNS = 3
 
 
-def make_inputs(spec, seed):
+def make_inputs(spec: Dict[str, Any], seed: int) -> List[torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     inputs = []
     for tensor in spec["inputs"]:
@@ -31,7 +33,7 @@ def make_inputs(spec, seed):
     return inputs
 
 
-def flatten(value):
+def flatten(value: Any) -> List[Any]:
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, dict):
@@ -41,7 +43,7 @@ def flatten(value):
     return [value]
 
 
-def bits(value):
+def bits(value: Any) -> Any:
     """What two leaves must agree in: for tensors dtype, shape and bytes."""
     if not isinstance(value, torch.Tensor):
         return repr(value)
@@ -49,7 +51,7 @@ def bits(value):
     return data.dtype, data.shape, data.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
-def run(path, spec):
+def run(path: pathlib.Path, spec: Dict[str, Any]) -> List[List[Any]]:
     module = torch.jit.load(path, map_location="cpu")
     results = []
     with torch.no_grad():
@@ -59,7 +61,8 @@ def run(path, spec):
     return results
 
 
-def compare(original, exported, spec):
+def compare(original: pathlib.Path, exported: pathlib.Path,
+            spec: Dict[str, Any]) -> Optional[str]:
     """None if equal, else what differs."""
     for i, (a, b) in enumerate(zip(run(original, spec), run(exported, spec), strict=True)):
         if len(a) != len(b):
@@ -70,7 +73,7 @@ def compare(original, exported, spec):
     return None
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("originals", type=pathlib.Path)
     parser.add_argument("exported", type=pathlib.Path)

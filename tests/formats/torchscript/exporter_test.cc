@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
+#include "graphnet/formats/torchscript/gate.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -73,7 +74,9 @@ IValue Tuple(std::vector<IValue> elements) {
 torch::jit::Module Saved(const Sample& sample) {
   const absl::StatusOr<std::string> bytes = ExportTorchScriptToString(sample);
   EXPECT_OK(bytes);
-  std::istringstream in(bytes.ok() ? *bytes : "");
+  if (!bytes.ok()) return torch::jit::Module("None");
+  EXPECT_OK(CheckTorchScriptArchive(*bytes, "test.pt"));
+  std::istringstream in(*bytes);
   return torch::jit::load(in);
 }
 
