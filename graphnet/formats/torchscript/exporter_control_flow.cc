@@ -6,7 +6,6 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
-#include "torch/csrc/jit/ir/constants.h"
 
 namespace graphnet::torchscript {
 

@@ -4,22 +4,17 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
-#include "torch/csrc/jit/api/function_impl.h"
-#include "torch/csrc/jit/ir/constants.h"
 
 namespace graphnet::torchscript {
 
 namespace jit = torch::jit;
 namespace prim = c10::prim;
 namespace aten = c10::aten;
-namespace attr = c10::attr;
 
 namespace {
 

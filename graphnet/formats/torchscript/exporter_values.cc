@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
-#include "torch/csrc/jit/ir/constants.h"
 
 namespace graphnet::torchscript {
 
