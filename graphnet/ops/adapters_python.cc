@@ -222,24 +222,14 @@ template <Kind kind>
 Result Numeric(Lowering& l, Args args, KwArgs) {
   return l.Builtin(l.source().target(), args, kind);
 }
+// Likewise, the keywords' values after the others: vmap's levels, autocast, and
+// calls of nested graphs.
 template <Kind kind>
 Result State(Lowering& l, Args args, KwArgs kwargs) {
-  if (!kwargs.empty()) {
-    std::vector<Argument> all(args.begin(), args.end());
-    for (const KwArg& kwarg : kwargs) all.push_back(kwarg.value);
-    return l.Builtin(l.source().target(), all, kind);
-  }
-  return l.Builtin(l.source().target(), args, kind);
-}
-Result VmapTensor(Lowering& l, Args args, KwArgs kwargs) {
-  return State<Kind::kTensor>(l, args, kwargs);
-}
-Result HigherOrder(Lowering& l, Args args, KwArgs kwargs) {
   std::vector<Argument> all(args.begin(), args.end());
   for (const KwArg& kwarg : kwargs) all.push_back(kwarg.value);
-  return l.Builtin(l.source().target(), all, Kind::kUnknown);
+  return l.Builtin(l.source().target(), all, kind);
 }
-
 }  // namespace
 
 CallAdapter FindCallAdapter(absl::string_view name) {
@@ -322,17 +312,17 @@ CallAdapter FindCallAdapter(absl::string_view name) {
       {"torch._functorch.vmap.lazy_load_decompositions", None},
       {"torch._functorch.predispatch._vmap_increment_nesting", State<Kind::kInt>},
       {"torch._functorch.predispatch._vmap_decrement_nesting", State<Kind::kInt>},
-      {"torch._functorch.predispatch._add_batch_dim", VmapTensor},
-      {"torch._functorch.predispatch._remove_batch_dim", VmapTensor},
+      {"torch._functorch.predispatch._add_batch_dim", State<Kind::kTensor>},
+      {"torch._functorch.predispatch._remove_batch_dim", State<Kind::kTensor>},
       {"torch._C._functorch._vmap_increment_nesting", State<Kind::kInt>},
       {"torch._C._functorch._vmap_decrement_nesting", State<Kind::kInt>},
-      {"torch._C._functorch._add_batch_dim", VmapTensor},
-      {"torch._C._functorch._remove_batch_dim", VmapTensor},
+      {"torch._C._functorch._add_batch_dim", State<Kind::kTensor>},
+      {"torch._C._functorch._remove_batch_dim", State<Kind::kTensor>},
       {"torch.amp.autocast_mode._enter_autocast", State<Kind::kUnknown>},
       {"torch.amp.autocast_mode._exit_autocast", State<Kind::kNone>},
-      {"torch.cond", HigherOrder},
-      {"torch.while_loop", HigherOrder},
-      {"torch.vmap", HigherOrder},
+      {"torch.cond", State<Kind::kUnknown>},
+      {"torch.while_loop", State<Kind::kUnknown>},
+      {"torch.vmap", State<Kind::kUnknown>},
   };
   const auto it = table->find(name);
   return it == table->end() ? nullptr : it->second;
