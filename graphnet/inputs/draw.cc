@@ -22,6 +22,7 @@
 #include "graphnet/inputs/float16.h"
 #include "graphnet/inputs/generator.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/value_type.h"
 
 namespace graphnet {
 namespace {
@@ -392,10 +393,12 @@ absl::StatusOr<TensorData> DrawUnnamed(const TensorMeta& meta, const DrawSpec& s
 
 // The dtype of a number that is written as `annotation`.
 std::optional<DType> NumberDType(absl::string_view annotation) {
-  if (annotation == "torch.SymInt" || annotation == "int") return DType::kInt64;
-  if (annotation == "float") return DType::kFloat64;
-  if (annotation == "bool") return DType::kBool;
-  return std::nullopt;
+  switch (TypeOfAnnotation(annotation).kind) {
+    case ValueType::Kind::kInt: return DType::kInt64;
+    case ValueType::Kind::kFloat: return DType::kFloat64;
+    case ValueType::Kind::kBool: return DType::kBool;
+    default: return std::nullopt;
+  }
 }
 
 // Something to draw: a placeholder or an attribute.

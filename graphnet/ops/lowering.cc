@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node_error.h"
 #include "graphnet/ops/adapters.h"
 
 namespace graphnet {
@@ -38,21 +39,6 @@ constexpr Prefix kPrefixes[] = {
     {"torch.", ""},
 };
 
-// The type that an annotation names; a placeholder without one is a tensor.
-ValueType TypeOfAnnotation(absl::string_view annotation) {
-  if (annotation == "torch.SymInt" || annotation == "int") return Kind::kInt;
-  if (annotation == "torch.SymFloat" || annotation == "float") return Kind::kFloat;
-  if (annotation == "torch.SymBool" || annotation == "bool") return Kind::kBool;
-  if (annotation == "str") return Kind::kString;
-  if (annotation == "List[int]") return ListOf(Kind::kInt);
-  if (annotation == "List[float]") return ListOf(Kind::kFloat);
-  if (annotation == "List[Tensor]") return ListOf(Kind::kTensor);
-  if (annotation.empty() || absl::StartsWith(annotation, "torch.") || annotation == "Tensor") {
-    return Kind::kTensor;
-  }
-  return Kind::kUnknown;
-}
-
 }  // namespace
 
 const Argument& NamedArguments::operator[](absl::string_view name) const {
@@ -68,11 +54,13 @@ bool NamedArguments::is_true(absl::string_view name) const {
   return (value.is_bool() && value.boolean()) || (value.is_int() && value.integer() != 0);
 }
 
+ValueType Lowering::TypeOfNode(const Node* node) const {
+  const auto it = types_.find(node);
+  return it == types_.end() ? ValueType() : it->second;
+}
+
 ValueType Lowering::TypeOf(const Argument& argument) const {
-  return graphnet::TypeOf(argument, [this](const Node* node) {
-    const auto it = types_.find(node);
-    return it == types_.end() ? ValueType() : it->second;
-  });
+  return graphnet::TypeOf(argument, [this](const Node* node) { return TypeOfNode(node); });
 }
 
 Argument Lowering::List(absl::Span<const Argument> elements) {
@@ -82,12 +70,7 @@ Argument Lowering::Tuple(absl::Span<const Argument> elements) {
   return Argument::Tuple(arena_.Copy(elements));
 }
 
-absl::Status Lowering::Error(absl::string_view what) const {
-  const SourceLocation at = source_->location();
-  const std::string message = absl::StrCat(source_->target(), " (node ", source_->name(), "): ", what);
-  return at.file.empty() ? absl::InvalidArgumentError(message)
-                         : ErrorAt(at.file, at.line, at.column, message);
-}
+absl::Status Lowering::Error(absl::string_view what) const { return NodeError(*source_, what); }
 
 absl::Status Lowering::Unresolved(absl::string_view target) const {
   const std::vector<std::string> near = NearMisses(target);
@@ -122,10 +105,8 @@ absl::StatusOr<Argument> Lowering::AtenSpan(absl::string_view name, absl::Span<c
                                             absl::Span<const KwArg> kwargs, CallForm form) {
   const absl::Span<const Schema> overloads = FindSchemas(name);
   if (overloads.empty()) return Unresolved(name);
-  absl::StatusOr<BoundCall> call = Bind(overloads, form, args, kwargs, [this](const Node* node) {
-    const auto it = types_.find(node);
-    return it == types_.end() ? ValueType() : it->second;
-  });
+  absl::StatusOr<BoundCall> call =
+      Bind(overloads, form, args, kwargs, [this](const Node* node) { return TypeOfNode(node); });
   if (!call.ok()) return Error(call.status().message());
   return Emit(call->schema->target, call->args, call->kwargs, ResultType(*call->schema, &arena_));
 }
@@ -335,10 +316,12 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
       result_.origins[made] = &node;
       return Argument(made);
     }
-    case Op::kCallModule: return Error("calls of modules have no meaning here");
-    case Op::kCallFunction:
-    case Op::kCallMethod: break;
+    default: return LowerCall(node);
   }
+}
+
+absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
+  if (node.op() == Op::kCallModule) return Error("calls of modules have no meaning here");
   std::vector<Argument> args;
   args.reserve(node.args().size());
   for (const Argument& argument : node.args()) args.push_back(Map(argument));
@@ -349,16 +332,25 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
                                       : LowerFunction(node.target(), args, kwargs);
 }
 
-absl::Status Lowering::LowerGraph(const Graph& from, Graph* to) {
+absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused) {
   graph_ = to;
   for (Node* node : from.nodes()) {
-    ASSIGN_OR_RETURN(const Argument value, LowerNode(*node));
-    result_.values[node] = value;
+    absl::StatusOr<Argument> value = LowerNode(*node);
+    if (!value.ok()) {
+      if (refused == nullptr) return value.status();
+      (*refused)[node] = value.status();
+      std::vector<Argument> operands;
+      node->ForEachOperand([&](const Node* operand) {
+        operands.push_back(result_.values.at(operand));
+      });
+      value = Emit(node->target(), operands, {}, ValueType());
+    }
+    result_.values[node] = *value;
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoweredModule> LowerToAten(const Module& module) {
+absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* refused) {
   Lowering lowering;
   lowering.result_.module = std::make_unique<Module>();
   Module* made = lowering.result_.module.get();
@@ -369,7 +361,7 @@ absl::StatusOr<LoweredModule> LowerToAten(const Module& module) {
   lowering.result_.origins.reserve(module.num_nodes());
   lowering.result_.values.reserve(module.num_nodes());
   for (const Graph* graph : module.graphs()) {
-    RETURN_IF_ERROR(lowering.LowerGraph(*graph, lowering.graphs_[graph]));
+    RETURN_IF_ERROR(lowering.LowerGraph(*graph, lowering.graphs_[graph], refused));
   }
   // The values of nodes may be structures in this arena: the module keeps them.
   for (auto& [node, value] : lowering.result_.values) value = made->CopyArgument(value);

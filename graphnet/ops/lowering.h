@@ -41,8 +41,10 @@ struct LoweredModule {
 };
 
 // InvalidArgument names the node, its line and what it lacks; near misses are
-// told for a target that nothing resolves.
-absl::StatusOr<LoweredModule> LowerToAten(const Module& module);
+// told for a target that nothing resolves. With `refused`, there are no errors: a
+// call that would give one is added there with it and kept as it is.
+using RefusedCalls = absl::flat_hash_map<const Node*, absl::Status>;
+absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* refused = nullptr);
 
 // What adapters build with: it appends to the graph that is being made.
 class Lowering {
@@ -71,10 +73,11 @@ class Lowering {
   const Node& source() const { return *source_; }
 
  private:
-  friend absl::StatusOr<LoweredModule> LowerToAten(const Module& module);
+  friend absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* refused);
 
-  absl::Status LowerGraph(const Graph& from, Graph* to);
+  absl::Status LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused);
   absl::StatusOr<Argument> LowerNode(const Node& node);
+  absl::StatusOr<Argument> LowerCall(const Node& node);
   absl::StatusOr<Argument> LowerFunction(absl::string_view target, absl::Span<const Argument> args,
                                          absl::Span<const KwArg> kwargs);
   absl::StatusOr<Argument> LowerMethod(absl::string_view name, absl::Span<const Argument> args,
@@ -85,6 +88,7 @@ class Lowering {
   // By name from `signature` to the operator of that name.
   absl::StatusOr<Argument> CallByName(const Signature& signature,
                                       absl::Span<const Argument> values);
+  ValueType TypeOfNode(const Node* node) const;
   Argument Map(const Argument& argument);
   Node* Emit(absl::string_view target, absl::Span<const Argument> args,
              absl::Span<const KwArg> kwargs, ValueType type);

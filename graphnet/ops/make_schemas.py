@@ -10,6 +10,7 @@ them. The flags:
   m  a method of Tensor
   n l F s p  in torch._C._nn, _linalg, _fft, _special, _sparse
   r  draws random numbers
+  a  may return or write to an argument though its schema does not say so
   -  none of these
 signatures.txt: functions written in Python, as inspect.signature gives them.
 """
@@ -24,6 +25,10 @@ from torchgen.api.python import PythonSignatureNativeFunctionPair, signature
 from torchgen.gen import parse_native_yaml
 from torchgen.model import Variant
 from torchgen.packaged.autograd import gen_python_functions as bindings
+
+# Composite operators whose result may be a view of an argument or the argument
+# itself, which neither their schema nor a tag says.
+UNDECLARED_ALIASES = {"broadcast_tensors", "chain_matmul", "einsum", "meshgrid", "sum_to_size", "type_as"}
 
 MODULES = {"nn": "n", "linalg": "l", "fft": "F", "special": "s", "sparse": "p"}
 
@@ -70,6 +75,8 @@ def schema_lines():
                 flags += MODULES[f.python_module]
         if "nondeterministic_seeded" in f.tags:
             flags += "r"
+        if "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:
+            flags += "a"
         groups.setdefault(str(f.func.name.name), []).append((order.get(name, 1000), flags or "-", str(f.func)))
     for base in sorted(groups):
         for _, flags, schema in sorted(groups[base], key=lambda item: item[0]):

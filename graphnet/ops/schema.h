@@ -54,6 +54,7 @@ struct Schema {
   char function_module = 0;
   bool is_method = false;
   bool is_random = false;
+  bool may_alias = false;  // a result may be an argument though no type says so
 
   // Null when there is none of that name.
   const SchemaArgument* FindArgument(absl::string_view argument) const;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -51,6 +52,20 @@ ValueType ListOf(Kind element) {
     return all;
   }();
   return ValueType(Kind::kList, absl::MakeConstSpan(&(*elements)[static_cast<size_t>(element)], 1));
+}
+
+ValueType TypeOfAnnotation(absl::string_view annotation) {
+  if (annotation == "torch.SymInt" || annotation == "int") return Kind::kInt;
+  if (annotation == "torch.SymFloat" || annotation == "float") return Kind::kFloat;
+  if (annotation == "torch.SymBool" || annotation == "bool") return Kind::kBool;
+  if (annotation == "str") return Kind::kString;
+  if (annotation == "List[int]") return ListOf(Kind::kInt);
+  if (annotation == "List[float]") return ListOf(Kind::kFloat);
+  if (annotation == "List[Tensor]") return ListOf(Kind::kTensor);
+  if (annotation.empty() || absl::StartsWith(annotation, "torch.") || annotation == "Tensor") {
+    return Kind::kTensor;
+  }
+  return Kind::kUnknown;
 }
 
 ValueType ResultType(const Schema& schema, Arena* arena) {

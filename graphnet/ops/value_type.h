@@ -49,6 +49,10 @@ struct ValueType {
 // Lists of the common types; they live for good.
 ValueType ListOf(ValueType::Kind element);
 
+// What a placeholder's annotation names ("torch.SymInt", "List[int]"); a Tensor
+// without one, unknown for what no overload asks for.
+ValueType TypeOfAnnotation(absl::string_view annotation);
+
 // What a schema's result is; tuples are made in `arena`.
 ValueType ResultType(const Schema& schema, Arena* arena);
 

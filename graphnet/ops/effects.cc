@@ -1,0 +1,241 @@
+#include "graphnet/ops/effects.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/schema_table.h"
+
+namespace graphnet {
+namespace {
+
+void AddOnce(const Node* node, std::vector<const Node*>* nodes) {
+  if (!absl::c_linear_search(*nodes, node)) nodes->push_back(node);
+}
+
+// The argument of `call`, in canonical form, that `schema` has at `i`; null when
+// it is left out.
+const Argument* ArgumentAt(const Node& call, const Schema& schema, size_t i) {
+  return i < call.args().size() ? &call.args()[i] : call.kwarg(schema.arguments[i].name);
+}
+
+// Whether an operator that has a training mode is called outside of it.
+bool IsForInference(const Node& call, const Schema& schema) {
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    if (schema.arguments[i].name != "train" && schema.arguments[i].name != "training") continue;
+    const Argument* value = ArgumentAt(call, schema, i);
+    return value != nullptr && value->is_bool() && !value->boolean();
+  }
+  return false;
+}
+
+class Analysis {
+ public:
+  explicit Analysis(const Module& module, absl::flat_hash_map<const Node*, CallEffects>* effects)
+      : effects_(*effects) {
+    absl::StatusOr<LoweredModule> lowered = LowerToAten(module, &refused_);
+    lowered_ = *std::move(lowered);
+    for (const Graph* graph : module.graphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (node->is_call()) AddUnlowered(*node);
+      }
+    }
+    for (const Graph* graph : lowered_.module->graphs()) AddGraph(*graph);
+  }
+
+ private:
+  // Once; bodies come before the calls that they are for.
+  void AddGraph(const Graph& graph) {
+    if (!done_.insert(&graph).second) return;
+    for (const Node* call : graph.nodes()) {
+      if (call->is_call()) AddLowered(*call);
+    }
+  }
+
+  // What a call that nothing resolves, or that no operator was made for, does.
+  void AddUnlowered(const Node& node) {
+    if (refused_.contains(&node)) {
+      CallEffects& effects = effects_[&node];
+      effects.is_unknown = true;
+      node.ForEachOperand([&](const Node* operand) { AddOnce(operand, &effects.aliases); });
+      return;
+    }
+    const Argument& value = lowered_.values.at(&node);
+    if (value.is_none()) effects_[&node].is_statement = true;
+    // The value of another call: of dropout that does nothing, of x.to(dtype).
+    if (value.is_node()) {
+      const Node* origin = lowered_.origins.at(value.node());
+      if (origin != &node) AddOnce(origin, &effects_[&node].aliases);
+    }
+  }
+
+  // The effects on the original graph of one of the calls made for a node.
+  void AddLowered(const Node& call) {
+    const Node* origin = lowered_.origins.at(&call);
+    if (refused_.contains(origin)) return;
+    CallEffects effects;
+    const absl::string_view target = call.target();
+    const bool has_body = absl::c_any_of(call.args(), [](const Argument& a) { return a.is_graph(); });
+    if (const Schema* schema = FindOverload(target)) {
+      AddSchema(call, *schema, &effects);
+    } else if (has_body) {
+      AddBodies(call, &effects);
+    } else if (target == "operator.setitem") {
+      AddOperands(call.args()[0], &effects.mutates);
+      AddOperands(call.args()[0], &effects.aliases);
+    } else if (absl::StartsWith(target, "torch.nn.functional.")) {
+      effects.is_random = MayTrain(*origin);
+    } else if (absl::StartsWith(target, "operator.") || absl::StartsWith(target, "builtins.") ||
+               absl::StartsWith(target, "math.") || absl::EndsWith(target, "Construct")) {
+      AddAllOperands(call, &effects.aliases);
+    } else if (absl::StartsWith(target, "torch.sym_") || target == "torch.tensor" ||
+               absl::StartsWith(target, "torch.is_") || target == "torch.numel" ||
+               absl::StartsWith(target, "Tensor.")) {
+      // Numbers and new tensors.
+    } else if (absl::StartsWith(target, "torch.")) {
+      effects.is_statement = true;
+      AddAllOperands(call, &effects.aliases);
+    } else {
+      effects.is_unknown = true;
+      AddAllOperands(call, &effects.aliases);
+    }
+    Merge(call, *origin, std::move(effects));
+  }
+
+  void AddSchema(const Node& call, const Schema& schema, CallEffects* effects) {
+    const bool inference = IsForInference(call, schema);
+    effects->is_random = schema.is_random && !inference;
+    const bool declares_alias =
+        absl::c_any_of(schema.returns, [](const SchemaType& type) { return type.is_alias; });
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      const Argument* value = ArgumentAt(call, schema, i);
+      if (value == nullptr) continue;
+      const SchemaArgument& argument = schema.arguments[i];
+      // Normalisation in training updates its running statistics.
+      const bool is_updated =
+          schema.may_alias && !inference && absl::StartsWith(argument.name, "running_");
+      if (argument.type.is_mutated || is_updated) AddOperands(*value, &effects->mutates);
+      if ((declares_alias && argument.type.is_alias) || schema.may_alias) {
+        AddOperands(*value, &effects->aliases);
+      }
+    }
+    if (schema.returns.empty() && effects->mutates.empty()) effects->is_statement = true;
+  }
+
+  void AddBodies(const Node& call, CallEffects* effects) {
+    AddAllOperands(call, &effects->aliases);
+    for (const Argument& argument : call.args()) {
+      if (!argument.is_graph()) continue;
+      AddGraph(*argument.graph());
+      for (const Node* node : argument.graph()->nodes()) {
+        const auto it = effects_.find(lowered_.origins.at(node));
+        if (it == effects_.end()) continue;
+        effects->is_random |= it->second.is_random;
+        effects->is_statement |= it->second.is_statement;
+        // What a body writes to may be what it is given.
+        effects->is_unknown |= it->second.is_unknown || !it->second.mutates.empty();
+      }
+    }
+  }
+
+  // A call written in Python whose parameter `training` may be true.
+  static bool MayTrain(const Node& origin) {
+    const Signature* signature = FindSignature(origin.target());
+    if (signature == nullptr) return true;
+    for (size_t i = 0; i < signature->parameters.size(); ++i) {
+      if (signature->parameters[i].name != "training") continue;
+      const Argument* given =
+          i < origin.args().size() ? &origin.args()[i] : origin.kwarg("training");
+      const Argument& value = given != nullptr ? *given : signature->parameters[i].default_value;
+      return !(value.is_bool() && !value.boolean());
+    }
+    return false;
+  }
+
+  static void AddOperands(const Argument& argument, std::vector<const Node*>* nodes) {
+    ForEachArgument(argument, [&](const Argument& a) {
+      if (a.is_node()) AddOnce(a.node(), nodes);
+    });
+  }
+  static void AddAllOperands(const Node& call, std::vector<const Node*>* nodes) {
+    call.ForEachOperand([&](const Node* operand) { AddOnce(operand, nodes); });
+  }
+
+  // Adds what a lowered call does, in terms of the original nodes.
+  void Merge(const Node& call, const Node& origin, CallEffects made) {
+    // What a call shares with nodes made for the same origin, it shares with what
+    // they share.
+    const auto to_originals = [&](const std::vector<const Node*>& nodes) {
+      std::vector<const Node*> originals;
+      for (const Node* node : nodes) {
+        const Node* from = lowered_.origins.at(node);
+        if (from != &origin) {
+          AddOnce(from, &originals);
+        } else if (const auto it = inner_aliases_.find(node); it != inner_aliases_.end()) {
+          for (const Node* original : it->second) AddOnce(original, &originals);
+        }
+      }
+      return originals;
+    };
+    std::vector<const Node*> aliases = to_originals(made.aliases);
+    const std::vector<const Node*> mutates = to_originals(made.mutates);
+    const Argument& value = lowered_.values.at(&origin);
+    bool is_value = false;
+    ForEachArgument(value, [&](const Argument& a) { is_value |= a.is_node() && a.node() == &call; });
+    const bool any = made.is_unknown || made.is_random || made.is_statement || !mutates.empty() ||
+                     (is_value && !aliases.empty());
+    if (any) {
+      CallEffects& effects = effects_[&origin];
+      effects.is_unknown |= made.is_unknown;
+      effects.is_random |= made.is_random;
+      effects.is_statement |= made.is_statement;
+      for (const Node* node : mutates) AddOnce(node, &effects.mutates);
+      if (is_value) {
+        for (const Node* node : aliases) AddOnce(node, &effects.aliases);
+      }
+    }
+    inner_aliases_[&call] = std::move(aliases);
+  }
+
+  absl::flat_hash_map<const Node*, CallEffects>& effects_;
+  absl::flat_hash_set<const Graph*> done_;
+  RefusedCalls refused_;
+  LoweredModule lowered_;
+  // Of lowered calls, the original nodes that their values may share memory with.
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> inner_aliases_;
+};
+
+}  // namespace
+
+std::string DescribeEffects(const CallEffects& effects) {
+  std::vector<std::string> parts;
+  if (effects.is_pure()) parts.push_back("pure");
+  if (effects.is_unknown) parts.push_back("unknown");
+  if (effects.is_random) parts.push_back("random");
+  if (effects.is_statement) parts.push_back("statement");
+  const auto add = [&parts](absl::string_view what, const std::vector<const Node*>& nodes) {
+    if (nodes.empty()) return;
+    parts.push_back(absl::StrCat(
+        what, absl::StrJoin(nodes, " ", [](std::string* out, const Node* node) {
+          absl::StrAppend(out, "%", node->name());
+        })));
+  };
+  add("writes to ", effects.mutates);
+  add("aliases ", effects.aliases);
+  return absl::StrJoin(parts, ", ");
+}
+
+Effects::Effects(const Module& module) { Analysis(module, &effects_); }
+
+const CallEffects& Effects::Of(const Node& node) const {
+  static const auto* const kNone = new CallEffects;
+  const auto it = effects_.find(&node);
+  return it == effects_.end() ? *kNone : it->second;
+}
+
+}  // namespace graphnet

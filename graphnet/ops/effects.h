@@ -1,0 +1,54 @@
+// What calls do besides yielding their values: by the schemas of the operators
+// that they stand for (lowering.h), never by a list of names.
+//
+//   const Effects effects(module);
+//   graph->EliminateDeadCode([&](const Node& node) { return effects.Of(node).is_pure(); });
+#ifndef GRAPHNET_OPS_EFFECTS_H_
+#define GRAPHNET_OPS_EFFECTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+struct CallEffects {
+  // Nothing resolves the target: it may do anything to anything.
+  bool is_unknown = false;
+  // Draws from the generator, and so changes what is drawn afterwards.
+  bool is_random = false;
+  // Is there for more than its value: an assertion, a change of the mode in which
+  // later calls run (gradients, autocast, vmap levels), a log entry.
+  bool is_statement = false;
+  // Values that it writes to.
+  std::vector<const Node*> mutates;
+  // Operands that the value may be, be a view of, or contain; those that they in
+  // turn share memory with are not listed.
+  std::vector<const Node*> aliases;
+
+  // Whether it can be left out when nobody uses its value.
+  bool is_pure() const {
+    return !is_unknown && !is_random && !is_statement && mutates.empty();
+  }
+};
+
+// "pure", "random, writes to %x, aliases %x %y".
+std::string DescribeEffects(const CallEffects& effects);
+
+class Effects {
+ public:
+  // O(nodes), bodies included. `module` must outlive this object and not change.
+  explicit Effects(const Module& module);
+
+  // Of any node of the module.
+  const CallEffects& Of(const Node& node) const;
+
+ private:
+  absl::flat_hash_map<const Node*, CallEffects> effects_;  // those that have some
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_OPS_EFFECTS_H_
