@@ -18,7 +18,7 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 
 namespace graphnet {
@@ -44,11 +44,8 @@ using Values = std::map<std::string, TensorData>;
 
 absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values values, uint64_t seed,
                                                 const Observer& observer) {
-  CompileOptions compile;
-  ASSIGN_OR_RETURN(compile.attributes, BindAttributes(module, &values, compile.device));
-  ASSIGN_OR_RETURN(auto inputs, BindInputs(module, &values, compile.device));
-  ASSIGN_OR_RETURN(const auto executable, Compile(module, compile));
-  return executable->Run(std::move(inputs), {.seed = seed, .observer = observer});
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values)));
+  return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
 }
 
 // Prints one line on two outputs; whether they are bit for bit the same.

@@ -12,11 +12,12 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 
 namespace graphnet {
@@ -31,6 +32,7 @@ struct Options {
   std::string compat = "graph_net";
   int repeat = 1;
   int threads = 0;
+  int64_t max_memory_mib = 0;
   bool profile = false;
   bool trust = false;
 };
@@ -92,17 +94,17 @@ absl::StatusOr<int> Run(const Options& options) {
   }
   DrawOptions draw;
   draw.seed = options.seed;
+  draw.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : AvailableMemoryBytes();
   draw.compat = options.compat == "bench" ? Compat::kBench : Compat::kGraphNet;
   ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
   sample.weights.clear();
-  CompileOptions compile;
-  compile.device = device;
-  ASSIGN_OR_RETURN(compile.attributes, BindAttributes(*sample.module, &values, device));
+  PrepareOptions prepare;
+  prepare.device = device;
+  prepare.max_bytes = draw.max_bytes;
   const Clock::time_point before = Clock::now();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*sample.module, compile));
-  const Clock::duration compile_time = Clock::now() - before;
-  ASSIGN_OR_RETURN(const std::vector<c10::IValue> inputs,
-                   BindInputs(*sample.module, &values, device));
+  ASSIGN_OR_RETURN(const PreparedRun prepared,
+                   PrepareRun(*sample.module, std::move(values), prepare));
+  const Clock::duration prepare_time = Clock::now() - before;
 
   RunOptions run;
   run.seed = options.seed;
@@ -118,15 +120,15 @@ absl::StatusOr<int> Run(const Options& options) {
   for (int i = 0; i < options.repeat; ++i) {
     profile.Start();
     const Clock::time_point start = Clock::now();
-    ASSIGN_OR_RETURN(outputs, executable->Run(inputs, run));
+    ASSIGN_OR_RETURN(outputs, prepared.executable->Run(prepared.inputs, run));
     times.push_back(Milliseconds(Clock::now() - start));
   }
   ASSIGN_OR_RETURN(const auto named, NameOutputs(outputs));
   if (!options.outputs.empty()) RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
   PrintOutputs(named);
   std::sort(times.begin(), times.end());
-  std::printf("%zu instructions, compiled in %.1f ms, ran in %.2f ms", executable->num_instructions(),
-              Milliseconds(compile_time), times[times.size() / 2]);
+  std::printf("%zu instructions, ready in %.1f ms, ran in %.2f ms",
+              prepared.executable->num_instructions(), Milliseconds(prepare_time), times[times.size() / 2]);
   if (times.size() > 1) {
     std::printf(" (median of %zu, from %.2f to %.2f)", times.size(), times.front(), times.back());
   }
@@ -155,6 +157,10 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Of operators; 0: all cores")
       ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_option("--max-memory", options->max_memory_mib,
+                      "MiB that all tensors may take at once; 0: what the machine has free")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "Print the time of each target");
   command->add_flag("--trust", options->trust, "Load a TorchScript archive without the gate");

@@ -12,9 +12,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
-#include "graphnet/interp/tensors.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/text/printer.h"
 
@@ -49,10 +48,7 @@ bool Agrees(const ValueMeta& meta, const c10::IValue& value) {
 
 // Runs for real and compares each value with the shape that was inferred.
 absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData> values) {
-  CompileOptions compile;
-  ASSIGN_OR_RETURN(compile.attributes, BindAttributes(*sample.module, &values, compile.device));
-  ASSIGN_OR_RETURN(auto inputs, BindInputs(*sample.module, &values, compile.device));
-  ASSIGN_OR_RETURN(const auto executable, Compile(*sample.module, compile));
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample.module, std::move(values)));
   size_t passed = 0;
   size_t failed = 0;
   RunOptions run;
@@ -66,7 +62,7 @@ absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData
     }
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(executable->Run(std::move(inputs), run).status());
+  RETURN_IF_ERROR(prepared.executable->Run(std::move(prepared.inputs), run).status());
   std::printf("%zu passed, %zu failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

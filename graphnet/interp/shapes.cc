@@ -11,6 +11,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch_status.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ir/verifier.h"
 
@@ -18,8 +19,6 @@ namespace graphnet {
 namespace {
 
 const c10::Device kMeta(c10::kMeta);
-// As executable.cc has it.
-constexpr int64_t kSmallTensor = 4096;
 
 // A tensor with data if it is small, else one without.
 absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view name,
@@ -34,7 +33,7 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
     dtype = value->dtype;
     int64_t elements = 1;
     for (const int64_t size : shape) elements *= size;
-    if (elements <= kSmallTensor) return ToTensor(*value, c10::Device(c10::kCPU));
+    if (elements <= kMaxElementsWithData) return ToTensor(*value, c10::Device(c10::kCPU));
   } else {
     if (meta == nullptr || !meta->has_shape) return error("its shape is not known");
     dtype = meta->dtype;
@@ -45,12 +44,11 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
       shape.push_back(*size);
     }
   }
-  try {
+  const absl::StatusOr<at::Tensor> tensor = Guarded([&]() -> absl::StatusOr<at::Tensor> {
     return at::empty(shape, at::TensorOptions(kMeta).dtype(interp::ToScalarType(dtype)));
-  } catch (const std::exception& e) {
-    const std::string what = e.what();
-    return error(what.substr(0, what.find('\n')));
-  }
+  });
+  if (!tensor.ok()) return error(tensor.status().message());
+  return tensor;
 }
 
 // Of a tensor, or a tuple of values; null for anything else.
@@ -117,10 +115,10 @@ class MemoryMeter {
   int64_t peak_ = 0;
 };
 
-}  // namespace
-
-absl::StatusOr<ShapeReport> InferShapes(Module* module,
-                                        const std::map<std::string, TensorData>& values) {
+// Runs the main graph without data and returns the peak.
+absl::StatusOr<int64_t> RunForShapes(const Module& module,
+                                     const std::map<std::string, TensorData>& values,
+                                     const Observer& observer) {
   const auto find = [&values](absl::string_view name) {
     const auto it = values.find(std::string(name));
     return it == values.end() ? nullptr : &it->second;
@@ -128,50 +126,64 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   CompileOptions options;
   options.device = kMeta;
   MemoryMeter memory;
-  for (const Attribute& attribute : module->attributes()) {
+  for (const Attribute& attribute : module.attributes()) {
     ASSIGN_OR_RETURN(at::Tensor tensor,
-                     InputTensor(*module, attribute.name, attribute.meta, find(attribute.name)));
+                     InputTensor(module, attribute.name, attribute.meta, find(attribute.name)));
     memory.Add(tensor);
     options.attributes.emplace(attribute.name, std::move(tensor));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*module, options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(module, options));
   std::vector<c10::IValue> inputs;
-  absl::flat_hash_map<const Node*, Node*> nodes;
-  for (Node* node : module->main()->nodes()) {
-    nodes[node] = node;
-    if (!node->is_placeholder()) continue;
+  for (const Node* node : module.main()->placeholders()) {
     const TensorData* value = find(node->target());
-    const absl::string_view type = node->annotation();
-    const bool is_number = type == "torch.SymInt" || type == "int" || type == "torch.SymFloat" ||
-                           type == "float" || type == "torch.SymBool" || type == "bool";
-    if (is_number && value != nullptr) {
-      ASSIGN_OR_RETURN(const at::Tensor number, ToTensor(*value, c10::Device(c10::kCPU)));
-      inputs.emplace_back(number.item());
-    } else if (value == nullptr && node->tensor_meta() == nullptr &&
-               absl::StartsWith(type, "Optional[")) {
+    if (value == nullptr && node->tensor_meta() == nullptr &&
+        absl::StartsWith(node->annotation(), "Optional[")) {
       inputs.emplace_back();
-    } else {
-      ASSIGN_OR_RETURN(at::Tensor tensor,
-                       InputTensor(*module, node->target(), node->tensor_meta(), value));
-      inputs.emplace_back(std::move(tensor));
+      continue;
     }
-    memory.Add(inputs.back());
+    ASSIGN_OR_RETURN(at::Tensor tensor,
+                     InputTensor(module, node->target(), node->tensor_meta(), value));
+    memory.Add(tensor);
+    if (tensor.is_meta()) {
+      inputs.emplace_back(std::move(tensor));
+    } else {
+      ASSIGN_OR_RETURN(c10::IValue input, ToInput(std::move(tensor), *node));
+      inputs.push_back(std::move(input));
+    }
   }
   memory.Measure();
-  ShapeReport report;
   RunOptions run;
   run.observer = [&](const Node& node, const c10::IValue& value) {
     memory.Add(value);
     memory.Measure();
-    if (const ValueMeta* meta = MetaOf(value, module)) {
-      nodes.at(&node)->set_meta(meta);
-      ++report.nodes;
-    }
-    return absl::OkStatus();
+    return observer ? observer(node, value) : absl::OkStatus();
   };
   RETURN_IF_ERROR(executable->Run(inputs, run).status());
-  report.peak_bytes = memory.peak();
+  return memory.peak();
+}
+
+}  // namespace
+
+absl::StatusOr<ShapeReport> InferShapes(Module* module,
+                                        const std::map<std::string, TensorData>& values) {
+  ShapeReport report;
+  if (module->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
+  absl::flat_hash_map<const Node*, Node*> nodes;
+  for (Node* node : module->main()->nodes()) nodes[node] = node;
+  ASSIGN_OR_RETURN(report.peak_bytes,
+                   RunForShapes(*module, values, [&](const Node& node, const c10::IValue& value) {
+                     if (const ValueMeta* meta = MetaOf(value, module)) {
+                       nodes.at(&node)->set_meta(meta);
+                       ++report.nodes;
+                     }
+                     return absl::OkStatus();
+                   }));
   return report;
+}
+
+absl::StatusOr<int64_t> PeakBytes(const Module& module,
+                                  const std::map<std::string, TensorData>& values) {
+  return RunForShapes(module, values, nullptr);
 }
 
 }  // namespace graphnet

@@ -14,7 +14,7 @@ namespace graphnet {
 
 struct ShapeReport {
   // Bytes of all tensors that live at once, at most, inputs included; views
-  // count with what they are views of.
+  // count with what they are views of. What operators use inside does not count.
   int64_t peak_bytes = 0;
   size_t nodes = 0;  // that got a meta
 };
@@ -28,6 +28,10 @@ struct ShapeReport {
 // depends on data that is not there.
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
                                         const std::map<std::string, TensorData>& values);
+
+// ShapeReport::peak_bytes alone, the module left as it is.
+absl::StatusOr<int64_t> PeakBytes(const Module& module,
+                                  const std::map<std::string, TensorData>& values);
 
 }  // namespace graphnet
 

@@ -6,32 +6,16 @@
 
 #include "ATen/Functions.h"
 #include "ATen/Parallel.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/torch_status.h"
 #include "graphnet/interp/values.h"
+#include "graphnet/ops/value_type.h"
 
 namespace graphnet {
-namespace {
-
-// Calls fn() and turns what it throws into a status.
-template <typename Fn>
-auto Guarded(Fn&& fn) -> absl::StatusOr<decltype(fn())> {
-  try {
-    return fn();
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    return absl::InvalidArgumentError(text.substr(0, text.find('\n')));
-  } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
-}
-
-}  // namespace
-
 absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device) {
-  return Guarded([&] {
+  return Guarded([&]() -> absl::StatusOr<at::Tensor> {
     at::Tensor tensor = at::empty(data.shape, at::dtype(interp::ToScalarType(data.dtype)));
     TORCH_CHECK(data.bytes != nullptr && data.bytes->size() == tensor.nbytes(), "expected ",
                 tensor.nbytes(), " bytes, not ", data.bytes ? data.bytes->size() : 0);
@@ -41,7 +25,7 @@ absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device) 
 }
 
 absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {
-  return Guarded([&] {
+  return Guarded([&]() -> absl::StatusOr<TensorData> {
     at::Tensor plain = tensor.is_complex() ? tensor.resolve_conj() : tensor;
     plain = plain.resolve_neg().cpu().contiguous();
     TensorData data;
@@ -54,58 +38,22 @@ absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {
   });
 }
 
-absl::StatusOr<std::vector<c10::IValue>> BindInputs(const Module& module,
-                                                    std::map<std::string, TensorData>* values,
-                                                    c10::Device device) {
-  std::vector<c10::IValue> inputs;
-  for (const Node* node : module.main()->placeholders()) {
-    auto entry = values->extract(std::string(node->target()));
-    if (entry.empty() && absl::StartsWith(node->annotation(), "Optional[")) {
-      inputs.emplace_back();
-      continue;
-    }
-    if (entry.empty()) {
-      return absl::NotFoundError(absl::StrCat("no value for input ", Printable(node->target())));
-    }
-    absl::StatusOr<at::Tensor> tensor = ToTensor(entry.mapped(), device);
-    if (!tensor.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", Printable(node->target()), ": ", tensor.status().message()));
-    }
-    const absl::string_view type = node->annotation();
-    const bool is_int = type == "torch.SymInt" || type == "int";
-    const bool is_float = type == "torch.SymFloat" || type == "float";
-    const bool is_bool = type == "torch.SymBool" || type == "bool";
-    if (!is_int && !is_float && !is_bool) {
-      inputs.emplace_back(*std::move(tensor));
-      continue;
-    }
-    if (tensor->numel() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", Printable(node->target()),
-                                                     ": expected one number, not ", tensor->numel()));
-    }
-    const at::Scalar number = tensor->item();
-    inputs.emplace_back(is_int     ? c10::IValue(number.toLong())
-                        : is_float ? c10::IValue(number.toDouble())
-                                   : c10::IValue(number.toBool()));
+absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder) {
+  const ValueType::Kind kind = TypeOfAnnotation(placeholder.annotation()).kind;
+  if (kind != ValueType::Kind::kInt && kind != ValueType::Kind::kFloat &&
+      kind != ValueType::Kind::kBool) {
+    return c10::IValue(std::move(tensor));
   }
-  return inputs;
-}
-
-absl::StatusOr<std::map<std::string, at::Tensor>> BindAttributes(
-    const Module& module, std::map<std::string, TensorData>* values, c10::Device device) {
-  std::map<std::string, at::Tensor> attributes;
-  for (const Attribute& attribute : module.attributes()) {
-    auto entry = values->extract(std::string(attribute.name));
-    if (entry.empty()) continue;  // It may not be read.
-    absl::StatusOr<at::Tensor> tensor = ToTensor(entry.mapped(), device);
-    if (!tensor.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("attribute ", Printable(attribute.name), ": ", tensor.status().message()));
-    }
-    attributes.emplace(attribute.name, *std::move(tensor));
+  if (tensor.numel() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", Printable(placeholder.target()),
+                                                   ": expected one number, not ", tensor.numel()));
   }
-  return attributes;
+  return Guarded([&]() -> absl::StatusOr<c10::IValue> {
+    const at::Scalar number = tensor.item();
+    return kind == ValueType::Kind::kInt     ? c10::IValue(number.toLong())
+           : kind == ValueType::Kind::kFloat ? c10::IValue(number.toDouble())
+                                             : c10::IValue(number.toBool());
+  });
 }
 
 absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
@@ -130,7 +78,7 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
 }
 
 absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text) {
-  return Guarded([&] { return c10::Device(text); });
+  return Guarded([&]() -> absl::StatusOr<c10::Device> { return c10::Device(text); });
 }
 
 void SetNumThreads(int threads) { at::set_num_threads(threads > 0 ? threads : NumCpus()); }

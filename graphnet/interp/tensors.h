@@ -8,6 +8,7 @@
 
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
+#include "graphnet/ir/node.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -18,14 +19,9 @@ absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device);
 // A contiguous copy on the CPU.
 absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor);
 
-// What Executable::Run takes: the value of each placeholder of the main graph, by
-// its target, taken out of `values`; numbers where the placeholder is one.
-absl::StatusOr<std::vector<c10::IValue>> BindInputs(const Module& module,
-                                                    std::map<std::string, TensorData>* values,
-                                                    c10::Device device);
-// Likewise the attributes, by name, for CompileOptions.
-absl::StatusOr<std::map<std::string, at::Tensor>> BindAttributes(
-    const Module& module, std::map<std::string, TensorData>* values, c10::Device device);
+// What Executable::Run takes for a placeholder: the tensor, or the number in it
+// where the annotation names one; InvalidArgument if that is not one number.
+absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder);
 
 // o0, o1, … in order; numbers as 0-d tensors (an int as int64, a float as
 // float64), None left out.

@@ -25,24 +25,10 @@ Want ElementWant(const c10::Type& type) {
   }
 }
 
-int64_t AsInt(const IValue& value) {
-  if (value.isInt()) return value.toInt();
-  if (value.isBool()) return value.toBool();
-  if (value.isTensor()) return value.toTensor().item().toLong();
-  TORCH_CHECK(false, "expected an int, not ", value.tagKind());
-}
 double AsFloat(const IValue& value) {
   if (value.isDouble()) return value.toDouble();
   if (value.isTensor()) return value.toTensor().item().toDouble();
   return static_cast<double>(AsInt(value));
-}
-
-IValue AsTensor(const IValue& value) {
-  if (value.isTensor()) return value;
-  TORCH_CHECK(value.isScalar(), "expected a Tensor, not ", value.tagKind());
-  at::Tensor tensor = c10::scalar_to_tensor(value.toScalar());
-  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
-  return tensor;
 }
 
 template <typename T, typename Fn>
@@ -58,6 +44,21 @@ IValue AsList(const Wanted& wanted, const IValue& value, Fn&& as_element) {
 }
 
 }  // namespace
+
+int64_t AsInt(const IValue& value) {
+  if (value.isInt()) return value.toInt();
+  if (value.isBool()) return value.toBool();
+  if (value.isTensor()) return value.toTensor().item().toLong();
+  TORCH_CHECK(false, "expected an int, not ", value.tagKind());
+}
+
+IValue AsTensor(const IValue& value) {
+  if (value.isTensor()) return value;
+  TORCH_CHECK(value.isScalar(), "expected a Tensor, not ", value.tagKind());
+  at::Tensor tensor = c10::scalar_to_tensor(value.toScalar());
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return tensor;
+}
 
 Wanted WantedOf(const c10::Argument& argument) {
   Wanted wanted;
@@ -83,41 +84,42 @@ Wanted WantedOf(const c10::Argument& argument) {
   return wanted;
 }
 
+bool Fits(const Wanted& wanted, const IValue& value) {
+  switch (wanted.want) {
+    case Want::kAny: return true;
+    case Want::kTensor: return value.isTensor() || value.isNone();
+    case Want::kScalar: return !value.isTensor();
+    case Want::kInt: return value.isInt() || value.isNone();
+    case Want::kFloat: return value.isDouble() || value.isNone();
+    case Want::kBool: return value.isBool() || value.isNone();
+    case Want::kDevice: return !value.isString();
+    case Want::kIntList: return value.isIntList() || value.isNone();
+    case Want::kFloatList: return value.isDoubleList() || value.isNone();
+    case Want::kBoolList: return value.isBoolList() || value.isNone();
+    case Want::kTensorList: return value.isTensorList() || value.isNone();
+    case Want::kScalarList:
+    case Want::kStringList:
+    case Want::kOptionalTensorList: return value.isNone();
+  }
+  return false;
+}
+
 void Convert(const Wanted& wanted, IValue* value) {
-  if (wanted.want == Want::kAny) return;
-  if (value->isNone()) return;
+  if (Fits(wanted, *value)) return;
   switch (wanted.want) {
     case Want::kAny: return;
-    case Want::kTensor:
-      if (!value->isTensor()) *value = AsTensor(*value);
-      return;
-    case Want::kScalar:
-      if (value->isTensor()) *value = value->toTensor().item();
-      return;
-    case Want::kInt:
-      if (!value->isInt()) *value = AsInt(*value);
-      return;
-    case Want::kFloat:
-      if (!value->isDouble()) *value = AsFloat(*value);
-      return;
+    case Want::kTensor: *value = AsTensor(*value); return;
+    case Want::kScalar: *value = value->toTensor().item(); return;
+    case Want::kInt: *value = AsInt(*value); return;
+    case Want::kFloat: *value = AsFloat(*value); return;
     case Want::kBool:
-      if (!value->isBool()) {
-        *value = value->isTensor() ? value->toTensor().item().toBool() : AsInt(*value) != 0;
-      }
+      *value = value->isTensor() ? value->toTensor().item().toBool() : AsInt(*value) != 0;
       return;
-    case Want::kDevice:
-      if (value->isString()) *value = c10::Device(value->toStringRef());
-      return;
-    case Want::kIntList:
-      if (!value->isIntList()) *value = AsList<int64_t>(wanted, *value, AsInt);
-      return;
-    case Want::kFloatList:
-      if (!value->isDoubleList()) *value = AsList<double>(wanted, *value, AsFloat);
-      return;
+    case Want::kDevice: *value = c10::Device(value->toStringRef()); return;
+    case Want::kIntList: *value = AsList<int64_t>(wanted, *value, AsInt); return;
+    case Want::kFloatList: *value = AsList<double>(wanted, *value, AsFloat); return;
     case Want::kBoolList:
-      if (!value->isBoolList()) {
-        *value = AsList<bool>(wanted, *value, [](const IValue& v) { return AsInt(v) != 0; });
-      }
+      *value = AsList<bool>(wanted, *value, [](const IValue& v) { return AsInt(v) != 0; });
       return;
     case Want::kScalarList:
       if (value->isIntList() || value->isDoubleList() || value->isTuple()) {
@@ -130,10 +132,8 @@ void Convert(const Wanted& wanted, IValue* value) {
       *value = AsList<std::string>(wanted, *value, [](const IValue& v) { return v.toStringRef(); });
       return;
     case Want::kTensorList:
-      if (!value->isTensorList()) {
-        *value = AsList<at::Tensor>(wanted, *value,
-                                    [](const IValue& v) { return AsTensor(v).toTensor(); });
-      }
+      *value = AsList<at::Tensor>(wanted, *value,
+                                  [](const IValue& v) { return AsTensor(v).toTensor(); });
       return;
     case Want::kOptionalTensorList: {
       c10::List<std::optional<at::Tensor>> list;

@@ -38,10 +38,17 @@ struct Wanted {
 };
 Wanted WantedOf(const c10::Argument& argument);
 
+// Whether Convert would leave `value` as it is.
+bool Fits(const Wanted& wanted, const c10::IValue& value);
 // As the operator wants it: numbers to tensors, one int to a list, tuples to
 // lists, 0-d tensors to numbers. Cheap when nothing is to be done. Throws
 // c10::Error where PyTorch would.
 void Convert(const Wanted& wanted, c10::IValue* value);
+
+// A number as a 0-d tensor that does not promote others, as Python has it.
+c10::IValue AsTensor(const c10::IValue& value);
+// Of a number or a tensor with one element.
+int64_t AsInt(const c10::IValue& value);
 
 c10::ScalarType ToScalarType(DType dtype);
 DType FromScalarType(c10::ScalarType type);

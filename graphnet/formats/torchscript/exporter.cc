@@ -7,6 +7,7 @@
 #include "graphnet/formats/torchscript/exporter_graph.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
 #include "graphnet/formats/torchscript/exporter_types.h"
+#include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/verifier.h"
 #include "torch/csrc/jit/serialization/export.h"
 
@@ -20,7 +21,7 @@ absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
     RETURN_IF_ERROR(exporter.Run());
     return module;
   } catch (...) {
-    return torchscript::CurrentException();
+    return CurrentExceptionStatus();
   }
 }
 
@@ -34,7 +35,7 @@ absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample) {
     });
     return bytes;
   } catch (...) {
-    return torchscript::CurrentException();
+    return CurrentExceptionStatus();
   }
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "graphnet/interp/torch_status.h"
 
 namespace graphnet::torchscript {
 
@@ -104,7 +105,7 @@ absl::Status GraphExporter::Run() {
     }
     return status;
   } catch (...) {
-    const absl::Status status = CurrentException();
+    const absl::Status status = CurrentExceptionStatus();
     return status.code() == absl::StatusCode::kInvalidArgument ? Error(status.message()) : status;
   }
 }
@@ -384,7 +385,7 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
       match = std::move(found.second);
       return from[found.first];
     } catch (...) {
-      why = std::string(CurrentException().message());
+      why = std::string(CurrentExceptionStatus().message());
       return nullptr;
     }
   };

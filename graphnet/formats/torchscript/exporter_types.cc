@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -35,17 +34,6 @@ std::optional<c10::Layout> LayoutOf(Layout layout) {
     case Layout::kJagged: return c10::Layout::Jagged;
   }
   return std::nullopt;
-}
-
-// LibTorch's messages run over many lines, some of which point at source.
-std::string OneLine(absl::string_view text) {
-  std::string out;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    line = absl::StripAsciiWhitespace(line);
-    if (line.empty() || line == ":" || absl::StartsWith(line, "~")) continue;
-    absl::StrAppend(&out, out.empty() ? "" : " ", line);
-  }
-  return out.empty() ? "no reason given" : Printable(out, 500);
 }
 
 class ClassResolver : public torch::jit::Resolver {
@@ -168,21 +156,6 @@ absl::StatusOr<c10::TypePtr> TypeTable::Parse(absl::string_view annotation) cons
   } catch (...) {
     return absl::InvalidArgumentError(
         absl::StrCat("TorchScript knows no type ", Printable(annotation)));
-  }
-}
-
-absl::Status CurrentException() {
-  try {
-    throw;
-  } catch (const c10::Error& e) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("LibTorch: ", OneLine(e.what_without_backtrace())));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("out of memory");
-  } catch (const std::exception& e) {
-    return absl::InvalidArgumentError(absl::StrCat("LibTorch: ", OneLine(e.what())));
-  } catch (...) {
-    return absl::InvalidArgumentError("LibTorch: an exception of unknown type");
   }
 }
 

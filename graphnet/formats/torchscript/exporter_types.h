@@ -49,9 +49,6 @@ class TypeTable {
   std::map<std::string, c10::ClassTypePtr> classes_;
 };
 
-// In a catch block: what is being thrown. Every exception has a status.
-absl::Status CurrentException();
-
 }  // namespace graphnet::torchscript
 
 #endif  // GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_TYPES_H_

@@ -18,6 +18,7 @@
 #include "graphnet/formats/torchscript/graph_importer.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "graphnet/interp/torch_status.h"
 #include "ATen/core/dispatch/Dispatcher.h"
 #include "caffe2/serialize/read_adapter_interface.h"
 #include "torch/csrc/jit/api/function_impl.h"
@@ -43,33 +44,6 @@ class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
  private:
   absl::string_view bytes_;
 };
-
-// LibTorch's messages run over many lines; the first that says something will do.
-std::string FirstLine(absl::string_view text) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const absl::string_view line = absl::StripAsciiWhitespace(text.substr(0, end));
-    if (!line.empty()) return Printable(line, 500);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return "no reason given";
-}
-
-// Calls fn(), which returns a StatusOr<Sample>, and lets no exception out.
-template <typename Fn>
-absl::StatusOr<Sample> Guarded(Fn&& fn) {
-  try {
-    return fn();
-  } catch (const c10::Error& e) {
-    return absl::InvalidArgumentError(absl::StrCat("LibTorch: ", FirstLine(e.what_without_backtrace())));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("out of memory");
-  } catch (const std::exception& e) {
-    return absl::InvalidArgumentError(absl::StrCat("LibTorch: ", FirstLine(e.what())));
-  } catch (...) {
-    return absl::InvalidArgumentError("LibTorch: an exception of unknown type");
-  }
-}
 
 // Lets programs name torchvision's operators where its library is not loaded:
 // they can be imported then, though not run.

@@ -1,0 +1,322 @@
+// Compiles a lowered graph to a program.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/interp/program.h"
+#include "graphnet/ir/node_error.h"
+#include "torch/csrc/jit/runtime/operator.h"
+
+namespace graphnet::interp {
+namespace {
+
+using c10::IValue;
+
+// An operator that touches files, processes or devices' internals says so in its
+// schema: by a name or type that no computation on tensors needs.
+bool IsAllowed(const c10::FunctionSchema& schema) {
+  const absl::string_view name = schema.name();
+  if (!absl::StartsWith(name, "aten::") && !absl::StartsWith(name, "prim::")) return false;
+  for (const absl::string_view word : {"file", "save", "load", "open", "print", "storage", "import"}) {
+    if (absl::StrContains(name, word)) return false;
+  }
+  for (const c10::Argument& argument : schema.arguments()) {
+    const absl::string_view argument_name = argument.name();
+    if (absl::StrContains(argument_name, "file") || absl::StrContains(argument_name, "path")) {
+      if (name != "aten::einsum") return false;  // its path is an order of operands
+    }
+    const auto kind = argument.type()->kind();
+    if (kind == c10::TypeKind::StorageType || kind == c10::TypeKind::StreamObjType ||
+        kind == c10::TypeKind::CapsuleType) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Compiler {
+ public:
+  Compiler(const LoweredModule& lowered, const CompileOptions& options, const Programs& programs)
+      : lowered_(lowered), options_(options), programs_(programs) {}
+
+  absl::Status Run(const Graph& graph) {
+    program_ = programs_.at(&graph).get();
+    for (const Node* node : graph.nodes()) {
+      origin_ = lowered_.origins.at(node);
+      RETURN_IF_ERROR(CompileNode(*node));
+    }
+    program_->num_slots = slots_.size();
+    FindLastUses();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Error(absl::string_view what) const { return NodeError(*origin_, what); }
+
+  uint32_t NewSlot(const Node* node) {
+    const auto slot = static_cast<uint32_t>(slots_.size());
+    slots_[node] = slot;
+    return slot;
+  }
+
+  static bool IsStatic(const Argument& argument) {
+    switch (argument.kind()) {
+      case Argument::Kind::kNode:
+      case Argument::Kind::kSlice:
+      case Argument::Kind::kEllipsis:
+      case Argument::Kind::kGraph:
+      case Argument::Kind::kSymInt:
+      case Argument::Kind::kDict: return false;
+      case Argument::Kind::kList:
+      case Argument::Kind::kTuple:
+        return std::all_of(argument.elements().begin(), argument.elements().end(), IsStatic);
+      default: return true;
+    }
+  }
+
+  absl::StatusOr<Source> MakeSource(const Argument& argument, const Wanted& wanted) {
+    Source source;
+    source.wanted = wanted;
+    if (IsStatic(argument)) {
+      source.constant = ToIValue(argument, options_.device);
+      Convert(wanted, &source.constant);
+      source.wanted = Wanted();
+      return source;
+    }
+    switch (argument.kind()) {
+      case Argument::Kind::kNode:
+        source.kind = Source::Kind::kSlot;
+        source.slot = slots_.at(argument.node());
+        return source;
+      case Argument::Kind::kEllipsis: source.kind = Source::Kind::kEllipsis; return source;
+      case Argument::Kind::kList: source.kind = Source::Kind::kList; break;
+      case Argument::Kind::kTuple: source.kind = Source::Kind::kTuple; break;
+      case Argument::Kind::kDict: source.kind = Source::Kind::kDict; break;
+      case Argument::Kind::kSlice: source.kind = Source::Kind::kSlice; break;
+      default: return Error("an argument of a kind that cannot be run");
+    }
+    for (const Argument& element : argument.elements()) {
+      ASSIGN_OR_RETURN(Source made, MakeSource(element, Wanted()));
+      source.elements.push_back(std::move(made));
+    }
+    return source;
+  }
+
+  absl::Status AddArgument(Instruction* instruction, const Argument& argument,
+                           const Wanted& wanted = {}) {
+    ASSIGN_OR_RETURN(Source source, MakeSource(argument, wanted));
+    instruction->args.push_back(std::move(source));
+    return absl::OkStatus();
+  }
+
+  absl::Status CompileNode(const Node& node) {
+    switch (node.op()) {
+      case Op::kPlaceholder: program_->inputs.push_back(NewSlot(&node)); return absl::OkStatus();
+      case Op::kGetAttr: {
+        const auto it = options_.attributes.find(std::string(node.target()));
+        if (it == options_.attributes.end()) return Error("no value is known for this attribute");
+        Instruction instruction;
+        instruction.kind = Instruction::Kind::kBuiltin;
+        instruction.builtin = [](std::vector<IValue>& args, c10::Device) { return args[0]; };
+        Source source;
+        source.constant = it->second;
+        instruction.args.push_back(std::move(source));
+        return Finish(node, std::move(instruction));
+      }
+      case Op::kOutput: {
+        Instruction instruction;
+        instruction.kind = Instruction::Kind::kOutput;
+        RETURN_IF_ERROR(AddArgument(&instruction, node.args()[0]));
+        instruction.origin = origin_;
+        program_->instructions.push_back(std::move(instruction));
+        return absl::OkStatus();
+      }
+      default: break;
+    }
+    Instruction instruction;
+    if (const Builtin builtin = FindTorchScriptCall(node.target())) {
+      instruction.kind = Instruction::Kind::kBuiltin;
+      instruction.builtin = builtin;
+      if (absl::EndsWith(node.target(), "Construct")) {
+        RETURN_IF_ERROR(AddArgument(&instruction, node.annotation()));
+      }
+      for (const Argument& argument : node.args()) {
+        RETURN_IF_ERROR(AddArgument(&instruction, argument));
+      }
+    } else if (absl::StartsWith(node.target(), "aten.") ||
+               absl::StartsWith(node.target(), "prim.")) {
+      RETURN_IF_ERROR(CompileOperator(node, &instruction));
+    } else {
+      RETURN_IF_ERROR(CompileBuiltin(node, &instruction));
+    }
+    return Finish(node, std::move(instruction));
+  }
+
+  absl::Status Finish(const Node& node, Instruction instruction) {
+    instruction.origin = origin_;
+    instruction.result = NewSlot(&node);
+    const auto value = lowered_.values.find(origin_);
+    instruction.ends_origin =
+        value != lowered_.values.end() && value->second.is_node() && value->second.node() == &node;
+    program_->instructions.push_back(std::move(instruction));
+    return absl::OkStatus();
+  }
+
+  absl::Status CompileOperator(const Node& node, Instruction* instruction) {
+    absl::string_view rest = node.target();
+    const size_t first = rest.find('.');
+    const std::string space(rest.substr(0, first));
+    rest.remove_prefix(first + 1);
+    const size_t dot = rest.find('.');
+    const std::string name = absl::StrCat(space, "::", rest.substr(0, dot));
+    std::string overload(dot == absl::string_view::npos ? "" : rest.substr(dot + 1));
+    if (overload == "default") overload.clear();
+    const c10::FunctionSchema* schema = nullptr;
+    std::optional<c10::OperatorHandle> handle =
+        c10::Dispatcher::singleton().findSchema({name, overload});
+    std::shared_ptr<torch::jit::Operator> operation;
+    if (handle.has_value()) {
+      instruction->op = handle;
+      if (!options_.device.is_meta()) instruction->direct = FindDirectCall(*handle);
+      schema = &handle->schema();
+    } else {
+      for (const auto& candidate :
+           torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name))) {
+        if (candidate->schema().overload_name() == overload) operation = candidate;
+      }
+      if (operation == nullptr) return Error(absl::StrCat(node.target(), " is no operator of PyTorch"));
+      schema = &operation->schema();
+      instruction->kind = Instruction::Kind::kOperation;
+    }
+    if (!IsAllowed(*schema)) {
+      return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
+    }
+    if (operation != nullptr) instruction->operation = operation->getOperation();
+    const auto& parameters = schema->arguments();
+    if (node.args().size() > parameters.size() && !schema->is_vararg()) {
+      return Error(absl::StrCat("takes ", parameters.size(), " arguments, not ", node.args().size()));
+    }
+    size_t taken = 0;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Wanted wanted = WantedOf(parameters[i]);
+      const Argument* given =
+          i < node.args().size() ? &node.args()[i] : node.kwarg(parameters[i].name());
+      if (given != nullptr) {
+        if (i >= node.args().size()) ++taken;
+        RETURN_IF_ERROR(AddArgument(instruction, *given, wanted));
+      } else if (parameters[i].default_value().has_value()) {
+        Source source;
+        source.constant = *parameters[i].default_value();
+        // What makes a tensor of nothing makes it there.
+        if (wanted.want == Want::kDevice && options_.device.is_meta() &&
+            parameters[0].type()->kind() != c10::TypeKind::TensorType) {
+          source.constant = options_.device;
+        }
+        instruction->args.push_back(std::move(source));
+      } else if (wanted.optional) {
+        instruction->args.emplace_back();
+      } else {
+        return Error(absl::StrCat("lacks ", parameters[i].name()));
+      }
+    }
+    if (taken != node.kwargs().size()) return Error("has a keyword that the operator does not take");
+    for (size_t i = parameters.size(); i < node.args().size(); ++i) {
+      RETURN_IF_ERROR(AddArgument(instruction, node.args()[i]));
+    }
+    if (schema->is_vararg()) {  // Such operators find their number on the stack.
+      RETURN_IF_ERROR(AddArgument(instruction, instruction->args.size()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CompileBuiltin(const Node& node, Instruction* instruction) {
+    instruction->kind = Instruction::Kind::kBuiltin;
+    size_t first_argument = 0;
+    if (node.target() == "operator.getitem") {
+      instruction->kind = Instruction::Kind::kGetItem;
+    } else if (node.target() == "operator.setitem") {
+      instruction->kind = Instruction::Kind::kSetItem;
+    } else if (node.target() == "torch.cond" || node.target() == "torch.while_loop") {
+      const bool is_cond = node.target() == "torch.cond";
+      instruction->kind = is_cond ? Instruction::Kind::kCond : Instruction::Kind::kWhile;
+      const size_t begin = is_cond ? 1 : 0;
+      if (node.args().size() < begin + 3) return Error("lacks arguments");
+      for (size_t i = begin; i < begin + 2; ++i) {
+        if (!node.args()[i].is_graph()) return Error("takes graphs");
+        instruction->bodies.push_back(programs_.at(node.args()[i].graph()).get());
+      }
+      if (is_cond) RETURN_IF_ERROR(AddArgument(instruction, node.args()[0]));
+      first_argument = begin + 2;
+    } else {
+      instruction->builtin = FindBuiltin(node.target());
+      if (instruction->builtin == nullptr) return Error("nothing is known to run it");
+    }
+    for (const Argument& argument : node.args().subspan(first_argument)) {
+      RETURN_IF_ERROR(AddArgument(instruction, argument));
+    }
+    return absl::OkStatus();
+  }
+
+  template <typename Fn>
+  static void ForEachSlot(Source& source, Fn&& fn) {
+    if (source.kind == Source::Kind::kSlot) fn(source);
+    for (Source& element : source.elements) ForEachSlot(element, fn);
+  }
+
+  void FindLastUses() {
+    std::vector<bool> seen(program_->num_slots);
+    for (auto it = program_->instructions.rbegin(); it != program_->instructions.rend(); ++it) {
+      // A result that nobody uses dies at once.
+      if (it->result != kNoSlot && !seen[it->result]) it->dead.push_back(it->result);
+      for (auto arg = it->args.rbegin(); arg != it->args.rend(); ++arg) {
+        ForEachSlot(*arg, [&](Source& source) {
+          if (!seen[source.slot]) it->dead.push_back(source.slot);
+          seen[source.slot] = true;
+        });
+      }
+    }
+    // A value that is used once by the instruction that ends it is moved there.
+    for (Instruction& instruction : program_->instructions) {
+      if (instruction.direct != nullptr) continue;  // reads it where it lies
+      absl::flat_hash_map<uint32_t, int> uses;
+      for (Source& arg : instruction.args) ForEachSlot(arg, [&](Source& s) { ++uses[s.slot]; });
+      for (Source& arg : instruction.args) {
+        ForEachSlot(arg, [&](Source& s) {
+          s.last_use = uses[s.slot] == 1 && std::find(instruction.dead.begin(), instruction.dead.end(),
+                                                      s.slot) != instruction.dead.end();
+        });
+      }
+      std::vector<uint32_t> kept;
+      for (const uint32_t slot : instruction.dead) {
+        if (slot == instruction.result || uses[slot] != 1) kept.push_back(slot);
+      }
+      instruction.dead = std::move(kept);
+    }
+    for (const uint32_t slot : program_->inputs) {
+      // An input that nobody uses is let go at the first instruction.
+      if (!seen[slot] && !program_->instructions.empty()) {
+        program_->instructions[0].dead.push_back(slot);
+      }
+    }
+  }
+
+  const LoweredModule& lowered_;
+  const CompileOptions& options_;
+  const Programs& programs_;
+  Program* program_ = nullptr;
+  const Node* origin_ = nullptr;
+  absl::flat_hash_map<const Node*, uint32_t> slots_;
+};
+
+}  // namespace
+
+absl::Status CompileGraph(const Graph& graph, const LoweredModule& lowered,
+                          const CompileOptions& options, const Programs& programs) {
+  return Compiler(lowered, options, programs).Run(graph);
+}
+
+}  // namespace graphnet::interp

@@ -1,0 +1,28 @@
+// Calls of operators without boxing: arguments are read where they lie, not
+// copied to a stack, for the signatures that most nodes of real graphs have.
+#ifndef GRAPHNET_INTERP_DIRECT_CALL_H_
+#define GRAPHNET_INTERP_DIRECT_CALL_H_
+
+#include <cstddef>
+
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "ATen/core/ivalue.h"
+
+namespace graphnet::interp {
+
+inline constexpr size_t kMaxDirectArguments = 10;
+
+class DirectCall {
+ public:
+  virtual ~DirectCall() = default;
+  // Calls the operator with arguments of the kinds that its schema has. Throws
+  // what it throws.
+  virtual c10::IValue Call(const c10::IValue* const* args) const = 0;
+};
+
+// Null when the signature of `op` is not one of them. Lives for good; thread-safe.
+const DirectCall* FindDirectCall(const c10::OperatorHandle& op);
+
+}  // namespace graphnet::interp
+
+#endif  // GRAPHNET_INTERP_DIRECT_CALL_H_

@@ -1,0 +1,337 @@
+#include "graphnet/interp/frame.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "ATen/Functions.h"
+#include "c10/util/Exception.h"
+#include "graphnet/base/status.h"
+#include "graphnet/interp/torch_status.h"
+#include "graphnet/ir/node_error.h"
+
+namespace graphnet::interp {
+namespace {
+
+using at::indexing::TensorIndex;
+using c10::IValue;
+
+bool IsTrue(const IValue& value) {
+  return value.isTensor() ? value.toTensor().item().toBool()
+         : value.isBool() ? value.toBool()
+                          : value.toInt() != 0;
+}
+
+}  // namespace
+
+absl::StatusOr<IValue> Frame::Run(std::vector<IValue> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) slots_[program_.inputs[i]] = std::move(inputs[i]);
+  for (const Instruction& instruction : program_.instructions) {
+    try {
+      Execute(instruction);
+    } catch (...) {
+      if (!status_.ok()) return status_;
+      return NodeError(*instruction.origin, CurrentExceptionStatus().message());
+    }
+    if (observer_ != nullptr && instruction.ends_origin) {
+      RETURN_IF_ERROR((*observer_)(*instruction.origin, slots_[instruction.result]));
+    }
+    for (const uint32_t slot : instruction.dead) slots_[slot] = IValue();
+  }
+  return std::move(output_);
+}
+
+IValue Frame::Make(const Source& source) {
+  switch (source.kind) {
+    case Source::Kind::kConstant: return source.constant;
+    case Source::Kind::kSlot: {
+      IValue value = source.last_use ? std::move(slots_[source.slot]) : slots_[source.slot];
+      Convert(source.wanted, &value);
+      return value;
+    }
+    default: return MakeAggregate(source);
+  }
+}
+
+IValue Frame::MakeAggregate(const Source& source) {
+  if (source.wanted.want == Want::kTensorList) {  // at::cat({x, y}): no detour
+    c10::List<at::Tensor> tensors;
+    tensors.reserve(source.elements.size());
+    for (const Source& element : source.elements) {
+      tensors.push_back(AsTensor(Make(element)).toTensor());
+    }
+    return tensors;
+  }
+  std::vector<IValue> elements;
+  elements.reserve(source.elements.size());
+  for (const Source& element : source.elements) elements.push_back(Make(element));
+  switch (source.kind) {
+    case Source::Kind::kList:
+    case Source::Kind::kTuple: {
+      IValue value = MakeSequence(std::move(elements), source.kind == Source::Kind::kTuple);
+      Convert(source.wanted, &value);
+      return value;
+    }
+    case Source::Kind::kDict: {
+      const c10::TypePtr key =
+          elements.empty() ? c10::TypePtr(c10::StringType::get()) : elements[0].type();
+      return MakeDict(key, std::move(elements));
+    }
+    default: TORCH_CHECK(false, "a slice outside of a subscript");
+  }
+}
+
+void Frame::Execute(const Instruction& instruction) {
+  if (instruction.direct != nullptr) return CallDirect(instruction);
+  stack_.clear();
+  switch (instruction.kind) {
+    case Instruction::Kind::kOperator:
+    case Instruction::Kind::kOperation:
+    case Instruction::Kind::kBuiltin:
+      for (const Source& source : instruction.args) stack_.push_back(Make(source));
+      if (device_.is_meta()) [[unlikely]] {
+        CallForShapes(instruction);
+      } else {
+        Call(instruction, device_);
+      }
+      return;
+    case Instruction::Kind::kGetItem: GetItem(instruction); return;
+    case Instruction::Kind::kSetItem: SetItem(instruction); return;
+    case Instruction::Kind::kCond: Cond(instruction); return;
+    case Instruction::Kind::kWhile: While(instruction); return;
+    case Instruction::Kind::kOutput: output_ = Make(instruction.args[0]); return;
+  }
+}
+
+void Frame::CallDirect(const Instruction& instruction) {
+  stack_.clear();  // What has to be made goes there; its room is never outgrown.
+  const IValue* args[kMaxDirectArguments];
+  const IValue** arg = args;
+  for (const Source& source : instruction.args) {
+    if (source.kind == Source::Kind::kConstant) {
+      *arg++ = &source.constant;
+    } else if (source.kind == Source::Kind::kSlot && Fits(source.wanted, slots_[source.slot])) {
+      *arg++ = &slots_[source.slot];
+    } else {
+      *arg++ = &stack_.emplace_back(Make(source));
+    }
+  }
+  slots_[instruction.result] = instruction.direct->Call(args);
+}
+
+void Frame::Call(const Instruction& instruction, c10::Device device) {
+  IValue& result = slots_[instruction.result];
+  switch (instruction.kind) {
+    case Instruction::Kind::kBuiltin: result = instruction.builtin(stack_, device); return;
+    case Instruction::Kind::kOperator: instruction.op->callBoxed(&stack_); break;
+    default: (*instruction.operation)(stack_); break;
+  }
+  if (stack_.size() == 1) {
+    result = std::move(stack_[0]);
+  } else if (stack_.empty()) {
+    result = IValue();
+  } else {
+    result = c10::ivalue::Tuple::create(std::move(stack_));
+  }
+}
+
+// --- Subscripts --------------------------------------------------------------
+
+std::optional<c10::SymInt> Frame::Bound(const Source& source) {
+  const IValue value = Make(source);
+  if (value.isNone()) return std::nullopt;
+  return c10::SymInt(AsInt(value));
+}
+
+TensorIndex Frame::Index(const Source& source) {
+  if (source.kind == Source::Kind::kEllipsis) return at::indexing::Ellipsis;
+  if (source.kind == Source::Kind::kSlice) {
+    return at::indexing::Slice(Bound(source.elements[0]), Bound(source.elements[1]),
+                               Bound(source.elements[2]));
+  }
+  const IValue value = Make(source);
+  if (value.isNone()) return at::indexing::None;
+  if (value.isBool()) return value.toBool();
+  if (value.isInt()) return value.toInt();
+  if (value.isTensor()) return value.toTensor();
+  // A list of numbers is a tensor of them.
+  std::vector<IValue> args = {value, IValue(), IValue()};
+  return FindBuiltin("torch.tensor")(args, device_).toTensor();
+}
+
+std::vector<TensorIndex> Frame::Indices(const Source& source) {
+  std::vector<TensorIndex> indices;
+  if (source.kind == Source::Kind::kTuple) {
+    indices.reserve(source.elements.size());
+    for (const Source& element : source.elements) indices.push_back(Index(element));
+  } else if (source.kind == Source::Kind::kConstant && source.constant.isTuple()) {
+    for (const IValue& element : source.constant.toTupleRef().elements()) {
+      Source constant;
+      constant.constant = element;
+      indices.push_back(Index(constant));
+    }
+  } else {
+    indices.push_back(Index(source));
+  }
+  return indices;
+}
+
+bool Frame::GetView(const at::Tensor& tensor, const Source& index, IValue* result) {
+  // A subscript's elements: sources, or constants, or the one that stands alone.
+  const bool is_tuple = index.kind == Source::Kind::kTuple;
+  const bool is_constant_tuple = index.kind == Source::Kind::kConstant && index.constant.isTuple();
+  const size_t size = is_tuple            ? index.elements.size()
+                      : is_constant_tuple ? index.constant.toTupleRef().elements().size()
+                                          : 1;
+  const auto source_at = [&](size_t i) -> const Source* {
+    return is_tuple ? &index.elements[i] : is_constant_tuple ? nullptr : &index;
+  };
+  const auto value_at = [&](size_t i) -> const IValue& {
+    const Source* source = source_at(i);
+    if (source == nullptr) return index.constant.toTupleRef().elements()[i];
+    return source->kind == Source::Kind::kSlot ? slots_[source->slot] : source->constant;
+  };
+  const auto kind_at = [&](size_t i) {
+    const Source* source = source_at(i);
+    return source == nullptr ? Source::Kind::kConstant : source->kind;
+  };
+  int64_t taken = 0;  // dimensions that integers and slices take
+  for (size_t i = 0; i < size; ++i) {
+    switch (kind_at(i)) {
+      case Source::Kind::kEllipsis: break;
+      case Source::Kind::kSlice: ++taken; break;
+      case Source::Kind::kSlot:
+      case Source::Kind::kConstant:
+        if (value_at(i).isInt()) {
+          ++taken;
+        } else if (!value_at(i).isNone()) {
+          return false;
+        }
+        break;
+      default: return false;
+    }
+  }
+  TORCH_CHECK(taken <= tensor.dim(), "too many indices for a tensor of dimension ", tensor.dim());
+  at::Tensor view = tensor;
+  int64_t dim = 0;
+  for (size_t i = 0; i < size; ++i) {
+    if (kind_at(i) == Source::Kind::kEllipsis) {
+      dim += tensor.dim() - taken;
+    } else if (kind_at(i) == Source::Kind::kSlice) {
+      const Source& slice = *source_at(i);
+      const auto start = Bound(slice.elements[0]), stop = Bound(slice.elements[1]),
+                 step = Bound(slice.elements[2]);
+      if (start || stop || step) view = at::slice_symint(view, dim, start, stop, step.value_or(1));
+      ++dim;
+    } else if (value_at(i).isNone()) {
+      view = view.unsqueeze(dim++);
+    } else {
+      view = view.select(dim, value_at(i).toInt());
+    }
+  }
+  *result = view.is_same(tensor) ? at::alias(view) : view;
+  return true;
+}
+
+void Frame::GetItem(const Instruction& instruction) {
+  const IValue object = Make(instruction.args[0]);
+  const Source& index = instruction.args[1];
+  IValue& result = slots_[instruction.result];
+  if (object.isTensor()) {
+    if (GetView(object.toTensor(), index, &result)) return;
+    const auto indices = Indices(index);
+    result = device_.is_meta() ? GetItemForShapes(object.toTensor(), indices)
+                               : IValue(at::indexing::get_item(object.toTensor(), indices));
+  } else if (object.isGenericDict()) {
+    result = object.toGenericDict().at(Make(index));
+  } else {
+    result = GetElements(object, index);
+  }
+}
+
+IValue Frame::GetElements(const IValue& sequence, const Source& index) {
+  if (index.kind != Source::Kind::kSlice) {
+    const int64_t given = AsInt(Make(index));
+    const auto element = [given](const auto& elements) -> IValue {
+      const auto size = static_cast<int64_t>(elements.size());
+      const int64_t i = given < 0 ? given + size : given;
+      TORCH_CHECK(i >= 0 && i < size, "there is no element ", given, " among ", size);
+      return elements[static_cast<size_t>(i)];
+    };
+    return sequence.isTuple() ? element(sequence.toTupleRef().elements())
+                              : element(sequence.toListRef());
+  }
+  const std::vector<IValue> elements = Elements(sequence);
+  const auto size = static_cast<int64_t>(elements.size());
+  const auto start = Bound(index.elements[0]), stop = Bound(index.elements[1]),
+             step = Bound(index.elements[2]);
+  const int64_t by = step ? step->expect_int() : 1;
+  TORCH_CHECK(by > 0, "a slice of a sequence with a step of ", by);
+  const auto clamp = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  std::vector<IValue> taken;
+  for (int64_t i = start ? clamp(start->expect_int()) : 0, end = stop ? clamp(stop->expect_int()) : size;
+       i < end; i += by) {
+    taken.push_back(elements[static_cast<size_t>(i)]);
+  }
+  return MakeSequence(std::move(taken), sequence.isTuple());
+}
+
+void Frame::SetItem(const Instruction& instruction) {
+  at::Tensor object = Make(instruction.args[0]).toTensor();
+  const IValue value = Make(instruction.args[2]);
+  const auto indices = Indices(instruction.args[1]);
+  if (device_.is_meta()) {  // Shapes do not change.
+    bool real = !object.is_meta() && !(value.isTensor() && value.toTensor().is_meta());
+    for (const TensorIndex& i : indices) real = real && !(i.is_tensor() && i.tensor().is_meta());
+    if (!real) return;
+  }
+  if (value.isTensor()) {
+    object.index_put_(indices, value.toTensor());
+  } else {
+    object.index_put_(indices, value.toScalar());
+  }
+}
+
+// --- Higher-order calls ------------------------------------------------------
+
+std::vector<IValue> Frame::CallBody(const Program& body, std::vector<IValue> inputs) {
+  TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(), " values, not ",
+              inputs.size());
+  Frame frame(body, device_, nullptr);
+  absl::StatusOr<IValue> result = frame.Run(std::move(inputs));
+  if (!result.ok()) {
+    status_ = result.status();
+    TORCH_CHECK(false, "failed");
+  }
+  if (result->isTuple() || result->isList()) return Elements(*result);
+  return {*std::move(result)};
+}
+
+void Frame::Cond(const Instruction& instruction) {
+  const bool taken = IsTrue(Make(instruction.args[0]));
+  std::vector<IValue> inputs;
+  if (instruction.args.size() > 1) inputs = Elements(Make(instruction.args[1]));
+  slots_[instruction.result] =
+      c10::ivalue::Tuple::create(CallBody(*instruction.bodies[taken ? 0 : 1], std::move(inputs)));
+}
+
+void Frame::While(const Instruction& instruction) {
+  std::vector<IValue> carried = Elements(Make(instruction.args[0]));
+  std::vector<IValue> others;
+  if (instruction.args.size() > 1) others = Elements(Make(instruction.args[1]));
+  const auto inputs = [&] {
+    std::vector<IValue> all = carried;
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  };
+  while (true) {
+    const std::vector<IValue> proceed = CallBody(*instruction.bodies[0], inputs());
+    TORCH_CHECK(proceed.size() == 1, "the condition of a loop must yield one value");
+    if (!IsTrue(proceed[0])) break;
+    carried = CallBody(*instruction.bodies[1], inputs());
+  }
+  slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(carried));
+}
+
+}  // namespace graphnet::interp

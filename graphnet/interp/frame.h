@@ -1,0 +1,69 @@
+// Frame: one run of a program.
+#ifndef GRAPHNET_INTERP_FRAME_H_
+#define GRAPHNET_INTERP_FRAME_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ATen/TensorIndexing.h"
+#include "ATen/core/ivalue.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/interp/program.h"
+
+namespace graphnet::interp {
+
+class Frame {
+ public:
+  // `observer` may be null.
+  Frame(const Program& program, c10::Device device, const Observer* observer)
+      : program_(program), device_(device), observer_(observer), slots_(program.num_slots) {
+    stack_.reserve(kMaxDirectArguments);
+  }
+
+  // One value for each input of the program.
+  absl::StatusOr<c10::IValue> Run(std::vector<c10::IValue> inputs);
+
+ private:
+  void Execute(const Instruction& instruction);
+  c10::IValue Make(const Source& source);
+  void CallDirect(const Instruction& instruction);
+  c10::IValue MakeAggregate(const Source& source);
+  // With the arguments on the stack.
+  void Call(const Instruction& instruction, c10::Device device);
+
+  // Subscripts.
+  void GetItem(const Instruction& instruction);
+  // Integers, slices, None and Ellipsis, one view after the other; false if there
+  // is anything else.
+  bool GetView(const at::Tensor& tensor, const Source& index, c10::IValue* result);
+  c10::IValue GetElements(const c10::IValue& sequence, const Source& index);
+  void SetItem(const Instruction& instruction);
+  std::vector<at::indexing::TensorIndex> Indices(const Source& source);
+  at::indexing::TensorIndex Index(const Source& source);
+  std::optional<c10::SymInt> Bound(const Source& source);
+
+  // Higher-order calls.
+  std::vector<c10::IValue> CallBody(const Program& body, std::vector<c10::IValue> inputs);
+  void Cond(const Instruction& instruction);
+  void While(const Instruction& instruction);
+
+  // On the meta device (frame_meta.cc): with data where all operands have it, else
+  // with shapes alone.
+  void CallForShapes(const Instruction& instruction);
+  c10::IValue GetItemForShapes(const at::Tensor& tensor,
+                               const std::vector<at::indexing::TensorIndex>& indices);
+
+  const Program& program_;
+  const c10::Device device_;
+  const Observer* observer_;
+  std::vector<c10::IValue> slots_;
+  torch::jit::Stack stack_;
+  c10::IValue output_;
+  absl::Status status_;  // what a body failed with
+};
+
+}  // namespace graphnet::interp
+
+#endif  // GRAPHNET_INTERP_FRAME_H_

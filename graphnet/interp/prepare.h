@@ -1,0 +1,41 @@
+// A graph and the values it is run on, made ready together.
+#ifndef GRAPHNET_INTERP_PREPARE_H_
+#define GRAPHNET_INTERP_PREPARE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/statusor.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+struct PrepareOptions {
+  c10::Device device = c10::Device(c10::kCPU);
+  // The run is refused (ResourceExhausted) if the planned peak of its tensors,
+  // inputs included, is above: see PeakBytes (shapes.h). What cannot be planned,
+  // as its shapes depend on data, is not refused. Absent: no plan is made.
+  std::optional<int64_t> max_bytes;
+};
+
+struct PreparedRun {
+  std::unique_ptr<Executable> executable;
+  std::vector<c10::IValue> inputs;  // of Executable::Run
+};
+
+// `values`: of inputs and attributes by name, as DrawInputs yields them. `module`
+// must outlive the executable. Errors of Compile, of tensors.h, and NotFound for
+// an input without a value.
+absl::StatusOr<PreparedRun> PrepareRun(const Module& module,
+                                       std::map<std::string, TensorData> values,
+                                       const PrepareOptions& options = {});
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_INTERP_PREPARE_H_

@@ -1,0 +1,78 @@
+// Program: a lowered graph as a table of instructions over slots.
+#ifndef GRAPHNET_INTERP_PROGRAM_H_
+#define GRAPHNET_INTERP_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "ATen/core/ivalue.h"
+#include "ATen/core/stack.h"
+#include "absl/status/status.h"
+#include "graphnet/interp/builtins.h"
+#include "graphnet/interp/direct_call.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/values.h"
+#include "graphnet/ops/lowering.h"
+
+namespace graphnet::interp {
+
+inline constexpr uint32_t kNoSlot = ~uint32_t{0};
+
+// How to make an argument: a constant, the value in a slot, or a structure.
+struct Source {
+  enum class Kind : uint8_t { kConstant, kSlot, kList, kTuple, kDict, kSlice, kEllipsis };
+  Kind kind = Kind::kConstant;
+  bool last_use = false;  // the value may be moved out of its slot
+  uint32_t slot = kNoSlot;
+  Wanted wanted;
+  c10::IValue constant;
+  std::vector<Source> elements;
+};
+
+struct Program;
+
+struct Instruction {
+  enum class Kind : uint8_t {
+    kOperator,   // through the dispatcher
+    kOperation,  // of TorchScript's own
+    kBuiltin,
+    kGetItem,
+    kSetItem,
+    kCond,
+    kWhile,
+    kOutput,
+  };
+  Kind kind = Kind::kOperator;
+  bool ends_origin = false;  // the last one made for it
+  uint32_t result = kNoSlot;
+  std::vector<Source> args;
+  std::vector<uint32_t> dead;  // slots to clear afterwards
+  std::optional<c10::OperatorHandle> op;
+  const DirectCall* direct = nullptr;  // calls `op` where that is possible
+  mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
+  Builtin builtin = nullptr;
+  std::vector<const Program*> bodies;
+  const Node* origin = nullptr;  // of the graph that was given
+};
+
+struct Program {
+  std::vector<Instruction> instructions;
+  std::vector<uint32_t> inputs;  // slots
+  size_t num_slots = 0;
+};
+
+using Programs = std::map<const Graph*, std::unique_ptr<Program>>;
+
+// Fills the program of `graph`, one of `lowered`; all graphs have an entry in
+// `programs`, which bodies refer to. May throw what LibTorch throws.
+absl::Status CompileGraph(const Graph& graph, const LoweredModule& lowered,
+                          const CompileOptions& options, const Programs& programs);
+
+}  // namespace graphnet::interp
+
+#endif  // GRAPHNET_INTERP_PROGRAM_H_
