@@ -13,6 +13,7 @@ them. The flags:
   a  may return or write to an argument though its schema does not say so
   -  none of these
 signatures.txt: functions written in Python, as inspect.signature gives them.
+public.txt: the functions that PyTorch's public modules have, a name a line.
 """
 
 import inspect
@@ -106,11 +107,23 @@ def signature_lines():
             yield f"{prefix}.{name}{text}"
 
 
+def public_lines():
+    modules = [torch, torch.nn.functional, torch.fft, torch.linalg, torch.special, torch.sparse]
+    for module in modules:
+        for name in sorted(vars(module)):
+            function = getattr(module, name)
+            # Classes in small letters are called as functions are: torch.set_grad_enabled.
+            is_function = callable(function) and (name.islower() or not inspect.isclass(function))
+            if is_function and not name.startswith("_"):
+                yield f"{module.__name__}.{name}"
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     note = f"# Made by make_schemas.py from torch {torch.__version__.split('+')[0]}.\n"
     (folder / "schemas.txt").write_text(note + "\n".join(schema_lines()) + "\n")
     (folder / "signatures.txt").write_text(note + "\n".join(signature_lines()) + "\n")
+    (folder / "public.txt").write_text(note + "\n".join(public_lines()) + "\n")
 
 
 if __name__ == "__main__":

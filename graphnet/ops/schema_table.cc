@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -20,6 +21,7 @@ struct Table {
   absl::flat_hash_map<absl::string_view, const Schema*> by_target;
   std::vector<Signature> signatures;
   absl::flat_hash_map<absl::string_view, const Signature*> signature_by_name;
+  absl::flat_hash_set<absl::string_view> public_functions;
 };
 
 Table* MakeTable() {
@@ -45,6 +47,9 @@ Table* MakeTable() {
   }
   for (const Signature& signature : table->signatures) {
     table->signature_by_name.emplace(signature.name, &signature);
+  }
+  for (const absl::string_view line : absl::StrSplit(PublicText(), '\n', absl::SkipEmpty())) {
+    if (line[0] != '#') table->public_functions.insert(line);
   }
   return table;
 }
@@ -97,6 +102,8 @@ const Signature* FindSignature(absl::string_view name) {
   const auto it = signatures.find(name);
   return it == signatures.end() ? nullptr : it->second;
 }
+
+bool IsPublicFunction(absl::string_view name) { return GetTable().public_functions.contains(name); }
 
 std::vector<std::string> NearMisses(absl::string_view name) {
   const absl::string_view base = name.substr(name.rfind('.') + 1);

@@ -1,5 +1,5 @@
-// The operators of ATen and the Python functions around them, from schemas.txt
-// and signatures.txt, which make_schemas.py writes.
+// The operators of ATen and the Python functions around them, from schemas.txt,
+// signatures.txt and public.txt, which make_schemas.py writes.
 #ifndef GRAPHNET_OPS_SCHEMA_TABLE_H_
 #define GRAPHNET_OPS_SCHEMA_TABLE_H_
 
@@ -25,6 +25,10 @@ absl::Span<const Schema> AllSchemas();
 // A function that PyTorch defines in Python: "torch.nn.functional.relu". Null
 // when there is none.
 const Signature* FindSignature(absl::string_view name);
+
+// Whether one of PyTorch's public modules has a function of that name:
+// "torch.nn.functional.linear".
+bool IsPublicFunction(absl::string_view name);
 
 // Up to three names of operators and functions that look like `name`.
 std::vector<std::string> NearMisses(absl::string_view name);

@@ -1,4 +1,4 @@
-// The text of schemas.txt and signatures.txt, built in.
+// The text of schemas.txt, signatures.txt and public.txt, built in.
 #ifndef GRAPHNET_OPS_SCHEMA_TEXT_H_
 #define GRAPHNET_OPS_SCHEMA_TEXT_H_
 
@@ -8,6 +8,7 @@ namespace graphnet {
 
 absl::string_view SchemaText();
 absl::string_view SignatureText();
+absl::string_view PublicText();
 
 }  // namespace graphnet
 
