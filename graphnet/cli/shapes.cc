@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/values.h"
+#include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -27,21 +29,24 @@ struct Options {
   bool trust = false;
 };
 
-bool Agrees(const ValueMeta& meta, const c10::IValue& value) {
+bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& value) {
   if (meta.tensor != nullptr) {
     if (!value.isTensor()) return false;
     const at::Tensor& tensor = value.toTensor();
     if (interp::FromScalarType(tensor.scalar_type()) != meta.tensor->dtype) return false;
     if (static_cast<size_t>(tensor.dim()) != meta.tensor->shape.size()) return false;
     for (int64_t i = 0; i < tensor.dim(); ++i) {
-      if (meta.tensor->shape[static_cast<size_t>(i)].value != tensor.size(i)) return false;
+      const Dim& dim = meta.tensor->shape[static_cast<size_t>(i)];
+      const std::optional<int64_t> size =
+          dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
+      if (size != tensor.size(i)) return false;
     }
     return true;
   }
   const std::vector<c10::IValue> elements = interp::Elements(value);
   if (elements.size() != meta.elements.size()) return false;
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (!Agrees(*meta.elements[i], elements[i])) return false;
+    if (!Agrees(module, *meta.elements[i], elements[i])) return false;
   }
   return true;
 }
@@ -54,7 +59,7 @@ absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData
   RunOptions run;
   run.observer = [&](const Node& node, const c10::IValue& value) {
     if (!value.isTensor() && !value.isTuple() && !value.isTensorList()) return absl::OkStatus();
-    if (node.meta() != nullptr && Agrees(*node.meta(), value)) {
+    if (node.meta() != nullptr && Agrees(*sample.module, *node.meta(), value)) {
       ++passed;
     } else if (node.meta() != nullptr || value.isTensor()) {
       ++failed;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,7 @@ class Compiler {
 
   absl::Status Run(const Graph& graph) {
     program_ = programs_.at(&graph).get();
+    if (&graph == lowered_.module->main()) FindEnds();
     for (const Node* node : graph.nodes()) {
       origin_ = lowered_.origins.at(node);
       RETURN_IF_ERROR(CompileNode(*node));
@@ -56,6 +58,16 @@ class Compiler {
 
  private:
   absl::Status Error(absl::string_view what) const { return NodeError(*origin_, what); }
+
+  // For the observer, which sees the main graph only.
+  void FindEnds() {
+    for (const auto& [node, value] : lowered_.values) {
+      if (node->is_call() && value.is_node()) ends_[value.node()].push_back(node);
+    }
+    for (auto& [made, nodes] : ends_) {
+      absl::c_sort(nodes, [](const Node* a, const Node* b) { return a->name() < b->name(); });
+    }
+  }
 
   uint32_t NewSlot(const Node* node) {
     const auto slot = static_cast<uint32_t>(slots_.size());
@@ -115,7 +127,10 @@ class Compiler {
 
   absl::Status CompileNode(const Node& node) {
     switch (node.op()) {
-      case Op::kPlaceholder: program_->inputs.push_back(NewSlot(&node)); return absl::OkStatus();
+      case Op::kPlaceholder:
+        for (const Node* end : ends_[&node]) program_->passed_on.emplace_back(end, program_->inputs.size());
+        program_->inputs.push_back(NewSlot(&node));
+        return absl::OkStatus();
       case Op::kGetAttr: {
         const auto it = options_.attributes.find(std::string(node.target()));
         if (it == options_.attributes.end()) return Error("no value is known for this attribute");
@@ -159,9 +174,8 @@ class Compiler {
   absl::Status Finish(const Node& node, Instruction instruction) {
     instruction.origin = origin_;
     instruction.result = NewSlot(&node);
-    const auto value = lowered_.values.find(origin_);
-    instruction.ends_origin =
-        value != lowered_.values.end() && value->second.is_node() && value->second.node() == &node;
+    const auto ends = ends_.find(&node);
+    if (ends != ends_.end()) instruction.ends = std::move(ends->second);
     program_->instructions.push_back(std::move(instruction));
     return absl::OkStatus();
   }
@@ -310,6 +324,8 @@ class Compiler {
   Program* program_ = nullptr;
   const Node* origin_ = nullptr;
   absl::flat_hash_map<const Node*, uint32_t> slots_;
+  // The nodes of the graph that was given by the lowered node that is their value.
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> ends_;
 };
 
 }  // namespace

@@ -27,6 +27,11 @@ bool IsTrue(const IValue& value) {
 
 absl::StatusOr<IValue> Frame::Run(std::vector<IValue> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) slots_[program_.inputs[i]] = std::move(inputs[i]);
+  if (observer_ != nullptr) {
+    for (const auto& [node, i] : program_.passed_on) {
+      RETURN_IF_ERROR((*observer_)(*node, slots_[program_.inputs[i]]));
+    }
+  }
   for (const Instruction& instruction : program_.instructions) {
     try {
       Execute(instruction);
@@ -34,8 +39,10 @@ absl::StatusOr<IValue> Frame::Run(std::vector<IValue> inputs) {
       if (!status_.ok()) return status_;
       return NodeError(*instruction.origin, CurrentExceptionStatus().message());
     }
-    if (observer_ != nullptr && instruction.ends_origin) {
-      RETURN_IF_ERROR((*observer_)(*instruction.origin, slots_[instruction.result]));
+    if (observer_ != nullptr) {
+      for (const Node* node : instruction.ends) {
+        RETURN_IF_ERROR((*observer_)(*node, slots_[instruction.result]));
+      }
     }
     for (const uint32_t slot : instruction.dead) slots_[slot] = IValue();
   }

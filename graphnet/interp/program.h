@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ATen/core/dispatch/Dispatcher.h"
@@ -48,7 +49,6 @@ struct Instruction {
     kOutput,
   };
   Kind kind = Kind::kOperator;
-  bool ends_origin = false;  // the last one made for it
   uint32_t result = kNoSlot;
   std::vector<Source> args;
   std::vector<uint32_t> dead;  // slots to clear afterwards
@@ -58,11 +58,15 @@ struct Instruction {
   Builtin builtin = nullptr;
   std::vector<const Program*> bodies;
   const Node* origin = nullptr;  // of the graph that was given
+  std::vector<const Node*> ends;  // the nodes of that graph whose value the result is
 };
 
 struct Program {
   std::vector<Instruction> instructions;
   std::vector<uint32_t> inputs;  // slots
+  // Nodes of the graph that was given whose value is that input: x.to(dtype) that
+  // does nothing.
+  std::vector<std::pair<const Node*, size_t>> passed_on;
   size_t num_slots = 0;
 };
 

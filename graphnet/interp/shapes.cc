@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ATen/Functions.h"
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -141,6 +142,11 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
       inputs.emplace_back();
       continue;
     }
+    if (const Symbol* symbol = module.FindSymbol(node->target());
+        value == nullptr && symbol != nullptr && symbol->example.has_value()) {
+      inputs.emplace_back(*symbol->example);
+      continue;
+    }
     ASSIGN_OR_RETURN(at::Tensor tensor,
                      InputTensor(module, node->target(), node->tensor_meta(), value));
     memory.Add(tensor);
@@ -162,6 +168,149 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
   return memory.peak();
 }
 
+// The sizes of the tensors in a value, one after the other.
+void AppendSizes(const ValueMeta& meta, std::vector<int64_t>* sizes) {
+  if (meta.tensor != nullptr) {
+    for (const Dim& dim : meta.tensor->shape) sizes->push_back(dim.value);
+  }
+  for (const ValueMeta* element : meta.elements) AppendSizes(*element, sizes);
+}
+
+// Finds how sizes depend on the symbols by running the graph with other values of
+// them: what three runs agree on is taken for true.
+class SymbolProber {
+ public:
+  using Values = std::map<std::string, TensorData>;
+
+  // `values` are those of the run that gave the nodes their metas.
+  SymbolProber(Module* module, const Values& values) : module_(*module), values_(values) {
+    // Inputs whose sizes change have no values.
+    const auto forget = [this](absl::string_view name, const TensorMeta* meta) {
+      if (meta != nullptr && absl::c_any_of(meta->shape, [](const Dim& d) { return !d.is_static(); })) {
+        values_.erase(std::string(name));
+      }
+    };
+    for (const Node* node : module_.main()->placeholders()) {
+      forget(node->target(), node->tensor_meta());
+      if (module_.FindSymbol(node->target()) != nullptr) values_.erase(std::string(node->target()));
+    }
+    for (const Attribute& attribute : module_.attributes()) forget(attribute.name, attribute.meta);
+  }
+
+  void Run() {
+    std::vector<Dependence> dependences;
+    for (const Symbol& symbol : std::vector<Symbol>(module_.symbols().begin(), module_.symbols().end())) {
+      if (!symbol.example.has_value()) continue;
+      dependences.push_back({symbol, Observe({{symbol, 1}}), Observe({{symbol, 3}})});
+    }
+    // Of two symbols together: sizes may be products of them.
+    std::vector<std::pair<Symbol, int64_t>> all;
+    for (const Dependence& d : dependences) all.emplace_back(d.symbol, 2);
+    const Observed together = Observe(all);
+    for (Node* node : module_.main()->nodes()) {
+      if (!node->is_call() || node->meta() == nullptr) continue;
+      Sizes sizes;
+      AppendSizes(*node->meta(), &sizes);
+      std::vector<Dim> dims(sizes.begin(), sizes.end());
+      bool any = false;
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        if (const SymExpr* expr = Express(*node, i, sizes[i], dependences, together)) {
+          dims[i] = Dim(expr);
+          any = true;
+        }
+      }
+      size_t next = 0;
+      if (any) node->set_meta(WithDims(*node->meta(), dims, &next));
+    }
+  }
+
+ private:
+  using Sizes = std::vector<int64_t>;
+  using Observed = absl::flat_hash_map<const Node*, Sizes>;
+  struct Dependence {
+    Symbol symbol;
+    Observed near, far;  // with 1 and 3 added to the example
+  };
+
+  // The sizes of all nodes, up to the first that does not run, with that added to
+  // the example values of symbols.
+  Observed Observe(const std::vector<std::pair<Symbol, int64_t>>& changes) {
+    Observed observed;
+    for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, *symbol.example + change);
+    RunForShapes(module_, values_, [&](const Node& node, const c10::IValue& value) {
+      if (const ValueMeta* meta = MetaOf(value, &module_)) AppendSizes(*meta, &observed[&node]);
+      return absl::OkStatus();
+    }).status().IgnoreError();  // A graph may hold for its example values only.
+    for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
+    return observed;
+  }
+
+  static std::optional<int64_t> SizeIn(const Observed& observed, const Node& node, size_t i) {
+    const auto it = observed.find(&node);
+    if (it == observed.end() || i >= it->second.size()) return std::nullopt;
+    return it->second[i];
+  }
+
+  // What the i-th size of `node` is, if it is one of s + b, a * s + b, a * s * t;
+  // null if it does not change, or in another way.
+  const SymExpr* Express(const Node& node, size_t i, int64_t size,
+                         const std::vector<Dependence>& dependences, const Observed& together) {
+    std::vector<std::pair<const Dependence*, int64_t>> slopes;
+    for (const Dependence& d : dependences) {
+      const auto near = SizeIn(d.near, node, i), far = SizeIn(d.far, node, i);
+      if (!near || !far) return nullptr;
+      if (*near == size && *far == size) continue;
+      if (*far - size != 3 * (*near - size)) return nullptr;
+      slopes.emplace_back(&d, *near - size);
+    }
+    const auto all = SizeIn(together, node, i);
+    if (slopes.empty() || !all) return nullptr;
+    if (slopes.size() == 1) {
+      const auto& [d, slope] = slopes[0];
+      if (*all != size + 2 * slope) return nullptr;
+      return Plus(Times(slope, Name(*d)), size - slope * *d->symbol.example);
+    }
+    if (slopes.size() > 2) return nullptr;
+    const auto& [a, slope_a] = slopes[0];
+    const auto& [b, slope_b] = slopes[1];
+    const int64_t s = *a->symbol.example, t = *b->symbol.example;
+    // size = c * s * t, so that one more of s is c * t more.
+    const int64_t c = t == 0 ? 0 : slope_a / t;
+    if (c * s * t != size || c * t != slope_a || c * s != slope_b || c * (s + 2) * (t + 2) != *all) {
+      return nullptr;
+    }
+    return module_.SymBinary(SymExpr::Kind::kMul, Times(c, Name(*a)), Name(*b));
+  }
+
+  const SymExpr* Name(const Dependence& d) { return module_.SymSymbol(d.symbol.name); }
+  const SymExpr* Times(int64_t factor, const SymExpr* expr) {
+    if (factor == 1) return expr;
+    return module_.SymBinary(SymExpr::Kind::kMul, module_.SymInt(factor), expr);
+  }
+  const SymExpr* Plus(const SymExpr* expr, int64_t number) {
+    if (number == 0) return expr;
+    return number > 0 ? module_.SymBinary(SymExpr::Kind::kAdd, expr, module_.SymInt(number))
+                      : module_.SymBinary(SymExpr::Kind::kSub, expr, module_.SymInt(-number));
+  }
+
+  const ValueMeta* WithDims(const ValueMeta& meta, const std::vector<Dim>& dims, size_t* next) {
+    if (meta.tensor != nullptr) {
+      TensorMeta tensor = *meta.tensor;
+      const std::vector<Dim> shape(dims.begin() + static_cast<ptrdiff_t>(*next),
+                                   dims.begin() + static_cast<ptrdiff_t>(*next + tensor.shape.size()));
+      *next += tensor.shape.size();
+      tensor.shape = shape;
+      return module_.InternValueMeta(tensor);
+    }
+    std::vector<const ValueMeta*> elements;
+    for (const ValueMeta* element : meta.elements) elements.push_back(WithDims(*element, dims, next));
+    return module_.InternTupleMeta(elements);
+  }
+
+  Module& module_;
+  Values values_;
+};
+
 }  // namespace
 
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
@@ -178,6 +327,7 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
                      }
                      return absl::OkStatus();
                    }));
+  if (!module->symbols().empty()) SymbolProber(module, values).Run();
   return report;
 }
 

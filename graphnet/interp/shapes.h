@@ -20,7 +20,10 @@ struct ShapeReport {
 };
 
 // Sets the metas of the nodes of the main graph. Placeholders keep theirs; symbolic
-// dimensions are run with their example values, so that results have numbers.
+// dimensions are run with their example values. A size is then written as s + b,
+// a * s + b or a * s * t of symbols s and t if runs with other values agree with
+// that, else as the number that it is with the example values; so it is where the
+// graph holds for these only.
 // `values`: of inputs and attributes, as DrawInputs yields them; small ones among
 // them are computed with, so that sizes that depend on data (item(), boolean
 // masks) are right as long as they depend on small tensors; others may be left

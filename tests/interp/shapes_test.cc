@@ -42,6 +42,29 @@ TEST(InferShapesTest, Operators) {
             "f32[1, 2, 9]");
 }
 
+TEST(InferShapesTest, SymbolicSizesStay) {
+  EXPECT_EQ(Shapes("symbol S0 = 4\nsymbol S1 = 6\n\n"
+                   "graph @forward(%x : f32[S0, 3, S1]) {\n"
+                   "  %a = torch.relu(%x)\n  %b = torch.cat((%a, %a), 2)\n  %c = .flatten(%x)\n"
+                   "  %d = operator.getitem(%x, (slice(None, None, None), 0, slice(1, None, None)))\n"
+                   "  %e = .sum(%x)\n  %f = torch.max_pool1d(%x, 2)\n  return (%a, %b, %c, %d, %e, %f)\n}\n"),
+            "f32[S0, 3, S1] f32[S0, 3, 2*S1] f32[3*S0*S1] f32[S0, S1 - 1] f32[] f32[S0, 3, 3]");
+}
+
+TEST(InferShapesTest, SizesOfAGraphThatHoldsForItsExamplesOnly) {
+  EXPECT_EQ(Shapes("symbol S0 = 4\n\n"
+                   "graph @forward(%x : f32[S0, 3]) {\n"
+                   "  %a = torch.relu(%x)\n  %b = .view(%a, 2, 6)\n  return (%b,)\n}\n"),
+            "f32[S0, 3] f32[2, 6]");
+}
+
+TEST(InferShapesTest, ACallThatDoesNothingHasTheShapeOfItsValue) {
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3]) {\n"
+                   "  %a = torch.nn.functional.dropout(%x, 0.5, False)\n  %b = torch.relu(%a)\n"
+                   "  %c = .float(%b)\n  return (%c,)\n}\n"),
+            "f32[2, 3] f32[2, 3] f32[2, 3]");
+}
+
 TEST(InferShapesTest, SizesThatDependOnSmallData) {
   // arange and its sum are computed with.
   EXPECT_EQ(Shapes("graph @forward(%x : f32[100, 100]) {\n  %a = torch.arange(4)\n  %s = .sum(%a)\n"
