@@ -19,6 +19,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/verify_calls.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
@@ -31,6 +32,7 @@ struct Options {
   std::vector<std::string> in;
   int jobs = 0;
   bool json = false;
+  bool calls = false;
   bool trust = false;
 };
 
@@ -95,6 +97,7 @@ Outcome CheckOne(const std::string& path, const Options& options) {
   if (sample.ok()) {
     outcome.nodes = sample->module->num_nodes();
     outcome.status = Annotate(Verify(*sample->module), "verify");
+    if (options.calls) outcome.status.Update(Annotate(VerifyCalls(*sample->module), "calls"));
     outcome.status.Update(Annotate(CheckText(*sample, path), "text"));
     outcome.status.Update(Annotate(CheckProtobuf(*sample, path), "protobuf"));
     outcome.status.Update(Annotate(CheckFolder(*sample, path, &outcome.folder_na), "GraphNet folder"));
@@ -181,6 +184,7 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
       "check", "Import and verify each input, and take it through text, protobuf and GraphNet folder and back");
   command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
   command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")->check(CLI::PositiveNumber);
+  command->add_flag("--calls", options->calls, "Also that PyTorch has every call, with these arguments");
   command->add_flag("--json", options->json, "One JSON object a line and input");
   command->add_flag("--trust", options->trust, "Load TorchScript archives that the gate refuses: they can run code");
   command->callback([options, run] { *run = [options] { return Check(*options); }; });
