@@ -93,7 +93,7 @@ void Frame::CallForShapes(const Instruction& instruction) {
   }
   try {
     Call(instruction, device_);
-  } catch (const c10::Error&) {
+  } catch (const c10::NotImplementedError&) {
     const bool depends_on_data = instruction.kind == Instruction::Kind::kOperator &&
                                  (instruction.op->hasTag(at::Tag::dynamic_output_shape) ||
                                   instruction.op->hasTag(at::Tag::data_dependent_output));

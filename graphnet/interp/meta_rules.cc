@@ -1,7 +1,9 @@
 #include "graphnet/interp/meta_rules.h"
 
+#include <utility>
+
 #include "ATen/Functions.h"
-#include "absl/strings/match.h"
+#include "absl/container/flat_hash_map.h"
 
 namespace graphnet::interp {
 namespace {
@@ -64,17 +66,80 @@ at::Tensor TransposedConvolution(int64_t dims, const std::vector<IValue>& args) 
   return at::empty(sizes, input.options());
 }
 
+// batch_norm, instance_norm(input, …): as the input lies in memory.
+at::Tensor LikeInput(const std::vector<IValue>& args) {
+  const at::Tensor& input = args.at(0).toTensor();
+  return at::empty_like(input, input.options(), input.suggest_memory_format());
+}
+at::Tensor Relu(const std::vector<IValue>& args) { return at::empty_like(args.at(0).toTensor()); }
+
+// layer_norm(input, normalized_shape, …), group_norm(input, num_groups, …)
+at::Tensor ContiguousLikeInput(const std::vector<IValue>& args) {
+  const at::Tensor& input = args.at(0).toTensor();
+  return at::empty(input.sizes(), input.options());
+}
+at::Tensor LayerNorm(const std::vector<IValue>& args) {
+  const at::Tensor& input = args.at(0).toTensor();
+  const std::vector<int64_t> shape = args.at(1).toIntVector();
+  const auto n = static_cast<int64_t>(shape.size());
+  TORCH_CHECK(n <= input.dim() && input.sizes().slice(static_cast<size_t>(input.dim() - n)) == shape,
+              "expected an input whose last sizes are ", shape, ", not ", input.sizes());
+  return ContiguousLikeInput(args);
+}
+
+// embedding(weight, indices, …)
+at::Tensor Embedding(const std::vector<IValue>& args) {
+  const at::Tensor& weight = args.at(0).toTensor();
+  const at::Tensor& indices = args.at(1).toTensor();
+  TORCH_CHECK(weight.dim() == 2, "expected a weight of rank 2, not ", weight.dim());
+  std::vector<int64_t> sizes = indices.sizes().vec();
+  sizes.push_back(weight.size(1));
+  return at::empty(sizes, weight.options());
+}
+
+// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, …)
+at::Tensor Attention(const std::vector<IValue>& args) {
+  const at::Tensor& query = args.at(0).toTensor();
+  const at::Tensor& key = args.at(1).toTensor();
+  const at::Tensor& value = args.at(2).toTensor();
+  TORCH_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2 &&
+                  query.size(-1) == key.size(-1) && key.size(-2) == value.size(-2),
+              "query, key and value do not fit each other: ", query.sizes(), ", ", key.sizes(), ", ",
+              value.sizes());
+  std::vector<int64_t> sizes = query.sizes().vec();
+  sizes.back() = value.size(-1);
+  // PyTorch's fused kernel for the CPU keeps the heads beside the features.
+  const bool is_fused = query.dim() == 4 && key.dim() == 4 && value.dim() == 4 &&
+                        query.size(1) == key.size(1) && query.size(-1) == value.size(-1) &&
+                        args.at(4).toDouble() == 0;
+  if (!is_fused) return at::empty(sizes, query.options());
+  std::swap(sizes[1], sizes[2]);
+  return at::empty(sizes, query.options()).transpose(1, 2);
+}
+
+using Rule = at::Tensor (*)(const std::vector<IValue>&);
+
 }  // namespace
 
 std::optional<at::Tensor> MetaResult(const std::string& name, const std::vector<IValue>& args) {
-  if (!absl::StartsWith(name, "aten::conv") || name.size() < 12 || name.back() != 'd') {
-    return std::nullopt;
-  }
-  const int64_t dims = name[name.size() - 2] - '0';
-  if (dims < 1 || dims > 3) return std::nullopt;
-  if (name.size() == 12) return Convolution(dims, args);  // aten::conv2d
-  if (absl::StartsWith(name, "aten::conv_transpose")) return TransposedConvolution(dims, args);
-  return std::nullopt;
+  static const auto* const rules = new absl::flat_hash_map<std::string, Rule>{
+      {"aten::conv1d", [](const std::vector<IValue>& a) { return Convolution(1, a); }},
+      {"aten::conv2d", [](const std::vector<IValue>& a) { return Convolution(2, a); }},
+      {"aten::conv3d", [](const std::vector<IValue>& a) { return Convolution(3, a); }},
+      {"aten::conv_transpose1d", [](const std::vector<IValue>& a) { return TransposedConvolution(1, a); }},
+      {"aten::conv_transpose2d", [](const std::vector<IValue>& a) { return TransposedConvolution(2, a); }},
+      {"aten::conv_transpose3d", [](const std::vector<IValue>& a) { return TransposedConvolution(3, a); }},
+      {"aten::batch_norm", LikeInput},
+      {"aten::instance_norm", LikeInput},
+      {"aten::layer_norm", LayerNorm},
+      {"aten::group_norm", ContiguousLikeInput},
+      {"aten::relu", Relu},
+      {"aten::embedding", Embedding},
+      {"aten::scaled_dot_product_attention", Attention},
+  };
+  const auto it = rules->find(name);
+  if (it == rules->end()) return std::nullopt;
+  return it->second(args);
 }
 
 }  // namespace graphnet::interp
