@@ -170,11 +170,22 @@ class StructureCheck {
   // --- E4 ----------------------------------------------------------------------
   void CheckPorts() {
     std::vector<const Node*> given;  // what the piece should take
-    for (const Node* node : original_.module->main()->placeholders()) given.push_back(node);
-    for (size_t i = 0; i < pieces_.size(); ++i) {
-      CheckInputs(i, given);
-      given = Returned(GraphOf(i));
+    const bool chain = options_.cut.style == Style::kChain;
+    for (const Node* node : original_.module->main()->placeholders()) {
+      if (options_.cut.all_inputs || !chain || node->has_uses()) given.push_back(node);
     }
+    absl::flat_hash_map<absl::string_view, std::pair<const Node*, int>> values;  // and who returns them
+    for (const Node* node : given) values[node->name()] = {node, -1};
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (chain) {
+        CheckInputs(i, given);
+      } else {
+        CheckInputsByName(i, values);
+      }
+      given = Returned(GraphOf(i));
+      for (const Node* node : given) values[node->name()] = {node, static_cast<int>(i)};
+    }
+    if (!chain) CheckAllTaken();
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
     if (given.size() != returned.size()) {
@@ -187,6 +198,46 @@ class StructureCheck {
       Add(StructureError::kPort, last, given[k]->name(),
           absl::StrCat("output ", k, " is ", ValueName(given[k]->name()), ", of the original ",
                        ValueName(returned[k]->name())));
+    }
+  }
+
+  // In a DAG: whatever a piece returns is for a later one, and the first one takes
+  // all inputs if that was asked for.
+  void CheckAllTaken() {
+    absl::flat_hash_set<absl::string_view> taken;
+    for (size_t i = pieces_.size(); i-- > 0;) {
+      if (i + 1 < pieces_.size()) {
+        for (const Node* node : Returned(GraphOf(i))) {
+          if (taken.contains(node->name())) continue;
+          Add(StructureError::kPort, i, node->name(),
+              absl::StrCat("returns ", ValueName(node->name()), ", which no later piece takes"));
+        }
+      }
+      for (const Node* node : GraphOf(i).placeholders()) taken.insert(node->name());
+    }
+    if (!options_.cut.all_inputs) return;
+    absl::flat_hash_set<absl::string_view> first;
+    for (const Node* node : GraphOf(0).placeholders()) first.insert(node->name());
+    for (const Node* node : original_.module->main()->placeholders()) {
+      if (first.contains(node->name())) continue;
+      Add(StructureError::kPort, 0, node->name(),
+          absl::StrCat("does not take ", ValueName(node->name()), ", an input of the original"));
+    }
+  }
+
+  void CheckInputsByName(size_t i,
+                         const absl::flat_hash_map<absl::string_view, std::pair<const Node*, int>>& values) {
+    const std::vector<Node*> inputs = GraphOf(i).placeholders();
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const auto it = values.find(inputs[k]->name());
+      if (it == values.end()) {
+        Add(StructureError::kPort, i, inputs[k]->name(),
+            absl::StrCat("takes ", ValueName(inputs[k]->name()),
+                         ", which neither the original takes nor a piece before it returns"));
+        continue;
+      }
+      const auto& [given, giver] = it->second;
+      CheckPort(i, k, *inputs[k], *given, giver < 0 ? "the original" : absl::StrCat("piece ", giver));
     }
   }
 
@@ -254,7 +305,7 @@ class StructureCheck {
         Add(StructureError::kOrder, i, node->name(),
             absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second, " computes"));
       }
-      given.clear();
+      if (options_.cut.style == Style::kChain) given.clear();
       for (const Node* node : Returned(GraphOf(i))) given.insert(node->name());
     }
   }
@@ -262,7 +313,8 @@ class StructureCheck {
   // --- E8 ----------------------------------------------------------------------
   void CheckGraph() {
     const absl::StatusOr<std::unique_ptr<Module>> composed =
-        ComposeChain(pieces_, original_.module.get());
+        options_.cut.style == Style::kChain ? ComposeChain(pieces_, original_.module.get())
+                                            : ComposeDag(pieces_, original_.module.get());
     absl::Status status = composed.status();
     if (status.ok()) status = CheckEqual(*original_.module, **composed, options_.equality);
     if (status.ok()) return;
