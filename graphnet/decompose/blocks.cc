@@ -26,12 +26,8 @@ void AppendKey(const Argument& argument, std::string* key) {
   key->push_back(static_cast<char>(argument.kind()));
   switch (argument.kind()) {
     case Argument::Kind::kNone:
+    case Argument::Kind::kNode:
     case Argument::Kind::kEllipsis: return;
-    case Argument::Kind::kNode: {
-      const Node& node = *argument.node();
-      key->push_back(node.is_placeholder() || node.op() == Op::kGetAttr ? 'i' : 'c');
-      return;
-    }
     case Argument::Kind::kBool: key->push_back(argument.boolean() ? '1' : '0'); return;
     case Argument::Kind::kInt: absl::StrAppend(key, argument.integer(), ";"); return;
     case Argument::Kind::kFloat: {

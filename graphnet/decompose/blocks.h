@@ -18,10 +18,10 @@ struct Block {
   std::vector<int64_t> starts;
 };
 
-// Operators are alike if op, target, constants and the kinds of their operands
-// (an input or attribute, or computed) are. A block has at least kMinBlockOperators
-// and occurs at least twice in a row; of several ways to see a stretch as such, the
-// one that covers most operators counts, of those the shortest block. Where in the
+// Operators are alike if op, target, constants and the form of the arguments are;
+// which values they take does not count. A block has at least kMinBlockOperators and
+// occurs at least twice in a row; of several ways to see a stretch as such, the one
+// that covers most operators counts, of those the shortest block. Where in the
 // period a block begins is chosen so that least is handed on (balance.h) and no cut
 // goes through a region. Further occurrences, alone, are found too. In the order of
 // their first occurrence.
