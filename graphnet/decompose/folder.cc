@@ -184,13 +184,17 @@ absl::StatusOr<std::map<int64_t, std::string>> FindPieces(const std::string& fol
 
 // Calls values as the configuration does: a folder may have had to rename them.
 void NameValues(const SubgraphConfig& subgraph, Graph* graph) {
-  const auto name = [](const std::vector<std::string>& names, const std::vector<Node*>& nodes) {
+  std::vector<std::pair<Node*, absl::string_view>> renamed;
+  const auto collect = [&](const std::vector<std::string>& names, const std::vector<Node*>& nodes) {
     for (size_t k = 0; k < nodes.size() && k < names.size(); ++k) {
-      if (nodes[k]->name() != names[k]) nodes[k]->set_name(names[k]);
+      if (nodes[k]->name() != names[k]) renamed.push_back({nodes[k], names[k]});
     }
   };
-  name(subgraph.inputs, graph->placeholders());
-  name(subgraph.outputs, graph->output()->operands());
+  collect(subgraph.inputs, graph->placeholders());
+  collect(subgraph.outputs, graph->output()->operands());
+  // First out of each other's way.
+  for (size_t k = 0; k < renamed.size(); ++k) renamed[k].first->set_name(absl::StrCat("renamed_port_", k));
+  for (const auto& [node, name] : renamed) node->set_name(name);
 }
 
 }  // namespace

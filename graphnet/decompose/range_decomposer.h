@@ -54,7 +54,8 @@ enum class Style {
   // touches it to the next, up to the last that writes: each takes and returns all
   // values in that memory that are used later. So no piece can run before those
   // whose writes it must see, nor after those which must not see its own, and one
-  // takes a value from the last piece that returns it.
+  // takes a value from the last piece that returns it. What no value carries, the
+  // random generator and the gradient mode, is right in the order of the pieces.
   kDag,
 };
 

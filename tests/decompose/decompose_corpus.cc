@@ -1,11 +1,14 @@
 // Decomposes every GraphNet sample below a folder in many ways, in memory, and
 // validates the structure of what comes of it:
 //
-//   decompose_corpus FOLDER [JOBS] [STRIDE]
+//   decompose_corpus FOLDER [JOBS [STRIDE [SCRATCH]]]
 //
+// With SCRATCH, a folder to write to, pieces of 64 operators and 2 and 32 pieces are
+// written as well, as protobuf and as GraphNet folders, and validated as read back.
 // Prints a line for each failure and, at the end, a table by scheme and style and
 // the cuts that were refused, by reason. Exits with 1 if anything failed.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,13 +18,16 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/decomposer.h"
+#include "graphnet/decompose/folder.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/schemes.h"
@@ -47,7 +53,7 @@ double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 class Corpus {
  public:
-  Corpus(const std::string& root, size_t stride) {
+  Corpus(const std::string& root, size_t stride, std::string scratch) : scratch_(std::move(scratch)) {
     for (auto it = std::filesystem::recursive_directory_iterator(root); it != std::filesystem::end(it); ++it) {
       if (!it->is_directory() || !IsGraphNetFolder(it->path().string())) continue;
       paths_.push_back(it->path().string());
@@ -61,11 +67,11 @@ class Corpus {
 
   int Run(int jobs) {
     ParallelFor(paths_.size(), jobs, [this](size_t i) { RunSample(paths_[i]); });
-    std::printf("%-18s %-5s %8s %8s %10s %12s %8s %9s %9s\n", "scheme", "style", "samples", "cut", "pieces", "ports",
+    std::printf("%-22s %-5s %8s %8s %10s %12s %8s %9s %9s\n", "scheme", "style", "samples", "cut", "pieces", "ports",
                 "failed", "cut s", "valid. s");
     int64_t failures = unreadable_;
     for (const auto& [key, total] : totals_) {
-      std::printf("%-18s %-5s %8lld %8lld %10lld %12lld %8lld %9.1f %9.1f\n", key.first.c_str(), key.second.c_str(),
+      std::printf("%-22s %-5s %8lld %8lld %10lld %12lld %8lld %9.1f %9.1f\n", key.first.c_str(), key.second.c_str(),
                   static_cast<long long>(total.samples), static_cast<long long>(total.decompositions),
                   static_cast<long long>(total.pieces), static_cast<long long>(total.ports),
                   static_cast<long long>(total.failures), total.seconds, total.validation_seconds);
@@ -97,6 +103,20 @@ class Corpus {
         config.cut.style = style;
         Account(path, name, style, 1, {RunOne(*sample, config)});
       };
+      const auto store = [&](const char* name, DecomposeMode mode, int64_t number) {
+        if (scratch_.empty()) return;
+        DecomposeConfig config;
+        config.mode = mode;
+        config.number = number;
+        config.cut.style = style;
+        for (const PieceFormat format : {PieceFormat::kProtobuf, PieceFormat::kGraphNetFolder}) {
+          const char* as = format == PieceFormat::kProtobuf ? ", protobuf" : ", folders";
+          Account(path, absl::StrCat(name, as), style, 1, {RunStored(*sample, config, format)});
+        }
+      };
+      store("64 operators", DecomposeMode::kFixedSize, 64);
+      store("2 pieces", DecomposeMode::kEqual, 2);
+      store("32 pieces", DecomposeMode::kEqual, 32);
       run("every 1", DecomposeMode::kSingleOp, 0);
       run("every 8", DecomposeMode::kFixedSize, 8);
       run("every 64", DecomposeMode::kFixedSize, 64);
@@ -126,6 +146,27 @@ class Corpus {
     if (!made.ok()) return result;
     result.has_blocks = config.mode == DecomposeMode::kBlocks && made->pieces.size() > 1;
     Validate(sample, made->pieces, config.cut, &result);
+    return result;
+  }
+
+  Result RunStored(const Sample& sample, const DecomposeConfig& config, PieceFormat format) {
+    Result result;
+    const double begin = Now();
+    const std::string folder = JoinPath(scratch_, absl::StrCat("decompose_corpus_", next_folder_.fetch_add(1)));
+    const absl::StatusOr<StoredDecomposition> stored = [&]() -> absl::StatusOr<StoredDecomposition> {
+      ASSIGN_OR_RETURN(const Decomposition made, Decompose(sample, config));
+      RETURN_IF_ERROR(WriteDecomposition(made, folder, {.format = format}).status());
+      return ReadDecomposition(folder, /*with_weights=*/true);
+    }();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    result.total.seconds = Now() - begin;
+    result.status = stored.status();
+    if (!stored.ok()) return result;
+    // In a folder, locations are those of the piece's own model.py.
+    EqualityOptions equality = kExact;
+    equality.locations = format == PieceFormat::kProtobuf;
+    Validate(sample, stored->pieces, config.cut, &result, equality);
     return result;
   }
 
@@ -181,7 +222,7 @@ class Corpus {
   }
 
   static void Validate(const Sample& sample, const std::vector<Sample>& pieces, const CutOptions& cut,
-                       Result* result) {
+                       Result* result, const EqualityOptions& equality = kExact) {
     result->total.decompositions = 1;
     result->total.pieces = static_cast<int64_t>(pieces.size());
     for (const Sample& piece : pieces) {
@@ -190,6 +231,7 @@ class Corpus {
     const double begin = Now();
     StructureOptions options;
     options.cut = cut;
+    options.equality = equality;
     result->status = ValidateStructure(sample, pieces, options).status();
     result->total.validation_seconds = Now() - begin;
   }
@@ -215,6 +257,8 @@ class Corpus {
     }
   }
 
+  const std::string scratch_;
+  std::atomic<int> next_folder_{0};
   std::vector<std::string> paths_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Total> totals_;
@@ -228,10 +272,10 @@ class Corpus {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: decompose_corpus FOLDER [JOBS] [STRIDE]\n");
+    std::fprintf(stderr, "usage: decompose_corpus FOLDER [JOBS [STRIDE [SCRATCH]]]\n");
     return 2;
   }
   const int jobs = argc > 2 ? std::max(1, std::atoi(argv[2])) : graphnet::NumCpus();
   const int stride = argc > 3 ? std::max(1, std::atoi(argv[3])) : 1;
-  return graphnet::Corpus(argv[1], static_cast<size_t>(stride)).Run(jobs);
+  return graphnet::Corpus(argv[1], static_cast<size_t>(stride), argc > 4 ? argv[4] : "").Run(jobs);
 }
