@@ -23,6 +23,7 @@
 #include "graphnet/cli/progress.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
 
 namespace graphnet {
 namespace {
@@ -143,8 +144,17 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
   LoadOptions load;
   load.trust = options.trust;
   load.weights = options.folder.format == PieceFormat::kProtobuf && !options.dry_run;
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, load));
-  ASSIGN_OR_RETURN(const Decomposition made, Decompose(sample, config));
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
+  // A GraphNet folder has no attributes; lifted from each piece, they would be
+  // inputs that no other piece returns.
+  const bool lift = options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
+  if (lift) {
+    ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
+  }
+  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config));
+  if (lift) {
+    made.notes.push_back("parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
+  }
   Outcome outcome;
   outcome.pieces = made.pieces.size();
   for (const SubgraphConfig& piece : made.config.subgraphs) outcome.operators += piece.range.end - piece.range.start;

@@ -55,16 +55,15 @@ class Composer {
   // nothing in `like` uses.
   void AddInputs(const Graph* like) {
     std::vector<const Node*> inputs;
+    // Null for what a piece returns before any takes it.
     absl::flat_hash_map<absl::string_view, const Node*> by_name;
-    absl::flat_hash_set<absl::string_view> returned;
     for (const Sample& piece : by_name_ ? pieces_ : pieces_.first(1)) {
       for (const Node* node : piece.module->main()->nodes()) {
         if (!node->is_placeholder()) break;
-        if (returned.contains(node->name()) || !by_name.try_emplace(node->name(), node).second) continue;
-        inputs.push_back(node);
+        if (by_name.try_emplace(node->name(), node).second) inputs.push_back(node);
       }
       if (!by_name_) break;
-      piece.module->main()->output()->ForEachOperand([&](const Node* n) { returned.insert(n->name()); });
+      piece.module->main()->output()->ForEachOperand([&](const Node* n) { by_name.try_emplace(n->name(), nullptr); });
     }
     if (like != nullptr && (by_name_ || inputs.size() < like->placeholders().size())) {
       std::vector<const Node*> ordered;
@@ -72,7 +71,7 @@ class Composer {
       for (const Node* node : like->nodes()) {
         if (!node->is_placeholder()) break;
         const auto it = by_name.find(node->name());
-        if (it != by_name.end()) {
+        if (it != by_name.end() && it->second != nullptr) {
           ordered.push_back(it->second);
           taken.insert(it->second);
         } else if (!node->has_uses()) {

@@ -53,6 +53,12 @@ diff -r resnet_decomposed again || fail "the configuration does not replay the d
 cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the original"
 "$graphnet" check again >/dev/null || fail "a piece is no whole sample"
 
+# --- Attributes become inputs of a folder, as convert --lift has it.
+"$graphnet" decompose resnet.pb -o lifted --at 20,60 >out.txt
+grep -q '^note: parameters and buffers are inputs' out.txt || fail "lifting is not mentioned"
+"$graphnet" compose lifted -o composed_lifted >/dev/null
+cmp resnet/model.py composed_lifted/model.py || fail "pieces with parameters do not compose in folders"
+
 # --- Resumed: whole pieces stay, others are redone.
 rm -r again/subgraph_1 again/decompose_config.json
 echo half >again/subgraph_2/model.py
