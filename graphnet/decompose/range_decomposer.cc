@@ -147,7 +147,8 @@ class Cutter {
     const auto copy = [&](size_t i) {
       const absl::Span<const uint32_t> operands = index_.operands(i);
       size_t next = 0;
-      copies_[i] = graph->CopyNodeFrom(
+      // Names are unique in the whole graph.
+      copies_[i] = graph->CopyNodeWithUniqueName(
           *index_.node(i), [&](Node*) { return copies_[operands[next++]]; },
           [&](Graph* body) { return bodies.CopyOf(body); });
     };
@@ -160,7 +161,8 @@ class Cutter {
       std::vector<Argument> values;
       values.reserve(outputs.size());
       for (const size_t i : outputs) values.push_back(copies_[i]);
-      graph->Output(Argument::Tuple(values));
+      const Node& output = *index_.node(index_.output());
+      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(values)}, {}, output.name());
       if (options_.style == Style::kChain) live_ = std::move(outputs);
     }
     bodies.Finish();
@@ -256,7 +258,8 @@ class Cutter {
   Node* AddPort(size_t i, Graph* graph) {
     const Node& node = *index_.node(i);
     if (node.is_placeholder()) {
-      return graph->CopyNodeFrom(node, [](Node* operand) { return operand; });
+      return graph->CopyNodeWithUniqueName(
+          node, [](Node* operand) { return operand; }, [](Graph* body) { return body; });
     }
     Node* port = graph->CreateNodeWithUniqueName(Op::kPlaceholder, PortTarget(i), {}, {}, node.name());
     port->set_meta(graph->module()->CopyMeta(node.meta()));
@@ -382,7 +385,6 @@ std::vector<int64_t> EqualCuts(const Graph& graph, int k) {
 
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options) {
-  RETURN_IF_ERROR(CheckModule(parent));
   const GraphIndex index(*parent.module->main());
   RETURN_IF_ERROR(CheckRanges(index, ranges, options.style));
   std::vector<Range> pieces = NonEmpty(ranges, index.num_operators());

@@ -84,14 +84,14 @@ struct CutOptions {
 // Time and memory are linear in the nodes, of bodies once for each piece that uses
 // them, and the ports.
 //
-// InvalidArgument if the module does not verify or the ranges are not as above;
+// The module must verify. InvalidArgument if the ranges are not as above;
 // FailedPrecondition if a cut goes through a region (regions.h), or if several
 // pieces of a DAG would read an attribute that the graph writes to.
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options = {});
 
 // Ditto, all of the graph as a chain, at `cuts`, in rising order from 0 to the
-// number of operators.
+// number of operators. InvalidArgument also if the module does not verify.
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts);
 
