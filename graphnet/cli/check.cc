@@ -1,7 +1,5 @@
 #include "graphnet/cli/check.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -15,6 +13,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/equality.h"
@@ -105,27 +104,6 @@ Outcome CheckOne(const std::string& path, const Options& options) {
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return outcome;
 }
-
-// A bar on the terminal's last line, if there is a terminal.
-class Progress {
- public:
-  explicit Progress(size_t total) : total_(total), on_(isatty(STDERR_FILENO) == 1) {}
-  void Step(size_t done, size_t failed) {
-    if (!on_) return;
-    constexpr int kWidth = 40;
-    const int filled = static_cast<int>(kWidth * done / std::max<size_t>(1, total_));
-    std::fprintf(stderr, "\r[%s%s] %zu/%zu%s", std::string(filled, '#').c_str(),
-                 std::string(kWidth - filled, ' ').c_str(), done, total_,
-                 failed ? absl::StrCat(", ", failed, " failed").c_str() : "");
-  }
-  void Clear() {
-    if (on_) std::fprintf(stderr, "\r\x1b[K");
-  }
-
- private:
-  size_t total_;
-  bool on_;
-};
 
 void PrintOutcome(const std::string& path, const Outcome& outcome, bool json) {
   if (!json) {

@@ -11,7 +11,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/check.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/compose.h"
 #include "graphnet/cli/convert.h"
+#include "graphnet/cli/decompose.h"
 #include "graphnet/cli/diff_run.h"
 #include "graphnet/cli/roundtrip.h"
 #include "graphnet/cli/run.h"
@@ -38,6 +40,8 @@ int Main(int argc, char** argv) {
   graphnet::RegisterStats(app, &run);
   graphnet::RegisterCheck(app, &run);
   graphnet::RegisterRoundtrip(app, &run);
+  graphnet::RegisterDecompose(app, &run);
+  graphnet::RegisterCompose(app, &run);
   graphnet::RegisterRun(app, &run);
   graphnet::RegisterShapes(app, &run);
   graphnet::RegisterDiffRun(app, &run);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/graph_copier.h"
@@ -18,11 +19,12 @@ namespace {
 
 class Composer {
  public:
-  explicit Composer(absl::Span<const Sample> pieces) : pieces_(pieces) {}
+  Composer(absl::Span<const Sample> pieces, bool by_name) : pieces_(pieces), by_name_(by_name) {}
 
   absl::StatusOr<std::unique_ptr<Module>> Run(const Module* order_like) {
     module_ = std::make_unique<Module>();
     graph_ = module_->AddGraph(pieces_[0].module->main()->name());
+    AddInputs(order_like == nullptr ? nullptr : order_like->main());
     for (size_t i = 0; i < pieces_.size(); ++i) RETURN_IF_ERROR(Append(i));
     std::vector<const Module*> modules;
     for (const Sample& piece : pieces_) modules.push_back(piece.module.get());
@@ -37,7 +39,7 @@ class Composer {
     shared_.clear();
     GraphCopier copier(module_.get(), [this](Graph* body) { return FindBody(body); });
     for (Node* node : piece.nodes()) {
-      if (node->is_placeholder() && i > 0) continue;  // Connected.
+      if (node->is_placeholder()) continue;  // Connected.
       if (node->is_output() && i + 1 < pieces_.size()) continue;
       map_[node] = graph_->CopyNodeFrom(
           *node, [this](Node* operand) { return map_.at(operand); },
@@ -49,11 +51,60 @@ class Composer {
     return i + 1 < pieces_.size() ? Return(i, piece) : absl::OkStatus();
   }
 
-  // The inputs of piece i are what the one before returned.
+  // Of the whole: what the pieces take that none before them returns, and what
+  // nothing in `like` uses.
+  void AddInputs(const Graph* like) {
+    std::vector<const Node*> inputs;
+    // Null for what a piece returns before any takes it.
+    absl::flat_hash_map<absl::string_view, const Node*> by_name;
+    for (const Sample& piece : by_name_ ? pieces_ : pieces_.first(1)) {
+      for (const Node* node : piece.module->main()->nodes()) {
+        if (!node->is_placeholder()) break;
+        if (by_name.try_emplace(node->name(), node).second) inputs.push_back(node);
+      }
+      if (!by_name_) break;
+      piece.module->main()->output()->ForEachOperand([&](const Node* n) { by_name.try_emplace(n->name(), nullptr); });
+    }
+    if (like != nullptr && (by_name_ || inputs.size() < like->placeholders().size())) {
+      std::vector<const Node*> ordered;
+      absl::flat_hash_set<const Node*> taken;
+      for (const Node* node : like->nodes()) {
+        if (!node->is_placeholder()) break;
+        const auto it = by_name.find(node->name());
+        if (it != by_name.end() && it->second != nullptr) {
+          ordered.push_back(it->second);
+          taken.insert(it->second);
+        } else if (!node->has_uses()) {
+          ordered.push_back(node);
+        }
+      }
+      // What `like` does not have is refused by name, and goes last in a chain.
+      for (const Node* node : inputs) {
+        if (!by_name_ && !taken.contains(node)) ordered.push_back(node);
+      }
+      inputs = std::move(ordered);
+    }
+    for (const Node* node : inputs) {
+      values_[node->name()] = graph_->CopyNodeFrom(*node, [](Node* operand) { return operand; });
+    }
+  }
+
+  // Finds what piece i takes.
   absl::Status Connect(size_t i, const Graph& piece) {
     map_.clear();
-    if (i == 0) return absl::OkStatus();
     const std::vector<Node*> inputs = piece.placeholders();
+    if (by_name_ || i == 0) {
+      for (Node* input : inputs) {
+        const auto it = values_.find(input->name());
+        if (it == values_.end()) {
+          return absl::FailedPreconditionError(
+              absl::StrCat("piece ", i, " takes %", Printable(input->name()),
+                           ", which no piece before it returns and which is no input"));
+        }
+        map_[input] = it->second;
+      }
+      return absl::OkStatus();
+    }
     if (inputs.size() != returned_.size()) {
       return absl::FailedPreconditionError(absl::StrCat("piece ", i, " takes ", inputs.size(),
                                                         " values, piece ", i - 1, " returns ",
@@ -76,6 +127,7 @@ class Composer {
                          returned_.size()));
       }
       returned_.push_back(map_.at(element.node()));
+      if (by_name_) values_[element.node()->name()] = returned_.back();
     }
     return absl::OkStatus();
   }
@@ -106,6 +158,9 @@ class Composer {
   }
 
   const absl::Span<const Sample> pieces_;
+  const bool by_name_;
+  // By their names in the pieces, which outlive this.
+  absl::flat_hash_map<absl::string_view, Node*> values_;
   std::unique_ptr<Module> module_;
   Graph* graph_ = nullptr;
   absl::flat_hash_map<std::string, Graph*> bodies_;  // of module_, by name in the pieces
@@ -116,17 +171,28 @@ class Composer {
   std::vector<Node*> returned_;  // by the piece before
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
-                                                     const Module* order_like) {
+absl::Status CheckPieces(absl::Span<const Sample> pieces) {
   if (pieces.empty()) return absl::InvalidArgumentError("there are no pieces");
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].module == nullptr || pieces[i].module->main() == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("piece ", i, " has no graph"));
     }
   }
-  return Composer(pieces).Run(order_like);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
+                                                     const Module* order_like) {
+  RETURN_IF_ERROR(CheckPieces(pieces));
+  return Composer(pieces, /*by_name=*/false).Run(order_like);
+}
+
+absl::StatusOr<std::unique_ptr<Module>> ComposeDag(absl::Span<const Sample> pieces,
+                                                   const Module* order_like) {
+  RETURN_IF_ERROR(CheckPieces(pieces));
+  return Composer(pieces, /*by_name=*/true).Run(order_like);
 }
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Puts a chain of pieces (range_decomposer.h) together again.
+// Puts pieces (range_decomposer.h) together again.
 #ifndef GRAPHNET_DECOMPOSE_COMPOSE_H_
 #define GRAPHNET_DECOMPOSE_COMPOSE_H_
 
@@ -17,7 +17,8 @@ namespace graphnet {
 //
 // Symbols, relations and attributes come in the order of `order_like`, for
 // instance the module that was cut; what that lacks, or all if it is null, in the
-// order in which the pieces declare it. Bodies of the same name are one.
+// order in which the pieces declare it. Bodies of the same name are one. Inputs of
+// `order_like` that nothing uses and the first piece does not take are added.
 //
 // The pieces must verify. FailedPrecondition, with the number of the piece, if
 // one takes another number of values than the one before returns, returns
@@ -25,6 +26,18 @@ namespace graphnet {
 // differently from a piece before it. InvalidArgument without pieces.
 absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
                                                      const Module* order_like = nullptr);
+
+// Ditto, each piece taking by name the values that pieces before it return, from
+// the last one that does; what none returns is an input of the graph. The names
+// are those of nodes, not the targets of placeholders. The last piece returns what
+// the graph returns. Inputs come in the order of `order_like`, which also brings
+// those that no piece takes; if it is null, in the order in which the pieces take
+// them.
+//
+// FailedPrecondition also if a piece takes what neither a piece before it returns
+// nor `order_like` takes.
+absl::StatusOr<std::unique_ptr<Module>> ComposeDag(absl::Span<const Sample> pieces,
+                                                   const Module* order_like = nullptr);
 
 }  // namespace graphnet
 

@@ -1,5 +1,6 @@
 #include "graphnet/decompose/range_decomposer.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -11,6 +12,8 @@
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/graph_copier.h"
+#include "graphnet/decompose/graph_index.h"
+#include "graphnet/decompose/mutation.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/tables.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -20,126 +23,243 @@
 namespace graphnet {
 namespace {
 
-// The non-empty ranges between the cuts.
-std::vector<Range> RangesBetween(absl::Span<const int64_t> cuts, int64_t num_operators) {
-  std::vector<Range> ranges;
-  int64_t start = 0;
-  for (const int64_t cut : cuts) {
-    if (cut > start) ranges.push_back({start, cut});
-    start = cut;
+// The non-empty ones; of a graph without operators, one.
+std::vector<Range> NonEmpty(absl::Span<const Range> ranges, int64_t num_operators) {
+  std::vector<Range> out;
+  for (const Range& range : ranges) {
+    if (range.end > range.start) out.push_back(range);
   }
-  if (start < num_operators || ranges.empty()) ranges.push_back({start, num_operators});
-  return ranges;
+  if (num_operators == 0 && !ranges.empty()) out.push_back({0, 0});
+  return out;
 }
 
-absl::Status CheckCuts(const Graph& graph, absl::Span<const int64_t> cuts, int64_t num_operators) {
-  const Regions regions(graph);
+absl::Status CheckCut(const Regions& regions, int64_t cut) {
+  if (regions.OpenAt(cut) == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("cut ", cut, " ", regions.WhyNot(cut), "; the next place for it is ", regions.NextCut(cut)));
+}
+
+absl::Status CheckRanges(const GraphIndex& index, absl::Span<const Range> ranges, Style style) {
+  const Regions regions(index);
+  const int64_t n = index.num_operators();
   int64_t before = 0;
-  for (const int64_t cut : cuts) {
-    if (cut < 0 || cut > num_operators) {
+  for (const Range& range : ranges) {
+    const std::string text = absl::StrCat("range [", range.start, ", ", range.end, ")");
+    if (range.start < 0 || range.end > n) {
       return absl::InvalidArgumentError(
-          absl::StrCat("cut ", cut, " is not between 0 and ", num_operators, ", the number of operators"));
+          absl::StrCat(text, " is not within [0, ", n, "), the operators of the graph"));
     }
-    if (cut < before) {
+    if (range.end < range.start) return absl::InvalidArgumentError(absl::StrCat(text, " ends before it starts"));
+    if (range.start == range.end) continue;
+    if (range.start < before) {
       return absl::InvalidArgumentError(
-          absl::StrCat("cuts must rise: ", cut, " comes after ", before));
+          absl::StrCat(text, " overlaps or precedes one before it, which ends at ", before));
     }
-    before = cut;
-    if (const Node* opener = regions.OpenAt(cut)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "cut ", cut, " goes through the region that ", Printable(opener->name()), " (",
-          Printable(opener->target()), ") opens; the next place for it is ", regions.NextCut(cut)));
+    if (style == Style::kChain && range.start > before && before > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a chain has no gaps: ", text, " comes after one that ends at ", before));
     }
+    before = range.end;
+    RETURN_IF_ERROR(CheckCut(regions, range.start));
+    RETURN_IF_ERROR(CheckCut(regions, range.end));
   }
   return absl::OkStatus();
 }
 
-class ChainCutter {
+class Cutter {
  public:
-  ChainCutter(const Sample& parent, std::vector<Range> ranges)
-      : parent_(parent), graph_(*parent.module->main()), ranges_(std::move(ranges)) {
-    for (Node* node : graph_.nodes()) {
-      if (node->is_placeholder()) {
-        ++num_placeholders_;
-        placeholder_targets_.insert(node->target());
-      }
-      if (node->is_output()) output_ = node;
-      index_.try_emplace(node, index_.size());
-      nodes_.push_back(node);
+  Cutter(const Sample& parent, const GraphIndex& index, std::vector<Range> ranges, const CutOptions& options)
+      : parent_(parent),
+        graph_(*parent.module->main()),
+        index_(index),
+        ranges_(std::move(ranges)),
+        options_(options),
+        copies_(index.size()),
+        taken_by_(index.size(), kNobody) {
+    for (size_t i = 0; i < index_.num_placeholders(); ++i) placeholder_targets_.insert(index_.node(i)->target());
+    for (size_t i = 0; i < parent.constraint_order.size(); ++i) {
+      constraint_position_.try_emplace(parent.constraint_order[i], i);
     }
-    last_use_.resize(nodes_.size());
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      nodes_[i]->ForEachOperand([&](Node* operand) { last_use_[index_.at(operand)] = i; });
-    }
-    copies_.resize(nodes_.size());
+    if (options.style == Style::kDag) classes_ = std::make_unique<MutableClasses>(index);
   }
 
-  std::vector<Sample> Run() {
+  // A get_attr takes nothing, so no value can put it after a write to what it reads.
+  absl::Status CheckAttributes() const {
+    if (classes_ == nullptr) return absl::OkStatus();
+    absl::flat_hash_map<absl::string_view, size_t> piece_of;
+    for (size_t p = 0; p < ranges_.size(); ++p) {
+      for (int64_t k = ranges_[p].start; k < ranges_[p].end; ++k) {
+        const size_t i = index_.operator_node(k);
+        const Node& node = *index_.node(i);
+        if (node.op() != Op::kGetAttr || classes_->ClassOf(i) == MutableClasses::kNone) continue;
+        const size_t first = piece_of.try_emplace(node.target(), p).first->second;
+        if (first == p) continue;
+        return absl::FailedPreconditionError(
+            absl::StrCat("attribute ", Printable(node.target()), " is written to, and pieces ", first, " and ", p,
+                         " of a DAG would both read it (", Printable(node.name()), ")"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Sample>> Run() {
+    RETURN_IF_ERROR(CheckAttributes());
     const std::string hash = CanonicalHash(*parent_.module);
     std::vector<Sample> pieces;
     std::vector<Module*> modules;
     pieces.reserve(ranges_.size());
-    for (size_t i = 0; i < num_placeholders_; ++i) live_.push_back(i);
-    for (const Range& range : ranges_) {
+    if (options_.style == Style::kChain) {
+      StartChain();
+    } else {
+      carried_.resize(classes_->size());
+      touched_by_.assign(classes_->size(), kNobody);
+    }
+    for (piece_ = 0; piece_ < ranges_.size(); ++piece_) {
+      const Range& range = ranges_[piece_];
       Sample piece;
-      piece.name = absl::StrCat(parent_.name, "_subgraph_", pieces.size());
-      piece.module = CutPiece(range, pieces.size() + 1 == ranges_.size());
+      piece.name = absl::StrCat(parent_.name, "_subgraph_", piece_);
+      piece.module = CutPiece(range);
       piece.graph_net_json = parent_.graph_net_json;
       piece.has_constraints = parent_.has_constraints;
       piece.provenance.push_back({parent_.name, hash, range.start, range.end});
+      AddConstraintOrder(&piece);
       modules.push_back(piece.module.get());
       pieces.push_back(std::move(piece));
     }
     DistributeTables(*parent_.module, modules);
-    for (Sample& piece : pieces) AddConstraintOrder(&piece);
     AddWeights(&pieces);
     return pieces;
   }
 
  private:
-  // `live_` goes from the values that the piece takes to those that the next one
-  // does.
-  std::unique_ptr<Module> CutPiece(const Range& range, bool is_last) {
+  static constexpr size_t kNobody = ~size_t{0};
+
+  std::unique_ptr<Module> CutPiece(const Range& range) {
+    const size_t begin = index_.operator_node(range.start);
+    const size_t end = index_.operator_node(range.end);
+    const bool ends_graph = end == index_.output();
+    const std::vector<size_t> inputs =
+        options_.style == Style::kChain ? std::exchange(live_, {}) : DagInputs(begin, end, ends_graph);
     auto module = std::make_unique<Module>();
     Graph* graph = module->AddGraph(graph_.name());
     GraphCopier bodies(module.get());
-    for (const size_t i : live_) copies_[i] = AddPort(i, graph);
+    for (const size_t i : inputs) copies_[i] = AddPort(i, graph);
     const auto copy = [&](size_t i) {
-      copies_[i] = graph->CopyNodeFrom(
-          *nodes_[i], [&](Node* operand) { return copies_[index_.at(operand)]; },
+      const absl::Span<const uint32_t> operands = index_.operands(i);
+      size_t next = 0;
+      // Names are unique in the whole graph.
+      copies_[i] = graph->CopyNodeWithUniqueName(
+          *index_.node(i), [&](Node*) { return copies_[operands[next++]]; },
           [&](Graph* body) { return bodies.CopyOf(body); });
     };
-    const size_t begin = num_placeholders_ + static_cast<size_t>(range.start);
-    const size_t end = num_placeholders_ + static_cast<size_t>(range.end);
     for (size_t i = begin; i < end; ++i) copy(i);
-    if (is_last) {
-      copy(index_.at(output_));
+    if (ends_graph) {
+      copy(index_.output());
     } else {
-      PassOn(begin, end, graph);
+      std::vector<size_t> outputs =
+          options_.style == Style::kChain ? ChainOutputs(inputs, begin, end) : DagOutputs(begin, end);
+      std::vector<Argument> values;
+      values.reserve(outputs.size());
+      for (const size_t i : outputs) values.push_back(copies_[i]);
+      const Node& output = *index_.node(index_.output());
+      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(values)}, {}, output.name());
+      if (options_.style == Style::kChain) live_ = std::move(outputs);
     }
     bodies.Finish();
     return module;
   }
 
-  void PassOn(size_t begin, size_t end, Graph* graph) {
-    std::vector<size_t> passed;
-    for (const size_t i : live_) {
-      if (last_use_[i] >= end) passed.push_back(i);
+  // --- Chain -------------------------------------------------------------------
+  // What the first piece takes.
+  void StartChain() {
+    const size_t begin = ranges_.empty() ? 0 : index_.operator_node(ranges_[0].start);
+    for (size_t i = 0; i < begin; ++i) {
+      const bool input = options_.all_inputs && i < index_.num_placeholders();
+      if (input || (index_.last_use(i) >= begin && index_.last_use(i) > 0)) live_.push_back(i);
     }
-    for (size_t i = begin; i < end; ++i) {
-      if (last_use_[i] >= end) passed.push_back(i);
-    }
-    live_ = std::move(passed);
-    std::vector<Argument> values;
-    values.reserve(live_.size());
-    for (const size_t i : live_) values.push_back(copies_[i]);
-    graph->Output(Argument::Tuple(values));
   }
 
+  std::vector<size_t> ChainOutputs(absl::Span<const size_t> inputs, size_t begin, size_t end) const {
+    std::vector<size_t> outputs;
+    for (const size_t i : inputs) {
+      if (index_.last_use(i) >= end) outputs.push_back(i);
+    }
+    for (size_t i = begin; i < end; ++i) {
+      if (index_.last_use(i) >= end) outputs.push_back(i);
+    }
+    return outputs;
+  }
+
+  // --- DAG ---------------------------------------------------------------------
+  std::vector<size_t> DagInputs(size_t begin, size_t end, bool ends_graph) {
+    std::vector<size_t> inputs;
+    const auto take = [&](size_t i) {
+      if (i >= begin || std::exchange(taken_by_[i], piece_) == piece_) return;
+      inputs.push_back(i);
+    };
+    if (piece_ == 0 && options_.all_inputs) {
+      for (size_t i = 0; i < index_.num_placeholders(); ++i) take(i);
+    }
+    touched_.clear();
+    for (size_t i = begin; i < end; ++i) {
+      Touch(i, begin);
+      for (const uint32_t operand : index_.operands(i)) {
+        Touch(operand, begin);
+        take(operand);
+      }
+    }
+    if (ends_graph) {
+      for (const uint32_t operand : index_.operands(index_.output())) take(operand);
+    }
+    for (const int c : touched_) {
+      Carried& carried = carried_[static_cast<size_t>(c)];
+      carried.Advance(classes_->members(c), begin);
+      std::erase_if(carried.values, [&](size_t i) { return index_.last_use(i) < begin; });
+      for (const size_t i : carried.values) take(i);
+    }
+    std::sort(inputs.begin(), inputs.end());
+    return inputs;
+  }
+
+  // After DagInputs of the same piece.
+  std::vector<size_t> DagOutputs(size_t begin, size_t end) {
+    std::vector<size_t> outputs;
+    for (const int c : touched_) {
+      for (const size_t i : carried_[static_cast<size_t>(c)].values) {
+        if (index_.last_use(i) >= end) outputs.push_back(i);
+      }
+    }
+    for (size_t i = begin; i < end; ++i) {
+      if (index_.last_use(i) >= end) outputs.push_back(i);
+    }
+    std::sort(outputs.begin(), outputs.end());
+    return outputs;
+  }
+
+  // Notes that the piece touches the memory of a value, if it is still to be
+  // handed on.
+  void Touch(size_t i, size_t begin) {
+    const int c = classes_->ClassOf(i);
+    if (c == MutableClasses::kNone || classes_->last_write(c) < begin) return;
+    if (std::exchange(touched_by_[static_cast<size_t>(c)], piece_) != piece_) touched_.push_back(c);
+  }
+
+  // The values of a class that are defined before a piece and used in it or later.
+  struct Carried {
+    // Takes in the members before `begin`.
+    void Advance(absl::Span<const uint32_t> members, size_t begin) {
+      for (; next < members.size() && members[next] < begin; ++next) values.push_back(members[next]);
+    }
+    std::vector<size_t> values;
+    size_t next = 0;
+  };
+
+  // --- Ports -------------------------------------------------------------------
   Node* AddPort(size_t i, Graph* graph) {
-    const Node& node = *nodes_[i];
+    const Node& node = *index_.node(i);
     if (node.is_placeholder()) {
-      return graph->CopyNodeFrom(node, [](Node* operand) { return operand; });
+      return graph->CopyNodeWithUniqueName(
+          node, [](Node* operand) { return operand; }, [](Graph* body) { return body; });
     }
     Node* port = graph->CreateNodeWithUniqueName(Op::kPlaceholder, PortTarget(i), {}, {}, node.name());
     port->set_meta(graph->module()->CopyMeta(node.meta()));
@@ -148,22 +268,25 @@ class ChainCutter {
     const Attribute* attribute = parent_.module->FindAttribute(node.target());
     if (node.annotation().empty()) port->set_annotation(attribute->annotation);
     const TensorMeta* meta = node.tensor_meta();
+    DrawSpec spec;
     if (attribute->draw_spec != nullptr &&
         (meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta))) {
-      port->set_draw_spec(*attribute->draw_spec);
+      spec = *attribute->draw_spec;
     }
+    if (spec.original_name.empty()) spec.original_name = node.target();
+    port->set_draw_spec(spec);
     return port;
   }
 
   // The name of the value, or a variant if a placeholder of the graph has it for
   // its target.
   std::string PortTarget(size_t i) {
-    const std::string name(nodes_[i]->name());
+    const std::string name(index_.node(i)->name());
     if (!placeholder_targets_.contains(name)) return name;
     std::string& target = renamed_targets_[i];
     if (!target.empty()) return target;
     if (names_.empty()) {
-      for (const Node* node : nodes_) names_.insert(node->name());
+      for (size_t k = 0; k < index_.size(); ++k) names_.insert(index_.node(k)->name());
     }
     int suffix = 0;
     do {
@@ -173,14 +296,15 @@ class ChainCutter {
   }
 
   void AddConstraintOrder(Sample* piece) const {
-    if (parent_.constraint_order.empty()) return;
-    absl::flat_hash_set<absl::string_view> present;
+    if (constraint_position_.empty()) return;
+    std::vector<size_t> present;
     for (const Node* node : piece->module->main()->nodes()) {
-      if (node->is_placeholder()) present.insert(node->target());
+      if (!node->is_placeholder()) break;
+      const auto it = constraint_position_.find(node->target());
+      if (it != constraint_position_.end()) present.push_back(it->second);
     }
-    for (const std::string& name : parent_.constraint_order) {
-      if (present.contains(name)) piece->constraint_order.push_back(name);
-    }
+    std::sort(present.begin(), present.end());
+    for (const size_t i : present) piece->constraint_order.push_back(parent_.constraint_order[i]);
   }
 
   void AddWeights(std::vector<Sample>* pieces) const {
@@ -206,19 +330,30 @@ class ChainCutter {
 
   const Sample& parent_;
   const Graph& graph_;
+  const GraphIndex& index_;
   const std::vector<Range> ranges_;
-  // All nodes in program order; what follows is by index in it.
-  std::vector<Node*> nodes_;
-  absl::flat_hash_map<const Node*, size_t> index_;
-  std::vector<size_t> last_use_;  // 0 without a use: no placeholder has one before
-  std::vector<Node*> copies_;     // in the piece that is being made
-  std::vector<size_t> live_;      // what the piece that is being made takes
-  size_t num_placeholders_ = 0;
-  const Node* output_ = nullptr;
+  const CutOptions& options_;
+  std::vector<Node*> copies_;  // by node, in the piece that is being made
+  size_t piece_ = 0;           // the number of that one
+  std::vector<size_t> live_;   // chain: what it takes
+  // DAG: by node, the last piece that takes it; of memory that is written to, the
+  // last piece that touches it, and what is handed on.
+  std::vector<size_t> taken_by_;
+  std::unique_ptr<MutableClasses> classes_;
+  std::vector<size_t> touched_by_;
+  std::vector<int> touched_;
+  std::vector<Carried> carried_;
   absl::flat_hash_set<absl::string_view> placeholder_targets_;
+  absl::flat_hash_map<absl::string_view, size_t> constraint_position_;
   absl::flat_hash_set<absl::string_view> names_;
   absl::flat_hash_map<size_t, std::string> renamed_targets_;
 };
+
+absl::Status CheckModule(const Sample& sample) {
+  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
+  const absl::Status status = Verify(*sample.module);
+  return status.ok() ? status : absl::InvalidArgumentError(status.message());
+}
 
 }  // namespace
 
@@ -248,16 +383,34 @@ std::vector<int64_t> EqualCuts(const Graph& graph, int k) {
   return cuts;
 }
 
+absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
+                                              const CutOptions& options) {
+  const GraphIndex index(*parent.module->main());
+  RETURN_IF_ERROR(CheckRanges(index, ranges, options.style));
+  std::vector<Range> pieces = NonEmpty(ranges, index.num_operators());
+  if (pieces.empty()) return absl::InvalidArgumentError("no range has an operator");
+  return Cutter(parent, index, std::move(pieces), options).Run();
+}
+
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts) {
-  if (parent.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
-  if (const absl::Status status = Verify(*parent.module); !status.ok()) {
-    return absl::InvalidArgumentError(status.message());
+  RETURN_IF_ERROR(CheckModule(parent));
+  const int64_t n = NumOperators(*parent.module->main());
+  std::vector<Range> ranges;
+  int64_t start = 0;
+  for (const int64_t cut : cuts) {
+    if (cut < 0 || cut > n) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cut ", cut, " is not between 0 and ", n, ", the number of operators"));
+    }
+    if (cut < start) {
+      return absl::InvalidArgumentError(absl::StrCat("cuts must rise: ", cut, " comes after ", start));
+    }
+    ranges.push_back({start, cut});
+    start = cut;
   }
-  const Graph& graph = *parent.module->main();
-  const int64_t num_operators = NumOperators(graph);
-  RETURN_IF_ERROR(CheckCuts(graph, cuts, num_operators));
-  return ChainCutter(parent, RangesBetween(cuts, num_operators)).Run();
+  ranges.push_back({start, n});
+  return CutRanges(parent, ranges);
 }
 
 }  // namespace graphnet

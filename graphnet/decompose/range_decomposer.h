@@ -1,5 +1,5 @@
-// Cuts the main graph of a sample into a chain of pieces, each a sample of its
-// own, that give the graph back when they run one after the other:
+// Cuts the main graph of a sample into pieces, each a sample of its own. The core
+// of all decompositions; decomposer.h chooses the ranges and keeps the record.
 //
 //   ASSIGN_OR_RETURN(std::vector<Sample> pieces,
 //                    DecomposeChain(sample, EqualCuts(*sample.module->main(), 4)));
@@ -17,10 +17,10 @@
 //     return (%b,)                 }                          }
 //   }
 //
-// In-place operators and views: a piece takes and returns tensors by reference.
-// What is mutated in one piece is therefore seen by all later ones, through the
-// value itself as through any view of it, as in the uncut graph. This holds for
-// chains only: pieces that run without those before them see what they are given.
+// In-place operators and views: a piece takes and returns tensors by reference,
+// and pieces run in their order. What one piece writes to is therefore seen by all
+// later ones, through the value itself as through any view of it, as in the uncut
+// graph. In a DAG the values themselves say so: see Style::kDag.
 #ifndef GRAPHNET_DECOMPOSE_RANGE_DECOMPOSER_H_
 #define GRAPHNET_DECOMPOSE_RANGE_DECOMPOSER_H_
 
@@ -40,28 +40,39 @@ struct Range {
   friend bool operator==(const Range& a, const Range& b) = default;
 };
 
-// [0, num_operators) in `k` ranges whose sizes differ by at most one, the longer
-// ones first. No range is empty, so there are fewer than `k` if operators are;
-// without operators there is one range, which is empty. k >= 1.
-std::vector<Range> EqualPieces(int64_t num_operators, int k);
+// What a piece takes and returns.
+enum class Style {
+  // Every value that is defined before the piece and used in it or later; it
+  // returns what the next one takes, as a tuple in the same order. So pieces
+  // compose by position.
+  kChain,
+  // The values that its operators take, each from the piece that made it or from
+  // the inputs of the graph; it returns those of its values that are used later.
+  // Pieces compose by the names of values.
+  //
+  // Memory that the graph writes to (mutation.h) is handed from one piece that
+  // touches it to the next, up to the last that writes: each takes and returns all
+  // values in that memory that are used later. So no piece can run before those
+  // whose writes it must see, nor after those which must not see its own, and one
+  // takes a value from the last piece that returns it. What no value carries, the
+  // random generator and the gradient mode, is right in the order of the pieces.
+  kDag,
+};
 
-// The cuts between EqualPieces; one that would go through a region that must
-// stay whole (regions.h) is moved to the end of it. Cuts that thereby meet, or
-// reach the end of the graph, become one, or none.
-std::vector<int64_t> EqualCuts(const Graph& graph, int k);
+struct CutOptions {
+  Style style = Style::kChain;
+  // Whether the first piece takes all inputs of the graph, or those it needs.
+  bool all_inputs = true;
+};
 
-// Cuts the main graph at `cuts`, in rising order from 0 to the number of
-// operators. Ranges that are empty, as equal cuts give them, vanish; a graph
-// without operators is one piece.
+// Cuts out the ranges, which rise and do not overlap; empty ones vanish, but a
+// graph without operators is one piece. The ranges of a chain follow each other
+// without gaps. They need not begin or end where the graph does; the piece that
+// ends there returns what the graph returns, and takes what it lacks of it.
 //
-// The first piece takes all placeholders of the graph. Every other piece takes
-// each value, in program order, that is defined before it and used in it or
-// later; a piece but the last returns what the next one takes, as a tuple in the
-// same order. The last piece returns what the graph returns.
-//
-// Values keep their names. A placeholder of the graph is passed on as it is. Of
-// another value a piece knows the meta and, if a get_attr yields it, what the
-// attribute says.
+// Values keep their names, and ports come in program order. An input of the graph
+// is taken as it is. Of another value a piece knows the meta and, if a get_attr
+// yields it, what the attribute says and how it is called (`original_name`).
 //
 // A piece is named "<name>_subgraph_<i>" and has a provenance, with the
 // CanonicalHash of the graph; the graph_net.json of the sample; the bodies,
@@ -71,12 +82,28 @@ std::vector<int64_t> EqualCuts(const Graph& graph, int k);
 // alone.
 //
 // Time and memory are linear in the nodes, of bodies once for each piece that uses
-// them, and the values passed on.
+// them, and the ports.
 //
-// InvalidArgument if the module does not verify or the cuts do not rise or leave
-// the graph; FailedPrecondition if a cut goes through a region.
+// The module must verify. InvalidArgument if the ranges are not as above;
+// FailedPrecondition if a cut goes through a region (regions.h), or if several
+// pieces of a DAG would read an attribute that the graph writes to.
+absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
+                                              const CutOptions& options = {});
+
+// Ditto, all of the graph as a chain, at `cuts`, in rising order from 0 to the
+// number of operators. InvalidArgument also if the module does not verify.
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts);
+
+// [0, num_operators) in `k` ranges whose sizes differ by at most one, the longer
+// ones first. No range is empty, so there are fewer than `k` if operators are;
+// without operators there is one range, which is empty. k >= 1.
+std::vector<Range> EqualPieces(int64_t num_operators, int k);
+
+// The cuts between EqualPieces; one that would go through a region that must
+// stay whole (regions.h) is moved to the end of it. Cuts that thereby meet, or
+// reach the end of the graph, become one, or none.
+std::vector<int64_t> EqualCuts(const Graph& graph, int k);
 
 }  // namespace graphnet
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ops/memory_use.h"
 
 namespace graphnet {
 namespace {
@@ -31,35 +34,58 @@ int64_t NumOperators(const Graph& graph) {
   return n;
 }
 
-Regions::Regions(const Graph& graph) {
+Regions::Regions(const GraphIndex& index) {
+  AddBrackets(index);
+  AddTuples(index);
+  std::sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) {
+    return a.first != b.first ? a.first < b.first : a.last > b.last;
+  });
+  int64_t last = -1;
+  std::erase_if(regions_, [&](const Region& region) {
+    if (region.last <= last) return true;
+    last = region.last;
+    return false;
+  });
+}
+
+void Regions::AddBrackets(const GraphIndex& index) {
   size_t open[kNumBrackets] = {};  // how many of each kind
   size_t depth = 0;                // how many of all
   Region region;
-  int64_t position = 0;
-  for (const Node* node : graph.nodes()) {
-    if (!IsOperator(*node)) continue;
-    if (node->op() == Op::kCallFunction) {
-      const absl::string_view name = LastComponent(node->target());
-      for (size_t kind = 0; kind < kNumBrackets; ++kind) {
-        if (name == kBrackets[kind].open) {
-          if (depth++ == 0) region = {position, 0, node};
-          ++open[kind];
-        } else if (name == kBrackets[kind].close && open[kind] > 0) {
-          --open[kind];
-          if (--depth > 0) continue;
-          region.last = position;
-          regions_.push_back(region);
-        }
+  const int64_t n = index.num_operators();
+  for (int64_t position = 0; position < n; ++position) {
+    const Node* node = index.node(index.operator_node(position));
+    if (node->op() != Op::kCallFunction) continue;
+    const absl::string_view name = LastComponent(node->target());
+    for (size_t kind = 0; kind < kNumBrackets; ++kind) {
+      if (name == kBrackets[kind].open) {
+        if (depth++ == 0) region = {position, 0, node, false};
+        ++open[kind];
+      } else if (name == kBrackets[kind].close && open[kind] > 0) {
+        --open[kind];
+        if (--depth > 0) continue;
+        region.last = position;
+        regions_.push_back(region);
       }
     }
-    ++position;
   }
   if (depth > 0) {
-    region.last = position - 1;
+    region.last = n - 1;
     regions_.push_back(region);
   }
 }
 
+void Regions::AddTuples(const GraphIndex& index) {
+  for (int64_t position = 0; position < index.num_operators(); ++position) {
+    const size_t i = index.operator_node(position);
+    // The output takes a tuple apart as any user does: the last piece makes it.
+    const int64_t last = static_cast<int64_t>(index.last_use(i)) - static_cast<int64_t>(index.num_placeholders());
+    if (last <= position || !YieldsTuple(*index.node(i))) continue;
+    regions_.push_back({position, std::min(last, index.num_operators() - 1), index.node(i), true});
+  }
+}
+
+// The first region that lasts up to `position` or longer.
 const Regions::Region* Regions::Find(int64_t position) const {
   const auto it = std::lower_bound(regions_.begin(), regions_.end(), position,
                                    [](const Region& r, int64_t p) { return r.last < p; });
@@ -71,11 +97,24 @@ const Node* Regions::OpenAt(int64_t position) const {
   return region == nullptr ? nullptr : region->opener;
 }
 
+std::string Regions::WhyNot(int64_t position) const {
+  const Region* region = Find(position);
+  if (region == nullptr) return "";
+  const Node& opener = *region->opener;
+  return region->is_tuple
+             ? absl::StrCat("parts the tuple that ", Printable(opener.name()), " (", Printable(opener.target()),
+                            ") yields from an operator that takes it")
+             : absl::StrCat("goes through the region that ", Printable(opener.name()), " (",
+                            Printable(opener.target()), ") opens");
+}
+
 int64_t Regions::NextCut(int64_t position) const {
   // A region may open right where another one closes, but not before: the cut
-  // between the two is allowed.
-  const Region* region = Find(position);
-  return region == nullptr ? position : region->last + 1;
+  // between the two is allowed. Others overlap.
+  for (const Region* region = Find(position); region != nullptr; region = Find(position)) {
+    position = region->last + 1;
+  }
+  return position;
 }
 
 }  // namespace graphnet

@@ -323,6 +323,18 @@ Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map)
 
 Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
                           absl::FunctionRef<Graph*(Graph*)> map_graph) {
+  // A name that is free is taken as it is, identifier or not.
+  BuildNameIndex();
+  return CopyNode(node, !by_name_.contains(node.name()), map, map_graph);
+}
+
+Node* Graph::CopyNodeWithUniqueName(const Node& node, absl::FunctionRef<Node*(Node*)> map,
+                                    absl::FunctionRef<Graph*(Graph*)> map_graph) {
+  return CopyNode(node, /*unique_name=*/true, map, map_graph);
+}
+
+Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
+                      absl::FunctionRef<Graph*(Graph*)> map_graph) {
   std::vector<std::unique_ptr<std::vector<Argument>>> storage;
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
@@ -332,12 +344,9 @@ Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
   for (const KwArg& kwarg : node.kwargs()) {
     kwargs.push_back({kwarg.name, MapArgument(kwarg.value, module_, map, map_graph, storage)});
   }
-  // A name that is free is taken as it is, identifier or not.
-  BuildNameIndex();
-  Node* copy =
-      by_name_.contains(node.name())
-          ? CreateNode(node.op(), node.target(), args, kwargs, node.name())
-          : CreateNodeWithUniqueName(node.op(), node.target(), args, kwargs, node.name());
+  Node* copy = unique_name
+                   ? CreateNodeWithUniqueName(node.op(), node.target(), args, kwargs, node.name())
+                   : CreateNode(node.op(), node.target(), args, kwargs, node.name());
   copy->set_location(node.location());
   if (node.rare_ != nullptr) {
     copy->set_module_path(node.module_path());

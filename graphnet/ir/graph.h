@@ -120,6 +120,10 @@ class Graph {
   Node* CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map);
   Node* CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
                      absl::FunctionRef<Graph*(Graph*)> map_graph);
+  // Ditto, but the caller answers for the name being unique in this graph. `map` is
+  // called for each operand in the order of Node::ForEachOperand.
+  Node* CopyNodeWithUniqueName(const Node& node, absl::FunctionRef<Node*(Node*)> map,
+                               absl::FunctionRef<Graph*(Graph*)> map_graph);
 
   // --- Changing --------------------------------------------------------------
   // The node must have no uses.
@@ -139,6 +143,8 @@ class Graph {
   friend class IrTestPeer;
   Graph(Module* module, absl::string_view name) : module_(module), name_(name) {}
 
+  Node* CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
+                 absl::FunctionRef<Graph*(Graph*)> map_graph);
   // A node without arguments that is in no list yet.
   Node* NewNode(Op op, const absl::string_view* target, absl::string_view name);
   // Room for the arguments of a new node.

@@ -118,7 +118,7 @@ class Analysis {
       const SchemaArgument& argument = schema.arguments[i];
       // Normalisation in training updates its running statistics.
       const bool is_updated =
-          schema.may_alias && !inference && absl::StartsWith(argument.name, "running_");
+          schema.updates_statistics && !inference && absl::StartsWith(argument.name, "running_");
       if (argument.type.is_mutated || is_updated) AddOperands(*value, &effects->mutates);
       if ((declares_alias && argument.type.is_alias) || schema.may_alias) {
         AddOperands(*value, &effects->aliases);

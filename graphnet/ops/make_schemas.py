@@ -10,7 +10,8 @@ them. The flags:
   m  a method of Tensor
   n l F s p  in torch._C._nn, _linalg, _fft, _special, _sparse
   r  draws random numbers
-  a  may return or write to an argument though its schema does not say so
+  a  may return an argument, or a view of it, though its schema does not say so
+  u  writes to its running statistics in training, which its schema does not say
   -  none of these
 signatures.txt: functions written in Python, as inspect.signature gives them.
 public.txt: the functions that PyTorch's public modules have, a name a line.
@@ -29,7 +30,8 @@ from torchgen.packaged.autograd import gen_python_functions as bindings
 
 # Composite operators whose result may be a view of an argument or the argument
 # itself, which neither their schema nor a tag says.
-UNDECLARED_ALIASES = {"broadcast_tensors", "chain_matmul", "einsum", "meshgrid", "sum_to_size", "type_as"}
+UNDECLARED_ALIASES = {"broadcast_tensors", "chain_matmul", "channel_shuffle", "einsum", "meshgrid",
+                      "native_dropout", "pin_memory", "sum_to_size", "to_dense", "type_as"}
 
 MODULES = {"nn": "n", "linalg": "l", "fft": "F", "special": "s", "sparse": "p"}
 
@@ -76,7 +78,9 @@ def schema_lines():
                 flags += MODULES[f.python_module]
         if "nondeterministic_seeded" in f.tags:
             flags += "r"
-        if "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:
+        if any(a.name == "running_mean" for a in f.func.arguments.flat_all):
+            flags += "u"
+        elif "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:
             flags += "a"
         groups.setdefault(str(f.func.name.name), []).append((order.get(name, 1000), flags or "-", str(f.func)))
     for base in sorted(groups):

@@ -167,6 +167,8 @@ absl::StatusOr<Schema> ParseSchema(absl::string_view line) {
       schema.is_random = true;
     } else if (flag == 'a') {
       schema.may_alias = true;
+    } else if (flag == 'u') {
+      schema.updates_statistics = true;
     } else if (flag == 'f') {
       if (schema.function_module == 0) schema.function_module = 't';
     } else if (flag != '-') {

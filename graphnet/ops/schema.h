@@ -55,6 +55,7 @@ struct Schema {
   bool is_method = false;
   bool is_random = false;
   bool may_alias = false;  // a result may be an argument though no type says so
+  bool updates_statistics = false;  // running_mean and running_var, in training
 
   // Null when there is none of that name.
   const SchemaArgument* FindArgument(absl::string_view argument) const;

@@ -77,7 +77,8 @@ class StructureCheck {
     CheckRanges();
     CheckOperators(original_operators_, piece_operators_, &findings_);
     CheckPorts();
-    CheckOrder();
+    // Where ports agree by name, each takes what is there already.
+    if (!findings_.empty() || !options_.equality.names) CheckOrder();
     if (!findings_.empty()) return std::move(report_);
     CheckGraph();
     CheckWeights();
@@ -170,11 +171,38 @@ class StructureCheck {
   // --- E4 ----------------------------------------------------------------------
   void CheckPorts() {
     std::vector<const Node*> given;  // what the piece should take
-    for (const Node* node : original_.module->main()->placeholders()) given.push_back(node);
-    for (size_t i = 0; i < pieces_.size(); ++i) {
-      CheckInputs(i, given);
-      given = Returned(GraphOf(i));
+    const bool chain = options_.cut.style == Style::kChain;
+    for (const Node* node : original_.module->main()->placeholders()) {
+      if (options_.cut.all_inputs || !chain || node->has_uses()) given.push_back(node);
     }
+    const size_t num_inputs = given.size();
+    Values values;
+    if (!chain) {
+      values.reserve(num_inputs + original_operators_.size());
+      for (const Node* node : given) values[node->name()] = {node, -1, false};
+    }
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (chain) {
+        CheckInputs(i, given);
+        given = Returned(GraphOf(i));
+        continue;
+      }
+      CheckInputsByName(i, &values);
+      given = Returned(GraphOf(i));
+      if (i + 1 == pieces_.size()) break;
+      for (const Node* node : given) {
+        Given& value = values[node->name()];
+        if (value.node != nullptr) CheckTaken(value);
+        value = {node, static_cast<int>(i), false};
+      }
+    }
+    if (!chain) {
+      for (const Node* node : original_.module->main()->nodes()) {
+        const auto it = values.find(node->name());
+        if (it != values.end()) CheckTaken(it->second);
+      }
+    }
+    if (!chain && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
     if (given.size() != returned.size()) {
@@ -187,6 +215,48 @@ class StructureCheck {
       Add(StructureError::kPort, last, given[k]->name(),
           absl::StrCat("output ", k, " is ", ValueName(given[k]->name()), ", of the original ",
                        ValueName(returned[k]->name())));
+    }
+  }
+
+  // In a DAG, a value that may be taken by name.
+  struct Given {
+    const Node* node = nullptr;
+    int giver = -1;  // the piece that returns it; -1: the original takes it
+    bool taken = false;
+  };
+  using Values = absl::flat_hash_map<absl::string_view, Given>;
+
+  // Whatever a piece returns is for a later one.
+  void CheckTaken(const Given& value) {
+    if (value.giver < 0 || value.taken) return;
+    Add(StructureError::kPort, static_cast<size_t>(value.giver), value.node->name(),
+        absl::StrCat("returns ", ValueName(value.node->name()), ", which no later piece takes"));
+  }
+
+  void CheckFirstTakesAll() {
+    absl::flat_hash_set<absl::string_view> first;
+    for (const Node* node : GraphOf(0).placeholders()) first.insert(node->name());
+    for (const Node* node : original_.module->main()->placeholders()) {
+      if (first.contains(node->name())) continue;
+      Add(StructureError::kPort, 0, node->name(),
+          absl::StrCat("does not take ", ValueName(node->name()), ", an input of the original"));
+    }
+  }
+
+  void CheckInputsByName(size_t i, Values* values) {
+    const std::vector<Node*> inputs = GraphOf(i).placeholders();
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const auto it = values->find(inputs[k]->name());
+      if (it == values->end()) {
+        Add(StructureError::kPort, i, inputs[k]->name(),
+            absl::StrCat("takes ", ValueName(inputs[k]->name()),
+                         ", which neither the original takes nor a piece before it returns"));
+        continue;
+      }
+      Given& given = it->second;
+      given.taken = true;
+      CheckPort(i, k, *inputs[k], *given.node,
+                given.giver < 0 ? "the original" : absl::StrCat("piece ", given.giver));
     }
   }
 
@@ -254,7 +324,7 @@ class StructureCheck {
         Add(StructureError::kOrder, i, node->name(),
             absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second, " computes"));
       }
-      given.clear();
+      if (options_.cut.style == Style::kChain) given.clear();
       for (const Node* node : Returned(GraphOf(i))) given.insert(node->name());
     }
   }
@@ -262,7 +332,8 @@ class StructureCheck {
   // --- E8 ----------------------------------------------------------------------
   void CheckGraph() {
     const absl::StatusOr<std::unique_ptr<Module>> composed =
-        ComposeChain(pieces_, original_.module.get());
+        options_.cut.style == Style::kChain ? ComposeChain(pieces_, original_.module.get())
+                                            : ComposeDag(pieces_, original_.module.get());
     absl::Status status = composed.status();
     if (status.ok()) status = CheckEqual(*original_.module, **composed, options_.equality);
     if (status.ok()) return;

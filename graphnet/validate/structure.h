@@ -1,5 +1,5 @@
-// Checks, without running anything, that a chain of pieces is the whole: that
-// they can be put together, and that this gives the original back.
+// Checks, without running anything, that pieces are the whole: that they can be put
+// together, and that this gives the original back.
 //
 //   const StructureReport report = ValidateStructure(original, pieces);
 //   if (!report.ok()) std::cerr << report.status().message() << "\n";
@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/equality.h"
 #include "graphnet/ir/sample.h"
 
@@ -59,6 +60,8 @@ inline constexpr size_t kMaxFindings = 10;
 struct StructureOptions {
   // How equal the composed graph has to be to the original.
   EqualityOptions equality = kExact;
+  // How the pieces were cut, which says how they take values from each other.
+  CutOptions cut;
 };
 
 // The checks, one after the other; those of one line go on after a finding, and
@@ -72,12 +75,13 @@ struct StructureOptions {
 // E3: the pieces have as many operators as the original, in total, of each target
 //     and in the same order. A surplus or missing one is named with the piece
 //     that has it or lacks it.
-// E4: the first piece takes what the original takes, the others what the one
-//     before returns: number, names, metas; placeholders of the original also
-//     with target, annotation and draw spec. The last one returns the original's
-//     values.
+// E4: in a chain, the first piece takes what the original takes, the others what
+//     the one before returns: number, names, metas; in a DAG, each value that a
+//     piece takes is returned by one before it, or taken by the original.
+//     Placeholders of the original also have its target, annotation and draw spec.
+//     The last piece returns the original's values.
 // E5: no piece takes a value that is computed in it or in a later one.
-// E8: ComposeChain gives a graph equal to the original, and the weights of the
+// E8: ComposeChain or ComposeDag gives a graph equal to the original, and the weights of the
 //     pieces are the original's.
 StructureReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
                                   const StructureOptions& options = {});

@@ -210,22 +210,22 @@ graph @forward(%x) {
   EXPECT_THAT(Text(pieces[1]), HasSubstr("graph @forward() {"));
 }
 
-TEST(DecomposeChainTest, TuplesCrossLikeOtherValues) {
-  const std::vector<Sample> pieces = Cut(R"(
+TEST(DecomposeChainTest, TuplesDoNotCross) {
+  const Sample sample = ParseFragment(R"(
 graph @forward(%x) {
-  %split = torch.chunk(%x, 2) : (f32[1], f32[1])
-  %a = operator.getitem(%split, 0) : f32[1]
-  %b = operator.getitem(%split, 1) : f32[1]
-  return (%a, %b)
-}
-)", {1, 2});
-  EXPECT_EQ(Text(pieces[1]), R"(graph @forward(
-  %split : (f32[1], f32[1])
-) {
-  %a = operator.getitem(%split, 0) : f32[1]
-  return (%split, %a)
+  %split = torch.chunk(%x, 2)
+  %a = operator.getitem(%split, 0)
+  %b = operator.getitem(%split, 1)
+  %c = operator.add(%a, %b)
+  return %c
 }
 )");
+  EXPECT_THAT(DecomposeChain(sample, {2}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "cut 2 parts the tuple that split (torch.chunk) yields from an operator that takes it; "
+                       "the next place for it is 3"));
+  EXPECT_OK(DecomposeChain(sample, {3}));
+  EXPECT_THAT(EqualCuts(*sample.module->main(), 4), ElementsAre(3));
 }
 
 TEST(DecomposeChainTest, MutatedValuesAndTheirViewsArePassedOnByIdentity) {
@@ -257,7 +257,7 @@ graph @forward(%x "L_x_" : f32[2, 2] as torch.Tensor {mean = 0.5, std = 1.0}) {
   ASSERT_EQ(pieces.size(), 4u);
   EXPECT_EQ(Text(pieces[2]), R"(graph @forward(
   %x "L_x_" : f32[2, 2] as torch.Tensor {mean = 0.5, std = 1.0},
-  %weight : f32[2, 2] as torch.nn.parameter.Parameter {mean = 0.0, std = 0.1},
+  %weight : f32[2, 2] as torch.nn.parameter.Parameter {mean = 0.0, std = 0.1, original_name = fc.weight},
   %a : f32[2, 2]
 ) {
   %b = torch.matmul(%a, %x) : f32[2, 2]

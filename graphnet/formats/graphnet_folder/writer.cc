@@ -1,5 +1,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
@@ -50,7 +52,12 @@ absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample) {
 
 absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(sample));
+  return WriteGraphNetFiles(std::move(files), path);
+}
+
+absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path) {
   const auto marker = files.extract(kMarker);
+  if (marker.empty()) return absl::InvalidArgumentError(absl::StrCat("there is no ", kMarker));
   bool replace = false;
   if (IsFolder(path)) {
     // Never wipe a folder that holds something else.

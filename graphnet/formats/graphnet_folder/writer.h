@@ -22,6 +22,8 @@ absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample);
 // The folder appears whole or not at all; one that is there is replaced only if
 // it is a sample itself (or empty).
 absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path);
+// Ditto, of these files, graph_net.json among them.
+absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path);
 
 }  // namespace graphnet
 

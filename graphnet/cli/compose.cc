@@ -1,0 +1,74 @@
+#include "graphnet/cli/compose.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/save.h"
+#include "graphnet/decompose/compose.h"
+#include "graphnet/decompose/folder.h"
+#include "graphnet/decompose/regions.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+struct Options {
+  std::string in;
+  std::string out;
+  Target target = Target::kAuto;
+};
+
+// Whether the ranges are all of the graph.
+absl::Status CheckWhole(const DecomposeConfig& config) {
+  int64_t end = 0;
+  for (const SubgraphConfig& subgraph : config.subgraphs) {
+    if (subgraph.range.start != end) break;
+    end = subgraph.range.end;
+  }
+  if (end == config.num_ops) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the pieces are not all of the graph: none of them has operator ",
+                                                    end, " of ", config.num_ops));
+}
+
+absl::StatusOr<int> Compose(const Options& options) {
+  const Target target = options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
+  ASSIGN_OR_RETURN(StoredDecomposition stored, ReadDecomposition(options.in, KeepsWeights(target)));
+  const bool done = stored.config.has_value() && stored.config->is_done();
+  if (done) RETURN_IF_ERROR(Annotate(CheckWhole(*stored.config), options.in));
+  const bool chain = !stored.config.has_value() || stored.config->cut.style == Style::kChain;
+  absl::StatusOr<std::unique_ptr<Module>> module = chain ? ComposeChain(stored.pieces) : ComposeDag(stored.pieces);
+  if (!module.ok()) return Annotate(module.status(), options.in);
+  Sample sample;
+  sample.name = done ? stored.config->model_name : BaseName(options.in);
+  sample.module = *std::move(module);
+  sample.graph_net_json = stored.pieces[0].graph_net_json;
+  sample.has_constraints = stored.pieces[0].has_constraints;
+  for (Sample& piece : stored.pieces) sample.weights.merge(piece.weights);
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), options.in));
+  RETURN_IF_ERROR(SaveSample(sample, options.out, target));
+  std::printf("%zu pieces, %lld operators\n", stored.pieces.size(),
+              static_cast<long long>(NumOperators(*sample.module->main())));
+  return 0;
+}
+
+}  // namespace
+
+void RegisterCompose(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compose", "Put the pieces that decompose made together again");
+  command->add_option("DIR", options->in, "Folder of the pieces")->required();
+  command
+      ->add_option("-o,--out", options->out,
+                   "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, "
+                   "*.pt TorchScript, else a GraphNet folder")
+      ->required();
+  command->callback([options, run] { *run = [options] { return Compose(*options); }; });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,302 @@
+#include "graphnet/cli/decompose.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/parallel.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/cli/progress.h"
+#include "graphnet/decompose/decomposer.h"
+#include "graphnet/decompose/folder.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+
+namespace graphnet {
+namespace {
+
+struct Options {
+  std::string in;
+  std::string out;
+  std::string at;
+  std::string ranges;
+  std::vector<std::string> values;
+  std::string config_file;
+  DecomposeConfig config;
+  DecompositionFolderOptions folder;
+  bool no_head_and_tail = false;
+  bool minimal_inputs = false;
+  bool dry_run = false;
+  bool trust = false;
+  int jobs = 0;
+};
+
+// --- What is asked for ---------------------------------------------------------
+
+absl::Status ParseNumber(absl::string_view text, absl::string_view flag, int64_t* number) {
+  if (absl::SimpleAtoi(text, number)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", Printable(text), " is no integer"));
+}
+
+// "a,b" -> a and b; an empty text has no names.
+std::vector<std::string> Names(absl::string_view text) { return absl::StrSplit(text, ',', absl::SkipEmpty()); }
+
+absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
+  if (!options.config_file.empty()) return ReadDecomposeConfig(options.config_file);
+  DecomposeConfig config = options.config;
+  config.group_head_and_tail = !options.no_head_and_tail;
+  config.cut.all_inputs = !options.minimal_inputs;
+  if (!options.at.empty()) {
+    config.mode = DecomposeMode::kPositions;
+    for (const absl::string_view text : absl::StrSplit(options.at, ',')) {
+      config.split_positions.emplace_back();
+      RETURN_IF_ERROR(ParseNumber(text, "--at", &config.split_positions.back()));
+    }
+  } else if (!options.ranges.empty()) {
+    config.mode = DecomposeMode::kRanges;
+    for (const absl::string_view text : absl::StrSplit(options.ranges, ',')) {
+      const std::vector<absl::string_view> ends = absl::StrSplit(text, ':');
+      if (ends.size() != 2) {
+        return absl::InvalidArgumentError(absl::StrCat("--ranges: ", Printable(text), " is not START:END"));
+      }
+      Range range;
+      RETURN_IF_ERROR(ParseNumber(ends[0], "--ranges", &range.start));
+      RETURN_IF_ERROR(ParseNumber(ends[1], "--ranges", &range.end));
+      config.subgraph_ranges.push_back(range);
+    }
+  } else if (!options.values.empty()) {
+    config.mode = DecomposeMode::kValues;
+    for (const std::string& text : options.values) {
+      const std::vector<absl::string_view> sides = absl::StrSplit(text, ':');
+      if (sides.size() != 2 || sides[1].empty()) {
+        return absl::InvalidArgumentError(absl::StrCat("--by-value: ", Printable(text), " is not INPUTS:OUTPUTS"));
+      }
+      config.values.push_back({Names(sides[0]), Names(sides[1])});
+    }
+  }
+  return config;
+}
+
+// --- What comes of it ----------------------------------------------------------
+
+struct Outcome {
+  absl::Status status;
+  size_t pieces = 0;
+  int64_t operators = 0;
+  WriteReport written;
+};
+
+using Row = std::array<std::string, 6>;
+
+void PrintTable(const std::vector<Row>& rows) {
+  std::array<size_t, 6> widths = {};
+  for (const Row& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  for (const Row& row : rows) {
+    std::string line = absl::StrFormat("%-*s", widths[0], row[0]);
+    for (size_t c = 1; c < row.size(); ++c) absl::StrAppendFormat(&line, "  %*s", widths[c], row[c]);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+void PrintDecomposition(const Sample& sample, const Decomposition& made) {
+  std::vector<Row> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
+  const std::vector<Traffic> traffic = PieceTraffic(sample, made.pieces);
+  Traffic sum;
+  int64_t operators = 0;
+  for (size_t i = 0; i < made.pieces.size(); ++i) {
+    const SubgraphConfig& piece = made.config.subgraphs[i];
+    const auto bytes = [](const Traffic& t) {
+      return t.unknown == 0 ? absl::StrCat(t.bytes) : absl::StrCat(t.bytes, " + ", t.unknown, " unknown");
+    };
+    rows.push_back({piece.name, absl::StrCat("[", piece.range.start, ", ", piece.range.end, ")"),
+                    absl::StrCat(piece.range.end - piece.range.start), absl::StrCat(piece.inputs.size()),
+                    absl::StrCat(piece.outputs.size()), bytes(traffic[i])});
+    sum = sum + traffic[i];
+    operators += piece.range.end - piece.range.start;
+  }
+  PrintTable(rows);
+  for (const std::string& note : made.notes) std::printf("note: %s\n", Printable(note, 1000).c_str());
+  if (sum.unknown > 0) {
+    std::printf("note: \"unknown\" are values that cross and whose size is not known\n");
+  }
+  std::printf("%zu pieces, %lld of %lld operators, %lld bytes between pieces\n", made.pieces.size(),
+              static_cast<long long>(operators), static_cast<long long>(made.config.num_ops),
+              static_cast<long long>(sum.bytes));
+}
+
+absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder, const DecomposeConfig& config,
+                                     const Options& options, bool print) {
+  LoadOptions load;
+  load.trust = options.trust;
+  load.weights = options.folder.format == PieceFormat::kProtobuf && !options.dry_run;
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
+  // A GraphNet folder has no attributes; lifted from each piece, they would be
+  // inputs that no other piece returns.
+  const bool lift = options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
+  if (lift) {
+    ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
+  }
+  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config));
+  if (lift) {
+    made.notes.push_back("parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
+  }
+  Outcome outcome;
+  outcome.pieces = made.pieces.size();
+  for (const SubgraphConfig& piece : made.config.subgraphs) outcome.operators += piece.range.end - piece.range.start;
+  if (print) PrintDecomposition(sample, made);
+  if (options.dry_run) return outcome;
+  ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
+  if (print) {
+    std::printf("%s: %zu written, %zu kept\n", Printable(folder, 1000).c_str(), outcome.written.written,
+                outcome.written.kept);
+  }
+  return outcome;
+}
+
+// Where the pieces of one of many samples go: the same path below DIR.
+absl::StatusOr<std::string> FolderBelow(const std::string& out, const std::string& root, const std::string& path) {
+  const std::string below = std::filesystem::path(path).lexically_relative(root).string();
+  const std::string folder = DecomposedPath(JoinPath(out, below));
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
+  if (!error) return folder;
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot create the folder of ", Printable(folder, 1000), ": ", error.message()));
+}
+
+// The kind of an error: its message without names and numbers, by which many are
+// counted.
+std::string Reason(const absl::Status& status) {
+  const std::string message(status.message());
+  for (const absl::string_view kind : {"parts the tuple", "goes through the region", "no operator has a module path",
+                                       "the graph has no value", "has no Python spelling"}) {
+    if (message.find(kind.data(), 0, kind.size()) != std::string::npos) return std::string(kind);
+  }
+  return message;
+}
+
+absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs, const DecomposeConfig& config,
+                                 const Options& options) {
+  if (options.out.empty() && !options.dry_run) {
+    return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
+  }
+  Progress progress(inputs.size());
+  std::mutex mutex;
+  size_t done = 0;
+  size_t failed = 0;
+  Outcome sum;
+  std::map<std::string, size_t> reasons;
+  ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
+    const absl::StatusOr<Outcome> outcome = [&]() -> absl::StatusOr<Outcome> {
+      std::string folder;
+      if (!options.dry_run) {
+        ASSIGN_OR_RETURN(folder, FolderBelow(options.out, options.in, inputs[i]));
+      }
+      return DecomposeOne(inputs[i], folder, config, options, /*print=*/false);
+    }();
+    const std::lock_guard<std::mutex> lock(mutex);
+    ++done;
+    if (outcome.ok()) {
+      sum.pieces += outcome->pieces;
+      sum.operators += outcome->operators;
+      sum.written.written += outcome->written.written;
+      sum.written.kept += outcome->written.kept;
+    } else {
+      ++failed;
+      ++reasons[Reason(outcome.status())];
+      progress.Clear();
+      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(), std::string(outcome.status().message()).c_str());
+    }
+    progress.Step(done, failed);
+  });
+  progress.Clear();
+  PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
+              {absl::StrCat(done), absl::StrCat(done - failed), absl::StrCat(failed), absl::StrCat(sum.pieces),
+               absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)}});
+  for (const auto& [reason, count] : reasons) std::printf("failed %zu: %s\n", count, reason.c_str());
+  return failed == 0 ? 0 : 1;
+}
+
+absl::StatusOr<int> Run(const Options& options) {
+  ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  if (inputs.size() != 1 || inputs[0] != options.in) return DecomposeAll(inputs, config, options);
+  const std::string folder = options.out.empty() ? DecomposedPath(options.in) : options.out;
+  RETURN_IF_ERROR(DecomposeOne(inputs[0], folder, config, options, /*print=*/true).status());
+  return 0;
+}
+
+}  // namespace
+
+void RegisterDecompose(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
+  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")->required();
+  command->add_option("-o,--out", options->out,
+                      "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
+                      "the folder for those of all");
+  CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut; one of");
+  const auto number = [&](const char* flag, DecomposeMode mode, const char* help) {
+    scheme
+        ->add_option_function<int64_t>(
+            flag,
+            [options, mode](int64_t value) {
+              options->config.mode = mode;
+              options->config.number = value;
+            },
+            help)
+        ->check(CLI::Range(int64_t{1}, kMaxNumber));
+  };
+  const auto flag = [&](const char* name, DecomposeMode mode, const char* help) {
+    scheme->add_flag_callback(name, [options, mode] { options->config.mode = mode; }, help);
+  };
+  scheme->add_option("--at", options->at, "Before these operators: 3,7");
+  scheme->add_option("--ranges", options->ranges, "These ranges of operators, ends left out: 0:8,8:20");
+  number("--every", DecomposeMode::kFixedSize, "After every so many operators");
+  number("--pieces", DecomposeMode::kEqual, "Into so many equal pieces");
+  flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
+  number("--balanced", DecomposeMode::kBalanced, "Into so many pieces of similar size with least bytes between them");
+  flag("--blocks", DecomposeMode::kBlocks, "At the borders of blocks that repeat, such as layers");
+  number("--by-module", DecomposeMode::kModulePath, "Where so many first components of the module path change");
+  scheme->add_option("--by-value", options->values,
+                     "What lies between values, by name: in1,in2:out1 (may be given several times)");
+  scheme->add_option("--config", options->config_file, "As a configuration file says; replays a decomposition");
+  scheme->require_option(1);
+  const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
+  command->add_option("--style", options->config.cut.style, "chain: each piece takes what the one before returns; "
+                                                            "dag: what it uses, from wherever it was made")
+      ->transform(CLI::CheckedTransformer(styles));
+  command->add_flag("--no-head-and-tail", options->no_head_and_tail,
+                    "With --at, --ranges and --by-value: no pieces for what comes before and after");
+  command->add_flag("--minimal-inputs", options->minimal_inputs, "The first piece takes only the inputs it needs");
+  const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
+                                                      {"protobuf", PieceFormat::kProtobuf}};
+  command->add_option("--format", options->folder.format, "graphnet (default): folders; protobuf: files")
+      ->transform(CLI::CheckedTransformer(formats));
+  const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs}, {"peer", FolderLayout::kPeer}};
+  command->add_option("--layout", options->folder.layout,
+                      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it")
+      ->transform(CLI::CheckedTransformer(layouts));
+  command->add_flag("--dry-run", options->dry_run, "Only print the table of pieces");
+  command->add_option("--jobs,-j", options->jobs, "Threads for a folder of samples (default: one a CPU)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->callback([options, run] { *run = [options] { return Run(*options); }; });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,33 @@
+#include "graphnet/cli/save.h"
+
+#include "absl/strings/match.h"
+#include "graphnet/base/file.h"
+#include "graphnet/formats/dot/dot_writer.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/torchscript/exporter.h"
+#include "graphnet/proto/sample_proto.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+
+Target TargetOfName(absl::string_view path) {
+  if (absl::EndsWith(path, ".pb")) return Target::kProtobuf;
+  if (absl::EndsWith(path, ".txt") || absl::EndsWith(path, ".gn")) return Target::kText;
+  if (absl::EndsWith(path, ".dot") || absl::EndsWith(path, ".gv")) return Target::kDot;
+  if (absl::EndsWith(path, ".pt")) return Target::kTorchScript;
+  return Target::kFolder;
+}
+
+bool KeepsWeights(Target target) { return target == Target::kProtobuf || target == Target::kTorchScript; }
+
+absl::Status SaveSample(const Sample& sample, const std::string& path, Target target) {
+  switch (target == Target::kAuto ? TargetOfName(path) : target) {
+    case Target::kProtobuf: return WriteSampleFile(sample, path);
+    case Target::kText: return WriteFileAtomic(path, PrintSample(sample));
+    case Target::kDot: return WriteFileAtomic(path, WriteDot(*sample.module));
+    case Target::kTorchScript: return ExportTorchScript(sample, path);
+    default: return WriteGraphNetFolder(sample, path);
+  }
+}
+
+}  // namespace graphnet

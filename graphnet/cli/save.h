@@ -1,0 +1,25 @@
+// Writing a sample in the format asked for.
+#ifndef GRAPHNET_CLI_SAVE_H_
+#define GRAPHNET_CLI_SAVE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript };
+
+// By the ending of the name; a GraphNet folder if it has none of them.
+Target TargetOfName(absl::string_view path);
+// Whether the format keeps real values: protobuf, which puts them beside it, and
+// TorchScript.
+bool KeepsWeights(Target target);
+
+absl::Status SaveSample(const Sample& sample, const std::string& path, Target target);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_SAVE_H_

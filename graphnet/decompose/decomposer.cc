@@ -1,0 +1,225 @@
+#include "graphnet/decompose/decomposer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/blocks.h"
+#include "graphnet/decompose/config_check.h"
+#include "graphnet/decompose/schemes.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+std::vector<Range> Between(absl::Span<const int64_t> cuts, int64_t num_operators) {
+  std::vector<Range> ranges;
+  int64_t start = 0;
+  for (const int64_t cut : cuts) ranges.push_back({std::exchange(start, cut), cut});
+  ranges.push_back({start, num_operators});
+  return ranges;
+}
+
+class Planner {
+ public:
+  Planner(const Sample& sample, const DecomposeConfig& config, std::vector<std::string>* notes)
+      : index_(*sample.module->main()), regions_(index_), n_(index_.num_operators()), config_(config), notes_(notes) {}
+
+  absl::StatusOr<std::vector<Range>> Ranges() {
+    switch (config_.mode) {
+      case DecomposeMode::kPositions: return AtPositions();
+      case DecomposeMode::kRanges: return WithHeadAndTail(config_.subgraph_ranges);
+      case DecomposeMode::kValues: return BetweenValues();
+      case DecomposeMode::kFixedSize: return AtCuts(CutsEvery(config_.number, regions_, n_), (n_ - 1) / config_.number);
+      case DecomposeMode::kSingleOp: return AtCuts(CutsEvery(1, regions_, n_), n_ - 1);
+      case DecomposeMode::kEqual: {
+        const std::vector<Range> pieces = EqualPieces(n_, static_cast<int>(config_.number));
+        std::vector<int64_t> cuts;
+        for (const Range& piece : pieces) cuts.push_back(piece.start);
+        NoteFewOperators();
+        return AtCuts(AllowedCuts(std::move(cuts), regions_, n_), static_cast<int64_t>(pieces.size()) - 1);
+      }
+      case DecomposeMode::kBalanced: {
+        NoteUnknownSizes();
+        NoteFewOperators();
+        ASSIGN_OR_RETURN(const std::vector<int64_t> cuts,
+                         BalancedCuts(index_, regions_, static_cast<int>(config_.number)));
+        return AtCuts(cuts, std::min(config_.number, n_) - 1);
+      }
+      case DecomposeMode::kBlocks: return AtBlocks();
+      case DecomposeMode::kModulePath: {
+        ASSIGN_OR_RETURN(const std::vector<int64_t> cuts,
+                         ModuleCuts(static_cast<int>(config_.number), index_, regions_));
+        return Between(cuts, n_);
+      }
+    }
+    return absl::InvalidArgumentError("unknown mode");
+  }
+
+ private:
+  absl::StatusOr<std::vector<Range>> AtPositions() {
+    for (size_t i = 0; i < config_.split_positions.size(); ++i) {
+      const int64_t cut = config_.split_positions[i];
+      if (cut < 0 || cut > n_) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("cut ", cut, " is not between 0 and ", n_, ", the number of operators"));
+      }
+      if (i > 0 && cut < config_.split_positions[i - 1]) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("cuts must rise: ", cut, " comes after ", config_.split_positions[i - 1]));
+      }
+    }
+    std::vector<Range> ranges = Between(config_.split_positions, n_);
+    if (config_.group_head_and_tail) return ranges;
+    if (ranges.size() < 3) {
+      return absl::InvalidArgumentError("without head and tail, one cut leaves no piece");
+    }
+    return std::vector<Range>(ranges.begin() + 1, ranges.end() - 1);
+  }
+
+  absl::StatusOr<std::vector<Range>> WithHeadAndTail(std::vector<Range> ranges) const {
+    if (!config_.group_head_and_tail) return ranges;
+    if (ranges.front().start > 0) ranges.insert(ranges.begin(), {0, ranges.front().start});
+    if (ranges.back().end < n_) ranges.push_back({ranges.back().end, n_});
+    return ranges;
+  }
+
+  absl::StatusOr<std::vector<Range>> BetweenValues() const {
+    std::vector<Range> ranges;
+    for (const ValueRange& values : config_.values) {
+      ASSIGN_OR_RETURN(const Range range, RangeOfValues(values.inputs, values.outputs, index_, regions_));
+      ranges.push_back(range);
+    }
+    return WithHeadAndTail(std::move(ranges));
+  }
+
+  std::vector<Range> AtBlocks() {
+    const std::vector<Block> blocks = FindBlocks(index_, regions_);
+    for (const Block& block : blocks) {
+      notes_->push_back(absl::StrCat("a block of ", block.num_operators, " operators occurs ", block.starts.size(),
+                                     " times, first at operator ", block.starts[0]));
+    }
+    if (blocks.empty()) notes_->push_back("no operators repeat");
+    return Between(BlockCuts(blocks, regions_, n_), n_);
+  }
+
+  std::vector<Range> AtCuts(absl::Span<const int64_t> cuts, int64_t wanted) {
+    const int64_t lost = std::max<int64_t>(wanted, 0) - static_cast<int64_t>(cuts.size());
+    if (lost > 0) {
+      notes_->push_back(absl::StrCat(lost, " fewer cuts than asked for: no place is left for them, as tuples and the "
+                                           "regions of vmap and autocast stay whole"));
+    }
+    return Between(cuts, n_);
+  }
+
+  void NoteFewOperators() {
+    if (config_.number <= n_) return;
+    notes_->push_back(absl::StrCat(config_.number, " pieces asked for, but there are only ", n_, " operators"));
+  }
+
+  void NoteUnknownSizes() {
+    int64_t unknown = 0;
+    for (int64_t k = 0; k < n_; ++k) unknown += ValueBytes(*index_.node(index_.operator_node(k))).has_value() ? 0 : 1;
+    if (unknown == 0) return;
+    notes_->push_back(absl::StrCat(unknown, " of ", n_,
+                                   " values have no known size; what is balanced is bytes, and among cuts of equal "
+                                   "bytes the count of such values"));
+  }
+
+  const GraphIndex index_;
+  const Regions regions_;
+  const int64_t n_;
+  const DecomposeConfig& config_;
+  std::vector<std::string>* notes_;
+};
+
+std::vector<std::string> NamesOf(absl::Span<Node* const> nodes) {
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  for (const Node* node : nodes) names.emplace_back(node->name());
+  return names;
+}
+
+// "piece 2 takes x and y, the configuration says x", of the first that differs.
+absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& made) {
+  if (said == made) return absl::OkStatus();
+  const auto differs = [](absl::string_view what) {
+    return absl::FailedPreconditionError(absl::StrCat("the configuration says something else of ", what,
+                                                      " than comes of the sample"));
+  };
+  if (said.model_name != made.model_name) return differs("the name of the model");
+  if (said.num_ops != made.num_ops) return differs("the number of operators");
+  if (said.subgraphs.size() != made.subgraphs.size()) return differs("the number of subgraphs");
+  for (size_t i = 0; i < made.subgraphs.size(); ++i) {
+    const SubgraphConfig& a = said.subgraphs[i];
+    const SubgraphConfig& b = made.subgraphs[i];
+    if (a.inputs != b.inputs) return differs(absl::StrCat("the inputs of ", b.name));
+    if (a.outputs != b.outputs) return differs(absl::StrCat("the outputs of ", b.name));
+    if (!(a == b)) return differs(b.name);
+  }
+  return differs("its parameters");
+}
+
+}  // namespace
+
+absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config) {
+  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
+  if (const absl::Status status = Verify(*sample.module); !status.ok()) {
+    return absl::InvalidArgumentError(status.message());
+  }
+  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty()) {
+    return absl::InvalidArgumentError(wrong);
+  }
+  Decomposition made;
+  made.config = config;
+  const auto other_graph = [&] {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the configuration is of another graph, of ", Printable(config.model_name)));
+  };
+  const int64_t num_ops = NumOperators(*sample.module->main());
+  std::vector<Range> ranges;
+  if (config.is_done()) {
+    if (config.num_ops != num_ops) return other_graph();
+    for (const SubgraphConfig& subgraph : config.subgraphs) ranges.push_back(subgraph.range);
+  } else {
+    Planner planner(sample, config, &made.notes);
+    ASSIGN_OR_RETURN(ranges, planner.Ranges());
+  }
+  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, ranges, config.cut));
+  made.config.model_name = sample.name;
+  made.config.parent_hash = made.pieces[0].provenance[0].parent_hash;
+  if (config.is_done() && config.parent_hash != made.config.parent_hash) return other_graph();
+  made.config.num_ops = num_ops;
+  made.config.subgraphs.clear();
+  for (size_t i = 0; i < made.pieces.size(); ++i) {
+    const Sample& piece = made.pieces[i];
+    const Provenance& from = piece.provenance[0];
+    made.config.subgraphs.push_back({absl::StrCat("subgraph_", i),
+                                     Range{from.start, from.end},
+                                     NamesOf(piece.module->main()->placeholders()),
+                                     NamesOf(piece.module->main()->output()->operands())});
+  }
+  if (config.is_done()) RETURN_IF_ERROR(CheckReplay(config, made.config));
+  return made;
+}
+
+std::vector<Traffic> PieceTraffic(const Sample& original, const std::vector<Sample>& pieces) {
+  const Graph& graph = *original.module->main();
+  std::vector<Traffic> traffic;
+  for (const Sample& piece : pieces) {
+    Traffic sum;
+    for (const Node* port : piece.module->main()->placeholders()) {
+      const Node* value = graph.FindNode(port->name());
+      if (value == nullptr || value->is_placeholder() || value->op() == Op::kGetAttr) continue;
+      const std::optional<int64_t> bytes = ValueBytes(*value);
+      sum = sum + Traffic{bytes.value_or(0), bytes.has_value() ? 0 : 1};
+    }
+    traffic.push_back(sum);
+  }
+  return traffic;
+}
+
+}  // namespace graphnet

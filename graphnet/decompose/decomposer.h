@@ -1,0 +1,47 @@
+// Decomposes a sample: chooses ranges as a configuration says, cuts them out, and
+// completes the configuration, so that it describes and replays what was done.
+//
+//   DecomposeConfig config;
+//   config.mode = DecomposeMode::kEqual;
+//   config.number = 8;
+//   ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config));
+//   // made.pieces, made.config
+#ifndef GRAPHNET_DECOMPOSE_DECOMPOSER_H_
+#define GRAPHNET_DECOMPOSE_DECOMPOSER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graphnet/decompose/balance.h"
+#include "graphnet/decompose/config.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+struct Decomposition {
+  DecomposeConfig config;  // is_done()
+  std::vector<Sample> pieces;
+  // What a person may want to know, a line each: cuts that were moved, blocks and
+  // how often they occur, values of unknown size.
+  std::vector<std::string> notes;
+};
+
+// Of a configuration that is done, the ranges are those it lists; what it says of
+// the sample and the pieces must then hold.
+//
+// A cut that the configuration names (positions, ranges, values) is refused where it
+// goes through a region; other modes move it behind (schemes.h).
+//
+// Errors: those of the schemes and of CutRanges; FailedPrecondition if a done
+// configuration is of another graph or says something else than comes of it.
+absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config);
+
+// What goes between pieces: the values that pieces take and others return, each
+// counted once for every piece that takes it; inputs of the graph and attributes do
+// not count.
+std::vector<Traffic> PieceTraffic(const Sample& original, const std::vector<Sample>& pieces);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_DECOMPOSE_DECOMPOSER_H_

@@ -1,0 +1,264 @@
+#include "graphnet/decompose/folder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/ir/equality.h"
+#include "graphnet/proto/sample_proto.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+constexpr char kPeerFolder[] = "_decomposed";
+constexpr char kConfigJson[] = "decompose_config.json";
+constexpr char kConfigPb[] = "decompose_config.pb";
+// What GraphNet writes beside a piece: its parent and the range it is of it.
+constexpr char kSources[] = "subgraph_sources.json";
+
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("cannot create ", Printable(path, 1000), ": ", error.message()));
+}
+
+std::string SourcesJson(const Sample& piece) {
+  nlohmann::ordered_json json;
+  for (const Provenance& from : piece.provenance) json[from.parent].push_back({from.start, from.end});
+  return json.dump(4, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool SameWeights(const Sample& a, const Sample& b) {
+  const auto same = [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.dtype == y.second.dtype && x.second.shape == y.second.shape &&
+           (x.second.bytes == y.second.bytes ||
+            (x.second.bytes != nullptr && y.second.bytes != nullptr && *x.second.bytes == *y.second.bytes));
+  };
+  return a.weights.size() == b.weights.size() &&
+         std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), same);
+}
+
+class FolderWriter {
+ public:
+  FolderWriter(const Decomposition& made, const std::string& folder, const DecompositionFolderOptions& options)
+      : made_(made), folder_(folder), format_(options.format) {
+    if (options.layout == FolderLayout::kPeer) {
+      folder_ = JoinPath(folder, kPeerFolder);
+      stem_ = absl::StrCat(made.config.model_name, "_");
+    }
+  }
+
+  absl::StatusOr<WriteReport> Run() {
+    if (stem_[0] == '.' || absl::StrContains(stem_, "/") || absl::StrContains(stem_, '\0')) {
+      return absl::InvalidArgumentError(absl::StrCat("no folder can be called ", Printable(stem_), "0"));
+    }
+    const bool json = format_ == PieceFormat::kGraphNetFolder;
+    const std::string config_file = JoinPath(folder_, json ? kConfigJson : kConfigPb);
+    const std::string config = json ? WriteDecomposeConfigJson(made_.config) : SerializeDecomposeConfig(made_.config);
+    RETURN_IF_ERROR(CheckFolder(BaseName(config_file), config));
+    RETURN_IF_ERROR(MakeFolder(folder_));
+    for (size_t i = 0; i < made_.pieces.size(); ++i) {
+      const std::string path = JoinPath(folder_, PieceName(i));
+      ASSIGN_OR_RETURN(const bool kept, json ? WriteGraphNet(made_.pieces[i], path) : WriteProto(made_.pieces[i], path));
+      ++(kept ? report_.kept : report_.written);
+    }
+    RETURN_IF_ERROR(WriteFileAtomic(config_file, config));
+    return report_;
+  }
+
+ private:
+  std::string PieceName(size_t i) const {
+    return absl::StrCat(stem_, i, format_ == PieceFormat::kProtobuf ? ".pb" : "");
+  }
+
+  absl::Status CheckFolder(const std::string& config_name, const std::string& config) const {
+    if (!FileExists(folder_)) return absl::OkStatus();
+    absl::flat_hash_set<std::string> ours = {config_name};
+    for (size_t i = 0; i < made_.pieces.size(); ++i) {
+      ours.insert(PieceName(i));
+      if (format_ == PieceFormat::kProtobuf) ours.insert(BaseName(WeightsPath(PieceName(i))));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder_));
+    for (const std::string& name : names) {
+      if (ours.contains(name) || absl::EndsWith(name, ".tmp")) continue;  // What a write that was killed left.
+      return absl::AlreadyExistsError(
+          absl::StrCat(Printable(folder_, 1000), ": not written to, as it holds ", Printable(name)));
+    }
+    const std::string path = JoinPath(folder_, config_name);
+    if (!FileExists(path)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string there, ReadFile(path, kMaxTextFileBytes));
+    if (there == config) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        absl::StrCat(Printable(folder_, 1000), ": not written to, as it holds another decomposition"));
+  }
+
+  // Whether the piece was there already.
+  absl::StatusOr<bool> WriteProto(const Sample& piece, const std::string& path) const {
+    if (FileExists(path)) {
+      const absl::StatusOr<Sample> there = ReadSampleFile(path, /*with_weights=*/true);
+      if (there.ok() && CheckEqual(piece, *there, kExact).ok() && SameWeights(piece, *there)) return true;
+    }
+    RETURN_IF_ERROR(WriteSampleFile(piece, path));
+    return false;
+  }
+
+  absl::StatusOr<bool> WriteGraphNet(const Sample& piece, const std::string& path) const {
+    absl::StatusOr<GraphNetFileMap> files = GraphNetFiles(piece);
+    if (!files.ok()) return Annotate(files.status(), BaseName(path));
+    (*files)[kSources] = SourcesJson(piece);
+    if (IsSame(*files, path)) return true;
+    RemoveHalfWritten(*files, path);
+    RETURN_IF_ERROR(WriteGraphNetFiles(*std::move(files), path));
+    return false;
+  }
+
+  static bool IsSame(const GraphNetFileMap& files, const std::string& path) {
+    const absl::StatusOr<std::vector<std::string>> names = ListFolder(path);
+    if (!names.ok() || names->size() != files.size()) return false;
+    for (const auto& [name, content] : files) {
+      const absl::StatusOr<std::string> there = ReadFile(JoinPath(path, name), content.size());
+      if (!there.ok() || *there != content) return false;
+    }
+    return true;
+  }
+
+  // A folder with some of these files, but without the one that others write last.
+  static void RemoveHalfWritten(const GraphNetFileMap& files, const std::string& path) {
+    const absl::StatusOr<std::vector<std::string>> names = ListFolder(path);
+    if (!names.ok() || IsGraphNetFolder(path)) return;
+    for (const std::string& name : *names) {
+      if (files.find(name) == files.end()) return;
+    }
+    std::error_code ignored;  // If it stays, the write fails and says so.
+    std::filesystem::remove_all(path, ignored);
+  }
+
+  const Decomposition& made_;
+  std::string folder_;
+  std::string stem_ = "subgraph_";
+  const PieceFormat format_;
+  WriteReport report_;
+};
+
+// The number that a piece's name ends in; -1 if it is no piece.
+int64_t PieceNumber(const std::string& folder, absl::string_view name) {
+  const std::string path = JoinPath(folder, name);
+  if (IsFolder(path) ? !IsGraphNetFolder(path) : !absl::ConsumeSuffix(&name, ".pb")) return -1;
+  const size_t underscore = name.rfind('_');
+  if (underscore == absl::string_view::npos) return -1;
+  const absl::string_view digits = name.substr(underscore + 1);
+  int64_t number = -1;
+  if (digits.find_first_not_of("0123456789") != absl::string_view::npos) return -1;
+  return absl::SimpleAtoi(digits, &number) ? number : -1;
+}
+
+absl::StatusOr<std::map<int64_t, std::string>> FindPieces(const std::string& folder) {
+  std::map<int64_t, std::string> pieces;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
+  for (const std::string& name : names) {
+    const int64_t number = PieceNumber(folder, name);
+    if (number < 0) continue;
+    const auto [it, first] = pieces.try_emplace(number, name);
+    if (!first) {
+      return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": both ", Printable(it->second),
+                                                        " and ", Printable(name), " are piece ", number));
+    }
+  }
+  return pieces;
+}
+
+// Calls values as the configuration does: a folder may have had to rename them.
+void NameValues(const SubgraphConfig& subgraph, Graph* graph) {
+  std::vector<std::pair<Node*, absl::string_view>> renamed;
+  const auto collect = [&](const std::vector<std::string>& names, const std::vector<Node*>& nodes) {
+    for (size_t k = 0; k < nodes.size() && k < names.size(); ++k) {
+      if (nodes[k]->name() != names[k]) renamed.push_back({nodes[k], names[k]});
+    }
+  };
+  collect(subgraph.inputs, graph->placeholders());
+  collect(subgraph.outputs, graph->output()->operands());
+  // First out of each other's way.
+  for (size_t k = 0; k < renamed.size(); ++k) renamed[k].first->set_name(absl::StrCat("renamed_port_", k));
+  for (const auto& [node, name] : renamed) node->set_name(name);
+}
+
+}  // namespace
+
+std::string DecomposedPath(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  for (const absl::string_view ending : {".pb", ".pt", ".txt", ".gn"}) {
+    if (absl::EndsWith(path, ending)) path.resize(path.size() - ending.size());
+  }
+  return absl::StrCat(path, kPeerFolder);
+}
+
+absl::StatusOr<WriteReport> WriteDecomposition(const Decomposition& made, const std::string& folder,
+                                               const DecompositionFolderOptions& options) {
+  return FolderWriter(made, folder, options).Run();
+}
+
+absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& given, bool with_weights) {
+  std::string folder = given;
+  ASSIGN_OR_RETURN(auto names, FindPieces(folder));
+  if (names.empty() && IsFolder(JoinPath(folder, kPeerFolder))) {
+    folder = JoinPath(folder, kPeerFolder);
+    ASSIGN_OR_RETURN(names, FindPieces(folder));
+  }
+  if (names.empty()) {
+    return absl::NotFoundError(absl::StrCat(Printable(folder, 1000), ": no pieces, such as subgraph_0"));
+  }
+  StoredDecomposition stored;
+  for (const char* name : {kConfigJson, kConfigPb}) {
+    const std::string path = JoinPath(folder, name);
+    if (!FileExists(path)) continue;
+    if (stored.config.has_value()) {
+      return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": two configurations"));
+    }
+    ASSIGN_OR_RETURN(stored.config, ReadDecomposeConfig(path));
+  }
+  int64_t expected = 0;
+  for (const auto& [number, name] : names) {
+    if (number != expected++) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Printable(folder, 1000), ": piece ", expected - 1, " is missing"));
+    }
+  }
+  const bool done = stored.config.has_value() && stored.config->is_done();
+  if (done && stored.config->subgraphs.size() != names.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": the configuration has ",
+                                                      stored.config->subgraphs.size(), " subgraphs, the folder ",
+                                                      names.size()));
+  }
+  for (const auto& [number, name] : names) {
+    const std::string path = JoinPath(folder, name);
+    absl::StatusOr<Sample> piece = IsFolder(path) ? ReadGraphNetFolder(path) : ReadSampleFile(path, with_weights);
+    RETURN_IF_ERROR(piece.status());
+    if (done) {
+      const SubgraphConfig& subgraph = stored.config->subgraphs[static_cast<size_t>(number)];
+      NameValues(subgraph, piece->module->main());
+      if (piece->provenance.empty()) {
+        piece->provenance.push_back(
+            {stored.config->model_name, stored.config->parent_hash, subgraph.range.start, subgraph.range.end});
+      }
+    }
+    stored.pieces.push_back(*std::move(piece));
+  }
+  return stored;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,60 @@
+// Decompositions on disk.
+//
+//   ours:  DIR/subgraph_0/ … (GraphNet folders) or DIR/subgraph_0.pb …, and
+//          DIR/decompose_config.json or DIR/decompose_config.pb
+//   peer:  DIR/_decomposed/<model>_0/ …, as Python GraphNet has it, and the
+//          configuration beside them
+//
+// The configuration comes last: a folder that has it is complete.
+#ifndef GRAPHNET_DECOMPOSE_FOLDER_H_
+#define GRAPHNET_DECOMPOSE_FOLDER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graphnet/decompose/decomposer.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+enum class PieceFormat { kGraphNetFolder, kProtobuf };
+enum class FolderLayout { kOurs, kPeer };
+
+struct DecompositionFolderOptions {
+  PieceFormat format = PieceFormat::kGraphNetFolder;
+  FolderLayout layout = FolderLayout::kOurs;
+};
+
+struct WriteReport {
+  size_t written = 0;
+  size_t kept = 0;  // whole and right already
+};
+
+// Makes the folder if there is none. Each piece appears whole or not at all; one
+// that is there already, whole and the same, is kept, so that an interrupted run is
+// taken up where it stopped. AlreadyExists, before anything is written, if the
+// folder holds anything but these pieces or another configuration. Unimplemented,
+// with the reason, for what a GraphNet folder cannot hold.
+absl::StatusOr<WriteReport> WriteDecomposition(const Decomposition& made, const std::string& folder,
+                                               const DecompositionFolderOptions& options);
+
+struct StoredDecomposition {
+  // Absent in folders that others wrote.
+  std::optional<DecomposeConfig> config;
+  // With the names of values and the provenance that the configuration tells.
+  std::vector<Sample> pieces;
+};
+
+// Of either layout and format. NotFound if there are no pieces; FailedPrecondition
+// if one is missing in their sequence or there are not as many as the configuration
+// says; else the error of the first piece that cannot be read.
+absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder, bool with_weights);
+
+// "resnet18" -> "resnet18_decomposed".
+std::string DecomposedPath(std::string path);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_DECOMPOSE_FOLDER_H_

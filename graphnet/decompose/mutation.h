@@ -1,0 +1,42 @@
+// MutableClasses: which values of a graph may share memory that the graph writes
+// to. Pieces that touch such memory must run in their order, and see it as the
+// ones before left it.
+#ifndef GRAPHNET_DECOMPOSE_MUTATION_H_
+#define GRAPHNET_DECOMPOSE_MUTATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graphnet/decompose/graph_index.h"
+
+namespace graphnet {
+
+// A class is a set of values of which each may share memory with another one, by
+// the effects of the operators (ops/memory_use.h) and as several get_attrs of one
+// attribute do. Placeholders are taken to share nothing.
+class MutableClasses {
+ public:
+  static constexpr int kNone = -1;
+
+  // Little more than O(nodes and operands).
+  explicit MutableClasses(const GraphIndex& index);
+
+  size_t size() const { return members_.size(); }
+  // Of a node's value; kNone if nothing writes to its memory.
+  int ClassOf(size_t node) const { return class_of_[node]; }
+  // Nodes, in order.
+  absl::Span<const uint32_t> members(int c) const { return members_[static_cast<size_t>(c)]; }
+  // The last node that may write to it.
+  size_t last_write(int c) const { return last_write_[static_cast<size_t>(c)]; }
+
+ private:
+  std::vector<int> class_of_;
+  std::vector<std::vector<uint32_t>> members_;
+  std::vector<size_t> last_write_;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_DECOMPOSE_MUTATION_H_

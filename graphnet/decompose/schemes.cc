@@ -1,0 +1,132 @@
+#include "graphnet/decompose/schemes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::string_view kModules = "_modules_";
+// What may stand before the name of the parameter itself.
+constexpr absl::string_view kLeaves[] = {"_parameters_", "_buffers_"};
+
+absl::string_view FirstComponents(absl::string_view path, int depth) {
+  size_t end = 0;
+  for (int i = 0; i < depth && end != absl::string_view::npos; ++i) end = path.find('.', end == 0 ? 0 : end + 1);
+  return path.substr(0, end);
+}
+
+std::string PathOfOperator(const GraphIndex& index, size_t i) {
+  const Node& node = *index.node(i);
+  if (!node.module_path().empty()) return std::string(node.module_path());
+  if (node.op() == Op::kGetAttr) return ModulePathOfParameter(node.target());
+  for (const uint32_t o : index.operands(i)) {
+    const Node& operand = *index.node(o);
+    if (!operand.is_placeholder() && operand.op() != Op::kGetAttr) continue;
+    std::string path = ModulePathOfParameter(operand.target());
+    if (!path.empty()) return path;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions, int64_t num_operators) {
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<int64_t> allowed;
+  for (int64_t cut : cuts) {
+    cut = regions.NextCut(cut);
+    if (cut > (allowed.empty() ? 0 : allowed.back()) && cut < num_operators) allowed.push_back(cut);
+  }
+  return allowed;
+}
+
+std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num_operators) {
+  std::vector<int64_t> cuts;
+  for (int64_t cut = size; cut < num_operators; cut += size) {
+    cuts.push_back(cut);
+    if (num_operators - cut <= size) break;  // Nor does the sum overflow.
+  }
+  return AllowedCuts(std::move(cuts), regions, num_operators);
+}
+
+std::string ModulePathOfParameter(absl::string_view name) {
+  for (const absl::string_view leaf : kLeaves) {
+    const size_t end = name.rfind(leaf);
+    size_t begin = name.find(kModules);
+    if (end == absl::string_view::npos || begin == absl::string_view::npos || begin >= end) continue;
+    begin += kModules.size();
+    return absl::StrReplaceAll(name.substr(begin, end - begin), {{kModules, "."}});
+  }
+  const size_t dot = name.rfind('.');
+  return dot == absl::string_view::npos ? "" : std::string(name.substr(0, dot));
+}
+
+absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index, const Regions& regions) {
+  std::vector<int64_t> cuts;
+  std::string current;
+  bool any = false;
+  for (int64_t k = 0; k < index.num_operators(); ++k) {
+    const std::string path = PathOfOperator(index, index.operator_node(k));
+    if (path.empty()) continue;
+    const absl::string_view prefix = FirstComponents(path, depth);
+    if (any && prefix != current) cuts.push_back(k);
+    any = true;
+    current = std::string(prefix);
+  }
+  if (!any) {
+    return absl::FailedPreconditionError(
+        "no operator has a module path, of its own or by the name of a parameter it takes");
+  }
+  return AllowedCuts(std::move(cuts), regions, index.num_operators());
+}
+
+absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs, absl::Span<const std::string> outputs,
+                                    const GraphIndex& index, const Regions& regions) {
+  absl::flat_hash_map<absl::string_view, size_t> by_name;
+  for (size_t i = 0; i < index.size(); ++i) by_name.emplace(index.node(i)->name(), i);
+  const auto mark = [&](absl::Span<const std::string> names, std::vector<bool>* marks) -> absl::Status {
+    for (const std::string& name : names) {
+      const auto it = by_name.find(absl::StripPrefix(name, "%"));
+      if (it == by_name.end()) return absl::NotFoundError(absl::StrCat("the graph has no value ", Printable(name)));
+      (*marks)[it->second] = true;
+    }
+    return absl::OkStatus();
+  };
+  // What depends on the inputs, without them, and what the outputs depend on.
+  std::vector<bool> given(index.size());
+  std::vector<bool> wanted(index.size());
+  RETURN_IF_ERROR(mark(inputs, &given));
+  RETURN_IF_ERROR(mark(outputs, &wanted));
+  std::vector<bool> after(index.size(), inputs.empty());
+  for (size_t i = 0; i < index.size(); ++i) {
+    for (const uint32_t o : index.operands(i)) after[i] = after[i] || given[o] || after[o];
+  }
+  Range range = {index.num_operators(), 0};
+  for (size_t i = index.size(); i-- > index.num_placeholders();) {
+    if (!wanted[i] || given[i]) continue;
+    for (const uint32_t o : index.operands(i)) wanted[o] = true;
+    if (!after[i] || i == index.output()) continue;
+    const auto k = static_cast<int64_t>(i - index.num_placeholders());
+    range.start = std::min(range.start, k);
+    range.end = std::max(range.end, k + 1);
+  }
+  if (range.end == 0) {
+    return absl::FailedPreconditionError("no operator lies between the inputs and the outputs");
+  }
+  for (const int64_t cut : {range.start, range.end}) {
+    if (regions.OpenAt(cut) == nullptr) continue;
+    return absl::FailedPreconditionError(absl::StrCat("cut ", cut, " ", regions.WhyNot(cut)));
+  }
+  return range;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# decompose and compose end to end: schemes, layouts, formats, replay, resumption,
+# folders of samples, and what is said of input that is wrong.
+set -euo pipefail
+graphnet=$PWD/$1
+samples=$PWD/samples
+cd "$TEST_TMPDIR"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# expect_error MESSAGE COMMAND…: exits with 2 and one line on stderr that holds MESSAGE.
+expect_error() {
+  local message=$1 code=0
+  shift
+  "$graphnet" "$@" >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] || fail "$*: exit code $code, wanted 2"
+  grep -qF -- "$message" err.txt || fail "$*: no '$message' in: $(cat err.txt)"
+}
+
+"$graphnet" convert "$samples/resnet.pt" resnet.pb
+"$graphnet" convert --lift "$samples/resnet.pt" resnet
+"$graphnet" convert resnet.pb whole.txt
+
+# --- Each scheme, style and format composes to the same text, but for what a piece
+# does not keep.
+body() { grep -v -e '^sample ' -e '^graph_hash' "$1"; }
+body whole.txt >whole.body
+for scheme in "--at 3,7" "--ranges 0:4,4:9" "--every 8" "--pieces 5" --single-op "--balanced 4" --blocks; do
+  for style in chain dag; do
+    rm -rf pieces
+    # shellcheck disable=SC2086
+    "$graphnet" decompose resnet.pb -o pieces $scheme --style $style --format protobuf >table.txt ||
+      fail "decompose $scheme --style $style: $(cat table.txt)"
+    grep -q '^subgraph_0 ' table.txt || fail "$scheme: no table"
+    grep -q ' bytes between pieces$' table.txt || fail "$scheme: no sum"
+    "$graphnet" compose pieces -o composed.txt >/dev/null
+    body composed.txt >composed.body
+    cmp whole.body composed.body || fail "$scheme --style $style does not compose to the original"
+  done
+done
+
+# --- A dry run writes nothing.
+"$graphnet" decompose resnet.pb -o nothing --pieces 3 --dry-run >/dev/null
+[ ! -e nothing ] || fail "a dry run wrote something"
+
+# --- GraphNet folders, by default beside the sample; the configuration replays them.
+"$graphnet" decompose resnet --pieces 3 --style dag >/dev/null
+[ -s resnet_decomposed/subgraph_2/model.py ] || fail "no folder of the last piece"
+[ -s resnet_decomposed/decompose_config.json ] || fail "no configuration"
+"$graphnet" decompose resnet -o again --config resnet_decomposed/decompose_config.json >/dev/null
+diff -r resnet_decomposed again || fail "the configuration does not replay the decomposition"
+"$graphnet" compose again -o composed
+cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the original"
+"$graphnet" check again >/dev/null || fail "a piece is no whole sample"
+
+# --- Attributes become inputs of a folder, as convert --lift has it.
+"$graphnet" decompose resnet.pb -o lifted --at 20,60 >out.txt
+grep -q '^note: parameters and buffers are inputs' out.txt || fail "lifting is not mentioned"
+"$graphnet" compose lifted -o composed_lifted >/dev/null
+cmp resnet/model.py composed_lifted/model.py || fail "pieces with parameters do not compose in folders"
+
+# --- Resumed: whole pieces stay, others are redone.
+rm -r again/subgraph_1 again/decompose_config.json
+echo half >again/subgraph_2/model.py
+"$graphnet" decompose resnet -o again --pieces 3 --style dag >out.txt
+grep -q ': 2 written, 1 kept$' out.txt || fail "not resumed: $(tail -n 1 out.txt)"
+diff -r resnet_decomposed again || fail "resuming made something else"
+expect_error "another decomposition" decompose resnet -o again --at 3,7 --style dag
+expect_error "it holds subgraph_2" decompose resnet -o again --at 3
+
+# --- As Python GraphNet lays it out.
+"$graphnet" decompose resnet -o peer --pieces 3 --layout peer >/dev/null
+[ -s peer/_decomposed/resnet_2/model.py ] || fail "not laid out as the peer does"
+"$graphnet" compose peer -o composed_peer >/dev/null
+cmp resnet/model.py composed_peer/model.py || fail "the peer's layout does not compose"
+
+# --- Parts of a graph.
+"$graphnet" decompose resnet.pb -o part --ranges 2:4,6:9 --style dag --no-head-and-tail --format protobuf >/dev/null
+[ -e part/subgraph_1.pb ] && [ ! -e part/subgraph_2.pb ] || fail "not two pieces"
+expect_error "the pieces are not all of the graph" compose part -o whole.pb
+
+# --- Folders of samples.
+mkdir -p many/deep
+cp -r resnet many/one
+cp -r resnet many/deep/two
+"$graphnet" decompose many -o many_pieces --every 8 --jobs 2 >out.txt
+grep -qE '^ *2 +2 +0 ' out.txt || fail "not both samples: $(cat out.txt)"
+[ -s many_pieces/one_decomposed/subgraph_0/model.py ] || fail "no pieces of the first"
+[ -s many_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the second"
+echo nonsense >many/one/model.py
+code=0
+"$graphnet" decompose many -o more_pieces --every 8 >out.txt || code=$?
+[ "$code" -eq 1 ] || fail "a broken sample among others: exit code $code, wanted 1"
+grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
+[ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
+
+# --- Errors.
+expect_error "no such file or folder" decompose nowhere --pieces 2
+expect_error "is not between 0 and" decompose resnet.pb -o bad --at 100000
+expect_error "cuts must rise" decompose resnet.pb -o bad --at 8,4
+expect_error "is no integer" decompose resnet.pb -o bad --at 3,x
+expect_error "is not START:END" decompose resnet.pb -o bad --ranges 3
+expect_error "a chain has no gaps" decompose resnet.pb -o bad --ranges 0:2,4:6
+expect_error "the graph has no value nothing" decompose resnet.pb -o bad --by-value :nothing
+expect_error "a folder of samples needs --out" decompose many --pieces 2
+expect_error "no pieces" compose many -o bad
+echo '{"version": 1, "mode": "equal", "colour": 3}' >config.json
+expect_error "config.json:1:33: unknown key colour" decompose resnet.pb -o bad --config config.json
+for wrong in "" "--pieces 2 --single-op" "--pieces 0" "--pieces 2 --style both"; do
+  code=0
+  # shellcheck disable=SC2086
+  "$graphnet" decompose resnet.pb -o bad $wrong >out.txt 2>&1 || code=$?
+  [ "$code" -eq 2 ] || fail "decompose $wrong: exit code $code, wanted 2"
+done
+[ ! -e bad ] || fail "an output in spite of the error"
+echo PASSED

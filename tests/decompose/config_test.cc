@@ -1,0 +1,181 @@
+#include "graphnet/decompose/config.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<DecomposeConfig> Examples() {
+  std::vector<DecomposeConfig> examples;
+  const auto add = [&](DecomposeMode mode, int64_t number = 0) {
+    examples.emplace_back();
+    examples.back().mode = mode;
+    examples.back().number = number;
+    return &examples.back();
+  };
+  add(DecomposeMode::kPositions)->split_positions = {8, 16, 32};
+  add(DecomposeMode::kRanges)->subgraph_ranges = {{0, 8}, {9, 20}};
+  add(DecomposeMode::kValues)->values = {{{"x", "y"}, {"z"}}, {{}, {"w"}}};
+  add(DecomposeMode::kFixedSize, 64);
+  add(DecomposeMode::kEqual, 2);
+  add(DecomposeMode::kBalanced, 8)->cut.style = Style::kDag;
+  add(DecomposeMode::kModulePath, 3)->group_head_and_tail = false;
+  add(DecomposeMode::kSingleOp)->cut.all_inputs = false;
+  DecomposeConfig* done = add(DecomposeMode::kBlocks);
+  done->model_name = "resnet18 \"a\\b\"\n\x01\xc3\xa9";
+  done->parent_hash = std::string(64, 'a');
+  done->num_ops = 12;
+  done->subgraphs = {{"subgraph_0", {0, 8}, {"x", "w"}, {"y"}}, {"subgraph_1", {8, 12}, {}, {}}};
+  return examples;
+}
+
+TEST(DecomposeConfigTest, JsonRoundTrip) {
+  for (const DecomposeConfig& config : Examples()) {
+    const std::string text = WriteDecomposeConfigJson(config);
+    const auto back = ParseDecomposeConfigJson(text, "c.json");
+    ASSERT_OK(back) << text;
+    EXPECT_TRUE(*back == config) << text;
+    EXPECT_EQ(WriteDecomposeConfigJson(*back), text);
+  }
+}
+
+TEST(DecomposeConfigTest, ProtobufRoundTrip) {
+  for (const DecomposeConfig& config : Examples()) {
+    const std::string bytes = SerializeDecomposeConfig(config);
+    const auto back = DeserializeDecomposeConfig(bytes, "c.pb");
+    ASSERT_OK(back) << WriteDecomposeConfigJson(config);
+    EXPECT_TRUE(*back == config) << WriteDecomposeConfigJson(config);
+  }
+}
+
+TEST(DecomposeConfigTest, JsonIsAsDocumented) {
+  DecomposeConfig config;
+  config.mode = DecomposeMode::kPositions;
+  config.split_positions = {8};
+  config.model_name = "resnet18";
+  config.parent_hash = std::string(64, '0');
+  config.num_ops = 69;
+  config.subgraphs = {{"subgraph_0", {0, 8}, {"x"}, {"y"}}, {"subgraph_1", {8, 69}, {"y"}, {"z"}}};
+  EXPECT_EQ(WriteDecomposeConfigJson(config), R"({
+  "version": 1,
+  "mode": "positions",
+  "split_positions": [8],
+  "chain_style": true,
+  "group_head_and_tail": true,
+  "use_all_inputs": true,
+  "model_name": "resnet18",
+  "parent_hash": "0000000000000000000000000000000000000000000000000000000000000000",
+  "num_ops": 69,
+  "num_subgraphs": 2,
+  "subgraphs": [
+    {"name": "subgraph_0", "start": 0, "end": 8, "num_ops": 8, "inputs": ["x"], "outputs": ["y"]},
+    {"name": "subgraph_1", "start": 8, "end": 69, "num_ops": 61, "inputs": ["y"], "outputs": ["z"]}
+  ]
+}
+)");
+}
+
+TEST(DecomposeConfigTest, JsonMayBeShortAndInAnyOrder) {
+  const auto config = ParseDecomposeConfigJson("\t{ \"pieces\" : 3 ,\r\n\"mode\":\"equal\",\"version\":1}", "c.json");
+  ASSERT_OK(config);
+  EXPECT_EQ(config->number, 3);
+  EXPECT_TRUE(config->group_head_and_tail);
+}
+
+// The message for a text.
+std::string Refusal(absl::string_view text) {
+  const auto config = ParseDecomposeConfigJson(text, "c.json");
+  return config.ok() ? "accepted" : std::string(config.status().message());
+}
+
+TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"", "c.json:1:1: expected '{' at the start of an object"},
+      {"[]", "c.json:1:1: expected '{' at the start of an object"},
+      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 2} x", "c.json:1:46: expected the end of the file"},
+      {"{}", "c.json:1:1: the key \"version\" is missing"},
+      {"{\"version\": 1}", "c.json:1:1: the key \"mode\" is missing"},
+      {"{\"version\": 2}", "c.json:1:13: expected version 1"},
+      {"{\"version\": 1,\n \"colour\": 2}", "c.json:2:2: unknown key colour"},
+      {"{\"version\": 1, \"version\": 1}", "c.json:1:16: the key version comes twice"},
+      {"{\"version\": 1, \"mode\": \"odd\"}", "c.json:1:24: there is no mode odd"},
+      {"{\"version\": 1.5}", "c.json:1:13: expected an integer"},
+      {"{\"version\": true}", "c.json:1:13: expected an integer"},
+      {"{\"version\": 99999999999999999999}", "c.json:1:13: the number is too large"},
+      {"{\"chain_style\": 1}", "c.json:1:17: expected true or false"},
+      {"{\"mode\": \"eq", "c.json:1:13: the string does not end"},
+      {"{\"mode\": \"e\nq\"}", "c.json:1:12: a string ends on its line"},
+      {"{\"mode\": \"\\u1234\"}", "c.json:1:11: expected an escape of one byte, such as \\n or \\u000b"},
+      {"{\"mode\" \"equal\"}", "c.json:1:9: expected ':' after a key"},
+      {"{\"version\": 1", "c.json:1:14: expected '}' or ',' in an object"},
+      {"{\"version\": 1,}", "c.json:1:15: expected a string"},
+      {"{\"split_positions\": [1 2]}", "c.json:1:24: expected ']' or ',' in a list"},
+      {"{\"subgraph_ranges\": [[1]]}", "c.json:1:23: a range has two ends"},
+      {"{\"subgraph_ranges\": [[1, 2, 3]]}", "c.json:1:28: a range has two ends"},
+      {"{\"subgraphs\": [{\"odd\": 1}]}", "c.json:1:17: unknown key odd"},
+      {"{\"values\": [{\"odd\": 1}]}", "c.json:1:14: unknown key odd"},
+      {"{\"version\": 1, \"mode\": \"equal\"}", "c.json:1:1: \"pieces\" must be at least 1"},
+      {"{\"version\": 1, \"mode\": \"equal\", \"size\": 3}", "c.json:1:1: mode equal takes no \"size\""},
+      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 1000001}", "c.json:1:1: \"pieces\" must be at most 1000000"},
+      {"{\"version\": 1, \"mode\": \"blocks\", \"split_positions\": [1]}",
+       "c.json:1:1: mode blocks needs no further key"},
+      {"{\"version\": 1, \"mode\": \"ranges\"}", "c.json:1:1: mode ranges needs \"subgraph_ranges\" and no other"},
+      {"{\"version\": 1, \"mode\": \"blocks\", \"num_ops\": 3}",
+       "c.json:1:1: a decomposition that has been made needs its \"parent_hash\""},
+      {"{\"version\": 1, \"mode\": \"blocks\", \"parent_hash\": \"ab\"}",
+       "c.json:1:1: \"parent_hash\" is not of 64 digits"},
+  };
+  for (const auto& [text, message] : cases) EXPECT_EQ(Refusal(text), message) << text;
+}
+
+TEST(DecomposeConfigTest, CountsMustAgree) {
+  const std::string text = WriteDecomposeConfigJson(Examples().back());
+  const auto with = [&](absl::string_view from, absl::string_view to) {
+    const std::string changed = absl::StrReplaceAll(text, {{from, to}});
+    EXPECT_NE(changed, text) << from;
+    return Refusal(changed);
+  };
+  EXPECT_THAT(with("\"num_subgraphs\": 2", "\"num_subgraphs\": 3"),
+              HasSubstr("\"num_subgraphs\" is 3, but there are 2 subgraphs"));
+  EXPECT_THAT(with("\"num_ops\": 8", "\"num_ops\": 9"), HasSubstr("\"num_ops\" is missing or not \"end\" less"));
+  EXPECT_THAT(with("\"end\": 12, \"num_ops\": 4", "\"end\": 13, \"num_ops\": 5"),
+              HasSubstr("subgraph 1 is no range of the 12 operators"));
+  EXPECT_THAT(with("subgraph_1", "subgraph_2"), HasSubstr("subgraph 1 is called subgraph_2, not subgraph_1"));
+}
+
+TEST(DecomposeConfigTest, TruncatedOrFlippedIsRefusedOrAnotherConfig) {
+  for (const DecomposeConfig& config : Examples()) {
+    const std::string text = WriteDecomposeConfigJson(config);
+    for (size_t size = 0; size + 2 < text.size(); ++size) {
+      EXPECT_FALSE(ParseDecomposeConfigJson(text.substr(0, size), "c.json").ok()) << text.substr(0, size);
+    }
+    const std::string bytes = SerializeDecomposeConfig(config);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      std::string flipped = bytes;
+      flipped[i] = static_cast<char>(flipped[i] ^ 0x41);
+      const auto back = DeserializeDecomposeConfig(flipped, "c.pb");
+      EXPECT_FALSE(back.ok() && *back == config);
+    }
+  }
+}
+
+TEST(DecomposeConfigTest, ProtobufErrors) {
+  EXPECT_THAT(DeserializeDecomposeConfig("", "c.pb").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "c.pb: not the configuration of a decomposition"));
+  const std::string bytes = SerializeDecomposeConfig(Examples()[4]);
+  EXPECT_THAT(DeserializeDecomposeConfig(bytes + "\x98\x06\x01", "c.pb").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "c.pb: holds fields that this program does not know"));
+}
+
+}  // namespace
+}  // namespace graphnet
