@@ -94,13 +94,13 @@ absl::StatusOr<int> Run(const Options& options) {
   }
   DrawOptions draw;
   draw.seed = options.seed;
-  draw.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : AvailableMemoryBytes();
+  draw.max_bytes = AvailableMemoryBytes();
   draw.compat = options.compat == "bench" ? Compat::kBench : Compat::kGraphNet;
   ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
   sample.weights.clear();
   PrepareOptions prepare;
   prepare.device = device;
-  prepare.max_bytes = draw.max_bytes;
+  prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
   const Clock::time_point before = Clock::now();
   ASSIGN_OR_RETURN(const PreparedRun prepared,
                    PrepareRun(*sample.module, std::move(values), prepare));

@@ -65,6 +65,21 @@ fi
 contains "$(cat "$scratch/err")" "model.py:9:9: view (node view): shape '[7, 7]' is invalid"
 [ ! -e "$scratch/d.safetensors" ] || fail "a failed run left outputs"
 
+# Refused before the first operator, by the plan.
+cat >"$scratch/large.txt" <<'END'
+graphnet.module 1
+
+graph @forward(%x : f32[2]) {
+  %z = torch.zeros((1024, 1024))
+  %y = .sum(%z)
+  return (%y,)
+}
+end
+END
+"$graphnet" run "$scratch/large.txt" --max-memory 8 >/dev/null
+if out=$("$graphnet" run "$scratch/large.txt" --max-memory 3 2>&1); then fail "ran beyond --max-memory"; fi
+contains "$out" "would need 4.0 MiB for its tensors; 3.0 MiB may be used"
+
 "$graphnet" convert samples/resnet.pt "$scratch/resnet.pt"
 contains "$("$graphnet" check "$scratch/resnet.pt")" "1 passed, 0 failed"
 echo PASSED
