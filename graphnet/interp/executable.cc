@@ -20,9 +20,9 @@ using c10::IValue;
 
 void Flatten(IValue value, std::vector<IValue>* out) {
   if (value.isTuple() && value.use_count() == 1) {
-    for (IValue& element : std::move(*std::move(value).toTuple()).elements()) {
-      Flatten(std::move(element), out);
-    }
+    auto elements = std::move(*std::move(value).toTuple()).elements();
+    out->reserve(out->size() + elements.size());
+    for (IValue& element : elements) Flatten(std::move(element), out);
   } else if (value.isTuple() || value.isList()) {
     for (const IValue& element : interp::Elements(value)) Flatten(element, out);
   } else if (value.isGenericDict()) {

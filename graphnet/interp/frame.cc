@@ -118,11 +118,17 @@ void Frame::CallDirect(const Instruction& instruction) {
   for (const Source& source : instruction.args) {
     if (source.kind == Source::Kind::kConstant) {
       *arg++ = &source.constant;
-    } else if (source.kind == Source::Kind::kSlot && Fits(source.wanted, slots_[source.slot])) {
-      *arg++ = &slots_[source.slot];
-    } else {
-      *arg++ = &stack_.emplace_back(Make(source));
+      continue;
     }
+    if (source.kind == Source::Kind::kSlot) {
+      const IValue& value = slots_[source.slot];
+      // The usual case first, without a call.
+      if ((source.wanted.want == Want::kTensor && value.isTensor()) || Fits(source.wanted, value)) {
+        *arg++ = &value;
+        continue;
+      }
+    }
+    *arg++ = &stack_.emplace_back(Make(source));
   }
   slots_[instruction.result] = instruction.direct->Call(args);
 }
