@@ -1,6 +1,6 @@
-// What calls do when they run is what ops/effects.h says of them: each call of a
-// table is run, and what its value shares memory with and what it changed are
-// compared with the analysis, which must say at least that.
+// What calls do when they run is what ops/effects.h and ops/memory_use.h say of
+// them: each call of a table is run, and what its value shares memory with and what
+// it changed are compared with both, which must say at least that.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ops/effects.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/text/parser.h"
 
 namespace graphnet {
@@ -82,6 +83,7 @@ TEST_P(EffectsRunTest, SaysWhatHappens) {
   const Effects analysis(**module);
   const CallEffects& said = analysis.Of(call);
   EXPECT_FALSE(said.is_unknown);
+  const MemoryUse use = MemoryUseOf(call);
 
   at::manual_seed(0);
   const std::vector<at::Tensor> inputs = {
@@ -101,13 +103,15 @@ TEST_P(EffectsRunTest, SaysWhatHappens) {
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   const auto placeholders = (*module)->main()->placeholders();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto has = [&](const std::vector<const Node*>& nodes) {
+    const auto has = [&](const auto& nodes) {
       return std::find(nodes.begin(), nodes.end(), placeholders[i]) != nodes.end();
     };
     const bool shared = storages.count(inputs[i].storage().unsafeGetStorageImpl()) > 0;
     EXPECT_TRUE(!shared || has(said.aliases)) << "shares memory with " << kInputs[i];
+    EXPECT_TRUE(!shared || has(use.shared)) << "shares memory with " << kInputs[i];
     const bool changed = !at::equal(inputs[i], before[i]);
     EXPECT_TRUE(!changed || has(said.mutates)) << "writes to " << kInputs[i];
+    EXPECT_TRUE(!changed || has(use.written)) << "writes to " << kInputs[i];
   }
 }
 
