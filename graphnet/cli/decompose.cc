@@ -131,12 +131,11 @@ void PrintDecomposition(const Sample& sample, const Decomposition& made) {
   }
   PrintTable(rows);
   for (const std::string& note : made.notes) std::printf("note: %s\n", Printable(note, 1000).c_str());
-  if (sum.unknown > 0) {
-    std::printf("note: \"unknown\" are values that cross and whose size is not known\n");
-  }
-  std::printf("%zu pieces, %lld of %lld operators, %lld bytes between pieces\n", made.pieces.size(),
+  const std::string unknown =
+      sum.unknown == 0 ? "" : absl::StrCat(" and ", sum.unknown, " values of unknown size");
+  std::printf("%zu pieces, %lld of %lld operators, %lld bytes%s between pieces\n", made.pieces.size(),
               static_cast<long long>(operators), static_cast<long long>(made.config.num_ops),
-              static_cast<long long>(sum.bytes));
+              static_cast<long long>(sum.bytes), unknown.c_str());
 }
 
 absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder, const DecomposeConfig& config,
