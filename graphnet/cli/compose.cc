@@ -65,8 +65,7 @@ void RegisterCompose(CLI::App& app, CommandRunner* run) {
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
   command
       ->add_option("-o,--out", options->out,
-                   "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, "
-                   "*.pt TorchScript, else a GraphNet folder")
+                   kTargetHelp)
       ->required();
   command->callback([options, run] { *run = [options] { return Compose(*options); }; });
 }

@@ -43,8 +43,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")->required();
   command
       ->add_option("OUT", options->out,
-                   "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, "
-                   "*.pt TorchScript, else a GraphNet folder")
+                   kTargetHelp)
       ->required();
   const std::map<std::string, Target> targets = {{"protobuf", Target::kProtobuf},
                                                  {"text", Target::kText},

@@ -1,7 +1,5 @@
 #include "graphnet/cli/decompose.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -14,13 +12,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -93,28 +91,13 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
 // --- What comes of it ----------------------------------------------------------
 
 struct Outcome {
-  absl::Status status;
   size_t pieces = 0;
   int64_t operators = 0;
   WriteReport written;
 };
 
-using Row = std::array<std::string, 6>;
-
-void PrintTable(const std::vector<Row>& rows) {
-  std::array<size_t, 6> widths = {};
-  for (const Row& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  for (const Row& row : rows) {
-    std::string line = absl::StrFormat("%-*s", widths[0], row[0]);
-    for (size_t c = 1; c < row.size(); ++c) absl::StrAppendFormat(&line, "  %*s", widths[c], row[c]);
-    std::printf("%s\n", line.c_str());
-  }
-}
-
 void PrintDecomposition(const Sample& sample, const Decomposition& made) {
-  std::vector<Row> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
+  std::vector<TableRow> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
   const std::vector<Traffic> traffic = PieceTraffic(sample, made.pieces);
   Traffic sum;
   int64_t operators = 0;

@@ -1,7 +1,6 @@
 #include "graphnet/cli/roundtrip.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/equality.h"
@@ -102,10 +102,8 @@ uint64_t FileBytes(const std::string& path) {
   return error ? 0 : bytes;
 }
 
-using Row = std::array<std::string, 6>;
-
 // Of the first graph: how many values it takes and returns.
-Row MakeRow(std::string name, int64_t operators, const Sample& sample, const std::string& folder,
+TableRow MakeRow(std::string name, int64_t operators, const Sample& sample, const std::string& folder,
             const std::string& file) {
   const std::string path = JoinPath(folder, file);
   size_t outputs = 0;
@@ -118,26 +116,14 @@ Row MakeRow(std::string name, int64_t operators, const Sample& sample, const std
           file};
 }
 
-void PrintTable(const std::vector<Row>& rows) {
-  std::array<size_t, 6> widths = {};
-  for (const Row& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  for (const Row& row : rows) {
-    std::string line = absl::StrFormat("%-*s", widths[0], row[0]);
-    for (size_t c = 1; c + 1 < row.size(); ++c) absl::StrAppendFormat(&line, "  %*s", widths[c], row[c]);
-    std::printf("%s  %s\n", line.c_str(), row.back().c_str());
-  }
-}
-
 void PrintReport(const Sample& original, const std::vector<Sample>& pieces, const StructureReport& report,
                  const std::string& folder) {
-  std::vector<Row> rows = {{"piece", "operators", "inputs", "outputs", "bytes", "file"}};
+  std::vector<TableRow> rows = {{"piece", "operators", "inputs", "outputs", "bytes", "file"}};
   rows.push_back(MakeRow("original", report.original_operators, original, folder, kOriginal));
   for (size_t i = 0; i < pieces.size() && i < report.piece_operators.size(); ++i) {
     rows.push_back(MakeRow(absl::StrCat(i), report.piece_operators[i], pieces[i], folder, PieceFile(i)));
   }
-  PrintTable(rows);
+  PrintTable(rows, /*last_is_text=*/true);
 }
 
 // Why there are fewer pieces than asked for, if so.

@@ -12,6 +12,10 @@ namespace graphnet {
 
 enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript };
 
+// Of an option that names what to write.
+inline constexpr char kTargetHelp[] =
+    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, else a GraphNet folder";
+
 // By the ending of the name; a GraphNet folder if it has none of them.
 Target TargetOfName(absl::string_view path);
 // Whether the format keeps real values: protobuf, which puts them beside it, and

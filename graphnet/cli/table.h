@@ -1,0 +1,19 @@
+// Tables on standard output.
+#ifndef GRAPHNET_CLI_TABLE_H_
+#define GRAPHNET_CLI_TABLE_H_
+
+#include <string>
+#include <vector>
+
+namespace graphnet {
+
+// A cell a column; all rows of a table have as many.
+using TableRow = std::vector<std::string>;
+
+// The first column to the left, the others to the right; with `last_is_text` the
+// last one to the left, too.
+void PrintTable(const std::vector<TableRow>& rows, bool last_is_text = false);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_TABLE_H_
