@@ -158,7 +158,8 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-int Run(bool as_table) {
+// `only` may be empty: all cases.
+int Run(bool as_table, const std::string& only) {
   at::set_num_threads(1);
   torch::jit::setGraphExecutorOptimize(false);
   c10::InferenceMode inference;
@@ -170,6 +171,7 @@ int Run(bool as_table) {
                 "graphnet", "torchscript");
   }
   for (const Case& c : Cases()) {
+    if (!only.empty() && only != c.name) continue;
     Sample sample = MakeSample(c);
     auto executable = Compile(*sample.module);
     if (!executable.ok()) {
@@ -218,6 +220,8 @@ int Run(bool as_table) {
 }  // namespace
 }  // namespace graphnet
 
+// overhead_benchmark [--tsv] [CASE]
 int main(int argc, char** argv) {
-  return graphnet::Run(!(argc > 1 && std::string(argv[1]) == "--tsv"));
+  const bool tsv = argc > 1 && std::string(argv[1]) == "--tsv";
+  return graphnet::Run(!tsv, argc > (tsv ? 2 : 1) ? argv[argc - 1] : "");
 }

@@ -52,7 +52,7 @@ class Compiler {
       RETURN_IF_ERROR(CompileNode(*node));
     }
     program_->num_slots = slots_.size();
-    FindLastUses();
+    MakeSteps(FindLastUses());
     return absl::OkStatus();
   }
 
@@ -281,40 +281,72 @@ class Compiler {
     for (Source& element : source.elements) ForEachSlot(element, fn);
   }
 
-  void FindLastUses() {
+  // Which slots each instruction is the last to read, and which values it may
+  // therefore move away.
+  std::vector<std::vector<uint32_t>> FindLastUses() {
+    std::vector<Instruction>& instructions = program_->instructions;
+    std::vector<std::vector<uint32_t>> dead(instructions.size());
     std::vector<bool> seen(program_->num_slots);
-    for (auto it = program_->instructions.rbegin(); it != program_->instructions.rend(); ++it) {
+    for (size_t i = instructions.size(); i-- > 0;) {
+      Instruction& instruction = instructions[i];
       // A result that nobody uses dies at once.
-      if (it->result != kNoSlot && !seen[it->result]) it->dead.push_back(it->result);
-      for (auto arg = it->args.rbegin(); arg != it->args.rend(); ++arg) {
+      if (instruction.result != kNoSlot && !seen[instruction.result]) {
+        dead[i].push_back(instruction.result);
+      }
+      for (auto arg = instruction.args.rbegin(); arg != instruction.args.rend(); ++arg) {
         ForEachSlot(*arg, [&](Source& source) {
-          if (!seen[source.slot]) it->dead.push_back(source.slot);
+          if (!seen[source.slot]) dead[i].push_back(source.slot);
           seen[source.slot] = true;
         });
       }
     }
     // A value that is used once by the instruction that ends it is moved there.
-    for (Instruction& instruction : program_->instructions) {
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      Instruction& instruction = instructions[i];
       if (instruction.direct != nullptr) continue;  // reads it where it lies
       absl::flat_hash_map<uint32_t, int> uses;
       for (Source& arg : instruction.args) ForEachSlot(arg, [&](Source& s) { ++uses[s.slot]; });
       for (Source& arg : instruction.args) {
         ForEachSlot(arg, [&](Source& s) {
-          s.last_use = uses[s.slot] == 1 && std::find(instruction.dead.begin(), instruction.dead.end(),
-                                                      s.slot) != instruction.dead.end();
+          s.last_use = uses[s.slot] == 1 && absl::c_linear_search(dead[i], s.slot);
         });
       }
       std::vector<uint32_t> kept;
-      for (const uint32_t slot : instruction.dead) {
+      for (const uint32_t slot : dead[i]) {
         if (slot == instruction.result || uses[slot] != 1) kept.push_back(slot);
       }
-      instruction.dead = std::move(kept);
+      dead[i] = std::move(kept);
     }
     for (const uint32_t slot : program_->inputs) {
       // An input that nobody uses is let go at the first instruction.
-      if (!seen[slot] && !program_->instructions.empty()) {
-        program_->instructions[0].dead.push_back(slot);
+      if (!seen[slot] && !instructions.empty()) dead[0].push_back(slot);
+    }
+    return dead;
+  }
+
+  // Once nothing moves any more: steps point into the instructions.
+  void MakeSteps(const std::vector<std::vector<uint32_t>>& dead) {
+    program_->steps.reserve(program_->instructions.size());
+    for (size_t i = 0; i < program_->instructions.size(); ++i) {
+      const Instruction& instruction = program_->instructions[i];
+      Step step;
+      step.direct = instruction.direct;
+      step.result = instruction.result;
+      if (step.direct != nullptr) {
+        for (const Source& source : instruction.args) {
+          Operand operand;
+          operand.source = &source;
+          if (source.kind == Source::Kind::kConstant) operand.constant = &source.constant;
+          if (source.kind == Source::Kind::kSlot && source.wanted.want == Want::kTensor) {
+            operand.tensor_slot = source.slot;
+          }
+          program_->operands.push_back(operand);
+        }
       }
+      program_->dead.insert(program_->dead.end(), dead[i].begin(), dead[i].end());
+      step.operands_end = static_cast<uint32_t>(program_->operands.size());
+      step.dead_end = static_cast<uint32_t>(program_->dead.size());
+      program_->steps.push_back(step);
     }
   }
 

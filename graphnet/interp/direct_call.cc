@@ -132,15 +132,20 @@ struct Param<at::TensorList> {
   static constexpr char kCode[] = "T[] ";
   static Tensors From(const IValue& v) { return ToTensors(v); }
 };
+// A list as it is; only what holds tensors among other kinds is copied.
 struct TensorListRef {
-  Tensors tensors;
-  at::TensorList list = tensors;
+  c10::List<at::Tensor> list;
   operator at::ITensorListRef() const { return at::ITensorListRef(list); }  // NOLINT
 };
 template <>
 struct Param<const at::ITensorListRef&> {
   static constexpr char kCode[] = "T[] ";
-  static TensorListRef From(const IValue& v) { return {ToTensors(v)}; }
+  static TensorListRef From(const IValue& v) {
+    if (v.isTensorList()) return {v.toTensorList()};
+    c10::List<at::Tensor> list;
+    for (const IValue& element : v.toListRef()) list.push_back(element.toTensor());
+    return {std::move(list)};
+  }
 };
 
 template <typename T>
@@ -257,14 +262,14 @@ class TypedCall<R(A...)> final : public DirectCall {
   static_assert(sizeof...(A) <= kMaxDirectArguments);
   explicit TypedCall(c10::TypedOperatorHandle<R(A...)> op) : op_(std::move(op)) {}
 
-  IValue Call(const IValue* const* args) const override {
-    return CallWith(args, std::index_sequence_for<A...>());
+  void Call(const IValue* const* args, IValue* result) const override {
+    CallWith(args, result, std::index_sequence_for<A...>());
   }
 
  private:
   template <size_t... I>
-  IValue CallWith(const IValue* const* args, std::index_sequence<I...>) const {
-    return ToValue(op_.call(Param<A>::From(*args[I])...));
+  void CallWith(const IValue* const* args, IValue* result, std::index_sequence<I...>) const {
+    *result = ToValue(op_.call(Param<A>::From(*args[I])...));
   }
 
   const c10::TypedOperatorHandle<R(A...)> op_;

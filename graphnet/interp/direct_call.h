@@ -15,9 +15,9 @@ inline constexpr size_t kMaxDirectArguments = 10;
 class DirectCall {
  public:
   virtual ~DirectCall() = default;
-  // Calls the operator with arguments of the kinds that its schema has. Throws
-  // what it throws.
-  virtual c10::IValue Call(const c10::IValue* const* args) const = 0;
+  // Calls the operator with arguments of the kinds that its schema has; `result` is
+  // none of them. Throws what it throws.
+  virtual void Call(const c10::IValue* const* args, c10::IValue* result) const = 0;
 };
 
 // Null when the signature of `op` is not one of them. Lives for good; thread-safe.

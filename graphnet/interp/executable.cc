@@ -10,27 +10,12 @@
 #include "graphnet/interp/frame.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/torch_status.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ops/lowering.h"
 
 namespace graphnet {
 namespace {
 
 using c10::IValue;
-
-void Flatten(IValue value, std::vector<IValue>* out) {
-  if (value.isTuple() && value.use_count() == 1) {
-    auto elements = std::move(*std::move(value).toTuple()).elements();
-    out->reserve(out->size() + elements.size());
-    for (IValue& element : elements) Flatten(std::move(element), out);
-  } else if (value.isTuple() || value.isList()) {
-    for (const IValue& element : interp::Elements(value)) Flatten(element, out);
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) Flatten(entry.value(), out);
-  } else {
-    out->push_back(std::move(value));
-  }
-}
 
 class ExecutableImpl : public Executable {
  public:
@@ -58,10 +43,9 @@ class ExecutableImpl : public Executable {
     c10::InferenceMode inference;
     interp::StateGuard state;
     interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr);
-    ASSIGN_OR_RETURN(IValue output, frame.Run(std::move(inputs)));
-    std::vector<IValue> flat;
-    Flatten(std::move(output), &flat);
-    return flat;
+    std::vector<IValue> results;
+    RETURN_IF_ERROR(frame.Run(std::move(inputs), /*flat=*/true, &results));
+    return results;
   }
 
   size_t num_instructions() const override { return main_->instructions.size(); }

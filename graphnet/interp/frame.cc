@@ -25,28 +25,63 @@ bool IsTrue(const IValue& value) {
 
 }  // namespace
 
-absl::StatusOr<IValue> Frame::Run(std::vector<IValue> inputs) {
+absl::Status Frame::Run(std::vector<IValue> inputs, bool flat, std::vector<IValue>* results) {
+  flat_ = flat;
+  results_ = results;
   for (size_t i = 0; i < inputs.size(); ++i) slots_[program_.inputs[i]] = std::move(inputs[i]);
   if (observer_ != nullptr) {
     for (const auto& [node, i] : program_.passed_on) {
       RETURN_IF_ERROR((*observer_)(*node, slots_[program_.inputs[i]]));
     }
   }
-  for (const Instruction& instruction : program_.instructions) {
-    try {
-      Execute(instruction);
-    } catch (...) {
-      if (!status_.ok()) return status_;
-      return NodeError(*instruction.origin, CurrentExceptionStatus().message());
-    }
-    if (observer_ != nullptr) {
-      for (const Node* node : instruction.ends) {
-        RETURN_IF_ERROR((*observer_)(*node, slots_[instruction.result]));
+  const Operand* operands = program_.operands.data();
+  const uint32_t* dead = program_.dead.data();
+  size_t i = 0;
+  try {
+    for (; i < program_.steps.size(); ++i) {
+      const Step& step = program_.steps[i];
+      const Operand* const operands_end = program_.operands.data() + step.operands_end;
+      if (step.direct != nullptr) {
+        CallDirect(step, operands, operands_end);
+      } else {
+        Execute(program_.instructions[i]);
+      }
+      operands = operands_end;
+      if (observer_ != nullptr) [[unlikely]] {
+        for (const Node* node : program_.instructions[i].ends) {
+          RETURN_IF_ERROR((*observer_)(*node, slots_[step.result]));
+        }
+      }
+      for (const uint32_t* const end = program_.dead.data() + step.dead_end; dead != end; ++dead) {
+        slots_[*dead] = IValue();
       }
     }
-    for (const uint32_t slot : instruction.dead) slots_[slot] = IValue();
+  } catch (...) {
+    if (!status_.ok()) return status_;
+    return NodeError(*program_.instructions[i].origin, CurrentExceptionStatus().message());
   }
-  return std::move(output_);
+  return absl::OkStatus();
+}
+
+void Frame::Return(const Source& source) {
+  if (source.kind != Source::Kind::kTuple && source.kind != Source::Kind::kList) {
+    return Return(Make(source), false);
+  }
+  // Without making the tuple, which may be long.
+  results_->reserve(source.elements.size());
+  for (const Source& element : source.elements) Return(Make(element), true);
+}
+
+void Frame::Return(IValue value, bool is_element) {
+  if (is_element && !flat_) {
+    results_->push_back(std::move(value));
+  } else if (value.isTuple() || value.isList()) {
+    for (IValue& element : Elements(value)) Return(std::move(element), true);
+  } else if (flat_ && value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) Return(entry.value(), true);
+  } else {
+    results_->push_back(std::move(value));
+  }
 }
 
 IValue Frame::Make(const Source& source) {
@@ -66,7 +101,11 @@ IValue Frame::MakeAggregate(const Source& source) {
     c10::List<at::Tensor> tensors;
     tensors.reserve(source.elements.size());
     for (const Source& element : source.elements) {
-      tensors.push_back(AsTensor(Make(element)).toTensor());
+      if (element.kind == Source::Kind::kSlot && slots_[element.slot].isTensor()) {
+        tensors.push_back(slots_[element.slot].toTensor());
+      } else {
+        tensors.push_back(AsTensor(Make(element)).toTensor());
+      }
     }
     return tensors;
   }
@@ -90,7 +129,6 @@ IValue Frame::MakeAggregate(const Source& source) {
 }
 
 void Frame::Execute(const Instruction& instruction) {
-  if (instruction.direct != nullptr) return CallDirect(instruction);
   stack_.clear();
   switch (instruction.kind) {
     case Instruction::Kind::kOperator:
@@ -107,30 +145,26 @@ void Frame::Execute(const Instruction& instruction) {
     case Instruction::Kind::kSetItem: SetItem(instruction); return;
     case Instruction::Kind::kCond: Cond(instruction); return;
     case Instruction::Kind::kWhile: While(instruction); return;
-    case Instruction::Kind::kOutput: output_ = Make(instruction.args[0]); return;
+    case Instruction::Kind::kOutput: Return(instruction.args[0]); return;
   }
 }
 
-void Frame::CallDirect(const Instruction& instruction) {
+void Frame::CallDirect(const Step& step, const Operand* operand, const Operand* end) {
   stack_.clear();  // What has to be made goes there; its room is never outgrown.
   const IValue* args[kMaxDirectArguments];
-  const IValue** arg = args;
-  for (const Source& source : instruction.args) {
-    if (source.kind == Source::Kind::kConstant) {
-      *arg++ = &source.constant;
-      continue;
+  for (const IValue** arg = args; operand != end; ++operand, ++arg) {
+    if (operand->constant != nullptr) {
+      *arg = operand->constant;
+    } else if (operand->tensor_slot != kNoSlot && slots_[operand->tensor_slot].isTensor()) {
+      *arg = &slots_[operand->tensor_slot];
+    } else if (const Source& source = *operand->source;
+               source.kind == Source::Kind::kSlot && Fits(source.wanted, slots_[source.slot])) {
+      *arg = &slots_[source.slot];
+    } else {
+      *arg = &stack_.emplace_back(Make(source));
     }
-    if (source.kind == Source::Kind::kSlot) {
-      const IValue& value = slots_[source.slot];
-      // The usual case first, without a call.
-      if ((source.wanted.want == Want::kTensor && value.isTensor()) || Fits(source.wanted, value)) {
-        *arg++ = &value;
-        continue;
-      }
-    }
-    *arg++ = &stack_.emplace_back(Make(source));
   }
-  slots_[instruction.result] = instruction.direct->Call(args);
+  step.direct->Call(args, &slots_[step.result]);
 }
 
 void Frame::Call(const Instruction& instruction, c10::Device device) {
@@ -312,13 +346,10 @@ std::vector<IValue> Frame::CallBody(const Program& body, std::vector<IValue> inp
   TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(), " values, not ",
               inputs.size());
   Frame frame(body, device_, nullptr);
-  absl::StatusOr<IValue> result = frame.Run(std::move(inputs));
-  if (!result.ok()) {
-    status_ = result.status();
-    TORCH_CHECK(false, "failed");
-  }
-  if (result->isTuple() || result->isList()) return Elements(*result);
-  return {*std::move(result)};
+  std::vector<IValue> results;
+  status_ = frame.Run(std::move(inputs), /*flat=*/false, &results);
+  TORCH_CHECK(status_.ok(), "failed");
+  return results;
 }
 
 void Frame::Cond(const Instruction& instruction) {

@@ -22,13 +22,15 @@ class Frame {
     stack_.reserve(kMaxDirectArguments);
   }
 
-  // One value for each input of the program.
-  absl::StatusOr<c10::IValue> Run(std::vector<c10::IValue> inputs);
+  // One value for each input of the program. Adds what the program returns to
+  // `results`: the elements of its tuple, and out of these all tensors and numbers
+  // when `flat`.
+  absl::Status Run(std::vector<c10::IValue> inputs, bool flat, std::vector<c10::IValue>* results);
 
  private:
   void Execute(const Instruction& instruction);
   c10::IValue Make(const Source& source);
-  void CallDirect(const Instruction& instruction);
+  void CallDirect(const Step& step, const Operand* operand, const Operand* end);
   c10::IValue MakeAggregate(const Source& source);
   // With the arguments on the stack.
   void Call(const Instruction& instruction, c10::Device device);
@@ -43,6 +45,9 @@ class Frame {
   std::vector<at::indexing::TensorIndex> Indices(const Source& source);
   at::indexing::TensorIndex Index(const Source& source);
   std::optional<c10::SymInt> Bound(const Source& source);
+
+  void Return(const Source& source);
+  void Return(c10::IValue value, bool is_element);
 
   // Higher-order calls.
   std::vector<c10::IValue> CallBody(const Program& body, std::vector<c10::IValue> inputs);
@@ -60,7 +65,8 @@ class Frame {
   const Observer* observer_;
   std::vector<c10::IValue> slots_;
   torch::jit::Stack stack_;
-  c10::IValue output_;
+  bool flat_ = false;
+  std::vector<c10::IValue>* results_ = nullptr;
   absl::Status status_;  // what a body failed with
 };
 

@@ -51,9 +51,8 @@ struct Instruction {
   Kind kind = Kind::kOperator;
   uint32_t result = kNoSlot;
   std::vector<Source> args;
-  std::vector<uint32_t> dead;  // slots to clear afterwards
   std::optional<c10::OperatorHandle> op;
-  const DirectCall* direct = nullptr;  // calls `op` where that is possible
+  const DirectCall* direct = nullptr;  // calls `op` where its signature is known
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   Builtin builtin = nullptr;
   std::vector<const Program*> bodies;
@@ -61,8 +60,28 @@ struct Instruction {
   std::vector<const Node*> ends;  // the nodes of that graph whose value the result is
 };
 
+// What a direct call reads: a constant, a slot that holds a tensor, or else what
+// its source says.
+struct Operand {
+  const c10::IValue* constant = nullptr;
+  const Source* source = nullptr;
+  uint32_t tensor_slot = kNoSlot;
+};
+
+// What running an instruction reads at each turn, close together: most nodes of
+// real graphs touch nothing else.
+struct Step {
+  const DirectCall* direct = nullptr;  // null: as the instruction says
+  uint32_t result = kNoSlot;
+  uint32_t operands_end = 0;  // in Program::operands; they begin where the last step's end
+  uint32_t dead_end = 0;      // in Program::dead
+};
+
 struct Program {
   std::vector<Instruction> instructions;
+  std::vector<Step> steps;  // one for each instruction
+  std::vector<Operand> operands;
+  std::vector<uint32_t> dead;  // slots to clear after the step
   std::vector<uint32_t> inputs;  // slots
   // Nodes of the graph that was given whose value is that input: x.to(dtype) that
   // does nothing.
