@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
@@ -9,12 +10,29 @@
 #include "graphnet/formats/torchscript/exporter_types.h"
 #include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/lowering.h"
 #include "torch/csrc/jit/serialization/export.h"
 
 namespace graphnet {
 
-absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
-  RETURN_IF_ERROR(Verify(*sample.module));
+namespace {
+
+// Whether something is called as Python programs are written.
+bool NeedsLowering(const Module& module) {
+  for (const Graph* graph : module.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      if (node->op() == Op::kCallMethod) return true;
+      if (node->op() == Op::kCallFunction && absl::StartsWith(node->target(), "torch.") &&
+          !absl::StartsWith(node->target(), "torch.ops.") && node->target() != "torch.cond" &&
+          node->target() != "torch.while_loop") {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample) {
   try {
     torch::jit::Module module("__torch__.GraphModule");
     torchscript::GraphExporter exporter(&sample, module);
@@ -23,6 +41,19 @@ absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
   } catch (...) {
     return CurrentExceptionStatus();
   }
+}
+
+}  // namespace
+
+absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
+  RETURN_IF_ERROR(Verify(*sample.module));
+  if (!NeedsLowering(*sample.module)) return MakeModule(sample);
+  ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*sample.module));
+  Sample aten;
+  aten.name = sample.name;
+  aten.module = std::move(lowered.module);
+  aten.weights = sample.weights;
+  return MakeModule(aten);
 }
 
 absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample) {

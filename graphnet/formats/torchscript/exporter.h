@@ -2,9 +2,11 @@
 //
 //   RETURN_IF_ERROR(ExportTorchScript(sample, "resnet18.pt"));
 //
-// The calls of the sample are ATen overloads, what Python does with numbers, and
-// what the importer yields (docs/torchscript.md); the values of its attributes
-// stand in Sample::weights. Messages name the node that cannot be exported.
+// The calls of the sample are ATen overloads, what Python does with numbers and
+// subscripts, and what the importer yields (docs/torchscript.md); those of graphs as
+// Python writes them (torch.*, Tensor methods) are lowered to that first. The values
+// of its attributes stand in Sample::weights. Messages name the node that cannot be
+// exported.
 //
 // Needs LibTorch to link, but not to compile against.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_H_

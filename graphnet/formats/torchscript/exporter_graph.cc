@@ -23,7 +23,7 @@ namespace {
 // every carried value can be a few times.
 constexpr int kMaxPasses = 100;
 
-constexpr absl::string_view kLower = "the graph has to be lowered to ATen first";
+constexpr absl::string_view kNothing = "TorchScript has nothing for it";
 
 // Python's operators on numbers, strings and lists. `pow` is not among them:
 // TorchScript's yields a float where Python's yields an int.
@@ -237,10 +237,14 @@ absl::Status GraphExporter::AddInput(const Node& placeholder) {
 GraphExporter::Handler GraphExporter::FindHandler(absl::string_view target) const {
   static const auto* const kHandlers = new absl::flat_hash_map<absl::string_view, Handler>{
       {"operator.getitem", &GraphExporter::ExportGetItem},
+      {"operator.setitem", &GraphExporter::ExportSetItem},
       {"torch.cond", &GraphExporter::ExportCond},
       {"torch.ops.higher_order.cond", &GraphExporter::ExportCond},
       {"torch.while_loop", &GraphExporter::ExportWhileLoop},
       {"torch.ops.higher_order.while_loop", &GraphExporter::ExportWhileLoop},
+      {"builtins.getattr", &GraphExporter::ExportProperty},
+      {"torch.tensor", &GraphExporter::ExportTensor},
+      {"torch.sym_sum", &GraphExporter::ExportSymSum},
       {"prim.ListConstruct", &GraphExporter::ExportList},
       {"prim.DictConstruct", &GraphExporter::ExportDict},
       {"prim.tolist", &GraphExporter::ExportToList},
@@ -272,7 +276,7 @@ absl::Status GraphExporter::ExportNode(const Node& node) {
       }
       return ExportCall(node);
     default:
-      return Error(kLower);
+      return Error(kNothing);
   }
 }
 
@@ -311,7 +315,7 @@ absl::StatusOr<const GraphExporter::Operator*> GraphExporter::FindOperator(
   static const auto* const kPython = new absl::flat_hash_set<absl::string_view>{
       "torch", "operator", "builtins", "math", "_operator"};
   if (!words || parts.size() < 2 || parts.size() > 3 || (!is_op && kPython->contains(parts[0]))) {
-    return absl::InvalidArgumentError(absl::StrCat("no ATen overload; ", kLower));
+    return absl::InvalidArgumentError(absl::StrCat("no ATen overload; ", kNothing));
   }
   Operator op;
   const std::string name = absl::StrCat(parts[0], "::", parts[1]);
@@ -439,6 +443,40 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   return absl::OkStatus();
 }
 
+// getattr(tensor, "dtype").
+absl::Status GraphExporter::ExportProperty(const Node& node) {
+  if (node.args().size() != 2 || !node.args()[1].is_string()) return Error("it takes a name");
+  const c10::Symbol property = c10::Symbol::prim(std::string(node.args()[1].string()));
+  if (jit::getAllOperatorsFor(property).empty()) return Error("TorchScript has no such property");
+  ASSIGN_OR_RETURN(jit::Value* const tensor, ValueOf(node.args()[0]));
+  Bind(node, graph_->insert(property, {tensor}));
+  return absl::OkStatus();
+}
+
+// torch.tensor(data, dtype, device), as lowering makes it.
+absl::Status GraphExporter::ExportTensor(const Node& node) {
+  if (node.args().size() != 3 || !node.kwargs().empty()) return Error("it takes three operands");
+  ASSIGN_OR_RETURN(jit::Value* const data, ValueOf(node.args()[0]));
+  ASSIGN_OR_RETURN(jit::Value* const dtype, ValueOf(node.args()[1]));
+  ASSIGN_OR_RETURN(jit::Value* const device, ValueOf(node.args()[2]));
+  Bind(node, graph_->insert(aten::tensor, {data}, {{"dtype", dtype}, {"device", device}}));
+  return absl::OkStatus();
+}
+
+// torch.sym_sum((a, b, …)).
+absl::Status GraphExporter::ExportSymSum(const Node& node) {
+  if (node.args().size() != 1 || !(node.args()[0].is_tuple() || node.args()[0].is_list())) {
+    return Error("it takes a list of numbers");
+  }
+  jit::Value* sum = graph_->insertConstant(0);
+  for (const Argument& term : node.args()[0].elements()) {
+    ASSIGN_OR_RETURN(jit::Value* const value, Fit(term, c10::IntType::get()));
+    sum = graph_->insert(aten::add, {sum, value});
+  }
+  Bind(node, sum);
+  return absl::OkStatus();
+}
+
 // --- Structures --------------------------------------------------------------
 
 absl::Status GraphExporter::ExportGetItem(const Node& node) {
@@ -520,9 +558,11 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
       Bind(node, graph_->insert(aten::slice, args));
       return absl::OkStatus();
     }
+    case c10::TypeKind::TensorType:
+      return ExportTensorGetItem(node, value);
     default:
       return Error(absl::StrCat("an element of a value of type ", value->type()->annotation_str(),
-                                "; ", kLower));
+                                "; ", kNothing));
   }
 }
 

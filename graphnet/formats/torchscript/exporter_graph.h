@@ -76,11 +76,28 @@ class GraphExporter {
   absl::StatusOr<const Operator*> FindOperator(absl::string_view target);
   absl::StatusOr<const Operator*> FindAnyOverload(const char* symbol);
   Handler FindHandler(absl::string_view target) const;
+  absl::Status ExportProperty(const Node& node);
+  absl::Status ExportTensor(const Node& node);
+  absl::Status ExportSymSum(const Node& node);
   absl::Status ExportGetItem(const Node& node);
   absl::Status ExportList(const Node& node);
   absl::Status ExportDict(const Node& node);
   absl::Status ExportToList(const Node& node);
   absl::Status ExportIsInstance(const Node& node);
+
+  // --- exporter_subscripts.cc: subscripts of tensors ------------------------------
+  // What integers, slices and None make of a tensor, and the tensors that index its
+  // dimensions; null for those without.
+  struct Subscript {
+    torch::jit::Value* view = nullptr;
+    std::vector<torch::jit::Value*> tensors;
+  };
+  absl::StatusOr<Subscript> SubscriptOf(torch::jit::Value* tensor, const Argument& subscript);
+  // `keeps`: the dimension is still there.
+  absl::Status TakeIndex(const Argument& index, int64_t dim, bool* keeps, Subscript* result);
+  torch::jit::Value* IndicesOf(const Subscript& subscript);
+  absl::Status ExportTensorGetItem(const Node& node, torch::jit::Value* tensor);
+  absl::Status ExportSetItem(const Node& node);
 
   // --- exporter_values.cc: arguments as values ---------------------------------
   // `wanted` decides what the argument alone leaves open, such as the type of an

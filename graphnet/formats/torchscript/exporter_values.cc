@@ -246,7 +246,7 @@ absl::StatusOr<jit::Value*> GraphExporter::ValueOf(const Argument& argument,
       return Error("a symbolic size; it has to be computed from an input");
     case Argument::Kind::kSlice:
     case Argument::Kind::kEllipsis:
-      return Error("a slice as a value; the graph has to be lowered to ATen first");
+      return Error("a slice as a value");
     default:
       return Error("an argument that TorchScript has no constant for");
   }

@@ -719,6 +719,37 @@ graph @forward(%x) {
   std::filesystem::remove(path);
 }
 
+TEST(ExporterTest, GraphsAsPythonWritesThem) {
+  const torch::Tensor x = Range({2, 3, 4}), i = torch::tensor({1, 0, 1});
+  using torch::indexing::Ellipsis, torch::indexing::None, torch::indexing::Slice;
+  torch::Tensor y = torch::relu(x).add(1);
+  y.index_put_({0, Slice(1, None)}, 5);
+  y.index_put_({Ellipsis, 0}, x.index({Ellipsis, 1}));
+  y.index_put_({i}, 7);
+  EXPECT_TRUE(Same(RunText(R"(
+graph @forward(%x, %i : i64[3]) {
+  %relu = torch.nn.functional.relu(%x)
+  %y = .add(%relu, 1)
+  %set = operator.setitem(%y, (0, slice(1, None, None)), 5)
+  %column = operator.getitem(%x, (..., 1))
+  %set_1 = operator.setitem(%y, (..., 0), %column)
+  %set_2 = operator.setitem(%y, %i, 7)
+  %a = operator.getitem(%y, (0, None, slice(None, 2, None)))
+  %b = operator.getitem(%y, (..., None, slice(None, None, 2)))
+  %c = operator.getitem(%y, (slice(None, None, None), %i, 0))
+  %d = operator.getitem(%y, (None, 1, %i))
+  %size = .size(%y, 0)
+  %e = torch.tensor([%size, 3], dtype = torch.float64)
+  return (%y, %a, %b, %c, %d, %e)
+}
+)",
+                           {x, i}),
+                   Tuple({IValue(y), IValue(y.index({0, None, Slice(None, 2)})),
+                          IValue(y.index({Ellipsis, None, Slice(None, None, 2)})),
+                          IValue(y.index({Slice(), i, 0})), IValue(y.index({None, 1, i})),
+                          IValue(torch::tensor({2, 3}, torch::kDouble))})));
+}
+
 // --- Errors ------------------------------------------------------------------
 
 TEST(ExporterTest, ErrorsNameTheNode) {
@@ -726,11 +757,8 @@ TEST(ExporterTest, ErrorsNameTheNode) {
     const char* body;
     const char* message;
   } kCases[] = {
-      {"%y = torch.relu(%x)",
-       "cannot export %y = torch.relu: no ATen overload; the graph has to be lowered to ATen"},
-      {"%y = torch.nn.functional.relu(%x) at \"model.py\":3:5",
-       "model.py:3:5: cannot export %y = torch.nn.functional.relu: no ATen overload"},
-      {"%y = .relu(%x)", "%y = relu: the graph has to be lowered to ATen first"},
+      {"%y = torch.nn.functional.interpolate(%x, 4) at \"model.py\":3:5",
+       "model.py:3:5: cannot export %y = torch.nn.functional.interpolate: no ATen overload"},
       {"%y = operator.matmul(%x, %x)", "%y = operator.matmul: no ATen overload"},
       {"%y = aten.nonsense.default(%x)", "LibTorch has no operator aten::nonsense"},
       {"%y = aten.add.Nonsense(%x)", "LibTorch's aten::add has no overload Nonsense"},
@@ -742,7 +770,10 @@ TEST(ExporterTest, ErrorsNameTheNode) {
       {"%y = aten.pow.int_to_int(2, 3)", "with these operands TorchScript takes aten::pow.int"},
       {"%y = aten.view.dtype(%x, torch.int32)", "TorchScript never takes this overload"},
       {"%y = aten.cat.default([%x, 1])", "a value of type int where Tensor is needed"},
-      {"%y = operator.getitem(%x, 0)", "an element of a value of type Tensor"},
+      {"%y = operator.getitem(%x, True)", "a truth value as an index"},
+      {"%y = operator.getitem(%x, (..., %x))", "a tensor behind an ellipsis"},
+      {"%y = operator.getitem(%x, (..., ...))", "a second ellipsis"},
+      {"%y = operator.getitem(%x, (%x, 0))", "a tensor that may be a mask of several dimensions"},
       {"%y = operator.getitem((%x, 1), 2)", "the index is out of bounds"},
       {"%y = aten.view.default(%x, [sym(S0)])", "a symbolic size"},
       {"%y = prim.FusionGroup(%x)", "an operation that only LibTorch itself makes"},
