@@ -206,6 +206,15 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
   return made;
 }
 
+absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config) {
+  std::vector<std::string> notes;
+  Planner planner(sample, config, &notes);
+  ASSIGN_OR_RETURN(std::vector<Range> ranges, planner.Ranges());
+  if (NumOperators(*sample.module->main()) == 0) return std::vector<Range>{{0, 0}};
+  std::erase_if(ranges, [](const Range& range) { return range.start == range.end; });
+  return ranges;
+}
+
 std::vector<Traffic> PieceTraffic(const Sample& original, const std::vector<Sample>& pieces) {
   const Graph& graph = *original.module->main();
   std::vector<Traffic> traffic;

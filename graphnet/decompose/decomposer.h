@@ -37,6 +37,10 @@ struct Decomposition {
 // configuration is of another graph or says something else than comes of it.
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config);
 
+// The ranges that a configuration asks for, done or not, without empty ones. Errors of
+// the schemes. The sample must verify.
+absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config);
+
 // What goes between pieces: the values that pieces take and others return, each
 // counted once for every piece that takes it; inputs of the graph and attributes do
 // not count.

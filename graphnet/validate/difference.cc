@@ -87,7 +87,7 @@ class Locator {
     return false;
   }
 
-  void Anywhere() { findings_->Add(StructureError::kGraph, -1, "", std::string(difference_.message())); }
+  void Anywhere() { findings_->Add(ErrorClass::kGraph, -1, "", std::string(difference_.message())); }
 
  private:
   template <typename T>
@@ -107,7 +107,7 @@ class Locator {
   }
 
   void Add(size_t piece, absl::string_view where, std::string message) {
-    findings_->Add(StructureError::kGraph, static_cast<int>(piece), where, std::move(message));
+    findings_->Add(ErrorClass::kGraph, static_cast<int>(piece), where, std::move(message));
   }
 
   const Module& original_;

@@ -48,7 +48,7 @@ class OperatorCheck {
     return absl::StrCat("; original=", original_.size(), " pieces=", pieces_.size());
   }
   void Add(int piece, const Node& node, std::string message) {
-    findings_->Add(StructureError::kCount, piece, node.name(), std::move(message));
+    findings_->Add(ErrorClass::kCount, piece, node.name(), std::move(message));
   }
 
   // Same numbers of everything, but maybe in another order.

@@ -29,8 +29,6 @@ using validate_internal::ValueName;
 
 namespace {
 
-constexpr size_t kMaxListedPieces = 16;
-
 bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
   if (a == b) return true;
   if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple ||
@@ -42,6 +40,12 @@ bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
     if (!SameMeta(a->elements[i], b->elements[i])) return false;
   }
   return true;
+}
+
+// Whether both say something of shape or dtype, and not the same.
+bool Contradict(const TensorMeta* a, const TensorMeta* b) {
+  if (a == nullptr || b == nullptr) return false;
+  return a->dtype != b->dtype || (a->has_shape && b->has_shape && a->shape != b->shape);
 }
 
 std::string MetaText(const ValueMeta* meta) {
@@ -68,9 +72,11 @@ class StructureCheck {
  public:
   StructureCheck(const Sample& original, absl::Span<const Sample> pieces,
                  const StructureOptions& options)
-      : original_(original), pieces_(pieces), options_(options), findings_(&report_) {}
+      : original_(original), pieces_(pieces), options_(options), equality_(options.equality), findings_(&report_) {
+    if (options.foreign) equality_.names = equality_.metas = equality_.locations = false;
+  }
 
-  StructureReport Run() {
+  ValidationReport Run() {
     CheckLayout();
     if (!findings_.empty()) return std::move(report_);
     Count();
@@ -78,22 +84,23 @@ class StructureCheck {
     CheckOperators(original_operators_, piece_operators_, &findings_);
     CheckPorts();
     // Where ports agree by name, each takes what is there already.
-    if (!findings_.empty() || !options_.equality.names) CheckOrder();
+    const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
+    if (!by_position && (!findings_.empty() || !equality_.names)) CheckOrder();
     if (!findings_.empty()) return std::move(report_);
     CheckGraph();
-    CheckWeights();
+    if (options_.weights) CheckWeights();
     return std::move(report_);
   }
 
  private:
   const Graph& GraphOf(size_t piece) const { return *pieces_[piece].module->main(); }
-  void Add(StructureError error, size_t piece, absl::string_view where, std::string message) {
+  void Add(ErrorClass error, size_t piece, absl::string_view where, std::string message) {
     findings_.Add(error, static_cast<int>(piece), where, std::move(message));
   }
 
   // --- E1 ----------------------------------------------------------------------
   void CheckLayout() {
-    constexpr StructureError kError = StructureError::kLayout;
+    constexpr ErrorClass kError = ErrorClass::kLayout;
     const auto verify = [](const Sample& sample) {
       return sample.module == nullptr ? absl::FailedPreconditionError("has no module")
                                       : Verify(*sample.module);
@@ -125,11 +132,11 @@ class StructureCheck {
 
   // --- E2 ----------------------------------------------------------------------
   void CheckRanges() {
-    constexpr StructureError kError = StructureError::kConfig;
+    constexpr ErrorClass kError = ErrorClass::kConfig;
     bool any = false;
     for (const Sample& piece : pieces_) any |= !piece.provenance.empty();
     if (!any) return;
-    const std::string hash = CanonicalHash(*original_.module);
+    const std::string hash = options_.foreign ? "" : CanonicalHash(*original_.module);
     int64_t next = 0;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i].provenance.size() != 1) {
@@ -138,7 +145,7 @@ class StructureCheck {
       }
       const Provenance& from = pieces_[i].provenance[0];
       const std::string range = absl::StrCat("range [", from.start, ", ", from.end, ")");
-      if (from.parent != original_.name || from.parent_hash != hash) {
+      if (!options_.foreign && (from.parent != original_.name || from.parent_hash != hash)) {
         Add(kError, i, "",
             absl::StrCat("was cut from ", Printable(from.parent),
                          from.parent == original_.name ? ", but another graph than this one" : ", not from ",
@@ -170,9 +177,11 @@ class StructureCheck {
 
   // --- E4 ----------------------------------------------------------------------
   void CheckPorts() {
-    std::vector<const Node*> given;  // what the piece should take
     const bool chain = options_.cut.style == Style::kChain;
+    // What the piece should take.
+    std::vector<const Node*> given = options_.foreign && chain ? GivenToFirst() : std::vector<const Node*>();
     for (const Node* node : original_.module->main()->placeholders()) {
+      if (options_.foreign && chain) break;
       if (options_.cut.all_inputs || !chain || node->has_uses()) given.push_back(node);
     }
     const size_t num_inputs = given.size();
@@ -202,20 +211,41 @@ class StructureCheck {
         if (it != values.end()) CheckTaken(it->second);
       }
     }
-    if (!chain && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
+    if (!chain && !options_.foreign && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
     if (given.size() != returned.size()) {
-      Add(StructureError::kPort, last, "",
+      Add(ErrorClass::kPort, last, "",
           absl::StrCat("returns ", given.size(), " values, the original ", returned.size()));
       return;
     }
     for (size_t k = 0; k < given.size(); ++k) {
-      if (given[k]->name() == returned[k]->name() || !options_.equality.names) continue;
-      Add(StructureError::kPort, last, given[k]->name(),
+      if (given[k]->name() == returned[k]->name() || !equality_.names) continue;
+      Add(ErrorClass::kPort, last, given[k]->name(),
           absl::StrCat("output ", k, " is ", ValueName(given[k]->name()), ", of the original ",
                        ValueName(returned[k]->name())));
     }
+  }
+
+  // The inputs of the original that the first piece of a chain takes, in its order.
+  std::vector<const Node*> GivenToFirst() {
+    std::vector<const Node*> given;
+    absl::flat_hash_set<absl::string_view> taken;
+    for (const Node* port : GraphOf(0).placeholders()) {
+      const auto it = inputs_.find(port->name());
+      if (it == inputs_.end()) {
+        Add(ErrorClass::kPort, 0, port->name(),
+            absl::StrCat("takes ", ValueName(port->name()), ", which is no input of the original"));
+      }
+      given.push_back(it == inputs_.end() ? port : it->second);
+      taken.insert(port->name());
+    }
+    for (const Node* input : original_.module->main()->placeholders()) {
+      if (!input->has_uses() || taken.contains(input->name())) continue;
+      Add(ErrorClass::kPort, 0, input->name(),
+          absl::StrCat("does not take ", ValueName(input->name()), ", an input of the original"));
+    }
+    return given;
   }
 
   // In a DAG, a value that may be taken by name.
@@ -229,7 +259,7 @@ class StructureCheck {
   // Whatever a piece returns is for a later one.
   void CheckTaken(const Given& value) {
     if (value.giver < 0 || value.taken) return;
-    Add(StructureError::kPort, static_cast<size_t>(value.giver), value.node->name(),
+    Add(ErrorClass::kPort, static_cast<size_t>(value.giver), value.node->name(),
         absl::StrCat("returns ", ValueName(value.node->name()), ", which no later piece takes"));
   }
 
@@ -238,7 +268,7 @@ class StructureCheck {
     for (const Node* node : GraphOf(0).placeholders()) first.insert(node->name());
     for (const Node* node : original_.module->main()->placeholders()) {
       if (first.contains(node->name())) continue;
-      Add(StructureError::kPort, 0, node->name(),
+      Add(ErrorClass::kPort, 0, node->name(),
           absl::StrCat("does not take ", ValueName(node->name()), ", an input of the original"));
     }
   }
@@ -248,7 +278,7 @@ class StructureCheck {
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto it = values->find(inputs[k]->name());
       if (it == values->end()) {
-        Add(StructureError::kPort, i, inputs[k]->name(),
+        Add(ErrorClass::kPort, i, inputs[k]->name(),
             absl::StrCat("takes ", ValueName(inputs[k]->name()),
                          ", which neither the original takes nor a piece before it returns"));
         continue;
@@ -273,7 +303,7 @@ class StructureCheck {
         }
         return std::string();
       };
-      Add(StructureError::kPort, i, "",
+      Add(ErrorClass::kPort, i, "",
           absl::StrCat("takes ", inputs.size(), " values", first_of(inputs, given), ", ", giver,
                        i == 0 ? " takes " : " returns ", given.size(), first_of(given, inputs)));
       return;
@@ -283,22 +313,22 @@ class StructureCheck {
 
   void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver) {
     const auto differ = [&](absl::string_view what, absl::string_view here, absl::string_view there) {
-      Add(StructureError::kPort, i, port.name(),
+      Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is ", here, ", in ",
                        giver, " ", there));
     };
-    const EqualityOptions& equality = options_.equality;
+    const EqualityOptions& equality = equality_;
     if (equality.names && port.name() != given.name()) {
       return differ("name", ValueName(port.name()), ValueName(given.name()));
     }
-    if (equality.metas && !SameMeta(port.meta(), given.meta())) {
+    if (equality.metas ? !SameMeta(port.meta(), given.meta()) : Contradict(port.tensor_meta(), given.tensor_meta())) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
     const auto it = inputs_.find(port.name());
     if (it == inputs_.end() || !equality.names) return;
     const Node& input = *it->second;
     const auto of_original = [&](absl::string_view what) {
-      Add(StructureError::kPort, i, port.name(),
+      Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
                        " is not that of the original's input"));
     };
@@ -321,7 +351,7 @@ class StructureCheck {
         if (it == piece_of.end() || it->second < static_cast<int>(i) || given.contains(node->name())) {
           continue;
         }
-        Add(StructureError::kOrder, i, node->name(),
+        Add(ErrorClass::kOrder, i, node->name(),
             absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second, " computes"));
       }
       if (options_.cut.style == Style::kChain) given.clear();
@@ -335,7 +365,7 @@ class StructureCheck {
         options_.cut.style == Style::kChain ? ComposeChain(pieces_, original_.module.get())
                                             : ComposeDag(pieces_, original_.module.get());
     absl::Status status = composed.status();
-    if (status.ok()) status = CheckEqual(*original_.module, **composed, options_.equality);
+    if (status.ok()) status = CheckEqual(*original_.module, **composed, equality_);
     if (status.ok()) return;
     ReportDifference(original_, pieces_, original_operators_, piece_operators_, status, &findings_);
   }
@@ -346,7 +376,7 @@ class StructureCheck {
       for (const auto& [name, data] : pieces_[i].weights) {
         const auto it = original_.weights.find(name);
         if (it == original_.weights.end() || !SameData(it->second, data)) {
-          Add(StructureError::kGraph, i, name,
+          Add(ErrorClass::kGraph, i, name,
               absl::StrCat("the weights of ", Printable(name), " are not the original's"));
         } else {
           present.insert(it->first);
@@ -355,7 +385,7 @@ class StructureCheck {
     }
     for (const auto& [name, data] : original_.weights) {
       if (present.contains(name)) continue;
-      findings_.Add(StructureError::kGraph, -1, name,
+      findings_.Add(ErrorClass::kGraph, -1, name,
                     absl::StrCat("no piece has the weights of ", Printable(name)));
     }
   }
@@ -363,7 +393,8 @@ class StructureCheck {
   const Sample& original_;
   absl::Span<const Sample> pieces_;
   const StructureOptions& options_;
-  StructureReport report_;
+  EqualityOptions equality_;
+  ValidationReport report_;
   Findings findings_;
   std::vector<const Node*> original_operators_;
   std::vector<PieceOperator> piece_operators_;
@@ -372,41 +403,7 @@ class StructureCheck {
 
 }  // namespace
 
-absl::string_view StructureErrorName(StructureError error) {
-  switch (error) {
-    case StructureError::kLayout: return "E1 layout";
-    case StructureError::kConfig: return "E2 config";
-    case StructureError::kCount: return "E3 operator count";
-    case StructureError::kPort: return "E4 port";
-    case StructureError::kOrder: return "E5 chain order";
-    case StructureError::kGraph: return "E8 graph";
-  }
-  return "unknown";
-}
-
-std::string StructureFinding::Text() const {
-  return piece < 0 ? absl::StrCat(StructureErrorName(error), ": ", message)
-                   : absl::StrCat(StructureErrorName(error), ": piece ", piece, ": ", message);
-}
-
-absl::Status StructureReport::status() const {
-  if (ok()) return absl::OkStatus();
-  std::string text = findings[0].Text();
-  if (findings.size() > 1) absl::StrAppend(&text, " (and ", findings.size() - 1, " more)");
-  return absl::FailedPreconditionError(text);
-}
-
-std::string StructureReport::Counts() const {
-  int64_t sum = 0;
-  for (const int64_t n : piece_operators) sum += n;
-  if (piece_operators.size() > kMaxListedPieces) {
-    return absl::StrCat("original=", original_operators, " pieces(", piece_operators.size(), ")=", sum);
-  }
-  return absl::StrCat("original=", original_operators, " pieces=", absl::StrJoin(piece_operators, "+"),
-                      piece_operators.size() > 1 ? absl::StrCat("=", sum) : "");
-}
-
-StructureReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
+ValidationReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
                                   const StructureOptions& options) {
   return StructureCheck(original, pieces, options).Run();
 }

@@ -47,7 +47,7 @@ class DagStructureTest : public testing::Test {
   }
   // The first finding.
   std::string First() const {
-    const StructureReport report = ValidateStructure(original_, pieces_, options_);
+    const ValidationReport report = ValidateStructure(original_, pieces_, options_);
     return report.ok() ? "valid" : report.findings[0].Text();
   }
 
