@@ -12,7 +12,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
@@ -20,6 +19,7 @@
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/folder.h"
+#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/validate/folder.h"
 #include "graphnet/validate/numeric.h"
@@ -32,6 +32,7 @@ struct Options {
   std::string decomposed;
   std::string config;
   std::string plot;
+  std::string inputs;
   bool run = false;
   bool json = false;
   bool trust = false;
@@ -51,6 +52,10 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   folder.weights = true;
   ASSIGN_OR_RETURN(FolderValidation validation, ValidateFolder(std::move(original), decomposed, folder));
   if (options.run) {
+    if (!options.inputs.empty()) {
+      ASSIGN_OR_RETURN(auto given, ReadSafetensorsFile(options.inputs));
+      for (auto& [name, data] : given) validation.original.weights[name] = std::move(data);
+    }
     NumericOptions numeric;
     numeric.seed = options.seed;
     RETURN_IF_ERROR(Annotate(ValidateNumbers(validation.original, validation.pieces, validation.options.cut.style,
@@ -91,8 +96,8 @@ std::string DecomposedOf(const std::string& path, const Options& options) {
 }
 
 absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Options& options) {
-  if (!options.plot.empty() || !options.config.empty() || options.json) {
-    return absl::InvalidArgumentError("--plot, --config and --json are for one sample, not for a folder of them");
+  if (!options.plot.empty() || !options.config.empty() || !options.inputs.empty() || options.json) {
+    return absl::InvalidArgumentError("--plot, --config, --inputs and --json are for one sample, not for a folder of them");
   }
   Progress progress(inputs.size());
   std::mutex mutex;
@@ -135,6 +140,7 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
 
 absl::StatusOr<int> Run(const Options& options) {
   if (!options.plot.empty() && !options.run) return absl::InvalidArgumentError("--plot draws what --run shows");
+  if (!options.inputs.empty() && !options.run) return absl::InvalidArgumentError("--inputs is for --run");
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
   if (inputs.size() != 1 || inputs[0] != options.original) {
@@ -169,6 +175,7 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
   command->add_flag("--run", options->run, "Run the pieces and the original and compare the bits");
   command->add_flag("--json", options->json, "Print the report as JSON");
   command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)");
+  command->add_option("--inputs", options->inputs, "With --run: values by name (safetensors); others are drawn");
   command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")->capture_default_str();
   command->add_option("--threads", options->threads, "Of operators; 0: all cores")
       ->check(CLI::Range(0, 1024))

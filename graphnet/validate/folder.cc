@@ -89,6 +89,7 @@ class FolderCheck {
     }
     RETURN_IF_ERROR(BringIntoForm());
     if (config_.has_value()) {
+      out_.options.cut = config_->cut;
       CheckConfig();
       for (size_t i = 0; i < std::min(out_.pieces.size(), config_->subgraphs.size()); ++i) {
         ApplyConfig(*config_, i, &out_.pieces[i]);
@@ -220,6 +221,7 @@ class FolderCheck {
       CheckNames(piece, "output", subgraph.outputs, graph.output()->operands());
     }
     if (out_.report.ok()) CheckPlan();
+    if (out_.report.ok()) CheckReplay();
   }
 
   void CheckRange(int64_t piece, const Range& said, const Range& other, absl::string_view who) {
@@ -269,6 +271,31 @@ class FolderCheck {
     }
   }
 
+  // Whether cutting so gives the ports that are listed. By names alone, pieces would join
+  // in other ways, too.
+  void CheckReplay() {
+    std::vector<Range> ranges;
+    for (const SubgraphConfig& subgraph : config_->subgraphs) ranges.push_back(subgraph.range);
+    const absl::StatusOr<std::vector<Sample>> cut = CutRanges(out_.original, ranges, config_->cut);
+    if (!cut.ok()) return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
+    for (size_t i = 0; i < std::min(cut->size(), config_->subgraphs.size()); ++i) {
+      const Graph& graph = *(*cut)[i].module->main();
+      CheckOrder(i, "input", config_->subgraphs[i].inputs, graph.placeholders());
+      CheckOrder(i, "output", config_->subgraphs[i].outputs, graph.output()->operands());
+    }
+  }
+
+  void CheckOrder(size_t i, absl::string_view what, const std::vector<std::string>& said, const std::vector<Node*>& cut) {
+    for (size_t k = 0; k < std::max(said.size(), cut.size()); ++k) {
+      const std::string there = k < said.size() ? ValueName(said[k]) : "missing";
+      const std::string wanted = k < cut.size() ? ValueName(cut[k]->name()) : "none";
+      if (there == wanted) continue;
+      ConfigSays(static_cast<int64_t>(i), k < said.size() ? said[k] : what,
+                 absl::StrCat("that ", what, " ", k, " is ", there, ", where the cut gives ", wanted));
+      return;
+    }
+  }
+
   // What our pieces repeat of the original, or of themselves.
   void CheckRecords() {
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
@@ -276,6 +303,11 @@ class FolderCheck {
       const auto number = static_cast<int64_t>(i);
       if (!original_json_.empty() && piece.graph_net_json != original_json_) {
         Add(ErrorClass::kGraph, number, "graph_net.json", "graph_net.json is not the original's");
+      }
+      const bool symbols = in_folders_ && !piece.module->symbols().empty();
+      if (piece.has_constraints != (constrained_ || symbols)) {
+        Add(ErrorClass::kGraph, number, "input_tensor_constraints.py",
+            absl::StrCat(piece.has_constraints ? "has" : "lacks", " constraints of its inputs, unlike the original"));
       }
       if (in_folders_ && piece.graph_hash != hashes_[i]) {
         Add(ErrorClass::kLayout, number, "graph_hash.txt", "graph_hash.txt is not the hash of its graph");
@@ -286,6 +318,7 @@ class FolderCheck {
   // --- The form of the original --------------------------------------------------
   absl::Status BringIntoForm() {
     original_json_ = out_.original.graph_net_json;
+    constrained_ = out_.original.has_constraints;
     if (in_folders_) {
       out_.options.equality.locations = false;
       for (const Sample& piece : out_.pieces) hashes_.push_back(CanonicalHash(*piece.module));
@@ -323,8 +356,11 @@ class FolderCheck {
 
   // --- Pieces of others ----------------------------------------------------------
   void BindForeign() {
-    const bool ours = std::any_of(out_.pieces.begin(), out_.pieces.end(),
-                                  [](const Sample& piece) { return !piece.provenance.empty(); });
+    bool ours = false;
+    for (size_t i = 0; i < out_.pieces.size(); ++i) {
+      ours |= !out_.pieces[i].provenance.empty() ||
+              (absl::StartsWith(names_[i], "subgraph_") && RangeOfSources(out_.pieces[i]).has_value());
+    }
     if (ours) {
       Add(ErrorClass::kConfig, -1, "",
           absl::StrCat(Printable(files_.folder, 1000), ": there is no configuration beside the pieces"));
@@ -453,6 +489,7 @@ class FolderCheck {
   bool in_folders_ = false;
   std::string hash_;                 // of the graph that was cut
   std::string original_json_;
+  bool constrained_ = false;
   std::vector<std::string> hashes_;  // of pieces in folders, as read
   std::vector<int> numbers_;         // of the pieces, if there are gaps
 };

@@ -1,30 +1,27 @@
 #include "graphnet/validate/structure.h"
 
 #include <cstddef>
-#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
-#include "graphnet/decompose/compose.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/validate/difference.h"
+#include "graphnet/validate/composition.h"
 #include "graphnet/validate/findings.h"
 #include "graphnet/validate/operators.h"
 
 namespace graphnet {
 
+using validate_internal::CheckComposition;
 using validate_internal::CheckOperators;
 using validate_internal::Findings;
 using validate_internal::OperatorsOf;
 using validate_internal::PieceOperator;
-using validate_internal::ReportDifference;
 using validate_internal::ValueName;
 
 namespace {
@@ -87,7 +84,7 @@ class StructureCheck {
     const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
     if (!by_position && (!findings_.empty() || !equality_.names)) CheckOrder();
     if (!findings_.empty()) return std::move(report_);
-    CheckGraph();
+    CheckComposition(original_, pieces_, options_.cut.style, equality_, &findings_);
     if (options_.weights) CheckWeights();
     return std::move(report_);
   }
@@ -360,16 +357,6 @@ class StructureCheck {
   }
 
   // --- E8 ----------------------------------------------------------------------
-  void CheckGraph() {
-    const absl::StatusOr<std::unique_ptr<Module>> composed =
-        options_.cut.style == Style::kChain ? ComposeChain(pieces_, original_.module.get())
-                                            : ComposeDag(pieces_, original_.module.get());
-    absl::Status status = composed.status();
-    if (status.ok()) status = CheckEqual(*original_.module, **composed, equality_);
-    if (status.ok()) return;
-    ReportDifference(original_, pieces_, original_operators_, piece_operators_, status, &findings_);
-  }
-
   void CheckWeights() {
     absl::flat_hash_set<absl::string_view> present;
     for (size_t i = 0; i < pieces_.size(); ++i) {

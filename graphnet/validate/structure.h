@@ -45,8 +45,8 @@ struct StructureOptions {
 //     Placeholders of the original also have its target, annotation and draw spec.
 //     The last piece returns the original's values.
 // E5: no piece takes a value that is computed in it or in a later one.
-// E8: ComposeChain or ComposeDag gives a graph equal to the original, and the weights of the
-//     pieces are the original's.
+// E8: put together by their ports, the pieces are the original, node for node, and what
+//     they declare (symbols, relations, attributes, weights) is the original's.
 ValidationReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
                                   const StructureOptions& options = {});
 

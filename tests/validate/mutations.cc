@@ -664,9 +664,19 @@ std::vector<MutationKind> MakeKinds() {
     }
     return "";
   }));
-  add(OnConfig("configuration: style", [](Random&, DecomposeConfig* config) -> std::string {
-    config->cut.style = config->cut.style == Style::kDag ? Style::kChain : Style::kDag;
-    return "style";
+  add(OnPieces("configuration: style", [](Random&, const Decomposition&, Decomposition* made) -> Damage {
+    // Where a chain hands nothing through, it is a DAG as well.
+    Style& style = made->config.cut.style;
+    bool differs = false;
+    for (size_t i = 0; i + 1 < made->pieces.size(); ++i) {
+      for (const Node* output : GraphOf(made, i)->output()->operands()) {
+        differs |= style == Style::kChain && output->is_placeholder() && i > 0;
+      }
+      differs |= style == Style::kDag && made->config.subgraphs[i].outputs != made->config.subgraphs[i + 1].inputs;
+    }
+    if (!differs) return {};
+    style = style == Style::kDag ? Style::kChain : Style::kDag;
+    return {"style", -1};
   }));
   add(OnConfig("configuration: hash", [](Random&, DecomposeConfig* config) -> std::string {
     char& c = config->parent_hash[0];

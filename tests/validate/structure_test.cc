@@ -464,8 +464,7 @@ graph @body(%y) {
   EXPECT_OK(ValidateStructure(original, *pieces).status());
   (*pieces)[1].module->FindGraph("body")->FindNode("c")->set_target("torch.neg");
   EXPECT_EQ(ValidateStructure(original, *pieces).status().message(),
-            "E8 graph: piece 1: %c of body body is '%c = torch.neg(%y)', in the original "
-            "'%c = torch.relu(%y)'");
+            "E8 graph: piece 1: graph body, node c: target differs: torch.relu against torch.neg");
 }
 
 // --- What cuts well ------------------------------------------------------------
