@@ -322,7 +322,11 @@ class StructureCheck {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
     const auto it = inputs_.find(port.name());
-    if (it == inputs_.end() || !equality.names) return;
+    if (!equality.names) return;
+    if (it == inputs_.end()) {
+      if (equality.metas) CheckMadePort(i, k, port);
+      return;
+    }
     const Node& input = *it->second;
     const auto of_original = [&](absl::string_view what) {
       Add(ErrorClass::kPort, i, port.name(),
@@ -333,6 +337,33 @@ class StructureCheck {
     if (!equality.metas) return;
     if (port.annotation() != input.annotation()) of_original("annotation");
     if (!SameDrawSpec(port.draw_spec(), input.draw_spec())) of_original("draw spec");
+  }
+
+  // A port says nothing but the meta of a value that operators made, and of an attribute
+  // what that says.
+  void CheckMadePort(size_t i, size_t k, const Node& port) {
+    const Node* value = original_.module->main()->FindNode(port.name());
+    const Attribute* attribute = value != nullptr && value->op() == Op::kGetAttr
+                                     ? original_.module->FindAttribute(value->target())
+                                     : nullptr;
+    absl::string_view annotation = value == nullptr ? "" : value->annotation();
+    DrawSpec spec = port.draw_spec() != nullptr ? *port.draw_spec() : DrawSpec();
+    DrawSpec expected;
+    if (attribute == nullptr) {
+      spec.original_name = {};  // A folder notes what it renames.
+    } else {
+      if (annotation.empty()) annotation = attribute->annotation;
+      const TensorMeta* meta = value->tensor_meta();
+      const bool same = meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta);
+      if (attribute->draw_spec != nullptr && same) expected = *attribute->draw_spec;
+      if (expected.original_name.empty()) expected.original_name = value->target();
+    }
+    const auto differs = [&](absl::string_view what) {
+      Add(ErrorClass::kPort, i, port.name(),
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is not that of the original's value"));
+    };
+    if (port.annotation() != annotation) differs("annotation");
+    if (!(spec == expected)) differs("draw spec");
   }
 
   // --- E5 ----------------------------------------------------------------------

@@ -253,6 +253,8 @@ MutationKind OnPieces(const std::string& name,
 template <typename T>
 void Erase(std::vector<T>* from, size_t i) { from->erase(from->begin() + static_cast<ptrdiff_t>(i)); }
 
+constexpr char kStyleKind[] = "configuration: style";
+
 std::vector<MutationKind> MakeKinds() {
   std::vector<MutationKind> kinds;
   const auto add = [&](MutationKind kind) { kinds.push_back(std::move(kind)); };
@@ -664,17 +666,8 @@ std::vector<MutationKind> MakeKinds() {
     }
     return "";
   }));
-  add(OnPieces("configuration: style", [](Random&, const Decomposition&, Decomposition* made) -> Damage {
-    // Where a chain hands nothing through, it is a DAG as well.
+  add(OnPieces(kStyleKind, [](Random&, const Decomposition&, Decomposition* made) -> Damage {
     Style& style = made->config.cut.style;
-    bool differs = false;
-    for (size_t i = 0; i + 1 < made->pieces.size(); ++i) {
-      for (const Node* output : GraphOf(made, i)->output()->operands()) {
-        differs |= style == Style::kChain && output->is_placeholder() && i > 0;
-      }
-      differs |= style == Style::kDag && made->config.subgraphs[i].outputs != made->config.subgraphs[i + 1].inputs;
-    }
-    if (!differs) return {};
     style = style == Style::kDag ? Style::kChain : Style::kDag;
     return {"style", -1};
   }));
@@ -782,6 +775,9 @@ void TryMutations(const Sample& original, const DecomposeConfig& config, const D
   if (!valid.ok() || !valid->report.ok()) {
     return miss("undamaged", std::string((valid.ok() ? valid->report.status() : valid.status()).message()));
   }
+  DecomposeConfig flipped = config;
+  flipped.cut.style = config.cut.style == Style::kDag ? Style::kChain : Style::kDag;
+  const absl::StatusOr<Decomposition> other_style = Decompose(original, flipped);
   const absl::StatusOr<Read> read_right = ReadAll(right);
   uint64_t number = 0;
   for (const MutationKind& kind : MutationKinds()) {
@@ -800,6 +796,11 @@ void TryMutations(const Sample& original, const DecomposeConfig& config, const D
       if (damage.what.empty()) continue;
     }
     MutationTotal& total = (*totals)[kind.name];
+    // Where nothing is handed through, or all is, a chain is a DAG as well.
+    if (kind.name == kStyleKind && other_style.ok() && other_style->config.subgraphs == made->config.subgraphs) {
+      ++total.no_effect;
+      continue;
+    }
     if (SameRead(read_right, ReadAll(wrong), folder.format == PieceFormat::kProtobuf)) {
       ++total.no_effect;
       continue;

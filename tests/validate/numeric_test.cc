@@ -101,7 +101,7 @@ TEST(NumericTest, AMetaThatTheRunContradicts) {
   const ValidationReport report = Validate(original, pieces, Style::kDag);
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].Text(),
-            "E4 port: piece 1: input 8 (%input_3) has another shape or dtype than its meta says: f32 [1, 16, 14, 14] "
+            "E4 port: piece 1: input 6 (%input_3) has another shape or dtype than its meta says: f32 [1, 16, 14, 14] "
             "when run");
 }
 
