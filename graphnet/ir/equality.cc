@@ -52,9 +52,9 @@ absl::Status NodeComparison::CompareBodies() {
   return absl::OkStatus();
 }
 
-absl::Status NodeComparison::Compare(const Node& a, const Node& b) {
+absl::Status NodeComparison::Compare(const Node& a, const Node& b, bool name) {
   Map(&a, &b);
-  return CompareFields(a, b);
+  return CompareFields(a, b, name);
 }
 
 absl::Status NodeComparison::CompareGraphs(const Graph& a, const Graph& b) {
@@ -74,7 +74,7 @@ absl::Status NodeComparison::CompareGraphs(const Graph& a, const Graph& b) {
   return absl::OkStatus();
 }
 
-absl::Status NodeComparison::CompareFields(const Node& x, const Node& y) {
+absl::Status NodeComparison::CompareFields(const Node& x, const Node& y, bool name) {
   const auto differ = [&](absl::string_view what, absl::string_view p, absl::string_view q) {
     return Differ(absl::StrCat("graph ", Printable(x.graph()->name()), ", node ",
                                Printable(x.name())),
@@ -85,7 +85,7 @@ absl::Status NodeComparison::CompareFields(const Node& x, const Node& y) {
   if (x.target() != y.target() && (!target_is_label || options_.attribute_names)) {
     return differ("target", x.target(), y.target());
   }
-  if (options_.names && x.name() != y.name()) return differ("name", x.name(), y.name());
+  if (name && options_.names && x.name() != y.name()) return differ("name", x.name(), y.name());
   if (x.args().size() != y.args().size()) {
     return differ("number of arguments", absl::StrCat(x.args().size()),
                   absl::StrCat(y.args().size()));

@@ -39,6 +39,7 @@ class NodeComparison {
  public:
   explicit NodeComparison(const EqualityOptions& options) : options_(options) {}
 
+  void Reserve(size_t nodes) { nodes_.reserve(nodes); }
   // From now on `b` stands for `a` as an operand.
   void Map(const Node* a, const Node* b) { nodes_[b] = a; }
   // What `b` stands for; null if nothing was said.
@@ -46,8 +47,9 @@ class NodeComparison {
     const auto it = nodes_.find(b);
     return it == nodes_.end() ? nullptr : it->second;
   }
-  // Errors as CheckEqual. Operands must have been mapped before. Then maps the two.
-  absl::Status Compare(const Node& a, const Node& b);
+  // Errors as CheckEqual. Operands must have been mapped before. Then maps the two. Their
+  // own names count only with `name`.
+  absl::Status Compare(const Node& a, const Node& b, bool name = true);
   // Of the graphs that the compared nodes refer to, and those that these refer to. Last:
   // forgets what nodes stand for.
   absl::Status CompareBodies();
@@ -56,7 +58,7 @@ class NodeComparison {
   friend class ModuleComparison;
   bool Pair(const Graph* a, const Graph* b);
   absl::Status CompareGraphs(const Graph& a, const Graph& b);
-  absl::Status CompareFields(const Node& x, const Node& y);
+  absl::Status CompareFields(const Node& x, const Node& y, bool name);
   bool Same(const Argument& a, const Argument& b);
 
   const EqualityOptions options_;

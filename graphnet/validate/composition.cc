@@ -25,9 +25,12 @@ bool SamePointees(const T* a, const T* b) {
 
 class Composition {
  public:
-  Composition(const Sample& original, absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
-              Findings* findings)
+  using Inputs = absl::flat_hash_map<absl::string_view, const Node*>;
+
+  Composition(const Sample& original, const Inputs& inputs, absl::Span<const Sample> pieces, Style style,
+              const EqualityOptions& equality, Findings* findings)
       : original_(*original.module),
+        inputs_(inputs),
         pieces_(pieces),
         chain_(style == Style::kChain),
         equality_(equality),
@@ -35,7 +38,7 @@ class Composition {
 
   void Run() {
     next_ = original_.main()->first();
-    for (; next_->is_placeholder(); next_ = next_->next()) values_[next_->name()] = next_;
+    while (next_->is_placeholder()) next_ = next_->next();
     for (size_t i = 0; i < pieces_.size(); ++i) Walk(i);
     if (equality_.metas) CheckSymbols();
     CheckAttributes();
@@ -48,6 +51,7 @@ class Composition {
 
   void Walk(size_t i) {
     NodeComparison nodes(equality_);
+    nodes.Reserve(pieces_[i].module->main()->num_nodes());
     const bool last = i + 1 == pieces_.size();
     size_t port = 0;
     for (const Node* node : pieces_[i].module->main()->nodes()) {
@@ -57,7 +61,8 @@ class Composition {
         Report(i, *next_, *node, nodes.Compare(*next_, *node));
         next_ = next_->next();
       } else if (last) {
-        Report(i, *next_, *node, nodes.Compare(*next_, *node));
+        // The name of an output is nobody's to refer to, and a folder does not keep it.
+        Report(i, *next_, *node, nodes.Compare(*next_, *node, /*name=*/false));
       } else {
         Return(i, *node, nodes);
       }
@@ -72,6 +77,8 @@ class Composition {
       value = port < returned_.size() ? returned_[port] : nullptr;
     } else if (const auto it = values_.find(node.name()); it != values_.end()) {
       value = it->second;
+    } else if (const auto input = inputs_.find(node.name()); input != inputs_.end()) {
+      value = input->second;
     }
     if (value == nullptr) return Add(i, node.name(), absl::StrCat(ValueName(node.name()), " is no value of the original"));
     nodes->Map(value, &node);
@@ -159,22 +166,24 @@ class Composition {
   }
 
   const Module& original_;
+  const Inputs& inputs_;
   const absl::Span<const Sample> pieces_;
   const bool chain_;
   const EqualityOptions& equality_;
   Findings* findings_;
   const Node* next_ = nullptr;  // of the original
-  // By name: the values of the original that pieces can take. By position: those that
-  // the piece before returns.
+  // What pieces return, as values of the original: by name of all, by position of the one
+  // before.
   absl::flat_hash_map<absl::string_view, const Node*> values_;
   std::vector<const Node*> returned_;
 };
 
 }  // namespace
 
-void CheckComposition(const Sample& original, absl::Span<const Sample> pieces, Style style,
-                      const EqualityOptions& equality, Findings* findings) {
-  Composition(original, pieces, style, equality, findings).Run();
+void CheckComposition(const Sample& original, const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
+                      absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
+                      Findings* findings) {
+  Composition(original, inputs, pieces, style, equality, findings).Run();
 }
 
 }  // namespace graphnet::validate_internal

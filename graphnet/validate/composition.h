@@ -3,6 +3,8 @@
 #ifndef GRAPHNET_VALIDATE_COMPOSITION_H_
 #define GRAPHNET_VALIDATE_COMPOSITION_H_
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/equality.h"
@@ -14,8 +16,10 @@ namespace graphnet::validate_internal {
 // Walks the pieces along the original without building the graph that they make up:
 // each operator, the output, bodies, and the tables of the modules. One finding for each
 // node that differs. The operators are as many on both sides, and ports agree.
-void CheckComposition(const Sample& original, absl::Span<const Sample> pieces, Style style,
-                      const EqualityOptions& equality, Findings* findings);
+// `inputs`: the placeholders of the original by name.
+void CheckComposition(const Sample& original, const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
+                      absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
+                      Findings* findings);
 
 }  // namespace graphnet::validate_internal
 

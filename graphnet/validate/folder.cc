@@ -44,17 +44,24 @@ std::optional<Range> RangeOfName(absl::string_view name) {
 }
 
 // What subgraph_sources.json, which lies in a piece's folder, says: {parent: [[3, 7]]}.
-std::optional<Range> RangeOfSources(const Sample& piece) {
-  const auto it = piece.extra_files.find("subgraph_sources.json");
-  if (it == piece.extra_files.end()) return {};
+struct Source {
+  std::string parent;
+  Range range = {-1, -1};
+};
+constexpr char kSources[] = "subgraph_sources.json";
+
+// nullopt without the file; no parent and no range if it says something else.
+std::optional<Source> SourceOf(const Sample& piece) {
+  const auto it = piece.extra_files.find(kSources);
+  if (it == piece.extra_files.end()) return std::nullopt;
   const auto json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || json.size() != 1) return Range{-1, -1};
+  if (!json.is_object() || json.size() != 1) return Source();
   const nlohmann::json& ranges = json.begin().value();
   if (!ranges.is_array() || ranges.size() != 1 || !ranges[0].is_array() || ranges[0].size() != 2 ||
       !ranges[0][0].is_number_integer() || !ranges[0][1].is_number_integer()) {
-    return Range{-1, -1};
+    return Source();
   }
-  return Range{ranges[0][0].get<int64_t>(), ranges[0][1].get<int64_t>()};
+  return Source{json.begin().key(), {ranges[0][0].get<int64_t>(), ranges[0][1].get<int64_t>()}};
 }
 
 // Whether `name` may be how a folder calls `wanted`: it appends a number to what has a
@@ -214,9 +221,7 @@ class FolderCheck {
       for (const Provenance& from : out_.pieces[i].provenance) {
         CheckRange(piece, subgraph.range, {from.start, from.end}, "the piece");
       }
-      if (const std::optional<Range> range = RangeOfSources(out_.pieces[i])) {
-        CheckRange(piece, subgraph.range, *range, "its subgraph_sources.json");
-      }
+      if (in_folders_) CheckSource(piece, subgraph.range);
       CheckNames(piece, "input", subgraph.inputs, graph.placeholders());
       CheckNames(piece, "output", subgraph.outputs, graph.output()->operands());
     }
@@ -227,6 +232,20 @@ class FolderCheck {
   void CheckRange(int64_t piece, const Range& said, const Range& other, absl::string_view who) {
     if (said == other) return;
     ConfigSays(piece, "range", absl::StrCat("that it is the range ", RangeText(said), ", ", who, " ", RangeText(other)));
+  }
+
+  void CheckSource(int64_t piece, const Range& said) {
+    const std::optional<Source> source = SourceOf(out_.pieces[static_cast<size_t>(piece)]);
+    if (!source.has_value()) return Add(ErrorClass::kConfig, piece, kSources, absl::StrCat("has no ", kSources));
+    CheckRange(piece, said, source->range, absl::StrCat("its ", kSources));
+    // As it is written: text of Python holds no other bytes.
+    const auto written = [](const std::string& name) {
+      return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    };
+    if (written(source->parent) == written(config_->model_name)) return;
+    Add(ErrorClass::kConfig, piece, kSources,
+        absl::StrCat("its ", kSources, " says that it is of ", Printable(source->parent), ", not of ",
+                     Printable(config_->model_name)));
   }
 
   void CheckNames(int64_t piece, absl::string_view what, const std::vector<std::string>& said,
@@ -359,7 +378,7 @@ class FolderCheck {
     bool ours = false;
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
       ours |= !out_.pieces[i].provenance.empty() ||
-              (absl::StartsWith(names_[i], "subgraph_") && RangeOfSources(out_.pieces[i]).has_value());
+              (absl::StartsWith(names_[i], "subgraph_") && SourceOf(out_.pieces[i]).has_value());
     }
     if (ours) {
       Add(ErrorClass::kConfig, -1, "",

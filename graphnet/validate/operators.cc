@@ -30,6 +30,8 @@ class OperatorCheck {
       : original_(original), pieces_(pieces), findings_(findings) {}
 
   void Run() {
+    const auto same = [](const Node* a, const PieceOperator& b) { return KindOf(*a) == KindOf(*b.node); };
+    if (std::equal(original_.begin(), original_.end(), pieces_.begin(), pieces_.end(), same)) return;
     for (const Node* node : original_) ++surplus_[KindOf(*node)];
     for (auto& [kind, count] : surplus_) count = -count;
     for (const PieceOperator& op : pieces_) ++surplus_[KindOf(*op.node)];

@@ -84,7 +84,7 @@ class StructureCheck {
     const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
     if (!by_position && (!findings_.empty() || !equality_.names)) CheckOrder();
     if (!findings_.empty()) return std::move(report_);
-    CheckComposition(original_, pieces_, options_.cut.style, equality_, &findings_);
+    CheckComposition(original_, inputs_, pieces_, options_.cut.style, equality_, &findings_);
     if (options_.weights) CheckWeights();
     return std::move(report_);
   }
@@ -116,10 +116,9 @@ class StructureCheck {
   void Count() {
     original_operators_ = OperatorsOf(*original_.module->main());
     report_.original_operators = static_cast<int64_t>(original_operators_.size());
-    for (const Node* node : original_.module->main()->nodes()) {
-      if (!node->is_placeholder()) break;
-      inputs_.try_emplace(node->name(), node);
-    }
+    const std::vector<Node*> inputs = original_.module->main()->placeholders();
+    inputs_.reserve(inputs.size());
+    for (const Node* node : inputs) inputs_.try_emplace(node->name(), node);
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const std::vector<const Node*> operators = OperatorsOf(GraphOf(i));
       report_.piece_operators.push_back(static_cast<int64_t>(operators.size()));
@@ -183,10 +182,7 @@ class StructureCheck {
     }
     const size_t num_inputs = given.size();
     Values values;
-    if (!chain) {
-      values.reserve(num_inputs + original_operators_.size());
-      for (const Node* node : given) values[node->name()] = {node, -1, false};
-    }
+    std::vector<absl::string_view> returned_names;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (chain) {
         CheckInputs(i, given);
@@ -199,15 +195,11 @@ class StructureCheck {
       for (const Node* node : given) {
         Given& value = values[node->name()];
         if (value.node != nullptr) CheckTaken(value);
+        if (value.node == nullptr) returned_names.push_back(node->name());
         value = {node, static_cast<int>(i), false};
       }
     }
-    if (!chain) {
-      for (const Node* node : original_.module->main()->nodes()) {
-        const auto it = values.find(node->name());
-        if (it != values.end()) CheckTaken(it->second);
-      }
-    }
+    for (const absl::string_view name : returned_names) CheckTaken(values.at(name));
     if (!chain && !options_.foreign && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
@@ -245,17 +237,17 @@ class StructureCheck {
     return given;
   }
 
-  // In a DAG, a value that may be taken by name.
+  // In a DAG, a value that a piece returns and others may take by name.
   struct Given {
     const Node* node = nullptr;
-    int giver = -1;  // the piece that returns it; -1: the original takes it
+    int giver = 0;  // the piece
     bool taken = false;
   };
   using Values = absl::flat_hash_map<absl::string_view, Given>;
 
   // Whatever a piece returns is for a later one.
   void CheckTaken(const Given& value) {
-    if (value.giver < 0 || value.taken) return;
+    if (value.taken) return;
     Add(ErrorClass::kPort, static_cast<size_t>(value.giver), value.node->name(),
         absl::StrCat("returns ", ValueName(value.node->name()), ", which no later piece takes"));
   }
@@ -273,18 +265,26 @@ class StructureCheck {
   void CheckInputsByName(size_t i, Values* values) {
     const std::vector<Node*> inputs = GraphOf(i).placeholders();
     for (size_t k = 0; k < inputs.size(); ++k) {
-      const auto it = values->find(inputs[k]->name());
-      if (it == values->end()) {
+      if (const auto it = values->find(inputs[k]->name()); it != values->end()) {
+        it->second.taken = true;
+        CheckPort(i, k, *inputs[k], *it->second.node, absl::StrCat("piece ", it->second.giver), InputOf(*inputs[k]));
+        continue;
+      }
+      const Node* input = InputOf(*inputs[k]);
+      if (input == nullptr) {
         Add(ErrorClass::kPort, i, inputs[k]->name(),
             absl::StrCat("takes ", ValueName(inputs[k]->name()),
                          ", which neither the original takes nor a piece before it returns"));
         continue;
       }
-      Given& given = it->second;
-      given.taken = true;
-      CheckPort(i, k, *inputs[k], *given.node,
-                given.giver < 0 ? "the original" : absl::StrCat("piece ", given.giver));
+      CheckPort(i, k, *inputs[k], *input, "the original", input);
     }
+  }
+
+  // The input of the original that has the port's name; null if there is none.
+  const Node* InputOf(const Node& port) const {
+    const auto it = inputs_.find(port.name());
+    return it == inputs_.end() ? nullptr : it->second;
   }
 
   void CheckInputs(size_t i, absl::Span<const Node* const> given) {
@@ -305,10 +305,14 @@ class StructureCheck {
                        i == 0 ? " takes " : " returns ", given.size(), first_of(given, inputs)));
       return;
     }
-    for (size_t k = 0; k < inputs.size(); ++k) CheckPort(i, k, *inputs[k], *given[k], giver);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      CheckPort(i, k, *inputs[k], *given[k], giver, i == 0 && given[k]->name() == inputs[k]->name() ? given[k] : InputOf(*inputs[k]));
+    }
   }
 
-  void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver) {
+  // `original`: the input of the original that the port is, or null.
+  void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver,
+                 const Node* original) {
     const auto differ = [&](absl::string_view what, absl::string_view here, absl::string_view there) {
       Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is ", here, ", in ",
@@ -321,13 +325,12 @@ class StructureCheck {
     if (equality.metas ? !SameMeta(port.meta(), given.meta()) : Contradict(port.tensor_meta(), given.tensor_meta())) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
-    const auto it = inputs_.find(port.name());
     if (!equality.names) return;
-    if (it == inputs_.end()) {
+    if (original == nullptr) {
       if (equality.metas) CheckMadePort(i, k, port);
       return;
     }
-    const Node& input = *it->second;
+    const Node& input = *original;
     const auto of_original = [&](absl::string_view what) {
       Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
