@@ -6,18 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/decompose/chain_testing.h"
+#include "tests/validate/edit_piece.h"
 
 namespace graphnet {
 namespace {
@@ -57,14 +55,8 @@ class StructureTest : public testing::Test {
     pieces_ = *std::move(pieces);
   }
 
-  // Replaces in the text of a piece; the result must still verify.
-  void Edit(size_t piece, std::vector<std::pair<absl::string_view, absl::string_view>> changes) {
-    std::string text = PrintModule(*pieces_[piece].module);
-    for (const auto& [from, to] : changes) {
-      ASSERT_TRUE(absl::StrContains(text, from)) << from << "\n" << text;
-      text = absl::StrReplaceAll(text, {{from, to}});
-    }
-    pieces_[piece].module = ParseFragment(text).module;
+  void Edit(size_t piece, const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
+    EditPiece(&pieces_[piece], changes);
   }
   Sample Copy(size_t piece) {
     Sample copy;
