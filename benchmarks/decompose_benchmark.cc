@@ -100,7 +100,7 @@ void BM_validate_dag(benchmark::State& state) {
   const CutOptions cut = {.style = Style::kDag};
   const std::vector<Sample> pieces = CutRanges(GetInput().sample, Pieces(state.range(0)), cut).value();
   for (auto _ : state) {
-    const StructureReport report = ValidateStructure(GetInput().sample, pieces, {.cut = cut});
+    const ValidationReport report = ValidateStructure(GetInput().sample, pieces, {.cut = cut});
     if (!report.ok()) state.SkipWithError(std::string(report.status().message()).c_str());
   }
   SetRate(state);

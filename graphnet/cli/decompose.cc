@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
@@ -22,6 +23,8 @@
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/shapes.h"
 
 namespace graphnet {
 namespace {
@@ -121,6 +124,21 @@ void PrintDecomposition(const Sample& sample, const Decomposition& made) {
               static_cast<long long>(sum.bytes), unknown.c_str());
 }
 
+// The sample with the shapes of all values, as far as they can be inferred; only for
+// choosing cuts, so that pieces are cut from the sample as it is.
+Sample WithInferredShapes(const Sample& sample) {
+  Sample copy;
+  copy.name = sample.name;
+  copy.module = sample.module->Clone();
+  DrawOptions draw;
+  draw.max_bytes = AvailableMemoryBytes() / 2;
+  // What fails leaves metas as they are, and the pieces are balanced by those.
+  if (const auto values = DrawInputs(copy, draw); values.ok()) {
+    if (!InferShapes(copy.module.get(), *values).ok()) copy.module = sample.module->Clone();
+  }
+  return copy;
+}
+
 absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder, const DecomposeConfig& config,
                                      const Options& options, bool print) {
   LoadOptions load;
@@ -133,14 +151,16 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
   if (lift) {
     ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
   }
-  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config));
+  const bool infer = config.mode == DecomposeMode::kBalanced && !config.is_done();
+  const Sample shaped = infer ? WithInferredShapes(sample) : Sample();
+  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, shaped.module.get()));
   if (lift) {
     made.notes.push_back("parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
   }
   Outcome outcome;
   outcome.pieces = made.pieces.size();
   for (const SubgraphConfig& piece : made.config.subgraphs) outcome.operators += piece.range.end - piece.range.start;
-  if (print) PrintDecomposition(sample, made);
+  if (print) PrintDecomposition(infer ? shaped : sample, made);
   if (options.dry_run) return outcome;
   ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
   if (print) {
@@ -161,15 +181,17 @@ absl::StatusOr<std::string> FolderBelow(const std::string& out, const std::strin
       absl::StrCat("cannot create the folder of ", Printable(folder, 1000), ": ", error.message()));
 }
 
-// The kind of an error: its message without names and numbers, by which many are
-// counted.
-std::string Reason(const absl::Status& status) {
-  const std::string message(status.message());
-  for (const absl::string_view kind : {"parts the tuple", "goes through the region", "no operator has a module path",
-                                       "the graph has no value", "has no Python spelling"}) {
-    if (message.find(kind.data(), 0, kind.size()) != std::string::npos) return std::string(kind);
+// By which errors of many samples are counted.
+const char* Reason(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument: return "bad input, or a cut that is not within the graph";
+    case absl::StatusCode::kFailedPrecondition: return "the graph cannot be cut so";
+    case absl::StatusCode::kNotFound: return "no such file or value";
+    case absl::StatusCode::kAlreadyExists: return "the folder for the pieces holds something else";
+    case absl::StatusCode::kUnimplemented: return "the format cannot hold it";
+    case absl::StatusCode::kResourceExhausted: return "too large";
+    default: return "other reasons";
   }
-  return message;
 }
 
 absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs, const DecomposeConfig& config,
@@ -182,7 +204,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs, const D
   size_t done = 0;
   size_t failed = 0;
   Outcome sum;
-  std::map<std::string, size_t> reasons;
+  std::map<absl::string_view, size_t> reasons;
   ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
     const absl::StatusOr<Outcome> outcome = [&]() -> absl::StatusOr<Outcome> {
       std::string folder;
@@ -210,7 +232,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs, const D
   PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
               {absl::StrCat(done), absl::StrCat(done - failed), absl::StrCat(failed), absl::StrCat(sum.pieces),
                absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)}});
-  for (const auto& [reason, count] : reasons) std::printf("failed %zu: %s\n", count, reason.c_str());
+  for (const auto& [reason, count] : reasons) std::printf("failed %zu: %s\n", count, std::string(reason).c_str());
   return failed == 0 ? 0 : 1;
 }
 
@@ -257,15 +279,18 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   number("--by-module", DecomposeMode::kModulePath, "Where so many first components of the module path change");
   scheme->add_option("--by-value", options->values,
                      "What lies between values, by name: in1,in2:out1 (may be given several times)");
-  scheme->add_option("--config", options->config_file, "As a configuration file says; replays a decomposition");
+  CLI::Option* config = scheme->add_option("--config", options->config_file, "As a configuration file says; replays a decomposition");
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
   command->add_option("--style", options->config.cut.style, "chain: each piece takes what the one before returns; "
                                                             "dag: what it uses, from wherever it was made")
-      ->transform(CLI::CheckedTransformer(styles));
+      ->transform(CLI::CheckedTransformer(styles))
+      ->excludes(config);
   command->add_flag("--no-head-and-tail", options->no_head_and_tail,
-                    "With --at, --ranges and --by-value: no pieces for what comes before and after");
-  command->add_flag("--minimal-inputs", options->minimal_inputs, "The first piece takes only the inputs it needs");
+                    "With --at, --ranges and --by-value: no pieces for what comes before and after")
+      ->excludes(config);
+  command->add_flag("--minimal-inputs", options->minimal_inputs, "The first piece takes only the inputs it needs")
+      ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
   command->add_option("--format", options->folder.format, "graphnet (default): folders; protobuf: files")

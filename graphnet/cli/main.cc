@@ -20,6 +20,7 @@
 #include "graphnet/cli/shapes.h"
 #include "graphnet/cli/show.h"
 #include "graphnet/cli/stats.h"
+#include "graphnet/cli/validate.h"
 #include "graphnet/text/excerpt.h"
 
 namespace {
@@ -42,6 +43,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterRoundtrip(app, &run);
   graphnet::RegisterDecompose(app, &run);
   graphnet::RegisterCompose(app, &run);
+  graphnet::RegisterValidate(app, &run);
   graphnet::RegisterRun(app, &run);
   graphnet::RegisterShapes(app, &run);
   graphnet::RegisterDiffRun(app, &run);

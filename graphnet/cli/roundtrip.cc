@@ -116,7 +116,7 @@ TableRow MakeRow(std::string name, int64_t operators, const Sample& sample, cons
           file};
 }
 
-void PrintReport(const Sample& original, const std::vector<Sample>& pieces, const StructureReport& report,
+void PrintReport(const Sample& original, const std::vector<Sample>& pieces, const ValidationReport& report,
                  const std::string& folder) {
   std::vector<TableRow> rows = {{"piece", "operators", "inputs", "outputs", "bytes", "file"}};
   rows.push_back(MakeRow("original", report.original_operators, original, folder, kOriginal));
@@ -183,13 +183,13 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   if (equal.ok()) equal = CheckEqual(*original.module, **composed, kExact);
   watch.Step("compose");
 
-  const StructureReport report = ValidateStructure(*original_back, pieces);
+  const ValidationReport report = ValidateStructure(*original_back, pieces);
   watch.Step("validate");
 
   PrintReport(*original_back, pieces, report, options.out);
   PrintNote(options.pieces, pieces.size(), report.original_operators);
   std::printf("%s\n", watch.Text().c_str());
-  for (const StructureFinding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
+  for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
   if (!equal.ok()) return Failed(equal, "compose");
   if (!report.ok()) return Failed(report.status(), "validate");
   std::printf("OK: %zu %s composed to the original graph, all %zu nodes; operators: %s\n", pieces.size(),

@@ -1,5 +1,6 @@
 #include "graphnet/decompose/compose.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -65,7 +66,12 @@ class Composer {
       if (!by_name_) break;
       piece.module->main()->output()->ForEachOperand([&](const Node* n) { by_name.try_emplace(n->name(), nullptr); });
     }
-    if (like != nullptr && (by_name_ || inputs.size() < like->placeholders().size())) {
+    const auto is_of_like = [&](const Node* node) {
+      const Node* other = like->FindNode(node->name());
+      return other != nullptr && other->is_placeholder();
+    };
+    if (like != nullptr && (by_name_ || inputs.size() < like->placeholders().size() ||
+                            std::all_of(inputs.begin(), inputs.end(), is_of_like))) {
       std::vector<const Node*> ordered;
       absl::flat_hash_set<const Node*> taken;
       for (const Node* node : like->nodes()) {

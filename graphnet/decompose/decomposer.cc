@@ -25,8 +25,8 @@ std::vector<Range> Between(absl::Span<const int64_t> cuts, int64_t num_operators
 
 class Planner {
  public:
-  Planner(const Sample& sample, const DecomposeConfig& config, std::vector<std::string>* notes)
-      : index_(*sample.module->main()), regions_(index_), n_(index_.num_operators()), config_(config), notes_(notes) {}
+  Planner(const Module& module, const DecomposeConfig& config, std::vector<std::string>* notes)
+      : index_(*module.main()), regions_(index_), n_(index_.num_operators()), config_(config), notes_(notes) {}
 
   absl::StatusOr<std::vector<Range>> Ranges() {
     switch (config_.mode) {
@@ -165,7 +165,8 @@ absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& mad
 
 }  // namespace
 
-absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config) {
+absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
+                                        const Module* with_metas) {
   if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
   if (const absl::Status status = Verify(*sample.module); !status.ok()) {
     return absl::InvalidArgumentError(status.message());
@@ -185,7 +186,7 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     if (config.num_ops != num_ops) return other_graph();
     for (const SubgraphConfig& subgraph : config.subgraphs) ranges.push_back(subgraph.range);
   } else {
-    Planner planner(sample, config, &made.notes);
+    Planner planner(with_metas != nullptr ? *with_metas : *sample.module, config, &made.notes);
     ASSIGN_OR_RETURN(ranges, planner.Ranges());
   }
   ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, ranges, config.cut));
@@ -204,6 +205,15 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
   }
   if (config.is_done()) RETURN_IF_ERROR(CheckReplay(config, made.config));
   return made;
+}
+
+absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config) {
+  std::vector<std::string> notes;
+  Planner planner(*sample.module, config, &notes);
+  ASSIGN_OR_RETURN(std::vector<Range> ranges, planner.Ranges());
+  if (NumOperators(*sample.module->main()) == 0) return std::vector<Range>{{0, 0}};
+  std::erase_if(ranges, [](const Range& range) { return range.start == range.end; });
+  return ranges;
 }
 
 std::vector<Traffic> PieceTraffic(const Sample& original, const std::vector<Sample>& pieces) {

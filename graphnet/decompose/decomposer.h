@@ -33,9 +33,17 @@ struct Decomposition {
 // A cut that the configuration names (positions, ranges, values) is refused where it
 // goes through a region; other modes move it behind (schemes.h).
 //
+// `with_metas` is the same module with more metas, for instance inferred ones; where to
+// cut is decided by it, what is cut is the sample. Null: the sample's own.
+//
 // Errors: those of the schemes and of CutRanges; FailedPrecondition if a done
 // configuration is of another graph or says something else than comes of it.
-absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config);
+absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
+                                        const Module* with_metas = nullptr);
+
+// The ranges that a configuration asks for, done or not, without empty ones. Errors of
+// the schemes. The sample must verify.
+absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config);
 
 // What goes between pieces: the values that pieces take and others return, each
 // counted once for every piece that takes it; inputs of the graph and attributes do

@@ -212,51 +212,62 @@ absl::StatusOr<WriteReport> WriteDecomposition(const Decomposition& made, const 
   return FolderWriter(made, folder, options).Run();
 }
 
-absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& given, bool with_weights) {
-  std::string folder = given;
-  ASSIGN_OR_RETURN(auto names, FindPieces(folder));
-  if (names.empty() && IsFolder(JoinPath(folder, kPeerFolder))) {
-    folder = JoinPath(folder, kPeerFolder);
-    ASSIGN_OR_RETURN(names, FindPieces(folder));
+absl::StatusOr<DecompositionFiles> FindDecomposition(const std::string& given) {
+  DecompositionFiles files;
+  files.folder = given;
+  ASSIGN_OR_RETURN(files.pieces, FindPieces(files.folder));
+  if (files.pieces.empty() && IsFolder(JoinPath(given, kPeerFolder))) {
+    files.folder = JoinPath(given, kPeerFolder);
+    ASSIGN_OR_RETURN(files.pieces, FindPieces(files.folder));
   }
-  if (names.empty()) {
-    return absl::NotFoundError(absl::StrCat(Printable(folder, 1000), ": no pieces, such as subgraph_0"));
+  if (files.pieces.empty()) {
+    return absl::NotFoundError(absl::StrCat(Printable(files.folder, 1000), ": no pieces, such as subgraph_0"));
   }
-  StoredDecomposition stored;
   for (const char* name : {kConfigJson, kConfigPb}) {
-    const std::string path = JoinPath(folder, name);
+    const std::string path = JoinPath(files.folder, name);
     if (!FileExists(path)) continue;
-    if (stored.config.has_value()) {
-      return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": two configurations"));
+    if (!files.config.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(Printable(files.folder, 1000), ": two configurations"));
     }
-    ASSIGN_OR_RETURN(stored.config, ReadDecomposeConfig(path));
+    files.config = path;
+  }
+  return files;
+}
+
+absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights) {
+  return IsFolder(path) ? ReadGraphNetFolder(path) : ReadSampleFile(path, with_weights);
+}
+
+void ApplyConfig(const DecomposeConfig& config, size_t i, Sample* piece) {
+  const SubgraphConfig& subgraph = config.subgraphs[i];
+  NameValues(subgraph, piece->module->main());
+  if (!piece->provenance.empty()) return;
+  piece->provenance.push_back({config.model_name, config.parent_hash, subgraph.range.start, subgraph.range.end});
+}
+
+absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder, bool with_weights) {
+  ASSIGN_OR_RETURN(const DecompositionFiles files, FindDecomposition(folder));
+  StoredDecomposition stored;
+  if (!files.config.empty()) {
+    ASSIGN_OR_RETURN(stored.config, ReadDecomposeConfig(files.config));
   }
   int64_t expected = 0;
-  for (const auto& [number, name] : names) {
+  for (const auto& [number, name] : files.pieces) {
     if (number != expected++) {
       return absl::FailedPreconditionError(
-          absl::StrCat(Printable(folder, 1000), ": piece ", expected - 1, " is missing"));
+          absl::StrCat(Printable(files.folder, 1000), ": piece ", expected - 1, " is missing"));
     }
   }
   const bool done = stored.config.has_value() && stored.config->is_done();
-  if (done && stored.config->subgraphs.size() != names.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": the configuration has ",
+  if (done && stored.config->subgraphs.size() != files.pieces.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(Printable(files.folder, 1000), ": the configuration has ",
                                                       stored.config->subgraphs.size(), " subgraphs, the folder ",
-                                                      names.size()));
+                                                      files.pieces.size()));
   }
-  for (const auto& [number, name] : names) {
-    const std::string path = JoinPath(folder, name);
-    absl::StatusOr<Sample> piece = IsFolder(path) ? ReadGraphNetFolder(path) : ReadSampleFile(path, with_weights);
-    RETURN_IF_ERROR(piece.status());
-    if (done) {
-      const SubgraphConfig& subgraph = stored.config->subgraphs[static_cast<size_t>(number)];
-      NameValues(subgraph, piece->module->main());
-      if (piece->provenance.empty()) {
-        piece->provenance.push_back(
-            {stored.config->model_name, stored.config->parent_hash, subgraph.range.start, subgraph.range.end});
-      }
-    }
-    stored.pieces.push_back(*std::move(piece));
+  for (const auto& [number, name] : files.pieces) {
+    ASSIGN_OR_RETURN(Sample piece, ReadPiece(JoinPath(files.folder, name), with_weights));
+    if (done) ApplyConfig(*stored.config, static_cast<size_t>(number), &piece);
+    stored.pieces.push_back(std::move(piece));
   }
   return stored;
 }

@@ -9,6 +9,8 @@
 #ifndef GRAPHNET_DECOMPOSE_FOLDER_H_
 #define GRAPHNET_DECOMPOSE_FOLDER_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +53,21 @@ struct StoredDecomposition {
 // if one is missing in their sequence or there are not as many as the configuration
 // says; else the error of the first piece that cannot be read.
 absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder, bool with_weights);
+
+// The same step by step, for who wants to know all that is wrong.
+struct DecompositionFiles {
+  std::string folder;                     // that the pieces lie in
+  std::map<int64_t, std::string> pieces;  // their names there, by number
+  std::string config;                     // path; empty if there is none
+};
+// NotFound if there are no pieces; FailedPrecondition if two have one number, or there
+// are two configurations.
+absl::StatusOr<DecompositionFiles> FindDecomposition(const std::string& folder);
+// As it lies there.
+absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights);
+// Calls the ports of piece `i` as the configuration does, as a folder may have had to
+// rename them, and adds the provenance if there is none.
+void ApplyConfig(const DecomposeConfig& config, size_t i, Sample* piece);
 
 // "resnet18" -> "resnet18_decomposed".
 std::string DecomposedPath(std::string path);

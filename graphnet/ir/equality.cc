@@ -29,10 +29,130 @@ bool EqualPointees(const T* a, const T* b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
-class Comparison {
+absl::Status Differ(absl::string_view where, absl::string_view what, absl::string_view a,
+                           absl::string_view b) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(where, where.empty() ? "" : ": ", what, " differs: ", Printable(a), " against ",
+                   Printable(b)));
+}
+
+}  // namespace
+
+bool NodeComparison::Pair(const Graph* a, const Graph* b) {
+  const auto [it, inserted] = graphs_.try_emplace(a, b);
+  if (!inserted) return it->second == b;
+  queue_.push_back({a, b});
+  return partners_.insert(b).second;
+}
+
+absl::Status NodeComparison::CompareBodies() {
+  for (; compared_ < queue_.size(); ++compared_) {
+    RETURN_IF_ERROR(CompareGraphs(*queue_[compared_].first, *queue_[compared_].second));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeComparison::Compare(const Node& a, const Node& b, bool name) {
+  Map(&a, &b);
+  return CompareFields(a, b, name);
+}
+
+absl::Status NodeComparison::CompareGraphs(const Graph& a, const Graph& b) {
+  const std::string graph = absl::StrCat("graph ", Printable(a.name()));
+  if (options_.names && a.name() != b.name()) return Differ("", "graph name", a.name(), b.name());
+  if (a.num_nodes() != b.num_nodes()) {
+    return Differ(graph, "number of nodes", absl::StrCat(a.num_nodes()),
+                  absl::StrCat(b.num_nodes()));
+  }
+  nodes_.clear();
+  nodes_.reserve(a.num_nodes());
+  Node* y = b.first();
+  for (Node* x : a.nodes()) {
+    RETURN_IF_ERROR(Compare(*x, *y));
+    y = y->next();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeComparison::CompareFields(const Node& x, const Node& y, bool name) {
+  const auto differ = [&](absl::string_view what, absl::string_view p, absl::string_view q) {
+    return Differ(absl::StrCat("graph ", Printable(x.graph()->name()), ", node ",
+                               Printable(x.name())),
+                  what, p, q);
+  };
+  if (x.op() != y.op()) return differ("op", OpName(x.op()), OpName(y.op()));
+  const bool target_is_label = x.is_placeholder() || x.op() == Op::kGetAttr;
+  if (x.target() != y.target() && (!target_is_label || options_.attribute_names)) {
+    return differ("target", x.target(), y.target());
+  }
+  if (name && options_.names && x.name() != y.name()) return differ("name", x.name(), y.name());
+  if (x.args().size() != y.args().size()) {
+    return differ("number of arguments", absl::StrCat(x.args().size()),
+                  absl::StrCat(y.args().size()));
+  }
+  for (size_t i = 0; i < x.args().size(); ++i) {
+    if (!Same(x.args()[i], y.args()[i])) {
+      return differ("argument", absl::StrCat("number ", i), y.name());
+    }
+  }
+  if (x.kwargs().size() != y.kwargs().size()) {
+    return differ("number of keyword arguments", absl::StrCat(x.kwargs().size()),
+                  absl::StrCat(y.kwargs().size()));
+  }
+  for (size_t i = 0; i < x.kwargs().size(); ++i) {
+    const KwArg& p = x.kwargs()[i];
+    const KwArg& q = y.kwargs()[i];
+    if (p.name != q.name || !Same(p.value, q.value)) {
+      return differ("keyword argument", p.name, q.name);
+    }
+  }
+  if (options_.metas) {
+    if (!EqualMetas(x.meta(), y.meta())) return differ("meta", "one", "the other");
+    if (x.annotation() != y.annotation()) {
+      return differ("annotation", x.annotation(), y.annotation());
+    }
+    if (!EqualPointees(x.draw_spec(), y.draw_spec())) {
+      return differ("draw spec", "one", "the other");
+    }
+  }
+  if (options_.locations) {
+    const SourceLocation p = x.location();
+    const SourceLocation q = y.location();
+    if (p.file != q.file || p.line != q.line || p.column != q.column) {
+      return differ("location", absl::StrCat(p.file, ":", p.line, ":", p.column),
+                    absl::StrCat(q.file, ":", q.line, ":", q.column));
+    }
+    if (x.module_path() != y.module_path()) {
+      return differ("module path", x.module_path(), y.module_path());
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool NodeComparison::Same(const Argument& a, const Argument& b) {
+  if (a.kind() != b.kind()) return false;
+  if (a.is_node()) {
+    // Operands are defined before; a forward reference in a broken graph
+    // compares unequal.
+    const auto it = nodes_.find(b.node());
+    return it != nodes_.end() && it->second == a.node();
+  }
+  if (a.is_graph()) return Pair(a.graph(), b.graph());
+  if (a.is_aggregate()) {
+    if (a.elements().size() != b.elements().size()) return false;
+    for (size_t i = 0; i < a.elements().size(); ++i) {
+      if (!Same(a.elements()[i], b.elements()[i])) return false;
+    }
+    return true;
+  }
+  return a == b;
+}
+
+// Of all that two modules hold.
+class ModuleComparison {
  public:
-  Comparison(const Module& a, const Module& b, const EqualityOptions& options)
-      : a_(a), b_(b), options_(options) {}
+  ModuleComparison(const Module& a, const Module& b, const EqualityOptions& options)
+      : a_(a), b_(b), options_(options), nodes_(options) {}
 
   absl::Status Run() {
     if (a_.graphs().size() != b_.graphs().size()) {
@@ -42,44 +162,21 @@ class Comparison {
     if (options_.metas) RETURN_IF_ERROR(CompareSymbols());
     RETURN_IF_ERROR(CompareAttributes());
     if (a_.graphs().empty()) return absl::OkStatus();
-    Pair(a_.main(), b_.main());
-    RETURN_IF_ERROR(ComparePairs());
+    nodes_.Pair(a_.main(), b_.main());
+    RETURN_IF_ERROR(nodes_.CompareBodies());
     // Graphs that nothing refers to, in a module that does not verify, are paired
     // by their order.
     size_t j = 0;
     for (const Graph* graph : a_.graphs()) {
-      if (graphs_.contains(graph)) continue;
-      while (partners_.contains(b_.graphs()[j])) ++j;
-      Pair(graph, b_.graphs()[j]);
-      RETURN_IF_ERROR(ComparePairs());
+      if (nodes_.graphs_.contains(graph)) continue;
+      while (nodes_.partners_.contains(b_.graphs()[j])) ++j;
+      nodes_.Pair(graph, b_.graphs()[j]);
+      RETURN_IF_ERROR(nodes_.CompareBodies());
     }
     return absl::OkStatus();
   }
 
  private:
-  // Graphs are paired by what refers to them: their order in the module means
-  // nothing.
-  bool Pair(const Graph* a, const Graph* b) {
-    const auto [it, inserted] = graphs_.try_emplace(a, b);
-    if (!inserted) return it->second == b;
-    queue_.push_back({a, b});
-    return partners_.insert(b).second;
-  }
-
-  absl::Status ComparePairs() {
-    for (; compared_ < queue_.size(); ++compared_) {
-      RETURN_IF_ERROR(CompareGraphs(*queue_[compared_].first, *queue_[compared_].second));
-    }
-    return absl::OkStatus();
-  }
-
-  static absl::Status Differ(absl::string_view where, absl::string_view what, absl::string_view a,
-                             absl::string_view b) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(where, where.empty() ? "" : ": ", what, " differs: ", Printable(a), " against ",
-                     Printable(b)));
-  }
-
   absl::Status CompareSymbols() {
     if (a_.symbols().size() != b_.symbols().size()) {
       return Differ("", "number of symbols", absl::StrCat(a_.symbols().size()),
@@ -127,112 +224,14 @@ class Comparison {
     return absl::OkStatus();
   }
 
-  absl::Status CompareGraphs(const Graph& a, const Graph& b) {
-    const std::string graph = absl::StrCat("graph ", Printable(a.name()));
-    if (options_.names && a.name() != b.name()) return Differ("", "graph name", a.name(), b.name());
-    if (a.num_nodes() != b.num_nodes()) {
-      return Differ(graph, "number of nodes", absl::StrCat(a.num_nodes()),
-                    absl::StrCat(b.num_nodes()));
-    }
-    nodes_.clear();
-    nodes_.reserve(a.num_nodes());
-    Node* y = b.first();
-    for (Node* x : a.nodes()) {
-      nodes_[x] = y;
-      RETURN_IF_ERROR(CompareNodes(*x, *y));
-      y = y->next();
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CompareNodes(const Node& x, const Node& y) {
-    const auto differ = [&](absl::string_view what, absl::string_view p, absl::string_view q) {
-      return Differ(absl::StrCat("graph ", Printable(x.graph()->name()), ", node ",
-                                 Printable(x.name())),
-                    what, p, q);
-    };
-    if (x.op() != y.op()) return differ("op", OpName(x.op()), OpName(y.op()));
-    const bool target_is_label = x.is_placeholder() || x.op() == Op::kGetAttr;
-    if (x.target() != y.target() && (!target_is_label || options_.attribute_names)) {
-      return differ("target", x.target(), y.target());
-    }
-    if (options_.names && x.name() != y.name()) return differ("name", x.name(), y.name());
-    if (x.args().size() != y.args().size()) {
-      return differ("number of arguments", absl::StrCat(x.args().size()),
-                    absl::StrCat(y.args().size()));
-    }
-    for (size_t i = 0; i < x.args().size(); ++i) {
-      if (!Same(x.args()[i], y.args()[i])) {
-        return differ("argument", absl::StrCat("number ", i), y.name());
-      }
-    }
-    if (x.kwargs().size() != y.kwargs().size()) {
-      return differ("number of keyword arguments", absl::StrCat(x.kwargs().size()),
-                    absl::StrCat(y.kwargs().size()));
-    }
-    for (size_t i = 0; i < x.kwargs().size(); ++i) {
-      const KwArg& p = x.kwargs()[i];
-      const KwArg& q = y.kwargs()[i];
-      if (p.name != q.name || !Same(p.value, q.value)) {
-        return differ("keyword argument", p.name, q.name);
-      }
-    }
-    if (options_.metas) {
-      if (!EqualMetas(x.meta(), y.meta())) return differ("meta", "one", "the other");
-      if (x.annotation() != y.annotation()) {
-        return differ("annotation", x.annotation(), y.annotation());
-      }
-      if (!EqualPointees(x.draw_spec(), y.draw_spec())) {
-        return differ("draw spec", "one", "the other");
-      }
-    }
-    if (options_.locations) {
-      const SourceLocation p = x.location();
-      const SourceLocation q = y.location();
-      if (p.file != q.file || p.line != q.line || p.column != q.column) {
-        return differ("location", absl::StrCat(p.file, ":", p.line, ":", p.column),
-                      absl::StrCat(q.file, ":", q.line, ":", q.column));
-      }
-      if (x.module_path() != y.module_path()) {
-        return differ("module path", x.module_path(), y.module_path());
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  bool Same(const Argument& a, const Argument& b) {
-    if (a.kind() != b.kind()) return false;
-    if (a.is_node()) {
-      // Operands are defined before; a forward reference in a broken graph
-      // compares unequal.
-      const auto it = nodes_.find(a.node());
-      return it != nodes_.end() && it->second == b.node();
-    }
-    if (a.is_graph()) return Pair(a.graph(), b.graph());
-    if (a.is_aggregate()) {
-      if (a.elements().size() != b.elements().size()) return false;
-      for (size_t i = 0; i < a.elements().size(); ++i) {
-        if (!Same(a.elements()[i], b.elements()[i])) return false;
-      }
-      return true;
-    }
-    return a == b;
-  }
-
   const Module& a_;
   const Module& b_;
   const EqualityOptions& options_;
-  absl::flat_hash_map<const Graph*, const Graph*> graphs_;
-  absl::flat_hash_set<const Graph*> partners_;  // the graphs of `b` that are paired
-  std::vector<std::pair<const Graph*, const Graph*>> queue_;
-  size_t compared_ = 0;  // how many of `queue_` are compared
-  absl::flat_hash_map<const Node*, const Node*> nodes_;
+  NodeComparison nodes_;
 };
 
-}  // namespace
-
 absl::Status CheckEqual(const Module& a, const Module& b, const EqualityOptions& options) {
-  return Comparison(a, b, options).Run();
+  return ModuleComparison(a, b, options).Run();
 }
 
 absl::Status CheckEqual(const Sample& a, const Sample& b, const EqualityOptions& options) {

@@ -30,6 +30,8 @@ class OperatorCheck {
       : original_(original), pieces_(pieces), findings_(findings) {}
 
   void Run() {
+    const auto same = [](const Node* a, const PieceOperator& b) { return KindOf(*a) == KindOf(*b.node); };
+    if (std::equal(original_.begin(), original_.end(), pieces_.begin(), pieces_.end(), same)) return;
     for (const Node* node : original_) ++surplus_[KindOf(*node)];
     for (auto& [kind, count] : surplus_) count = -count;
     for (const PieceOperator& op : pieces_) ++surplus_[KindOf(*op.node)];
@@ -48,7 +50,7 @@ class OperatorCheck {
     return absl::StrCat("; original=", original_.size(), " pieces=", pieces_.size());
   }
   void Add(int piece, const Node& node, std::string message) {
-    findings_->Add(StructureError::kCount, piece, node.name(), std::move(message));
+    findings_->Add(ErrorClass::kCount, piece, node.name(), std::move(message));
   }
 
   // Same numbers of everything, but maybe in another order.
@@ -67,29 +69,35 @@ class OperatorCheck {
   // Of a kind of which the pieces have too few, those whose names they lack; if
   // names do not tell, the last ones of the kind.
   void ReportMissing() {
-    absl::flat_hash_set<absl::string_view> names;
-    for (const PieceOperator& op : pieces_) names.insert(op.node->name());
+    absl::flat_hash_set<std::pair<Kind, absl::string_view>> names;
+    for (const PieceOperator& op : pieces_) names.insert({KindOf(*op.node), op.node->name()});
     auto lacking = surplus_;
     std::vector<size_t> missing;
     for (const bool by_name : {true, false}) {
       for (size_t i = original_.size(); i-- > 0;) {
         int64_t& count = lacking[KindOf(*original_[i])];
-        if (count >= 0 || names.contains(original_[i]->name()) == by_name) continue;
+        if (count >= 0 || names.contains({KindOf(*original_[i]), original_[i]->name()}) == by_name) continue;
         ++count;
         missing.push_back(i);
       }
     }
     std::sort(missing.begin(), missing.end());
-    // Where it should be: with the operator that comes before it in the original.
+    // Where it should be: with the operator that comes before it in the original, by name;
+    // where names say nothing, by number.
     absl::flat_hash_map<absl::string_view, int> piece_of;
     for (const PieceOperator& op : pieces_) piece_of.try_emplace(op.node->name(), op.piece);
     int piece = 0;
+    bool by_name = false;
     size_t next = 0;
     for (const size_t i : missing) {
       for (; next < i; ++next) {
         const auto it = piece_of.find(original_[next]->name());
-        if (it != piece_of.end()) piece = it->second;
+        if (it != piece_of.end()) {
+          piece = it->second;
+          by_name = true;
+        }
       }
+      if (!by_name && i > 0 && !pieces_.empty()) piece = pieces_[std::min(i, pieces_.size()) - 1].piece;
       Add(piece, *original_[i],
           absl::StrCat(Describe(*original_[i]), ", operator ", i,
                        " of the original, is missing in it or right after it", Totals()));
@@ -99,12 +107,14 @@ class OperatorCheck {
   // Of a kind of which the pieces have too many, those whose names are not the
   // original's or come a second time; if names do not tell, the last ones.
   void ReportSurplus() {
-    absl::flat_hash_set<absl::string_view> names;
-    for (const Node* node : original_) names.insert(node->name());
+    absl::flat_hash_set<std::pair<Kind, absl::string_view>> names;
+    for (const Node* node : original_) names.insert({KindOf(*node), node->name()});
     auto too_many = surplus_;
     std::vector<size_t> found;
     std::vector<bool> odd(pieces_.size());
-    for (size_t i = 0; i < pieces_.size(); ++i) odd[i] = names.erase(pieces_[i].node->name()) == 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      odd[i] = names.erase({KindOf(*pieces_[i].node), pieces_[i].node->name()}) == 0;
+    }
     for (const bool by_name : {true, false}) {
       for (size_t i = pieces_.size(); i-- > 0;) {
         int64_t& count = too_many[KindOf(*pieces_[i].node)];

@@ -1,35 +1,30 @@
 #include "graphnet/validate/structure.h"
 
 #include <cstddef>
-#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
-#include "graphnet/decompose/compose.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/validate/difference.h"
+#include "graphnet/validate/composition.h"
 #include "graphnet/validate/findings.h"
 #include "graphnet/validate/operators.h"
 
 namespace graphnet {
 
+using validate_internal::CheckComposition;
 using validate_internal::CheckOperators;
 using validate_internal::Findings;
 using validate_internal::OperatorsOf;
 using validate_internal::PieceOperator;
-using validate_internal::ReportDifference;
 using validate_internal::ValueName;
 
 namespace {
-
-constexpr size_t kMaxListedPieces = 16;
 
 bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
   if (a == b) return true;
@@ -42,6 +37,12 @@ bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
     if (!SameMeta(a->elements[i], b->elements[i])) return false;
   }
   return true;
+}
+
+// Whether both say something of shape or dtype, and not the same.
+bool Contradict(const TensorMeta* a, const TensorMeta* b) {
+  if (a == nullptr || b == nullptr) return false;
+  return a->dtype != b->dtype || (a->has_shape && b->has_shape && a->shape != b->shape);
 }
 
 std::string MetaText(const ValueMeta* meta) {
@@ -68,9 +69,11 @@ class StructureCheck {
  public:
   StructureCheck(const Sample& original, absl::Span<const Sample> pieces,
                  const StructureOptions& options)
-      : original_(original), pieces_(pieces), options_(options), findings_(&report_) {}
+      : original_(original), pieces_(pieces), options_(options), equality_(options.equality), findings_(&report_) {
+    if (options.foreign) equality_.names = equality_.metas = equality_.locations = false;
+  }
 
-  StructureReport Run() {
+  ValidationReport Run() {
     CheckLayout();
     if (!findings_.empty()) return std::move(report_);
     Count();
@@ -78,22 +81,23 @@ class StructureCheck {
     CheckOperators(original_operators_, piece_operators_, &findings_);
     CheckPorts();
     // Where ports agree by name, each takes what is there already.
-    if (!findings_.empty() || !options_.equality.names) CheckOrder();
+    const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
+    if (!by_position && (!findings_.empty() || !equality_.names)) CheckOrder();
     if (!findings_.empty()) return std::move(report_);
-    CheckGraph();
-    CheckWeights();
+    CheckComposition(original_, inputs_, pieces_, options_.cut.style, equality_, &findings_);
+    if (options_.weights) CheckWeights();
     return std::move(report_);
   }
 
  private:
   const Graph& GraphOf(size_t piece) const { return *pieces_[piece].module->main(); }
-  void Add(StructureError error, size_t piece, absl::string_view where, std::string message) {
+  void Add(ErrorClass error, size_t piece, absl::string_view where, std::string message) {
     findings_.Add(error, static_cast<int>(piece), where, std::move(message));
   }
 
   // --- E1 ----------------------------------------------------------------------
   void CheckLayout() {
-    constexpr StructureError kError = StructureError::kLayout;
+    constexpr ErrorClass kError = ErrorClass::kLayout;
     const auto verify = [](const Sample& sample) {
       return sample.module == nullptr ? absl::FailedPreconditionError("has no module")
                                       : Verify(*sample.module);
@@ -112,10 +116,9 @@ class StructureCheck {
   void Count() {
     original_operators_ = OperatorsOf(*original_.module->main());
     report_.original_operators = static_cast<int64_t>(original_operators_.size());
-    for (const Node* node : original_.module->main()->nodes()) {
-      if (!node->is_placeholder()) break;
-      inputs_.try_emplace(node->name(), node);
-    }
+    const std::vector<Node*> inputs = original_.module->main()->placeholders();
+    inputs_.reserve(inputs.size());
+    for (const Node* node : inputs) inputs_.try_emplace(node->name(), node);
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const std::vector<const Node*> operators = OperatorsOf(GraphOf(i));
       report_.piece_operators.push_back(static_cast<int64_t>(operators.size()));
@@ -125,11 +128,11 @@ class StructureCheck {
 
   // --- E2 ----------------------------------------------------------------------
   void CheckRanges() {
-    constexpr StructureError kError = StructureError::kConfig;
+    constexpr ErrorClass kError = ErrorClass::kConfig;
     bool any = false;
     for (const Sample& piece : pieces_) any |= !piece.provenance.empty();
     if (!any) return;
-    const std::string hash = CanonicalHash(*original_.module);
+    const std::string hash = options_.foreign ? "" : CanonicalHash(*original_.module);
     int64_t next = 0;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i].provenance.size() != 1) {
@@ -138,7 +141,7 @@ class StructureCheck {
       }
       const Provenance& from = pieces_[i].provenance[0];
       const std::string range = absl::StrCat("range [", from.start, ", ", from.end, ")");
-      if (from.parent != original_.name || from.parent_hash != hash) {
+      if (!options_.foreign && (from.parent != original_.name || from.parent_hash != hash)) {
         Add(kError, i, "",
             absl::StrCat("was cut from ", Printable(from.parent),
                          from.parent == original_.name ? ", but another graph than this one" : ", not from ",
@@ -170,17 +173,16 @@ class StructureCheck {
 
   // --- E4 ----------------------------------------------------------------------
   void CheckPorts() {
-    std::vector<const Node*> given;  // what the piece should take
     const bool chain = options_.cut.style == Style::kChain;
+    // What the piece should take.
+    std::vector<const Node*> given = options_.foreign && chain ? GivenToFirst() : std::vector<const Node*>();
     for (const Node* node : original_.module->main()->placeholders()) {
+      if (options_.foreign && chain) break;
       if (options_.cut.all_inputs || !chain || node->has_uses()) given.push_back(node);
     }
     const size_t num_inputs = given.size();
     Values values;
-    if (!chain) {
-      values.reserve(num_inputs + original_operators_.size());
-      for (const Node* node : given) values[node->name()] = {node, -1, false};
-    }
+    std::vector<absl::string_view> returned_names;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (chain) {
         CheckInputs(i, given);
@@ -193,43 +195,60 @@ class StructureCheck {
       for (const Node* node : given) {
         Given& value = values[node->name()];
         if (value.node != nullptr) CheckTaken(value);
+        if (value.node == nullptr) returned_names.push_back(node->name());
         value = {node, static_cast<int>(i), false};
       }
     }
-    if (!chain) {
-      for (const Node* node : original_.module->main()->nodes()) {
-        const auto it = values.find(node->name());
-        if (it != values.end()) CheckTaken(it->second);
-      }
-    }
-    if (!chain && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
+    for (const absl::string_view name : returned_names) CheckTaken(values.at(name));
+    if (!chain && !options_.foreign && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
     if (given.size() != returned.size()) {
-      Add(StructureError::kPort, last, "",
+      Add(ErrorClass::kPort, last, "",
           absl::StrCat("returns ", given.size(), " values, the original ", returned.size()));
       return;
     }
     for (size_t k = 0; k < given.size(); ++k) {
-      if (given[k]->name() == returned[k]->name() || !options_.equality.names) continue;
-      Add(StructureError::kPort, last, given[k]->name(),
+      if (given[k]->name() == returned[k]->name() || !equality_.names) continue;
+      Add(ErrorClass::kPort, last, given[k]->name(),
           absl::StrCat("output ", k, " is ", ValueName(given[k]->name()), ", of the original ",
                        ValueName(returned[k]->name())));
     }
   }
 
-  // In a DAG, a value that may be taken by name.
+  // The inputs of the original that the first piece of a chain takes, in its order.
+  std::vector<const Node*> GivenToFirst() {
+    std::vector<const Node*> given;
+    absl::flat_hash_set<absl::string_view> taken;
+    for (const Node* port : GraphOf(0).placeholders()) {
+      const auto it = inputs_.find(port->name());
+      if (it == inputs_.end()) {
+        Add(ErrorClass::kPort, 0, port->name(),
+            absl::StrCat("takes ", ValueName(port->name()), ", which is no input of the original"));
+      }
+      given.push_back(it == inputs_.end() ? port : it->second);
+      taken.insert(port->name());
+    }
+    for (const Node* input : original_.module->main()->placeholders()) {
+      if (!input->has_uses() || taken.contains(input->name())) continue;
+      Add(ErrorClass::kPort, 0, input->name(),
+          absl::StrCat("does not take ", ValueName(input->name()), ", an input of the original"));
+    }
+    return given;
+  }
+
+  // In a DAG, a value that a piece returns and others may take by name.
   struct Given {
     const Node* node = nullptr;
-    int giver = -1;  // the piece that returns it; -1: the original takes it
+    int giver = 0;  // the piece
     bool taken = false;
   };
   using Values = absl::flat_hash_map<absl::string_view, Given>;
 
   // Whatever a piece returns is for a later one.
   void CheckTaken(const Given& value) {
-    if (value.giver < 0 || value.taken) return;
-    Add(StructureError::kPort, static_cast<size_t>(value.giver), value.node->name(),
+    if (value.taken) return;
+    Add(ErrorClass::kPort, static_cast<size_t>(value.giver), value.node->name(),
         absl::StrCat("returns ", ValueName(value.node->name()), ", which no later piece takes"));
   }
 
@@ -238,7 +257,7 @@ class StructureCheck {
     for (const Node* node : GraphOf(0).placeholders()) first.insert(node->name());
     for (const Node* node : original_.module->main()->placeholders()) {
       if (first.contains(node->name())) continue;
-      Add(StructureError::kPort, 0, node->name(),
+      Add(ErrorClass::kPort, 0, node->name(),
           absl::StrCat("does not take ", ValueName(node->name()), ", an input of the original"));
     }
   }
@@ -246,18 +265,26 @@ class StructureCheck {
   void CheckInputsByName(size_t i, Values* values) {
     const std::vector<Node*> inputs = GraphOf(i).placeholders();
     for (size_t k = 0; k < inputs.size(); ++k) {
-      const auto it = values->find(inputs[k]->name());
-      if (it == values->end()) {
-        Add(StructureError::kPort, i, inputs[k]->name(),
+      if (const auto it = values->find(inputs[k]->name()); it != values->end()) {
+        it->second.taken = true;
+        CheckPort(i, k, *inputs[k], *it->second.node, absl::StrCat("piece ", it->second.giver), InputOf(*inputs[k]));
+        continue;
+      }
+      const Node* input = InputOf(*inputs[k]);
+      if (input == nullptr) {
+        Add(ErrorClass::kPort, i, inputs[k]->name(),
             absl::StrCat("takes ", ValueName(inputs[k]->name()),
                          ", which neither the original takes nor a piece before it returns"));
         continue;
       }
-      Given& given = it->second;
-      given.taken = true;
-      CheckPort(i, k, *inputs[k], *given.node,
-                given.giver < 0 ? "the original" : absl::StrCat("piece ", given.giver));
+      CheckPort(i, k, *inputs[k], *input, "the original", input);
     }
+  }
+
+  // The input of the original that has the port's name; null if there is none.
+  const Node* InputOf(const Node& port) const {
+    const auto it = inputs_.find(port.name());
+    return it == inputs_.end() ? nullptr : it->second;
   }
 
   void CheckInputs(size_t i, absl::Span<const Node* const> given) {
@@ -273,32 +300,39 @@ class StructureCheck {
         }
         return std::string();
       };
-      Add(StructureError::kPort, i, "",
+      Add(ErrorClass::kPort, i, "",
           absl::StrCat("takes ", inputs.size(), " values", first_of(inputs, given), ", ", giver,
                        i == 0 ? " takes " : " returns ", given.size(), first_of(given, inputs)));
       return;
     }
-    for (size_t k = 0; k < inputs.size(); ++k) CheckPort(i, k, *inputs[k], *given[k], giver);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      CheckPort(i, k, *inputs[k], *given[k], giver, i == 0 && given[k]->name() == inputs[k]->name() ? given[k] : InputOf(*inputs[k]));
+    }
   }
 
-  void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver) {
+  // `original`: the input of the original that the port is, or null.
+  void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver,
+                 const Node* original) {
     const auto differ = [&](absl::string_view what, absl::string_view here, absl::string_view there) {
-      Add(StructureError::kPort, i, port.name(),
+      Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is ", here, ", in ",
                        giver, " ", there));
     };
-    const EqualityOptions& equality = options_.equality;
+    const EqualityOptions& equality = equality_;
     if (equality.names && port.name() != given.name()) {
       return differ("name", ValueName(port.name()), ValueName(given.name()));
     }
-    if (equality.metas && !SameMeta(port.meta(), given.meta())) {
+    if (equality.metas ? !SameMeta(port.meta(), given.meta()) : Contradict(port.tensor_meta(), given.tensor_meta())) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
-    const auto it = inputs_.find(port.name());
-    if (it == inputs_.end() || !equality.names) return;
-    const Node& input = *it->second;
+    if (!equality.names) return;
+    if (original == nullptr) {
+      if (equality.metas) CheckMadePort(i, k, port);
+      return;
+    }
+    const Node& input = *original;
     const auto of_original = [&](absl::string_view what) {
-      Add(StructureError::kPort, i, port.name(),
+      Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
                        " is not that of the original's input"));
     };
@@ -306,6 +340,33 @@ class StructureCheck {
     if (!equality.metas) return;
     if (port.annotation() != input.annotation()) of_original("annotation");
     if (!SameDrawSpec(port.draw_spec(), input.draw_spec())) of_original("draw spec");
+  }
+
+  // A port says nothing but the meta of a value that operators made, and of an attribute
+  // what that says.
+  void CheckMadePort(size_t i, size_t k, const Node& port) {
+    const Node* value = original_.module->main()->FindNode(port.name());
+    const Attribute* attribute = value != nullptr && value->op() == Op::kGetAttr
+                                     ? original_.module->FindAttribute(value->target())
+                                     : nullptr;
+    absl::string_view annotation = value == nullptr ? "" : value->annotation();
+    DrawSpec spec = port.draw_spec() != nullptr ? *port.draw_spec() : DrawSpec();
+    DrawSpec expected;
+    if (attribute == nullptr) {
+      spec.original_name = {};  // A folder notes what it renames.
+    } else {
+      if (annotation.empty()) annotation = attribute->annotation;
+      const TensorMeta* meta = value->tensor_meta();
+      const bool same = meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta);
+      if (attribute->draw_spec != nullptr && same) expected = *attribute->draw_spec;
+      if (expected.original_name.empty()) expected.original_name = value->target();
+    }
+    const auto differs = [&](absl::string_view what) {
+      Add(ErrorClass::kPort, i, port.name(),
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is not that of the original's value"));
+    };
+    if (port.annotation() != annotation) differs("annotation");
+    if (!(spec == expected)) differs("draw spec");
   }
 
   // --- E5 ----------------------------------------------------------------------
@@ -321,7 +382,7 @@ class StructureCheck {
         if (it == piece_of.end() || it->second < static_cast<int>(i) || given.contains(node->name())) {
           continue;
         }
-        Add(StructureError::kOrder, i, node->name(),
+        Add(ErrorClass::kOrder, i, node->name(),
             absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second, " computes"));
       }
       if (options_.cut.style == Style::kChain) given.clear();
@@ -330,23 +391,13 @@ class StructureCheck {
   }
 
   // --- E8 ----------------------------------------------------------------------
-  void CheckGraph() {
-    const absl::StatusOr<std::unique_ptr<Module>> composed =
-        options_.cut.style == Style::kChain ? ComposeChain(pieces_, original_.module.get())
-                                            : ComposeDag(pieces_, original_.module.get());
-    absl::Status status = composed.status();
-    if (status.ok()) status = CheckEqual(*original_.module, **composed, options_.equality);
-    if (status.ok()) return;
-    ReportDifference(original_, pieces_, original_operators_, piece_operators_, status, &findings_);
-  }
-
   void CheckWeights() {
     absl::flat_hash_set<absl::string_view> present;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       for (const auto& [name, data] : pieces_[i].weights) {
         const auto it = original_.weights.find(name);
         if (it == original_.weights.end() || !SameData(it->second, data)) {
-          Add(StructureError::kGraph, i, name,
+          Add(ErrorClass::kGraph, i, name,
               absl::StrCat("the weights of ", Printable(name), " are not the original's"));
         } else {
           present.insert(it->first);
@@ -355,7 +406,7 @@ class StructureCheck {
     }
     for (const auto& [name, data] : original_.weights) {
       if (present.contains(name)) continue;
-      findings_.Add(StructureError::kGraph, -1, name,
+      findings_.Add(ErrorClass::kGraph, -1, name,
                     absl::StrCat("no piece has the weights of ", Printable(name)));
     }
   }
@@ -363,7 +414,8 @@ class StructureCheck {
   const Sample& original_;
   absl::Span<const Sample> pieces_;
   const StructureOptions& options_;
-  StructureReport report_;
+  EqualityOptions equality_;
+  ValidationReport report_;
   Findings findings_;
   std::vector<const Node*> original_operators_;
   std::vector<PieceOperator> piece_operators_;
@@ -372,41 +424,7 @@ class StructureCheck {
 
 }  // namespace
 
-absl::string_view StructureErrorName(StructureError error) {
-  switch (error) {
-    case StructureError::kLayout: return "E1 layout";
-    case StructureError::kConfig: return "E2 config";
-    case StructureError::kCount: return "E3 operator count";
-    case StructureError::kPort: return "E4 port";
-    case StructureError::kOrder: return "E5 chain order";
-    case StructureError::kGraph: return "E8 graph";
-  }
-  return "unknown";
-}
-
-std::string StructureFinding::Text() const {
-  return piece < 0 ? absl::StrCat(StructureErrorName(error), ": ", message)
-                   : absl::StrCat(StructureErrorName(error), ": piece ", piece, ": ", message);
-}
-
-absl::Status StructureReport::status() const {
-  if (ok()) return absl::OkStatus();
-  std::string text = findings[0].Text();
-  if (findings.size() > 1) absl::StrAppend(&text, " (and ", findings.size() - 1, " more)");
-  return absl::FailedPreconditionError(text);
-}
-
-std::string StructureReport::Counts() const {
-  int64_t sum = 0;
-  for (const int64_t n : piece_operators) sum += n;
-  if (piece_operators.size() > kMaxListedPieces) {
-    return absl::StrCat("original=", original_operators, " pieces(", piece_operators.size(), ")=", sum);
-  }
-  return absl::StrCat("original=", original_operators, " pieces=", absl::StrJoin(piece_operators, "+"),
-                      piece_operators.size() > 1 ? absl::StrCat("=", sum) : "");
-}
-
-StructureReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
+ValidationReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
                                   const StructureOptions& options) {
   return StructureCheck(original, pieces, options).Run();
 }

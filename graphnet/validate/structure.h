@@ -1,67 +1,31 @@
 // Checks, without running anything, that pieces are the whole: that they can be put
 // together, and that this gives the original back.
 //
-//   const StructureReport report = ValidateStructure(original, pieces);
+//   const ValidationReport report = ValidateStructure(original, pieces);
 //   if (!report.ok()) std::cerr << report.status().message() << "\n";
 //   std::cout << report.Counts() << "\n";  // original=10 pieces=3+3+4=10
 #ifndef GRAPHNET_VALIDATE_STRUCTURE_H_
 #define GRAPHNET_VALIDATE_STRUCTURE_H_
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/equality.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/validate/report.h"
 
 namespace graphnet {
-
-// In the order in which they are looked for. 6 and 7 are what running the pieces
-// shows.
-enum class StructureError {
-  kLayout = 1,  // a piece is missing or does not verify
-  kConfig = 2,  // the ranges that the pieces say they are do not make up the graph
-  kCount = 3,   // operators are missing, surplus or in another order
-  kPort = 4,    // a piece takes something else than the one before returns
-  kOrder = 5,   // a piece takes what only a later one computes
-  kGraph = 8,   // put together, the pieces are another graph
-};
-absl::string_view StructureErrorName(StructureError error);  // "E3 operator count"
-
-struct StructureFinding {
-  StructureError error = StructureError::kLayout;
-  int piece = -1;     // -1: not one piece's fault
-  std::string where;  // name of the operator or port, or empty
-  std::string message;
-
-  // "E4 port: piece 2, input 3 (%x): …"
-  std::string Text() const;
-};
-
-struct StructureReport {
-  int64_t original_operators = 0;
-  std::vector<int64_t> piece_operators;
-  // At most kMaxFindings of each error.
-  std::vector<StructureFinding> findings;
-
-  bool ok() const { return findings.empty(); }
-  // FailedPrecondition with the first finding, and how many more there are.
-  absl::Status status() const;
-  // "original=10 pieces=3+3+4=10"; of more than 16 pieces, only their number and
-  // sum.
-  std::string Counts() const;
-};
-inline constexpr size_t kMaxFindings = 10;
 
 struct StructureOptions {
   // How equal the composed graph has to be to the original.
   EqualityOptions equality = kExact;
   // How the pieces were cut, which says how they take values from each other.
   CutOptions cut;
+  // Pieces of another tool: only what `equality` names of attribute_names counts of
+  // names, metas and locations; metas must not contradict each other in shape or dtype;
+  // inputs of the graph come in any order, those that nobody uses need not.
+  bool foreign = false;
+  // Compare the weights of attributes.
+  bool weights = true;
 };
 
 // The checks, one after the other; those of one line go on after a finding, and
@@ -81,9 +45,9 @@ struct StructureOptions {
 //     Placeholders of the original also have its target, annotation and draw spec.
 //     The last piece returns the original's values.
 // E5: no piece takes a value that is computed in it or in a later one.
-// E8: ComposeChain or ComposeDag gives a graph equal to the original, and the weights of the
-//     pieces are the original's.
-StructureReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
+// E8: put together by their ports, the pieces are the original, node for node, and what
+//     they declare (symbols, relations, attributes, weights) is the original's.
+ValidationReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
                                   const StructureOptions& options = {});
 
 }  // namespace graphnet

@@ -4,16 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "graphnet/decompose/range_decomposer.h"
-#include "graphnet/text/printer.h"
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/decompose/chain_testing.h"
+#include "tests/validate/edit_piece.h"
 
 namespace graphnet {
 namespace {
@@ -37,17 +35,12 @@ class DagStructureTest : public testing::Test {
     pieces_ = *std::move(pieces);
   }
 
-  void Edit(size_t piece, std::vector<std::pair<absl::string_view, absl::string_view>> changes) {
-    std::string text = PrintModule(*pieces_[piece].module);
-    for (const auto& [from, to] : changes) {
-      ASSERT_TRUE(absl::StrContains(text, from)) << from << "\n" << text;
-      text = absl::StrReplaceAll(text, {{from, to}});
-    }
-    pieces_[piece].module = ParseFragment(text).module;
+  void Edit(size_t piece, const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
+    EditPiece(&pieces_[piece], changes);
   }
   // The first finding.
   std::string First() const {
-    const StructureReport report = ValidateStructure(original_, pieces_, options_);
+    const ValidationReport report = ValidateStructure(original_, pieces_, options_);
     return report.ok() ? "valid" : report.findings[0].Text();
   }
 

@@ -1,0 +1,189 @@
+#include "graphnet/validate/composition.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/regions.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet::validate_internal {
+namespace {
+
+constexpr size_t kMaxTextBytes = 500;
+
+template <typename T>
+bool SamePointees(const T* a, const T* b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+class Composition {
+ public:
+  using Inputs = absl::flat_hash_map<absl::string_view, const Node*>;
+
+  Composition(const Sample& original, const Inputs& inputs, absl::Span<const Sample> pieces, Style style,
+              const EqualityOptions& equality, Findings* findings)
+      : original_(*original.module),
+        inputs_(inputs),
+        pieces_(pieces),
+        chain_(style == Style::kChain),
+        equality_(equality),
+        findings_(findings) {}
+
+  void Run() {
+    next_ = original_.main()->first();
+    while (next_->is_placeholder()) next_ = next_->next();
+    for (size_t i = 0; i < pieces_.size(); ++i) Walk(i);
+    if (equality_.metas) CheckSymbols();
+    CheckAttributes();
+  }
+
+ private:
+  void Add(size_t piece, absl::string_view where, std::string message) {
+    findings_->Add(ErrorClass::kGraph, static_cast<int>(piece), where, std::move(message));
+  }
+
+  void Walk(size_t i) {
+    NodeComparison nodes(equality_);
+    nodes.Reserve(pieces_[i].module->main()->num_nodes());
+    const bool last = i + 1 == pieces_.size();
+    size_t port = 0;
+    for (const Node* node : pieces_[i].module->main()->nodes()) {
+      if (node->is_placeholder()) {
+        Bind(i, port++, *node, &nodes);
+      } else if (!node->is_output()) {
+        Report(i, *next_, *node, nodes.Compare(*next_, *node));
+        next_ = next_->next();
+      } else if (last) {
+        // The name of an output is nobody's to refer to, and a folder does not keep it.
+        Report(i, *next_, *node, nodes.Compare(*next_, *node, /*name=*/false));
+      } else {
+        Return(i, *node, nodes);
+      }
+    }
+    if (const absl::Status status = nodes.CompareBodies(); !status.ok()) Add(i, "", std::string(status.message()));
+  }
+
+  void Bind(size_t i, size_t port, const Node& node, NodeComparison* nodes) {
+    const bool by_position = chain_ && i > 0;
+    const Node* value = nullptr;
+    if (by_position) {
+      value = port < returned_.size() ? returned_[port] : nullptr;
+    } else if (const auto it = values_.find(node.name()); it != values_.end()) {
+      value = it->second;
+    } else if (const auto input = inputs_.find(node.name()); input != inputs_.end()) {
+      value = input->second;
+    }
+    if (value == nullptr) return Add(i, node.name(), absl::StrCat(ValueName(node.name()), " is no value of the original"));
+    nodes->Map(value, &node);
+    if (by_position || !value->is_placeholder()) return;
+    Report(i, *value, node, nodes->Compare(*value, node));
+  }
+
+  void Return(size_t i, const Node& output, const NodeComparison& nodes) {
+    returned_.clear();
+    const Argument& value = output.args()[0];
+    if (!value.is_tuple()) return Add(i, output.name(), "returns no tuple");
+    for (const Argument& element : value.elements()) {
+      if (!element.is_node()) {
+        Add(i, output.name(), absl::StrCat("returns something that is no value at position ", returned_.size()));
+        returned_.push_back(nullptr);
+        continue;
+      }
+      returned_.push_back(nodes.MappedTo(element.node()));
+      if (!chain_) values_[element.node()->name()] = returned_.back();
+    }
+  }
+
+  void Report(size_t i, const Node& expected, const Node& found, const absl::Status& difference) {
+    if (difference.ok()) return;
+    const std::string a = PrintNode(expected);
+    const std::string b = PrintNode(found);
+    const std::string name = ValueName(found.name());
+    Add(i, found.name(),
+        a == b ? absl::StrCat(name, ": ", difference.message())
+               : absl::StrCat(name, " is '", Printable(b, kMaxTextBytes), "', in the original '",
+                              Printable(a, kMaxTextBytes), "'"));
+  }
+
+  // Every piece declares what the original does, and all of that is in some piece.
+  void CheckSymbols() {
+    absl::flat_hash_set<absl::string_view> symbols;
+    absl::flat_hash_set<std::string> relations;
+    absl::flat_hash_set<std::string> expected;
+    for (const SymExpr* relation : original_.relations()) expected.insert(PrintSymExpr(*relation));
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      for (const Symbol& symbol : pieces_[i].module->symbols()) {
+        symbols.insert(symbol.name);
+        const Symbol* other = original_.FindSymbol(symbol.name);
+        if (other != nullptr && other->example == symbol.example) continue;
+        Add(i, symbol.name, absl::StrCat("symbol ", Printable(symbol.name), " is not the original's"));
+      }
+      for (const SymExpr* relation : pieces_[i].module->relations()) {
+        std::string text = PrintSymExpr(*relation);
+        if (!expected.contains(text)) {
+          Add(i, text, absl::StrCat("relation ", Printable(text), " is not the original's"));
+        }
+        relations.insert(std::move(text));
+      }
+    }
+    for (const Symbol& symbol : original_.symbols()) {
+      if (symbols.contains(symbol.name)) continue;
+      findings_->Add(ErrorClass::kGraph, -1, symbol.name,
+                     absl::StrCat("no piece has the original's symbol ", Printable(symbol.name)));
+    }
+    for (const std::string& relation : expected) {
+      if (relations.contains(relation)) continue;
+      findings_->Add(ErrorClass::kGraph, -1, relation,
+                     absl::StrCat("no piece has the original's relation ", Printable(relation)));
+    }
+  }
+
+  void CheckAttributes() {
+    absl::flat_hash_set<absl::string_view> present;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      for (const Attribute& attribute : pieces_[i].module->attributes()) {
+        present.insert(attribute.name);
+        const Attribute* other = original_.FindAttribute(attribute.name);
+        const bool same = other != nullptr && (!equality_.metas || (SamePointees(other->meta, attribute.meta) &&
+                                                                    other->annotation == attribute.annotation &&
+                                                                    SamePointees(other->draw_spec, attribute.draw_spec)));
+        if (same) continue;
+        Add(i, attribute.name, absl::StrCat("attribute ", Printable(attribute.name), " is not the original's"));
+      }
+    }
+    for (const Attribute& attribute : original_.attributes()) {
+      if (present.contains(attribute.name)) continue;
+      findings_->Add(ErrorClass::kGraph, -1, attribute.name,
+                     absl::StrCat("no piece has the original's attribute ", Printable(attribute.name)));
+    }
+  }
+
+  const Module& original_;
+  const Inputs& inputs_;
+  const absl::Span<const Sample> pieces_;
+  const bool chain_;
+  const EqualityOptions& equality_;
+  Findings* findings_;
+  const Node* next_ = nullptr;  // of the original
+  // What pieces return, as values of the original: by name of all, by position of the one
+  // before.
+  absl::flat_hash_map<absl::string_view, const Node*> values_;
+  std::vector<const Node*> returned_;
+};
+
+}  // namespace
+
+void CheckComposition(const Sample& original, const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
+                      absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
+                      Findings* findings) {
+  Composition(original, inputs, pieces, style, equality, findings).Run();
+}
+
+}  // namespace graphnet::validate_internal

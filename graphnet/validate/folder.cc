@@ -1,0 +1,526 @@
+#include "graphnet/validate/folder.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/decomposer.h"
+#include "graphnet/decompose/folder.h"
+#include "graphnet/decompose/regions.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/validate/findings.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+
+using validate_internal::ValueName;
+
+namespace {
+
+std::string RangeText(const Range& range) { return absl::StrCat("[", range.start, ", ", range.end, ")"); }
+
+// Takes "…_start3_end7_<i>" apart.
+std::optional<Range> RangeOfName(absl::string_view name) {
+  const size_t start = name.rfind("_start");
+  const size_t end = name.rfind("_end");
+  const size_t number = name.rfind('_');
+  if (start == absl::string_view::npos || end == absl::string_view::npos || end < start || number <= end) return {};
+  Range range;
+  if (!absl::SimpleAtoi(name.substr(start + 6, end - start - 6), &range.start) ||
+      !absl::SimpleAtoi(name.substr(end + 4, number - end - 4), &range.end)) {
+    return {};
+  }
+  return range;
+}
+
+// What subgraph_sources.json, which lies in a piece's folder, says: {parent: [[3, 7]]}.
+struct Source {
+  std::string parent;
+  Range range = {-1, -1};
+};
+constexpr char kSources[] = "subgraph_sources.json";
+
+// nullopt without the file; no parent and no range if it says something else.
+std::optional<Source> SourceOf(const Sample& piece) {
+  const auto it = piece.extra_files.find(kSources);
+  if (it == piece.extra_files.end()) return std::nullopt;
+  const auto json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || json.size() != 1) return Source();
+  const nlohmann::json& ranges = json.begin().value();
+  if (!ranges.is_array() || ranges.size() != 1 || !ranges[0].is_array() || ranges[0].size() != 2 ||
+      !ranges[0][0].is_number_integer() || !ranges[0][1].is_number_integer()) {
+    return Source();
+  }
+  return Source{json.begin().key(), {ranges[0][0].get<int64_t>(), ranges[0][1].get<int64_t>()}};
+}
+
+// Whether `name` may be how a folder calls `wanted`: it appends a number to what has a
+// meaning in Python.
+bool IsVariantOf(absl::string_view name, absl::string_view wanted) {
+  if (name == wanted) return true;
+  return absl::ConsumePrefix(&name, wanted) && absl::ConsumePrefix(&name, "_") && !name.empty() &&
+         name.find_first_not_of("0123456789") == absl::string_view::npos;
+}
+
+class FolderCheck {
+ public:
+  FolderCheck(Sample original, const FolderValidationOptions& options) : options_(options) {
+    out_.original = std::move(original);
+  }
+
+  absl::StatusOr<FolderValidation> Run(const std::string& folder) {
+    ValidationReport& report = out_.report;
+    report.original_operators = NumOperators(*out_.original.module->main());
+    const absl::StatusOr<DecompositionFiles> files = FindDecomposition(folder);
+    if (!files.ok()) {
+      report.Add(ErrorClass::kLayout, -1, "", std::string(files.status().message()));
+      return std::move(out_);
+    }
+    files_ = *files;
+    CheckNumbers();
+    RETURN_IF_ERROR(ReadConfig());
+    ReadPieces();
+    if (!report.ok()) {
+      out_.pieces.clear();
+      return std::move(out_);
+    }
+    RETURN_IF_ERROR(BringIntoForm());
+    if (config_.has_value()) {
+      out_.options.cut = config_->cut;
+      CheckConfig();
+      for (size_t i = 0; i < std::min(out_.pieces.size(), config_->subgraphs.size()); ++i) {
+        ApplyConfig(*config_, i, &out_.pieces[i]);
+      }
+      CheckRecords();
+    } else {
+      BindForeign();
+    }
+    if (report.ok()) FillGaps();
+    out_.options.weights = options_.weights && !in_folders_;
+    ValidationReport structure = ValidateStructure(out_.original, out_.pieces, out_.options);
+    report.original_operators = structure.original_operators;
+    report.piece_operators = std::move(structure.piece_operators);
+    for (Finding& finding : structure.findings) AddFound(std::move(finding));
+    return std::move(out_);
+  }
+
+ private:
+  void Add(ErrorClass error, int64_t piece, absl::string_view where, std::string message) {
+    out_.report.Add(error, static_cast<int>(piece), where, std::move(message));
+  }
+
+  // Pieces that fill gaps do not count; what the configuration has shown is said once.
+  void AddFound(Finding finding) {
+    const int i = finding.piece;
+    finding.piece = i < 0 || numbers_.empty() ? i : numbers_[static_cast<size_t>(i)];
+    for (const Finding& other : out_.report.findings) {
+      if (other.error == ErrorClass::kConfig && finding.error == ErrorClass::kConfig) return;
+    }
+    Add(finding.error, finding.piece, finding.where, std::move(finding.message));
+  }
+
+  // --- E1 ----------------------------------------------------------------------
+  void CheckNumbers() {
+    int64_t expected = 0;
+    for (const auto& [number, name] : files_.pieces) {
+      for (; expected < number && out_.report.findings.size() < kMaxFindings; ++expected) {
+        Add(ErrorClass::kLayout, expected, "",
+            absl::StrCat("is missing: no such sample in ", Printable(files_.folder, 1000), WhatIsThere(expected)));
+      }
+      expected = number + 1;
+    }
+  }
+
+  // A folder of that number that is no sample.
+  std::string WhatIsThere(int64_t number) const {
+    const absl::StatusOr<std::vector<std::string>> names = ListFolder(files_.folder);
+    if (!names.ok()) return "";
+    for (const std::string& name : *names) {
+      if (absl::EndsWith(name, absl::StrCat("_", number)) && IsFolder(JoinPath(files_.folder, name))) {
+        return absl::StrCat("; ", Printable(name), " has no graph_net.json");
+      }
+    }
+    return "";
+  }
+
+  void ReadPieces() {
+    for (const auto& [number, name] : files_.pieces) {
+      const std::string path = JoinPath(files_.folder, name);
+      absl::StatusOr<Sample> piece = ReadPiece(path, options_.weights);
+      if (!piece.ok()) {
+        Add(ErrorClass::kLayout, number, name, std::string(piece.status().message()));
+        continue;
+      }
+      in_folders_ |= IsFolder(path);
+      out_.pieces.push_back(*std::move(piece));
+      names_.push_back(name);
+    }
+  }
+
+  // --- E2 ----------------------------------------------------------------------
+  absl::Status ReadConfig() {
+    const bool given = !options_.config_file.empty();
+    const std::string& path = given ? options_.config_file : files_.config;
+    if (path.empty()) return absl::OkStatus();
+    absl::StatusOr<DecomposeConfig> config = ReadDecomposeConfig(path);
+    if (given) RETURN_IF_ERROR(config.status());
+    if (!config.ok()) {
+      Add(ErrorClass::kConfig, -1, BaseName(path), std::string(config.status().message()));
+    } else if (!config->is_done()) {
+      Add(ErrorClass::kConfig, -1, BaseName(path),
+          absl::StrCat(Printable(path, 1000), ": asks for a decomposition, but does not say what came of it"));
+    } else {
+      config_ = *std::move(config);
+    }
+    return absl::OkStatus();
+  }
+
+  void ConfigSays(int64_t piece, absl::string_view where, std::string message) {
+    Add(ErrorClass::kConfig, piece, where, absl::StrCat("the configuration says ", std::move(message)));
+  }
+
+  void CheckConfig() {
+    const DecomposeConfig& config = *config_;
+    const auto operators = [](int64_t n) { return absl::StrCat(n, n == 1 ? " operator" : " operators"); };
+    if (config.num_ops != out_.report.original_operators) {
+      ConfigSays(-1, "num_ops", absl::StrCat("that the original has ", operators(config.num_ops), ", it has ",
+                                             out_.report.original_operators));
+    }
+    if (config.model_name != out_.original.name) {
+      ConfigSays(-1, "model_name", absl::StrCat("that the original is ", Printable(config.model_name), ", not ",
+                                                Printable(out_.original.name)));
+    }
+    if (config.parent_hash != hash_) ConfigSays(-1, "parent_hash", "that the original is another graph than this one");
+    if (config.subgraphs.size() != out_.pieces.size()) {
+      ConfigSays(-1, "num_subgraphs", absl::StrCat("that there are ", config.subgraphs.size(), " pieces, there are ",
+                                                   out_.pieces.size()));
+    }
+    for (size_t i = 0; i < std::min(config.subgraphs.size(), out_.pieces.size()); ++i) {
+      const SubgraphConfig& subgraph = config.subgraphs[i];
+      const Graph& graph = *out_.pieces[i].module->main();
+      const auto piece = static_cast<int64_t>(i);
+      if (subgraph.name != absl::StrCat("subgraph_", i)) {
+        ConfigSays(piece, "name", absl::StrCat("that it is called ", Printable(subgraph.name)));
+      }
+      const int64_t size = NumOperators(graph);
+      if (subgraph.range.end - subgraph.range.start != size) {
+        ConfigSays(piece, "num_ops", absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
+                                                  operators(subgraph.range.end - subgraph.range.start), ", it has ",
+                                                  size));
+      }
+      for (const Provenance& from : out_.pieces[i].provenance) {
+        CheckRange(piece, subgraph.range, {from.start, from.end}, "the piece");
+      }
+      if (in_folders_) CheckSource(piece, subgraph.range);
+      CheckNames(piece, "input", subgraph.inputs, graph.placeholders());
+      CheckNames(piece, "output", subgraph.outputs, graph.output()->operands());
+    }
+    if (out_.report.ok()) CheckPlan();
+    if (out_.report.ok()) CheckReplay();
+  }
+
+  void CheckRange(int64_t piece, const Range& said, const Range& other, absl::string_view who) {
+    if (said == other) return;
+    ConfigSays(piece, "range", absl::StrCat("that it is the range ", RangeText(said), ", ", who, " ", RangeText(other)));
+  }
+
+  void CheckSource(int64_t piece, const Range& said) {
+    const std::optional<Source> source = SourceOf(out_.pieces[static_cast<size_t>(piece)]);
+    if (!source.has_value()) return Add(ErrorClass::kConfig, piece, kSources, absl::StrCat("has no ", kSources));
+    CheckRange(piece, said, source->range, absl::StrCat("its ", kSources));
+    // As it is written: text of Python holds no other bytes.
+    const auto written = [](const std::string& name) {
+      return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    };
+    if (written(source->parent) == written(config_->model_name)) return;
+    Add(ErrorClass::kConfig, piece, kSources,
+        absl::StrCat("its ", kSources, " says that it is of ", Printable(source->parent), ", not of ",
+                     Printable(config_->model_name)));
+  }
+
+  void CheckNames(int64_t piece, absl::string_view what, const std::vector<std::string>& said,
+                  const std::vector<Node*>& nodes) {
+    if (said.size() != nodes.size()) {
+      ConfigSays(piece, what, absl::StrCat("that it has ", said.size(), " ", what, "s, it has ", nodes.size()));
+      return;
+    }
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      const bool same = in_folders_ ? IsVariantOf(nodes[k]->name(), said[k]) : nodes[k]->name() == said[k];
+      if (same) continue;
+      ConfigSays(piece, nodes[k]->name(), absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", it is ",
+                                                       ValueName(nodes[k]->name())));
+      return;
+    }
+  }
+
+  // Whether the scheme and its parameters give the ranges that are listed.
+  void CheckPlan() {
+    std::vector<Range> listed;
+    for (const SubgraphConfig& subgraph : config_->subgraphs) listed.push_back(subgraph.range);
+    if (config_->mode == DecomposeMode::kBalanced) {
+      // Sizes of values may have been known that are not recorded.
+      if (static_cast<int64_t>(listed.size()) > config_->number) {
+        ConfigSays(-1, "pieces", absl::StrCat("that ", config_->number, " pieces were asked for, and lists ", listed.size()));
+      }
+      return;
+    }
+    const absl::StatusOr<std::vector<Range>> planned = PlanRanges(out_.original, *config_);
+    const absl::string_view mode = DecomposeModeName(config_->mode);
+    if (!planned.ok()) {
+      ConfigSays(-1, mode, absl::StrCat("what is impossible: ", planned.status().message()));
+      return;
+    }
+    for (size_t i = 0; i < std::max(planned->size(), listed.size()); ++i) {
+      const std::string there = i < listed.size() ? RangeText(listed[i]) : "nothing";
+      const std::string wanted = i < planned->size() ? RangeText((*planned)[i]) : "nothing";
+      if (there == wanted) continue;
+      ConfigSays(i < listed.size() ? static_cast<int64_t>(i) : -1, mode,
+                 absl::StrCat("that ", there, " is subgraph ", i, ", where its scheme gives ", wanted));
+      return;
+    }
+  }
+
+  // Whether cutting so gives the ports that are listed. By names alone, pieces would join
+  // in other ways, too.
+  void CheckReplay() {
+    std::vector<Range> ranges;
+    for (const SubgraphConfig& subgraph : config_->subgraphs) ranges.push_back(subgraph.range);
+    const absl::StatusOr<std::vector<Sample>> cut = CutRanges(out_.original, ranges, config_->cut);
+    if (!cut.ok()) return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
+    for (size_t i = 0; i < std::min(cut->size(), config_->subgraphs.size()); ++i) {
+      const Graph& graph = *(*cut)[i].module->main();
+      CheckOrder(i, "input", config_->subgraphs[i].inputs, graph.placeholders());
+      CheckOrder(i, "output", config_->subgraphs[i].outputs, graph.output()->operands());
+    }
+  }
+
+  void CheckOrder(size_t i, absl::string_view what, const std::vector<std::string>& said, const std::vector<Node*>& cut) {
+    for (size_t k = 0; k < std::max(said.size(), cut.size()); ++k) {
+      const std::string there = k < said.size() ? ValueName(said[k]) : "missing";
+      const std::string wanted = k < cut.size() ? ValueName(cut[k]->name()) : "none";
+      if (there == wanted) continue;
+      ConfigSays(static_cast<int64_t>(i), k < said.size() ? said[k] : what,
+                 absl::StrCat("that ", what, " ", k, " is ", there, ", where the cut gives ", wanted));
+      return;
+    }
+  }
+
+  // What our pieces repeat of the original, or of themselves.
+  void CheckRecords() {
+    for (size_t i = 0; i < out_.pieces.size(); ++i) {
+      const Sample& piece = out_.pieces[i];
+      const auto number = static_cast<int64_t>(i);
+      if (!original_json_.empty() && piece.graph_net_json != original_json_) {
+        Add(ErrorClass::kGraph, number, "graph_net.json", "graph_net.json is not the original's");
+      }
+      const bool symbols = in_folders_ && !piece.module->symbols().empty();
+      if (piece.has_constraints != (constrained_ || symbols)) {
+        Add(ErrorClass::kGraph, number, "input_tensor_constraints.py",
+            absl::StrCat(piece.has_constraints ? "has" : "lacks", " constraints of its inputs, unlike the original"));
+      }
+      if (in_folders_ && piece.graph_hash != hashes_[i]) {
+        Add(ErrorClass::kLayout, number, "graph_hash.txt", "graph_hash.txt is not the hash of its graph");
+      }
+    }
+  }
+
+  // --- The form of the original --------------------------------------------------
+  absl::Status BringIntoForm() {
+    original_json_ = out_.original.graph_net_json;
+    constrained_ = out_.original.has_constraints;
+    if (in_folders_) {
+      out_.options.equality.locations = false;
+      for (const Sample& piece : out_.pieces) hashes_.push_back(CanonicalHash(*piece.module));
+    }
+    // Ranges count operators as the graph has them that was cut.
+    const bool lift = in_folders_ && !out_.original.module->attributes().empty();
+    if (!lift) hash_ = CanonicalHash(*out_.original.module);
+    if (in_folders_) {
+      ASSIGN_OR_RETURN(Sample form, FolderFormOfSample(out_.original));
+      if (lift) {
+        hash_ = CanonicalHash(*form.module);
+        out_.report.original_operators = NumOperators(*form.module->main());
+      }
+      form.provenance = out_.original.provenance;
+      form.weights = std::move(out_.original.weights);
+      if (!lift) KeepNames(*out_.original.module->main(), form.module->main());
+      out_.original = std::move(form);
+    }
+    return absl::OkStatus();
+  }
+
+  // The configuration has the names that values had before they were in a folder.
+  void KeepNames(const Graph& from, Graph* form) {
+    const Node* node = from.first();
+    for (Node* copy : form->nodes()) {
+      if (node == nullptr) return;
+      if (copy->name() != node->name()) {
+        // Operators in pieces may have got other names.
+        if (IsOperator(*copy)) out_.options.equality.names = false;
+        copy->set_name(node->name());
+      }
+      node = node->next();
+    }
+  }
+
+  // --- Pieces of others ----------------------------------------------------------
+  void BindForeign() {
+    bool ours = false;
+    for (size_t i = 0; i < out_.pieces.size(); ++i) {
+      ours |= !out_.pieces[i].provenance.empty() ||
+              (absl::StartsWith(names_[i], "subgraph_") && SourceOf(out_.pieces[i]).has_value());
+    }
+    if (ours) {
+      Add(ErrorClass::kConfig, -1, "",
+          absl::StrCat(Printable(files_.folder, 1000), ": there is no configuration beside the pieces"));
+    } else {
+      out_.report.notes.push_back("there is no configuration, which could say how many pieces there are and how large");
+    }
+    out_.options.foreign = true;
+    for (size_t i = 0; i < out_.pieces.size(); ++i) {
+      const std::optional<Range> range = RangeOfName(names_[i]);
+      if (!range.has_value()) continue;
+      if (const int64_t size = NumOperators(*out_.pieces[i].module->main()); range->end - range->start != size) {
+        Add(ErrorClass::kConfig, static_cast<int64_t>(i), "",
+            absl::StrCat(Printable(names_[i]), " is named after ", range->end - range->start, " operators, it has ", size));
+      }
+      out_.pieces[i].provenance = {{out_.original.name, hash_, range->start, range->end}};
+    }
+    out_.options.cut.style = LooksLikeChain() ? Style::kChain : Style::kDag;
+    if (out_.options.cut.style == Style::kDag) BindByName();
+  }
+
+  bool LooksLikeChain() const {
+    absl::flat_hash_set<absl::string_view> known;
+    for (const Node* input : out_.original.module->main()->placeholders()) known.insert(input->name());
+    for (size_t i = 0; i + 1 < out_.pieces.size(); ++i) {
+      const std::vector<Node*> outputs = out_.pieces[i].module->main()->output()->operands();
+      const std::vector<Node*> inputs = out_.pieces[i + 1].module->main()->placeholders();
+      if (inputs.size() != outputs.size()) return false;
+      for (const Node* output : outputs) known.insert(output->name());
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        if (inputs[k]->name() != outputs[k]->name() && known.contains(inputs[k]->name())) return false;
+      }
+    }
+    return true;
+  }
+
+  // Calls what no one knows as the piece before calls what it returns and nobody asks for.
+  void BindByName() {
+    absl::flat_hash_set<std::string> known;
+    for (const Node* input : out_.original.module->main()->placeholders()) known.emplace(input->name());
+    for (size_t i = 0; i < out_.pieces.size(); ++i) {
+      Graph* graph = out_.pieces[i].module->main();
+      absl::flat_hash_set<std::string> asked;
+      std::vector<Node*> unknown;
+      for (Node* input : graph->placeholders()) {
+        asked.emplace(input->name());
+        if (!known.contains(input->name())) unknown.push_back(input);
+      }
+      if (!unknown.empty() && i > 0) {
+        std::vector<std::string> left;
+        for (const Node* output : out_.pieces[i - 1].module->main()->output()->operands()) {
+          if (!asked.contains(output->name())) left.emplace_back(output->name());
+        }
+        if (left.size() == unknown.size()) {
+          for (size_t k = 0; k < left.size(); ++k) {
+            // An operator inside may have that name.
+            if (Node* other = graph->FindNode(left[k])) other->set_name(absl::StrCat(left[k], "_inside"));
+            unknown[k]->set_name(left[k]);
+          }
+        }
+      }
+      for (const Node* output : graph->output()->operands()) known.emplace(output->name());
+    }
+  }
+
+  // --- Gaps ----------------------------------------------------------------------
+  // Cuts out what no piece has, where pieces say what they are.
+  void FillGaps() {
+    const int64_t n = out_.report.original_operators;
+    std::vector<Range> gaps;
+    int64_t end = 0;
+    for (const Sample& piece : out_.pieces) {
+      if (piece.provenance.size() != 1) return;
+      const Provenance& from = piece.provenance[0];
+      if (from.start < end || from.end < from.start || from.end > n) return;
+      if (from.start > end) gaps.push_back({end, from.start});
+      end = from.end;
+    }
+    if (end < n) gaps.push_back({end, n});
+    if (gaps.empty()) return;
+    for (const Range& gap : gaps) {
+      out_.report.notes.push_back(absl::StrCat("operators ", RangeText(gap), " are in no piece, and not validated"));
+    }
+    std::vector<Sample> filled;
+    const auto cut_out = [&](const std::vector<Range>& ranges, const CutOptions& cut) {
+      absl::StatusOr<std::vector<Sample>> pieces = CutRanges(out_.original, ranges, cut);
+      if (!pieces.ok()) return Add(ErrorClass::kConfig, -1, "", std::string(pieces.status().message()));
+      for (Sample& piece : *pieces) filled.push_back(std::move(piece));
+    };
+    if (out_.options.cut.style == Style::kDag) {
+      out_.options.cut.all_inputs = false;  // No one piece takes them all.
+      cut_out(gaps, out_.options.cut);
+    } else {
+      for (const Range& gap : gaps) {
+        CutOptions cut = out_.options.cut;
+        cut.all_inputs &= gap.start == 0;
+        cut_out({gap}, cut);
+        if (cut.all_inputs && !filled.empty()) ReturnAllInputs(filled.back().module->main());
+      }
+    }
+    if (filled.size() != gaps.size()) return;
+    for (size_t i = 0; i < out_.pieces.size(); ++i) numbers_.push_back(static_cast<int>(i));
+    for (Sample& piece : filled) {
+      const auto at = std::find_if(out_.pieces.begin(), out_.pieces.end(), [&](const Sample& other) {
+        return other.provenance[0].start >= piece.provenance[0].end;
+      });
+      numbers_.insert(numbers_.begin() + (at - out_.pieces.begin()), -1);
+      out_.pieces.insert(at, std::move(piece));
+    }
+  }
+
+  // A chain that begins later takes all inputs, used or not.
+  static void ReturnAllInputs(Graph* head) {
+    std::vector<Argument> values;
+    for (Node* input : head->placeholders()) values.push_back(input);
+    for (Node* output : head->output()->operands()) {
+      if (!output->is_placeholder()) values.push_back(output);
+    }
+    head->output()->set_args({Argument::Tuple(values)});
+  }
+
+  const FolderValidationOptions& options_;
+  FolderValidation out_;
+  DecompositionFiles files_;
+  std::vector<std::string> names_;  // of the pieces' files
+  std::optional<DecomposeConfig> config_;
+  bool in_folders_ = false;
+  std::string hash_;                 // of the graph that was cut
+  std::string original_json_;
+  bool constrained_ = false;
+  std::vector<std::string> hashes_;  // of pieces in folders, as read
+  std::vector<int> numbers_;         // of the pieces, if there are gaps
+};
+
+}  // namespace
+
+absl::StatusOr<FolderValidation> ValidateFolder(Sample original, const std::string& folder,
+                                                const FolderValidationOptions& options) {
+  if (original.module == nullptr || original.module->main() == nullptr) {
+    return absl::InvalidArgumentError("the original has no graph");
+  }
+  return FolderCheck(std::move(original), options).Run(folder);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,349 @@
+#include "graphnet/validate/numeric.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/Functions.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/regions.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
+#include "graphnet/interp/shapes.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/interp/values.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/validate/findings.h"
+
+namespace graphnet {
+
+using validate_internal::ValueName;
+
+namespace {
+
+using Values = std::map<std::string, TensorData>;
+
+// --- Comparing values ------------------------------------------------------------
+
+// Exponents a tolerance grows by with t.
+struct Exponents {
+  double atol;
+  double rtol;
+};
+std::optional<Exponents> ExponentsOf(at::ScalarType type) {
+  switch (type) {
+    case at::kHalf:
+    case at::kComplexHalf: return Exponents{1, 3.0 / 5};
+    case at::kBFloat16: return Exponents{1, 1.796 / 5};
+    case at::kFloat:
+    case at::kComplexFloat: return Exponents{1, 5.886 / 5};
+    case at::kDouble:
+    case at::kComplexDouble: return Exponents{7.0 / 5, 7.0 / 5};
+    default: return std::nullopt;  // Only equal will do.
+  }
+}
+
+// Row-major, on the CPU.
+at::Tensor Plain(const at::Tensor& tensor) { return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous(); }
+
+absl::string_view BytesOf(const at::Tensor& plain) {
+  return {static_cast<const char*>(plain.const_data_ptr()), plain.nbytes()};
+}
+
+size_t Digest(const c10::IValue& value) {
+  if (!value.isTensor()) return value.isInt() ? absl::HashOf(value.toInt()) : 0;
+  if (!value.toTensor().defined()) return 0;
+  const at::Tensor plain = Plain(value.toTensor());
+  return absl::HashOf(static_cast<int>(plain.scalar_type()), plain.sizes().vec(), BytesOf(plain));
+}
+
+struct Comparison {
+  bool same_bits = false;
+  bool same_form = true;  // kind, shape and dtype
+  double max_difference = 0;
+  int64_t different = 0;  // elements
+  at::Tensor expected;    // if both are tensors of one form: in double or complex double
+  at::Tensor actual;
+  at::ScalarType type = at::kFloat;
+};
+
+Comparison Compare(const c10::IValue& expected, const c10::IValue& actual) {
+  Comparison result;
+  if (!expected.isTensor() || !actual.isTensor()) {
+    result.same_form = expected.tagKind() == actual.tagKind();
+    result.same_bits = result.same_form && (expected.isNone() || expected == actual);
+    if (!result.same_bits) result.max_difference = std::numeric_limits<double>::infinity();
+    return result;
+  }
+  const at::Tensor a = Plain(expected.toTensor());
+  const at::Tensor b = Plain(actual.toTensor());
+  result.type = a.scalar_type();
+  result.same_form = a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type();
+  result.same_bits = result.same_form && BytesOf(a) == BytesOf(b);
+  if (result.same_bits) return result;
+  result.max_difference = std::numeric_limits<double>::infinity();
+  if (!result.same_form) return result;
+  const at::ScalarType wide = a.is_complex() ? at::kComplexDouble : at::kDouble;
+  result.expected = a.to(wide);
+  result.actual = b.to(wide);
+  const at::Tensor difference = at::sub(result.expected, result.actual).abs();
+  result.max_difference = difference.max().item<double>();  // nan if one is
+  if (std::isnan(result.max_difference)) result.max_difference = std::numeric_limits<double>::infinity();
+  result.different = a.ne(b).sum().item<int64_t>();
+  return result;
+}
+
+bool IsWithin(const Comparison& c, int t) {
+  if (c.same_bits) return true;
+  if (!c.same_form || !c.expected.defined()) return false;
+  const std::optional<Exponents> exponents = ExponentsOf(c.type);
+  const double atol = exponents ? std::pow(10, exponents->atol * t) : 0;
+  const double rtol = exponents ? std::pow(10, exponents->rtol * t) : 0;
+  return at::allclose(c.actual, c.expected, rtol, atol);
+}
+
+// --- Running -----------------------------------------------------------------------
+
+bool AgreesWithMeta(const Module& module, const TensorMeta& meta, const at::Tensor& tensor) {
+  if (meta.dtype != DType::kUnknown && interp::FromScalarType(tensor.scalar_type()) != meta.dtype) return false;
+  if (!meta.has_shape) return true;
+  if (static_cast<size_t>(tensor.dim()) != meta.shape.size()) return false;
+  for (int64_t i = 0; i < tensor.dim(); ++i) {
+    const Dim& dim = meta.shape[static_cast<size_t>(i)];
+    const std::optional<int64_t> size = dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
+    if (size.has_value() && *size != tensor.size(i)) return false;
+  }
+  return true;
+}
+
+// Called after each operator of a run with its number, counted over all pieces.
+using OperatorObserver = std::function<void(size_t number, int piece, const Node& node, const c10::IValue& value)>;
+
+Observer Counting(size_t* number, int piece, const OperatorObserver& observe) {
+  if (observe == nullptr) return nullptr;
+  return [number, piece, &observe](const Node& node, const c10::IValue& value) {
+    if (IsOperator(node)) observe((*number)++, piece, node, value);
+    return absl::OkStatus();
+  };
+}
+
+class Runner {
+ public:
+  Runner(const Sample& original, absl::Span<const Sample> pieces, Style style, const NumericOptions& options,
+         ValidationReport* report)
+      : original_(original), pieces_(pieces), style_(style), options_(options), report_(report) {}
+
+  absl::Status Run() {
+    DrawOptions draw;
+    draw.seed = options_.seed;
+    draw.max_bytes = options_.max_bytes.value_or(AvailableMemoryBytes() / 2);
+    ASSIGN_OR_RETURN(values_, DrawInputs(original_, draw));
+    ASSIGN_OR_RETURN(const std::vector<c10::IValue> expected, RunOriginal(nullptr, draw.max_bytes));
+    NumericReport numeric;
+    numeric.outputs = expected.size();
+    const std::optional<std::vector<c10::IValue>> actual = RunPieces(nullptr);
+    bool failed = !actual.has_value();
+    std::vector<Comparison> comparisons;
+    if (!failed) failed = !CompareOutputs(expected, *actual, &comparisons, &numeric);
+    for (int t = kFirstTolerance; t <= kLastTolerance; ++t) {
+      bool right = failed ? t >= kFailureForgiven : true;
+      if (!failed && t < kAccuracyForgiven) {
+        right = std::all_of(comparisons.begin(), comparisons.end(), [t](const Comparison& c) { return IsWithin(c, t); });
+      }
+      numeric.line.push_back({t, right ? 1 : kFailedScore});
+    }
+    report_->numeric = std::move(numeric);
+    return absl::OkStatus();
+  }
+
+ private:
+  // From these tolerances on, wrong numbers and all other failures are forgiven.
+  static constexpr int kAccuracyForgiven = 1;
+  static constexpr int kFailureForgiven = 3;
+
+  absl::StatusOr<std::vector<c10::IValue>> RunOriginal(const OperatorObserver& observe,
+                                                       std::optional<int64_t> max_bytes) {
+    PrepareOptions prepare;
+    prepare.max_bytes = max_bytes;
+    ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*original_.module, values_, prepare));
+    size_t number = 0;
+    return prepared.executable->Run(std::move(prepared.inputs),
+                                    {.seed = options_.seed, .observer = Counting(&number, -1, observe)});
+  }
+
+  void Fail(ErrorClass error, size_t piece, absl::string_view where, std::string message) {
+    report_->Add(error, static_cast<int>(piece), where, std::move(message));
+  }
+
+  // Nothing after a finding.
+  std::optional<std::vector<c10::IValue>> RunPieces(const OperatorObserver& observe) {
+    absl::flat_hash_map<std::string, c10::IValue> named;
+    CompileOptions compile;
+    const auto take = [](const TensorData& data) { return ToTensor(data, c10::Device(c10::kCPU)); };
+    for (const Attribute& attribute : original_.module->attributes()) {
+      const auto it = values_.find(std::string(attribute.name));
+      if (it == values_.end()) continue;
+      if (auto tensor = take(it->second); tensor.ok()) compile.attributes.emplace(attribute.name, *std::move(tensor));
+    }
+    for (const Node* input : original_.module->main()->placeholders()) {
+      c10::IValue& value = named[input->name()];  // None without a value.
+      const auto it = values_.find(std::string(input->target()));
+      if (it == values_.end()) continue;
+      if (auto tensor = take(it->second); tensor.ok()) {
+        if (auto converted = ToInput(*std::move(tensor), *input); converted.ok()) value = *std::move(converted);
+      }
+    }
+    std::vector<c10::IValue> returned;
+    size_t number = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const Module& module = *pieces_[i].module;
+      std::vector<c10::IValue> inputs;
+      if (!Bind(i, named, returned, &inputs)) return std::nullopt;
+      absl::StatusOr<std::unique_ptr<Executable>> executable = Compile(module, compile);
+      absl::Status status = executable.status();
+      if (status.ok()) {
+        RunOptions run;
+        if (i == 0) run.seed = options_.seed;
+        run.observer = Counting(&number, static_cast<int>(i), observe);
+        absl::StatusOr<std::vector<c10::IValue>> outputs = (*executable)->Run(std::move(inputs), run);
+        status = outputs.status();
+        if (status.ok()) returned = *std::move(outputs);
+      }
+      if (!status.ok()) {
+        Fail(ErrorClass::kRuntime, i, "", absl::StrCat("does not run: ", status.message()));
+        return std::nullopt;
+      }
+      if (i + 1 == pieces_.size()) break;
+      const std::vector<Node*> ports = module.main()->output()->operands();
+      if (ports.size() != returned.size()) {
+        Fail(ErrorClass::kRuntime, i, "",
+             absl::StrCat("returns ", returned.size(), " values where ", ports.size(), " are ports"));
+        return std::nullopt;
+      }
+      if (style_ == Style::kChain) continue;
+      for (size_t k = 0; k < ports.size(); ++k) named[ports[k]->name()] = returned[k];
+    }
+    return returned;
+  }
+
+  bool Bind(size_t i, const absl::flat_hash_map<std::string, c10::IValue>& named,
+            const std::vector<c10::IValue>& returned, std::vector<c10::IValue>* inputs) {
+    const Module& module = *pieces_[i].module;
+    const std::vector<Node*> ports = module.main()->placeholders();
+    const bool by_position = style_ == Style::kChain && i > 0;
+    if (by_position && ports.size() != returned.size()) {
+      Fail(ErrorClass::kRuntime, i, "",
+           absl::StrCat("takes ", ports.size(), " values, piece ", i - 1, " returns ", returned.size()));
+      return false;
+    }
+    const Graph& graph = *original_.module->main();
+    for (size_t k = 0; k < ports.size(); ++k) {
+      const auto it = named.find(ports[k]->name());
+      if (!by_position && it == named.end()) {
+        Fail(ErrorClass::kRuntime, i, ports[k]->name(), absl::StrCat("has no value for ", ValueName(ports[k]->name())));
+        return false;
+      }
+      inputs->push_back(by_position ? returned[k] : it->second);
+      const c10::IValue& value = inputs->back();
+      // Drawn values of an integer dtype may be floats, as GraphNet has it.
+      const Node* input = graph.FindNode(ports[k]->name());
+      if ((input != nullptr && input->is_placeholder()) || !value.isTensor() || ports[k]->tensor_meta() == nullptr) continue;
+      if (AgreesWithMeta(module, *ports[k]->tensor_meta(), value.toTensor())) continue;
+      const at::Tensor& tensor = value.toTensor();
+      Fail(ErrorClass::kPort, i, ports[k]->name(),
+           absl::StrCat("input ", k, " (", ValueName(ports[k]->name()), ") has another shape or dtype than its meta says: ",
+                        DTypeShortName(interp::FromScalarType(tensor.scalar_type())), " [", absl::StrJoin(tensor.sizes(), ", "),
+                        "] when run"));
+    }
+    return true;
+  }
+
+  // Whether they are of one form.
+  bool CompareOutputs(const std::vector<c10::IValue>& expected, const std::vector<c10::IValue>& actual,
+                      std::vector<Comparison>* comparisons, NumericReport* numeric) {
+    const size_t last = pieces_.size() - 1;
+    if (expected.size() != actual.size()) {
+      Fail(ErrorClass::kNumbers, last, "",
+           absl::StrCat("run, it returns ", actual.size(), " values, the original ", expected.size()));
+      return false;
+    }
+    bool same_form = true;
+    std::string first;
+    for (size_t k = 0; k < expected.size(); ++k) {
+      comparisons->push_back(Compare(expected[k], actual[k]));
+      const Comparison& c = comparisons->back();
+      numeric->bit_equal += c.same_bits ? 1 : 0;
+      numeric->max_difference = std::max(numeric->max_difference, c.max_difference);
+      same_form &= c.same_form;
+      if (c.same_bits || !first.empty()) continue;
+      first = c.same_form ? absl::StrFormat("output %d differs by at most %.3g, in %d elements", k, c.max_difference, c.different)
+                          : absl::StrFormat("output %d is of another kind, shape or dtype", k);
+    }
+    if (first.empty()) return true;
+    const Difference at = FirstDifference();
+    report_->Add(ErrorClass::kNumbers, at.piece, at.where, absl::StrCat(first, "; ", at.text));
+    return same_form;
+  }
+
+  struct Difference {
+    int piece = -1;
+    std::string where;
+    std::string text;
+  };
+
+  // Runs both again and compares operator after operator.
+  Difference FirstDifference() {
+    std::vector<size_t> digests;
+    const auto again = RunOriginal(
+        [&](size_t, int, const Node&, const c10::IValue& value) { digests.push_back(Digest(value)); }, std::nullopt);
+    Difference found = {-1, "", "no operator by itself gives other bits"};
+    if (!again.ok()) return found;
+    RunPieces([&](size_t number, int piece, const Node& node, const c10::IValue& value) {
+      if (found.piece >= 0 || number >= digests.size() || Digest(value) == digests[number]) return;
+      found = {piece, std::string(node.name()),
+               absl::StrCat("the first difference is in ", ValueName(node.name()), " = ", Printable(node.target()))};
+    });
+    return found;
+  }
+
+  const Sample& original_;
+  const absl::Span<const Sample> pieces_;
+  const Style style_;
+  const NumericOptions& options_;
+  ValidationReport* report_;
+  Values values_;
+};
+
+}  // namespace
+
+absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces, Style style,
+                             const NumericOptions& options, ValidationReport* report) {
+  if (pieces.empty()) {
+    NumericReport numeric;
+    for (int t = kFirstTolerance; t <= kLastTolerance; ++t) numeric.line.push_back({t, t >= 3 ? 1 : kFailedScore});
+    report->numeric = std::move(numeric);
+    return absl::OkStatus();
+  }
+  try {
+    return Runner(original, pieces, style, options, report).Run();
+  } catch (const std::exception& error) {
+    return absl::InternalError(Printable(error.what(), 1000));
+  }
+}
+
+}  // namespace graphnet

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# validate end to end: pieces on disk of both forms and layouts, with and without
+# running them, folders of samples, and exit codes.
+set -euo pipefail
+graphnet=$PWD/$1
+samples=$PWD/samples
+cd "$TEST_TMPDIR"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# expect CODE TEXT ARGUMENT…: validate exits with CODE and prints TEXT.
+expect() {
+  local code=0 wanted=$1 text=$2
+  shift 2
+  "$graphnet" validate "$@" >out.txt 2>&1 || code=$?
+  [ "$code" -eq "$wanted" ] || fail "validate $*: exit code $code, wanted $wanted: $(cat out.txt)"
+  grep -qF -- "$text" out.txt || fail "validate $*: no '$text' in: $(cat out.txt)"
+}
+
+cat >net.txt <<'END'
+graphnet.module 1
+
+graph @forward(%x : f32[8, 4] {mean = 0.0, std = 1.0}, %w : f32[4, 4] {mean = 0.0, std = 1.0}) {
+  %h = torch.nn.functional.linear(%x, %w)
+  %r = torch.rand_like(%h)
+  %act = torch.relu(%h)
+  %y = operator.mul(%act, %r)
+  return (%y,)
+}
+end
+END
+
+# --- Forms, styles and schemes; run, and drawn.
+for format in graphnet protobuf; do
+  for style in chain dag; do
+    rm -rf pieces
+    "$graphnet" decompose net.txt -o pieces --at 1,3 --style $style --format $format >/dev/null
+    expect 0 "original=4 pieces=1+2+1=4" net.txt pieces
+    expect 0 "1 of 1 outputs bit-equal" net.txt pieces --run --plot line.svg
+    grep -q '^ES(t) = 1 for t = -10 … 4$' out.txt || fail "no flat line: $(cat out.txt)"
+    grep -q '<polyline' line.svg || fail "no drawing"
+  done
+done
+
+# --- The default folder; a given configuration; the peer's layout; parts of a graph.
+"$graphnet" decompose net.txt --balanced 2 >/dev/null
+expect 0 "valid" net.txt
+expect 0 "valid" net.txt --config net_decomposed/decompose_config.json
+"$graphnet" decompose net.txt -o peer --pieces 2 --layout peer >/dev/null
+expect 0 "valid" net.txt peer
+rm peer/_decomposed/decompose_config.json
+expect 0 "note: there is no configuration" net.txt peer --run
+"$graphnet" decompose net.txt -o part --ranges 1:3 --no-head-and-tail >/dev/null
+expect 0 "note: operators [0, 1) are in no piece, and not validated" net.txt part --run
+
+# --- Parameters of the original are inputs of pieces in folders.
+"$graphnet" convert "$samples/resnet.pt" resnet.pb
+"$graphnet" decompose resnet.pb -o resnet_pieces --pieces 4 >/dev/null
+expect 0 "valid" resnet.pb resnet_pieces
+"$graphnet" decompose resnet.pb -o resnet_files --pieces 4 --style dag --format protobuf >/dev/null
+expect 0 "valid" resnet.pb resnet_files
+
+# --- Faults: a place in the message, exit code 1, JSON.
+"$graphnet" decompose net.txt -o faulty --at 1,3 --layout peer >/dev/null
+rm faulty/_decomposed/decompose_config.json
+sed -i 's/torch.relu/torch.sigmoid/' faulty/_decomposed/net.txt_1/model.py
+expect 1 "E3 operator count: piece 1: torch.relu (%act), operator 2 of the original" net.txt faulty
+expect 1 "the first difference is in %act = torch.sigmoid" net.txt faulty --run --plot line.svg
+grep -q '^INVALID$' out.txt || fail "not called invalid"
+grep -Eq '^ES\(t\)  *0\.1 ' out.txt || fail "no staircase: $(cat out.txt)"
+expect 1 '"class": "E3"' net.txt faulty --json
+expect 1 "E1 layout" net.txt nowhere
+
+# --- Folders of samples.
+mkdir -p many
+"$graphnet" convert --lift "$samples/resnet.pt" many/one
+cp -r many/one many/two
+"$graphnet" decompose many -o many_pieces --every 8 >/dev/null
+expect 0 "valid" many many_pieces --jobs 2
+sed -i 's/False/True/' many_pieces/two_decomposed/subgraph_3/model.py
+expect 1 "INVALID many/two: E1 layout: piece 3" many many_pieces
+
+# --- Bad input.
+expect 2 "no such file or folder" nowhere
+expect 2 "--plot draws what --run shows" net.txt pieces --plot line.svg
+expect 2 "the original does not run" "$samples/resnet.pt" resnet_pieces --run
+expect 2 "nothing.json" net.txt pieces --config nothing.json
+echo PASSED
