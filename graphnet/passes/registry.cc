@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/lift_attributes.h"
 #include "graphnet/passes/revert_vmap.h"
@@ -24,6 +25,7 @@ absl::StatusOr<bool> DeadCode(Module* module, PassRun&) { return EliminateDeadCo
 const std::vector<Pass>& Table() {
   static const auto* const table = new std::vector<Pass>{
       {"dce", "dead_code.h", DeadCode},
+      {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
       {"lift-attributes", "lift_attributes.h", Plain<LiftAttributes>},
       {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
