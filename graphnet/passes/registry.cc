@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/lift_attributes.h"
+#include "graphnet/passes/stabilize.h"
 
 namespace graphnet {
 namespace {
@@ -21,8 +23,10 @@ absl::StatusOr<bool> DeadCode(Module* module, PassRun&) { return EliminateDeadCo
 // names of its options.
 const std::vector<Pass>& Table() {
   static const auto* const table = new std::vector<Pass>{
+      {"check-stable", "check_stable.h", CheckStable, {"all", "allow"}},
       {"dce", "dead_code.h", DeadCode},
       {"lift-attributes", "lift_attributes.h", Plain<LiftAttributes>},
+      {"stabilize", "stabilize.h", Stabilize, {"allow"}},
   };
   return *table;
 }
