@@ -9,6 +9,7 @@
 #include "graphnet/passes/change_device.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/common_subexpressions.h"
+#include "graphnet/passes/constrain_variance.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/fold_constants.h"
 #include "graphnet/passes/lift_attributes.h"
@@ -37,6 +38,7 @@ const std::vector<Pass>& Table() {
       {"canonical-names", "canonical_names.h", Plain<CanonicalizeNames>},
       {"change-device", "change_device.h", ChangeDevice, {"from", "to"}},
       {"check-stable", "check_stable.h", CheckStable, {"all", "allow"}},
+      {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
       {"dce", "dead_code.h", DeadCode},
       {"fold-constants", "fold_constants.h", FoldConstants},
