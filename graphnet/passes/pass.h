@@ -5,6 +5,7 @@
 #ifndef GRAPHNET_PASSES_PASS_H_
 #define GRAPHNET_PASSES_PASS_H_
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,6 +18,11 @@
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
+
+struct PassNote {
+  std::string what;
+  size_t count = 1;
+};
 
 // One application of a pass: the options it is given and what it has to tell.
 class PassRun {
@@ -31,13 +37,14 @@ class PassRun {
   // Whether a switch is on: "true" or "false", InvalidArgument if neither.
   absl::StatusOr<bool> flag(absl::string_view name, bool otherwise = false) const;
 
-  // A line for the person who runs the pass: what was changed and why, what is left.
-  void Note(std::string note) { notes_.push_back(std::move(note)); }
-  absl::Span<const std::string> notes() const { return notes_; }
+  // A line for the person who runs the pass: what was changed and why, or what is
+  // left, and how often.
+  void Note(std::string what, size_t count = 1) { notes_.push_back({std::move(what), count}); }
+  absl::Span<const PassNote> notes() const { return notes_; }
 
  private:
   std::map<std::string, std::string> options_;
-  std::vector<std::string> notes_;
+  std::vector<PassNote> notes_;
 };
 
 class Pass {

@@ -47,7 +47,7 @@ struct StepResult {
   double seconds = 0;
   size_t nodes_before = 0;
   size_t nodes_after = 0;
-  std::vector<std::string> notes;
+  std::vector<PassNote> notes;
 };
 
 // What each step did, those that `limit` leaves out missing at the end. Errors of a
