@@ -803,7 +803,7 @@ class Expander {
         if (const auto otherwise = DefaultDim(op, argument.name)) dim = *otherwise;
       }
       if (dim.is_int()) {
-        call.Set(argument.name, count(dim));
+        call.Set(argument.name, argument.type.is_list ? List({count(dim)}) : count(dim));
       } else if (is_list && !dim.elements().empty()) {
         Arguments dims;
         for (const Argument& d : dim.elements()) {

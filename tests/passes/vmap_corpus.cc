@@ -31,7 +31,6 @@
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/revert_vmap.h"
@@ -86,9 +85,13 @@ absl::StatusOr<Sample> PartOf(const Sample& sample, const Module& module,
   }
   graph->EraseNode(graph->output());
   graph->Output(Argument::Tuple(results));
-  EliminateDeadCode(part.module.get());
-  for (Node* node : graph->nodes()) {
-    if (node->is_placeholder() && !node->has_uses()) graph->EraseNode(node);
+  // What they are computed from; a write to any of it would be one to a mask.
+  for (Node* node = graph->last(); node != nullptr;) {
+    Node* const previous = node->prev();
+    const NestingCall call = NestingCallOf(*node);
+    const bool opens = call == NestingCall::kIncrement || call == NestingCall::kDecrement;
+    if (!node->is_output() && !node->has_uses() && !opens) graph->EraseNode(node);
+    node = previous;
   }
   part.module->EraseUnusedGraphs();
   RETURN_IF_ERROR(Verify(*part.module));
@@ -186,6 +189,7 @@ int Main(const std::string& root, const std::string& out) {
       std::filesystem::create_directories(absl::StrCat(out, "/", what));
     }
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   size_t samples = 0, nests = 0, levels = 0, failures = 0;
   for (const std::string& path : paths) {
     const auto sample = ReadGraphNetFolder(path);

@@ -175,13 +175,14 @@ class Generator:
         lines = [f"def {body}({', '.join(name for name, _ in parameters)}):"]
         outer, self.batched = self.batched, {name for (name, _), (_, d) in zip(parameters, chosen) if d is not None}
         inner, results = self.body(list(parameters), depth - 1, indent + "    ")
-        # PyTorch crashes on a negative out_dim of what is not batched.
-        lowest = [-t.dim() - 1 if name in self.batched else 0 for name, t in results]
+        # What is not batched PyTorch expands without an unsqueeze: right for out_dim 0 only,
+        # and a crash for negative ones.
+        ranges = [(-t.dim() - 1, t.dim() + 1) if name in self.batched else (0, 1) for name, t in results]
         self.batched = outer
         lines += inner
         lines.append("    return " + (results[0][0] if len(results) == 1 else
                                       "(" + ", ".join(name for name, _ in results) + ")"))
-        out_dims = [r.randrange(low, t.dim() + 1) for (_, t), low in zip(results, lowest)]
+        out_dims = [r.randrange(*bounds) for bounds in ranges]
         examples = []
         for (_, t), d in zip(results, out_dims):
             at = d if d >= 0 else d + t.dim() + 1
