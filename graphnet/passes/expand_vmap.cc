@@ -1002,6 +1002,7 @@ class Expander {
   }
 
   Result Subscript(const Node& node) {
+    if (!node.args()[0].is_node()) return NoRule("a structure of tensors is taken apart");
     if (const auto tuple = tuples_.find(node.args()[0].node()); tuple != tuples_.end()) {
       const Argument& i = node.args()[1];
       const auto size = static_cast<int64_t>(tuple->second.size());

@@ -182,17 +182,35 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
     ambiguous_[body] = true;
   }
   if (body->output() == nullptr) return {};
-  TensorFacts facts = OfArgument(body->output()->args()[0]);
-  if (facts.kind == Kind::kList) return {Kind::kList, -1, facts.dtype};
-  if (facts.rank >= 0) ++facts.rank;
-  if (call.args()[3].is_none()) facts.rank = -1;
-  return Tensor(ambiguous_.contains(body) ? -1 : facts.rank, facts.dtype);
+  const bool ambiguous = ambiguous_.contains(body);
+  const Argument& out_dims = call.args()[3];
+  const auto result = [&](const Argument& value, size_t i) {
+    const TensorFacts facts = OfArgument(value);
+    const bool each = out_dims.is_tuple() || out_dims.is_list();
+    const bool kept = each ? i < out_dims.elements().size() && out_dims.elements()[i].is_none()
+                           : out_dims.is_none();
+    return Tensor(ambiguous || facts.rank < 0 ? -1 : facts.rank + (kept ? 0 : 1), facts.dtype);
+  };
+  const Argument& returned = body->output()->args()[0];
+  if (!returned.is_tuple() && !returned.is_list()) return result(returned, 0);
+  std::vector<TensorFacts>& elements = elements_[&call];
+  for (size_t i = 0; i < returned.elements().size(); ++i) {
+    elements.push_back(result(returned.elements()[i], i));
+  }
+  return {Kind::kList};
 }
 
 TensorFacts FactsTable::OfSubscript(const Node& call) const {
   TensorFacts facts = OfArgument(call.args()[0]);
   const Argument& index = call.args()[1];
   if (facts.kind == Kind::kList) {
+    const Node* whole = call.args()[0].is_node() ? call.args()[0].node() : nullptr;
+    const auto known = elements_.find(whole);
+    if (known != elements_.end() && index.is_int()) {
+      const auto size = static_cast<int64_t>(known->second.size());
+      const int64_t i = index.integer() < 0 ? index.integer() + size : index.integer();
+      return i >= 0 && i < size ? known->second[static_cast<size_t>(i)] : TensorFacts();
+    }
     return index.is_int() ? Tensor(facts.rank, facts.dtype) : TensorFacts{Kind::kList, -1, facts.dtype};
   }
   if (!facts.is_tensor()) return {facts.kind};
@@ -334,7 +352,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     const int a = tensors[0].rank, b = tensors[1].rank;
     facts.rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
   } else if (name == "linear") {
-    facts.rank = first.rank;
+    const int weight = tensors.size() > 1 ? tensors[1].rank : -1;
+    facts.rank = first.rank < 0 || weight < 1 ? -1 : first.rank - (weight == 1 ? 1 : 0);
   } else if (first.rank < 0) {
     // Of what follows, all depend on it.
   } else if (reduces) {

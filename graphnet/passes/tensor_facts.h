@@ -49,6 +49,8 @@ class FactsTable {
   absl::flat_hash_map<const Node*, TensorFacts> facts_;
   absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;
   absl::flat_hash_map<const Graph*, bool> ambiguous_;
+  // Of the results of vmap calls that yield several.
+  absl::flat_hash_map<const Node*, std::vector<TensorFacts>> elements_;
 };
 
 // The argument that `schema` calls `name` in a call in canonical form; None when it

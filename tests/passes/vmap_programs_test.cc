@@ -20,7 +20,7 @@
 namespace graphnet {
 namespace {
 
-std::vector<at::Tensor> Run(const Sample& sample, const Module& module) {
+std::vector<at::Tensor> OutputsOf(const Sample& sample, const Module& module) {
   auto values = DrawInputs(sample, DrawOptions());
   EXPECT_TRUE(values.ok()) << values.status();
   auto prepared = PrepareRun(module, *std::move(values));
@@ -53,16 +53,16 @@ TEST(VmapProgramsTest, AllFormsAgree) {
   const auto sample = ReadGraphNetFolder("tests/passes/testdata/vmap_programs");
   ASSERT_TRUE(sample.ok()) << sample.status();
   const Module& nested = *sample->module;
-  const std::vector<at::Tensor> expected = Run(*sample, nested);
+  const std::vector<at::Tensor> expected = OutputsOf(*sample, nested);
   ASSERT_GT(expected.size(), 50u);
 
   const auto module = nested.Clone();
   ASSERT_TRUE(*FlattenVmap(module.get()));
   ASSERT_TRUE(Verify(*module).ok()) << Verify(*module);
-  ExpectSame(expected, Run(*sample, *module), true);
+  ExpectSame(expected, OutputsOf(*sample, *module), true);
   ASSERT_TRUE(*RevertVmap(module.get()));
   ASSERT_TRUE(Verify(*module).ok()) << Verify(*module);
-  ExpectSame(expected, Run(*sample, *module), true);
+  ExpectSame(expected, OutputsOf(*sample, *module), true);
   const std::string hash = CanonicalHash(*module);
   ASSERT_TRUE(*FlattenVmap(module.get()));
   ASSERT_TRUE(*RevertVmap(module.get()));
@@ -74,7 +74,7 @@ TEST(VmapProgramsTest, AllFormsAgree) {
   size_t left = 0;
   for (const Node* node : module->main()->nodes()) left += node->is_call_function("torch.vmap") ? 1 : 0;
   EXPECT_LT(left * 4, expected.size());
-  ExpectSame(expected, Run(*sample, *module), false);
+  ExpectSame(expected, OutputsOf(*sample, *module), false);
 }
 
 }  // namespace

@@ -21,817 +21,1019 @@ class GraphModule(torch.nn.Module):
         r_18 = torch.vmap(body_1, in_dims=(1,), out_dims=(0, -3), randomness='error')(x1)
         r_19 = r_18[0]
         r_20 = r_18[1]
-        def body_35(p_36, p_37, p_38):
-            v_39 = p_37.narrow(0, 0, 1)
-            v_40 = p_38.chunk(2, 0)[0]
-            v_41 = p_37.mean(0, False)
-            v_42 = p_37.gt(0)
-            return v_42
-        r_43 = torch.vmap(body_35, in_dims=(0, None, None), out_dims=0, randomness='error')(x3, x3, x5)
-        def body_44(p_45, p_46, p_47):
-            def body_48(p_49, p_50):
-                v_51 = p_49.unsqueeze(-3)
-                v_52 = v_51.unbind(1)[0]
-                return v_52
-            r_53 = torch.vmap(body_48, in_dims=(1, 0), out_dims=0, randomness='error')(p_47, p_47)
-            v_54 = torch.arange(3)
-            return (v_54, r_53)
-        r_55 = torch.vmap(body_44, in_dims=(0, 2, 3), out_dims=(0, 3), randomness='error')(x2, x0, x4)
-        r_56 = r_55[0]
-        r_57 = r_55[1]
-        def body_118(p_119, p_120, p_121):
-            v_122 = p_121.sum(-2, keepdim=False)
-            v_123 = torch.split(v_122, 1, dim=-1)[-1]
-            v_124 = p_121.repeat(2, 1, 1)
-            def body_125(p_126):
-                def body_127(p_128, p_129):
-                    v_130 = p_129.chunk(2, -1)[0]
-                    v_131 = p_128 - 1.5
-                    v_132 = p_128.new_zeros(())
-                    v_133 = v_132.mul(10).to(torch.int64).abs()
-                    return v_133
-                r_134 = torch.vmap(body_127, in_dims=(None, 1), out_dims=0, randomness='error')(p_126, p_126)
-                v_135 = p_126.amax(-2)
-                v_136 = torch.index_select(p_126, 1, (r_134 % 2))
-                v_137 = torch.stack([v_135, v_135], dim=-1)
-                return v_137
-            r_138 = torch.vmap(body_125, in_dims=(2,), out_dims=-3, randomness='error')(p_119)
-            return (r_138, v_123)
-        r_139 = torch.vmap(body_118, in_dims=(0, None, 1), out_dims=(3, -1), randomness='error')(x4, x3, x2)
-        r_140 = r_139[0]
-        r_141 = r_139[1]
-        def body_172(p_173, p_174, p_175, p_176):
-            v_177 = torch.cat([p_173, p_173], -3)
-            def body_178(p_179):
-                v_180 = p_179.narrow(0, 0, 1)
-                v_181 = p_179 * v_180
-                def body_182(p_183, p_184):
-                    v_185 = p_184[..., None]
-                    v_186 = torch.sub(v_185, v_185, alpha=2)
-                    def body_187(p_188, p_189):
-                        v_190 = p_188[None]
-                        v_191 = v_190.gt(0)
-                        return v_191
-                    r_192 = torch.vmap(body_187, in_dims=(None, -1), out_dims=0, randomness='error')(p_183, v_186)
-                    return (r_192, v_186)
-                r_193 = torch.vmap(body_182, in_dims=(0, -1), out_dims=(1, -2), randomness='error')(v_181, p_179)
-                r_194 = r_193[0]
-                r_195 = r_193[1]
-                return (r_195, v_181)
-            r_196 = torch.vmap(body_178, in_dims=(1,), out_dims=(0, -2), randomness='error')(p_175)
-            r_197 = r_196[0]
-            r_198 = r_196[1]
-            return (r_198, v_177)
-        r_199 = torch.vmap(body_172, in_dims=(2, None, 1, None), out_dims=(1, -4), randomness='error')(x4, x3, x0, x1)
-        r_200 = r_199[0]
-        r_201 = r_199[1]
-        def body_202(p_203, p_204):
-            v_205 = p_204.new_zeros(())
-            v_206 = 2 * v_205
-            v_207 = torch.softmax(p_203, 1)
-            return (v_207, v_205)
-        r_208 = torch.vmap(body_202, in_dims=(-1, 0), out_dims=(-1, 0), randomness='error')(x2, x1)
-        r_209 = r_208[0]
-        r_210 = r_208[1]
-        def body_238(p_239, p_240, p_241):
-            v_242 = p_240.new_full((3,), 0.5)
-            v_243 = torch.permute(p_240, (1, 2, 0))
-            v_244 = torch.split(p_241, 1, dim=2)[-1]
-            def body_245(p_246, p_247, p_248, p_249):
-                def body_250(p_251, p_252, p_253, p_254):
-                    v_255 = p_253.reshape([3, 1])
-                    v_256 = p_254[..., 0]
-                    v_257 = p_251.mean(-2, True)
-                    return (v_257, v_255)
-                r_258 = torch.vmap(body_250, in_dims=(None, -1, 0, -3), out_dims=(1, 1), randomness='error')(p_246, p_248, p_249, p_246)
-                r_259 = r_258[0]
-                r_260 = r_258[1]
-                v_261 = torch.stack([p_248, p_248], dim=3)
-                v_262 = v_261.to(torch.float64)
-                return v_262
-            r_263 = torch.vmap(body_245, in_dims=(None, -1, None, 2), out_dims=0, randomness='error')(p_241, p_241, v_243, p_240)
-            return (r_263, v_242)
-        r_264 = torch.vmap(body_238, in_dims=(0, 0, 1), out_dims=(3, 1), randomness='error')(x0, x4, x4)
-        r_265 = r_264[0]
-        r_266 = r_264[1]
-        def body_293(p_294, p_295):
-            v_296 = p_294.flatten()
-            def body_297(p_298):
-                def body_299(p_300, p_301):
-                    v_302 = torch.cat([p_301, p_301], 0)
-                    v_303 = torch.var(p_300, -2, correction=0)
-                    v_304 = v_302.expand([2, 6])
-                    v_305 = v_304.float()
-                    return v_305
-                r_306 = torch.vmap(body_299, in_dims=(None, 1), out_dims=2, randomness='error')(p_298, p_298)
-                v_307 = torch.norm(r_306)
-                v_308 = p_298.new_full((3,), 0.5)
-                return v_308
-            r_309 = torch.vmap(body_297, in_dims=(-3,), out_dims=1, randomness='error')(p_294)
-            return (r_309, v_296)
-        r_310 = torch.vmap(body_293, in_dims=(-4, -3), out_dims=(1, -1), randomness='error')(x4, x0)
-        r_311 = r_310[0]
-        r_312 = r_310[1]
-        def body_313(p_314, p_315, p_316, p_317, p_318, p_319):
-            v_320 = p_317.float()
-            def body_321(p_322, p_323, p_324, p_325, p_326):
-                v_327 = p_325.unbind(-1)[0]
-                v_328 = torch.clamp(p_323, -0.5, 0.5)
-                return v_328
-            r_329 = torch.vmap(body_321, in_dims=(None, -1, None, 3, 0), out_dims=-1, randomness='error')(p_317, p_319, p_318, p_314, p_316)
-            v_330 = p_315.repeat(2, 1)
-            return v_330
-        r_331 = torch.vmap(body_313, in_dims=(None, -2, None, None, -2, 1), out_dims=-1, randomness='error')(x4, x1, x5, x1, x4, x0)
-        def body_365(p_366, p_367, p_368):
-            v_369 = torch.sub(p_366, p_368, alpha=2)
-            v_370 = v_369.to(torch.float16)
-            return (v_370, v_369)
-        r_371 = torch.vmap(body_365, in_dims=(-2, 1, 0), out_dims=(1, -1), randomness='error')(x1, x0, x3)
-        r_372 = r_371[0]
-        r_373 = r_371[1]
-        def body_395(p_396, p_397, p_398, p_399, p_400):
-            v_401 = torch.sort(p_400, dim=-1)[0]
-            def body_402(p_403, p_404):
-                v_405 = p_403.cumsum(0)
-                def body_406(p_407, p_408, p_409, p_410):
-                    v_411 = p_410.max()
-                    v_412 = p_410.select(-1, 0)
-                    v_413 = torch.split(p_409, 1, dim=-1)[-1]
-                    v_414 = torch.sort(p_408, dim=-1)[0]
-                    return v_414
-                r_415 = torch.vmap(body_406, in_dims=(0, None, 0, None), out_dims=2, randomness='error')(v_405, p_403, p_403, v_405)
-                return (r_415, v_405)
-            r_416 = torch.vmap(body_402, in_dims=(None, 3), out_dims=(1, 2), randomness='error')(p_398, p_397)
-            r_417 = r_416[0]
-            r_418 = r_416[1]
-            return (r_418, r_417)
-        r_419 = torch.vmap(body_395, in_dims=(None, None, None, 1, -3), out_dims=(0, 0), randomness='error')(x3, x4, x5, x4, x0)
-        r_420 = r_419[0]
-        r_421 = r_419[1]
-        def body_544(p_545, p_546, p_547):
-            v_548 = p_545.reshape(-1)
-            v_549 = torch.nn.functional.relu(p_545)
-            def body_550(p_551, p_552):
-                v_553 = p_551.new_ones((2,))
-                v_554 = p_552.reshape(-1)
-                def body_555(p_556, p_557):
-                    v_558 = p_557.to(torch.float16)
-                    v_559 = torch.sin(v_558)
-                    return (v_559, v_558)
-                r_560 = torch.vmap(body_555, in_dims=(1, -1), out_dims=(0, 0), randomness='error')(p_552, p_551)
-                r_561 = r_560[0]
-                r_562 = r_560[1]
-                v_563 = torch.maximum(r_562, r_562)
-                return (v_563, r_562)
-            r_564 = torch.vmap(body_550, in_dims=(1, 1), out_dims=(1, 0), randomness='error')(p_545, p_547)
-            r_565 = r_564[0]
-            r_566 = r_564[1]
-            return (r_566, r_565)
-        r_567 = torch.vmap(body_544, in_dims=(1, 0, None), out_dims=(0, 2), randomness='error')(x2, x0, x0)
-        r_568 = r_567[0]
-        r_569 = r_567[1]
-        def body_570(p_571, p_572):
-            v_573 = p_572.flatten()
-            v_574 = 2 * v_573
-            v_575 = v_574.sum(-1, keepdim=True)
-            v_576 = v_575.sum(0, keepdim=False)
-            return v_576
-        r_577 = torch.vmap(body_570, in_dims=(-1, None), out_dims=0, randomness='error')(x3, x2)
-        def body_578(p_579, p_580):
-            v_581 = p_580.argmax()
-            v_582 = torch.ops.aten.index(p_580, [(v_581 % 2), None, (v_581 % 2)])
-            v_583 = p_580.max()
-            def body_584(p_585, p_586, p_587, p_588):
-                v_589 = p_585.float()
-                v_590 = torch.ones_like(p_588)
-                return (v_590, v_589)
-            r_591 = torch.vmap(body_584, in_dims=(None, -2, None, None), out_dims=(0, 0), randomness='error')(v_582, p_580, p_579, v_583)
-            r_592 = r_591[0]
-            r_593 = r_591[1]
-            return r_593
-        r_594 = torch.vmap(body_578, in_dims=(0, 2), out_dims=0, randomness='error')(x3, x4)
-        def body_595(p_596, p_597):
-            v_598 = p_596.cumsum(-1)
-            def body_599(p_600, p_601, p_602, p_603, p_604, p_605):
-                v_606 = torch.outer(p_601, p_605)
-                v_607 = torch.permute(p_601, (0,))
-                v_608 = p_602.new_zeros(())
-                v_609 = p_602 > p_601
-                return v_609
-            r_610 = torch.vmap(body_599, in_dims=(None, -2, None, 1, None, -2), out_dims=-2, randomness='error')(p_597, v_598, p_596, p_597, v_598, p_596)
-            v_611 = v_598.narrow(1, 0, 1)
-            v_612 = v_611.type_as(v_611)
-            return (v_612, v_611, p_597)
-        r_613 = torch.vmap(body_595, in_dims=(None, 2), out_dims=(0, 0, 1), randomness='error')(x1, x0)
-        r_614 = r_613[0]
-        r_615 = r_613[1]
-        r_616 = r_613[2]
-        def body_668(p_669, p_670, p_671, p_672, p_673):
-            v_674 = p_670[None]
-            v_675 = torch.cat([v_674, v_674], -1)
-            v_676 = v_674.repeat(2, 1, 1, 1)
-            v_677 = torch.norm(v_674)
-            return (v_677, v_675)
-        r_678 = torch.vmap(body_668, in_dims=(None, None, None, 1, 0), out_dims=(0, 0), randomness='error')(x0, x5, x4, x2, x0)
-        r_679 = r_678[0]
-        r_680 = r_678[1]
-        def body_681(p_682, p_683):
-            v_684 = torch.matmul(p_682, p_682)
-            v_685 = torch.sub(p_682, p_683, alpha=2)
-            v_686 = p_683 > p_683
-            return v_686
-        r_687 = torch.vmap(body_681, in_dims=(None, 0), out_dims=0, randomness='error')(x5, x3)
-        def body_720(p_721, p_722, p_723, p_724, p_725):
-            def body_726(p_727, p_728, p_729, p_730):
-                v_731 = p_727[..., None]
-                v_732 = torch.stack([p_728, p_728], dim=1)
-                def body_733(p_734, p_735, p_736):
-                    v_737 = torch.tril(p_734)
-                    def body_738(p_739, p_740):
-                        v_741 = p_739.new_ones((2,))
-                        v_742 = torch.log_softmax(v_741, dim=-1)
-                        v_743 = p_739 > v_741
-                        return v_743
-                    r_744 = torch.vmap(body_738, in_dims=(-1, None), out_dims=1, randomness='error')(v_737, v_737)
-                    return (r_744, v_737)
-                r_745 = torch.vmap(body_733, in_dims=(None, -1, 0), out_dims=(2, 1), randomness='error')(v_732, v_732, p_728)
-                r_746 = r_745[0]
-                r_747 = r_745[1]
-                return (r_747, v_732)
-            r_748 = torch.vmap(body_726, in_dims=(0, 1, 1, None), out_dims=(2, -1), randomness='error')(p_724, p_725, p_722, p_721)
-            r_749 = r_748[0]
-            r_750 = r_748[1]
-            v_751 = p_721.argmax()
-            v_752 = torch.cat([r_750, r_750], 2)
-            v_753 = p_725.mT
-            return (v_753, r_749)
-        r_754 = torch.vmap(body_720, in_dims=(None, None, None, 0, 1), out_dims=(-1, 3), randomness='error')(x3, x1, x0, x1, x0)
-        r_755 = r_754[0]
-        r_756 = r_754[1]
-        def body_757(p_758, p_759, p_760, p_761, p_762):
-            v_763 = p_759[0]
-            v_764 = p_760.new_ones((2,))
-            v_765 = p_762.repeat(2, 1, 1)
-            return v_765
-        r_766 = torch.vmap(body_757, in_dims=(-2, None, None, -1, None), out_dims=0, randomness='error')(x0, x0, x4, x2, x1)
-        def body_779(p_780, p_781, p_782, p_783, p_784):
-            v_785 = p_784.argmax()
-            v_786 = torch.ones_like(p_780)
-            v_787 = torch.ones_like(p_783)
-            v_788 = v_787.to(torch.float16)
-            return v_788
-        r_789 = torch.vmap(body_779, in_dims=(1, None, -1, None, None), out_dims=0, randomness='error')(x5, x4, x4, x2, x3)
-        def body_812(p_813, p_814, p_815, p_816, p_817, p_818):
-            v_819 = torch.permute(p_818, (2, 0, 1))
-            v_820 = p_816.chunk(2, 2)[0]
-            v_821 = v_820.argmax(0)
-            def body_822(p_823, p_824):
-                v_825 = torch.maximum(p_823, p_823)
-                v_826 = v_825.new_zeros(())
-                v_827 = torch.tril(p_824)
-                return v_827
-            r_828 = torch.vmap(body_822, in_dims=(-2, 1), out_dims=-3, randomness='error')(p_818, p_813)
-            return (r_828, v_821)
-        r_829 = torch.vmap(body_812, in_dims=(0, None, 0, 1, None, None), out_dims=(1, -1), randomness='error')(x4, x1, x0, x4, x3, x0)
-        r_830 = r_829[0]
-        r_831 = r_829[1]
-        def body_843(p_844, p_845):
-            def body_846(p_847):
-                v_848 = p_847.unbind(0)[0]
-                v_849 = torch.matmul(v_848, v_848)
-                v_850 = p_847.new_zeros(())
-                v_851 = v_848[None]
-                return (v_851, p_847)
-            r_852 = torch.vmap(body_846, in_dims=(-3,), out_dims=(1, 2), randomness='error')(p_845)
-            r_853 = r_852[0]
-            r_854 = r_852[1]
-            v_855 = p_844[-1:]
-            return v_855
-        r_856 = torch.vmap(body_843, in_dims=(None, 2), out_dims=1, randomness='error')(x1, x4)
-        def body_887(p_888, p_889, p_890, p_891, p_892, p_893):
-            def body_894(p_895, p_896, p_897):
-                v_898 = torch.softmax(p_895, -1)
-                v_899 = v_898.mul(10).to(torch.int64).abs()
-                v_900 = torch.ones_like(p_895)
-                def body_901(p_902, p_903, p_904, p_905, p_906):
-                    v_907 = torch.topk(p_905, 1, dim=-1)[0]
-                    def body_908(p_909, p_910, p_911, p_912, p_913):
-                        v_914 = p_913.prod(-1)
-                        v_915 = torch.ones_like(p_912)
-                        v_916 = torch.sort(p_909, dim=0)[0]
-                        return (v_916, v_914)
-                    r_917 = torch.vmap(body_908, in_dims=(None, 0, -1, None, None), out_dims=(0, 0), randomness='error')(v_907, p_903, p_905, p_904, p_906)
-                    r_918 = r_917[0]
-                    r_919 = r_917[1]
-                    v_920 = v_907.mean(0, False)
-                    v_921 = p_902.ge(0)
-                    return v_921
-                r_922 = torch.vmap(body_901, in_dims=(-1, None, 0, 1, None), out_dims=0, randomness='error')(v_900, p_897, v_898, p_896, v_900)
-                return (r_922, v_900)
-            r_923 = torch.vmap(body_894, in_dims=(None, None, -2), out_dims=(1, 1), randomness='error')(p_892, p_889, p_893)
-            r_924 = r_923[0]
-            r_925 = r_923[1]
-            v_926 = p_888[..., 0]
-            return v_926
-        r_927 = torch.vmap(body_887, in_dims=(None, 1, None, None, -2, -1), out_dims=0, randomness='error')(x5, x0, x4, x2, x1, x2)
-        def body_978(p_979):
-            def body_980(p_981, p_982):
-                def body_983(p_984, p_985):
-                    v_986 = torch.split(p_984, 1, dim=-1)[-1]
-                    v_987 = p_984[..., 0]
-                    v_988 = torch.tensor(True)
-                    def body_989(p_990, p_991):
-                        v_992 = torch.sigmoid(p_991)
-                        v_993 = p_990.new_zeros(())
-                        v_994 = torch.ones_like(p_991)
-                        v_995 = v_993.ge(0)
-                        return v_995
-                    r_996 = torch.vmap(body_989, in_dims=(-1, 0), out_dims=0, randomness='error')(p_985, p_984)
-                    return r_996
-                r_997 = torch.vmap(body_983, in_dims=(None, -2), out_dims=1, randomness='error')(p_981, p_982)
-                v_998 = p_981.unsqueeze(-2)
-                v_999 = v_998.unsqueeze(-1)
-                v_1000 = torch.log_softmax(v_998, dim=-2)
-                return (v_1000, v_999)
-            r_1001 = torch.vmap(body_980, in_dims=(-2, None), out_dims=(-1, -2), randomness='error')(p_979, p_979)
+        def body_21(p_22, p_23, p_24, p_25, p_26, p_27):
+            v_28 = torch.split(p_26, 1, dim=1)[-1]
+            v_29 = p_26.repeat(2, 1, 1)
+            v_30 = torch.clamp(p_25, -0.5, 0.5)
+            v_31 = torch.sub(p_23, p_22, alpha=2)
+            return (v_31, p_23)
+        r_32 = torch.vmap(body_21, in_dims=(None, None, None, 0, 1, -2), out_dims=(0, 0), randomness='error')(x1, x4, x0, x3, x0, x1)
+        r_33 = r_32[0]
+        r_34 = r_32[1]
+        def body_59(p_60, p_61, p_62):
+            v_63 = torch.nn.functional.linear(p_61, p_61)
+            v_64 = p_60.transpose(0, 1)
+            return v_64
+        r_65 = torch.vmap(body_59, in_dims=(0, None, None), out_dims=-1, randomness='error')(x0, x3, x4)
+        def body_66(p_67, p_68):
+            v_69 = p_68[:, 0]
+            def body_70(p_71, p_72, p_73, p_74):
+                def body_75(p_76, p_77):
+                    v_78 = p_77.chunk(2, -2)[0]
+                    v_79 = torch.cat([v_78, v_78], -2)
+                    v_80 = p_77.new_zeros(())
+                    return (v_80, v_79)
+                r_81 = torch.vmap(body_75, in_dims=(0, 0), out_dims=(0, 2), randomness='error')(p_72, p_74)
+                r_82 = r_81[0]
+                r_83 = r_81[1]
+                v_84 = r_82.new_ones((2,))
+                return v_84
+            r_85 = torch.vmap(body_70, in_dims=(1, 2, None, None), out_dims=0, randomness='error')(p_68, p_67, p_68, p_67)
+            return (r_85, v_69)
+        r_86 = torch.vmap(body_66, in_dims=(0, 0), out_dims=(0, 1), randomness='error')(x4, x0)
+        r_87 = r_86[0]
+        r_88 = r_86[1]
+        def body_89(p_90, p_91):
+            v_92 = p_91[None, ..., -1]
+            v_93 = p_91[..., 0]
+            def body_94(p_95):
+                def body_96(p_97, p_98):
+                    v_99 = p_98.float()
+                    def body_100(p_101, p_102, p_103):
+                        v_104 = torch.tensor(True)
+                        v_105 = p_103.masked_fill(v_104, 0.25)
+                        v_106 = p_103.transpose(-1, 0)
+                        return v_106
+                    r_107 = torch.vmap(body_100, in_dims=(0, None, -1), out_dims=1, randomness='error')(p_97, p_97, p_98)
+                    return r_107
+                r_108 = torch.vmap(body_96, in_dims=(0, None), out_dims=0, randomness='error')(p_95, p_95)
+                v_109 = torch.clamp(p_95, -0.5, 0.5)
+                return v_109
+            r_110 = torch.vmap(body_94, in_dims=(0,), out_dims=2, randomness='error')(p_91)
+            v_111 = torch.nn.functional.gelu(p_90)
+            return (v_111, v_92)
+        r_112 = torch.vmap(body_89, in_dims=(0, None), out_dims=(-2, 0), randomness='error')(x2, x0)
+        r_113 = r_112[0]
+        r_114 = r_112[1]
+        def body_115(p_116, p_117, p_118):
+            def body_119(p_120, p_121, p_122, p_123, p_124):
+                v_125 = torch.softmax(p_120, -1)
+                def body_126(p_127, p_128, p_129):
+                    v_130 = p_127.reshape(-1)
+                    v_131 = v_130.transpose(-1, -1)
+                    v_132 = v_130.expand([2, 24])
+                    v_133 = p_129 * v_131
+                    return (v_133, v_131)
+                r_134 = torch.vmap(body_126, in_dims=(0, 1, None), out_dims=(1, -1), randomness='error')(p_120, v_125, p_124)
+                r_135 = r_134[0]
+                r_136 = r_134[1]
+                v_137 = r_135[..., None]
+                v_138 = p_120.repeat(2, 1, 1, 1, 1)
+                return (v_138, v_125)
+            r_139 = torch.vmap(body_119, in_dims=(None, -1, None, 0, None), out_dims=(0, 0), randomness='error')(p_117, p_117, p_116, p_116, p_118)
+            r_140 = r_139[0]
+            r_141 = r_139[1]
+            v_142 = p_116.float()
+            return (v_142, r_140)
+        r_143 = torch.vmap(body_115, in_dims=(0, None, 0), out_dims=(-1, 0), randomness='error')(x1, x4, x3)
+        r_144 = r_143[0]
+        r_145 = r_143[1]
+        def body_146(p_147, p_148, p_149, p_150):
+            v_151 = torch.split(p_149, 1, dim=-2)[-1]
+            v_152 = torch.sin(p_148)
+            return (v_152, p_150)
+        r_153 = torch.vmap(body_146, in_dims=(None, None, None, 0), out_dims=(0, -1), randomness='error')(x2, x4, x5, x3)
+        r_154 = r_153[0]
+        r_155 = r_153[1]
+        def body_156(p_157, p_158):
+            v_159 = p_157.argmax()
+            def body_160(p_161, p_162, p_163, p_164):
+                def body_165(p_166, p_167, p_168, p_169):
+                    v_170 = p_169.reshape([24, 1])
+                    v_171 = p_166.unbind(-2)[0]
+                    return (v_171, p_166)
+                r_172 = torch.vmap(body_165, in_dims=(0, None, None, None), out_dims=(1, -1), randomness='error')(p_163, p_163, p_161, p_164)
+                r_173 = r_172[0]
+                r_174 = r_172[1]
+                v_175 = p_164.mT
+                v_176 = p_163 * p_163
+                v_177 = p_162.abs()
+                return (v_177, v_176)
+            r_178 = torch.vmap(body_160, in_dims=(None, 1, None, None), out_dims=(-2, 0), randomness='error')(v_159, p_157, p_158, p_157)
+            r_179 = r_178[0]
+            r_180 = r_178[1]
+            v_181 = r_180[0, (v_159 % 2)]
+            return v_181
+        r_182 = torch.vmap(body_156, in_dims=(None, -3), out_dims=0, randomness='error')(x2, x4)
+        def body_183(p_184, p_185, p_186, p_187):
+            def body_188(p_189, p_190, p_191, p_192):
+                def body_193(p_194, p_195, p_196, p_197):
+                    v_198 = p_197.new_zeros(())
+                    def body_199(p_200, p_201, p_202):
+                        v_203 = p_201.gt(0).all(0)
+                        v_204 = torch.arange(3)
+                        v_205 = p_201.unbind(0)[0]
+                        return v_205
+                    r_206 = torch.vmap(body_199, in_dims=(None, 1, 0), out_dims=0, randomness='error')(p_197, p_194, p_197)
+                    return r_206
+                r_207 = torch.vmap(body_193, in_dims=(None, None, -2, None), out_dims=0, randomness='error')(p_192, p_191, p_189, p_190)
+                v_208 = r_207.neg()
+                return (v_208, r_207)
+            r_209 = torch.vmap(body_188, in_dims=(None, 1, None, None), out_dims=(0, 0), randomness='error')(p_184, p_186, p_185, p_187)
+            r_210 = r_209[0]
+            r_211 = r_209[1]
+            v_212 = torch.nn.functional.relu(p_185)
+            return v_212
+        r_213 = torch.vmap(body_183, in_dims=(0, 1, None, 1), out_dims=1, randomness='error')(x0, x4, x1, x2)
+        def body_214(p_215, p_216, p_217, p_218):
+            v_219 = p_215.type_as(p_215)
+            v_220 = p_218.new_full((3,), 0.5)
+            def body_221(p_222, p_223, p_224, p_225, p_226, p_227):
+                v_228 = p_225.amax(-1)
+                v_229 = torch.nn.functional.relu(p_225)
+                v_230 = torch.stack([p_226, p_226], dim=1)
+                return v_230
+            r_231 = torch.vmap(body_221, in_dims=(None, None, -1, -2, 2, None), out_dims=0, randomness='error')(p_216, v_220, v_220, p_218, p_217, p_215)
+            v_232 = v_220[0]
+            return (v_232, r_231)
+        r_233 = torch.vmap(body_214, in_dims=(-1, 0, None, None), out_dims=(0, 0), randomness='error')(x2, x1, x4, x1)
+        r_234 = r_233[0]
+        r_235 = r_233[1]
+        def body_236(p_237, p_238, p_239):
+            def body_240(p_241, p_242, p_243, p_244, p_245):
+                def body_246(p_247, p_248, p_249, p_250, p_251, p_252):
+                    v_253 = torch.sub(p_249, p_247, alpha=2)
+                    v_254 = p_248.amax(-2)
+                    v_255 = p_247.expand([2, 2, 4])
+                    v_256 = p_247.argmax()
+                    return (v_256, v_253)
+                r_257 = torch.vmap(body_246, in_dims=(0, None, None, 0, 1, None), out_dims=(-1, 2), randomness='error')(p_245, p_242, p_243, p_242, p_241, p_244)
+                r_258 = r_257[0]
+                r_259 = r_257[1]
+                v_260 = torch.nn.functional.relu(p_242)
+                v_261 = p_242.argmax()
+                v_262 = torch.topk(v_260, 1, dim=0)[0]
+                return (v_262, r_258)
+            r_263 = torch.vmap(body_240, in_dims=(None, 1, 0, None, None), out_dims=(0, 0), randomness='error')(p_237, p_238, p_238, p_239, p_238)
+            r_264 = r_263[0]
+            r_265 = r_263[1]
+            v_266 = r_264[0, (r_265 % 1)]
+            return v_266
+        r_267 = torch.vmap(body_236, in_dims=(-1, -2, 0), out_dims=0, randomness='error')(x2, x4, x3)
+        def body_279(p_280, p_281, p_282, p_283, p_284):
+            v_285 = p_284.to(torch.float64)
+            def body_286(p_287, p_288, p_289, p_290, p_291):
+                v_292 = p_291.unsqueeze(0)
+                v_293 = p_289.contiguous()
+                v_294 = p_288.neg()
+                return (v_294, v_292)
+            r_295 = torch.vmap(body_286, in_dims=(0, None, None, 2, None), out_dims=(0, 0), randomness='error')(p_283, p_280, p_283, p_280, p_281)
+            r_296 = r_295[0]
+            r_297 = r_295[1]
+            v_298 = torch.cat([v_285, v_285], -1)
+            return v_298
+        r_299 = torch.vmap(body_279, in_dims=(None, None, 0, None, 2), out_dims=1, randomness='error')(x2, x5, x3, x3, x2)
+        def body_300(p_301, p_302, p_303):
+            v_304 = p_302.reshape([12, 1])
+            def body_305(p_306, p_307, p_308, p_309):
+                v_310 = p_306.new_full((3,), 0.5)
+                v_311 = torch.cat([p_306, p_308], 0)
+                v_312 = p_307.flatten()
+                def body_313(p_314, p_315, p_316, p_317):
+                    v_318 = torch.movedim(p_317, 0, 0)
+                    v_319 = torch.arange(3)
+                    v_320 = torch.stack([p_314, p_314], dim=1)
+                    return (v_320, p_315)
+                r_321 = torch.vmap(body_313, in_dims=(None, None, 0, None), out_dims=(0, 0), randomness='error')(p_307, v_311, p_307, v_312)
+                r_322 = r_321[0]
+                r_323 = r_321[1]
+                return (r_323, v_312)
+            r_324 = torch.vmap(body_305, in_dims=(None, None, None, 0), out_dims=(0, 0), randomness='error')(p_303, p_302, p_301, v_304)
+            r_325 = r_324[0]
+            r_326 = r_324[1]
+            v_327 = v_304.argmax()
+            return (v_327, r_326)
+        r_328 = torch.vmap(body_300, in_dims=(1, 1, 0), out_dims=(-1, 0), randomness='error')(x4, x2, x4)
+        r_329 = r_328[0]
+        r_330 = r_328[1]
+        def body_331(p_332, p_333):
+            v_334 = torch.outer(p_332, p_333)
+            v_335 = v_334.sum()
+            def body_336(p_337, p_338, p_339, p_340):
+                v_341 = p_337 * p_337
+                v_342 = torch.outer(p_338, p_340)
+                return v_342
+            r_343 = torch.vmap(body_336, in_dims=(None, None, 0, 1), out_dims=-1, randomness='error')(v_335, p_332, p_333, v_334)
+            v_344 = v_334.contiguous()
+            return v_344
+        r_345 = torch.vmap(body_331, in_dims=(-1, None), out_dims=-3, randomness='error')(x5, x3)
+        def body_346(p_347, p_348):
+            v_349 = p_348.gt(0)
+            v_350 = p_348.amax(-1)
+            v_351 = p_348.chunk(2, 0)[0]
+            v_352 = torch.stack([p_347, p_347], dim=-1)
+            return (v_352, v_351)
+        r_353 = torch.vmap(body_346, in_dims=(0, None), out_dims=(2, 0), randomness='error')(x0, x3)
+        r_354 = r_353[0]
+        r_355 = r_353[1]
+        def body_356(p_357, p_358, p_359):
+            def body_360(p_361, p_362, p_363, p_364):
+                def body_365(p_366, p_367, p_368):
+                    v_369 = torch.sub(p_368, p_368, alpha=2)
+                    v_370 = v_369.to(torch.float16)
+                    return (v_370, v_369)
+                r_371 = torch.vmap(body_365, in_dims=(None, None, 0), out_dims=(1, -1), randomness='error')(p_361, p_363, p_363)
+                r_372 = r_371[0]
+                r_373 = r_371[1]
+                v_374 = r_373.flip([-1])
+                v_375 = p_364.abs()
+                v_376 = torch.norm(r_373)
+                return v_376
+            r_377 = torch.vmap(body_360, in_dims=(None, None, None, 1), out_dims=0, randomness='error')(p_359, p_357, p_358, p_357)
+            v_378 = torch.linalg.vector_norm(p_358, dim=-2)
+            v_379 = p_359.transpose(-2, -2)
+            return (v_379, v_378)
+        r_380 = torch.vmap(body_356, in_dims=(None, 0, None), out_dims=(0, 1), randomness='error')(x0, x2, x1)
+        r_381 = r_380[0]
+        r_382 = r_380[1]
+        def body_383(p_384, p_385, p_386):
+            v_387 = p_384.expand([2, 3, 4])
+            v_388 = v_387.ge(0)
+            v_389 = p_384.flip([-2])
+            def body_390(p_391, p_392, p_393, p_394, p_395):
+                def body_396(p_397, p_398):
+                    def body_399(p_400, p_401):
+                        v_402 = p_401.max()
+                        v_403 = p_401.contiguous()
+                        v_404 = v_403.flatten()
+                        v_405 = v_404.to(torch.float64)
+                        return v_405
+                    r_406 = torch.vmap(body_399, in_dims=(None, -2), out_dims=0, randomness='error')(p_397, p_398)
+                    v_407 = p_397.neg()
+                    v_408 = torch.var(p_398, -2, correction=0)
+                    v_409 = torch.stack([p_398, p_398], dim=-1)
+                    return (v_409, v_407, p_398)
+                r_410 = torch.vmap(body_396, in_dims=(0, None), out_dims=(0, 0, 0), randomness='error')(p_393, p_391)
+                r_411 = r_410[0]
+                r_412 = r_410[1]
+                r_413 = r_410[2]
+                v_414 = torch.stack([p_395, p_395], dim=-1)
+                return (v_414, r_412)
+            r_415 = torch.vmap(body_390, in_dims=(-1, None, 1, 2, None), out_dims=(0, 0), randomness='error')(v_387, v_387, p_384, v_388, p_386)
+            r_416 = r_415[0]
+            r_417 = r_415[1]
+            return (r_417, r_416, v_389)
+        r_418 = torch.vmap(body_383, in_dims=(-3, -4, 1), out_dims=(0, 0, -2), randomness='error')(x0, x4, x2)
+        r_419 = r_418[0]
+        r_420 = r_418[1]
+        r_421 = r_418[2]
+        def body_422(p_423, p_424, p_425, p_426, p_427):
+            v_428 = torch.nn.functional.gelu(p_423)
+            v_429 = torch.cat([p_424, p_424], -2)
+            v_430 = p_426.mT
+            return v_430
+        r_431 = torch.vmap(body_422, in_dims=(0, 2, None, None, -1), out_dims=0, randomness='error')(x1, x2, x0, x1, x3)
+        def body_432(p_433, p_434, p_435, p_436):
+            v_437 = p_435.mT
+            def body_438(p_439, p_440, p_441):
+                v_442 = torch.stack([p_440, p_440], dim=2)
+                def body_443(p_444, p_445, p_446, p_447, p_448):
+                    v_449 = p_446[..., 1:, None]
+                    v_450 = v_449.select(-1, 0)
+                    v_451 = p_446.cumsum(1)
+                    return v_451
+                r_452 = torch.vmap(body_443, in_dims=(1, 1, None, 1, None), out_dims=0, randomness='error')(v_442, p_440, p_439, p_439, v_442)
+                v_453 = torch.norm(v_442)
+                return v_453
+            r_454 = torch.vmap(body_438, in_dims=(0, 0, 1), out_dims=0, randomness='error')(v_437, p_434, p_435)
+            return (r_454, v_437)
+        r_455 = torch.vmap(body_432, in_dims=(-1, 2, None, None), out_dims=(0, 0), randomness='error')(x2, x4, x4, x2)
+        r_456 = r_455[0]
+        r_457 = r_455[1]
+        def body_458(p_459, p_460, p_461, p_462, p_463):
+            v_464 = 2 * p_460
+            def body_465(p_466, p_467, p_468, p_469, p_470):
+                def body_471(p_472, p_473, p_474, p_475, p_476):
+                    def body_477(p_478, p_479):
+                        v_480 = torch.nn.functional.linear(p_478, p_478)
+                        v_481 = p_479.mean(0, True)
+                        v_482 = v_481.chunk(2, -1)[0]
+                        v_483 = v_482.select(0, 0)
+                        return v_483
+                    r_484 = torch.vmap(body_477, in_dims=(None, -2), out_dims=0, randomness='error')(p_472, p_474)
+                    v_485 = p_474[None, ..., -1]
+                    return (v_485, r_484)
+                r_486 = torch.vmap(body_471, in_dims=(None, -2, None, None, -1), out_dims=(0, 0), randomness='error')(p_467, p_469, p_470, p_466, p_466)
+                r_487 = r_486[0]
+                r_488 = r_486[1]
+                v_489 = torch.sigmoid(p_468)
+                return v_489
+            r_490 = torch.vmap(body_465, in_dims=(None, 0, -1, None, 2), out_dims=-2, randomness='error')(p_460, p_463, p_460, p_461, p_459)
+            v_491 = v_464.unbind(0)[0]
+            return (v_491, v_464)
+        r_492 = torch.vmap(body_458, in_dims=(0, None, -2, None, None), out_dims=(0, 0), randomness='error')(x4, x1, x2, x3, x5)
+        r_493 = r_492[0]
+        r_494 = r_492[1]
+        def body_495(p_496, p_497, p_498):
+            v_499 = p_497.ge(0)
+            def body_500(p_501, p_502):
+                v_503 = p_502.new_full((3,), 0.5)
+                v_504 = torch.stack([v_503, v_503], dim=-1)
+                v_505 = p_502.ge(0)
+                v_506 = p_502.ge(0)
+                return v_506
+            r_507 = torch.vmap(body_500, in_dims=(-1, 0), out_dims=-1, randomness='error')(v_499, p_497)
+            v_508 = p_496.reshape([12, 1])
+            v_509 = torch.tanh(p_497)
+            return (v_509, v_499)
+        r_510 = torch.vmap(body_495, in_dims=(3, 1, 0), out_dims=(-1, -2), randomness='error')(x4, x5, x2)
+        r_511 = r_510[0]
+        r_512 = r_510[1]
+        def body_513(p_514, p_515, p_516, p_517, p_518):
+            v_519 = torch.linalg.vector_norm(p_518, dim=-1)
+            v_520 = p_516.sum()
+            v_521 = torch.arange(3)
+            v_522 = torch.nn.functional.embedding((v_521 % 2), v_519)
+            return (v_522, v_519)
+        r_523 = torch.vmap(body_513, in_dims=(3, None, None, 0, None), out_dims=(0, 0), randomness='error')(x4, x2, x3, x2, x0)
+        r_524 = r_523[0]
+        r_525 = r_523[1]
+        def body_526(p_527, p_528, p_529, p_530, p_531, p_532):
+            v_533 = p_531.reshape(-1)
+            v_534 = v_533.sum(-1, keepdim=False)
+            v_535 = p_527[0]
+            return (v_535, v_533)
+        r_536 = torch.vmap(body_526, in_dims=(None, -4, 1, 1, None, None), out_dims=(0, 0), randomness='error')(x5, x4, x4, x2, x0, x3)
+        r_537 = r_536[0]
+        r_538 = r_536[1]
+        def body_539(p_540, p_541, p_542):
+            v_543 = p_540.reshape(-1)
+            v_544 = p_542 @ p_541
+            v_545 = p_541.new_zeros(())
+            v_546 = torch.split(p_541, 1, dim=-1)[-1]
+            return (v_546, v_544)
+        r_547 = torch.vmap(body_539, in_dims=(1, -2, None), out_dims=(-1, -3), randomness='error')(x4, x2, x5)
+        r_548 = r_547[0]
+        r_549 = r_547[1]
+        def body_550(p_551, p_552, p_553, p_554):
+            def body_555(p_556, p_557, p_558, p_559, p_560, p_561):
+                def body_562(p_563, p_564, p_565, p_566, p_567):
+                    v_568 = p_566.max()
+                    v_569 = p_566.to(torch.float64)
+                    return (v_569, v_568)
+                r_570 = torch.vmap(body_562, in_dims=(-1, None, None, 2, None), out_dims=(-1, 0), randomness='error')(p_557, p_557, p_556, p_560, p_559)
+                r_571 = r_570[0]
+                r_572 = r_570[1]
+                v_573 = torch.permute(r_572, (0,))
+                return (v_573, r_571)
+            r_574 = torch.vmap(body_555, in_dims=(None, None, None, 0, 1, 0), out_dims=(0, 0), randomness='error')(p_551, p_553, p_552, p_554, p_553, p_551)
+            r_575 = r_574[0]
+            r_576 = r_574[1]
+            v_577 = torch.tril(p_553)
+            v_578 = torch.ones_like(v_577)
+            v_579 = v_577.flatten()
+            return v_579
+        r_580 = torch.vmap(body_550, in_dims=(2, 1, None, 0), out_dims=0, randomness='error')(x0, x1, x4, x2)
+        def body_581(p_582, p_583):
+            def body_584(p_585, p_586, p_587):
+                v_588 = torch.cat([p_586, p_586], -1)
+                v_589 = v_588.flip([0])
+                v_590 = torch.cat([p_586, p_586], -1)
+                return v_590
+            r_591 = torch.vmap(body_584, in_dims=(0, None, None), out_dims=0, randomness='error')(p_582, p_583, p_582)
+            v_592 = p_582.narrow(0, 0, 1)
+            return (v_592, r_591)
+        r_593 = torch.vmap(body_581, in_dims=(None, -2), out_dims=(0, 0), randomness='error')(x2, x2)
+        r_594 = r_593[0]
+        r_595 = r_593[1]
+        def body_596(p_597, p_598, p_599, p_600):
+            v_601 = torch.maximum(p_598, p_600)
+            v_602 = torch.cat([p_598, p_598], 1)
+            return (v_602, v_601)
+        r_603 = torch.vmap(body_596, in_dims=(3, None, None, None), out_dims=(0, 0), randomness='error')(x4, x1, x2, x4)
+        r_604 = r_603[0]
+        r_605 = r_603[1]
+        def body_606(p_607, p_608, p_609, p_610):
+            v_611 = p_610.flip([-1])
+            def body_612(p_613, p_614, p_615, p_616, p_617):
+                v_618 = p_614.to(torch.float16)
+                def body_619(p_620, p_621, p_622, p_623):
+                    v_624 = torch.stack([p_620, p_620], dim=-1)
+                    v_625 = torch.clamp(p_623, -0.5, 0.5)
+                    v_626 = torch.tril(v_624)
+                    return v_626
+                r_627 = torch.vmap(body_619, in_dims=(0, None, 0, None), out_dims=1, randomness='error')(v_618, p_616, p_615, p_615)
+                return (r_627, v_618)
+            r_628 = torch.vmap(body_612, in_dims=(-2, None, None, -2, 0), out_dims=(0, 0), randomness='error')(v_611, p_610, p_609, p_608, p_610)
+            r_629 = r_628[0]
+            r_630 = r_628[1]
+            return r_630
+        r_631 = torch.vmap(body_606, in_dims=(1, None, None, None), out_dims=0, randomness='error')(x2, x4, x3, x1)
+        def body_632(p_633, p_634, p_635):
+            def body_636(p_637, p_638, p_639, p_640, p_641):
+                v_642 = p_639.abs()
+                def body_643(p_644, p_645, p_646):
+                    v_647 = p_644.contiguous()
+                    def body_648(p_649, p_650, p_651, p_652):
+                        v_653 = 2 * p_652
+                        v_654 = p_650 + p_652
+                        v_655 = 2 * p_650
+                        return (v_655, v_654)
+                    r_656 = torch.vmap(body_648, in_dims=(None, 0, -1, None), out_dims=(0, 0), randomness='error')(p_646, v_647, p_644, p_645)
+                    r_657 = r_656[0]
+                    r_658 = r_656[1]
+                    return (r_658, r_657)
+                r_659 = torch.vmap(body_643, in_dims=(0, 0, 0), out_dims=(0, 0), randomness='error')(v_642, p_638, p_640)
+                r_660 = r_659[0]
+                r_661 = r_659[1]
+                v_662 = p_640.gt(0).all(0)
+                return (v_662, r_660)
+            r_663 = torch.vmap(body_636, in_dims=(2, -1, None, None, None), out_dims=(0, 0), randomness='error')(p_633, p_634, p_634, p_635, p_633)
+            r_664 = r_663[0]
+            r_665 = r_663[1]
+            v_666 = p_635.select(-1, 0)
+            v_667 = torch.softmax(r_665, 2)
+            return (v_667, r_664)
+        r_668 = torch.vmap(body_632, in_dims=(2, None, None), out_dims=(0, 0), randomness='error')(x4, x1, x3)
+        r_669 = r_668[0]
+        r_670 = r_668[1]
+        def body_671(p_672, p_673, p_674):
+            v_675 = p_672.select(-2, 0)
+            def body_676(p_677, p_678, p_679, p_680, p_681):
+                v_682 = torch.permute(p_680, (0,))
+                def body_683(p_684, p_685, p_686):
+                    v_687 = p_686.expand([2, 2, 4])
+                    v_688 = torch.cat([p_685, p_685], -1)
+                    v_689 = p_686.new_full((3,), 0.5)
+                    v_690 = v_688.contiguous()
+                    return (v_690, v_689)
+                r_691 = torch.vmap(body_683, in_dims=(1, 0, 0), out_dims=(-4, 0), randomness='error')(p_679, p_678, p_679)
+                r_692 = r_691[0]
+                r_693 = r_691[1]
+                v_694 = p_677.flatten()
+                return v_694
+            r_695 = torch.vmap(body_676, in_dims=(None, None, 2, None, 0), out_dims=0, randomness='error')(p_673, p_674, p_674, v_675, p_672)
+            return r_695
+        r_696 = torch.vmap(body_671, in_dims=(None, -1, None), out_dims=0, randomness='error')(x1, x0, x4)
+        def body_697(p_698, p_699, p_700, p_701):
+            v_702 = torch.cat([p_700, p_700], -1)
+            def body_703(p_704, p_705, p_706):
+                v_707 = p_705.mul(10).to(torch.int64).abs()
+                def body_708(p_709, p_710, p_711, p_712):
+                    v_713 = p_712.le(p_711)
+                    v_714 = p_712[..., (p_710 % 2)]
+                    v_715 = v_714.transpose(1, 0)
+                    return v_715
+                r_716 = torch.vmap(body_708, in_dims=(None, None, 0, None), out_dims=0, randomness='error')(p_705, v_707, p_704, p_706)
+                v_717 = r_716.gt(0).all(1)
+                v_718 = p_706.float()
+                return v_718
+            r_719 = torch.vmap(body_703, in_dims=(None, 0, 2), out_dims=-4, randomness='error')(p_698, p_701, p_699)
+            return r_719
+        r_720 = torch.vmap(body_697, in_dims=(2, None, 0, None), out_dims=0, randomness='error')(x4, x4, x1, x3)
+        def body_721(p_722, p_723, p_724):
+            v_725 = torch.tril(p_724)
+            v_726 = p_723.argmax()
+            v_727 = p_724[..., None]
+            return v_727
+        r_728 = torch.vmap(body_721, in_dims=(-3, 0, None), out_dims=0, randomness='error')(x2, x5, x4)
+        def body_729(p_730, p_731, p_732, p_733):
+            def body_734(p_735, p_736, p_737, p_738):
+                def body_739(p_740, p_741, p_742, p_743):
+                    v_744 = p_742.ge(0)
+                    v_745 = p_741.to(torch.float64)
+                    return (v_745, p_741)
+                r_746 = torch.vmap(body_739, in_dims=(1, 0, -3, None), out_dims=(-2, -3), randomness='error')(p_735, p_735, p_738, p_735)
+                r_747 = r_746[0]
+                r_748 = r_746[1]
+                v_749 = r_747.chunk(2, 2)[0]
+                v_750 = r_747.chunk(2, 2)[0]
+                v_751 = p_735.repeat(2, 1, 1, 1)
+                return (v_751, r_747)
+            r_752 = torch.vmap(body_734, in_dims=(None, None, 0, None), out_dims=(0, 0), randomness='error')(p_732, p_730, p_732, p_733)
+            r_753 = r_752[0]
+            r_754 = r_752[1]
+            v_755 = torch.norm(r_753)
+            v_756 = r_754.unbind(3)[0]
+            return (v_756, r_754)
+        r_757 = torch.vmap(body_729, in_dims=(None, 0, -1, None), out_dims=(0, 0), randomness='error')(x3, x2, x4, x0)
+        r_758 = r_757[0]
+        r_759 = r_757[1]
+        def body_760(p_761, p_762, p_763, p_764, p_765, p_766):
+            v_767 = torch.logsumexp(p_765, 0)
+            def body_768(p_769, p_770, p_771, p_772):
+                def body_773(p_774):
+                    def body_775(p_776):
+                        v_777 = torch.split(p_776, 1, dim=-1)[-1]
+                        v_778 = p_776.type_as(p_776)
+                        return (v_778, v_777, p_776)
+                    r_779 = torch.vmap(body_775, in_dims=(0,), out_dims=(1, -1, 0), randomness='error')(p_774)
+                    r_780 = r_779[0]
+                    r_781 = r_779[1]
+                    r_782 = r_779[2]
+                    v_783 = r_782.contiguous()
+                    return v_783
+                r_784 = torch.vmap(body_773, in_dims=(2,), out_dims=0, randomness='error')(p_771)
+                v_785 = r_784.type_as(r_784)
+                v_786 = torch.permute(p_769, (1, 0))
+                return (v_786, v_785)
+            r_787 = torch.vmap(body_768, in_dims=(None, -1, None, None), out_dims=(0, 0), randomness='error')(p_761, p_764, p_763, v_767)
+            r_788 = r_787[0]
+            r_789 = r_787[1]
+            v_790 = p_761.unbind(-1)[0]
+            v_791 = v_790.repeat(2, 1)
+            return v_791
+        r_792 = torch.vmap(body_760, in_dims=(0, -2, None, None, 1, None), out_dims=2, randomness='error')(x2, x5, x0, x4, x1, x2)
+        def body_793(p_794, p_795, p_796):
+            v_797 = torch.movedim(p_794, -2, -2)
+            v_798 = p_796.repeat(2, 1, 1, 1, 1)
+            def body_799(p_800, p_801, p_802, p_803):
+                def body_804(p_805, p_806, p_807, p_808):
+                    def body_809(p_810):
+                        v_811 = p_810.unbind(0)[0]
+                        v_812 = p_810 @ p_810
+                        v_813 = p_810.new_zeros(())
+                        v_814 = v_811[None]
+                        return (v_814, p_810)
+                    r_815 = torch.vmap(body_809, in_dims=(-2,), out_dims=(-2, 0), randomness='error')(p_806)
+                    r_816 = r_815[0]
+                    r_817 = r_815[1]
+                    v_818 = torch.norm(r_817)
+                    return (v_818, r_816)
+                r_819 = torch.vmap(body_804, in_dims=(1, None, 2, None), out_dims=(0, 0), randomness='error')(p_803, p_803, p_802, p_801)
+                r_820 = r_819[0]
+                r_821 = r_819[1]
+                v_822 = torch.ones_like(r_820)
+                return (v_822, r_820)
+            r_823 = torch.vmap(body_799, in_dims=(2, None, None, None), out_dims=(0, 0), randomness='error')(p_795, p_796, p_795, p_794)
+            r_824 = r_823[0]
+            r_825 = r_823[1]
+            return (r_825, v_797)
+        r_826 = torch.vmap(body_793, in_dims=(0, 0, None), out_dims=(0, -3), randomness='error')(x0, x4, x4)
+        r_827 = r_826[0]
+        r_828 = r_826[1]
+        def body_829(p_830, p_831, p_832, p_833, p_834, p_835):
+            v_836 = p_834.to(torch.float64)
+            v_837 = torch.split(p_830, 1, dim=-1)[-1]
+            v_838 = p_833.new_full((3,), 0.5)
+            def body_839(p_840, p_841, p_842, p_843):
+                v_844 = p_841.ge(0)
+                def body_845(p_846, p_847, p_848):
+                    v_849 = torch.cat([p_846, p_846], 0)
+                    v_850 = torch.stack([p_846, p_846], dim=0)
+                    v_851 = torch.tril(v_849)
+                    return v_851
+                r_852 = torch.vmap(body_845, in_dims=(None, 0, 1), out_dims=0, randomness='error')(p_840, p_843, v_844)
+                v_853 = torch.split(p_841, 1, dim=0)[-1]
+                v_854 = p_841.mT
+                return v_854
+            r_855 = torch.vmap(body_839, in_dims=(None, 2, None, 1), out_dims=1, randomness='error')(p_830, p_831, p_832, p_833)
+            return (r_855, v_836)
+        r_856 = torch.vmap(body_829, in_dims=(None, None, 1, -3, None, 1), out_dims=(0, 0), randomness='error')(x1, x0, x4, x0, x4, x2)
+        r_857 = r_856[0]
+        r_858 = r_856[1]
+        def body_859(p_860, p_861, p_862, p_863):
+            v_864 = torch.stack([p_860, p_860], dim=0)
+            def body_865(p_866, p_867, p_868):
+                v_869 = p_868[..., 1:, None]
+                v_870 = torch.movedim(p_867, -1, 1)
+                v_871 = p_867.cumsum(0)
+                v_872 = torch.nn.functional.relu(p_866)
+                return (v_872, v_871)
+            r_873 = torch.vmap(body_865, in_dims=(3, 2, None), out_dims=(1, 0), randomness='error')(v_864, p_860, p_863)
+            r_874 = r_873[0]
+            r_875 = r_873[1]
+            return (r_875, r_874)
+        r_876 = torch.vmap(body_859, in_dims=(None, None, None, 0), out_dims=(0, 0), randomness='error')(x4, x1, x0, x5)
+        r_877 = r_876[0]
+        r_878 = r_876[1]
+        def body_879(p_880, p_881):
+            v_882 = p_881.to(torch.float64)
+            def body_883(p_884, p_885, p_886):
+                def body_887(p_888, p_889, p_890):
+                    def body_891(p_892, p_893, p_894, p_895):
+                        v_896 = p_893.narrow(-1, 0, 1)
+                        v_897 = p_895.unbind(-2)[0]
+                        return (v_897, v_896)
+                    r_898 = torch.vmap(body_891, in_dims=(None, 1, 2, None), out_dims=(0, -2), randomness='error')(p_889, p_888, p_890, p_888)
+                    r_899 = r_898[0]
+                    r_900 = r_898[1]
+                    v_901 = r_900.mean(0, True)
+                    v_902 = torch.ones_like(r_899)
+                    return v_902
+                r_903 = torch.vmap(body_887, in_dims=(0, None, None), out_dims=0, randomness='error')(p_884, p_885, p_884)
+                v_904 = r_903.select(1, 0)
+                v_905 = r_903.max()
+                v_906 = r_903.to(torch.float16)
+                return v_906
+            r_907 = torch.vmap(body_883, in_dims=(None, -1, None), out_dims=0, randomness='error')(p_880, p_881, p_881)
+            return (r_907, v_882)
+        r_908 = torch.vmap(body_879, in_dims=(0, None), out_dims=(0, 0), randomness='error')(x4, x3)
+        r_909 = r_908[0]
+        r_910 = r_908[1]
+        def body_911(p_912, p_913, p_914, p_915):
+            v_916 = p_915.unbind(0)[0]
+            def body_917(p_918, p_919, p_920, p_921):
+                v_922 = torch.split(p_919, 1, dim=1)[-1]
+                def body_923(p_924, p_925, p_926, p_927):
+                    v_928 = p_925.le(p_924)
+                    v_929 = v_928.any()
+                    return (v_929, v_928, p_926)
+                r_930 = torch.vmap(body_923, in_dims=(0, None, None, None), out_dims=(0, -1, 0), randomness='error')(p_921, p_919, p_918, v_922)
+                r_931 = r_930[0]
+                r_932 = r_930[1]
+                r_933 = r_930[2]
+                v_934 = p_920 - 1.5
+                return (v_934, v_922)
+            r_935 = torch.vmap(body_917, in_dims=(None, 2, None, 0), out_dims=(0, 2), randomness='error')(p_912, p_912, v_916, p_915)
+            r_936 = r_935[0]
+            r_937 = r_935[1]
+            v_938 = v_916[0]
+            return (v_938, r_936)
+        r_939 = torch.vmap(body_911, in_dims=(None, None, -2, None), out_dims=(0, 0), randomness='error')(x2, x3, x1, x1)
+        r_940 = r_939[0]
+        r_941 = r_939[1]
+        def body_942(p_943, p_944, p_945):
+            v_946 = torch.topk(p_943, 1, dim=-1)[0]
+            def body_947(p_948, p_949, p_950):
+                def body_951(p_952):
+                    v_953 = p_952.prod(0)
+                    def body_954(p_955, p_956, p_957):
+                        v_958 = p_957.le(p_955)
+                        v_959 = p_955.ge(0)
+                        v_960 = torch.movedim(p_957, -1, 0)
+                        return (v_960, p_955)
+                    r_961 = torch.vmap(body_954, in_dims=(0, None, None), out_dims=(0, -1), randomness='error')(p_952, v_953, p_952)
+                    r_962 = r_961[0]
+                    r_963 = r_961[1]
+                    v_964 = torch.ones_like(v_953)
+                    v_965 = p_952[..., 0]
+                    return (v_965, v_953)
+                r_966 = torch.vmap(body_951, in_dims=(-2,), out_dims=(0, -1), randomness='error')(p_950)
+                r_967 = r_966[0]
+                r_968 = r_966[1]
+                v_969 = p_950.argmax(1)
+                v_970 = p_949 > r_967
+                return v_970
+            r_971 = torch.vmap(body_947, in_dims=(None, 0, None), out_dims=0, randomness='error')(p_945, p_944, p_943)
+            return (r_971, p_944)
+        r_972 = torch.vmap(body_942, in_dims=(0, -1, -1), out_dims=(0, -2), randomness='error')(x2, x5, x4)
+        r_973 = r_972[0]
+        r_974 = r_972[1]
+        def body_975(p_976, p_977):
+            def body_978(p_979, p_980, p_981):
+                v_982 = torch.tensor(True)
+                def body_983(p_984, p_985, p_986, p_987):
+                    def body_988(p_989, p_990, p_991):
+                        v_992 = p_990.ge(0)
+                        v_993 = p_990.masked_fill(v_992, 0.25)
+                        v_994 = p_990.ge(0)
+                        return v_994
+                    r_995 = torch.vmap(body_988, in_dims=(0, None, None), out_dims=0, randomness='error')(p_986, p_987, p_984)
+                    v_996 = p_985.masked_fill(p_984, 0.25)
+                    v_997 = torch.sigmoid(p_986)
+                    return (v_997, r_995)
+                r_998 = torch.vmap(body_983, in_dims=(None, 0, 1, 0), out_dims=(-2, 0), randomness='error')(v_982, p_979, p_980, p_981)
+                r_999 = r_998[0]
+                r_1000 = r_998[1]
+                return (r_1000, r_999)
+            r_1001 = torch.vmap(body_978, in_dims=(-2, None, -2), out_dims=(0, 0), randomness='error')(p_976, p_977, p_977)
             r_1002 = r_1001[0]
             r_1003 = r_1001[1]
-            v_1004 = p_979.chunk(2, -1)[0]
-            return v_1004
-        r_1005 = torch.vmap(body_978, in_dims=(-3,), out_dims=1, randomness='error')(x2)
+            v_1004 = torch.cat([r_1003, r_1003], -2)
+            v_1005 = torch.log_softmax(p_977, dim=0)
+            return (v_1005, v_1004)
+        r_1006 = torch.vmap(body_975, in_dims=(-1, -3), out_dims=(-1, 0), randomness='error')(x0, x2)
+        r_1007 = r_1006[0]
+        r_1008 = r_1006[1]
+        def body_1009(p_1010, p_1011, p_1012, p_1013, p_1014):
+            v_1015 = p_1012[-1:]
+            def body_1016(p_1017, p_1018):
+                v_1019 = torch.cat([p_1018, p_1018], -1)
+                v_1020 = torch.ones_like(v_1019)
+                def body_1021(p_1022, p_1023, p_1024, p_1025):
+                    def body_1026(p_1027, p_1028, p_1029, p_1030):
+                        v_1031 = torch.split(p_1030, 1, dim=0)[-1]
+                        v_1032 = torch.split(p_1030, 1, dim=0)[-1]
+                        v_1033 = v_1031[None]
+                        return (v_1033, v_1031)
+                    r_1034 = torch.vmap(body_1026, in_dims=(0, None, None, None), out_dims=(0, 0), randomness='error')(p_1023, p_1022, p_1024, p_1025)
+                    r_1035 = r_1034[0]
+                    r_1036 = r_1034[1]
+                    v_1037 = p_1022.mean()
+                    v_1038 = r_1035.unflatten(-1, [1, -1])
+                    v_1039 = r_1035.unbind(-2)[0]
+                    return (v_1039, p_1025)
+                r_1040 = torch.vmap(body_1021, in_dims=(-2, None, 0, 0), out_dims=(0, 1), randomness='error')(v_1019, p_1017, v_1020, p_1018)
+                r_1041 = r_1040[0]
+                r_1042 = r_1040[1]
+                return r_1042
+            r_1043 = torch.vmap(body_1016, in_dims=(None, -3), out_dims=0, randomness='error')(p_1013, v_1015)
+            return r_1043
+        r_1044 = torch.vmap(body_1009, in_dims=(None, 2, None, 0, 0), out_dims=0, randomness='error')(x0, x2, x2, x1, x3)
+        def body_1045(p_1046, p_1047, p_1048):
+            v_1049 = p_1046.sum(-1, keepdim=True)
+            v_1050 = torch.sort(v_1049, dim=0)[0]
+            def body_1051(p_1052):
+                def body_1053(p_1054, p_1055):
+                    v_1056 = p_1055.select(0, 0)
+                    v_1057 = torch.clamp(v_1056, -0.5, 0.5)
+                    def body_1058(p_1059):
+                        v_1060 = torch.sigmoid(p_1059)
+                        v_1061 = v_1060.mul(10).to(torch.int64).abs()
+                        v_1062 = v_1060.le(v_1060)
+                        v_1063 = torch.sub(p_1059, v_1060, alpha=2)
+                        return v_1063
+                    r_1064 = torch.vmap(body_1058, in_dims=(-1,), out_dims=0, randomness='error')(p_1055)
+                    return (r_1064, v_1056)
+                r_1065 = torch.vmap(body_1053, in_dims=(0, None), out_dims=(0, 0), randomness='error')(p_1052, p_1052)
+                r_1066 = r_1065[0]
+                r_1067 = r_1065[1]
+                v_1068 = r_1067.unbind(0)[0]
+                v_1069 = torch.stack([p_1052, p_1052], dim=-1)
+                return v_1069
+            r_1070 = torch.vmap(body_1051, in_dims=(0,), out_dims=1, randomness='error')(v_1049)
+            v_1071 = p_1046.gt(0)
+            return (v_1071, r_1070, v_1049)
+        r_1072 = torch.vmap(body_1045, in_dims=(-2, 2, -1), out_dims=(-1, 0, 0), randomness='error')(x0, x2, x3)
+        r_1073 = r_1072[0]
+        r_1074 = r_1072[1]
+        r_1075 = r_1072[2]
         def body_1076(p_1077, p_1078, p_1079):
-            v_1080 = p_1077.sum(-1, keepdim=True)
-            v_1081 = torch.sort(v_1080, dim=0)[0]
-            def body_1082(p_1083):
-                def body_1084(p_1085, p_1086):
-                    v_1087 = p_1086.select(0, 0)
-                    v_1088 = torch.clamp(v_1087, -0.5, 0.5)
-                    def body_1089(p_1090):
-                        v_1091 = torch.sigmoid(p_1090)
-                        v_1092 = v_1091.mul(10).to(torch.int64).abs()
-                        v_1093 = v_1091.le(v_1091)
-                        v_1094 = torch.sub(p_1090, v_1091, alpha=2)
-                        return v_1094
-                    r_1095 = torch.vmap(body_1089, in_dims=(-1,), out_dims=0, randomness='error')(p_1086)
-                    return (r_1095, v_1087)
-                r_1096 = torch.vmap(body_1084, in_dims=(0, None), out_dims=(1, 0), randomness='error')(p_1083, p_1083)
-                r_1097 = r_1096[0]
-                r_1098 = r_1096[1]
-                v_1099 = r_1098.unbind(0)[0]
-                v_1100 = torch.stack([p_1083, p_1083], dim=-1)
-                return v_1100
-            r_1101 = torch.vmap(body_1082, in_dims=(0,), out_dims=1, randomness='error')(v_1080)
-            v_1102 = p_1077.gt(0)
-            return (v_1102, r_1101, v_1080)
-        r_1103 = torch.vmap(body_1076, in_dims=(-2, 2, -1), out_dims=(-1, 1, 0), randomness='error')(x0, x2, x3)
-        r_1104 = r_1103[0]
-        r_1105 = r_1103[1]
-        r_1106 = r_1103[2]
-        def body_1107(p_1108, p_1109, p_1110):
-            v_1111 = p_1110.unsqueeze(-3)
-            v_1112 = torch.nn.functional.relu(p_1109)
-            v_1113 = torch.arange(3)
-            def body_1114(p_1115, p_1116, p_1117):
-                v_1118 = p_1115.new_zeros(())
-                v_1119 = p_1115.mT
-                v_1120 = p_1116.mul(v_1118)
-                v_1121 = torch.softmax(p_1115, -1)
-                return (v_1121, v_1120)
-            r_1122 = torch.vmap(body_1114, in_dims=(-3, -2, 0), out_dims=(2, 2), randomness='error')(p_1110, p_1108, v_1111)
-            r_1123 = r_1122[0]
-            r_1124 = r_1122[1]
-            return (r_1124, p_1110)
-        r_1125 = torch.vmap(body_1107, in_dims=(None, -1, 2), out_dims=(1, 0), randomness='error')(x2, x3, x4)
-        r_1126 = r_1125[0]
-        r_1127 = r_1125[1]
-        def body_1164(p_1165, p_1166):
-            v_1167 = torch.cat([p_1165, p_1165], 0)
-            v_1168 = p_1166.mul(10).to(torch.int64).abs()
-            return (v_1168, v_1167)
-        r_1169 = torch.vmap(body_1164, in_dims=(0, 0), out_dims=(-1, 0), randomness='error')(x5, x2)
-        r_1170 = r_1169[0]
-        r_1171 = r_1169[1]
-        def body_1190(p_1191, p_1192):
-            v_1193 = torch.topk(p_1191, 1, dim=0)[0]
-            v_1194 = torch.tensor(True)
-            def body_1195(p_1196, p_1197, p_1198):
-                v_1199 = p_1197[None]
-                v_1200 = p_1198.select(-1, 0)
-                v_1201 = v_1200.new_full((3,), 0.5)
-                def body_1202(p_1203, p_1204, p_1205, p_1206):
-                    v_1207 = torch.ones_like(p_1206)
-                    v_1208 = p_1206.mul(p_1206)
-                    v_1209 = p_1206.unsqueeze(0)
-                    v_1210 = torch.atan2(p_1205, p_1204)
-                    return v_1210
-                r_1211 = torch.vmap(body_1202, in_dims=(0, None, None, None), out_dims=0, randomness='error')(p_1198, v_1200, p_1198, v_1199)
-                return r_1211
-            r_1212 = torch.vmap(body_1195, in_dims=(None, -1, None), out_dims=2, randomness='error')(v_1194, p_1191, p_1191)
-            return (r_1212, v_1193)
-        r_1213 = torch.vmap(body_1190, in_dims=(-1, None), out_dims=(3, 0), randomness='error')(x5, x0)
-        r_1214 = r_1213[0]
-        r_1215 = r_1213[1]
-        def body_1216(p_1217, p_1218, p_1219, p_1220, p_1221):
-            v_1222 = torch.matmul(p_1217, p_1217)
-            def body_1223(p_1224, p_1225, p_1226, p_1227, p_1228):
-                v_1229 = p_1225.mean()
-                v_1230 = p_1225.mul(10).to(torch.int64).abs()
-                def body_1231(p_1232, p_1233, p_1234, p_1235, p_1236):
-                    v_1237 = p_1232 @ p_1233
-                    v_1238 = p_1233.gt(0)
-                    v_1239 = p_1236.max()
-                    return v_1239
-                r_1240 = torch.vmap(body_1231, in_dims=(1, None, 0, None, 1), out_dims=0, randomness='error')(p_1226, p_1227, p_1228, v_1229, p_1224)
-                v_1241 = p_1225.new_full((3,), 0.5)
-                return v_1241
-            r_1242 = torch.vmap(body_1223, in_dims=(-3, None, None, None, 1), out_dims=0, randomness='error')(p_1220, p_1221, p_1218, p_1219, p_1221)
-            v_1243 = r_1242.gt(0)
-            return v_1243
-        r_1244 = torch.vmap(body_1216, in_dims=(1, 0, -1, None, None), out_dims=1, randomness='error')(x1, x2, x4, x2, x1)
-        def body_1245(p_1246, p_1247, p_1248):
-            v_1249 = p_1248[None]
-            v_1250 = torch.sub(p_1246, p_1246, alpha=2)
-            v_1251 = v_1249.amax(-2)
-            return v_1251
-        r_1252 = torch.vmap(body_1245, in_dims=(1, None, None), out_dims=0, randomness='error')(x0, x2, x3)
-        def body_1253(p_1254, p_1255, p_1256, p_1257):
-            v_1258 = p_1254.neg()
-            v_1259 = p_1257[..., 1:, None]
-            v_1260 = p_1255.reshape(-1)
-            return v_1260
-        r_1261 = torch.vmap(body_1253, in_dims=(None, -1, None, None), out_dims=-1, randomness='error')(x1, x0, x2, x3)
-        def body_1262(p_1263, p_1264, p_1265):
-            v_1266 = p_1263.chunk(2, -1)[0]
-            v_1267 = p_1264[:, 0]
-            v_1268 = v_1266.transpose(-2, 1)
-            def body_1269(p_1270):
-                def body_1271(p_1272, p_1273):
-                    v_1274 = p_1273.repeat(2, 1)
-                    v_1275 = p_1273.neg()
-                    return v_1275
-                r_1276 = torch.vmap(body_1271, in_dims=(-1, None), out_dims=1, randomness='error')(p_1270, p_1270)
-                v_1277 = r_1276.cumsum(-1)
-                return (v_1277, r_1276)
-            r_1278 = torch.vmap(body_1269, in_dims=(1,), out_dims=(1, 0), randomness='error')(p_1263)
-            r_1279 = r_1278[0]
-            r_1280 = r_1278[1]
-            return r_1280
-        r_1281 = torch.vmap(body_1262, in_dims=(-3, None, 0), out_dims=2, randomness='error')(x0, x1, x4)
-        def body_1316(p_1317):
-            def body_1318(p_1319, p_1320):
-                def body_1321(p_1322, p_1323):
-                    def body_1324(p_1325):
-                        v_1326 = torch.movedim(p_1325, -1, 0)
-                        v_1327 = torch.roll(p_1325, 1, -1)
-                        v_1328 = v_1327.mean()
-                        return v_1328
-                    r_1329 = torch.vmap(body_1324, in_dims=(0,), out_dims=-1, randomness='error')(p_1323)
-                    v_1330 = r_1329.unbind(0)[0]
-                    v_1331 = torch.cat([r_1329, r_1329], -1)
-                    return v_1331
-                r_1332 = torch.vmap(body_1321, in_dims=(0, 1), out_dims=1, randomness='error')(p_1320, p_1319)
-                v_1333 = p_1319 + p_1320
-                v_1334 = p_1320 > v_1333
-                return v_1334
-            r_1335 = torch.vmap(body_1318, in_dims=(None, 0), out_dims=-4, randomness='error')(p_1317, p_1317)
-            v_1336 = torch.stack([p_1317, p_1317], dim=-1)
-            return (v_1336, r_1335)
-        r_1337 = torch.vmap(body_1316, in_dims=(1,), out_dims=(-4, 0), randomness='error')(x4)
-        r_1338 = r_1337[0]
-        r_1339 = r_1337[1]
-        def body_1340(p_1341, p_1342, p_1343):
-            v_1344 = 2 * p_1341
-            v_1345 = torch.softmax(p_1341, -1)
-            v_1346 = p_1343.mT
-            def body_1347(p_1348, p_1349, p_1350, p_1351):
-                def body_1352(p_1353, p_1354, p_1355, p_1356):
-                    v_1357 = p_1354.unbind(0)[0]
-                    v_1358 = p_1356 > p_1353
-                    v_1359 = torch.atan2(p_1355, p_1355)
-                    v_1360 = torch.ones_like(p_1356)
-                    return v_1360
-                r_1361 = torch.vmap(body_1352, in_dims=(None, -1, None, None), out_dims=0, randomness='error')(p_1351, p_1351, p_1348, p_1350)
-                v_1362 = torch.roll(p_1351, 1, -2)
-                v_1363 = r_1361.prod(0)
-                return (v_1363, v_1362)
-            r_1364 = torch.vmap(body_1347, in_dims=(0, -1, -1, None), out_dims=(0, 0), randomness='error')(p_1341, p_1343, v_1344, v_1346)
-            r_1365 = r_1364[0]
-            r_1366 = r_1364[1]
-            return (r_1366, v_1344)
-        r_1367 = torch.vmap(body_1340, in_dims=(1, 1, 0), out_dims=(2, 0), randomness='error')(x1, x5, x2)
-        r_1368 = r_1367[0]
-        r_1369 = r_1367[1]
-        def body_1370(p_1371, p_1372):
-            v_1373 = torch.norm(p_1372)
-            v_1374 = torch.split(p_1372, 1, dim=-3)[-1]
-            v_1375 = torch.linalg.vector_norm(v_1374, dim=2)
-            v_1376 = torch.tensor(True)
-            return (v_1376, v_1375)
-        r_1377 = torch.vmap(body_1370, in_dims=(1, 0), out_dims=(0, 1), randomness='error')(x4, x4)
-        r_1378 = r_1377[0]
-        r_1379 = r_1377[1]
-        def body_1380(p_1381, p_1382):
-            v_1383 = torch.arange(3)
-            v_1384 = torch.tensor(True)
-            v_1385 = torch.stack([p_1381, p_1381], dim=0)
-            v_1386 = torch.topk(v_1385, 1, dim=0)[0]
-            return (v_1386, v_1383)
-        r_1387 = torch.vmap(body_1380, in_dims=(2, -1), out_dims=(2, 1), randomness='error')(x2, x3)
-        r_1388 = r_1387[0]
-        r_1389 = r_1387[1]
-        def body_1390(p_1391, p_1392):
-            v_1393 = p_1391.mul(p_1391)
-            def body_1394(p_1395, p_1396):
-                v_1397 = p_1396.abs()
-                def body_1398(p_1399, p_1400):
-                    def body_1401(p_1402, p_1403, p_1404):
-                        v_1405 = p_1402.new_zeros(())
-                        v_1406 = torch.tanh(p_1402)
-                        v_1407 = v_1405 - 1.5
-                        v_1408 = torch.tensor(True)
-                        return v_1408
-                    r_1409 = torch.vmap(body_1401, in_dims=(None, 0, -1), out_dims=0, randomness='error')(p_1400, p_1400, p_1399)
-                    v_1410 = torch.nn.functional.gelu(p_1399)
-                    return v_1410
-                r_1411 = torch.vmap(body_1398, in_dims=(1, None), out_dims=-1, randomness='error')(p_1395, v_1397)
-                return r_1411
-            r_1412 = torch.vmap(body_1394, in_dims=(2, 1), out_dims=2, randomness='error')(p_1391, p_1392)
-            return r_1412
-        r_1413 = torch.vmap(body_1390, in_dims=(-2, 1), out_dims=2, randomness='error')(x4, x0)
-        def body_1457(p_1458, p_1459, p_1460):
-            v_1461 = p_1458.unflatten(-1, [1, -1])
-            v_1462 = torch.log_softmax(p_1460, dim=-2)
-            v_1463 = p_1458.unflatten(-1, [1, -1])
-            v_1464 = v_1463.min(1)[0]
-            return (v_1464, v_1461)
-        r_1465 = torch.vmap(body_1457, in_dims=(None, 0, -1), out_dims=(0, 1), randomness='error')(x3, x3, x2)
-        r_1466 = r_1465[0]
-        r_1467 = r_1465[1]
-        def body_1468(p_1469, p_1470):
-            v_1471 = p_1469.expand([2, 4, 2])
-            v_1472 = v_1471.narrow(-2, 0, 1)
-            v_1473 = v_1471[0]
-            v_1474 = torch.cat([p_1470, p_1470], 1)
-            return v_1474
-        r_1475 = torch.vmap(body_1468, in_dims=(2, -2), out_dims=1, randomness='error')(x2, x0)
-        def body_1580(p_1581, p_1582, p_1583, p_1584):
-            v_1585 = p_1583.new_full((3,), 0.5)
-            v_1586 = torch.tensor(True)
-            v_1587 = p_1582.cumsum(-2)
-            v_1588 = v_1585.gt(0).all(-1)
-            return v_1588
-        r_1589 = torch.vmap(body_1580, in_dims=(-4, None, -2, -3), out_dims=0, randomness='error')(x4, x4, x2, x4)
-        def body_1602(p_1603, p_1604, p_1605, p_1606, p_1607, p_1608):
-            def body_1609(p_1610, p_1611):
-                v_1612 = p_1610 * p_1610
-                def body_1613(p_1614, p_1615, p_1616):
-                    v_1617 = torch.split(p_1616, 1, dim=-1)[-1]
-                    v_1618 = p_1614.le(p_1614)
-                    v_1619 = torch.tensor(True)
-                    return (v_1619, v_1618)
-                r_1620 = torch.vmap(body_1613, in_dims=(0, None, 1), out_dims=(0, -1), randomness='error')(p_1611, p_1611, p_1610)
-                r_1621 = r_1620[0]
-                r_1622 = r_1620[1]
-                v_1623 = r_1621.logical_not()
-                v_1624 = p_1610.chunk(2, 1)[0]
-                return v_1624
-            r_1625 = torch.vmap(body_1609, in_dims=(None, 0), out_dims=0, randomness='error')(p_1605, p_1606)
-            v_1626 = p_1608.unsqueeze(0)
-            return (v_1626, r_1625)
-        r_1627 = torch.vmap(body_1602, in_dims=(None, None, 0, None, 1, 1), out_dims=(-1, 0), randomness='error')(x4, x2, x0, x5, x2, x4)
-        r_1628 = r_1627[0]
-        r_1629 = r_1627[1]
-        def body_1787(p_1788, p_1789, p_1790, p_1791, p_1792, p_1793):
-            def body_1794(p_1795, p_1796, p_1797):
-                v_1798 = p_1796.ge(0)
-                v_1799 = p_1796.chunk(2, 0)[0]
-                return (v_1799, v_1798)
-            r_1800 = torch.vmap(body_1794, in_dims=(-1, 1, 0), out_dims=(-1, -2), randomness='error')(p_1789, p_1791, p_1791)
-            r_1801 = r_1800[0]
-            r_1802 = r_1800[1]
-            v_1803 = torch.logsumexp(r_1801, 0)
-            return (v_1803, r_1802)
-        r_1804 = torch.vmap(body_1787, in_dims=(None, 1, None, None, 2, -1), out_dims=(1, 2), randomness='error')(x0, x5, x4, x5, x0, x1)
-        r_1805 = r_1804[0]
-        r_1806 = r_1804[1]
-        def body_1807(p_1808, p_1809, p_1810, p_1811, p_1812, p_1813):
-            def body_1814(p_1815, p_1816):
-                v_1817 = p_1815.neg()
-                v_1818 = torch.norm(v_1817)
-                def body_1819(p_1820, p_1821):
-                    v_1822 = p_1821.narrow(0, 0, 1)
-                    v_1823 = torch.matmul(p_1821, p_1821)
-                    def body_1824(p_1825, p_1826, p_1827, p_1828):
-                        v_1829 = p_1827.to(torch.float64)
-                        v_1830 = v_1829 > p_1828
-                        return v_1830
-                    r_1831 = torch.vmap(body_1824, in_dims=(0, None, None, None), out_dims=1, randomness='error')(p_1821, v_1823, p_1821, v_1822)
-                    v_1832 = torch.sigmoid(p_1820)
-                    return (v_1832, v_1822)
-                r_1833 = torch.vmap(body_1819, in_dims=(0, None), out_dims=(-1, 1), randomness='error')(v_1817, p_1815)
-                r_1834 = r_1833[0]
-                r_1835 = r_1833[1]
-                return (r_1835, r_1834)
-            r_1836 = torch.vmap(body_1814, in_dims=(-1, None), out_dims=(1, 0), randomness='error')(p_1812, p_1812)
-            r_1837 = r_1836[0]
-            r_1838 = r_1836[1]
-            v_1839 = p_1812.reshape(-1)
-            v_1840 = torch.arange(3)
-            return v_1840
-        r_1841 = torch.vmap(body_1807, in_dims=(None, None, -3, 0, 1, None), out_dims=0, randomness='error')(x5, x4, x0, x4, x2, x1)
-        def body_1868(p_1869, p_1870, p_1871, p_1872, p_1873):
-            v_1874 = p_1872[..., None]
-            v_1875 = v_1874 > p_1872
-            return (v_1875, v_1874)
-        r_1876 = torch.vmap(body_1868, in_dims=(None, 2, None, -1, None), out_dims=(-2, 1), randomness='error')(x1, x0, x5, x1, x4)
-        r_1877 = r_1876[0]
-        r_1878 = r_1876[1]
-        def body_1879(p_1880):
-            def body_1881(p_1882):
-                v_1883 = p_1882.new_full((3,), 0.5)
-                v_1884 = torch.matmul(p_1882, p_1882)
-                return v_1884
-            r_1885 = torch.vmap(body_1881, in_dims=(1,), out_dims=-1, randomness='error')(p_1880)
-            v_1886 = torch.matmul(p_1880, p_1880.mT)
-            return (v_1886, r_1885)
-        r_1887 = torch.vmap(body_1879, in_dims=(1,), out_dims=(-2, 0), randomness='error')(x0)
-        r_1888 = r_1887[0]
-        r_1889 = r_1887[1]
-        def body_1890(p_1891):
-            v_1892 = torch.stack([p_1891, p_1891], dim=-3)
-            v_1893 = v_1892.unbind(0)[0]
-            v_1894 = v_1892.new_full((3,), 0.5)
-            v_1895 = v_1893.type_as(v_1893)
-            return (v_1895, v_1893)
-        r_1896 = torch.vmap(body_1890, in_dims=(2,), out_dims=(2, -1), randomness='error')(x0)
-        r_1897 = r_1896[0]
-        r_1898 = r_1896[1]
-        def body_1899(p_1900, p_1901, p_1902):
-            v_1903 = torch.split(p_1902, 1, dim=-1)[-1]
-            v_1904 = p_1901[:, 0]
-            v_1905 = p_1901.unflatten(-2, [1, -1])
-            return (v_1905, v_1904)
-        r_1906 = torch.vmap(body_1899, in_dims=(0, 2, None), out_dims=(1, 1), randomness='error')(x3, x2, x3)
-        r_1907 = r_1906[0]
-        r_1908 = r_1906[1]
-        def body_1909(p_1910, p_1911, p_1912, p_1913):
-            v_1914 = p_1911.repeat(2, 1)
-            v_1915 = p_1913.argmax(-1)
-            v_1916 = p_1911.new_ones((2,))
-            v_1917 = v_1916[0]
-            return (v_1917, v_1916)
-        r_1918 = torch.vmap(body_1909, in_dims=(-2, -1, 0, None), out_dims=(0, 1), randomness='error')(x5, x1, x2, x2)
-        r_1919 = r_1918[0]
-        r_1920 = r_1918[1]
-        def body_1972(p_1973, p_1974, p_1975):
-            v_1976 = p_1975.amax(-1)
-            v_1977 = torch.stack([p_1973, p_1974], dim=-4)
-            v_1978 = torch.ones_like(p_1975)
-            def body_1979(p_1980, p_1981, p_1982, p_1983, p_1984):
-                v_1985 = torch.tensor(True)
-                def body_1986(p_1987, p_1988):
-                    v_1989 = p_1987.abs()
-                    v_1990 = v_1989.ge(0)
-                    v_1991 = v_1990.logical_not()
-                    v_1992 = torch.sub(p_1988, v_1989, alpha=2)
-                    return v_1992
-                r_1993 = torch.vmap(body_1986, in_dims=(0, 0), out_dims=-1, randomness='error')(p_1980, p_1984)
-                return (r_1993, p_1982)
-            r_1994 = torch.vmap(body_1979, in_dims=(1, -1, -1, None, None), out_dims=(0, 2), randomness='error')(v_1978, p_1974, p_1973, p_1975, v_1976)
-            r_1995 = r_1994[0]
-            r_1996 = r_1994[1]
-            return r_1996
-        r_1997 = torch.vmap(body_1972, in_dims=(0, 1, None), out_dims=1, randomness='error')(x4, x4, x1)
-        def body_1998(p_1999):
-            def body_2000(p_2001, p_2002):
-                v_2003 = p_2002.max()
-                def body_2004(p_2005, p_2006, p_2007):
-                    v_2008 = 2 * p_2007
-                    v_2009 = 2 * p_2007
-                    def body_2010(p_2011):
-                        v_2012 = torch.clamp(p_2011, -0.5, 0.5)
-                        v_2013 = v_2012.le(p_2011)
-                        return (v_2013, v_2012)
-                    r_2014 = torch.vmap(body_2010, in_dims=(0,), out_dims=(-1, -1), randomness='error')(p_2006)
-                    r_2015 = r_2014[0]
-                    r_2016 = r_2014[1]
-                    v_2017 = torch.sort(p_2006, dim=-1)[0]
-                    return v_2017
-                r_2018 = torch.vmap(body_2004, in_dims=(None, None, -1), out_dims=1, randomness='error')(v_2003, p_2002, p_2002)
-                v_2019 = v_2003.le(v_2003)
-                return (v_2019, v_2003)
-            r_2020 = torch.vmap(body_2000, in_dims=(0, None), out_dims=(0, 0), randomness='error')(p_1999, p_1999)
-            r_2021 = r_2020[0]
-            r_2022 = r_2020[1]
-            v_2023 = torch.linalg.vector_norm(r_2022, dim=-1)
-            v_2024 = torch.maximum(v_2023, p_1999)
-            v_2025 = r_2021.any()
-            return v_2025
-        r_2026 = torch.vmap(body_1998, in_dims=(-2,), out_dims=0, randomness='error')(x5)
-        def body_2068(p_2069, p_2070, p_2071):
-            v_2072 = torch.linalg.vector_norm(p_2069, dim=-2)
-            v_2073 = p_2070.transpose(-1, 0)
-            v_2074 = p_2071.to(torch.float16)
-            v_2075 = p_2070.unsqueeze(-1)
-            return v_2075
-        r_2076 = torch.vmap(body_2068, in_dims=(None, None, -1), out_dims=0, randomness='error')(x0, x3, x3)
-        def body_2077(p_2078, p_2079, p_2080, p_2081):
-            def body_2082(p_2083, p_2084, p_2085):
-                v_2086 = p_2083.reshape([12, 1])
-                v_2087 = p_2083.mean()
-                v_2088 = v_2086.expand([2, 12, 1])
-                v_2089 = v_2086.ge(0)
-                return v_2089
-            r_2090 = torch.vmap(body_2082, in_dims=(None, 2, -1), out_dims=0, randomness='error')(p_2081, p_2079, p_2080)
-            v_2091 = p_2078.select(0, 0)
-            v_2092 = p_2079.prod()
-            return v_2092
-        r_2093 = torch.vmap(body_2077, in_dims=(1, 0, None, 0), out_dims=0, randomness='error')(x2, x4, x5, x0)
-        def body_2094(p_2095, p_2096):
-            v_2097 = p_2096.le(p_2095)
-            def body_2098(p_2099, p_2100, p_2101):
-                def body_2102(p_2103, p_2104, p_2105):
-                    v_2106 = p_2105.le(p_2105)
-                    v_2107 = p_2105.mean(-1, False)
-                    v_2108 = v_2107.to(torch.float64)
-                    return v_2108
-                r_2109 = torch.vmap(body_2102, in_dims=(None, -1, 1), out_dims=-1, randomness='error')(p_2100, p_2100, p_2101)
-                v_2110 = r_2109.contiguous()
-                return (v_2110, r_2109)
-            r_2111 = torch.vmap(body_2098, in_dims=(1, None, None), out_dims=(0, 1), randomness='error')(v_2097, v_2097, p_2095)
-            r_2112 = r_2111[0]
-            r_2113 = r_2111[1]
-            return r_2113
-        r_2114 = torch.vmap(body_2094, in_dims=(-1, 0), out_dims=2, randomness='error')(x2, x3)
-        def body_2115(p_2116, p_2117, p_2118):
-            v_2119 = p_2117.argmax(-1)
-            v_2120 = p_2117.flip([0])
-            return (v_2120, v_2119)
-        r_2121 = torch.vmap(body_2115, in_dims=(None, -2, 2), out_dims=(-1, -1), randomness='error')(x3, x1, x2)
-        r_2122 = r_2121[0]
-        r_2123 = r_2121[1]
-        def body_2124(p_2125, p_2126, p_2127, p_2128, p_2129):
-            v_2130 = torch.cat([p_2129, p_2129], -1)
-            v_2131 = p_2129.new_full((3,), 0.5)
-            return (v_2131, v_2130)
-        r_2132 = torch.vmap(body_2124, in_dims=(1, None, 0, None, 0), out_dims=(1, -1), randomness='error')(x5, x1, x5, x3, x2)
-        r_2133 = r_2132[0]
-        r_2134 = r_2132[1]
-        def body_2198(p_2199, p_2200, p_2201):
-            v_2202 = p_2200.ge(0)
-            def body_2203(p_2204, p_2205, p_2206):
-                v_2207 = p_2204[-1:]
-                v_2208 = p_2206.mean()
-                def body_2209(p_2210, p_2211, p_2212, p_2213):
-                    v_2214 = torch.ones_like(p_2211)
-                    def body_2215(p_2216, p_2217):
-                        v_2218 = 2 * p_2217
-                        v_2219 = p_2216.mul(10).to(torch.int64).abs()
-                        return (v_2219, v_2218)
-                    r_2220 = torch.vmap(body_2215, in_dims=(0, 0), out_dims=(-1, -1), randomness='error')(p_2213, p_2212)
-                    r_2221 = r_2220[0]
-                    r_2222 = r_2220[1]
-                    v_2223 = torch.maximum(p_2213, p_2210)
-                    return v_2223
-                r_2224 = torch.vmap(body_2209, in_dims=(None, 0, None, None), out_dims=0, randomness='error')(v_2208, v_2207, p_2206, p_2204)
-                return (r_2224, v_2208)
-            r_2225 = torch.vmap(body_2203, in_dims=(0, 1, 1), out_dims=(1, 0), randomness='error')(p_2201, v_2202, p_2201)
-            r_2226 = r_2225[0]
-            r_2227 = r_2225[1]
-            v_2228 = r_2227.cumsum(-1)
-            return (v_2228, r_2226)
-        r_2229 = torch.vmap(body_2198, in_dims=(-1, 1, None), out_dims=(0, 0), randomness='error')(x2, x0, x5)
-        r_2230 = r_2229[0]
-        r_2231 = r_2229[1]
-        def body_2294(p_2295):
-            v_2296 = p_2295.le(p_2295)
-            v_2297 = p_2295.mean(-1, False)
-            v_2298 = v_2297.repeat(2, 1)
-            v_2299 = torch.stack([p_2295, p_2295], dim=-1)
-            return v_2299
-        r_2300 = torch.vmap(body_2294, in_dims=(2,), out_dims=-3, randomness='error')(x2)
-        def body_2328(p_2329, p_2330, p_2331):
-            v_2332 = torch.sort(p_2329, dim=0)[0]
-            v_2333 = torch.tensor(True)
-            return v_2333
-        r_2334 = torch.vmap(body_2328, in_dims=(0, 1, 2), out_dims=0, randomness='error')(x2, x1, x0)
-        def body_2353(p_2354, p_2355, p_2356, p_2357, p_2358, p_2359):
-            v_2360 = p_2357.mul(p_2358)
-            v_2361 = v_2360.cumsum(-1)
-            v_2362 = p_2354.float()
-            v_2363 = v_2361[None]
-            return (v_2363, p_2356)
-        r_2364 = torch.vmap(body_2353, in_dims=(None, 0, 1, None, 0, None), out_dims=(1, -1), randomness='error')(x2, x0, x2, x4, x4, x0)
-        r_2365 = r_2364[0]
-        r_2366 = r_2364[1]
-        def body_2447(p_2448, p_2449, p_2450):
-            v_2451 = 2 * p_2448
-            def body_2452(p_2453, p_2454):
-                v_2455 = p_2454.min(-1)[0]
-                v_2456 = p_2454.to(torch.float64)
-                return v_2456
-            r_2457 = torch.vmap(body_2452, in_dims=(-1, None), out_dims=0, randomness='error')(p_2448, p_2450)
-            v_2458 = torch.matmul(p_2449, p_2449.mT)
-            return v_2458
-        r_2459 = torch.vmap(body_2447, in_dims=(None, 0, None), out_dims=-2, randomness='error')(x0, x4, x3)
-        return (r_19, r_20, r_43, r_56, r_57, r_140, r_141, r_200, r_201, r_209, r_210, r_265, r_266, r_311, r_312, r_331, r_372, r_373, r_420, r_421, r_568, r_569, r_577, r_594, r_614, r_615, r_616, r_679, r_680, r_687, r_755, r_756, r_766, r_789, r_830, r_831, r_856, r_927, r_1005, r_1104, r_1105, r_1106, r_1126, r_1127, r_1170, r_1171, r_1214, r_1215, r_1244, r_1252, r_1261, r_1281, r_1338, r_1339, r_1368, r_1369, r_1378, r_1379, r_1388, r_1389, r_1413, r_1466, r_1467, r_1475, r_1589, r_1628, r_1629, r_1805, r_1806, r_1841, r_1877, r_1878, r_1888, r_1889, r_1897, r_1898, r_1907, r_1908, r_1919, r_1920, r_1997, r_2026, r_2076, r_2093, r_2114, r_2122, r_2123, r_2133, r_2134, r_2230, r_2231, r_2300, r_2334, r_2365, r_2366, r_2459,)
+            v_1080 = p_1079.unsqueeze(-3)
+            v_1081 = torch.nn.functional.relu(p_1078)
+            v_1082 = torch.arange(3)
+            def body_1083(p_1084, p_1085, p_1086):
+                v_1087 = p_1084.new_zeros(())
+                v_1088 = p_1084.mT
+                v_1089 = p_1085.mul(v_1087)
+                v_1090 = torch.softmax(p_1084, -1)
+                return (v_1090, v_1089)
+            r_1091 = torch.vmap(body_1083, in_dims=(-3, -2, 0), out_dims=(2, 2), randomness='error')(p_1079, p_1077, v_1080)
+            r_1092 = r_1091[0]
+            r_1093 = r_1091[1]
+            return (r_1093, p_1079)
+        r_1094 = torch.vmap(body_1076, in_dims=(None, -1, 2), out_dims=(0, 0), randomness='error')(x2, x3, x4)
+        r_1095 = r_1094[0]
+        r_1096 = r_1094[1]
+        def body_1097(p_1098, p_1099, p_1100, p_1101, p_1102, p_1103):
+            v_1104 = torch.clamp(p_1098, -0.5, 0.5)
+            def body_1105(p_1106, p_1107):
+                v_1108 = torch.tensor(True)
+                def body_1109(p_1110, p_1111):
+                    v_1112 = p_1111.sum()
+                    v_1113 = p_1110.reshape([4, 1])
+                    def body_1114(p_1115, p_1116, p_1117, p_1118):
+                        v_1119 = p_1118[None]
+                        v_1120 = p_1116 - 1.5
+                        v_1121 = torch.arange(3)
+                        v_1122 = p_1117.unflatten(-1, [1, -1])
+                        return (v_1122, v_1120)
+                    r_1123 = torch.vmap(body_1114, in_dims=(None, 0, None, None), out_dims=(0, -1), randomness='error')(v_1113, p_1110, p_1110, v_1112)
+                    r_1124 = r_1123[0]
+                    r_1125 = r_1123[1]
+                    return (r_1125, v_1113)
+                r_1126 = torch.vmap(body_1109, in_dims=(1, 1), out_dims=(0, -2), randomness='error')(p_1107, p_1106)
+                r_1127 = r_1126[0]
+                r_1128 = r_1126[1]
+                return (r_1128, r_1127, p_1106)
+            r_1129 = torch.vmap(body_1105, in_dims=(2, 2), out_dims=(0, 0, -3), randomness='error')(v_1104, p_1098)
+            r_1130 = r_1129[0]
+            r_1131 = r_1129[1]
+            r_1132 = r_1129[2]
+            return (r_1132, r_1130)
+        r_1133 = torch.vmap(body_1097, in_dims=(None, None, 2, 1, 0, None), out_dims=(0, 0), randomness='error')(x2, x5, x4, x0, x3, x3)
+        r_1134 = r_1133[0]
+        r_1135 = r_1133[1]
+        def body_1136(p_1137, p_1138, p_1139, p_1140):
+            v_1141 = torch.stack([p_1137, p_1137], dim=0)
+            v_1142 = v_1141.repeat(2, 1, 1)
+            v_1143 = v_1141.reshape(-1)
+            def body_1144(p_1145, p_1146, p_1147, p_1148, p_1149):
+                v_1150 = torch.mv(p_1146, p_1145)
+                v_1151 = p_1146.to(torch.float64)
+                def body_1152(p_1153, p_1154, p_1155, p_1156):
+                    v_1157 = p_1154[None]
+                    v_1158 = torch.split(p_1154, 1, dim=0)[-1]
+                    v_1159 = v_1158.ge(0)
+                    return v_1159
+                r_1160 = torch.vmap(body_1152, in_dims=(None, -2, -1, None), out_dims=-1, randomness='error')(p_1146, p_1148, p_1147, p_1149)
+                v_1161 = torch.mv(p_1148, p_1145)
+                return v_1161
+            r_1162 = torch.vmap(body_1144, in_dims=(None, None, -1, None, 2), out_dims=0, randomness='error')(p_1137, v_1141, p_1138, p_1138, v_1142)
+            return r_1162
+        r_1163 = torch.vmap(body_1136, in_dims=(1, None, None, -1), out_dims=0, randomness='error')(x5, x1, x3, x1)
+        def body_1164(p_1165, p_1166, p_1167, p_1168, p_1169):
+            v_1170 = p_1168.reshape([4, 1])
+            v_1171 = p_1165.argmax()
+            v_1172 = p_1167.gt(0)
+            return (v_1172, v_1171)
+        r_1173 = torch.vmap(body_1164, in_dims=(None, None, 1, 0, None), out_dims=(1, 0), randomness='error')(x4, x0, x5, x5, x1)
+        r_1174 = r_1173[0]
+        r_1175 = r_1173[1]
+        def body_1176(p_1177, p_1178, p_1179):
+            def body_1180(p_1181, p_1182, p_1183, p_1184):
+                def body_1185(p_1186, p_1187, p_1188):
+                    v_1189 = torch.cat([p_1187, p_1187], 0)
+                    v_1190 = torch.cat([p_1187, p_1187], 0)
+                    def body_1191(p_1192, p_1193, p_1194, p_1195, p_1196):
+                        v_1197 = p_1192[None]
+                        v_1198 = v_1197.mean()
+                        return v_1198
+                    r_1199 = torch.vmap(body_1191, in_dims=(None, None, 0, None, -1), out_dims=0, randomness='error')(p_1188, v_1189, v_1189, p_1187, v_1190)
+                    v_1200 = v_1190.repeat(2, 1)
+                    return (v_1200, v_1190)
+                r_1201 = torch.vmap(body_1185, in_dims=(None, None, 0), out_dims=(0, 0), randomness='error')(p_1184, p_1183, p_1183)
+                r_1202 = r_1201[0]
+                r_1203 = r_1201[1]
+                v_1204 = p_1183[..., 1:, None]
+                v_1205 = torch.permute(p_1184, (0,))
+                v_1206 = p_1183.cumsum(-1)
+                return v_1206
+            r_1207 = torch.vmap(body_1180, in_dims=(0, None, 1, -1), out_dims=0, randomness='error')(p_1179, p_1178, p_1177, p_1178)
+            v_1208 = torch.cat([r_1207, r_1207], -1)
+            v_1209 = p_1179.mean()
+            return (v_1209, r_1207)
+        r_1210 = torch.vmap(body_1176, in_dims=(None, 1, 0), out_dims=(0, 0), randomness='error')(x1, x0, x1)
+        r_1211 = r_1210[0]
+        r_1212 = r_1210[1]
+        def body_1213(p_1214, p_1215, p_1216):
+            v_1217 = p_1216[None]
+            v_1218 = torch.sub(p_1214, p_1214, alpha=2)
+            v_1219 = v_1217.amax(-2)
+            return v_1219
+        r_1220 = torch.vmap(body_1213, in_dims=(2, None, None), out_dims=0, randomness='error')(x2, x5, x3)
+        def body_1221(p_1222, p_1223, p_1224, p_1225):
+            v_1226 = p_1222.neg()
+            v_1227 = p_1225[..., 1:, None]
+            v_1228 = p_1223.reshape(-1)
+            return v_1228
+        r_1229 = torch.vmap(body_1221, in_dims=(None, -1, None, None), out_dims=-1, randomness='error')(x1, x0, x2, x3)
+        def body_1230(p_1231, p_1232, p_1233):
+            v_1234 = p_1231.chunk(2, -1)[0]
+            v_1235 = p_1232[:, 0]
+            v_1236 = v_1234.transpose(-2, 1)
+            def body_1237(p_1238):
+                def body_1239(p_1240, p_1241):
+                    v_1242 = p_1241.repeat(2, 1)
+                    v_1243 = p_1241.neg()
+                    return v_1243
+                r_1244 = torch.vmap(body_1239, in_dims=(-1, None), out_dims=0, randomness='error')(p_1238, p_1238)
+                v_1245 = r_1244.cumsum(-1)
+                return (v_1245, r_1244)
+            r_1246 = torch.vmap(body_1237, in_dims=(1,), out_dims=(0, 0), randomness='error')(p_1231)
+            r_1247 = r_1246[0]
+            r_1248 = r_1246[1]
+            return r_1248
+        r_1249 = torch.vmap(body_1230, in_dims=(-3, None, 0), out_dims=0, randomness='error')(x0, x1, x4)
+        def body_1250(p_1251, p_1252):
+            def body_1253(p_1254, p_1255):
+                v_1256 = torch.stack([p_1255, p_1255], dim=1)
+                v_1257 = torch.cat([v_1256, v_1256], 1)
+                def body_1258(p_1259, p_1260, p_1261):
+                    v_1262 = torch.sigmoid(p_1260)
+                    v_1263 = torch.clamp(v_1262, -0.5, 0.5)
+                    return v_1263
+                r_1264 = torch.vmap(body_1258, in_dims=(None, None, -1), out_dims=0, randomness='error')(p_1255, v_1257, v_1257)
+                return r_1264
+            r_1265 = torch.vmap(body_1253, in_dims=(0, None), out_dims=0, randomness='error')(p_1252, p_1251)
+            v_1266 = torch.nn.functional.linear(p_1251, p_1251)
+            return v_1266
+        r_1267 = torch.vmap(body_1250, in_dims=(1, 1), out_dims=0, randomness='error')(x1, x5)
+        def body_1268(p_1269, p_1270, p_1271, p_1272):
+            def body_1273(p_1274, p_1275, p_1276):
+                v_1277 = p_1276 > p_1276
+                v_1278 = p_1275.flip([-2])
+                v_1279 = torch.sin(p_1274)
+                return v_1279
+            r_1280 = torch.vmap(body_1273, in_dims=(-1, 2, 0), out_dims=1, randomness='error')(p_1270, p_1271, p_1272)
+            v_1281 = torch.logsumexp(p_1272, 0)
+            v_1282 = r_1280.new_full((3,), 0.5)
+            return v_1282
+        r_1283 = torch.vmap(body_1268, in_dims=(None, None, -1, None), out_dims=0, randomness='error')(x5, x2, x4, x3)
+        def body_1284(p_1285):
+            def body_1286(p_1287, p_1288):
+                def body_1289(p_1290, p_1291):
+                    def body_1292(p_1293):
+                        v_1294 = torch.movedim(p_1293, -1, 0)
+                        v_1295 = torch.roll(p_1293, 1, -1)
+                        v_1296 = v_1295.mean()
+                        return v_1296
+                    r_1297 = torch.vmap(body_1292, in_dims=(0,), out_dims=-1, randomness='error')(p_1291)
+                    v_1298 = r_1297.unbind(0)[0]
+                    v_1299 = torch.cat([r_1297, r_1297], -1)
+                    return v_1299
+                r_1300 = torch.vmap(body_1289, in_dims=(0, 1), out_dims=0, randomness='error')(p_1288, p_1287)
+                v_1301 = r_1300 > p_1288
+                v_1302 = p_1287 + r_1300
+                return (v_1302, r_1300)
+            r_1303 = torch.vmap(body_1286, in_dims=(None, 0), out_dims=(0, 0), randomness='error')(p_1285, p_1285)
+            r_1304 = r_1303[0]
+            r_1305 = r_1303[1]
+            v_1306 = p_1285.chunk(2, -1)[0]
+            return (v_1306, r_1304)
+        r_1307 = torch.vmap(body_1284, in_dims=(1,), out_dims=(0, 0), randomness='error')(x4)
+        r_1308 = r_1307[0]
+        r_1309 = r_1307[1]
+        def body_1310(p_1311, p_1312, p_1313):
+            v_1314 = p_1313.transpose(-3, -1)
+            v_1315 = p_1312.neg()
+            return (v_1315, v_1314)
+        r_1316 = torch.vmap(body_1310, in_dims=(2, None, None), out_dims=(0, 0), randomness='error')(x0, x5, x0)
+        r_1317 = r_1316[0]
+        r_1318 = r_1316[1]
+        def body_1319(p_1320, p_1321, p_1322, p_1323):
+            def body_1324(p_1325, p_1326, p_1327, p_1328):
+                v_1329 = p_1327.mT
+                def body_1330(p_1331, p_1332, p_1333, p_1334):
+                    v_1335 = p_1333.reshape([8, 1])
+                    v_1336 = p_1331.repeat(2, 1)
+                    def body_1337(p_1338, p_1339):
+                        v_1340 = p_1339.unflatten(-1, [1, -1])
+                        v_1341 = v_1340[0]
+                        return (v_1341, v_1340)
+                    r_1342 = torch.vmap(body_1337, in_dims=(None, 1), out_dims=(1, 1), randomness='error')(v_1335, v_1335)
+                    r_1343 = r_1342[0]
+                    r_1344 = r_1342[1]
+                    return r_1344
+                r_1345 = torch.vmap(body_1330, in_dims=(-2, 1, None, None), out_dims=0, randomness='error')(p_1325, p_1327, v_1329, p_1328)
+                v_1346 = torch.split(p_1328, 1, dim=-2)[-1]
+                v_1347 = 2 * v_1329
+                return (v_1347, v_1329)
+            r_1348 = torch.vmap(body_1324, in_dims=(None, -2, None, None), out_dims=(0, 0), randomness='error')(p_1323, p_1322, p_1320, p_1322)
+            r_1349 = r_1348[0]
+            r_1350 = r_1348[1]
+            v_1351 = p_1322.contiguous()
+            v_1352 = p_1323.type_as(p_1323)
+            return v_1352
+        r_1353 = torch.vmap(body_1319, in_dims=(1, -2, -1, None), out_dims=0, randomness='error')(x0, x1, x2, x5)
+        def body_1354(p_1355, p_1356, p_1357):
+            v_1358 = torch.norm(p_1356)
+            def body_1359(p_1360, p_1361, p_1362):
+                v_1363 = p_1361 + p_1360
+                def body_1364(p_1365, p_1366):
+                    v_1367 = p_1365.new_zeros(())
+                    def body_1368(p_1369, p_1370, p_1371):
+                        v_1372 = p_1371.le(p_1369)
+                        v_1373 = torch.tensor(True)
+                        v_1374 = torch.tensor(True)
+                        return (v_1374, v_1373)
+                    r_1375 = torch.vmap(body_1368, in_dims=(None, 0, None), out_dims=(0, 0), randomness='error')(p_1366, p_1365, v_1367)
+                    r_1376 = r_1375[0]
+                    r_1377 = r_1375[1]
+                    v_1378 = torch.clamp(p_1366, -0.5, 0.5)
+                    v_1379 = p_1365 @ p_1365
+                    return v_1379
+                r_1380 = torch.vmap(body_1364, in_dims=(1, None), out_dims=-1, randomness='error')(p_1360, p_1362)
+                v_1381 = p_1360.reshape(-1)
+                return v_1381
+            r_1382 = torch.vmap(body_1359, in_dims=(1, 0, None), out_dims=1, randomness='error')(p_1357, p_1355, v_1358)
+            return (r_1382, p_1355)
+        r_1383 = torch.vmap(body_1354, in_dims=(1, 0, -2), out_dims=(0, -2), randomness='error')(x0, x1, x4)
+        r_1384 = r_1383[0]
+        r_1385 = r_1383[1]
+        def body_1386(p_1387, p_1388, p_1389, p_1390):
+            v_1391 = torch.sort(p_1388, dim=0)[0]
+            def body_1392(p_1393, p_1394, p_1395, p_1396):
+                v_1397 = p_1394.new_ones((2,))
+                v_1398 = torch.stack([p_1393, p_1393], dim=2)
+                v_1399 = torch.roll(p_1393, 1, 1)
+                v_1400 = torch.sort(v_1397, dim=0)[0]
+                return (v_1400, v_1398)
+            r_1401 = torch.vmap(body_1392, in_dims=(None, None, 0, None), out_dims=(0, 0), randomness='error')(p_1388, p_1387, v_1391, v_1391)
+            r_1402 = r_1401[0]
+            r_1403 = r_1401[1]
+            return r_1403
+        r_1404 = torch.vmap(body_1386, in_dims=(None, 0, 2, 1), out_dims=0, randomness='error')(x0, x2, x0, x5)
+        def body_1405(p_1406, p_1407, p_1408, p_1409, p_1410):
+            def body_1411(p_1412):
+                v_1413 = p_1412.new_full((3,), 0.5)
+                v_1414 = p_1412.neg()
+                v_1415 = p_1412.select(1, 0)
+                return (v_1415, v_1413)
+            r_1416 = torch.vmap(body_1411, in_dims=(-1,), out_dims=(0, 0), randomness='error')(p_1408)
+            r_1417 = r_1416[0]
+            r_1418 = r_1416[1]
+            v_1419 = torch.stack([p_1406, p_1406], dim=0)
+            return v_1419
+        r_1420 = torch.vmap(body_1405, in_dims=(1, None, 3, 2, None), out_dims=2, randomness='error')(x1, x5, x4, x0, x0)
+        def body_1421(p_1422, p_1423, p_1424, p_1425, p_1426, p_1427):
+            def body_1428(p_1429, p_1430):
+                def body_1431(p_1432):
+                    v_1433 = torch.nn.functional.linear(p_1432, p_1432)
+                    v_1434 = v_1433.unflatten(1, [1, -1])
+                    v_1435 = torch.split(v_1433, 1, dim=-1)[-1]
+                    return v_1435
+                r_1436 = torch.vmap(body_1431, in_dims=(0,), out_dims=1, randomness='error')(p_1430)
+                v_1437 = torch.cat([r_1436, r_1436], -1)
+                v_1438 = torch.log_softmax(r_1436, dim=-3)
+                return v_1438
+            r_1439 = torch.vmap(body_1428, in_dims=(0, None), out_dims=0, randomness='error')(p_1427, p_1422)
+            v_1440 = torch.split(p_1423, 1, dim=0)[-1]
+            v_1441 = p_1425.contiguous()
+            v_1442 = p_1425.narrow(-3, 0, 1)
+            return (v_1442, p_1424)
+        r_1443 = torch.vmap(body_1421, in_dims=(None, -1, None, None, 1, -3), out_dims=(0, 0), randomness='error')(x2, x1, x3, x0, x5, x2)
+        r_1444 = r_1443[0]
+        r_1445 = r_1443[1]
+        return (r_19, r_20, r_33, r_34, r_65, r_87, r_88, r_113, r_114, r_144, r_145, r_154, r_155, r_182, r_213, r_234, r_235, r_267, r_299, r_329, r_330, r_345, r_354, r_355, r_381, r_382, r_419, r_420, r_421, r_431, r_456, r_457, r_493, r_494, r_511, r_512, r_524, r_525, r_537, r_538, r_548, r_549, r_580, r_594, r_595, r_604, r_605, r_631, r_669, r_670, r_696, r_720, r_728, r_758, r_759, r_792, r_827, r_828, r_857, r_858, r_877, r_878, r_909, r_910, r_940, r_941, r_973, r_974, r_1007, r_1008, r_1044, r_1073, r_1074, r_1075, r_1095, r_1096, r_1134, r_1135, r_1163, r_1174, r_1175, r_1211, r_1212, r_1220, r_1229, r_1249, r_1267, r_1283, r_1308, r_1309, r_1317, r_1318, r_1353, r_1384, r_1385, r_1404, r_1420, r_1444, r_1445,)
