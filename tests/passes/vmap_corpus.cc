@@ -118,7 +118,6 @@ absl::Status CheckSame(const Outputs& a, const Outputs& b, absl::string_view wha
 struct Row {
   size_t nests = 0;
   size_t levels = 0;
-  int64_t removed = 0;
   size_t left = 0;
 };
 
@@ -131,7 +130,6 @@ absl::StatusOr<Row> Check(const Sample& sample, const std::string& out) {
   RETURN_IF_ERROR(Verify(*reverted));
   row.nests = names.size();
   row.levels = CountVmap(*reverted);
-  row.removed = static_cast<int64_t>(flat.num_nodes()) - static_cast<int64_t>(reverted->num_nodes());
   if (!changed || CountFlat(*reverted) != 0) return absl::FailedPreconditionError("flat calls are left");
   const std::string hash = CanonicalHash(*reverted);
   ASSIGN_OR_RETURN(const bool again, RevertVmap(reverted.get()));
@@ -210,9 +208,9 @@ int Main(const std::string& root, const std::string& out) {
     nests += row->nests;
     levels += row->levels;
     if (row->left != 0) ++failures;
-    std::printf("%-60s %zu nests, %zu levels, %zu flat calls, %lld nodes fewer, %zu vmap left\n",
+    std::printf("%-60s %zu nests, %zu levels, %zu flat calls, %zu vmap left\n",
                 sample->name.c_str(), row->nests, row->levels, before,
-                static_cast<long long>(row->removed), row->left);
+                row->left);
   }
   std::printf("%zu samples, %zu nests, %zu levels, %zu failures\n", samples, nests, levels, failures);
   return failures == 0 ? 0 : 1;
