@@ -356,6 +356,10 @@ class Expander {
     v.prefix = std::min(v.prefix, at);
     v.levels &= ~(uint64_t{1} << at);
     if (v.facts.rank >= 0) ++v.facts.rank;
+    if (!v.batched() && v.prefix > 0) {  // What is not batched has nothing in front.
+      v.arg = Emit("operator.getitem", {v.arg, Tuple(Arguments(static_cast<size_t>(v.prefix), Argument(0)))});
+      v.prefix = 0;
+    }
     return v;
   }
 
