@@ -47,9 +47,9 @@ namespace graphnet {
 //   }
 //   becomes
 //   graph @forward(%q : i64[5], %k : i64[5]) {
-//     %k_1 = aten.unsqueeze.default(%k, 0)
-//     %q_1 = aten.unsqueeze.default(%q, 1)
-//     %m = aten.le.Tensor(%k_1, %q_1)
+//     %b = aten.unsqueeze.default(%k, 0)
+//     %le = aten.unsqueeze.default(%q, 1)
+//     %m = aten.le.Tensor(%b, %le)
 //     return (%m,)
 //   }
 //
