@@ -15,6 +15,7 @@
 #include "graphnet/cli/convert.h"
 #include "graphnet/cli/decompose.h"
 #include "graphnet/cli/diff_run.h"
+#include "graphnet/cli/opt.h"
 #include "graphnet/cli/roundtrip.h"
 #include "graphnet/cli/run.h"
 #include "graphnet/cli/shapes.h"
@@ -44,6 +45,8 @@ int Main(int argc, char** argv) {
   graphnet::RegisterDecompose(app, &run);
   graphnet::RegisterCompose(app, &run);
   graphnet::RegisterValidate(app, &run);
+  graphnet::RegisterOpt(app, &run);
+  graphnet::RegisterPasses(app, &run);
   graphnet::RegisterRun(app, &run);
   graphnet::RegisterShapes(app, &run);
   graphnet::RegisterDiffRun(app, &run);

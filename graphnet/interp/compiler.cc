@@ -265,6 +265,11 @@ class Compiler {
       }
       if (is_cond) RETURN_IF_ERROR(AddArgument(instruction, node.args()[0]));
       first_argument = begin + 2;
+    } else if (node.target() == "torch.vmap") {
+      instruction->kind = Instruction::Kind::kVmap;
+      instruction->bodies.push_back(programs_.at(node.args()[0].graph()).get());
+      if (!node.args()[5].is_none()) return Error("chunk_size is not supported");
+      first_argument = 1;
     } else {
       instruction->builtin = FindBuiltin(node.target());
       if (instruction->builtin == nullptr) return Error("nothing is known to run it");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ATen/Functions.h"
+#include "ATen/WrapDimUtils.h"
 #include "c10/util/Exception.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/torch_status.h"
@@ -145,6 +146,7 @@ void Frame::Execute(const Instruction& instruction) {
     case Instruction::Kind::kSetItem: SetItem(instruction); return;
     case Instruction::Kind::kCond: Cond(instruction); return;
     case Instruction::Kind::kWhile: While(instruction); return;
+    case Instruction::Kind::kVmap: Vmap(instruction); return;
     case Instruction::Kind::kOutput: Return(instruction.args[0]); return;
   }
 }
@@ -376,6 +378,51 @@ void Frame::While(const Instruction& instruction) {
     carried = CallBody(*instruction.bodies[1], inputs());
   }
   slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(carried));
+}
+
+// As torch/_functorch/vmap.py: a level is opened, the batched operands get it, the
+// body runs, its results lose it.
+void Frame::Vmap(const Instruction& instruction) {
+  const auto call = [this](const char* name, std::vector<IValue> args) {
+    return FindStateCall(name)(args, device_);
+  };
+  std::vector<IValue> operands = Elements(Make(instruction.args[0]));
+  const auto dims_of = [](const IValue& dims, size_t count) {
+    if (!dims.isTuple() && !dims.isList()) return std::vector<IValue>(count, dims);
+    std::vector<IValue> all = Elements(dims);
+    TORCH_CHECK(all.size() == count, "expected ", count, " batch dimensions, not ", all.size());
+    return all;
+  };
+  const std::vector<IValue> in_dims = dims_of(Make(instruction.args[1]), operands.size());
+  std::optional<int64_t> size;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (in_dims[i].isNone()) continue;
+    const int64_t here = operands[i].toTensor().size(in_dims[i].toInt());
+    TORCH_CHECK(!size.has_value() || here == *size, "batch dimensions of sizes ", size.value_or(0),
+                " and ", here);
+    size = here;
+  }
+  TORCH_CHECK(size.has_value(), "at least one operand must have a batch dimension");
+  const IValue level = call("torch._C._functorch._vmap_increment_nesting",
+                            {*size, Make(instruction.args[3])});
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (in_dims[i].isNone()) continue;
+    const int64_t dim = c10::maybe_wrap_dim(in_dims[i].toInt(), operands[i].toTensor().dim());
+    operands[i] = call("torch._C._functorch._add_batch_dim", {operands[i], dim, level});
+  }
+  const Program& body = *instruction.bodies[0];
+  std::vector<IValue> results = CallBody(body, std::move(operands));
+  const std::vector<IValue> out_dims = dims_of(Make(instruction.args[2]), results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (out_dims[i].isNone()) continue;
+    results[i] = call("torch._C._functorch._remove_batch_dim",
+                      {results[i], level, *size, out_dims[i].toInt()});
+  }
+  call("torch._C._functorch._vmap_decrement_nesting", {});
+  const Source& returned = body.instructions.back().args[0];
+  const bool is_tuple = returned.kind != Source::Kind::kSlot;
+  slots_[instruction.result] =
+      is_tuple ? IValue(c10::ivalue::Tuple::create(std::move(results))) : std::move(results[0]);
 }
 
 }  // namespace graphnet::interp

@@ -53,6 +53,7 @@ class Frame {
   std::vector<c10::IValue> CallBody(const Program& body, std::vector<c10::IValue> inputs);
   void Cond(const Instruction& instruction);
   void While(const Instruction& instruction);
+  void Vmap(const Instruction& instruction);
 
   // On the meta device (frame_meta.cc): with data where all operands have it, else
   // with shapes alone.

@@ -46,6 +46,7 @@ struct Instruction {
     kSetItem,
     kCond,
     kWhile,
+    kVmap,
     kOutput,
   };
   Kind kind = Kind::kOperator;

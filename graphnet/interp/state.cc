@@ -2,6 +2,7 @@
 #include <string>
 
 #include "ATen/Functions.h"
+#include "ATen/WrapDimUtils.h"
 #include "ATen/autocast_mode.h"
 #include "ATen/functorch/BatchedTensorImpl.h"
 #include "ATen/functorch/DynamicLayer.h"
@@ -38,7 +39,9 @@ IValue DecrementNesting(Args&, c10::Device) {
 }
 
 IValue AddBatchDim(Args& a, c10::Device) {
-  return at::functorch::addBatchDim(a.at(0).toTensor(), a.at(1).toInt(), a.at(2).toInt());
+  const at::Tensor& tensor = a.at(0).toTensor();
+  const int64_t dim = c10::maybe_wrap_dim(a.at(1).toInt(), tensor.dim());
+  return at::functorch::addBatchDim(tensor, dim, a.at(2).toInt());
 }
 
 bool HasLevel(const at::Tensor& tensor, int64_t level) {

@@ -1,6 +1,9 @@
 // Methods of torch/_tensor.py, constructors, and what programs use of Python
 // itself.
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -230,6 +233,27 @@ Result State(Lowering& l, Args args, KwArgs kwargs) {
   for (const KwArg& kwarg : kwargs) all.push_back(kwarg.value);
   return l.Builtin(l.source().target(), all, kind);
 }
+// torch.vmap(func, operands, in_dims=0, out_dims=0, randomness="error", chunk_size=None):
+// all by position. The body's parameters are what the operands are.
+Result Vmap(Lowering& l, Args args, KwArgs kwargs) {
+  static constexpr absl::string_view kParameters[] = {"func",     "operands",   "in_dims",
+                                                      "out_dims", "randomness", "chunk_size"};
+  if (args.size() > 6) return l.Error("takes at most 6 arguments");
+  std::vector<Argument> all = {Argument(), Argument(), 0, 0, "error", Argument()};
+  absl::c_copy(args, all.begin());
+  for (const KwArg& kwarg : kwargs) {
+    const auto it = absl::c_find(kParameters, kwarg.name);
+    const auto i = static_cast<size_t>(it - std::begin(kParameters));
+    if (i >= 6 || i < args.size()) return l.Error(absl::StrCat("takes no ", kwarg.name));
+    all[i] = kwarg.value;
+  }
+  if (!all[0].is_graph()) return l.Error("takes a graph");
+  if (!all[1].is_tuple() && !all[1].is_list()) all[1] = l.Tuple({all[1]});
+  std::vector<ValueType> types;
+  for (const Argument& operand : all[1].elements()) types.push_back(l.TypeOf(operand));
+  l.SetParameterTypes(all[0].graph(), std::move(types));
+  return l.Builtin("torch.vmap", all, l.ResultOfBody(*l.source().args()[0].graph()));
+}
 }  // namespace
 
 CallAdapter FindCallAdapter(absl::string_view name) {
@@ -322,7 +346,7 @@ CallAdapter FindCallAdapter(absl::string_view name) {
       {"torch.amp.autocast_mode._exit_autocast", State<Kind::kNone>},
       {"torch.cond", State<Kind::kUnknown>},
       {"torch.while_loop", State<Kind::kUnknown>},
-      {"torch.vmap", State<Kind::kUnknown>},
+      {"torch.vmap", Vmap},
   };
   const auto it = table->find(name);
   return it == table->end() ? nullptr : it->second;

@@ -63,6 +63,15 @@ ValueType Lowering::TypeOf(const Argument& argument) const {
   return graphnet::TypeOf(argument, [this](const Node* node) { return TypeOfNode(node); });
 }
 
+ValueType Lowering::ResultOfBody(const Graph& body) {
+  const Node* const output = body.output();
+  if (output == nullptr || !(output->args()[0].is_tuple() || output->args()[0].is_list())) {
+    return Kind::kTensor;
+  }
+  const std::vector<ValueType> elements(output->args()[0].elements().size(), Kind::kTensor);
+  return ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));
+}
+
 Argument Lowering::List(absl::Span<const Argument> elements) {
   return Argument::List(arena_.Copy(elements));
 }
@@ -301,6 +310,11 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
       made->set_annotation(node.annotation());
       made->set_meta(module()->CopyMeta(node.meta()));
       types_[made] = TypeOfAnnotation(node.annotation());
+      if (const auto types = parameter_types_.find(graph_);
+          types != parameter_types_.end() && node.annotation().empty()) {
+        const size_t index = graph_->num_nodes() - 1;  // Placeholders come first.
+        if (index < types->second.size()) types_[made] = types->second[index];
+      }
       result_.origins[made] = &node;
       return Argument(made);
     }

@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -60,6 +61,13 @@ class Lowering {
   absl::StatusOr<Argument> Operator(absl::string_view name, absl::Span<const Argument> args);
 
   ValueType TypeOf(const Argument& argument) const;
+  // What the parameters of a body of the module that is made are, where no
+  // annotation says it.
+  void SetParameterTypes(const Graph* body, std::vector<ValueType> types) {
+    parameter_types_.try_emplace(body, std::move(types));
+  }
+  // A tensor, or a tuple of as many as `body` returns.
+  ValueType ResultOfBody(const Graph& body);
   bool IsTensor(const Argument& argument) const { return TypeOf(argument).is_tensor(); }
   // Lists and tuples that live as long as this object.
   Argument List(absl::Span<const Argument> elements);
@@ -100,6 +108,7 @@ class Lowering {
   const Node* source_ = nullptr;
   absl::flat_hash_map<const Node*, ValueType> types_;
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
+  absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;
 };
 
 // The arguments of a Python function by the names of its parameters.

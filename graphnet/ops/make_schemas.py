@@ -12,6 +12,7 @@ them. The flags:
   r  draws random numbers
   a  may return an argument, or a view of it, though its schema does not say so
   u  writes to its running statistics in training, which its schema does not say
+  e  element by element: its tensors broadcast, and so is its result
   -  none of these
 signatures.txt: functions written in Python, as inspect.signature gives them.
 public.txt: the functions that PyTorch's public modules have, a name a line.
@@ -78,6 +79,8 @@ def schema_lines():
                 flags += MODULES[f.python_module]
         if "nondeterministic_seeded" in f.tags:
             flags += "r"
+        if "pointwise" in f.tags:
+            flags += "e"
         if any(a.name == "running_mean" for a in f.func.arguments.flat_all):
             flags += "u"
         elif "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:

@@ -169,6 +169,8 @@ absl::StatusOr<Schema> ParseSchema(absl::string_view line) {
       schema.may_alias = true;
     } else if (flag == 'u') {
       schema.updates_statistics = true;
+    } else if (flag == 'e') {
+      schema.is_pointwise = true;
     } else if (flag == 'f') {
       if (schema.function_module == 0) schema.function_module = 't';
     } else if (flag != '-') {

@@ -56,6 +56,7 @@ struct Schema {
   bool is_random = false;
   bool may_alias = false;  // a result may be an argument though no type says so
   bool updates_statistics = false;  // running_mean and running_var, in training
+  bool is_pointwise = false;  // element by element, on tensors that broadcast
 
   // Null when there is none of that name.
   const SchemaArgument* FindArgument(absl::string_view argument) const;

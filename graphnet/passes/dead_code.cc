@@ -10,6 +10,7 @@ size_t EliminateDeadCode(Module* module) {
   for (Graph* graph : module->graphs()) {
     erased += graph->EliminateDeadCode([&](const Node& node) { return effects.Of(node).is_pure(); });
   }
+  if (erased > 0) module->EraseUnusedGraphs();
   return erased;
 }
 

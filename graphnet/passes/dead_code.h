@@ -14,20 +14,39 @@ namespace graphnet {
 // program computes more than it returns.
 //
 // When applied, this pass will erase every get_attr and every pure call
-// (ops/effects.h) without users, in all graphs, and what thereby loses its last
-// user. What writes to a value, draws random numbers, asserts, changes a mode or
-// is unknown stays, as do placeholders. Metas and locations of the rest stay as
-// they are. O(nodes).
+// (ops/effects.h) without users, in all graphs, what thereby loses its last
+// user, and bodies that nothing refers to any more. What writes to a value, draws
+// random numbers, asserts, changes a mode or is unknown stays, as do placeholders.
+// Metas and locations of the rest stay as they are.
 //
-// Example:
-//   graph @forward(%x) {              graph @forward(%x) {
-//     %a = torch.exp(%x)                %c = .add_(%x, 1)
-//     %b = torch.neg(%a)                return (%x,)
-//     %c = .add_(%x, 1)               }
+// Performance impact: O(nodes), most of it for finding effects.
+//
+// Risks and limitations: a call that would fail when run is gone with its error. A
+// write to a value that nobody reads later stays.
+//
+// Example: what nobody uses goes, and what only that used
+//   graph @forward(%x) {
+//     %a = torch.exp(%x)
+//     %b = torch.neg(%a)
+//     %c = .add_(%x, 1)
+//     return (%x,)
+//   }
+//   becomes
+//   graph @forward(%x) {
+//     %c = .add_(%x, 1)
 //     return (%x,)
 //   }
 //
-// Returns how many nodes were erased.
+// Counter-example: nobody uses the value, but the call writes, draws or sets a mode
+//   graph @forward(%x) {
+//     %v = .view(%x, -1)
+//     %z = .zero_(%v)
+//     %r = torch.rand([2])
+//     %g = torch._C._set_grad_enabled(False)
+//     return (%x,)
+//   }
+//
+// Returns how many nodes were erased; those of erased bodies are not counted.
 size_t EliminateDeadCode(Module* module);
 
 }  // namespace graphnet

@@ -677,8 +677,9 @@ std::vector<MutationKind> MakeKinds() {
     return "hash";
   }));
   add(OnConfig("configuration: scheme's number", [](Random&, DecomposeConfig* config) -> std::string {
-    if (config->mode != DecomposeMode::kEqual) return "";
-    config->number = config->number == 1 ? 2 : config->number - 1;
+    // So many pieces at most: with fewer than there are, it must be another cut.
+    if (config->mode != DecomposeMode::kEqual || config->subgraphs.size() < 2) return "";
+    config->number = static_cast<int64_t>(config->subgraphs.size()) - 1;
     return "scheme's number";
   }));
   add(OnConfig("configuration: model's name", [](Random&, DecomposeConfig* config) -> std::string {

@@ -66,6 +66,10 @@ absl::Status CheckNode(const Node& node) {
       (!IsPythonIdentifier(node.target()) || !node.args()[0].is_node())) {
     return refuse("a method that Python cannot spell");
   }
+  if (node.is_call_function("torch.vmap") &&
+      (node.args().size() != 2 || !node.args()[0].is_graph() || !node.args()[1].is_tuple())) {
+    return refuse("torch.vmap without a body and a tuple of operands");
+  }
   bool symbolic = false;
   bool other_bytes = false;
   const auto check = [&](const Argument& arg) {

@@ -808,6 +808,7 @@ class ModelParser {
     }
     if (is_call) {
       if (path == "torch.device") return ParseDeviceCall(first);
+      if (path == "torch.vmap") return ParseVmapCall(first);
       return ParseCall(Op::kCallFunction, path);
     }
     return ParseConstant(first, path);
@@ -859,6 +860,41 @@ class ModelParser {
       return scanner_.ErrorAtOffset(first.begin, "expected a device such as device(type='cuda', index=0)");
     }
     return Argument(*device);
+  }
+
+  // torch.vmap(body, in_dims=(0, None))(x, y): the function that it makes is called at
+  // once, and is no value of its own.
+  absl::StatusOr<Argument> ParseVmapCall(const Token& first) {
+    static constexpr absl::string_view kByPosition[] = {"in_dims", "out_dims", "randomness"};
+    Argument body;
+    std::vector<KwArg> kwargs;
+    {
+      CallArguments call(this);
+      RETURN_IF_ERROR(call.Parse());
+      if (call.args().empty() || !call.args()[0].is_graph() || call.args().size() > 4) {
+        return scanner_.ErrorAtOffset(first.begin, "torch.vmap takes a function defined before");
+      }
+      body = call.args()[0];
+      for (size_t i = 1; i < call.args().size(); ++i) {
+        kwargs.push_back({kByPosition[i - 1], call.args()[i]});
+      }
+      for (const KwArg& kwarg : call.kwargs()) {
+        for (const KwArg& other : kwargs) {
+          if (other.name != kwarg.name) continue;
+          return scanner_.ErrorAtOffset(
+              first.begin, absl::StrCat("argument '", kwarg.name, "' is given twice"));
+        }
+        kwargs.push_back(kwarg);
+      }
+    }
+    if (!scanner_.Is(Punct("("))) return scanner_.Expected("the operands of torch.vmap");
+    CallArguments call(this);
+    RETURN_IF_ERROR(call.Parse());
+    if (!call.kwargs().empty()) {
+      return scanner_.ErrorAtOffset(first.begin, "torch.vmap's operands have no keywords");
+    }
+    const Argument args[] = {body, Argument::Tuple(call.args())};
+    return Argument(Create(Op::kCallFunction, "torch.vmap", args, kwargs));
   }
 
   // slice(stop), slice(start, stop), slice(start, stop, step)

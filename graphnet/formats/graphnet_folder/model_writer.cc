@@ -215,6 +215,12 @@ class ModelWriter {
       absl::StrAppend(&out_, args[0].node()->name(), ".", args[1].string());
       return;
     }
+    if (target == "torch.vmap") {  // makes a function and calls it
+      out_.append("torch.vmap");
+      WriteCall(args.first(1), node.kwargs());
+      WriteCall(args[1].elements(), {});
+      return;
+    }
     absl::string_view spelled = target;
     const absl::string_view root = target.substr(0, target.find('.'));
     if (!absl::ConsumePrefix(&spelled, "builtins.")) NeedRoot(root);

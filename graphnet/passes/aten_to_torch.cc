@@ -1,0 +1,152 @@
+#include "graphnet/passes/aten_to_torch.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/schema_table.h"
+
+namespace graphnet {
+namespace {
+
+// Public modules and what their operators' names begin with in ATen.
+struct Home {
+  char function_module;
+  absl::string_view prefix;
+  absl::string_view module;
+};
+constexpr Home kHomes[] = {{'n', "", "torch.nn.functional."},
+                           {'t', "", "torch."},
+                           {'t', "", "torch.nn.functional."},
+                           {'l', "linalg_", "torch.linalg."},
+                           {'F', "fft_", "torch.fft."},
+                           {'s', "special_", "torch.special."}};
+
+// What a call of `schema` may be written as; empty: a method, or nothing.
+std::string FunctionOf(const Schema& schema) {
+  for (const Home& home : kHomes) {
+    absl::string_view name = schema.name;
+    if (schema.function_module != home.function_module || !absl::ConsumePrefix(&name, home.prefix)) continue;
+    std::string function = absl::StrCat(home.module, name);
+    if (!absl::StartsWith(name, "_") && IsPublicFunction(function)) return function;
+  }
+  return "";
+}
+
+struct Rewrite {
+  Node* node;
+  std::string target;  // as it was
+};
+
+// An operand by the node of the original graph that it is the value of.
+bool IsSame(const Argument& written, const Argument& lowered, const LoweredModule& all) {
+  if (written.is_node()) {
+    const Argument& value = all.values.at(written.node());
+    return value == lowered;
+  }
+  const bool sequences = (written.is_list() || written.is_tuple()) && (lowered.is_list() || lowered.is_tuple());
+  if (sequences || (written.is_aggregate() && lowered.kind() == written.kind())) {
+    if (written.elements().size() != lowered.elements().size()) return false;
+    for (size_t i = 0; i < written.elements().size(); ++i) {
+      if (!IsSame(written.elements()[i], lowered.elements()[i], all)) return false;
+    }
+    return true;
+  }
+  return written == lowered;
+}
+
+// Whether `call` is what `node` was before: `target` on its arguments.
+bool IsSameCall(const Node& node, absl::string_view target, const Node& call, const LoweredModule& all) {
+  if (call.target() != target || call.args().size() != node.args().size() ||
+      call.kwargs().size() != node.kwargs().size()) {
+    return false;
+  }
+  for (size_t i = 0; i < node.args().size(); ++i) {
+    if (!IsSame(node.args()[i], call.args()[i], all)) return false;
+  }
+  for (const KwArg& kwarg : node.kwargs()) {
+    const Argument* other = call.kwarg(kwarg.name);
+    if (other == nullptr || !IsSame(kwarg.value, *other, all)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
+  std::vector<Rewrite> rewrites;
+  for (Graph* graph : module->graphs()) {
+    for (Node* node : graph->nodes()) {
+      if (node->op() != Op::kCallFunction) continue;
+      const Schema* schema = FindOverload(node->target());
+      if (schema == nullptr) continue;
+      const std::string function = FunctionOf(*schema);
+      Node* made = nullptr;
+      const InsertionGuard guard(graph, node);
+      if (!function.empty()) {
+        made = graph->CallFunction(function, node->args(), node->kwargs());
+      } else if (schema->is_method && !absl::StartsWith(schema->name, "_") && !node->args().empty() &&
+                 node->args()[0].is_node()) {
+        made = graph->CallMethod(schema->name, node->args(), node->kwargs());
+      } else {
+        continue;
+      }
+      made->set_location(node->location());
+      made->set_module_path(node->module_path());
+      made->set_annotation(node->annotation());
+      made->set_meta(node->meta());
+      const std::string name(node->name());
+      rewrites.push_back({made, std::string(node->target())});
+      node->ReplaceAllUsesWith(made);
+      graph->EraseNode(node);
+      made->set_name(name);
+    }
+  }
+  if (rewrites.empty()) return false;
+  // What Python would make of it.
+  RefusedCalls refused;
+  ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
+  absl::flat_hash_map<const Node*, std::pair<const Node*, int>> calls;
+  for (const Graph* graph : lowered.module->graphs()) {
+    for (const Node* call : graph->nodes()) {
+      if (!call->is_call()) continue;
+      auto& [last, count] = calls[lowered.origins.at(call)];
+      last = call;
+      ++count;
+    }
+  }
+  size_t changed = 0;
+  for (const Rewrite& rewrite : rewrites) {
+    Node* node = rewrite.node;
+    const auto it = calls.find(node);
+    const bool same = !refused.contains(node) && it != calls.end() && it->second.second == 1 &&
+                      lowered.values.at(node) == Argument(const_cast<Node*>(it->second.first)) &&
+                      IsSameCall(*node, absl::StripPrefix(rewrite.target, "torch.ops."), *it->second.first, lowered);
+    if (same) {
+      ++changed;
+      continue;
+    }
+    // Back to what it was.
+    Graph* graph = node->graph();
+    const InsertionGuard guard(graph, node);
+    Node* back = graph->CallFunction(rewrite.target, node->args(), node->kwargs());
+    back->set_location(node->location());
+    back->set_module_path(node->module_path());
+    back->set_annotation(node->annotation());
+    back->set_meta(node->meta());
+    const std::string name(node->name());
+    node->ReplaceAllUsesWith(back);
+    graph->EraseNode(node);
+    back->set_name(name);
+  }
+  if (changed > 0) run.Note("overloads of ATen written as public calls", changed);
+  return changed > 0;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,58 @@
+// How an operator of ATen is called on tensors that have batch dimensions in front of
+// their own.
+#ifndef GRAPHNET_PASSES_BATCHING_RULES_H_
+#define GRAPHNET_PASSES_BATCHING_RULES_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graphnet/ops/schema.h"
+
+namespace graphnet {
+
+enum class BatchingRule {
+  kNone,
+  kPointwise,  // tensors broadcast, dimensions lined up from the back
+  kLike,       // the first tensor's shape; others say a dtype or device only
+  kTrailing,   // works on the last dimensions of the first tensor; others are not batched
+  kNew,        // takes dtype and device from the tensor: not batched
+  kDims,       // arguments that are dimensions count the levels
+  kWhole,      // a reduction without dimensions: `whole` along all of its own
+  kView,       // sizes with those of the levels in front
+  kExpand,
+  kRepeat,
+  kPermute,
+  kSqueeze,    // of all dimensions of size 1
+  kTranspose,  // t, numpy_T: the own dimensions in reverse
+  kJoin,       // cat, stack: all tensors get the levels
+  kAlong,      // gather, scatter: all tensors get the levels, of equal rank
+  kIndex,
+  kIndexSelect,
+  kEmbedding,
+  kMatmul,
+  kLinear,
+  kAddMatmul,  // addmm, baddbmm, addmv
+  kOuter,
+  kAttention,
+  kSize,       // size.int: of an own dimension
+};
+absl::string_view BatchingRuleName(BatchingRule rule);
+
+// For a call of `schema`; kNone when there is none.
+BatchingRule BatchingRuleOf(const Schema& schema);
+
+// For kWhole: the overload with dimensions that does the same along all of them;
+// empty when there is none. `flatten`: it takes one dimension, so that the tensor is
+// made one of one dimension first.
+struct WholeReduction {
+  absl::string_view target;
+  bool flatten = false;
+};
+WholeReduction WholeReductionOf(absl::string_view name);
+
+// The operators that have a rule, sorted; by rule for the table in the docs.
+std::vector<absl::string_view> OperatorsWithBatchingRule(BatchingRule rule);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_BATCHING_RULES_H_

@@ -1,0 +1,52 @@
+// Names of nodes as torch.fx gives them.
+#ifndef GRAPHNET_PASSES_CANONICAL_NAMES_H_
+#define GRAPHNET_PASSES_CANONICAL_NAMES_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// Names every call after its target and its place among those of the same target.
+//
+// Applicable in scenarios where graphs are compared as text, or passes have left names
+// that tell of how they came to be.
+//
+// When applied, this pass will name calls and get_attrs as torch.fx does: "linear",
+// "linear_1", "linear_2" in program order, after the last part of the target, for an
+// overload with the overload ("add_tensor"). Placeholders keep their names, and what
+// collides with one goes on counting. Nothing else changes.
+//
+// Performance impact: O(nodes).
+//
+// Risks and limitations: whoever refers to values by name (decompose --by-value) has to
+// use the new ones.
+//
+// Example: names after the targets
+//   graph @forward(%x, %relu) {
+//     %foo = .view(%x, -1)
+//     %bar = torch.relu(%foo)
+//     %linear_7 = .view(%bar, 2, 3)
+//     return (%linear_7, %relu)
+//   }
+//   becomes
+//   graph @forward(%x, %relu) {
+//     %view = .view(%x, -1)
+//     %relu_1 = torch.relu(%view)
+//     %view_1 = .view(%relu_1, 2, 3)
+//     return (%view_1, %relu)
+//   }
+//
+// Counter-example: names that are so already
+//   graph @forward(%x) {
+//     %add = torch.add(%x, 1)
+//     %add_1 = torch.add(%add, 1)
+//     return (%add_1,)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> CanonicalizeNames(Module* module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_CANONICAL_NAMES_H_

@@ -1,0 +1,150 @@
+#include "graphnet/passes/change_device.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet {
+namespace {
+
+class DeviceChange {
+ public:
+  DeviceChange(Module* module, Device to, std::optional<Device> from)
+      : module_(module), to_(to), to_name_(DeviceName(to)), from_(from) {}
+
+  bool Run() {
+    bool changed = false;
+    for (Graph* graph : module_->graphs()) {
+      for (Node* node : graph->nodes()) {
+        changed |= ChangeMeta(node);
+        if (node->is_call()) changed |= ChangeCall(node);
+      }
+    }
+    const std::vector<Attribute> attributes(module_->attributes().begin(), module_->attributes().end());
+    for (Attribute attribute : attributes) {
+      if (attribute.meta == nullptr) continue;
+      const TensorMeta* meta = Changed(*attribute.meta);
+      if (meta == attribute.meta) continue;
+      attribute.meta = meta;
+      module_->AddAttribute(attribute);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  bool IsMeant(Device device) const {
+    if (device == to_) return false;
+    return !from_.has_value() ||
+           (device.type == from_->type && (from_->index < 0 || device.index == from_->index));
+  }
+
+  const TensorMeta* Changed(const TensorMeta& meta) {
+    if (!meta.has_device || !IsMeant(meta.device)) return &meta;
+    TensorMeta changed = meta;
+    changed.device = to_;
+    return module_->InternMeta(changed);
+  }
+  const ValueMeta* Changed(const ValueMeta* meta) {
+    if (meta->tensor != nullptr) {
+      const TensorMeta* tensor = Changed(*meta->tensor);
+      return tensor == meta->tensor ? meta : module_->InternValueMeta(*tensor);
+    }
+    std::vector<const ValueMeta*> elements;
+    bool changed = false;
+    for (const ValueMeta* element : meta->elements) {
+      elements.push_back(element == nullptr ? nullptr : Changed(element));
+      changed |= elements.back() != element;
+    }
+    return changed ? module_->InternTupleMeta(elements) : meta;
+  }
+  bool ChangeMeta(Node* node) {
+    if (node->meta() == nullptr) return false;
+    // Numbers that a folder keeps as tensors of the host.
+    if (absl::StrContains(node->annotation(), "Sym")) return false;
+    const ValueMeta* meta = Changed(node->meta());
+    if (meta == node->meta()) return false;
+    node->set_meta(meta);
+    return true;
+  }
+
+  bool ChangeCall(Node* node) {
+    if ((node->is_call_method("cuda") || node->is_call_method("cpu")) && node->args().size() == 1) {
+      const Device device{node->target() == "cpu" ? DeviceType::kCpu : DeviceType::kCuda, -1};
+      if (!IsMeant(device)) return false;
+      node->set_target("to");
+      node->set_args({node->args()[0], to_});
+      return true;
+    }
+    Arena arena;
+    bool changed = false;
+    std::vector<Argument> args;
+    for (size_t i = 0; i < node->args().size(); ++i) {
+      const bool takes_device = i == 1 && node->is_call_method("to");
+      args.push_back(Changed(node->args()[i], takes_device, &arena, &changed));
+    }
+    std::vector<KwArg> kwargs;
+    for (const KwArg& kwarg : node->kwargs()) {
+      kwargs.push_back({kwarg.name, Changed(kwarg.value, kwarg.name == "device", &arena, &changed)});
+    }
+    if (!changed) return false;
+    node->set_args(args);
+    node->set_kwargs(kwargs);
+    return true;
+  }
+
+  Argument Changed(const Argument& argument, bool takes_device, Arena* arena, bool* changed) {
+    if (argument.kind() == Argument::Kind::kDevice) {
+      if (!IsMeant(argument.device())) return argument;
+      *changed = true;
+      return to_;
+    }
+    if (argument.is_string() && takes_device) {
+      const std::optional<Device> device = ParseDevice(argument.string());
+      if (!device.has_value() || !IsMeant(*device)) return argument;
+      *changed = true;
+      return absl::string_view(to_name_);
+    }
+    if (!argument.is_aggregate()) return argument;
+    std::vector<Argument> elements;
+    bool any = false;
+    for (const Argument& element : argument.elements()) elements.push_back(Changed(element, false, arena, &any));
+    if (!any) return argument;
+    *changed = true;
+    const auto kept = arena->Copy(absl::MakeConstSpan(elements));
+    return argument.is_list()    ? Argument::List(kept)
+           : argument.is_tuple() ? Argument::Tuple(kept)
+           : argument.kind() == Argument::Kind::kDict ? Argument::Dict(kept)
+                                                      : Argument::Slice(kept);
+  }
+
+  Module* const module_;
+  const Device to_;
+  const std::string to_name_;
+  const std::optional<Device> from_;
+};
+
+absl::StatusOr<Device> DeviceOption(absl::string_view name, absl::string_view text) {
+  const std::optional<Device> device = ParseDevice(text);
+  if (device.has_value()) return *device;
+  return absl::InvalidArgumentError(absl::StrCat(name, " is a device such as cpu or cuda:0, not \"", Printable(text), "\""));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ChangeDevice(Module* module, PassRun& run) {
+  ASSIGN_OR_RETURN(const Device to, DeviceOption("to", run.option("to")));
+  std::optional<Device> from;
+  if (!run.option("from").empty()) {
+    ASSIGN_OR_RETURN(from, DeviceOption("from", run.option("from")));
+  }
+  return DeviceChange(module, to, from).Run();
+}
+
+}  // namespace graphnet

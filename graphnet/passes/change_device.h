@@ -1,0 +1,60 @@
+// Another device.
+#ifndef GRAPHNET_PASSES_CHANGE_DEVICE_H_
+#define GRAPHNET_PASSES_CHANGE_DEVICE_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Moves a graph to another device.
+//
+// Applicable in scenarios where a graph was captured on one device and is to run on
+// another: most samples say cuda:0.
+//
+// When applied, this pass will put the device given in the place of every other one in
+// metas of values and attributes, in device arguments, and in strings that name a device
+// and stand where one is taken (a keyword device, the first argument of .to). The methods
+// .cuda() and .cpu() become .to(device). Numbers (SymInt and the like) keep their
+// metas, as they are on no device.
+//
+// Options:
+// - to: the new device: cpu, cuda, cuda:1
+// - from: only this one changes, as cuda (of any index) or cuda:0; default: all
+//
+// Performance impact: O(nodes). Time of running is that of the other device.
+//
+// Risks and limitations: a program that moves values to the host on purpose does so no
+// more unless from says which device is meant. Strings elsewhere are left, as
+// the operators of the device that are called by name.
+//
+// Example: a graph for the host
+//   to=cpu
+//   graph @forward(%x : f32[2]@cuda:0) {
+//     %a = torch.arange(2, device = device("cuda:0"))
+//     %b = .to(%x, "cuda")
+//     %c = .cuda(%b)
+//     return (%a, %c)
+//   }
+//   becomes
+//   graph @forward(%x : f32[2]@cpu) {
+//     %a = torch.arange(2, device = device("cpu"))
+//     %b = .to(%x, "cpu")
+//     %c = .to(%b, device("cpu"))
+//     return (%a, %c)
+//   }
+//
+// Counter-example: another device than the one meant
+//   to=cuda:1,from=cuda:0
+//   graph @forward(%x : f32[2]@cpu) {
+//     %a = torch.arange(2, device = device("cpu"))
+//     return (%a, %x)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> ChangeDevice(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_CHANGE_DEVICE_H_

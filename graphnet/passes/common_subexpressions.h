@@ -1,0 +1,59 @@
+// Common subexpression elimination.
+#ifndef GRAPHNET_PASSES_COMMON_SUBEXPRESSIONS_H_
+#define GRAPHNET_PASSES_COMMON_SUBEXPRESSIONS_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Computes once what a graph computes several times.
+//
+// Applicable in scenarios where layers each derive the same masks, positions or sizes.
+//
+// When applied, this pass will point the users of a call to an earlier call of the same
+// target on the same arguments, and erase it, when both are pure (ops/effects.h), no
+// call writes to memory that either of them, or one of their operands, may share, and
+// no call changes a mode (gradients, autocast) in between. The first one keeps its name,
+// location and module path; a meta that it lacks it takes from the other.
+//
+// Performance impact: O(nodes), most of it for finding effects. Running saves the second
+// computation; its value lives longer.
+//
+// Risks and limitations: calls are compared as they are written: add(a, b) is not
+// add(b, a), and a default that is written out differs from one that is not
+// (canonical-arguments helps). Two outputs may become one tensor.
+//
+// Example: the second mask is the first
+//   graph @forward(%x, %m) {
+//     %a = torch.ne(%m, 0)
+//     %y = torch.mul(%x, %a)
+//     %b = torch.ne(%m, 0)
+//     %z = torch.mul(%y, %b)
+//     return (%z,)
+//   }
+//   becomes
+//   graph @forward(%x, %m) {
+//     %a = torch.ne(%m, 0)
+//     %y = torch.mul(%x, %a)
+//     %z = torch.mul(%y, %a)
+//     return (%z,)
+//   }
+//
+// Counter-example: random numbers, and values that are written to
+//   graph @forward(%x) {
+//     %a = torch.rand([2])
+//     %b = torch.rand([2])
+//     %c = torch.zeros([2])
+//     %d = torch.zeros([2])
+//     %e = .add_(%c, 1)
+//     return (%a, %b, %d, %e)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> EliminateCommonSubexpressions(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_COMMON_SUBEXPRESSIONS_H_

@@ -1,0 +1,159 @@
+#include "graphnet/passes/documentation.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/passes/header_text.h"
+#include "graphnet/passes/registry.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::string_view kScenario = "Applicable in scenarios where";
+constexpr absl::string_view kChange = "When applied, this pass will";
+
+// The paragraphs of the first block of comments that documents a pass, without the
+// slashes.
+std::vector<std::vector<std::string>> Paragraphs(absl::string_view header) {
+  std::vector<std::vector<std::string>> block(1);
+  for (absl::string_view line : absl::StrSplit(header, '\n')) {
+    if (absl::ConsumePrefix(&line, "//")) {
+      absl::ConsumePrefix(&line, " ");
+      if (line.empty()) {
+        if (!block.back().empty()) block.emplace_back();
+      } else {
+        block.back().emplace_back(line);
+      }
+      continue;
+    }
+    for (const auto& paragraph : block) {
+      if (!paragraph.empty() && absl::StartsWith(paragraph[0], kScenario)) return block;
+    }
+    block.assign(1, {});
+  }
+  return {};
+}
+
+absl::Status ParseExample(const std::vector<std::string>& lines, PassExample* example) {
+  std::string* text = &example->before;
+  bool has_after = false;
+  for (absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
+    if (!absl::ConsumePrefix(&line, "  ")) {
+      // A title may need a second line.
+      if (!text->empty()) return absl::InvalidArgumentError(absl::StrCat("example line not indented: ", line));
+      absl::StrAppend(&example->title, " ", line);
+      continue;
+    }
+    if (line == "becomes") {
+      text = &example->after;
+      has_after = true;
+    } else if (absl::ConsumePrefix(&line, "refused: ")) {
+      example->refused = std::string(line);
+    } else if (example->before.empty() && !absl::StartsWith(line, "graph ") &&
+               !absl::StartsWith(line, "symbol ") && !absl::StartsWith(line, "attribute ")) {
+      example->options = std::string(line);
+    } else {
+      absl::StrAppend(text, line, "\n");
+    }
+  }
+  if (example->before.empty()) return absl::InvalidArgumentError("an example has no graph");
+  if (has_after == example->is_counter_example) {
+    return absl::InvalidArgumentError(
+        "an example has two graphs with \"becomes\" between them, a counter-example one");
+  }
+  if (example->is_counter_example) example->after = example->before;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view header) {
+  PassDocumentation made;
+  const std::vector<std::vector<std::string>> paragraphs = Paragraphs(header);
+  for (const std::vector<std::string>& lines : paragraphs) {
+    if (lines.empty()) continue;
+    absl::string_view first = lines[0];
+    if (made.summary.empty()) {
+      made.summary = absl::StrJoin(lines, " ");
+    } else if (absl::StartsWith(first, kScenario)) {
+      made.scenario = absl::StrJoin(lines, " ");
+    } else if (absl::StartsWith(first, kChange)) {
+      made.change = absl::StrJoin(lines, " ");
+    } else if (first == "Options:") {
+      made.options = absl::StrJoin(lines.begin() + 1, lines.end(), "\n");
+    } else if (absl::ConsumePrefix(&first, "Performance impact: ")) {
+      made.performance = absl::StrJoin(lines, " ").substr(lines[0].size() - first.size());
+    } else if (absl::ConsumePrefix(&first, "Risks and limitations: ")) {
+      made.risks = absl::StrJoin(lines, " ").substr(lines[0].size() - first.size());
+    } else if (absl::StartsWith(first, "Example: ") || absl::StartsWith(first, "Counter-example: ")) {
+      PassExample example;
+      example.is_counter_example = first[0] == 'C';
+      example.title = std::string(first.substr(first.find(' ') + 1));
+      RETURN_IF_ERROR(ParseExample(lines, &example));
+      made.examples.push_back(std::move(example));
+    }
+  }
+  const auto has_example = [&](bool counter) {
+    return absl::c_any_of(made.examples, [&](const PassExample& e) { return e.is_counter_example == counter; });
+  };
+  for (const auto& [has, what] : {std::pair{!made.scenario.empty(), kScenario},
+                                  {!made.change.empty(), kChange},
+                                  {!made.performance.empty(), absl::string_view("Performance impact:")},
+                                  {!made.risks.empty(), absl::string_view("Risks and limitations:")},
+                                  {has_example(false), absl::string_view("Example:")},
+                                  {has_example(true), absl::string_view("Counter-example:")}}) {
+    if (!has) return absl::InvalidArgumentError(absl::StrCat("no paragraph \"", what, " …\""));
+  }
+  return made;
+}
+
+absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass) {
+  for (const HeaderText& header : HeaderTexts()) {
+    if (header.name != pass.header()) continue;
+    auto documentation = ParsePassDocumentation(header.text);
+    if (!documentation.ok()) return Annotate(documentation.status(), header.name);
+    return documentation;
+  }
+  return absl::NotFoundError(absl::StrCat(pass.header(), " is not built in"));
+}
+
+std::string PassSection(const Pass& pass, const PassDocumentation& documentation) {
+  std::string out = absl::StrCat("## ", pass.name(), "\n\n", documentation.summary, "\n\n", documentation.scenario,
+                                 "\n\n", documentation.change, "\n\n");
+  if (!documentation.options.empty()) absl::StrAppend(&out, "Options:\n\n", documentation.options, "\n\n");
+  absl::StrAppend(&out, "Performance impact: ", documentation.performance,
+                  "\n\nRisks and limitations: ", documentation.risks, "\n");
+  for (const PassExample& example : documentation.examples) {
+    absl::StrAppend(&out, example.is_counter_example ? "\nCounter-example: " : "\nExample: ", example.title);
+    if (!example.options.empty()) absl::StrAppend(&out, " (`", pass.name(), "{", example.options, "}`)");
+    absl::StrAppend(&out, "\n\n```\n", example.before);
+    if (!example.is_counter_example) absl::StrAppend(&out, "```\n\nbecomes\n\n```\n", example.after);
+    absl::StrAppend(&out, "```\n");
+    if (!example.refused.empty()) absl::StrAppend(&out, "\nis refused: \"", example.refused, "\".\n");
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> PassesPage() {
+  std::string out =
+      "# Passes\n\n"
+      "Made by `graphnet passes --markdown` from the headers in `graphnet/passes`; a test compares and runs\n"
+      "every example. `graphnet opt IN --passes=a,b{option=value} -o OUT` runs them; how they are run is in\n"
+      "[optimising.md](optimising.md).\n\n"
+      "| pass | |\n|---|---|\n";
+  std::string sections;
+  for (const Pass& pass : AllPasses()) {
+    ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
+    absl::StrAppend(&out, "| [", pass.name(), "](#", pass.name(), ") | ", documentation.summary, " |\n");
+    absl::StrAppend(&sections, "\n", PassSection(pass, documentation));
+  }
+  return out + sections;
+}
+
+}  // namespace graphnet

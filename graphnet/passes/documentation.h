@@ -1,0 +1,72 @@
+// What the headers of passes say of them, built into the library.
+//
+// The block of comments above the function of a pass reads, parts in this order:
+//
+//   One sentence that sums it up.
+//
+//   Applicable in scenarios where …
+//
+//   When applied, this pass will …
+//
+//   Options:                                 (when it has some)
+//   - name: what it means
+//
+//   Performance impact: …
+//
+//   Risks and limitations: …
+//
+//   Example: what it shows                   (one or more)
+//     option=value,other=value               (optional)
+//     graph … in the text form
+//     becomes
+//     graph …
+//
+//   Counter-example: why nothing changes     (one or more)
+//     graph …
+//     refused: part of the message           (when it is an error)
+//
+// What follows, as "Returns …", is for the reader of the header.
+#ifndef GRAPHNET_PASSES_DOCUMENTATION_H_
+#define GRAPHNET_PASSES_DOCUMENTATION_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+struct PassExample {
+  bool is_counter_example = false;
+  std::string title;
+  std::string options;  // as in a pipeline, without the braces
+  std::string before;   // text form
+  std::string after;    // that of `before` in a counter-example
+  std::string refused;  // part of the error that is expected; empty: none
+};
+
+struct PassDocumentation {
+  std::string summary;      // "Erases what computes values that nobody uses."
+  std::string scenario;     // "Applicable in scenarios where …"
+  std::string change;       // "When applied, this pass will …"
+  std::string options;      // a list in Markdown, or empty
+  std::string performance;
+  std::string risks;
+  std::vector<PassExample> examples;
+};
+
+// InvalidArgument names what the text of a header lacks.
+absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view header);
+// NotFound when the header of the pass is not built in.
+absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass);
+
+// A section in Markdown, as docs/passes.md and `graphnet passes NAME` have it.
+std::string PassSection(const Pass& pass, const PassDocumentation& documentation);
+// The whole of docs/passes.md.
+absl::StatusOr<std::string> PassesPage();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_DOCUMENTATION_H_

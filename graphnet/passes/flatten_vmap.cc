@@ -1,0 +1,276 @@
+#include "graphnet/passes/flatten_vmap.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ir/node_error.h"
+#include "graphnet/passes/vmap_call.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::string_view kLoad = "torch._functorch.predispatch.lazy_load_decompositions";
+constexpr absl::string_view kIncrement = "torch._functorch.predispatch._vmap_increment_nesting";
+constexpr absl::string_view kAdd = "torch._functorch.predispatch._add_batch_dim";
+constexpr absl::string_view kRemove = "torch._functorch.predispatch._remove_batch_dim";
+constexpr absl::string_view kDecrement = "torch._functorch.predispatch._vmap_decrement_nesting";
+
+// Reads all calls before anything changes, and counts what they will become.
+class Check {
+ public:
+  // Of the nodes of `graph` when it is written out at `depth`.
+  absl::StatusOr<size_t> Size(const Graph& graph, int depth) {
+    const auto known = sizes_.find(&graph);
+    if (known != sizes_.end() && depth <= known->second.depth) return known->second.size;
+    size_t size = 0;
+    for (const Node* node : graph.nodes()) {
+      ++size;
+      for (const Argument& argument : node->args()) {
+        if (!argument.is_graph() || IsVmapCall(*node)) continue;
+        RETURN_IF_ERROR(CheckPlain(*argument.graph()));
+      }
+      if (!IsVmapCall(*node)) continue;
+      if (depth == kMaxVmapLevels) {
+        return NodeError(*node, absl::StrCat("more than ", kMaxVmapLevels, " vmap levels"));
+      }
+      ASSIGN_OR_RETURN(VmapCall call, ReadVmapCall(*node));
+      ASSIGN_OR_RETURN(const size_t body, Size(*call.body, depth + 1));
+      size += body + call.operands.size() + call.results.size() + 4;
+      if (size > kMaxFlattenedNodes) {
+        return absl::ResourceExhaustedError(
+            NodeError(*node, absl::StrCat("written out, it takes more than ", kMaxFlattenedNodes,
+                                          " nodes")).message());
+      }
+      any_ = true;
+    }
+    sizes_[&graph] = {size, depth};
+    return size;
+  }
+  bool any() const { return any_; }
+
+ private:
+  absl::Status CheckPlain(const Graph& graph) {
+    if (!plain_.try_emplace(&graph, true).second) return absl::OkStatus();
+    for (const Node* node : graph.nodes()) {
+      if (IsVmapCall(*node)) {
+        return absl::UnimplementedError(
+            NodeError(*node, "vmap in the body of another higher-order call").message());
+      }
+      for (const Argument& argument : node->args()) {
+        if (argument.is_graph()) RETURN_IF_ERROR(CheckPlain(*argument.graph()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  struct Known {
+    size_t size;
+    int depth;  // the deepest that it was looked at
+  };
+  absl::flat_hash_map<const Graph*, Known> sizes_;
+  absl::flat_hash_map<const Graph*, bool> plain_;
+  bool any_ = false;
+};
+
+// The value of a call that yields several.
+using Values = absl::flat_hash_map<const Node*, Argument>;
+
+class Flattener {
+ public:
+  explicit Flattener(Module* module) : module_(module), main_(module->main()) {}
+
+  void Run() {
+    std::vector<std::pair<Node*, std::string>> names;
+    for (Node* node : main_->nodes()) {
+      if (!IsVmapCall(*node)) continue;
+      InsertionGuard guard(main_, node);
+      const std::string name(node->name());
+      const VmapCall call = *ReadVmapCall(*node);
+      const Argument value = Inline(*node, call, call.operands, 1);
+      if (value.is_node()) {
+        node->ReplaceAllUsesWith(value.node());
+        main_->EraseNode(node);
+        if (last_made_ == value.node()) names.emplace_back(value.node(), name);
+        continue;
+      }
+      for (Node* user : node->users()) ReplaceTuple(user, node, value);
+      main_->EraseNode(node);
+    }
+    for (const auto& [node, name] : names) node->set_name(name);
+    module_->EraseUnusedGraphs();
+  }
+
+ private:
+  // Replaces `node`, which yields `tuple`, in a user.
+  void ReplaceTuple(Node* user, Node* node, const Argument& tuple) {
+    if (const std::optional<Argument> element = ElementOf(*user, tuple, node)) {
+      const std::string name(user->name());
+      Node* const value = element->node();
+      user->ReplaceAllUsesWith(value);
+      main_->EraseNode(user);
+      if (removes_.contains(value) && removes_[value]) {
+        removes_[value] = false;
+        value->set_name(name);
+      }
+      return;
+    }
+    Values values{{node, tuple}};
+    std::vector<Argument> args;
+    std::vector<KwArg> kwargs;
+    for (const Argument& a : user->args()) args.push_back(Map(a, values));
+    for (const KwArg& k : user->kwargs()) kwargs.push_back({k.name, Map(k.value, values)});
+    user->set_args(args);
+    user->set_kwargs(kwargs);
+  }
+
+  // What `user`, a getitem of `node`, takes from the tuple that it yields.
+  static std::optional<Argument> ElementOf(const Node& user, const Argument& tuple, const Node* node) {
+    if (!user.is_call_function("operator.getitem") || user.args().size() != 2) return std::nullopt;
+    if (!user.args()[0].is_node() || user.args()[0].node() != node || !user.args()[1].is_int()) {
+      return std::nullopt;
+    }
+    const auto size = static_cast<int64_t>(tuple.elements().size());
+    int64_t i = user.args()[1].integer();
+    if (i < 0) i += size;
+    if (i < 0 || i >= size) return std::nullopt;
+    return tuple.elements()[static_cast<size_t>(i)];
+  }
+
+  Argument Map(const Argument& argument, const Values& values) {
+    if (argument.is_node()) return values.contains(argument.node()) ? values.at(argument.node()) : argument;
+    if (!argument.is_aggregate()) return argument;
+    std::vector<Argument> elements;
+    for (const Argument& element : argument.elements()) elements.push_back(Map(element, values));
+    // The arena keeps it until it is copied into a node.
+    const absl::Span<const Argument> kept = arena_.Copy(absl::MakeConstSpan(elements));
+    switch (argument.kind()) {
+      case Argument::Kind::kList: return Argument::List(kept);
+      case Argument::Kind::kTuple: return Argument::Tuple(kept);
+      case Argument::Kind::kDict: return Argument::Dict(kept);
+      default: return Argument::Slice(kept);
+    }
+  }
+
+  Node* Call(const Node& like, absl::string_view target, absl::Span<const Argument> args,
+             absl::string_view name = {}) {
+    Node* const node = main_->CallFunction(target, args, {}, name);
+    node->set_location(like.location());
+    node->set_module_path(like.module_path());
+    last_made_ = node;
+    return node;
+  }
+
+  // Writes `node`, whose operands are `operands` in the main graph, and returns its
+  // value.
+  Argument Inline(const Node& node, const VmapCall& call, absl::Span<const Argument> operands,
+                  int level) {
+    Call(node, kLoad, {});
+    Argument size;
+    for (size_t i = 0; i < operands.size() && size.is_none(); ++i) {
+      if (!call.in_dims[i].has_value()) continue;
+      if (const auto known = KnownSize(operands[i], *call.in_dims[i])) {
+        size = *known;
+      } else {
+        Node* const read = main_->CallMethod("size", {operands[i], *call.in_dims[i]});
+        read->set_location(node.location());
+        size = read;
+      }
+    }
+    Call(node, kIncrement, {size, call.randomness});
+    Values values;
+    size_t next = 0;
+    for (const Node* inner : call.body->nodes()) {
+      if (inner->is_output()) break;
+      if (inner->is_placeholder()) {
+        const size_t i = next++;
+        if (!call.in_dims[i].has_value()) {
+          values[inner] = operands[i];
+          continue;
+        }
+        Node* const added = Call(*inner, kAdd, {operands[i], *call.in_dims[i], level}, inner->name());
+        added->set_meta(inner->meta());
+        values[inner] = added;
+        continue;
+      }
+      values[inner] = Copy(*inner, values, level);
+    }
+    std::vector<Argument> results;
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      const Argument value = values.at(call.results[i].node());
+      if (!call.out_dims[i].has_value()) {
+        results.push_back(value);
+        continue;
+      }
+      Node* const removed = Call(node, kRemove, {value, level, size, *call.out_dims[i]},
+                                 call.yields_tuple ? absl::string_view() : node.name());
+      if (!call.yields_tuple) removed->set_meta(node.meta());
+      removes_[removed] = true;
+      results.push_back(removed);
+    }
+    Node* const last = last_made_;
+    Call(node, kDecrement, {});
+    if (!call.yields_tuple) {
+      last_made_ = call.out_dims[0].has_value() ? last : nullptr;
+      return results[0];
+    }
+    return Argument::Tuple(arena_.Copy(absl::MakeConstSpan(results)));
+  }
+
+  // A node of a body in the main graph.
+  Argument Copy(const Node& node, const Values& values, int level) {
+    if (node.is_call_function("operator.getitem") && node.args()[0].is_node()) {
+      const Argument& whole = values.at(node.args()[0].node());
+      if (whole.is_tuple()) {
+        if (const auto element = ElementOf(node, whole, node.args()[0].node())) {
+          if (element->is_node() && removes_.contains(element->node()) && removes_[element->node()]) {
+            removes_[element->node()] = false;
+            element->node()->set_name(node.name());
+            element->node()->set_meta(node.meta());
+          }
+          return *element;
+        }
+      }
+    }
+    std::vector<Argument> args;
+    std::vector<KwArg> kwargs;
+    for (const Argument& a : node.args()) args.push_back(Map(a, values));
+    for (const KwArg& k : node.kwargs()) kwargs.push_back({k.name, Map(k.value, values)});
+    if (IsVmapCall(node)) {
+      VmapCall call = *ReadVmapCall(node);
+      for (Argument& operand : call.operands) operand = Map(operand, values);
+      return Inline(node, call, call.operands, level + 1);
+    }
+    Node* const copy = main_->CreateNode(node.op(), node.target(), args, kwargs, node.name());
+    copy->set_location(node.location());
+    copy->set_module_path(node.module_path());
+    copy->set_annotation(node.annotation());
+    copy->set_meta(node.meta());
+    return copy;
+  }
+
+  Module* module_;
+  Graph* main_;
+  Arena arena_;
+  Node* last_made_ = nullptr;
+  // Removals; true: a getitem may still give its name.
+  absl::flat_hash_map<const Node*, bool> removes_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> FlattenVmap(Module* module) {
+  if (module->main() == nullptr) return false;
+  Check check;
+  RETURN_IF_ERROR(check.Size(*module->main(), 0).status());
+  if (!check.any()) return false;
+  Flattener(module).Run();
+  return true;
+}
+
+}  // namespace graphnet

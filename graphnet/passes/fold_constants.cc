@@ -1,0 +1,79 @@
+#include "graphnet/passes/fold_constants.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/passes/constants.h"
+#include "graphnet/passes/scalar_arithmetic.h"
+
+namespace graphnet {
+namespace {
+
+bool IsConstant(const Argument& argument) {
+  bool constant = true;
+  ForEachArgument(argument, [&](const Argument& a) { constant &= !a.is_node() && !a.is_graph(); });
+  return constant;
+}
+
+// What reading the shape of a tensor with static sizes gives.
+std::optional<Argument> EvaluateShape(const Node& node, Arena* arena) {
+  if (node.args().empty() || !node.args()[0].is_node()) return std::nullopt;
+  const TensorMeta* meta = node.args()[0].node()->tensor_meta();
+  if (meta == nullptr || !meta->has_shape || !node.kwargs().empty()) return std::nullopt;
+  const auto rest = node.args().subspan(1);
+  const int64_t rank = static_cast<int64_t>(meta->shape.size());
+  const bool reads_attribute =
+      node.is_call_function("builtins.getattr") && rest.size() == 1 && rest[0].is_string();
+  const absl::string_view attribute = reads_attribute ? rest[0].string() : absl::string_view();
+  if ((rest.empty() && (node.is_call_method("dim") || node.is_call_method("ndimension"))) || attribute == "ndim") {
+    return Argument(rank);
+  }
+  if (!meta->is_static()) return std::nullopt;
+  if ((rest.empty() && node.is_call_method("size")) || attribute == "shape") {
+    Argument* sizes = arena->NewArray<Argument>(meta->shape.size());
+    for (size_t i = 0; i < meta->shape.size(); ++i) new (&sizes[i]) Argument(meta->shape[i].value);
+    return Argument::Tuple(absl::MakeConstSpan(sizes, meta->shape.size()));
+  }
+  if (node.is_call_method("size") && rest.size() == 1 && rest[0].is_int()) {
+    const int64_t dim = rest[0].integer() < 0 ? rest[0].integer() + rank : rest[0].integer();
+    if (dim < 0 || dim >= rank) return std::nullopt;
+    return Argument(meta->shape[static_cast<size_t>(dim)].value);
+  }
+  if (rest.empty() && (node.is_call_method("numel") || node.is_call_method("nelement"))) {
+    int64_t count = 1;
+    for (const Dim& dim : meta->shape) {
+      if (__builtin_mul_overflow(count, dim.value, &count)) return std::nullopt;
+    }
+    return Argument(count);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
+  Arena arena;
+  size_t folded = 0;
+  for (Graph* graph : module->graphs()) {
+    for (Node* node : graph->nodes()) {
+      if (!node->is_call()) continue;
+      std::optional<Argument> value = EvaluateShape(*node, &arena);
+      if (!value.has_value() && node->op() == Op::kCallFunction && node->kwargs().empty() &&
+          absl::c_all_of(node->args(), IsConstant)) {
+        value = EvaluateScalar(node->target(), node->args());
+      }
+      if (!value.has_value()) continue;
+      // A graph returns values.
+      if (absl::c_any_of(node->users(), [](const Node* user) { return user->is_output(); })) continue;
+      ReplaceUsesWithValue(node, module->CopyArgument(*value));
+      graph->EraseNode(node);
+      ++folded;
+    }
+  }
+  if (folded > 0) run.Note("calls computed ahead", folded);
+  return folded > 0;
+}
+
+}  // namespace graphnet

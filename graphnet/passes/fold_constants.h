@@ -1,0 +1,56 @@
+// Constant folding of numbers and shapes.
+#ifndef GRAPHNET_PASSES_FOLD_CONSTANTS_H_
+#define GRAPHNET_PASSES_FOLD_CONSTANTS_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Computes arithmetic on numbers and reads of known sizes ahead of running.
+//
+// Applicable in scenarios where sizes that were symbols have become numbers, and the
+// Python arithmetic on them only hides the shapes from a compiler.
+//
+// When applied, this pass will replace calls of Python's operators, builtins and math
+// functions whose operands are all constants by their value in every user, and erase
+// them; likewise .size(), .dim(), .numel() and the attributes shape and ndim of tensors
+// whose meta says every size as a number. What a graph returns stays computed.
+//
+// Performance impact: O(nodes and uses). Running saves one call of Python's arithmetic
+// each.
+//
+// Risks and limitations: a size is believed from the meta: a graph that is run on
+// inputs of other sizes than its metas say gets other results. What is an error in
+// Python, leaves 64 bits, or is rounded by the platform (powers and logarithms of
+// floats) stays.
+//
+// Example: from a known size to the shape of a view
+//   graph @forward(%x : f32[4, 6]) {
+//     %n = .size(%x, 1)
+//     %half = operator.floordiv(%n, 2)
+//     %y = .view(%x, -1, %half)
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[4, 6]) {
+//     %y = .view(%x, -1, 3)
+//     return (%y,)
+//   }
+//
+// Counter-example: a symbolic size, and a division that Python refuses
+//   symbol S0 = 4
+//   graph @forward(%x : f32[S0, 6]) {
+//     %n = .size(%x, 0)
+//     %d = operator.floordiv(1, 0)
+//     %y = .view(%x, %n, %d)
+//     return (%y,)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_FOLD_CONSTANTS_H_

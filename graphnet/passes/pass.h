@@ -1,0 +1,76 @@
+// Pass: a rewrite of a module that a pipeline (pipeline.h) calls by name. The
+// function behind it changes the module in place, says honestly whether it changed
+// anything, and keeps names, metas, locations and module paths of what it does not
+// make anew. Its header documents it (documentation.h).
+#ifndef GRAPHNET_PASSES_PASS_H_
+#define GRAPHNET_PASSES_PASS_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+struct PassNote {
+  std::string what;
+  size_t count = 1;
+};
+
+// One application of a pass: the options it is given and what it has to tell.
+class PassRun {
+ public:
+  PassRun() = default;
+  explicit PassRun(std::map<std::string, std::string> options) : options_(std::move(options)) {}
+
+  // As it is written in the pipeline; `otherwise` when it is not given.
+  absl::string_view option(absl::string_view name, absl::string_view otherwise = {}) const;
+  // The parts of "a+b+c"; empty when it is not given.
+  std::vector<std::string> list(absl::string_view name) const;
+  // Whether a switch is on: "true" or "false", InvalidArgument if neither.
+  absl::StatusOr<bool> flag(absl::string_view name, bool otherwise = false) const;
+
+  // A line for the person who runs the pass: what was changed and why, or what is
+  // left, and how often.
+  void Note(std::string what, size_t count = 1) { notes_.push_back({std::move(what), count}); }
+  absl::Span<const PassNote> notes() const { return notes_; }
+
+ private:
+  std::map<std::string, std::string> options_;
+  std::vector<PassNote> notes_;
+};
+
+class Pass {
+ public:
+  // Whether `module` changed. InvalidArgument when options or input are wrong,
+  // FailedPrecondition when a check fails; the module is then good for nothing but
+  // messages, unless the pass says more.
+  using Function = absl::StatusOr<bool> (*)(Module* module, PassRun& run);
+
+  Pass(absl::string_view name, absl::string_view header, Function function,
+       std::vector<absl::string_view> options = {})
+      : name_(name), header_(header), function_(function), options_(std::move(options)) {}
+
+  absl::string_view name() const { return name_; }      // "dce"
+  absl::string_view header() const { return header_; }  // "dead_code.h", which documents it
+  absl::Span<const absl::string_view> options() const { return options_; }
+
+  absl::StatusOr<bool> Run(Module& module, PassRun& run) const { return function_(&module, run); }
+
+ private:
+  absl::string_view name_;
+  absl::string_view header_;
+  Function function_;
+  std::vector<absl::string_view> options_;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_PASS_H_

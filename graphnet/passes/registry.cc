@@ -1,0 +1,69 @@
+#include "graphnet/passes/registry.h"
+
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "graphnet/passes/aten_to_torch.h"
+#include "graphnet/passes/canonical_arguments.h"
+#include "graphnet/passes/canonical_names.h"
+#include "graphnet/passes/change_device.h"
+#include "graphnet/passes/check_stable.h"
+#include "graphnet/passes/common_subexpressions.h"
+#include "graphnet/passes/constrain_variance.h"
+#include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/expand_vmap.h"
+#include "graphnet/passes/flatten_vmap.h"
+#include "graphnet/passes/fold_constants.h"
+#include "graphnet/passes/lift_attributes.h"
+#include "graphnet/passes/remove_aliases.h"
+#include "graphnet/passes/rename_inputs.h"
+#include "graphnet/passes/revert_vmap.h"
+#include "graphnet/passes/stabilize.h"
+#include "graphnet/passes/torch_to_aten.h"
+
+namespace graphnet {
+namespace {
+
+// A pass that takes no options and tells nothing.
+template <absl::StatusOr<bool> (*function)(Module*)>
+absl::StatusOr<bool> Plain(Module* module, PassRun&) {
+  return function(module);
+}
+
+absl::StatusOr<bool> DeadCode(Module* module, PassRun&) { return EliminateDeadCode(module) > 0; }
+
+// One line a pass: its name, the header that documents it, its function and the
+// names of its options.
+const std::vector<Pass>& Table() {
+  static const auto* const table = new std::vector<Pass>{
+      {"aten-to-torch", "aten_to_torch.h", AtenToTorch},
+      {"canonical-arguments", "canonical_arguments.h", CanonicalizeArguments},
+      {"canonical-names", "canonical_names.h", Plain<CanonicalizeNames>},
+      {"change-device", "change_device.h", ChangeDevice, {"from", "to"}},
+      {"check-stable", "check_stable.h", CheckStable, {"all", "allow"}},
+      {"constrain-variance", "constrain_variance.h", ConstrainVariance},
+      {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
+      {"dce", "dead_code.h", DeadCode},
+      {"expand-vmap", "expand_vmap.h", ExpandVmap},
+      {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
+      {"fold-constants", "fold_constants.h", FoldConstants},
+      {"lift-attributes", "lift_attributes.h", Plain<LiftAttributes>},
+      {"remove-aliases", "remove_aliases.h", RemoveAliases},
+      {"rename", "rename_inputs.h", Plain<RenameInputs>},
+      {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
+      {"stabilize", "stabilize.h", Stabilize, {"allow"}},
+      {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
+  };
+  return *table;
+}
+
+}  // namespace
+
+absl::Span<const Pass> AllPasses() { return Table(); }
+
+const Pass* FindPass(absl::string_view name) {
+  const auto it = absl::c_find_if(Table(), [&](const Pass& pass) { return pass.name() == name; });
+  return it == Table().end() ? nullptr : &*it;
+}
+
+}  // namespace graphnet

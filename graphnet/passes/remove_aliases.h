@@ -1,0 +1,53 @@
+// Calls that yield what they are given.
+#ifndef GRAPHNET_PASSES_REMOVE_ALIASES_H_
+#define GRAPHNET_PASSES_REMOVE_ALIASES_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Removes calls whose value is another value of the graph.
+//
+// Applicable in scenarios where a graph was captured from a model in evaluation mode:
+// its dropouts, stochastic depths and conversions to what a value already is remain as
+// calls that do nothing.
+//
+// When applied, this pass will point the users of every call that, lowered to ATen
+// (ops/lowering.h), is no operator but just another value, or a dropout that is not in
+// training, to that value, and erase the call. Names, metas and locations of the others
+// stay.
+//
+// Performance impact: O(nodes), most of it for lowering. Running saves little, as the
+// interpreter knows such calls too.
+//
+// Risks and limitations: dropping a call drops its source location, and operators are
+// counted fewer than before. Aliases that PyTorch makes by an operator (detach,
+// contiguous of what is contiguous) stay.
+//
+// Example: dropout in evaluation mode
+//   graph @forward(%x) {
+//     %y = torch.nn.functional.dropout(%x, 0.5, False, False)
+//     %z = torch.relu(%y)
+//     return (%z,)
+//   }
+//   becomes
+//   graph @forward(%x) {
+//     %z = torch.relu(%x)
+//     return (%z,)
+//   }
+//
+// Counter-example: dropout in training, and an alias that is an operator
+//   graph @forward(%x) {
+//     %y = torch.nn.functional.dropout(%x, 0.5, True, False)
+//     %z = .detach(%y)
+//     return (%z,)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_REMOVE_ALIASES_H_

@@ -1,0 +1,48 @@
+// Inputs by number.
+#ifndef GRAPHNET_PASSES_RENAME_INPUTS_H_
+#define GRAPHNET_PASSES_RENAME_INPUTS_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// Renames the inputs of a graph to in_0, in_1, … and its weights to w_0, w_1, ….
+//
+// Applicable in scenarios where graphs of different models are compared or hashed as
+// text: names of parameters tell of the model, not of the graph.
+//
+// When applied, this pass will give every placeholder of the main graph a new target and
+// name, in order, and keep the old target as original_name of how it is drawn
+// unless it has one. A weight is a placeholder that is annotated as a Parameter or whose
+// name holds _self_ or _instance_modules_, as names of traced attributes do, or is
+// w_ and a number already. Calls keep their names (canonical-names renames those).
+//
+// Performance impact: O(placeholders).
+//
+// Risks and limitations: whoever feeds inputs or weights by name has to use the new
+// ones. A weight whose name does not say so counts as an input.
+//
+// Example: an input and a parameter
+//   graph @forward(%x "L_x_" : f32[2], %fc "L_self_fc_weight" : f32[4, 2] as torch.nn.parameter.Parameter {std = 0.1}) {
+//     %y = torch.nn.functional.linear(%x, %fc)
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%in_0 : f32[2] {original_name = L_x_}, %w_0 : f32[4, 2] as torch.nn.parameter.Parameter {std = 0.1, original_name = L_self_fc_weight}) {
+//     %y = torch.nn.functional.linear(%in_0, %w_0)
+//     return (%y,)
+//   }
+//
+// Counter-example: renamed already
+//   graph @forward(%in_0 : f32[2], %w_0 : f32[4, 2]) {
+//     %y = torch.nn.functional.linear(%in_0, %w_0)
+//     return (%y,)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> RenameInputs(Module* module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_RENAME_INPUTS_H_

@@ -1,0 +1,243 @@
+#include "graphnet/passes/stabilize.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/target.h"
+#include "graphnet/passes/check_stable.h"
+#include "graphnet/passes/constants.h"
+#include "graphnet/passes/gradient_mode.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+// How a form of a call changes.
+enum class Change {
+  kNone,    // no public call does the same
+  kTarget,  // only the target
+  kNamed,   // arguments by the names of the public function
+};
+
+// Of a call, what decides its meaning: the shape of its arguments and all constants.
+void AppendForm(const Argument& argument, std::string* out) {
+  if (argument.is_node()) {
+    const Node* node = argument.node();
+    absl::StrAppend(out, "%", node->is_placeholder() ? node->annotation() : "");
+  } else if (argument.is_aggregate()) {
+    out->push_back(argument.is_tuple() ? '(' : argument.is_list() ? '[' : '{');
+    for (const Argument& element : argument.elements()) {
+      AppendForm(element, out);
+      out->push_back(',');
+    }
+    out->push_back(')');
+  } else {
+    AppendArgument(argument, out);
+  }
+}
+
+class Stabilizer {
+ public:
+  Stabilizer(Module* module, std::vector<std::string> allowed)
+      : module_(module), allowed_(std::move(allowed)) {}
+
+  bool Run(PassRun& run) {
+    bool changed = DropGradientModes();
+    for (Graph* graph : module_->graphs()) {
+      for (Node* node : graph->nodes()) {
+        if (node->op() == Op::kCallFunction) changed |= Visit(node);
+      }
+    }
+    for (const auto& [what, count] : counts_) run.Note(what, count);
+    return changed;
+  }
+
+ private:
+  bool DropGradientModes() {
+    if (IsNamed("torch._C._set_grad_enabled", allowed_)) return false;
+    const size_t erased = EraseIdleGradientModes(module_);
+    if (erased > 0) counts_["changes of the gradient mode dropped: no gradient is recorded there"] += erased;
+    return erased > 0;
+  }
+
+  bool Visit(Node* node) {
+    // Targets are interned: one look a name.
+    const auto [it, is_new] = stable_.try_emplace(node->target().data());
+    if (is_new && !IsNamed(node->target(), allowed_)) it->second = StableTarget(node->target());
+    if (it->second.empty()) {
+      if (node->target() != "torch._C._log_api_usage_once" || IsNamed(node->target(), allowed_)) return false;
+      ++counts_[absl::StrCat(node->target(), " dropped")];
+      ReplaceUsesWithValue(node, Argument());
+      node->graph()->EraseNode(node);
+      return true;
+    }
+    const std::string& stable = it->second;
+    std::string form(node->target());
+    for (const Argument& argument : node->args()) {
+      form.push_back(',');
+      AppendForm(argument, &form);
+    }
+    for (const KwArg& kwarg : node->kwargs()) {
+      absl::StrAppend(&form, ",", kwarg.name, "=");
+      AppendForm(kwarg.value, &form);
+    }
+    const auto [change, unknown] = changes_.try_emplace(std::move(form), Change::kNone);
+    if (unknown) change->second = Choose(*node, stable);
+    if (change->second == Change::kNone) return false;
+    ++counts_[absl::StrCat(node->target(), " to ", stable)];
+    if (change->second == Change::kNamed) {
+      const std::vector<KwArg> kwargs = *ByName(*node, stable);
+      node->set_args({});
+      node->set_kwargs(kwargs);
+    }
+    node->set_target(stable);
+    return true;
+  }
+
+  static Change Choose(const Node& node, absl::string_view stable) {
+    if (KindOfTarget(node) == TargetKind::kHigherOrder) return Change::kNone;
+    if (IsSameOperator(node, stable, node.args(), node.kwargs())) return Change::kTarget;
+    const std::optional<std::vector<KwArg>> kwargs = ByName(node, stable);
+    if (kwargs.has_value() && IsSameOperator(node, stable, {}, *kwargs)) return Change::kNamed;
+    return Change::kNone;
+  }
+
+  // The arguments by the names that the public function has for them; nullopt when
+  // it lacks one.
+  static std::optional<std::vector<KwArg>> ByName(const Node& node, absl::string_view stable) {
+    const Signature* signature = FindSignature(stable);
+    const absl::string_view name = node.target().substr(node.target().rfind('.') + 1);
+    const absl::Span<const Schema> schemas = FindSchemas(name);
+    if (signature == nullptr || schemas.empty()) return std::nullopt;
+    const Schema& schema = schemas[0];
+    std::vector<KwArg> kwargs;
+    const auto add = [&](absl::string_view parameter, Argument value) {
+      if (!signature->parameters.empty() && (parameter == "self" || parameter == "input")) {
+        parameter = signature->parameters[0].name;
+      }
+      const auto it = absl::c_find_if(signature->parameters, [&](const Parameter& p) { return p.name == parameter; });
+      if (it == signature->parameters.end()) return false;
+      // ATen counts what Python names.
+      if (parameter == "reduction" && value.is_int() && it->default_value.is_string()) {
+        constexpr const char* kReductions[] = {"none", "mean", "sum"};
+        if (value.integer() < 0 || value.integer() > 2) return false;
+        value = kReductions[value.integer()];
+      }
+      kwargs.push_back({it->name, value});
+      return true;
+    };
+    if (node.args().size() > schema.arguments.size()) return std::nullopt;
+    for (size_t i = 0; i < node.args().size(); ++i) {
+      if (!add(schema.arguments[i].name, node.args()[i])) return std::nullopt;
+    }
+    for (const KwArg& kwarg : node.kwargs()) {
+      if (!add(kwarg.name, kwarg.value)) return std::nullopt;
+    }
+    // An operator that yields indices too is the function that is asked for them.
+    if (schema.returns.size() > 1 && !add("return_indices", true)) return std::nullopt;
+    return kwargs;
+  }
+
+  // Whether both calls, on the same values, are the same operators of ATen.
+  static bool IsSameOperator(const Node& node, absl::string_view stable, absl::Span<const Argument> args,
+                             absl::Span<const KwArg> kwargs) {
+    Module module;
+    Graph* graph = module.AddGraph("forward");
+    absl::flat_hash_map<const Node*, Node*> made;
+    node.ForEachOperand([&](const Node* operand) {
+      Node*& placeholder = made[operand];
+      if (placeholder != nullptr) return;
+      placeholder = graph->Placeholder(operand->name(), operand->name());
+      if (operand->is_placeholder()) placeholder->set_annotation(operand->annotation());
+    });
+    const auto map = [&](Node* operand) { return made.at(operand); };
+    Node* before = graph->CopyNodeFrom(node, map);
+    // The same call on the new values, then with the other target and arguments.
+    Node* after;
+    {
+      Node* copy = graph->CopyNodeFrom(node, map);
+      if (args.empty() && !node.args().empty()) {
+        std::vector<KwArg> mapped;
+        for (const KwArg& kwarg : kwargs) {
+          if (kwarg.value.is_aggregate() && HasNodes(kwarg.value)) return false;
+          mapped.push_back({kwarg.name, kwarg.value.is_node() ? Argument(map(kwarg.value.node())) : kwarg.value});
+        }
+        copy->set_args({});
+        copy->set_kwargs(mapped);
+      }
+      copy->set_target(stable);
+      after = copy;
+    }
+    graph->Output(Argument::Tuple({before, after}));
+    RefusedCalls refused;
+    const absl::StatusOr<LoweredModule> lowered = LowerToAten(module, &refused);
+    if (!lowered.ok() || !refused.empty()) return false;
+    std::vector<const Node*> calls[2];
+    for (const Node* call : lowered->module->main()->nodes()) {
+      if (!call->is_call()) continue;
+      calls[lowered->origins.at(call) == after].push_back(call);
+    }
+    if (calls[0].size() != calls[1].size()) return false;
+    absl::flat_hash_map<const Node*, const Node*> same;
+    for (size_t i = 0; i < calls[0].size(); ++i) {
+      if (!IsSameCall(*calls[0][i], *calls[1][i], same)) return false;
+      same[calls[0][i]] = calls[1][i];
+    }
+    return IsSame(lowered->values.at(before), lowered->values.at(after), same);
+  }
+
+  using Same = absl::flat_hash_map<const Node*, const Node*>;
+  static bool IsSame(const Argument& a, const Argument& b, const Same& same) {
+    if (a.kind() != b.kind()) return false;
+    if (a.is_node()) {
+      const auto it = same.find(a.node());
+      return (it == same.end() ? a.node() : it->second) == b.node();
+    }
+    if (!a.is_aggregate()) return a == b;
+    return a.elements().size() == b.elements().size() &&
+           std::equal(a.elements().begin(), a.elements().end(), b.elements().begin(),
+                      [&](const Argument& x, const Argument& y) { return IsSame(x, y, same); });
+  }
+  static bool IsSameCall(const Node& a, const Node& b, const Same& same) {
+    if (a.target() != b.target() || a.args().size() != b.args().size() || a.kwargs().size() != b.kwargs().size()) {
+      return false;
+    }
+    for (size_t i = 0; i < a.args().size(); ++i) {
+      if (!IsSame(a.args()[i], b.args()[i], same)) return false;
+    }
+    for (size_t i = 0; i < a.kwargs().size(); ++i) {
+      if (a.kwargs()[i].name != b.kwargs()[i].name || !IsSame(a.kwargs()[i].value, b.kwargs()[i].value, same)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  static bool HasNodes(const Argument& argument) {
+    bool has = false;
+    ForEachArgument(argument, [&](const Argument& a) { has |= a.is_node(); });
+    return has;
+  }
+
+  Module* const module_;
+  const std::vector<std::string> allowed_;
+  // By the address of the interned target; empty: stays.
+  absl::flat_hash_map<const char*, std::string> stable_;
+  absl::flat_hash_map<std::string, Change> changes_;
+  std::map<std::string, size_t> counts_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> Stabilize(Module* module, PassRun& run) {
+  return Stabilizer(module, run.list("allow")).Run(run);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,68 @@
+// What can be known of values without sizes: whether they are tensors, of how many
+// dimensions and of which dtype. From metas where there are some, else by rules for
+// the usual operators.
+#ifndef GRAPHNET_PASSES_TENSOR_FACTS_H_
+#define GRAPHNET_PASSES_TENSOR_FACTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/lowering.h"
+
+namespace graphnet {
+
+struct TensorFacts {
+  enum class Kind : uint8_t { kUnknown, kTensor, kList, kOther };
+  Kind kind = Kind::kUnknown;  // kList: several tensors of these facts
+  int rank = -1;               // -1: unknown
+  DType dtype = DType::kUnknown;
+
+  bool is_tensor() const { return kind == Kind::kTensor; }
+  friend bool operator==(const TensorFacts& a, const TensorFacts& b) {
+    return a.kind == b.kind && a.rank == b.rank && a.dtype == b.dtype;
+  }
+};
+
+class FactsTable {
+ public:
+  // Of the main graph and of the bodies that vmap calls reach from it. O(nodes).
+  explicit FactsTable(const LoweredModule& lowered);
+
+  // Of a node of the lowered module.
+  TensorFacts Of(const Node* node) const;
+  // Whether calls of `body` differ in the facts of their operands: then nothing in it
+  // is known.
+  bool IsAmbiguous(const Graph* body) const { return ambiguous_.contains(body); }
+
+ private:
+  void AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters);
+  TensorFacts OfCall(const Node& call);
+  TensorFacts OfVmap(const Node& call);
+  TensorFacts OfSubscript(const Node& call) const;
+  TensorFacts OfArgument(const Argument& argument) const;
+
+  const LoweredModule& lowered_;
+  absl::flat_hash_map<const Node*, TensorFacts> facts_;
+  absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;
+  absl::flat_hash_map<const Graph*, bool> ambiguous_;
+  // Of the results of vmap calls that yield several.
+  absl::flat_hash_map<const Node*, std::vector<TensorFacts>> elements_;
+};
+
+// The argument that `schema` calls `name` in a call in canonical form; None when it
+// is left out or there is none of that name.
+Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view name);
+
+// Of the operator of "aten.add_.Tensor": "add_".
+absl::string_view OperatorName(const Schema& schema);
+// Whether an operator works element by element, by its schema or as an alias of one
+// that does.
+bool IsPointwise(const Schema& schema);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_TENSOR_FACTS_H_

@@ -1,0 +1,59 @@
+#include "graphnet/passes/torch_to_aten.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ir/equality.h"
+#include "graphnet/ops/lowering.h"
+
+namespace graphnet {
+namespace {
+
+// Takes the place of the calls of `graph` by those of `lowered`.
+void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
+             const absl::flat_hash_map<const Graph*, Graph*>& graphs) {
+  absl::flat_hash_map<const Node*, Node*> made;
+  const auto map = [&](Node* node) { return made.at(node); };
+  const auto map_graph = [&](Graph* body) { return graphs.at(body); };
+  // Erased nodes keep what they know until the module dies.
+  std::vector<Node*> old;
+  for (Node* node : graph->nodes()) {
+    if (!node->is_placeholder()) old.push_back(node);
+  }
+  for (auto it = old.rbegin(); it != old.rend(); ++it) graph->EraseNode(*it);
+  for (Node* node : lowered.nodes()) {
+    const Node* origin = all.origins.at(node);
+    if (node->is_placeholder()) {
+      made[node] = const_cast<Node*>(origin);
+      continue;
+    }
+    Node* copy = graph->CopyNodeFrom(*node, map, map_graph);
+    made[node] = copy;
+    if (node->is_output()) {
+      copy->set_location(origin->location());
+      continue;
+    }
+    const Argument& value = all.values.at(origin);
+    if (value.is_node() && value.node() == node) copy->set_meta(origin->meta());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<bool> TorchToAten(Module* module) {
+  ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module));
+  // In ATen already?
+  const EqualityOptions structure = {.names = false, .metas = false, .locations = false, .attribute_names = false};
+  if (CheckEqual(*module, *lowered.module, structure).ok()) return false;
+  absl::flat_hash_map<const Graph*, Graph*> graphs;
+  for (size_t i = 0; i < module->graphs().size(); ++i) {
+    graphs[lowered.module->graphs()[i]] = module->graphs()[i];
+  }
+  for (Graph* graph : lowered.module->graphs()) Replace(graphs.at(graph), *graph, lowered, graphs);
+  module->EraseUnusedGraphs();
+  return true;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,54 @@
+// From PyTorch's Python API to ATen.
+#ifndef GRAPHNET_PASSES_TORCH_TO_ATEN_H_
+#define GRAPHNET_PASSES_TORCH_TO_ATEN_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// Writes every call as the overload of ATen that it runs.
+//
+// Applicable in scenarios where a compiler wants the operators of torch.export
+// (aten.conv2d.default) and not the API that programs are written in.
+//
+// When applied, this pass will replace the calls of each graph by those that they are
+// lowered to (ops/lowering.h): overloads of ATen with arguments in canonical form, what
+// Python itself does on numbers and sequences, and higher-order calls. Calls that yield
+// another value, and those that ATen has no operator for and that have no value (setting
+// the gradient mode, log entries), are gone. What is made for a call has its location
+// and module path, the last of it its name and meta.
+//
+// Performance impact: O(nodes). Time of running is the same, as running lowers too.
+//
+// Risks and limitations: InvalidArgument names the first call that nothing resolves. The
+// device and dtype that Python would fill in are still left to the operators.
+//
+// Example: a function, a method and a Python operator
+//   graph @forward(%x, %w) {
+//     %y = torch.nn.functional.linear(%x, %w)
+//     %z = .view(%y, -1, 2)
+//     %a = operator.add(%z, 1)
+//     return (%a,)
+//   }
+//   becomes
+//   graph @forward(%x, %w) {
+//     %y = aten.linear.default(%x, %w)
+//     %z = aten.view.default(%y, [-1, 2])
+//     %a = aten.add.Scalar(%z, 1)
+//     return (%a,)
+//   }
+//
+// Counter-example: no operator of PyTorch
+//   graph @forward(%x) {
+//     %y = mylib.f(%x)
+//     return (%y,)
+//   }
+//   refused: no operator of PyTorch is called that
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> TorchToAten(Module* module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_TORCH_TO_ATEN_H_

@@ -1,0 +1,109 @@
+// Every pass is documented, what its documentation shows is so, and docs/passes.md is
+// current.
+#include "graphnet/passes/documentation.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/passes/pipeline.h"
+#include "graphnet/passes/registry.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Canonical(const std::string& text) {
+  const auto module = ParseModule(text, "example");
+  EXPECT_OK(module) << text;
+  if (!module.ok()) return "";
+  EXPECT_OK(Verify(**module)) << text;
+  PrintOptions options;
+  options.locations = false;
+  return PrintModule(**module, options);
+}
+
+class DocumentationTest : public testing::TestWithParam<const Pass*> {};
+
+TEST_P(DocumentationTest, ExamplesAreSo) {
+  const Pass& pass = *GetParam();
+  const auto documentation = DocumentationOf(pass);
+  ASSERT_OK(documentation);
+  for (const absl::string_view option : pass.options()) {
+    EXPECT_THAT(documentation->options, HasSubstr(absl::StrCat("- ", option, ": ")));
+  }
+  for (const PassExample& example : documentation->examples) {
+    SCOPED_TRACE(example.title);
+    const auto module = ParseModule(example.before, "example");
+    ASSERT_OK(module);
+    ASSERT_OK(Verify(**module));
+    const auto pipeline = ParsePipeline(absl::StrCat(pass.name(), "{", example.options, "}"));
+    ASSERT_OK(pipeline);
+    PipelineOptions options;
+    options.verify_each = true;
+    const auto results = RunPipeline(*pipeline, module->get(), options);
+    if (!example.refused.empty()) {
+      EXPECT_THAT(results.status().message(), HasSubstr(example.refused));
+      EXPECT_NE(results.status().code(), absl::StatusCode::kInternal);
+      continue;
+    }
+    ASSERT_OK(results);
+    PrintOptions print;
+    print.locations = false;
+    EXPECT_EQ(PrintModule(**module, print), Canonical(example.after));
+    // Once more changes nothing.
+    const auto again = RunPipeline(*pipeline, module->get(), options);
+    ASSERT_OK(again);
+    EXPECT_FALSE((*again)[0].changed);
+  }
+}
+
+std::vector<const Pass*> Pointers() {
+  std::vector<const Pass*> passes;
+  for (const Pass& pass : AllPasses()) passes.push_back(&pass);
+  return passes;
+}
+INSTANTIATE_TEST_SUITE_P(Passes, DocumentationTest, testing::ValuesIn(Pointers()), [](const auto& info) {
+  std::string name(info.param->name());
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+TEST(DocumentationPageTest, IsCurrent) {
+  std::ifstream file("docs/passes.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto page = PassesPage();
+  ASSERT_OK(page);
+  EXPECT_EQ(text.str(), *page) << "make it anew: graphnet passes --markdown > docs/passes.md";
+}
+
+TEST(ParsePassDocumentationTest, SaysWhatIsMissing) {
+  constexpr char kWhole[] =
+      "// Does it.\n//\n// Applicable in scenarios where x.\n//\n// When applied, this pass will y.\n//\n"
+      "// Performance impact: none.\n//\n// Risks and limitations: none.\n//\n"
+      "// Example: a\n//   graph @a() {\n//   becomes\n//   graph @b() {\n//\n// Counter-example: b\n//   graph @c() {\n"
+      "int F();\n";
+  const auto whole = ParsePassDocumentation(kWhole);
+  ASSERT_OK(whole);
+  EXPECT_EQ(whole->summary, "Does it.");
+  ASSERT_EQ(whole->examples.size(), 2u);
+  EXPECT_EQ(whole->examples[0].after, "graph @b() {\n");
+  for (const std::string part : {"Applicable in scenarios where", "When applied, this pass will",
+                                 "Performance impact:", "Risks and limitations:", "Example:", "Counter-example:"}) {
+    std::string text = kWhole;
+    text.replace(text.find("// " + part) + 3, part.size(), "Nothing");
+    EXPECT_FALSE(ParsePassDocumentation(text).ok()) << part;
+  }
+}
+
+}  // namespace
+}  // namespace graphnet

@@ -1,0 +1,116 @@
+#include "graphnet/passes/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "graphnet/passes/registry.h"
+#include "graphnet/text/parser.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kDead[] = "graph @forward(%x) {\n  %a = torch.exp(%x)\n  return (%x,)\n}\n";
+
+TEST(PipelineTest, TextIsReadAndPrinted) {
+  const auto pipeline = ParsePipeline(" dce , lift-attributes{} ,dce");
+  ASSERT_OK(pipeline);
+  EXPECT_EQ(PrintPipeline(*pipeline), "dce,lift-attributes,dce");
+}
+
+TEST(PipelineTest, ErrorsNameTheColumnAndWhatThereIs) {
+  EXPECT_THAT(ParsePipeline("dce,dcee"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("passes:1:5: there is no pass \"dcee\"; there are ")));
+  EXPECT_THAT(ParsePipeline("dce{speed=3}"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("passes:1:5: dce has no option \"speed\"")));
+  EXPECT_THAT(ParsePipeline(""), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ParsePipeline("dce,"), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ParsePipeline("dce{"), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ParsePipeline("dce}"), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(PipelineTest, SaysWhatEachStepDid) {
+  const auto module = ParseModule(kDead, "test");
+  ASSERT_OK(module);
+  const auto pipeline = ParsePipeline("dce,dce");
+  ASSERT_OK(pipeline);
+  std::string diff;
+  PipelineOptions options;
+  options.verify_each = true;
+  options.on_change = [&](const PipelineStep& step, absl::string_view before, absl::string_view after) {
+    diff += std::string(step.pass->name()) + "\n" + DiffLines(before, after);
+  };
+  const auto results = RunPipeline(*pipeline, module->get(), options);
+  ASSERT_OK(results);
+  ASSERT_EQ(results->size(), 2u);
+  EXPECT_TRUE((*results)[0].changed);
+  EXPECT_EQ((*results)[0].nodes_before, 3u);
+  EXPECT_EQ((*results)[0].nodes_after, 2u);
+  EXPECT_FALSE((*results)[1].changed);
+  EXPECT_EQ(diff, "dce\n-   %a = torch.exp(%x)\n");
+}
+
+TEST(PipelineTest, LimitLeavesOutTheRest) {
+  const auto module = ParseModule(kDead, "test");
+  ASSERT_OK(module);
+  const auto pipeline = ParsePipeline("dce");
+  ASSERT_OK(pipeline);
+  PipelineOptions options;
+  options.limit = 0;
+  const auto results = RunPipeline(*pipeline, module->get(), options);
+  ASSERT_OK(results);
+  EXPECT_TRUE(results->empty());
+  EXPECT_EQ((*module)->num_nodes(), 3u);
+}
+
+TEST(PipelineTest, VerifyEachFindsLiesAndBrokenModules) {
+  const Pass liar("liar", "", [](Module* module, PassRun&) -> absl::StatusOr<bool> {
+    module->main()->first()->set_name("renamed");
+    return false;
+  });
+  const Pass boaster("boaster", "", [](Module*, PassRun&) -> absl::StatusOr<bool> { return true; });
+  const Pass vandal("vandal", "", [](Module* module, PassRun&) -> absl::StatusOr<bool> {
+    module->main()->EraseNode(module->main()->output());
+    return true;
+  });
+  PipelineOptions options;
+  options.verify_each = true;
+  const auto run = [&](const Pass& pass) {
+    const auto module = ParseModule(kDead, "test");
+    return RunPipeline({{&pass, {}}}, module->get(), options).status();
+  };
+  EXPECT_THAT(run(liar), StatusIs(absl::StatusCode::kInternal, HasSubstr("does not say so")));
+  EXPECT_THAT(run(boaster), StatusIs(absl::StatusCode::kInternal, HasSubstr("changed what it did not")));
+  EXPECT_THAT(run(vandal), StatusIs(absl::StatusCode::kInternal, HasSubstr("broke the module")));
+}
+
+TEST(PipelineTest, DiffKeepsTheOrder) {
+  EXPECT_EQ(DiffLines("a\nb\nc\nd", "a\nB\nc\ne\nd"), "- b\n+ B\n+ e\n");
+  EXPECT_EQ(DiffLines("a\nb", "a\nb"), "");
+  EXPECT_EQ(DiffLines("a\na", "a"), "- a\n");
+}
+
+TEST(PassRunTest, OptionsAreRead) {
+  const PassRun run({{"allow", "a+b"}, {"on", "true"}, {"bad", "yes"}});
+  EXPECT_EQ(run.option("allow"), "a+b");
+  EXPECT_EQ(run.option("none", "other"), "other");
+  EXPECT_EQ(run.list("allow"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(run.list("none").empty());
+  EXPECT_THAT(run.flag("on"), IsOkAndHolds(true));
+  EXPECT_THAT(run.flag("none"), IsOkAndHolds(false));
+  EXPECT_THAT(run.flag("bad"), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(RegistryTest, NamesAreSortedAndUnique) {
+  for (size_t i = 1; i < AllPasses().size(); ++i) {
+    EXPECT_LT(AllPasses()[i - 1].name(), AllPasses()[i].name());
+  }
+  EXPECT_NE(FindPass("dce"), nullptr);
+  EXPECT_EQ(FindPass("nothing"), nullptr);
+}
+
+}  // namespace
+}  // namespace graphnet

@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""Random programs with torch.vmap, in PyTorch and by graphnet, in four forms.
+
+    compare_vmap.py --programs 500 --seed 0 --keep FOLDER
+
+A program nests vmap up to four levels deep, with random in_dims and out_dims, several
+operands and results a level, values captured from outer levels, results that are not
+batched, and operators of all families. PyTorch runs it with its own torch.vmap; those
+that it refuses are drawn again. graphnet runs the same text as it is read, then with
+flat nesting (flatten-vmap), with that reverted (revert-vmap) and expanded
+(expand-vmap). The first three must agree bit for bit; what is expanded must, too, or
+differ by rounding only, which is reported. The exit status is 0 if all agree.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from typing import Dict, List, Optional, Tuple
+
+import torch
+
+import compare_outputs as common
+import compare_runs
+
+INPUTS = {"x0": (2, 3, 4), "x1": (3, 4), "x2": (4, 2, 3), "x3": (3,), "x4": (2, 2, 3, 4), "x5": (4, 4)}
+PROGRAMS_A_SAMPLE = 25
+TOLERANCE = 1e-5
+
+Value = Tuple[str, torch.Tensor]  # a name and an example without batch dimensions
+
+
+class Skip(Exception):
+    """Nothing fits here."""
+
+
+class Generator:
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.count = 0
+        self.batched: set = set()  # surely, at the level that is being made
+
+    def name(self, base: str) -> str:
+        self.count += 1
+        return f"{base}_{self.count}"
+
+    # --- Expressions: text with the operands' names, evaluated on the examples -------
+
+    def pick(self, pool: List[Value], test=lambda t: True) -> Value:
+        fitting = [v for v in pool if test(v[1])]
+        if not fitting:
+            raise Skip
+        return self.random.choice(fitting)
+
+    def dim(self, t: torch.Tensor, extra: int = 0) -> int:
+        n = t.dim() + extra
+        if n == 0:
+            raise Skip
+        return self.random.randrange(-n, n)
+
+    def expression(self, pool: List[Value]) -> str:
+        r = self.random
+        is_float = lambda t: t.is_floating_point()
+        has_dims = lambda t: t.is_floating_point() and t.dim() > 0
+        x, xt = self.pick(pool, is_float)
+        kind = r.choice(["unary", "binary", "compare", "where", "reduce", "reduce", "dims", "view", "view",
+                         "view", "subscript", "join", "split", "index", "index", "matmul", "matmul",
+                         "new", "cast"])
+        if kind == "unary":
+            return r.choice([f"torch.sin({x})", f"{x}.neg()", f"torch.nn.functional.relu({x})",
+                             f"torch.sigmoid({x})", f"torch.tanh({x})", f"{x}.abs()",
+                             f"torch.nn.functional.gelu({x})", f"torch.clamp({x}, -0.5, 0.5)"])
+        if kind == "binary":
+            y, _ = self.pick(pool)
+            return r.choice([f"{x} + {y}", f"{x} * {y}", f"torch.sub({x}, {y}, alpha=2)", f"{x} - 1.5",
+                             f"torch.maximum({x}, {y})", f"{x}.mul({y})", f"2 * {x}", f"torch.atan2({x}, {y})"])
+        if kind == "compare":
+            y, _ = self.pick(pool, is_float)
+            return r.choice([f"{x}.le({y})", f"{x} > {y}", f"{x}.ge(0)"])
+        if kind == "where":
+            c, _ = self.pick(pool, lambda t: t.dtype == torch.bool)
+            y, _ = self.pick(pool)
+            return r.choice([f"torch.where({c}, {x}, {y})", f"{x}.masked_fill({c}, 0.25)", f"{c}.logical_not()",
+                             f"{c}.__and__({c})", f"{c}.any()", f"torch.where({c}, {x}, 0.0)"])
+        if kind == "reduce":
+            d, k = self.dim(xt), r.random() < 0.4
+            return r.choice([f"{x}.sum({d}, keepdim={k})", f"{x}.mean({d}, {k})", f"{x}.amax({d})", f"{x}.sum()",
+                             f"{x}.max()", f"{x}.mean()", f"torch.logsumexp({x}, {d})", f"{x}.prod({d})",
+                             f"torch.var({x}, {d}, correction=0)", f"torch.linalg.vector_norm({x}, dim={d})",
+                             f"{x}.argmax({d})", f"{x}.min({d})[0]", f"{x}.argmax()", f"{x}.prod()",
+                             f"{x}.gt(0).all({d})", f"torch.norm({x})"])
+        if kind == "dims":
+            d = self.dim(xt)
+            return r.choice([f"torch.softmax({x}, {d})", f"{x}.cumsum({d})", f"{x}.flip([{d}])",
+                             f"torch.log_softmax({x}, dim={d})", f"torch.roll({x}, 1, {d})",
+                             f"torch.sort({x}, dim={d})[0]", f"torch.topk({x}, 1, dim={d})[0]"])
+        if kind == "view":
+            d, e = self.dim(xt), self.dim(xt)
+            n = xt.numel()
+            order = list(range(xt.dim()))
+            r.shuffle(order)
+            return r.choice([f"{x}.transpose({d}, {e})", f"{x}.unsqueeze({self.dim(xt, 1)})", f"{x}.reshape(-1)",
+                             f"{x}.reshape([{n}, 1])", f"torch.permute({x}, {tuple(order)})", f"{x}.flatten()",
+                             f"torch.movedim({x}, {d}, {e})", f"{x}.expand([2] + {list(xt.shape)})".replace(
+                                 "[2] + [", "[2, "), f"{x}.repeat(2, {', '.join(['1'] * xt.dim())})",
+                             f"{x}.select({d}, 0)", f"{x}.narrow({d}, 0, 1)", f"{x}.contiguous()",
+                             f"{x}.diagonal(0, {d}, {e})", f"torch.tril({x})", f"{x}.mT", f"{x}.unflatten({d}, [1, -1])"])
+        if kind == "subscript":
+            return r.choice([f"{x}[0]", f"{x}[..., None]", f"{x}[-1:]", f"{x}[..., 0]", f"{x}[None]", f"{x}[:, 0]",
+                             f"{x}[..., 1:, None]", f"{x}[None, ..., -1]"])
+        if kind == "join":
+            y, _ = self.pick(pool, lambda t: t.shape == xt.shape and t.dtype == xt.dtype)
+            return r.choice([f"torch.cat([{x}, {y}], {self.dim(xt)})", f"torch.stack([{x}, {y}], dim={self.dim(xt, 1)})"])
+        if kind == "split":
+            d = self.dim(xt)
+            return r.choice([f"{x}.chunk(2, {d})[0]", f"torch.split({x}, 1, dim={d})[-1]", f"{x}.unbind({d})[0]"])
+        if kind == "index":
+            x, xt = self.pick(pool, has_dims)
+            i, it = self.pick(pool, lambda t: t.dtype == torch.int64)
+            j, _ = self.pick(pool, lambda t: t.dtype == torch.int64)
+            n = min(xt.shape)
+            d = self.dim(xt)
+            i, j = f"({i} % {n})", f"({j} % {n})"
+            return r.choice([f"{x}[{i}]", f"{x}[..., {i}]", f"{x}[:, {i}]", f"torch.ops.aten.index({x}, [{i}, {j}])",
+                             f"torch.ops.aten.index({x}, [None, {i}, {j}])", f"torch.ops.aten.index({x}, [{i}, None, {j}])",
+                             f"torch.index_select({x}, {d}, {i})", f"torch.gather({x}, {d}, {i})", f"{x}[0, {i}]",
+                             f"torch.nn.functional.embedding({i}, {x})"])
+        if kind == "matmul":
+            y, yt = self.pick(pool, has_dims)
+            z, _ = self.pick(pool, has_dims)
+            return r.choice([f"torch.matmul({x}, {y})", f"{x} @ {y}", f"torch.nn.functional.linear({x}, {y})",
+                             f"torch.nn.functional.linear({x}, {y}, {z})", f"torch.addmm({z}, {x}, {y})",
+                             f"torch.matmul({x}, {x}.mT)", f"torch.outer({x}, {y})", f"torch.mv({x}, {y})",
+                             f"torch.bmm({x}, {y})", f"torch.baddbmm({z}, {x}, {y}, beta=0.5)"])
+        if kind == "new":
+            return r.choice([f"{x}.new_ones((2,))", f"{x}.new_zeros(())", f"torch.ones_like({x})",
+                             "torch.tensor(True)", "torch.arange(3)", f"{x}.new_full((3,), 0.5)"])
+        return r.choice([f"{x}.to(torch.float64)", f"{x}.to(torch.float16)", f"{x}.mul(10).to(torch.int64).abs()",
+                         f"{x}.float()", f"{x}.gt(0)", f"{x}.type_as({x})"])
+
+    def statement(self, pool: List[Value]) -> Tuple[str, Value]:
+        for _ in range(60):
+            try:
+                text = self.expression(pool)
+                value = eval(text, {"torch": torch}, dict(pool))
+            except Exception:  # It does not fit these shapes.
+                continue
+            if isinstance(value, torch.Tensor) and value.dim() <= 5 and 0 < value.numel() <= 4096:
+                name = self.name("v")
+                if not re.search(r"new_|_like|tensor|arange", text) and self.batched & set(re.findall(r"\w+", text)):
+                    self.batched.add(name)
+                return f"{name} = {text}", (name, value)
+        raise Skip
+
+    # --- Levels ----------------------------------------------------------------------
+
+    def vmap(self, pool: List[Value], depth: int, indent: str) -> Tuple[List[str], List[Value]]:
+        """Statements that define and call a body, and the values of its results."""
+        r = self.random
+        _, first = self.pick(pool, lambda t: t.dim() > 0)
+        size = r.choice(first.shape)
+        batched = [(v, d) for v in pool for d in range(v[1].dim()) if v[1].shape[d] == size]
+        chosen: List[Tuple[Value, Optional[int]]] = r.sample(batched, min(len(batched), r.randint(1, 3)))
+        chosen += [(v, None) for v in r.sample(pool, min(len(pool), r.randint(0, 3)))]
+        r.shuffle(chosen)
+        body, parameters, in_dims = self.name("body"), [], []
+        for (_, t), d in chosen:
+            parameters.append((self.name("p"), t if d is None else t.select(d, 0)))
+            in_dims.append(d if d is None or r.random() < 0.7 else d - t.dim())
+        lines = [f"def {body}({', '.join(name for name, _ in parameters)}):"]
+        outer, self.batched = self.batched, {name for (name, _), (_, d) in zip(parameters, chosen) if d is not None}
+        inner, results = self.body(list(parameters), depth - 1, indent + "    ")
+        # What is not batched PyTorch expands without an unsqueeze: right for out_dim 0 only,
+        # and a crash for negative ones.
+        ranges = [(-t.dim() - 1, t.dim() + 1) if name in self.batched else (0, 1) for name, t in results]
+        self.batched = outer
+        lines += inner
+        lines.append("    return " + (results[0][0] if len(results) == 1 else
+                                      "(" + ", ".join(name for name, _ in results) + ")"))
+        out_dims = [r.randrange(*bounds) for bounds in ranges]
+        examples = []
+        for (_, t), d in zip(results, out_dims):
+            at = d if d >= 0 else d + t.dim() + 1
+            examples.append(torch.stack([t] * size, at))
+        written = out_dims[0] if len(out_dims) == 1 else tuple(out_dims)
+        operands = ", ".join(name for (name, _), _ in chosen)
+        call = f"torch.vmap({body}, in_dims={tuple(in_dims)}, out_dims={written}, randomness='error')({operands})"
+        result = self.name("r")
+        lines.append(f"{result} = {call}")
+        if len(results) == 1:
+            return lines, [(result, examples[0])]
+        values = []
+        for i, example in enumerate(examples):
+            element = self.name("r")
+            lines.append(f"{element} = {result}[{i}]")
+            values.append((element, example))
+        return lines, values
+
+    def body(self, pool: List[Value], depth: int, indent: str) -> Tuple[List[str], List[Value]]:
+        lines: List[str] = []
+        made: List[Value] = []
+        steps = self.random.randint(2, 4)
+        nest = self.random.randrange(steps) if depth > 0 else -1
+        for i in range(steps):
+            if i == nest:
+                inner, values = self.vmap(pool, depth, indent)
+                lines += inner
+            else:
+                line, value = self.statement(pool)
+                lines.append(line)
+                values = [value]
+            pool += values
+            made += values
+        count = min(len(made), self.random.randint(1, 2))
+        chosen = made[-1:] + self.random.sample(made[:-1], count - 1)
+        if self.random.random() < 0.15:
+            chosen.append(self.random.choice(pool))
+        unique = list({name: (name, t) for name, t in chosen}.values())
+        return ["    " + line for line in lines], unique
+
+    def program(self) -> Tuple[List[str], List[str], int]:
+        depth = self.random.randint(1, 4)
+        pool: List[Value] = [(name, torch.rand(shape)) for name, shape in INPUTS.items()]
+        lines, values = self.vmap(pool, depth, "")
+        return lines, [name for name, _ in values], depth
+
+
+def model_text(programs: List[Tuple[List[str], List[str], int]]) -> str:
+    text = "import torch\n\n\nclass GraphModule(torch.nn.Module):\n    def forward(self, "
+    text += ", ".join(f"{name}: torch.Tensor" for name in INPUTS) + "):\n"
+    for lines, _, _ in programs:
+        text += "".join(f"        {line}\n" for line in lines)
+    return text + "        return (" + ", ".join(name for _, names, _ in programs for name in names) + ",)\n"
+
+
+def write_folder(folder: pathlib.Path, programs: List[Tuple[List[str], List[str], int]]) -> None:
+    folder.mkdir(parents=True)
+    (folder / "model.py").write_text(model_text(programs))
+    metas = [f"class Program_weight_tensor_meta_{name}:\n    name = \"{name}\"\n    shape = {list(shape)}\n"
+             f"    dtype = \"torch.float32\"\n    device = \"cpu\"\n    mean = 0.1\n    std = 1.0\n    data = None\n"
+             for name, shape in INPUTS.items()]
+    (folder / "weight_meta.py").write_text("\n".join(metas))
+    for name in ("input_meta.py", "input_tensor_constraints.py"):
+        (folder / name).write_text("")
+    (folder / "graph_hash.txt").write_text("0" * 64)
+    (folder / "graph_net.json").write_text(json.dumps({"framework": "torch", "model_name": folder.name}))
+
+
+def run_text(text: str, inputs: Dict[str, torch.Tensor]) -> List[torch.Tensor]:
+    scope: Dict[str, object] = {}
+    exec(compile(text, "model.py", "exec"), scope)
+    with torch.inference_mode():
+        return list(scope["GraphModule"]()(**{name: t.clone() for name, t in inputs.items()}))
+
+
+def make_program(generator: Generator, inputs: Dict[str, torch.Tensor]):
+    while True:
+        try:
+            program = generator.program()
+            run_text(model_text([program]), inputs)
+            return program
+        except Exception:  # Whatever PyTorch refuses is no program.
+            continue
+
+
+def by_graphnet(graphnet: str, folder: pathlib.Path, scratch: pathlib.Path) -> Dict[str, torch.Tensor]:
+    outputs = scratch / "outputs.safetensors"
+    outputs.unlink(missing_ok=True)
+    subprocess.run([graphnet, "run", str(folder), "--inputs", str(scratch / "inputs.safetensors"),
+                    "--outputs", str(outputs), "--threads", "1"], check=True, capture_output=True, text=True)
+    return compare_runs.read_safetensors(outputs)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
+    parser.add_argument("--programs", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=pathlib.Path, help="where to leave the samples")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(args.seed)
+    inputs = {name: torch.randn(shape) for name, shape in INPUTS.items()}
+    depths: Dict[int, int] = {}
+    failures, equal, outputs, largest, left = 0, {}, 0, 0.0, 0
+    notes: Dict[str, int] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        root = args.keep or scratch
+        compare_runs.write_safetensors(inputs, scratch / "inputs.safetensors")
+        for i in range(0, args.programs, PROGRAMS_A_SAMPLE):
+            generator = Generator(args.seed * 1000003 + i)
+            programs = [make_program(generator, inputs) for _ in range(min(PROGRAMS_A_SAMPLE, args.programs - i))]
+            for _, _, depth in programs:
+                depths[depth] = depths.get(depth, 0) + 1
+            sample = root / f"vmap_{i}"
+            write_folder(sample, programs)
+            expected = run_text(model_text(programs), inputs)
+            outputs += len(expected)
+            passes = {"nested": "", "flat": "flatten-vmap", "reverted": "flatten-vmap,revert-vmap", "expanded": "expand-vmap"}
+            for form, pipeline in passes.items():
+                path = sample
+                try:
+                    if pipeline:
+                        path = root / f"vmap_{i}_{form}"
+                        done = subprocess.run([args.graphnet, "opt", str(sample), f"--passes={pipeline}", "-o",
+                                               str(path), "--verify-each"], check=True, capture_output=True, text=True)
+                        if form == "expanded":
+                            left += (path / "model.py").read_text().count("torch.vmap(")
+                            for line in (done.stdout + done.stderr).splitlines():
+                                if any(word in line for word in ("rule", "not known", "under vmap", "structure")):
+                                    notes[line.strip()] = notes.get(line.strip(), 0) + 1
+                    actual = by_graphnet(args.graphnet, path, scratch)
+                except subprocess.CalledProcessError as error:
+                    failures += 1
+                    print(f"FAILED {sample.name} {form}: {(error.stderr or error.stdout).strip()[-300:]}")
+                    continue
+                if len(actual) != len(expected):
+                    failures += 1
+                    print(f"FAILED {sample.name} {form}: {len(actual)} outputs, not {len(expected)}")
+                    continue
+                names = [name for _, results, _ in programs for name in results]
+                for j, value in enumerate(expected):
+                    got = actual[f"o{j}"]
+                    what = common.difference(value, got)
+                    if not what:
+                        equal[form] = equal.get(form, 0) + 1
+                        continue
+                    same_type = got.shape == value.shape and got.dtype == value.dtype
+                    if form == "expanded" and same_type and value.is_floating_point():
+                        scale = value.double().abs().nan_to_num(0, 0, 0).max().clamp(min=1).item()
+                        off = (value.double() - got.double()).abs().nan_to_num(0, 0, 0).max().item() / scale
+                        epsilon = TOLERANCE if value.dtype != torch.float16 else 2e-3
+                        if off <= epsilon and value.isnan().equal(got.isnan()):
+                            largest = max(largest, off)
+                            continue
+                    failures += 1
+                    print(f"FAILED {sample.name} {form} {names[j]}: {what}")
+            sys.stdout.flush()
+    print(f"{sum(depths.values())} programs (by depth: {dict(sorted(depths.items()))}), {outputs} outputs")
+    for form, count in equal.items():
+        print(f"  {form}: {count} outputs bit-equal")
+    print(f"  expanded: the others within {largest:.2g} of the largest element; {left} calls of vmap left")
+    for note, count in sorted(notes.items(), key=lambda n: -n[1]):
+        print(f"    {count} samples: {note}")
+    print(f"{failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
