@@ -1,6 +1,7 @@
 #include "graphnet/ops/schema.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -31,6 +32,7 @@ class Parser {
         if (argument.name.empty()) return Expected("an argument's name");
         if (Eat("=")) {
           argument.has_default = true;
+          argument.default_is_empty = absl::StartsWith(rest_, "[]");
           SkipValue();
         }
         schema->arguments.push_back(argument);

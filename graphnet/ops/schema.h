@@ -39,6 +39,7 @@ struct SchemaArgument {
   absl::string_view name;
   SchemaType type;
   bool has_default = false;
+  bool default_is_empty = false;  // "int[2] stride=[]": Python takes None for it
   bool keyword_only = false;
 };
 
