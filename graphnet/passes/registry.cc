@@ -15,6 +15,8 @@
 #include "graphnet/passes/lift_attributes.h"
 #include "graphnet/passes/remove_aliases.h"
 #include "graphnet/passes/rename_inputs.h"
+#include "graphnet/passes/rewrite.h"
+#include "graphnet/passes/simplify.h"
 #include "graphnet/passes/stabilize.h"
 #include "graphnet/passes/torch_to_aten.h"
 
@@ -45,6 +47,8 @@ const std::vector<Pass>& Table() {
       {"lift-attributes", "lift_attributes.h", Plain<LiftAttributes>},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},
       {"rename", "rename_inputs.h", Plain<RenameInputs>},
+      {"rewrite", "rewrite.h", Rewrite, {"rules"}},
+      {"simplify", "simplify.h", Simplify},
       {"stabilize", "stabilize.h", Stabilize, {"allow"}},
       {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
   };
