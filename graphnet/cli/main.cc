@@ -15,6 +15,7 @@
 #include "graphnet/cli/convert.h"
 #include "graphnet/cli/decompose.h"
 #include "graphnet/cli/diff_run.h"
+#include "graphnet/cli/lint.h"
 #include "graphnet/cli/opt.h"
 #include "graphnet/cli/roundtrip.h"
 #include "graphnet/cli/run.h"
@@ -43,6 +44,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterRoundtrip(app, &run);
   graphnet::RegisterDecompose(app, &run);
   graphnet::RegisterCompose(app, &run);
+  graphnet::RegisterLint(app, &run);
   graphnet::RegisterOpt(app, &run);
   graphnet::RegisterPasses(app, &run);
   graphnet::RegisterRun(app, &run);
