@@ -39,7 +39,7 @@ struct SchemaArgument {
   absl::string_view name;
   SchemaType type;
   bool has_default = false;
-  bool default_is_empty = false;  // "int[2] stride=[]": Python takes None for it
+  absl::string_view default_text;  // as the schema has it: "[]", "0.5", "None"
   bool keyword_only = false;
 };
 
