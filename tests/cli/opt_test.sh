@@ -62,7 +62,7 @@ mkdir -p many/deep
 "$graphnet" convert in.gn many/one
 "$graphnet" convert in.gn many/deep/two
 expect 0 "2 passed, 0 failed" opt many -o more --passes=rename,stabilize --jobs 2
-grep -q "def forward(self, in_0" more/deep/two/model.py || fail "not renamed: $(cat more/deep/two/model.py)"
+grep -q "in_0: torch.Tensor" more/deep/two/model.py || fail "not renamed: $(cat more/deep/two/model.py)"
 grep -q "original_name" more/one/weight_meta.py || fail "the original names are lost"
 expect 1 "2 failed" opt many --passes=check-stable
 

@@ -38,12 +38,22 @@ TEST(StabilizeTest, BodiesToo) {
 
 TEST(StabilizeTest, ArgumentsByNameWhereTheyDiffer) {
   // A number in ATen, a word in Python.
-  EXPECT_THAT(Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.mse_loss(%x, %y, 2)\n  return (%l,)\n}\n"),
-              HasSubstr("torch.nn.functional.mse_loss(input = %x, target = %y, reduction = \"sum\")"));
+  EXPECT_THAT(Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.binary_cross_entropy(%x, %y, None, 2)\n"
+                         "  return (%l,)\n}\n"),
+              HasSubstr("torch.nn.functional.binary_cross_entropy(input = %x, target = %y, weight = None, "
+                        "reduction = \"sum\")"));
+  // The Python function does more than the operator.
+  EXPECT_THAT(Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.mse_loss(%x, %y)\n  return (%l,)\n}\n"),
+              HasSubstr("torch._C._nn.mse_loss"));
   // The operator yields indices too.
   EXPECT_THAT(Stabilized("graph @forward(%x) {\n  %l = torch._C._nn.adaptive_max_pool2d(%x, (2, 2))\n"
                          "  return (%l,)\n}\n"),
               Not(HasSubstr("functional.adaptive_max_pool2d(%x, (2, 2))")));
+}
+
+TEST(StabilizeTest, DefaultsMayBeLeftOut) {
+  EXPECT_THAT(Stabilized("graph @forward(%x) {\n  %y = torch._C._nn.pad(%x, (1, 2))\n  return (%y,)\n}\n"),
+              HasSubstr("torch.nn.functional.pad(%x, (1, 2))"));
 }
 
 TEST(StabilizeTest, AllowedInFullOrByTheLastPart) {
