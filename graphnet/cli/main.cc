@@ -15,6 +15,7 @@
 #include "graphnet/cli/convert.h"
 #include "graphnet/cli/decompose.h"
 #include "graphnet/cli/diff_run.h"
+#include "graphnet/cli/lint.h"
 #include "graphnet/cli/opt.h"
 #include "graphnet/cli/roundtrip.h"
 #include "graphnet/cli/run.h"
@@ -45,6 +46,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterDecompose(app, &run);
   graphnet::RegisterCompose(app, &run);
   graphnet::RegisterValidate(app, &run);
+  graphnet::RegisterLint(app, &run);
   graphnet::RegisterOpt(app, &run);
   graphnet::RegisterPasses(app, &run);
   graphnet::RegisterRun(app, &run);

@@ -76,6 +76,26 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, bool tim
   }
 }
 
+// What the sample holds by name follows inputs that were renamed.
+void FollowNames(Sample* sample) {
+  std::map<std::string, std::string> renamed;
+  for (const Node* node : sample->module->main()->placeholders()) {
+    const DrawSpec* spec = node->draw_spec();
+    if (spec != nullptr && !spec->original_name.empty()) {
+      renamed[std::string(spec->original_name)] = std::string(node->target());
+    }
+  }
+  for (std::string& name : sample->constraint_order) {
+    if (const auto it = renamed.find(name); it != renamed.end()) name = it->second;
+  }
+  std::map<std::string, TensorData> weights;
+  for (auto& [name, data] : sample->weights) {
+    const auto it = renamed.find(name);
+    weights[it == renamed.end() ? name : it->second] = std::move(data);
+  }
+  sample->weights = std::move(weights);
+}
+
 absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const std::string& out, Target target,
                                                const Pipeline& pipeline, const Options& options, bool print) {
   LoadOptions load;
@@ -95,6 +115,7 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const st
   if (out.empty()) return results;
   bool changed = false;
   for (const StepResult& result : results) changed |= result.changed;
+  if (changed) FollowNames(&sample);
   if (changed && !sample.graph_hash.empty()) sample.graph_hash = CanonicalHash(*sample.module);
   RETURN_IF_ERROR(SaveSample(sample, out, target));
   return results;

@@ -38,6 +38,9 @@ class Matcher {
         if (!parameter.has_default && !parameter.type.optional) {
           return Fail(absl::StrCat(parameter.name, " is missing"));
         }
+      } else if (given_[i]->is_none() && parameter.default_text == "[]") {
+        // Python takes None for it.
+        given_[i] = nullptr;
       } else if (!Fits(*given_[i], parameter.type)) {
         return Fail(absl::StrCat(parameter.name, " cannot be a ",
                                  TypeName(TypeOf(*given_[i], type_of_node_))));

@@ -31,7 +31,7 @@ class Parser {
         if (argument.name.empty()) return Expected("an argument's name");
         if (Eat("=")) {
           argument.has_default = true;
-          SkipValue();
+          argument.default_text = Value();
         }
         schema->arguments.push_back(argument);
       }
@@ -122,7 +122,7 @@ class Parser {
     }
   }
   // A default: up to the comma or bracket that ends the argument.
-  void SkipValue() {
+  absl::string_view Value() {
     int depth = 0;
     size_t i = 0;
     for (; i < rest_.size(); ++i) {
@@ -131,7 +131,9 @@ class Parser {
       if (c == '[' || c == '(') ++depth;
       if (c == ']' || c == ')') --depth;
     }
+    const absl::string_view value = rest_.substr(0, i);
     rest_.remove_prefix(i);
+    return value;
   }
 
   const absl::string_view text_;

@@ -39,6 +39,7 @@ struct SchemaArgument {
   absl::string_view name;
   SchemaType type;
   bool has_default = false;
+  absl::string_view default_text;  // as the schema has it: "[]", "0.5", "None"
   bool keyword_only = false;
 };
 

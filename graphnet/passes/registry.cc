@@ -18,6 +18,8 @@
 #include "graphnet/passes/remove_aliases.h"
 #include "graphnet/passes/rename_inputs.h"
 #include "graphnet/passes/revert_vmap.h"
+#include "graphnet/passes/rewrite.h"
+#include "graphnet/passes/simplify.h"
 #include "graphnet/passes/stabilize.h"
 #include "graphnet/passes/torch_to_aten.h"
 
@@ -51,6 +53,8 @@ const std::vector<Pass>& Table() {
       {"remove-aliases", "remove_aliases.h", RemoveAliases},
       {"rename", "rename_inputs.h", Plain<RenameInputs>},
       {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
+      {"rewrite", "rewrite.h", Rewrite, {"rules"}},
+      {"simplify", "simplify.h", Simplify},
       {"stabilize", "stabilize.h", Stabilize, {"allow"}},
       {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
   };

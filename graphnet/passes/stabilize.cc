@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
@@ -42,6 +43,23 @@ void AppendForm(const Argument& argument, std::string* out) {
   } else {
     AppendArgument(argument, out);
   }
+}
+
+// Whether `value` is what the argument has when it is left out.
+bool IsDefault(const Argument& value, const SchemaArgument& argument) {
+  const absl::string_view text = argument.default_text;
+  double number = 0;
+  if (value.is_none()) return text == "None" || text == "[]";
+  if (value.is_bool()) return text == (value.boolean() ? "True" : "False");
+  if (value.is_string()) return text == absl::StrCat("\"", value.string(), "\"");
+  if (value.is_int() && text == "Mean") return value.integer() == 1;
+  if (value.is_int()) return absl::SimpleAtod(text, &number) && number == static_cast<double>(value.integer());
+  if (value.is_float()) return absl::SimpleAtod(text, &number) && number == value.real();
+  if (!value.is_list() && !value.is_tuple()) return false;
+  if (value.elements().empty()) return text == "[]";
+  // "int[2] padding=0" is [0, 0].
+  return argument.type.list_size > 0 && !text.empty() && text[0] != '[' &&
+         absl::c_all_of(value.elements(), [&](const Argument& element) { return IsDefault(element, argument); });
 }
 
 class Stabilizer {
@@ -207,6 +225,19 @@ class Stabilizer {
                       [&](const Argument& x, const Argument& y) { return IsSame(x, y, same); });
   }
   static bool IsSameCall(const Node& a, const Node& b, const Same& same) {
+    if (const Schema* schema = FindOverload(a.target()); schema != nullptr && a.target() == b.target()) {
+      // One of them may write a default out.
+      for (size_t i = 0; i < schema->arguments.size(); ++i) {
+        const SchemaArgument& argument = schema->arguments[i];
+        const Argument* x = i < a.args().size() ? &a.args()[i] : a.kwarg(argument.name);
+        const Argument* y = i < b.args().size() ? &b.args()[i] : b.kwarg(argument.name);
+        if (x == nullptr && y == nullptr) continue;
+        if (x != nullptr && y != nullptr ? !IsSame(*x, *y, same) : !IsDefault(x != nullptr ? *x : *y, argument)) {
+          return false;
+        }
+      }
+      return true;
+    }
     if (a.target() != b.target() || a.args().size() != b.args().size() || a.kwargs().size() != b.kwargs().size()) {
       return false;
     }

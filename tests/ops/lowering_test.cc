@@ -56,6 +56,8 @@ TEST(LoweringTest, ByRule) {
     const char* call;
     const char* expected;
   } cases[] = {
+      // What ATen has as an empty list, Python has as None.
+      {"torch._C._nn.avg_pool2d(%x, 3, None, 1)", "aten.avg_pool2d.default(%x, 3, padding=1)"},
       {"torch.conv2d(%x, %y, None, (1, 1), groups = 8)",
        "aten.conv2d.default(%x, %y, None, (1, 1), groups=8)"},
       {"torch.conv2d(%x, %y, padding = \"same\")", "aten.conv2d.padding(%x, %y, padding=\"same\")"},

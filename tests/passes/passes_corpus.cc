@@ -41,6 +41,7 @@ double CpuSeconds() {
 
 // Passes whose options must be given, and checks that hold after others only.
 std::string PipelineOf(const Pass& pass) {
+  if (pass.name() == "rewrite") return "rewrite{rules=tests/passes/example.rules}";
   if (pass.name() == "change-device") return "change-device{to=cpu}";
   if (pass.name() == "check-stable") {
     return "stabilize,check-stable{allow=_vmap_increment_nesting+_vmap_decrement_nesting+_add_batch_dim+"

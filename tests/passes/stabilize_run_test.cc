@@ -65,7 +65,7 @@ std::string ToText(const std::string& call) {
   return out;
 }
 
-at::Tensor Run(const Module& module) {
+at::Tensor RunGraph(const Module& module) {
   auto executable = Compile(module);
   EXPECT_OK(executable);
   if (!executable.ok()) return {};
@@ -98,12 +98,12 @@ TEST(StabilizeRunTest, EveryFormIsTheSame) {
     absl::StrAppend(&text, ") {\n  %y = ", ToText(line), "\n  return (%y,)\n}\n");
     const auto module = ParseModule(text, "form");
     ASSERT_OK(module);
-    const at::Tensor before = Run(**module);
+    const at::Tensor before = RunGraph(**module);
     PassRun run;
     ASSERT_OK(Stabilize(module->get(), run));
     const Node* call = (*module)->main()->output()->prev();
     EXPECT_FALSE(IsPrivateTarget(call->target())) << PrintNode(*call);
-    const at::Tensor after = Run(**module);
+    const at::Tensor after = RunGraph(**module);
     ASSERT_TRUE(before.defined() && after.defined());
     EXPECT_TRUE(SameBits(before, after));
     ++forms[std::string(call->target())];

@@ -1,0 +1,62 @@
+// Rewriting by patterns that are written as small graphs.
+//
+//   rule relu-of-relu
+//   graph @pattern(%x) {
+//     %a = torch.relu(%x)
+//     %b = torch.relu(%a)
+//     return %b
+//   }
+//   graph @replacement(%x) {
+//     %b = torch.relu(%x)
+//     return %b
+//   }
+//
+// A parameter stands for whatever is there: what it matches is said behind "as":
+//   %x                   a value of the graph
+//   %p as literal        a constant
+//   %a as any            either
+//   %rest as variadic    all further elements of the arguments, list or tuple that it
+//                        ends; the replacement may use it at the end of one
+// The same parameter twice has to be the same value twice. A rule without a replacement's
+// node returns a parameter: the call goes. Keywords match by name, in any order, and all
+// of them have to be there.
+#ifndef GRAPHNET_PASSES_PATTERN_H_
+#define GRAPHNET_PASSES_PATTERN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+struct RewriteRule {
+  std::string name;
+  std::unique_ptr<Module> module;  // owns the graphs
+  const Graph* pattern = nullptr;
+  const Graph* replacement = nullptr;
+};
+
+// Rules as above, one after the other; lines that start with # are comments.
+// InvalidArgument with file, line and column of what is wrong.
+absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text, absl::string_view file_name);
+
+// Applies the rules to all graphs until none matches any more, in program order, the
+// first rule that matches first. A match is anchored at what the pattern returns and
+// followed through operands, so that it costs the size of the pattern, and all of them
+// O(nodes) unless many rules end in calls of the same target. The nodes inside of a
+// match must be used in it only, have no effects (ops/memory_use.h) on other memory, and
+// no call between them and the anchor may write to memory. What is made has the location
+// and module path of the anchor, the last of it its name and meta.
+//
+// Adds to `counts`, by rule, how often each was applied. ResourceExhausted when rules
+// undo each other: after 8 applications a node, in the graph as it was.
+absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module, std::vector<size_t>* counts);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_PATTERN_H_

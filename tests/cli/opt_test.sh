@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# opt, passes and lint end to end.
+set -euo pipefail
+graphnet=$PWD/$1
+rules=$PWD/tests/passes/example.rules
+cd "$TEST_TMPDIR"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# expect CODE MESSAGE COMMAND…: exits with CODE, and the output holds MESSAGE.
+expect() {
+  local wanted=$1 message=$2 code=0
+  shift 2
+  "$graphnet" "$@" >out.txt 2>&1 || code=$?
+  [ "$code" -eq "$wanted" ] || fail "$*: exit code $code, wanted $wanted: $(cat out.txt)"
+  grep -qF -- "$message" out.txt || fail "$*: no '$message' in: $(cat out.txt)"
+}
+
+cat >in.gn <<'END'
+graphnet.module 1
+
+graph @forward(
+  %x "L_x_" : f32[2, 4, 3]@cuda:0 as torch.Tensor {mean = 0.0, std = 1.0},
+  %m "L_m_" : f32[4]@cuda:0 as torch.Tensor {mean = 0.0, std = 1.0},
+  %v "L_v_" : f32[4]@cuda:0 as torch.Tensor {mean = 0.1, std = 1.0}
+) {
+  %log = torch._C._log_api_usage_once("python.nn_module")
+  %norm = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 1e-05)
+  %gelu = torch._C._nn.gelu(%norm, approximate = "tanh")
+  %dead = torch.exp(%gelu)
+  %relu = torch.relu(%gelu)
+  %again = torch.relu(%relu)
+  return (%again,)
+}
+end
+END
+
+# --- One sample.
+expect 0 "stabilize" passes
+expect 0 "Counter-example" passes stabilize
+expect 2 'there is no pass "nothing"' passes nothing
+expect 0 "stabilize: torch._C._nn.gelu to torch.nn.functional.gelu" \
+  opt in.gn --passes=stabilize,check-stable,dce -o out.gn --verify-each --timing
+grep -q "torch.nn.functional.gelu" out.gn || fail "not stabilized"
+! grep -q -e "_log_api" -e "%dead" out.gn || fail "what should go is there"
+expect 0 "-   %dead" opt in.gn --passes=dce --dump-changes
+"$graphnet" opt in.gn --passes=dce,stabilize --pass-limit 0 -o same.gn >/dev/null
+"$graphnet" convert in.gn plain.gn
+cmp same.gn plain.gn || fail "--pass-limit 0 changed something"
+expect 0 "relu of relu" opt in.gn --passes="rewrite{rules=$rules}" -o ruled.gn
+! grep -q "%again = torch.relu(%relu)" ruled.gn || fail "the rule was not applied"
+
+# --- A check among the passes fails, wrong input is refused, nothing is written.
+expect 1 "1 private call: torch._C._nn.gelu 1" opt in.gn --passes="check-stable{allow=_log_api_usage_once}" -o bad.gn
+expect 2 'passes:1:5: there is no pass "decor"' opt in.gn --passes=dce,decor -o bad.gn
+expect 2 "no such file" opt nowhere.gn --passes=dce -o bad.gn
+expect 2 "no-such.rules" opt in.gn --passes="rewrite{rules=no-such.rules}" -o bad.gn
+[ ! -e bad.gn ] || fail "an output in spite of the error"
+
+# --- Folders of samples.
+mkdir -p many/deep
+"$graphnet" convert in.gn many/one
+"$graphnet" convert in.gn many/deep/two
+expect 0 "2 passed, 0 failed" opt many -o more --passes=rename,stabilize --jobs 2
+grep -q "in_0: torch.Tensor" more/deep/two/model.py || fail "not renamed: $(cat more/deep/two/model.py)"
+grep -q "original_name" more/one/weight_meta.py || fail "the original names are lost"
+expect 1 "2 failed" opt many --passes=check-stable
+
+# --- Lint lists without changing, and repairs when asked.
+expect 1 "L_v_ is a variance, drawn at least 0" lint in.gn
+expect 1 "norm = torch.nn.functional.batch_norm is the first with nan" lint in.gn --rule finite-run
+expect 1 "L_v_ is a variance" lint in.gn --rule bn-var -o constrained.gn
+expect 0 "bn-var: 0 findings" lint constrained.gn --rule bn-var
+expect 0 "finite-run: 0 findings" lint constrained.gn --rule finite-run
+expect 1 "L_v_ is drawn at least 0" lint in.gn --rule finite-run -o repaired.gn
+expect 0 "finite-run: 0 findings" lint repaired.gn --rule finite-run
+
+# A piece keeps the bound.
+"$graphnet" decompose constrained.gn -o pieces --at 1 --format protobuf >/dev/null
+expect 0 "bn-var: 0 findings" lint pieces --rule bn-var
+echo PASSED

@@ -1,0 +1,129 @@
+#include "graphnet/passes/pattern.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What the body of @forward(%x, %y) becomes by a rule, in the text form.
+std::string Rewritten(const std::string& rule, const std::string& body, size_t* count = nullptr) {
+  const auto rules = ParseRules("rule r\n" + rule, "rules");
+  EXPECT_OK(rules);
+  const auto module = ParseModule("graph @forward(%x, %y) {\n" + body + "}\n", "test");
+  EXPECT_OK(module);
+  if (!rules.ok() || !module.ok()) return "";
+  std::vector<size_t> counts;
+  EXPECT_OK(ApplyRules(*rules, module->get(), &counts));
+  EXPECT_OK(Verify(**module));
+  if (count != nullptr) *count = counts[0];
+  PrintOptions options;
+  options.header = false;
+  const std::string text = PrintModule(**module, options);
+  const std::string head = "graph @forward(%x, %y) {\n";
+  return text.substr(text.find(head) + head.size(), text.rfind('}') - text.find(head) - head.size());
+}
+
+TEST(PatternTest, LiteralsBindAndHaveToAgree) {
+  const std::string rule =
+      "graph @pattern(%x, %p as literal) {\n  %a = .add(%x, %p)\n  %b = .sub(%a, %p)\n  return %b\n}\n"
+      "graph @replacement(%x) {\n  return %x\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %a = .add(%x, 2)\n  %b = .sub(%a, 2)\n  return (%b,)\n"), "  return (%x,)\n");
+  const std::string other = "  %a = .add(%x, 2)\n  %b = .sub(%a, 3)\n  return (%b,)\n";
+  EXPECT_EQ(Rewritten(rule, other), other);
+  const std::string value = "  %a = .add(%x, %y)\n  %b = .sub(%a, %y)\n  return (%b,)\n";
+  EXPECT_EQ(Rewritten(rule, value), value);
+}
+
+TEST(PatternTest, VariadicArgumentsAreTakenOver) {
+  const std::string rule =
+      "graph @pattern(%x, %rest as variadic) {\n  %a = .contiguous(%x)\n  %b = .view(%a, %rest)\n  return %b\n}\n"
+      "graph @replacement(%x, %rest) {\n  %b = .reshape(%x, %rest)\n  return %b\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %a = .contiguous(%x)\n  %b = .view(%a, 2, -1)\n  return (%b,)\n"),
+            "  %b = .reshape(%x, 2, -1)\n  return (%b,)\n");
+}
+
+TEST(PatternTest, VariadicElementsOfALst) {
+  const std::string rule =
+      "graph @pattern(%a, %rest as variadic, %d as literal) {\n  %c = torch.cat([%a, %rest], %d)\n  return %c\n}\n"
+      "graph @replacement(%a, %rest, %d) {\n  %c = torch.concat([%a, %rest], %d)\n  return %c\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %c = torch.cat((%x, %y, %x), 1)\n  return (%c,)\n"),
+            "  %c = torch.concat([%x, %y, %x], 1)\n  return (%c,)\n");
+}
+
+TEST(PatternTest, KeywordsInAnyOrder) {
+  const std::string rule =
+      "graph @pattern(%x, %p as any) {\n  %a = torch.f(%x, p = %p, q = 1)\n  return %a\n}\n"
+      "graph @replacement(%x, %p) {\n  %a = torch.g(%x, %p)\n  return %a\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %a = torch.f(%x, q = 1, p = [%y, 2])\n  return (%a,)\n"),
+            "  %a = torch.g(%x, [%y, 2])\n  return (%a,)\n");
+  const std::string more = "  %a = torch.f(%x, q = 1, p = 2, r = 3)\n  return (%a,)\n";
+  EXPECT_EQ(Rewritten(rule, more), more);
+}
+
+constexpr char kRelus[] =
+    "graph @pattern(%x) {\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return %b\n}\n"
+    "graph @replacement(%x) {\n  %b = torch.relu(%x)\n  return %b\n}\n";
+
+TEST(PatternTest, WhatIsMadeIsMatchedAgain) {
+  std::string body = "  %r0 = torch.relu(%x)\n";
+  for (int i = 1; i <= 20; ++i) absl::StrAppend(&body, "  %r", i, " = torch.relu(%r", i - 1, ")\n");
+  size_t count = 0;
+  EXPECT_EQ(Rewritten(kRelus, body + "  return (%r20,)\n", &count), "  %r20 = torch.relu(%x)\n  return (%r20,)\n");
+  EXPECT_EQ(count, 20u);
+}
+
+TEST(PatternTest, ValuesThatAreUsedElsewhereStay) {
+  const std::string body = "  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return (%a, %b)\n";
+  EXPECT_EQ(Rewritten(kRelus, body), body);
+}
+
+TEST(PatternTest, WritesInBetweenPreventIt) {
+  const std::string body = "  %a = torch.relu(%x)\n  %w = .add_(%x, 1)\n  %b = torch.relu(%a)\n  return (%b, %w)\n";
+  EXPECT_EQ(Rewritten(kRelus, body), body);
+  EXPECT_EQ(Rewritten(kRelus, "  %w = .add_(%x, 1)\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return (%b, %w)\n"),
+            "  %w = .add_(%x, 1)\n  %b = torch.relu(%x)\n  return (%b, %w)\n");
+}
+
+TEST(PatternTest, RulesThatUndoEachOtherAreAnError) {
+  const auto rules = ParseRules(
+      "rule a\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
+      "graph @replacement(%x) {\n  %a = torch.g(%x)\n  return %a\n}\n"
+      "rule b\ngraph @pattern(%x) {\n  %a = torch.g(%x)\n  return %a\n}\n"
+      "graph @replacement(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n",
+      "rules");
+  ASSERT_OK(rules);
+  const auto module = ParseModule("graph @forward(%x) {\n  %a = torch.f(%x)\n  return (%a,)\n}\n", "test");
+  std::vector<size_t> counts;
+  EXPECT_THAT(ApplyRules(*rules, module->get(), &counts),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("undo each other")));
+}
+
+TEST(ParseRulesTest, ErrorsNameTheLine) {
+  const auto error = [](const std::string& text) { return std::string(ParseRules(text, "f").status().message()); };
+  EXPECT_THAT(error(""), HasSubstr("no rules"));
+  EXPECT_THAT(error("# only\n\nhello\n"), HasSubstr("f:3:1: expected rule NAME"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%z)\n"), HasSubstr("f:3:"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"),
+              HasSubstr("f:1:1: rule r: @replacement: missing"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  return %x\n}\ngraph @replacement(%x) {\n  return %x\n}\n"),
+              HasSubstr("must return what a call yields"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
+                    "graph @replacement(%y) {\n  return %y\n}\n"),
+              HasSubstr("%y is no parameter of the pattern"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x, %r as variadic) {\n  %a = torch.f(%r, %x)\n  return %a\n}\n"
+                    "graph @replacement(%x) {\n  return %x\n}\n"),
+              HasSubstr("a variadic parameter is the last"));
+}
+
+}  // namespace
+}  // namespace graphnet
