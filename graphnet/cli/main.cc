@@ -15,6 +15,7 @@
 #include "graphnet/cli/convert.h"
 #include "graphnet/cli/decompose.h"
 #include "graphnet/cli/diff_run.h"
+#include "graphnet/cli/extract.h"
 #include "graphnet/cli/roundtrip.h"
 #include "graphnet/cli/run.h"
 #include "graphnet/cli/shapes.h"
@@ -42,6 +43,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterRoundtrip(app, &run);
   graphnet::RegisterDecompose(app, &run);
   graphnet::RegisterCompose(app, &run);
+  graphnet::RegisterExtract(app, &run);
   graphnet::RegisterRun(app, &run);
   graphnet::RegisterShapes(app, &run);
   graphnet::RegisterDiffRun(app, &run);
