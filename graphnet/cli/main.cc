@@ -15,6 +15,7 @@
 #include "graphnet/cli/convert.h"
 #include "graphnet/cli/decompose.h"
 #include "graphnet/cli/diff_run.h"
+#include "graphnet/cli/extract.h"
 #include "graphnet/cli/lint.h"
 #include "graphnet/cli/opt.h"
 #include "graphnet/cli/roundtrip.h"
@@ -49,6 +50,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterLint(app, &run);
   graphnet::RegisterOpt(app, &run);
   graphnet::RegisterPasses(app, &run);
+  graphnet::RegisterExtract(app, &run);
   graphnet::RegisterRun(app, &run);
   graphnet::RegisterShapes(app, &run);
   graphnet::RegisterDiffRun(app, &run);

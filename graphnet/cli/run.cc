@@ -15,6 +15,8 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/run_stitched.h"
+#include "graphnet/extract/folder.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
@@ -85,6 +87,16 @@ void PrintOutputs(const std::map<std::string, TensorData>& outputs) {
 
 absl::StatusOr<int> Run(const Options& options) {
   SetNumThreads(options.threads);
+  if (IsExtracted(options.in)) {
+    std::map<std::string, TensorData> given;
+    if (!options.inputs.empty()) {
+      ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs));
+    }
+    ASSIGN_OR_RETURN(const auto outputs, RunStitchedFolder(options.in, given, options.seed));
+    if (!options.outputs.empty()) RETURN_IF_ERROR(WriteSafetensorsFile(outputs, options.outputs));
+    PrintOutputs(outputs);
+    return 0;
+  }
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
@@ -141,7 +153,7 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Run a graph natively");
+  CLI::App* command = app.add_subcommand("run", "Run a graph, or an extracted program, natively");
   command->add_option("in", options->in, "What to run")->required();
   command->add_option("--inputs", options->inputs,
                       "Values by name (safetensors); those not there are drawn");

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/ir/node_error.h"
 #include "torch/csrc/jit/runtime/operator.h"
@@ -16,28 +17,6 @@ namespace graphnet::interp {
 namespace {
 
 using c10::IValue;
-
-// An operator that touches files, processes or devices' internals says so in its
-// schema: by a name or type that no computation on tensors needs.
-bool IsAllowed(const c10::FunctionSchema& schema) {
-  const absl::string_view name = schema.name();
-  if (!absl::StartsWith(name, "aten::") && !absl::StartsWith(name, "prim::")) return false;
-  for (const absl::string_view word : {"file", "save", "load", "open", "print", "storage", "import"}) {
-    if (absl::StrContains(name, word)) return false;
-  }
-  for (const c10::Argument& argument : schema.arguments()) {
-    const absl::string_view argument_name = argument.name();
-    if (absl::StrContains(argument_name, "file") || absl::StrContains(argument_name, "path")) {
-      if (name != "aten::einsum") return false;  // its path is an order of operands
-    }
-    const auto kind = argument.type()->kind();
-    if (kind == c10::TypeKind::StorageType || kind == c10::TypeKind::StreamObjType ||
-        kind == c10::TypeKind::CapsuleType) {
-      return false;
-    }
-  }
-  return true;
-}
 
 class Compiler {
  public:

@@ -64,6 +64,10 @@ void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* d
 
 }  // namespace
 
+void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data) {
+  Describe(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous(), spec, data);
+}
+
 DType DTypeOf(c10::ScalarType type) {
   using S = c10::ScalarType;
   switch (type) {

@@ -4,6 +4,7 @@
 #define GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,10 @@ std::string TypeText(const c10::Type& type);
 // What a tensor type says; false if it says nothing. `shape` holds the sizes
 // that `meta` points to.
 bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>* shape);
+
+// How a tensor like `tensor` (dense, on any device but meta) is drawn: statistics
+// of floats, bounds of integers, and the values of small ones, which `data` holds.
+void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data);
 
 // Adds tensors to a sample's module, each once however many names it has: what
 // is written to one of them shows in all.

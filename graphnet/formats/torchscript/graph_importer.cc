@@ -8,7 +8,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "torch/csrc/jit/ir/constants.h"
@@ -26,44 +25,6 @@ namespace {
 bool HoldsFuture(const c10::Type& type) {
   return type.kind() == c10::TypeKind::FutureType || type.kind() == c10::TypeKind::AwaitType ||
          absl::c_any_of(type.containedTypes(), [](const auto& inner) { return HoldsFuture(*inner); });
-}
-
-bool AllDigits(absl::string_view text) { return absl::c_all_of(text, absl::ascii_isdigit); }
-
-// The declared type with its Optional taken off.
-c10::TypeKind FormalKind(const c10::Type& type) {
-  if (const auto* optional = type.castRaw<c10::OptionalType>()) {
-    return optional->getElementType()->kind();
-  }
-  return type.kind();
-}
-
-std::optional<Layout> LayoutOf(int64_t value) {
-  static constexpr Layout kLayouts[] = {Layout::kStrided,   Layout::kSparseCoo, Layout::kSparseCsr,
-                                        Layout::kMkldnn,    Layout::kSparseCsc, Layout::kSparseBsr,
-                                        Layout::kSparseBsc, Layout::kJagged};
-  if (value < 0 || value >= static_cast<int64_t>(std::size(kLayouts))) return std::nullopt;
-  return kLayouts[value];
-}
-
-// TorchScript writes dtypes, layouts and memory formats as ints; the schema says
-// which int is which.
-Argument AsFormal(const Argument& argument, c10::TypeKind kind) {
-  if (!argument.is_int()) return argument;
-  const int64_t value = argument.integer();
-  if (kind == c10::TypeKind::ScalarTypeType) {
-    if (value < 0 || value >= static_cast<int64_t>(c10::ScalarType::NumOptions)) return argument;
-    const DType dtype = DTypeOf(static_cast<c10::ScalarType>(value));
-    return dtype == DType::kUnknown ? argument : Argument(dtype);
-  }
-  if (kind == c10::TypeKind::LayoutType) {
-    const std::optional<Layout> layout = LayoutOf(value);
-    return layout ? Argument(*layout) : argument;
-  }
-  if (kind == c10::TypeKind::MemoryFormatType && value >= 0 && value < kNumMemoryFormats) {
-    return static_cast<MemoryFormat>(value);
-  }
-  return argument;
 }
 
 // What the comparison of two constants yields, if it is known now.
@@ -84,24 +45,7 @@ std::optional<bool> Compare(c10::Symbol kind, const Argument& a, const Argument&
   return std::nullopt;
 }
 
-std::string TargetOf(const jit::Node* node, const std::string* overload) {
-  const std::string name = absl::StrReplaceAll(node->kind().toQualString(), {{"::", "."}});
-  if (overload == nullptr) return name;
-  return absl::StrCat(name, ".", overload->empty() ? "default" : *overload);
-}
-
 }  // namespace
-
-std::string NameOf(const jit::Value* value) {
-  if (!value->hasDebugName()) return "";
-  std::string name = value->debugName();
-  if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0 &&
-                                          AllDigits(absl::string_view(name).substr(dot + 1))) {
-    name.resize(dot);
-  }
-  if (name.size() > 200 || AllDigits(name)) return "";
-  return name;
-}
 
 // --- The whole ---------------------------------------------------------------
 
@@ -432,27 +376,6 @@ Argument GraphImporter::GetItem(const Argument& tuple, const Argument& index,
 
 // --- Operators ---------------------------------------------------------------
 
-absl::StatusOr<const GraphImporter::Operator*> GraphImporter::OperatorOf(const jit::Node* node) {
-  const c10::FunctionSchema* schema = node->maybeSchema();
-  const auto [it, inserted] = operators_.try_emplace(schema);
-  Operator& op = it->second;
-  if (!inserted) return &op;
-  op.target = TargetOf(node, &schema->overload_name());
-  op.is_vararg = schema->is_vararg();
-  for (const c10::Argument& formal : schema->arguments()) {
-    Operator::Formal out{.kind = FormalKind(*formal.real_type()),
-                         .keyword_only = formal.kwarg_only(),
-                         .default_value = std::nullopt,
-                         .name = formal.name()};
-    if (formal.default_value()) {
-      ASSIGN_OR_RETURN(const Argument value, Literal(*formal.default_value(), "", ""));
-      out.default_value = AsFormal(value, out.kind);
-    }
-    op.formals.push_back(std::move(out));
-  }
-  return &op;
-}
-
 absl::StatusOr<bool> GraphImporter::Fold(const jit::Node* node) {
   if (!options_.fold_branches || node->outputs().size() != 1) return false;
   const c10::Symbol kind = node->kind();
@@ -508,34 +431,14 @@ absl::Status GraphImporter::ImportCall(const jit::Node* node) {
   const c10::FunctionSchema* schema = node->maybeSchema();
   if (schema == nullptr) return CannotRepresent(*node, "there is no such operator");
   if (schema->is_varret()) {
-    Node* call = Emit(TargetOf(node, nullptr), args, {}, name);
+    Node* call = Emit(TargetOf(*node), args, {}, name);
     if (node->outputs().size() == 1) call->set_annotation(TypeText(*node->output()->type()));
     SetResult(node, call);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const Operator* op, OperatorOf(node));
-  std::vector<KwArg> kwargs;
-  size_t positional = 0;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (i >= op->formals.size()) {
-      args[positional++] = args[i];
-      continue;
-    }
-    const Operator::Formal& formal = op->formals[i];
-    const Argument value = AsFormal(args[i], formal.kind);
-    if (!formal.keyword_only) {
-      args[positional++] = value;
-    } else if (value != formal.default_value) {
-      kwargs.push_back({formal.name, value});
-    }
-  }
-  args.resize(positional);
-  // As torch.fx does, leave out what the operator would take anyway.
-  while (!op->is_vararg && !args.empty() &&
-         args.back() == op->formals[args.size() - 1].default_value) {
-    args.pop_back();
-  }
-  SetResult(node, Emit(op->target, args, kwargs, name));
+  const auto literal = [this](const c10::IValue& value) { return Literal(value, "", ""); };
+  ASSIGN_OR_RETURN(const CallForm call, operators_.Form(*node, std::move(args), literal));
+  SetResult(node, Emit(call.target, call.args, call.kwargs, name));
   return absl::OkStatus();
 }
 

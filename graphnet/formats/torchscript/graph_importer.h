@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/formats/torchscript/call_form.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/program.h"
 #include "graphnet/ir/sample.h"
@@ -55,18 +56,6 @@ class GraphImporter {
     int num_ifs = 0;
     int num_loops = 0;
   };
-  // What is known of an operator.
-  struct Operator {
-    std::string target;
-    struct Formal {
-      c10::TypeKind kind;  // of the type as declared, optional or not
-      bool keyword_only;
-      std::optional<Argument> default_value;
-      std::string name;
-    };
-    std::vector<Formal> formals;
-    bool is_vararg;
-  };
 
   // --- graph_importer.cc: values and plain operations --------------------------
   absl::Status ImportBlock(const torch::jit::Block* block, int depth);
@@ -88,7 +77,6 @@ class GraphImporter {
                                    absl::string_view annotation, int depth = 0);
   absl::StatusOr<Argument> AttributeValue(const Program::Object& object, const std::string& name);
   Node* GetAttrNode(absl::string_view attribute);
-  absl::StatusOr<const Operator*> OperatorOf(const torch::jit::Node* node);
 
   // How much of the IR an argument takes: a structure may hold another twice,
   // and that again, and doubles with each step.
@@ -141,17 +129,13 @@ class GraphImporter {
   absl::flat_hash_map<const torch::jit::Value*, Argument> values_;
   absl::flat_hash_map<const Node*, const c10::Type*> types_;
   absl::flat_hash_map<absl::string_view, Node*> get_attrs_;  // in the main graph
-  absl::flat_hash_map<const c10::FunctionSchema*, Operator> operators_;
+  OperatorTable operators_;
   absl::flat_hash_map<const Argument*, Size> sizes_;  // of structures, by their elements
   size_t num_elements_ = 0;                           // in the arguments of all calls
   bool too_large_ = false;
   // Lists and dicts of module attributes that are changed in place.
   std::vector<std::pair<c10::IValue, std::string>> states_;
 };
-
-// The name a value has in its program, without the number that makes it unique
-// there; empty if it has none.
-std::string NameOf(const torch::jit::Value* value);
 
 }  // namespace graphnet::torchscript
 

@@ -108,6 +108,17 @@ absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
 
 }  // namespace
 
+absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
+  if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, path));
+  absl::StatusOr<torch::jit::Module> module = Guarded([&]() -> absl::StatusOr<torch::jit::Module> {
+    DeclareTorchvisionOperators();
+    return Load(bytes);
+  });
+  if (!module.ok()) return Annotate(module.status(), Printable(path, 1000));
+  return module;
+}
+
 absl::StatusOr<Sample> ImportTorchScriptMethod(const torch::jit::Module& module,
                                                const std::string& method,
                                                const ImportGraphOptions& options) {

@@ -1,0 +1,49 @@
+// Captures a TorchScript module, lists its breaks, and calls it through the cache.
+//
+//   ./bazelw run //examples:capture -- model.pt 'f32[1,3,224,224]'
+#include <cstdio>
+
+#include "graphnet/extract/cache.h"
+#include "graphnet/extract/example_input.h"
+#include "graphnet/formats/torchscript/import_graph.h"
+
+namespace {
+
+absl::Status Run(const char* path, const std::vector<std::string>& texts) {
+  const auto module = graphnet::LoadTorchScriptModule(path);
+  if (!module.ok()) return module.status();
+  std::vector<c10::IValue> inputs;
+  for (const std::string& text : texts) {
+    auto input = graphnet::ParseExampleInput(text, "input", inputs.size());
+    if (!input.ok()) return input.status();
+    inputs.push_back(*std::move(input));
+  }
+
+  graphnet::CaptureCache cache(*module);
+  for (int i = 0; i < 3; ++i) {
+    const auto result = cache.Call(inputs);
+    if (!result.ok()) return result.status();
+  }
+  std::printf("%lld captures, %lld hits\n", static_cast<long long>(cache.counters().captures),
+              static_cast<long long>(cache.counters().hits));
+  for (size_t i = 0; i < cache.num_entries(); ++i) {
+    for (const graphnet::StitchStep& step : cache.entry(i).manifest.steps) {
+      if (step.subgraph >= 0) {
+        std::printf("subgraph_%d\n", step.subgraph);
+      } else {
+        const graphnet::BreakReasonText& text = graphnet::TextOf(step.reason);
+        std::printf("%s: %s\n", std::string(text.name).c_str(), step.source.c_str());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const absl::Status status = Run(argv[1], {argv + 2, argv + argc});
+  if (!status.ok()) std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return status.ok() ? 0 : 2;
+}

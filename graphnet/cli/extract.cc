@@ -1,0 +1,250 @@
+#include "graphnet/cli/extract.h"
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/Context.h"
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/table.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/extract/example_input.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/samples.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch_status.h"
+
+namespace graphnet {
+namespace {
+
+struct Options {
+  std::string in;
+  std::string out;
+  std::vector<std::string> inputs;
+  std::string inputs_file;
+  std::vector<std::string> break_on;
+  std::string format = "protobuf";
+  uint64_t seed = 0;
+  int64_t max_steps = CaptureOptions().max_steps;
+  int threads = 0;
+  bool explain = false;
+  bool check = false;
+  bool trust = false;
+};
+
+absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options, const torch::jit::Module& module) {
+  std::map<std::string, TensorData> given;
+  if (!options.inputs_file.empty()) {
+    ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs_file));
+  }
+  const auto method = module.find_method("forward");
+  if (!method) return absl::NotFoundError("the module has no method forward");
+  std::vector<c10::IValue> inputs;
+  size_t next = 0;
+  size_t used = 0;
+  const auto& formals = method->function().getSchema().arguments();
+  for (size_t i = 1; i < formals.size(); ++i) {
+    const std::string& name = formals[i].name();
+    if (const auto it = given.find(name); it != given.end()) {
+      ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(it->second, c10::Device(c10::kCPU)));
+      inputs.emplace_back(std::move(tensor));
+      ++used;
+    } else if (next < options.inputs.size()) {
+      ASSIGN_OR_RETURN(c10::IValue value, ParseExampleInput(options.inputs[next++], name, options.seed));
+      inputs.push_back(std::move(value));
+    } else if (!formals[i].default_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("no --input for parameter ", Printable(name), ": ",
+                                                     Printable(formals[i].type()->annotation_str())));
+    } else {
+      inputs.push_back(*formals[i].default_value());
+    }
+  }
+  if (next < options.inputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(options.inputs[next]),
+                                                   ": there is no parameter for it"));
+  }
+  if (used < given.size()) {
+    for (const auto& [name, data] : given) {
+      if (!method->function().getSchema().argumentIndexWithName(name)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(options.inputs_file, ": forward has no parameter ", Printable(name)));
+      }
+    }
+  }
+  return inputs;
+}
+
+std::string PlaceOf(const StitchStep& step) {
+  return step.line == 0 ? "" : absl::StrCat(Printable(step.file, 100), ":", step.line);
+}
+
+void PrintSubgraphs(const StitchManifest& manifest) {
+  std::vector<TableRow> rows = {{"subgraph", "calls", "inputs", "outputs", "ended by"}};
+  for (size_t i = 0; i < manifest.steps.size(); ++i) {
+    const StitchStep& step = manifest.steps[i];
+    if (step.subgraph < 0) continue;
+    const StitchManifest::Subgraph& subgraph = manifest.subgraphs[static_cast<size_t>(step.subgraph)];
+    std::string end(TextOf(BreakReason::kNone).name);
+    if (i + 1 < manifest.steps.size()) {
+      const StitchStep& next = manifest.steps[i + 1];
+      end = absl::StrCat(TextOf(next.reason).name, " (", next.op, ") ", PlaceOf(next));
+    }
+    if (subgraph.duplicate_of >= 0) absl::StrAppend(&end, ", the same as subgraph_", subgraph.duplicate_of);
+    rows.push_back({subgraph.name, absl::StrCat(subgraph.num_calls), absl::StrCat(step.inputs.size()),
+                    absl::StrCat(step.outputs.size()), end});
+  }
+  PrintTable(rows, /*last_is_text=*/true);
+}
+
+void Explain(const StitchManifest& manifest) {
+  int64_t before = 0;
+  for (size_t i = 0; i < manifest.steps.size(); ++i) {
+    const StitchStep& step = manifest.steps[i];
+    if (step.subgraph >= 0) {
+      before = manifest.subgraphs[static_cast<size_t>(step.subgraph)].num_calls;
+      continue;
+    }
+    const BreakReasonText& text = TextOf(step.reason);
+    std::string operands;
+    for (const ValueTree& operand : step.operands) {
+      absl::StrAppend(&operands, operands.empty() ? "" : ", ", PrintValueTree(operand));
+    }
+    std::printf("\n%s: %s(%s)\n", std::string(text.name).c_str(), Printable(step.op).c_str(),
+                Printable(operands, 300).c_str());
+    if (step.line > 0) std::printf("  at %s:%lld:%lld\n", Printable(step.file, 300).c_str(), static_cast<long long>(step.line),
+                                   static_cast<long long>(step.column));
+    if (!step.source.empty()) std::printf("  > %s\n", Printable(step.source).c_str());
+    std::printf("  why: %s\n  hint: %s\n", std::string(text.explanation).c_str(), std::string(text.hint).c_str());
+    int64_t after = 0;
+    for (size_t k = i + 1; k < manifest.steps.size() && after == 0; ++k) {
+      if (manifest.steps[k].subgraph >= 0) {
+        after = manifest.subgraphs[static_cast<size_t>(manifest.steps[k].subgraph)].num_calls;
+      }
+    }
+    if (before > 0 && after > 0) {
+      std::printf("  without it: one subgraph of %lld calls instead of %lld and %lld\n",
+                  static_cast<long long>(before + after), static_cast<long long>(before), static_cast<long long>(after));
+    }
+  }
+}
+
+std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& inputs) {
+  std::vector<c10::IValue> copies;
+  for (const c10::IValue& input : inputs) copies.push_back(input.deepcopy());
+  return copies;
+}
+
+absl::StatusOr<bool> SameBits(const c10::IValue& a, const c10::IValue& b) {
+  const std::vector<c10::IValue> left = FlattenResult(a);
+  const std::vector<c10::IValue> right = FlattenResult(b);
+  if (left.size() != right.size()) return false;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (left[i].isTensor() != right[i].isTensor()) return false;
+    if (!left[i].isTensor()) {
+      if (!left[i].isObject() && left[i] != right[i]) return false;
+      continue;
+    }
+    if (!left[i].toTensor().defined() || !right[i].toTensor().defined()) continue;
+    ASSIGN_OR_RETURN(const TensorData x, ToTensorData(left[i].toTensor()));
+    ASSIGN_OR_RETURN(const TensorData y, ToTensorData(right[i].toTensor()));
+    if (x.dtype != y.dtype || x.shape != y.shape || *x.bytes != *y.bytes) return false;
+  }
+  return true;
+}
+
+// Runs what has been written, from the folder.
+absl::StatusOr<bool> RunsTheSame(const Options& options, const std::vector<c10::IValue>& inputs,
+                                 const c10::IValue& expected) {
+  ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(options.out));
+  ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored)));
+  at::manual_seed(options.seed);
+  StitchedProgram::RunOptions run;
+  run.print = [](const std::string&) {};
+  ASSIGN_OR_RETURN(const c10::IValue result, loaded.program->Run(inputs, run));
+  return SameBits(expected, result);
+}
+
+std::string Stem(const std::string& path) {
+  std::string name = BaseName(path);
+  if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.resize(dot);
+  return name;
+}
+
+absl::StatusOr<int> Run(const Options& options) {
+  SetNumThreads(options.threads);
+  ASSIGN_OR_RETURN(const torch::jit::Module module, LoadTorchScriptModule(options.in, options.trust));
+  ASSIGN_OR_RETURN(std::vector<c10::IValue> inputs, MakeInputs(options, module));
+  const std::vector<c10::IValue> copies = options.check ? Copies(inputs) : std::vector<c10::IValue>();
+  CaptureOptions capture_options;
+  capture_options.break_on = options.break_on;
+  capture_options.max_steps = options.max_steps;
+  at::manual_seed(options.seed);
+  absl::StatusOr<Capture> captured = CaptureProgram(module, std::move(inputs), capture_options);
+  if (!captured.ok()) return Annotate(captured.status(), Printable(options.in, 1000));
+  const Capture& capture = *captured;
+  absl::StatusOr<ExtractedProgram> program = ToSamples(capture, Stem(options.in));
+  if (!program.ok()) return Annotate(program.status(), Printable(options.in, 1000));
+  const bool folder = options.format == "graphnet";
+  RETURN_IF_ERROR(WriteExtracted(*program, options.out,
+                                 folder ? ExtractFormat::kGraphNetFolder : ExtractFormat::kProtobuf,
+                                 capture.status.ok()));
+  PrintSubgraphs(program->manifest);
+  if (options.explain) Explain(program->manifest);
+  size_t operations = 0;
+  size_t duplicates = 0;
+  int64_t calls = 0;
+  for (const StitchStep& step : program->manifest.steps) operations += step.subgraph < 0 ? 1 : 0;
+  for (const auto& subgraph : program->manifest.subgraphs) {
+    duplicates += subgraph.duplicate_of >= 0 ? 1 : 0;
+    calls += subgraph.num_calls;
+  }
+  std::printf("%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them\n",
+              program->manifest.subgraphs.size(), static_cast<long long>(calls), duplicates, operations);
+  if (!capture.status.ok()) return Annotate(capture.status, Printable(options.in, 1000));
+  if (!options.check) return 0;
+  ASSIGN_OR_RETURN(const bool same, RunsTheSame(options, copies, capture.result));
+  std::printf("the stitched program yields %s\n", same ? "the same bits" : "SOMETHING ELSE");
+  return same ? 0 : 1;
+}
+
+}  // namespace
+
+void RegisterExtract(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
+  command->add_option("in", options->in, "TorchScript archive")->required();
+  command->add_option("-o,--output", options->out, "Folder for the subgraphs")->required();
+  command->add_option("--input", options->inputs,
+                      "Example inputs, in order: f32[1,3,224,224], i64[1,16]:0..900, int=3, float=0.5, bool=true, "
+                      "str=abc, None; tensors are drawn")
+      ->allow_extra_args(false);
+  command->add_option("--inputs", options->inputs_file, "Example inputs by name (safetensors)");
+  command->add_option("--break-on", options->break_on, "Operators that end a subgraph: nonzero,aten::unique")
+      ->delimiter(',');
+  command->add_option("--format", options->format, "What subgraphs are written as")
+      ->check(CLI::IsMember({"protobuf", "graphnet"}))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")->capture_default_str();
+  command->add_option("--max-steps", options->max_steps, "Steps of the program before it counts as endless")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Of operators; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_flag("--explain", options->explain, "Tell why each subgraph ended, and what would help");
+  command->add_flag("--check", options->check, "Run what was written and compare; exit code 1 if it differs");
+  command->add_flag("--trust", options->trust, "Load the archive without the gate");
+  command->callback([options, run] {
+    *run = [options] { return Guarded([&] { return Run(*options); }); };
+  });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,75 @@
+#include "graphnet/cli/run_stitched.h"
+
+#include <utility>
+#include <vector>
+
+#include "ATen/Context.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/samples.h"
+#include "graphnet/extract/stitched.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/tensors.h"
+
+namespace graphnet {
+namespace {
+
+// The tensors of a structure, in order, with their names.
+void NameTensors(const ValueTree& tree, const std::string& name, std::map<int64_t, std::string>* names) {
+  if (tree.kind == ValueTree::Kind::kTensor) names->try_emplace(tree.number, name);
+  for (size_t i = 0; i < tree.elements.size(); ++i) NameTensors(tree.elements[i], absl::StrCat(name, ".", i), names);
+}
+
+// The placeholder that takes tensor `number`, or null.
+const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
+  for (const StitchStep& step : program.manifest.steps) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] != number) continue;
+      return program.subgraphs[static_cast<size_t>(step.subgraph)].module->main()->placeholders()[i];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<std::string, TensorData>> RunStitchedFolder(const std::string& folder,
+                                                                    const std::map<std::string, TensorData>& given,
+                                                                    uint64_t seed) {
+  ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
+  ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored)));
+  const StitchManifest& manifest = loaded.stored.manifest;
+  std::map<int64_t, std::string> names;
+  for (const auto& input : manifest.inputs) NameTensors(input.pattern, input.name, &names);
+  DrawOptions draw;
+  draw.seed = seed;
+  draw.max_bytes = AvailableMemoryBytes();
+  std::map<int64_t, at::Tensor> tensors;
+  for (const auto& [number, name] : names) {
+    const auto it = given.find(name);
+    TensorData data;
+    if (it != given.end()) {
+      data = it->second;
+    } else {
+      const auto found = manifest.tensors.find(number);
+      if (found == manifest.tensors.end()) {
+        return absl::InvalidArgumentError(absl::StrCat("nothing is known of input ", Printable(name)));
+      }
+      const TensorGuard& guard = found->second;
+      const std::vector<Dim> shape(guard.sizes.begin(), guard.sizes.end());
+      const Node* placeholder = PlaceholderOf(loaded.stored, number);
+      ASSIGN_OR_RETURN(data, DrawTensor({.dtype = guard.dtype, .has_shape = true, .shape = shape},
+                                        placeholder != nullptr ? placeholder->draw_spec() : nullptr, name, draw));
+    }
+    ASSIGN_OR_RETURN(tensors[number], ToTensor(data, c10::Device(c10::kCPU)));
+  }
+  ASSIGN_OR_RETURN(const std::vector<c10::IValue> inputs, loaded.program->MakeInputs(tensors));
+  at::manual_seed(seed);
+  absl::StatusOr<c10::IValue> result = loaded.program->Run(inputs, {});
+  if (!result.ok()) return Annotate(result.status(), Printable(folder, 1000));
+  return NameOutputs(FlattenResult(*result));
+}
+
+}  // namespace graphnet

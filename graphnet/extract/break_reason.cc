@@ -1,0 +1,53 @@
+#include "graphnet/extract/break_reason.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphnet {
+namespace {
+
+constexpr BreakReasonText kEnd = {BreakReason::kNone, "end", "the program returned", ""};
+
+constexpr BreakReasonText kReasons[] = {
+    {BreakReason::kBranchOnData, "branch-on-data", "an `if` depends on what a tensor holds",
+     "compute both sides and choose with torch.where"},
+    {BreakReason::kLoopOnData, "loop-on-data", "how long a loop runs depends on what a tensor holds",
+     "run a fixed number of steps and mask the ones that are too many"},
+    {BreakReason::kAssertOnData, "assert-on-data", "an assertion, or an error that is raised, depends on what a tensor holds",
+     "check sizes and dtypes, which are known while capturing, or remove the check"},
+    {BreakReason::kNumberFromTensor, "number-from-tensor", "a tensor becomes a number: .item(), int(t), float(t), bool(t)",
+     "keep it a tensor with one element"},
+    {BreakReason::kDataRead, "data-read", "what a tensor holds becomes a list, a text or a comparison's result: .tolist(), str(t), torch.equal",
+     "keep it a tensor, or do it after the model"},
+    {BreakReason::kPrint, "print", "the program prints", "remove the print"},
+    {BreakReason::kWarning, "warning", "the program warns", "remove the warning"},
+    {BreakReason::kAttributeAssigned, "attribute-assigned", "an attribute of a module gets another value",
+     "return the value and keep it outside the model"},
+    {BreakReason::kAttributeMutated, "attribute-mutated", "a parameter, buffer or list of a module is changed in place",
+     "call eval() before scripting, or return the new value"},
+    {BreakReason::kSideEffect, "side-effect", "an operator without a result changes something besides tensors",
+     "do it outside the model"},
+    {BreakReason::kCustomOperator, "custom-operator", "the operator is not one of PyTorch's own",
+     "write it with PyTorch's operators"},
+    {BreakReason::kAsked, "asked", "the operator was named by --break-on", "leave it out there"},
+};
+
+}  // namespace
+
+absl::Span<const BreakReasonText> BreakReasons() { return kReasons; }
+
+const BreakReasonText& TextOf(BreakReason reason) {
+  for (const BreakReasonText& text : kReasons) {
+    if (text.reason == reason) return text;
+  }
+  return kEnd;
+}
+
+std::string BreakReasonsMarkdown() {
+  std::string out = "| reason | what happened | what helps |\n|---|---|---|\n";
+  for (const BreakReasonText& text : kReasons) {
+    absl::StrAppend(&out, "| `", text.name, "` | ", text.explanation, " | ", text.hint, " |\n");
+  }
+  return out;
+}
+
+}  // namespace graphnet

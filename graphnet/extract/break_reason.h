@@ -1,0 +1,47 @@
+// Why a graph ends before its program does.
+#ifndef GRAPHNET_EXTRACT_BREAK_REASON_H_
+#define GRAPHNET_EXTRACT_BREAK_REASON_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace graphnet {
+
+// The numbers are part of the stitch manifest: append only.
+enum class BreakReason : uint8_t {
+  kNone = 0,  // the program ended
+  kBranchOnData,
+  kLoopOnData,
+  kAssertOnData,
+  kNumberFromTensor,
+  kDataRead,
+  kPrint,
+  kWarning,
+  kAttributeAssigned,
+  kAttributeMutated,
+  kSideEffect,
+  kCustomOperator,
+  kAsked,
+};
+
+struct BreakReasonText {
+  BreakReason reason;
+  absl::string_view name;         // "branch-on-data"
+  absl::string_view explanation;  // what happened
+  absl::string_view hint;         // what can be done about it
+};
+
+// All but kNone, in order.
+absl::Span<const BreakReasonText> BreakReasons();
+// Of kNone: "end".
+const BreakReasonText& TextOf(BreakReason reason);
+
+// The table in docs/extraction.md.
+std::string BreakReasonsMarkdown();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EXTRACT_BREAK_REASON_H_

@@ -1,0 +1,82 @@
+// Capturing a TorchScript program: it is run on example inputs, and what it does
+// to tensors is recorded as graphs (docs/extraction.md).
+//
+//   ASSIGN_OR_RETURN(torch::jit::Module module, LoadTorchScriptModule("net.pt"));
+//   ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module, {x}));
+//
+// Tensors are captured; all other values are what they are in this run: branches
+// are taken, loops are unrolled, calls are inlined. Where that is not possible the
+// graph ends, the operation runs, and a new graph begins.
+#ifndef GRAPHNET_EXTRACT_CAPTURE_H_
+#define GRAPHNET_EXTRACT_CAPTURE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/extract/manifest.h"
+#include "graphnet/ir/module.h"
+#include "torch/csrc/jit/api/module.h"
+
+namespace graphnet {
+
+struct CaptureOptions {
+  std::string method = "forward";
+  // Operators that end the graph, without overload: "nonzero", "aten::unique".
+  std::vector<std::string> break_on;
+  // Steps of the program, calls and turns of loops included, before it counts as
+  // one without end.
+  int64_t max_steps = int64_t{1} << 22;
+  size_t max_subgraphs = 1000;
+  // Whether inputs of graphs get statistics of what they held.
+  bool statistics = true;
+  // Lets operators run that are not PyTorch's own. They break the graph.
+  bool custom_operators = false;
+  // Takes what the program prints; by default it goes to standard output.
+  std::function<void(const std::string&)> print;
+};
+
+struct Capture {
+  struct Subgraph {
+    std::unique_ptr<Module> module;
+    std::map<std::string, at::Tensor> attributes;  // the live ones
+  };
+  // An attribute that the captured run took as a constant.
+  struct AttributeGuard {
+    c10::intrusive_ptr<c10::ivalue::Object> object;
+    size_t slot;
+    c10::IValue value;
+    std::string name;  // "layer1.training"
+  };
+
+  StitchManifest manifest;
+  std::vector<Subgraph> subgraphs;
+  std::map<int64_t, at::Tensor> constants;  // StitchManifest::constants, the live ones
+  // Attributes that the run changed in place, as they were before.
+  std::map<std::string, at::Tensor> initial;
+  std::vector<AttributeGuard> attribute_guards;
+  c10::IValue result;
+  bool writes_inputs = false;  // in place
+  // Operations on tensors that only led to numbers known while capturing, such as
+  // sizes, and are in no graph; how many by target.
+  std::map<std::string, int64_t> folded;
+  // What ended the run early: an error that the program raised, a limit. The
+  // subgraphs up to there are whole; there is no result.
+  absl::Status status;
+};
+
+// Runs the program for real: it prints, changes attributes and `inputs` as it
+// would. InvalidArgument if there is no such method, or for inputs that do not fit
+// its parameters; errors of the run itself are in Capture::status.
+absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module, std::vector<c10::IValue> inputs,
+                                       const CaptureOptions& options = {});
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EXTRACT_CAPTURE_H_

@@ -1,0 +1,168 @@
+#include "graphnet/extract/folder.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/passes/lift_attributes.h"
+#include "graphnet/proto/sample_proto.h"
+
+namespace graphnet {
+namespace {
+
+constexpr char kManifest[] = "stitch.pb";
+constexpr char kManifestJson[] = "stitch.json";
+constexpr char kTensors[] = "stitch.safetensors";
+
+// Whether an extraction writes files of this name.
+bool IsOurs(absl::string_view name) {
+  for (const char* ours : {kManifest, kManifestJson, kTensors, "model.py", "weight_meta.py", "input_meta.py",
+                           "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
+    if (name == ours) return true;
+  }
+  if (absl::EndsWith(name, ".tmp")) return true;  // What a write that was killed left.
+  if (!absl::ConsumePrefix(&name, "subgraph_")) return false;
+  absl::ConsumeSuffix(&name, ".pb") || absl::ConsumeSuffix(&name, ".safetensors");
+  return !name.empty() && absl::c_all_of(name, absl::ascii_isdigit);
+}
+
+absl::Status Clear(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot create ", Printable(folder, 1000), ": ", error.message()));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(folder, name);
+    const bool is_subgraph_folder = absl::StartsWith(name, "subgraph_") && !absl::StrContains(name, ".");
+    if (!IsOurs(name) || (IsFolder(path) && !(is_subgraph_folder && IsGraphNetFolder(path)))) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(Printable(folder, 1000), ": not written to, as it holds ", Printable(name)));
+    }
+  }
+  // The markers go first.
+  for (const char* marker : {kManifest, "graph_net.json"}) std::filesystem::remove(JoinPath(folder, marker), error);
+  for (const std::string& name : names) std::filesystem::remove_all(JoinPath(folder, name), error);
+  return absl::OkStatus();
+}
+
+// The tensors that no sample keeps.
+absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram& program, ExtractFormat format) {
+  std::map<std::string, TensorData> tensors;
+  for (const auto& [number, name] : program.manifest.constants) {
+    const auto it = program.tensors.find(name);
+    if (it == program.tensors.end()) return absl::InternalError(absl::StrCat("no value of ", name));
+    tensors.insert(*it);
+  }
+  if (format == ExtractFormat::kGraphNetFolder) {
+    for (const Sample& sample : program.subgraphs) tensors.insert(sample.weights.begin(), sample.weights.end());
+  }
+  return tensors;
+}
+
+absl::StatusOr<Sample> Lifted(const Sample& from) {
+  Sample sample;
+  sample.name = from.name;
+  sample.graph_hash = from.graph_hash;
+  sample.module = from.module->Clone();
+  RETURN_IF_ERROR(LiftAttributes(sample.module.get()).status());
+  return sample;
+}
+
+// Undoes Lifted: placeholders after the first `num_inputs` are attributes.
+void Unlift(size_t num_inputs, Module* module) {
+  Graph* graph = module->main();
+  const std::vector<Node*> placeholders = graph->placeholders();
+  for (size_t i = num_inputs; i < placeholders.size(); ++i) {
+    Node* old = placeholders[i];
+    const DrawSpec* spec = old->draw_spec();
+    const std::string name(spec != nullptr && !spec->original_name.empty() ? spec->original_name : old->target());
+    module->AddAttribute({.name = name, .meta = old->tensor_meta(), .annotation = old->annotation(), .draw_spec = spec});
+    const InsertionGuard guard(graph, placeholders.back()->next());
+    Node* node = graph->GetAttr(name, name);
+    node->set_meta(old->meta());
+    old->ReplaceAllUsesWith(node);
+  }
+  for (size_t i = num_inputs; i < placeholders.size(); ++i) graph->EraseNode(placeholders[i]);
+}
+
+}  // namespace
+
+absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder, ExtractFormat format,
+                            bool complete) {
+  const bool is_proto = format == ExtractFormat::kProtobuf;
+  ASSIGN_OR_RETURN(const auto beside, Beside(program, format));
+  const std::string manifest = SerializeManifest(program.manifest);
+  const std::string json = ManifestJson(program.manifest);
+  RETURN_IF_ERROR(Clear(folder));
+  if (!is_proto && complete && program.subgraphs.size() == 1) {
+    ASSIGN_OR_RETURN(Sample sample, Lifted(program.subgraphs[0]));
+    ASSIGN_OR_RETURN(sample.extra_files[kTensors], SerializeSafetensors(beside));
+    sample.extra_files[kManifestJson] = json;
+    sample.extra_files[kManifest] = manifest;
+    return WriteGraphNetFolder(sample, folder);
+  }
+  for (size_t i = 0; i < program.subgraphs.size(); ++i) {
+    const std::string path = JoinPath(folder, program.manifest.subgraphs[i].name);
+    if (is_proto) {
+      RETURN_IF_ERROR(WriteSampleFile(program.subgraphs[i], path + ".pb"));
+    } else {
+      ASSIGN_OR_RETURN(const Sample sample, Lifted(program.subgraphs[i]));
+      RETURN_IF_ERROR(Annotate(WriteGraphNetFolder(sample, path), program.manifest.subgraphs[i].name));
+    }
+  }
+  if (!complete) return absl::OkStatus();
+  RETURN_IF_ERROR(WriteSafetensorsFile(beside, JoinPath(folder, kTensors)));
+  RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, kManifestJson), json));
+  return WriteFileAtomic(JoinPath(folder, kManifest), manifest);
+}
+
+bool IsExtracted(const std::string& folder) { return IsFolder(folder) && FileExists(JoinPath(folder, kManifest)); }
+
+absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder) {
+  ExtractedProgram program;
+  const std::string path = JoinPath(folder, kManifest);
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxTextFileBytes));
+  ASSIGN_OR_RETURN(program.manifest, ParseManifest(bytes, path));
+  ASSIGN_OR_RETURN(program.tensors, ReadSafetensorsFile(JoinPath(folder, kTensors)));
+  std::vector<size_t> num_inputs(program.manifest.subgraphs.size());
+  for (const StitchStep& step : program.manifest.steps) {
+    if (step.subgraph >= 0) num_inputs[static_cast<size_t>(step.subgraph)] = step.inputs.size();
+  }
+  for (size_t i = 0; i < program.manifest.subgraphs.size(); ++i) {
+    const std::string stem = JoinPath(folder, program.manifest.subgraphs[i].name);
+    if (FileExists(stem + ".pb")) {
+      ASSIGN_OR_RETURN(Sample sample, ReadSampleFile(stem + ".pb", /*with_weights=*/true));
+      program.tensors.insert(sample.weights.begin(), sample.weights.end());
+      program.subgraphs.push_back(std::move(sample));
+      continue;
+    }
+    const bool flat = program.manifest.subgraphs.size() == 1 && IsGraphNetFolder(folder);
+    const std::string from = flat ? folder : stem;
+    if (!IsGraphNetFolder(from)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Printable(folder, 1000), ": ", program.manifest.subgraphs[i].name, " is missing"));
+    }
+    ASSIGN_OR_RETURN(Sample sample, ReadGraphNetFolder(from));
+    if (sample.module->main()->placeholders().size() < num_inputs[i]) {
+      return absl::FailedPreconditionError(absl::StrCat(Printable(from, 1000), ": takes too few inputs"));
+    }
+    Unlift(num_inputs[i], sample.module.get());
+    program.subgraphs.push_back(std::move(sample));
+  }
+  return program;
+}
+
+}  // namespace graphnet

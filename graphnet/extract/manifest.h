@@ -1,0 +1,117 @@
+// The stitch manifest: how the subgraphs of a captured run and the operations
+// between them make up the program. Plain data, free of LibTorch.
+#ifndef GRAPHNET_EXTRACT_MANIFEST_H_
+#define GRAPHNET_EXTRACT_MANIFEST_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/extract/break_reason.h"
+#include "graphnet/ir/types.h"
+
+namespace graphnet {
+
+// A value as programs pass it. Tensors are numbered; all else is what it was in
+// the run that was captured. As a result it says what to make; as a pattern (of an
+// argument, or of what an operation yields) it says what must be found: the same
+// structure and constants, and tensors that fit StitchManifest::tensors.
+struct ValueTree {
+  // The numbers are part of the manifest's form: append only.
+  enum class Kind : uint8_t {
+    kNone = 0,
+    kTensor,   // number
+    kBool,     // number
+    kInt,      // number
+    kFloat,    // real
+    kComplex,  // real, imaginary
+    kString,   // text
+    kDevice,   // text
+    kList,     // elements; text: the type of all, "List[Tensor]"
+    kTuple,    // elements
+    kDict,     // keys and values alternate in elements; text: the type of all
+  };
+  Kind kind = Kind::kNone;
+  int64_t number = 0;
+  double real = 0;
+  double imaginary = 0;
+  std::string text;
+  std::vector<ValueTree> elements;
+};
+
+// "(v0, [v1, 3], None)"
+std::string PrintValueTree(const ValueTree& tree);
+
+// What holds of a tensor that comes from outside a subgraph.
+struct TensorGuard {
+  DType dtype = DType::kUnknown;
+  std::string device;         // "cpu", "cuda:0"
+  std::vector<int64_t> sizes;
+};
+
+// One operation: a subgraph, or, between them, one that broke the graph.
+struct StitchStep {
+  int subgraph = -1;  // an index, or -1 for an operation
+  // Of a subgraph: the tensors that it takes and yields.
+  std::vector<int64_t> inputs;
+  std::vector<int64_t> outputs;
+  // Of an operation: its TorchScript name and overload ("aten::item", ""); what it
+  // takes; a pattern for each of its results. prim::SetAttr takes the path of the
+  // object, the name of the attribute and the value.
+  std::string op;
+  std::string overload;
+  std::vector<ValueTree> operands;
+  std::vector<ValueTree> results;
+  BreakReason reason = BreakReason::kNone;
+  std::string file;  // of the program's text; empty if unknown
+  int64_t line = 0;
+  int64_t column = 0;
+  std::string source;  // that line
+};
+
+struct StitchManifest {
+  struct Subgraph {
+    std::string name;          // "subgraph_0"
+    std::string hash;          // canonical
+    int64_t duplicate_of = -1;  // the first subgraph with that hash
+    int64_t num_calls = 0;
+  };
+  struct Input {
+    std::string name;  // of the parameter
+    ValueTree pattern;
+  };
+  // An attribute that the program assigns or changes: it is read when a run begins.
+  struct State {
+    std::string path;  // of the object; "": the module itself
+    std::string name;
+    ValueTree pattern;
+  };
+
+  std::string name;  // of the program
+  std::vector<Input> inputs;
+  std::vector<State> states;
+  // Numbered tensors that are attributes or constants of the program: the names
+  // under which they are kept.
+  std::map<int64_t, std::string> constants;
+  std::map<int64_t, TensorGuard> tensors;
+  std::vector<Subgraph> subgraphs;
+  std::vector<StitchStep> steps;
+  ValueTree result;
+};
+
+// --- The file (manifest.cc) ----------------------------------------------------
+
+std::string SerializeManifest(const StitchManifest& manifest);
+// For people and other programs: the same fields.
+std::string ManifestJson(const StitchManifest& manifest);
+// Of the protobuf form. InvalidArgument for what no extraction writes: numbers of tensors
+// that no step makes before they are used, indices without subgraphs, names that
+// are no plain file names, nesting above the limit.
+absl::StatusOr<StitchManifest> ParseManifest(absl::string_view bytes, absl::string_view name);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EXTRACT_MANIFEST_H_

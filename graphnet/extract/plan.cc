@@ -1,0 +1,186 @@
+#include "graphnet/extract/plan.h"
+
+#include <algorithm>
+
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/interp/allowed_operators.h"
+#include "torch/csrc/jit/ir/constants.h"
+
+namespace graphnet::extract {
+
+namespace jit = torch::jit;
+namespace prim = c10::prim;
+
+namespace {
+
+bool HoldsTensor(const c10::Type& type) {
+  if (type.kind() == c10::TypeKind::TensorType) return true;
+  for (const c10::TypePtr& inner : type.containedTypes()) {
+    if (HoldsTensor(*inner)) return true;
+  }
+  return false;
+}
+
+// "t", or Any.
+bool HoldsVariable(const c10::Type& type) {
+  if (type.kind() == c10::TypeKind::VarType || type.kind() == c10::TypeKind::AnyType) return true;
+  for (const c10::TypePtr& inner : type.containedTypes()) {
+    if (HoldsVariable(*inner)) return true;
+  }
+  return false;
+}
+
+bool IsChosenByNode(c10::Symbol kind) {
+  switch (kind) {
+    case prim::Constant:
+    case prim::If:
+    case prim::Loop:
+    case prim::CallFunction:
+    case prim::CallMethod:
+    case prim::Enter:
+    case prim::Exit:
+    case prim::GetAttr:
+    case prim::SetAttr:
+    case prim::TupleConstruct:
+    case prim::ListConstruct:
+    case prim::DictConstruct:
+    case prim::TupleUnpack:
+    case prim::ListUnpack:
+    case prim::TupleIndex:
+    case prim::TupleSlice:
+    case prim::isinstance:
+    case prim::CreateObject:
+    case prim::Uninitialized:
+    case prim::unchecked_cast:
+    case prim::unchecked_unwrap_optional:
+    case prim::fork:
+    case prim::Print:
+    case prim::RaiseException:
+      return true;
+    default:
+      return kind == c10::aten::wait || kind == c10::aten::warn;
+  }
+}
+
+void Classify(StepPlan* step) {
+  const c10::FunctionSchema& schema = *step->schema;
+  step->is_allowed = interp::IsAllowed(schema);
+  bool takes_tensors = schema.is_vararg();
+  bool is_generic = false;
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    takes_tensors |= HoldsTensor(*argument.type());
+    is_generic |= HoldsVariable(*argument.type());
+    const c10::AliasInfo* alias = argument.alias_info();
+    if (alias != nullptr && alias->isWrite()) step->writes.push_back(static_cast<int>(i));
+  }
+  bool yields_tensors = false;
+  for (const c10::Argument& result : schema.returns()) {
+    yields_tensors |= HoldsTensor(*result.type());
+    is_generic |= HoldsVariable(*result.type());
+  }
+  bool writes_tensors = false;
+  for (const int i : step->writes) writes_tensors |= HoldsTensor(*schema.arguments()[i].type());
+  if (is_generic) {
+    step->op_class = OpClass::kValues;
+  } else if (yields_tensors || writes_tensors) {
+    step->op_class = OpClass::kCompute;
+  } else if (schema.is_varret() || (takes_tensors && !schema.returns().empty())) {
+    step->op_class = OpClass::kRead;
+  } else if (schema.returns().empty() && step->writes.empty()) {
+    step->op_class = OpClass::kEffect;
+  }
+  if (const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name())) {
+    step->is_random = handle->hasTag(at::Tag::nondeterministic_seeded);
+  }
+}
+
+class Maker {
+ public:
+  explicit Maker(FunctionPlan* plan) : plan_(*plan) {}
+
+  absl::Status Run(const jit::Graph& graph) {
+    for (const jit::Value* input : graph.inputs()) SlotOf(input);
+    RETURN_IF_ERROR(MakeBlock(*graph.block(), &plan_.body, 0));
+    plan_.num_slots = slots_.size();
+    return absl::OkStatus();
+  }
+
+ private:
+  int SlotOf(const jit::Value* value) {
+    return slots_.try_emplace(value, static_cast<int>(slots_.size())).first->second;
+  }
+
+  absl::Status MakeBlock(const jit::Block& block, BlockPlan* out, int depth) {
+    if (depth > kMaxNesting) return absl::InvalidArgumentError("blocks nest too deep");
+    for (const jit::Value* input : block.inputs()) out->inputs.push_back(SlotOf(input));
+    for (const jit::Node* node : block.nodes()) {
+      StepPlan step;
+      step.node = node;
+      for (const jit::Value* input : node->inputs()) step.in.push_back(SlotOf(input));
+      for (const jit::Value* output : node->outputs()) step.out.push_back(SlotOf(output));
+      for (const jit::Block* inner : node->blocks()) {
+        RETURN_IF_ERROR(MakeBlock(*inner, &step.blocks.emplace_back(), depth + 1));
+      }
+      if (node->kind() == prim::Constant) {
+        const std::optional<c10::IValue> value = jit::toIValue(node->output());
+        if (!value && node->output()->type()->kind() != c10::TypeKind::FunctionType) {
+          return torchscript::CannotRepresent(*node, "a constant of this type");
+        }
+        if (value) step.constant = *value;
+      } else if (!IsChosenByNode(node->kind())) {
+        const jit::Operator* op = node->maybeOperator();
+        if (op == nullptr) return torchscript::CannotRepresent(*node, "there is no such operator");
+        step.schema = &op->schema();
+        step.operation = op->getOperation(node);
+        Classify(&step);
+      }
+      out->steps.push_back(std::move(step));
+    }
+    for (const jit::Value* output : block.outputs()) out->outputs.push_back(SlotOf(output));
+    FindDead(out);
+    return absl::OkStatus();
+  }
+
+  static void CollectUses(const StepPlan& step, absl::flat_hash_set<int>* uses) {
+    uses->insert(step.in.begin(), step.in.end());
+    for (const BlockPlan& block : step.blocks) {
+      uses->insert(block.outputs.begin(), block.outputs.end());
+      for (const StepPlan& inner : block.steps) CollectUses(inner, uses);
+    }
+  }
+
+  // A value dies in the block that it is defined in.
+  static void FindDead(BlockPlan* block) {
+    absl::flat_hash_set<int> defined(block->inputs.begin(), block->inputs.end());
+    for (const StepPlan& step : block->steps) defined.insert(step.out.begin(), step.out.end());
+    absl::flat_hash_set<int> used(block->outputs.begin(), block->outputs.end());
+    for (auto step = block->steps.rbegin(); step != block->steps.rend(); ++step) {
+      absl::flat_hash_set<int> here;
+      CollectUses(*step, &here);
+      here.insert(step->out.begin(), step->out.end());
+      for (const int slot : here) {
+        if (defined.contains(slot) && used.insert(slot).second) step->dead.push_back(slot);
+      }
+    }
+  }
+
+  FunctionPlan& plan_;
+  absl::flat_hash_map<const jit::Value*, int> slots_;
+};
+
+}  // namespace
+
+absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph) {
+  std::unique_ptr<FunctionPlan>& plan = plans_[&graph];
+  if (plan == nullptr) {
+    auto made = std::make_unique<FunctionPlan>();
+    RETURN_IF_ERROR(Maker(made.get()).Run(graph));
+    plan = std::move(made);
+  }
+  return plan.get();
+}
+
+}  // namespace graphnet::extract

@@ -1,0 +1,67 @@
+// Internal: functions of TorchScript made ready to be interpreted.
+#ifndef GRAPHNET_EXTRACT_PLAN_H_
+#define GRAPHNET_EXTRACT_PLAN_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "graphnet/formats/torchscript/program.h"
+#include "torch/csrc/jit/ir/ir.h"
+#include "torch/csrc/jit/runtime/operator.h"
+
+namespace graphnet::extract {
+
+// What an operator does with tensors, by its schema.
+enum class OpClass {
+  kValues,   // handles values of any type; what tensors hold plays no part
+  kCompute,  // yields tensors, or writes to them
+  kRead,     // takes tensors and yields something else
+  kEffect,   // takes no tensors and yields nothing
+};
+
+struct BlockPlan;
+
+struct StepPlan {
+  const torch::jit::Node* node = nullptr;
+  std::vector<int> in;   // slots
+  std::vector<int> out;
+  std::vector<int> dead;  // slots that nobody looks at after this
+  std::vector<BlockPlan> blocks;
+  c10::IValue constant;
+  // Of operators:
+  const c10::FunctionSchema* schema = nullptr;
+  mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
+  OpClass op_class = OpClass::kValues;
+  bool is_random = false;
+  bool is_allowed = false;
+  std::vector<int> writes;  // operands
+  mutable std::optional<torchscript::Place> place;
+};
+
+struct BlockPlan {
+  std::vector<int> inputs;
+  std::vector<StepPlan> steps;
+  std::vector<int> outputs;
+};
+
+struct FunctionPlan {
+  size_t num_slots = 0;
+  BlockPlan body;
+};
+
+// Made once for each graph.
+class Planner {
+ public:
+  absl::StatusOr<const FunctionPlan*> Plan(const torch::jit::Graph& graph);
+
+ private:
+  absl::flat_hash_map<const torch::jit::Graph*, std::unique_ptr<FunctionPlan>> plans_;
+};
+
+}  // namespace graphnet::extract
+
+#endif  // GRAPHNET_EXTRACT_PLAN_H_

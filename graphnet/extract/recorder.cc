@@ -1,0 +1,371 @@
+#include "graphnet/extract/recorder.h"
+
+#include <algorithm>
+#include <complex>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/value_tree.h"
+#include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/ir/canonical_hash.h"
+
+namespace graphnet::extract {
+namespace {
+
+using c10::IValue;
+
+// Tensors up to this size are worth to be known.
+constexpr int64_t kMaxKnownElements = 4096;
+
+const c10::StorageImpl* StorageOf(const at::Tensor& tensor) {
+  return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
+}
+
+}  // namespace
+
+// --- Tensors -------------------------------------------------------------------
+
+Recorder::Tracked* Recorder::Find(const at::Tensor& tensor) {
+  const auto it = tracked_.find(tensor.unsafeGetTensorImpl());
+  return it == tracked_.end() ? nullptr : &it->second;
+}
+
+Recorder::Tracked& Recorder::Track(const at::Tensor& tensor) {
+  const auto it = tracked_.find(tensor.unsafeGetTensorImpl());
+  if (it != tracked_.end()) return it->second;
+  Tracked tracked{.tensor = c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr())};
+  return tracked_.emplace(tensor.unsafeGetTensorImpl(), std::move(tracked)).first->second;
+}
+
+int64_t Recorder::AddValue(const at::Tensor& tensor, const std::string& name) {
+  Tracked& tracked = Track(tensor);
+  if (tracked.number < 0 && tracked.node == nullptr && tracked.attribute.empty()) {
+    tracked.number = next_number_++;
+    tracked.name = name;
+    capture_.manifest.tensors[tracked.number] = GuardOf(tensor);
+    return tracked.number;
+  }
+  return NumberOf(tensor);
+}
+
+void Recorder::AddAttribute(const at::Tensor& tensor, const std::string& name) {
+  Tracked& tracked = Track(tensor);
+  if (tracked.number >= 0 || tracked.node != nullptr || !tracked.attribute.empty()) return;
+  std::string unique = name;
+  for (int i = 1; attributes_.contains(unique); ++i) unique = absl::StrCat(name, "_", i);
+  tracked.attribute = unique;
+  attributes_[unique] = tensor;
+  if (const auto* storage = StorageOf(tensor)) attribute_storages_.insert(storage);
+}
+
+void Recorder::AddConstant(const at::Tensor& tensor) {
+  Tracked& tracked = Track(tensor);
+  if (!tracked.attribute.empty() || tracked.node != nullptr || tracked.number >= 0) return;
+  tracked.attribute = absl::StrCat("_tensor_constant", num_constants_++);
+  attributes_[tracked.attribute] = tensor;
+  tracked.known = true;
+}
+
+bool Recorder::IsKnown(const at::Tensor& tensor) const {
+  const auto it = tracked_.find(tensor.unsafeGetTensorImpl());
+  return it != tracked_.end() && it->second.known && !unknown_storages_.contains(StorageOf(tensor));
+}
+
+bool Recorder::IsOfAttribute(const at::Tensor& tensor) const {
+  const auto* storage = StorageOf(tensor);
+  return storage != nullptr && attribute_storages_.contains(storage);
+}
+
+void Recorder::KeepInitial(const at::Tensor& tensor) {
+  const auto* storage = StorageOf(tensor);
+  for (const auto& [name, attribute] : attributes_) {
+    if (StorageOf(attribute) == storage) capture_.initial.try_emplace(name, attribute.clone());
+  }
+}
+
+void Recorder::Forget(const at::Tensor& tensor) {
+  if (const auto* storage = StorageOf(tensor)) {
+    if (unknown_storages_.insert(storage).second) kept_.push_back(tensor.detach());
+  }
+}
+
+int64_t Recorder::NumberOf(const at::Tensor& tensor) {
+  Tracked* tracked = Find(tensor);
+  if (tracked == nullptr) {
+    // Made by what only handles values; no run of it depends on an input.
+    AddConstant(tensor);
+    tracked = Find(tensor);
+  }
+  if (tracked->number >= 0) return tracked->number;
+  tracked->number = next_number_++;
+  if (tracked->node != nullptr) {
+    Growing& growing = graphs_[tracked->graph];
+    tracked->node = Item(growing, tracked->node, tracked->path, tensor);
+    tracked->path.clear();
+    tracked->name = std::string(tracked->node->name());
+    growing.outputs.push_back({tracked->number, tracked->node});
+  } else {
+    capture_.constants[tracked->number] = tensor;
+    capture_.manifest.constants[tracked->number] = tracked->attribute;
+  }
+  return tracked->number;
+}
+
+// --- Graphs --------------------------------------------------------------------
+
+Recorder::Growing& Recorder::Current() {
+  if (!is_open_) {
+    Growing& growing = graphs_.emplace_back();
+    growing.module = std::make_unique<Module>();
+    growing.graph = growing.module->AddGraph("forward");
+    is_open_ = true;
+  }
+  return graphs_.back();
+}
+
+const ValueMeta* Recorder::MetaOf(Module& module, const at::Tensor& tensor) {
+  TensorMeta meta;
+  meta.dtype = torchscript::DTypeOf(tensor.scalar_type());
+  meta.has_device = true;
+  meta.device = torchscript::DeviceOf(tensor.device());
+  meta.has_shape = true;
+  const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
+  meta.shape = shape;
+  return module.InternValueMeta(meta);
+}
+
+void Recorder::Describe(const at::Tensor& tensor, Node* node) {
+  if (!statistics_ || tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) return;
+  DrawSpec spec;
+  std::vector<Argument> data;
+  torchscript::DescribeValues(tensor, &spec, &data);
+  node->set_draw_spec(spec);
+}
+
+Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked) {
+  Growing& growing = Current();
+  Node*& node = growing.placeholders[number];
+  if (node != nullptr) return node;
+  const std::string name = growing.graph->UniqueName(tracked.name.empty() ? "input" : tracked.name);
+  const InsertionGuard guard(growing.graph, growing.last_placeholder != nullptr ? growing.last_placeholder->next()
+                                                                                : growing.graph->first());
+  node = growing.last_placeholder = growing.graph->Placeholder(name, name);
+  node->set_annotation("torch.Tensor");
+  node->set_meta(MetaOf(*growing.module, tensor));
+  Describe(tensor, node);
+  growing.inputs.push_back(number);
+  return node;
+}
+
+Node* Recorder::GetAttr(const std::string& name, const at::Tensor& tensor) {
+  Growing& growing = Current();
+  Node*& node = growing.get_attrs[name];
+  if (node != nullptr) return node;
+  const ValueMeta* meta = MetaOf(*growing.module, tensor);
+  growing.module->AddAttribute({.name = name, .meta = meta->tensor, .annotation = "torch.Tensor"});
+  growing.attributes[name] = tensor;
+  node = growing.graph->GetAttr(name, name);
+  node->set_meta(meta);
+  return node;
+}
+
+Node* Recorder::Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor) {
+  for (size_t i = 0; i < path.size(); ++i) {
+    Node*& item = growing.items[{node, path[i]}];
+    if (item == nullptr) {
+      // Behind the call and the elements of it that are there already.
+      Node* after = node;
+      while (after->next() != nullptr && after->next()->is_call_function("operator.getitem") &&
+             after->next()->args()[0].is_node() && after->next()->args()[0].node() == node) {
+        after = after->next();
+      }
+      const InsertionGuard guard(growing.graph, after->next());
+      item = growing.graph->CallFunction("operator.getitem", {node, path[i]});
+      item->set_location(node->location());
+      item->set_module_path(node->module_path());
+      if (i + 1 == path.size()) item->set_meta(MetaOf(*growing.module, tensor));
+    }
+    node = item;
+  }
+  return node;
+}
+
+Node* Recorder::NodeOf(const at::Tensor& tensor) {
+  Tracked* tracked = Find(tensor);
+  if (tracked == nullptr) {
+    AddConstant(tensor);
+    tracked = Find(tensor);
+  }
+  Growing& growing = Current();
+  if (tracked->node != nullptr && tracked->graph + 1 == graphs_.size()) {
+    tracked->node = Item(growing, tracked->node, tracked->path, tensor);
+    tracked->path.clear();
+    return tracked->node;
+  }
+  if (tracked->number < 0 && !tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
+  if (tracked->number >= 0 && !tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
+  if (tracked->number < 0 && IsKnown(tensor)) {
+    // What an earlier graph, or none, has computed from nothing.
+    tracked->node = nullptr;
+    AddConstant(tensor);
+    return GetAttr(tracked->attribute, tensor);
+  }
+  return Placeholder(NumberOf(tensor), tensor, *tracked);
+}
+
+absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
+  if (value.isNone()) return Argument::None();
+  if (value.isTensor()) {
+    if (!value.toTensor().defined()) return Argument::None();
+    if (value.toTensor().layout() != at::kStrided && Find(value.toTensor()) == nullptr) {
+      return absl::UnimplementedError("a constant tensor that is not dense");
+    }
+    return Argument(NodeOf(value.toTensor()));
+  }
+  if (value.isBool()) return Argument(value.toBool());
+  if (value.isInt()) return Argument(value.toInt());
+  if (value.isDouble()) return Argument(value.toDouble());
+  if (value.isComplexDouble()) {
+    const c10::complex<double> c = value.toComplexDouble();
+    return Argument(&complex_scratch_.emplace_back(c.real(), c.imag()));
+  }
+  if (value.isString()) return Argument(absl::string_view(value.toStringRef()));
+  if (value.isDevice()) return Argument(torchscript::DeviceOf(value.toDevice()));
+  if (value.isList() || value.isTuple()) {
+    std::vector<Argument> elements;
+    const auto add = [&](const IValue& element) -> absl::Status {
+      ASSIGN_OR_RETURN(const Argument argument, Operand(element));
+      elements.push_back(argument);
+      return absl::OkStatus();
+    };
+    if (value.isList()) {
+      for (const IValue element : value.toList()) RETURN_IF_ERROR(add(element));
+    } else {
+      for (const IValue& element : value.toTupleRef().elements()) RETURN_IF_ERROR(add(element));
+    }
+    const std::vector<Argument>& kept = scratch_.emplace_back(std::move(elements));
+    return value.isList() ? Argument::List(kept) : Argument::Tuple(kept);
+  }
+  return absl::UnimplementedError(absl::StrCat("an operand of kind ", value.tagKind()));
+}
+
+Node* Recorder::Call(const torchscript::CallForm& form, const std::string& name, const torchscript::Place& place,
+                     const std::string& module_path) {
+  Node* node = Current().graph->CallFunction(form.target, form.args, form.kwargs, name);
+  node->set_location({place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)});
+  if (!module_path.empty()) node->set_module_path(module_path);
+  return node;
+}
+
+void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path, bool known) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.defined()) return;
+    Tracked& tracked = Track(tensor);
+    tracked.graph = graphs_.size() - 1;
+    tracked.node = node;
+    tracked.path = *path;
+    tracked.known = known && tensor.numel() <= kMaxKnownElements;
+    if (path->empty()) node->set_meta(MetaOf(*graphs_.back().module, tensor));
+    return;
+  }
+  if (!value.isList() && !value.isTuple()) return;
+  path->push_back(0);
+  const auto add = [&](const IValue& element) {
+    SetResult(node, element, path, known);
+    ++path->back();
+  };
+  if (value.isList()) {
+    for (const IValue element : value.toList()) add(element);
+  } else {
+    for (const IValue& element : value.toTupleRef().elements()) add(element);
+  }
+  path->pop_back();
+}
+
+void Recorder::SetResults(Node* node, const std::vector<IValue>& results, bool known, bool writes) {
+  std::vector<int> path;
+  if (results.size() == 1) {
+    SetResult(node, results[0], &path, known);
+  } else {
+    for (size_t i = 0; i < results.size(); ++i) {
+      path.assign(1, static_cast<int>(i));
+      SetResult(node, results[i], &path, known);
+    }
+  }
+  Growing& growing = graphs_.back();
+  if (known && !writes) {
+    growing.foldable.push_back(node);
+  } else {
+    ++growing.num_calls;
+  }
+}
+
+void Recorder::EndGraph() {
+  if (!is_open_) return;
+  is_open_ = false;
+  Growing& growing = graphs_.back();
+  growing.step = capture_.manifest.steps.size();
+  capture_.manifest.steps.emplace_back();
+}
+
+void Recorder::Finish() {
+  EndGraph();
+  std::vector<bool> is_empty(capture_.manifest.steps.size());
+  for (Growing& growing : graphs_) {
+    // Outputs first: they are uses.
+    std::vector<Argument> outputs;
+    StitchStep& step = capture_.manifest.steps[growing.step];
+    for (const auto& [number, node] : growing.outputs) {
+      outputs.push_back(node);
+      step.outputs.push_back(number);
+    }
+    growing.graph->Output(Argument::Tuple(outputs));
+    for (auto it = growing.foldable.rbegin(); it != growing.foldable.rend(); ++it) {
+      for (Node* user : (*it)->users()) {
+        if (user->is_call_function("operator.getitem") && !user->has_uses()) growing.graph->EraseNode(user);
+      }
+      if ((*it)->has_uses()) continue;
+      ++capture_.folded[std::string((*it)->target())];
+      growing.graph->EraseNode(*it);
+    }
+    // Constants that only those used.
+    for (const auto& [name, node] : growing.get_attrs) {
+      if (node->has_uses()) continue;
+      growing.graph->EraseNode(node);
+      growing.module->EraseAttribute(name);
+      growing.attributes.erase(name);
+    }
+    for (const int64_t number : growing.inputs) {
+      Node* node = growing.placeholders[number];
+      if (node->has_uses()) {
+        step.inputs.push_back(number);
+      } else {
+        growing.graph->EraseNode(node);
+      }
+    }
+    int64_t num_calls = 0;
+    for (const Node* node : growing.graph->nodes()) num_calls += node->is_call() && node->target() != "operator.getitem" ? 1 : 0;
+    if (num_calls == 0) {
+      is_empty[growing.step] = true;
+      continue;
+    }
+    step.subgraph = static_cast<int>(capture_.subgraphs.size());
+    StitchManifest::Subgraph info;
+    info.name = absl::StrCat("subgraph_", step.subgraph);
+    info.hash = CanonicalHash(*growing.module, {.metas = true});
+    info.num_calls = num_calls;
+    for (size_t i = 0; i < capture_.manifest.subgraphs.size() && info.duplicate_of < 0; ++i) {
+      if (capture_.manifest.subgraphs[i].hash == info.hash) info.duplicate_of = static_cast<int64_t>(i);
+    }
+    capture_.manifest.subgraphs.push_back(std::move(info));
+    capture_.subgraphs.push_back({std::move(growing.module), std::move(growing.attributes)});
+  }
+  std::vector<StitchStep> steps;
+  for (size_t i = 0; i < capture_.manifest.steps.size(); ++i) {
+    if (!is_empty[i]) steps.push_back(std::move(capture_.manifest.steps[i]));
+  }
+  capture_.manifest.steps = std::move(steps);
+}
+
+}  // namespace graphnet::extract

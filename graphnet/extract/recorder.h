@@ -1,0 +1,115 @@
+// Internal: the graphs of a capture while they grow, and which value of them each
+// tensor of the running program is.
+#ifndef GRAPHNET_EXTRACT_RECORDER_H_
+#define GRAPHNET_EXTRACT_RECORDER_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/formats/torchscript/call_form.h"
+#include "graphnet/formats/torchscript/program.h"
+
+namespace graphnet::extract {
+
+class Recorder {
+ public:
+  Recorder(Capture* capture, bool statistics) : capture_(*capture), statistics_(statistics) {}
+
+  // --- Tensors -------------------------------------------------------------------
+  // A tensor that is there before the program, or that an operation between graphs
+  // yields; `name` is a proposal for placeholders. One that is known keeps its number.
+  int64_t AddValue(const at::Tensor& tensor, const std::string& name);
+  // A tensor in an attribute of a module; no effect if it is known.
+  void AddAttribute(const at::Tensor& tensor, const std::string& name);
+  // A constant of the program.
+  void AddConstant(const at::Tensor& tensor);
+  // The number by which a manifest refers to it: it becomes an output of its graph.
+  int64_t NumberOf(const at::Tensor& tensor);
+  // Whether what it holds is the same in every run that gets here.
+  bool IsKnown(const at::Tensor& tensor) const;
+  bool IsOfAttribute(const at::Tensor& tensor) const;
+  // Keeps what attributes that share memory with it hold now.
+  void KeepInitial(const at::Tensor& tensor);
+
+  // --- Graphs --------------------------------------------------------------------
+  // What an operand is in the current graph.
+  absl::StatusOr<Argument> Operand(const c10::IValue& value);
+  // Ends the arguments that Operand made.
+  void ForgetOperands() { scratch_.clear(); }
+  Node* Call(const torchscript::CallForm& form, const std::string& name, const torchscript::Place& place,
+             const std::string& module_path);
+  // Lets tensors in `results` be those of `node`. `known`: what they hold is known;
+  // `writes`: the call changes operands.
+  void SetResults(Node* node, const std::vector<c10::IValue>& results, bool known, bool writes);
+  // `tensor` has been written to with something that is not known.
+  void Forget(const at::Tensor& tensor);
+  // Ends the current graph, if there is anything in it, and lists it as a step.
+  void EndGraph();
+  // Outputs, hashes, and what the manifest says of the graphs.
+  void Finish();
+
+  size_t num_graphs() const { return graphs_.size(); }
+
+ private:
+  struct Tracked {
+    c10::weak_intrusive_ptr<c10::TensorImpl> tensor;  // keeps the address from being used again
+    int64_t number = -1;
+    size_t graph = 0;      // that `node` is in
+    Node* node = nullptr;  // whose value it is, or
+    std::vector<int> path;  // an element of it
+    bool known = false;
+    std::string attribute;
+    std::string name;
+  };
+  struct Growing {
+    std::unique_ptr<Module> module;
+    Graph* graph = nullptr;
+    Node* last_placeholder = nullptr;
+    absl::flat_hash_map<int64_t, Node*> placeholders;
+    std::vector<int64_t> inputs;
+    absl::flat_hash_map<std::string, Node*> get_attrs;
+    std::map<std::string, at::Tensor> attributes;
+    std::vector<std::pair<int64_t, Node*>> outputs;
+    std::vector<Node*> foldable;
+    absl::flat_hash_map<std::pair<const Node*, int>, Node*> items;
+    int64_t num_calls = 0;  // those that cannot be folded
+    size_t step = 0;
+  };
+
+  Tracked* Find(const at::Tensor& tensor);
+  Tracked& Track(const at::Tensor& tensor);
+  Growing& Current();
+  Node* NodeOf(const at::Tensor& tensor);
+  Node* Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked);
+  Node* GetAttr(const std::string& name, const at::Tensor& tensor);
+  Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
+  const ValueMeta* MetaOf(Module& module, const at::Tensor& tensor);
+  void SetResult(Node* node, const c10::IValue& value, std::vector<int>* path, bool known);
+  void Describe(const at::Tensor& tensor, Node* node);
+
+  Capture& capture_;
+  const bool statistics_;
+  absl::flat_hash_map<const c10::TensorImpl*, Tracked> tracked_;
+  absl::flat_hash_map<std::string, at::Tensor> attributes_;  // by name
+  absl::flat_hash_set<const c10::StorageImpl*> attribute_storages_;
+  absl::flat_hash_set<const c10::StorageImpl*> unknown_storages_;  // of those once known
+  std::vector<at::Tensor> kept_;  // whose addresses are in the sets above
+  std::deque<Growing> graphs_;
+  bool is_open_ = false;
+  int64_t next_number_ = 0;
+  int num_constants_ = 0;
+  std::deque<std::vector<Argument>> scratch_;
+  std::deque<std::complex<double>> complex_scratch_;
+};
+
+}  // namespace graphnet::extract
+
+#endif  // GRAPHNET_EXTRACT_RECORDER_H_

@@ -1,0 +1,121 @@
+#include "graphnet/extract/samples.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch_status.h"
+#include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/verifier.h"
+#include "ATen/core/dispatch/Dispatcher.h"
+
+namespace graphnet {
+namespace {
+
+// The operand that `node`'s operator calls "running_var", or null.
+Node* RunningVariance(const Node& node) {
+  const std::vector<std::string> parts = absl::StrSplit(node.target(), '.');
+  if (parts.size() != 3) return nullptr;
+  const auto handle = c10::Dispatcher::singleton().findSchema(
+      {absl::StrCat(parts[0], "::", parts[1]), parts[2] == "default" ? "" : parts[2]});
+  if (!handle) return nullptr;
+  const std::optional<int> index = handle->schema().argumentIndexWithName("running_var");
+  if (!index || static_cast<size_t>(*index) >= node.args().size()) return nullptr;
+  const Argument& operand = node.args()[static_cast<size_t>(*index)];
+  return operand.is_node() ? operand.node() : nullptr;
+}
+
+absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& subgraph, Sample* sample) {
+  absl::flat_hash_set<std::string> variances;
+  for (Node* node : sample->module->main()->nodes()) {
+    if (!node->is_call()) continue;
+    Node* variance = RunningVariance(*node);
+    if (variance == nullptr) continue;
+    if (variance->op() == Op::kGetAttr) {
+      variances.insert(std::string(variance->target()));
+    } else if (variance->is_placeholder()) {
+      DrawSpec spec = variance->draw_spec() != nullptr ? *variance->draw_spec() : DrawSpec();
+      spec.min = 0;
+      variance->set_draw_spec(spec);
+    }
+  }
+  for (const auto& [name, live] : subgraph.attributes) {
+    const auto initial = capture.initial.find(name);
+    const at::Tensor& tensor = initial == capture.initial.end() ? live : initial->second;
+    if (tensor.layout() != at::kStrided || tensor.is_quantized()) {
+      return absl::UnimplementedError(absl::StrCat("attribute ", name, ": sparse or quantised"));
+    }
+    Attribute attribute = *sample->module->FindAttribute(name);
+    DrawSpec spec;
+    std::vector<Argument> data;
+    if (!tensor.is_meta()) torchscript::DescribeValues(tensor, &spec, &data);
+    if (variances.contains(name)) spec.min = 0;
+    attribute.draw_spec = &spec;
+    attribute.annotation = tensor.requires_grad() ? "torch.nn.parameter.Parameter" : "torch.Tensor";
+    sample->module->AddAttribute(attribute);
+    ASSIGN_OR_RETURN(sample->weights[name], ToTensorData(tensor));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::string& name) {
+  return Guarded([&]() -> absl::StatusOr<ExtractedProgram> {
+    ExtractedProgram out;
+    out.manifest = capture.manifest;
+    out.manifest.name = name;
+    for (size_t i = 0; i < capture.subgraphs.size(); ++i) {
+      Sample sample;
+      sample.name = name;
+      sample.module = capture.subgraphs[i].module->Clone();
+      sample.graph_hash = CanonicalHash(*sample.module);
+      RETURN_IF_ERROR(FillAttributes(capture, capture.subgraphs[i], &sample));
+      RETURN_IF_ERROR(Annotate(Verify(*sample.module), capture.manifest.subgraphs[i].name));
+      out.subgraphs.push_back(std::move(sample));
+    }
+    for (const auto& [number, key] : capture.manifest.constants) {
+      const auto initial = capture.initial.find(key);
+      const at::Tensor& tensor =
+          initial == capture.initial.end() ? capture.constants.at(number) : initial->second;
+      ASSIGN_OR_RETURN(out.tensors[key], ToTensorData(tensor));
+    }
+    return out;
+  });
+}
+
+absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, data] : stored.tensors) {
+    absl::StatusOr<at::Tensor> tensor = ToTensor(data, c10::Device(c10::kCPU));
+    if (!tensor.ok()) return Annotate(tensor.status(), Printable(name));
+    tensors[name] = *std::move(tensor);
+  }
+  std::vector<StitchedProgram::Subgraph> subgraphs;
+  for (const Sample& sample : stored.subgraphs) {
+    StitchedProgram::Subgraph& subgraph = subgraphs.emplace_back();
+    subgraph.module = sample.module.get();
+    for (const Attribute& attribute : sample.module->attributes()) {
+      const auto it = tensors.find(std::string(attribute.name));
+      if (it != tensors.end()) subgraph.attributes.insert(*it);
+    }
+  }
+  std::map<int64_t, at::Tensor> constants;
+  for (const auto& [number, name] : stored.manifest.constants) {
+    const auto it = tensors.find(name);
+    if (it != tensors.end()) constants[number] = it->second;
+  }
+  LoadedProgram out;
+  ASSIGN_OR_RETURN(out.program,
+                   StitchedProgram::Make(stored.manifest, std::move(subgraphs), std::move(constants)));
+  out.stored = std::move(stored);
+  return out;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,251 @@
+#include "graphnet/extract/stitched.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "c10/core/InferenceMode.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/operation.h"
+#include "graphnet/extract/value_tree.h"
+#include "graphnet/interp/allowed_operators.h"
+#include "graphnet/interp/torch_status.h"
+#include "torch/csrc/jit/runtime/operator.h"
+
+namespace graphnet {
+
+using c10::IValue;
+
+class StitchedProgram::Tensors : public extract::TensorTable {
+ public:
+  using TensorTable::TensorTable;
+};
+void StitchedProgram::Deleter::operator()(Tensors* tensors) const { delete tensors; }
+
+namespace {
+
+// Keeps attributes by their full name.
+class OwnStore : public AttributeStore {
+ public:
+  IValue Get(const std::string& path, const std::string& name) override {
+    const auto it = values_.find({path, name});
+    TORCH_CHECK(it != values_.end(), "no attribute ", path, ".", name);
+    return it->second;
+  }
+  void Set(const std::string& path, const std::string& name, IValue value) override {
+    values_[{path, name}] = std::move(value);
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, IValue> values_;
+};
+
+// Where a step stands, for messages.
+std::string PlaceOf(const StitchStep& step) {
+  if (step.line == 0) return step.op;
+  return absl::StrCat(Printable(step.file, 500), ":", step.line, ":", step.column, ": ", Printable(step.op));
+}
+
+// Whether `tree` asks for more than a tensor of any kind.
+bool HasGuard(const ValueTree& tree, const StitchManifest& manifest) {
+  if (tree.kind == ValueTree::Kind::kTensor) return manifest.tensors.find(tree.number) != manifest.tensors.end();
+  return true;
+}
+
+}  // namespace
+
+std::vector<IValue> FlattenResult(const IValue& value) {
+  std::vector<IValue> leaves;
+  const auto add = [&](const IValue& element) {
+    for (IValue& leaf : FlattenResult(element)) leaves.push_back(std::move(leaf));
+  };
+  if (value.isList()) {
+    for (const IValue element : value.toList()) add(element);
+  } else if (value.isTuple()) {
+    for (const IValue& element : value.toTupleRef().elements()) add(element);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) add(entry.value());
+  } else {
+    leaves.push_back(value);
+  }
+  return leaves;
+}
+
+absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(StitchManifest manifest,
+                                                                       std::vector<Subgraph> subgraphs,
+                                                                       std::map<int64_t, at::Tensor> constants,
+                                                                       std::unique_ptr<AttributeStore> store) {
+  std::unique_ptr<StitchedProgram> program(new StitchedProgram);
+  for (Subgraph& subgraph : subgraphs) {
+    CompileOptions options;
+    options.attributes = std::move(subgraph.attributes);
+    absl::StatusOr<std::unique_ptr<Executable>> executable = Compile(*subgraph.module, options);
+    if (!executable.ok()) {
+      return Annotate(executable.status(), absl::StrCat("subgraph_", program->executables_.size()));
+    }
+    program->executables_.push_back(*std::move(executable));
+  }
+  for (const StitchStep& step : manifest.steps) {
+    if (step.subgraph >= static_cast<int>(program->executables_.size())) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no subgraph_", step.subgraph));
+    }
+  }
+  for (const auto& [number, name] : manifest.constants) {
+    if (constants.find(number) == constants.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("no value for the constant ", Printable(name)));
+    }
+  }
+  RETURN_IF_ERROR(Guarded([&]() -> absl::Status {
+    program->tensors_.reset(new Tensors(manifest));
+    if (store == nullptr) {
+      store = std::make_unique<OwnStore>();
+      for (const auto& [number, tensor] : constants) program->tensors_->Set(number, tensor);
+      for (const auto& state : manifest.states) {
+        store->Set(state.path, state.name, program->tensors_->Make(state.pattern));
+      }
+    }
+    return absl::OkStatus();
+  }));
+  program->manifest_ = std::move(manifest);
+  program->constants_ = std::move(constants);
+  program->store_ = std::move(store);
+  return program;
+}
+
+size_t StitchedProgram::num_guards() const {
+  size_t count = 1;  // how many inputs there are
+  for (const auto& input : manifest_.inputs) count += extract::NumGuards(input.pattern, manifest_);
+  for (const auto& state : manifest_.states) count += extract::NumGuards(state.pattern, manifest_);
+  return count;
+}
+
+absl::StatusOr<std::vector<IValue>> StitchedProgram::MakeInputs(const std::map<int64_t, at::Tensor>& tensors) {
+  return Guarded([&]() -> absl::StatusOr<std::vector<IValue>> {
+    tensors_->Clear();
+    for (const auto& [number, tensor] : tensors) tensors_->Set(number, tensor);
+    std::vector<IValue> inputs;
+    for (const auto& input : manifest_.inputs) inputs.push_back(tensors_->Make(input.pattern));
+    return inputs;
+  });
+}
+
+bool StitchedProgram::has_guard_after_effect(bool from_start) const {
+  bool effect = from_start;
+  for (const StitchStep& step : manifest_.steps) {
+    if (step.subgraph >= 0) continue;
+    switch (step.reason) {
+      case BreakReason::kPrint:
+      case BreakReason::kWarning:
+      case BreakReason::kAttributeAssigned:
+      case BreakReason::kAttributeMutated:
+      case BreakReason::kSideEffect:
+      case BreakReason::kCustomOperator: effect = true; break;
+      default: break;
+    }
+    for (const ValueTree& result : step.results) {
+      if (effect && HasGuard(result, manifest_)) return true;
+    }
+  }
+  return false;
+}
+
+bool StitchedProgram::Accepts(const std::vector<IValue>& inputs, std::string* why) {
+  if (inputs.size() != manifest_.inputs.size()) {
+    if (why != nullptr) *why = absl::StrCat("expected ", manifest_.inputs.size(), " inputs, found ", inputs.size());
+    return false;
+  }
+  tensors_->Clear();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!tensors_->Match(manifest_.inputs[i].pattern, inputs[i], manifest_.inputs[i].name, why)) return false;
+  }
+  for (const auto& state : manifest_.states) {
+    if (!tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, why)) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchStep& step, const RunOptions& options) {
+  std::vector<IValue> stack;
+  for (const ValueTree& operand : step.operands) stack.push_back(tensors_->Make(operand));
+  if (step.op == "prim::Print") {
+    extract::Print(stack, options.print);
+    return std::vector<IValue>();
+  }
+  if (step.op == "aten::warn") {
+    extract::Warn(stack);
+    return std::vector<IValue>();
+  }
+  if (step.op == "prim::SetAttr") {
+    if (stack.size() != 3 || !stack[0].isString() || !stack[1].isString()) {
+      return absl::InvalidArgumentError("takes an object, a name and a value");
+    }
+    store_->Set(stack[0].toStringRef(), stack[1].toStringRef(), stack[2]);
+    return std::vector<IValue>();
+  }
+  std::shared_ptr<torch::jit::Operator> op;
+  for (const auto& candidate : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(step.op))) {
+    if (candidate->schema().overload_name() == step.overload) op = candidate;
+  }
+  if (op == nullptr) return absl::InvalidArgumentError("there is no such operator");
+  const bool custom = !absl::StartsWith(step.op, "aten::") && !absl::StartsWith(step.op, "prim::");
+  if (!interp::IsAllowed(op->schema()) && !(custom && options.custom_operators)) {
+    return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
+  }
+  if (!op->schema().is_vararg() && stack.size() != op->schema().arguments().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("takes ", op->schema().arguments().size(), " operands, not ", stack.size()));
+  }
+  if (op->schema().is_vararg() && !op->schema().is_varret()) stack.push_back(static_cast<int64_t>(stack.size()));
+  if (!op->schema().is_vararg()) op->schema().checkAndNormalizeInputs(stack);
+  op->getOperation()(stack);
+  return stack;
+}
+
+absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs, const RunOptions& options) {
+  return Guarded([&]() -> absl::StatusOr<IValue> {
+    c10::InferenceMode inference;
+    std::string why;
+    if (!Accepts(inputs, nullptr)) {
+      Accepts(inputs, &why);
+      return absl::FailedPreconditionError(why);
+    }
+    for (const auto& [number, tensor] : constants_) {
+      if (!tensors_->Get(number).defined()) tensors_->Set(number, tensor);
+    }
+    graphnet::RunOptions run;
+    run.observer = options.observer;
+    for (const StitchStep& step : manifest_.steps) {
+      if (step.subgraph < 0) {
+        absl::StatusOr<std::vector<IValue>> results = Guarded([&] { return RunOperation(step, options); });
+        if (!results.ok()) return Annotate(results.status(), PlaceOf(step));
+        if (results->size() != step.results.size()) {
+          return absl::InvalidArgumentError(absl::StrCat(PlaceOf(step), ": yields ", results->size(), " values, not ",
+                                                         step.results.size()));
+        }
+        for (size_t i = 0; i < results->size(); ++i) {
+          if (!tensors_->Match(step.results[i], (*results)[i], "its result", &why)) {
+            return absl::FailedPreconditionError(absl::StrCat(PlaceOf(step), ": ", why));
+          }
+        }
+        continue;
+      }
+      std::vector<IValue> values;
+      for (const int64_t number : step.inputs) values.push_back(tensors_->Get(number));
+      absl::StatusOr<std::vector<IValue>> outputs =
+          executables_[static_cast<size_t>(step.subgraph)]->Run(std::move(values), run);
+      if (!outputs.ok()) return Annotate(outputs.status(), absl::StrCat("subgraph_", step.subgraph));
+      if (outputs->size() != step.outputs.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " yields ", outputs->size(),
+                                                       " tensors, not ", step.outputs.size()));
+      }
+      for (size_t i = 0; i < outputs->size(); ++i) {
+        if (!(*outputs)[i].isTensor()) return absl::InvalidArgumentError("a subgraph yields what is no tensor");
+        tensors_->Set(step.outputs[i], (*outputs)[i].toTensor());
+      }
+    }
+    IValue result = tensors_->Make(manifest_.result);
+    tensors_->Clear();
+    return result;
+  });
+}
+
+}  // namespace graphnet

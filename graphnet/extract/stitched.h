@@ -1,0 +1,86 @@
+// A captured program put together again: its subgraphs, run natively, and the
+// operations between them.
+#ifndef GRAPHNET_EXTRACT_STITCHED_H_
+#define GRAPHNET_EXTRACT_STITCHED_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/extract/manifest.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// Attributes of modules that a program assigns.
+class AttributeStore {
+ public:
+  virtual ~AttributeStore() = default;
+  // May throw c10::Error.
+  virtual c10::IValue Get(const std::string& path, const std::string& name) = 0;
+  virtual void Set(const std::string& path, const std::string& name, c10::IValue value) = 0;
+};
+
+// The leaves of a result, in order: tensors, numbers, None.
+std::vector<c10::IValue> FlattenResult(const c10::IValue& value);
+
+class StitchedProgram {
+ public:
+  struct Subgraph {
+    const Module* module;  // must outlive the program
+    std::map<std::string, at::Tensor> attributes;
+  };
+  struct RunOptions {
+    std::function<void(const std::string&)> print;  // default: standard output
+    bool custom_operators = false;
+    Observer observer;  // of the nodes of the subgraphs
+  };
+
+  // `constants`: the tensors of StitchManifest::constants. Without `store`, the
+  // program keeps its state itself, from one run to the next. Errors of Compile.
+  static absl::StatusOr<std::unique_ptr<StitchedProgram>> Make(StitchManifest manifest,
+                                                               std::vector<Subgraph> subgraphs,
+                                                               std::map<int64_t, at::Tensor> constants,
+                                                               std::unique_ptr<AttributeStore> store = nullptr);
+
+  // FailedPrecondition, with the guard that failed, if the inputs, or what an
+  // operation yields on the way, are not such as were captured. Other errors are
+  // those of the operations.
+  absl::StatusOr<c10::IValue> Run(const std::vector<c10::IValue>& inputs, const RunOptions& options);
+  // The guards of inputs and attributes alone; `why` may be null.
+  bool Accepts(const std::vector<c10::IValue>& inputs, std::string* why);
+
+  const StitchManifest& manifest() const { return manifest_; }
+  // Conditions that Accepts checks.
+  size_t num_guards() const;
+  // Whether a guard can fail after something outside the run has changed (with
+  // `from_start`: anything at all on the way): such a run cannot be given up.
+  bool has_guard_after_effect(bool from_start) const;
+
+  // The arguments of Run that have these tensors, by number, at their places.
+  absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const std::map<int64_t, at::Tensor>& tensors);
+
+ private:
+  StitchedProgram() = default;
+  absl::StatusOr<std::vector<c10::IValue>> RunOperation(const StitchStep& step, const RunOptions& options);
+
+  class Tensors;
+  struct Deleter {
+    void operator()(Tensors* tensors) const;
+  };
+  StitchManifest manifest_;
+  std::vector<std::unique_ptr<Executable>> executables_;
+  std::map<int64_t, at::Tensor> constants_;
+  std::unique_ptr<AttributeStore> store_;
+  std::unique_ptr<Tensors, Deleter> tensors_;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EXTRACT_STITCHED_H_

@@ -1,0 +1,59 @@
+// Between the values of a running program and ValueTrees.
+#ifndef GRAPHNET_EXTRACT_VALUE_TREE_H_
+#define GRAPHNET_EXTRACT_VALUE_TREE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "graphnet/extract/manifest.h"
+
+namespace graphnet::extract {
+
+using TensorNumber = absl::FunctionRef<absl::StatusOr<int64_t>(const at::Tensor&)>;
+
+// Unimplemented for objects and other values that a manifest cannot hold, and
+// beyond 64 levels of structure.
+absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, TensorNumber number, int depth = 0);
+
+TensorGuard GuardOf(const at::Tensor& tensor);
+
+// The tensors of a run, by number.
+class TensorTable {
+ public:
+  explicit TensorTable(const StitchManifest& manifest);
+
+  void Clear();
+  const at::Tensor& Get(int64_t number) const { return tensors_[static_cast<size_t>(number)]; }
+  void Set(int64_t number, at::Tensor tensor) { tensors_[static_cast<size_t>(number)] = std::move(tensor); }
+
+  // The value that `tree` describes. Throws c10::Error for types that there are not.
+  c10::IValue Make(const ValueTree& tree) const;
+  // Whether `value` fits; its tensors are kept. If not, `why` (may be null) says what
+  // of `name` does not.
+  bool Match(const ValueTree& pattern, const c10::IValue& value, absl::string_view name, std::string* why);
+
+ private:
+  struct Guard {
+    bool is_set = false;
+    c10::ScalarType dtype = c10::ScalarType::Undefined;
+    c10::Device device = c10::Device(c10::kCPU);
+    std::vector<int64_t> sizes;
+  };
+  bool MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name, std::string* why);
+
+  std::vector<at::Tensor> tensors_;
+  std::vector<Guard> guards_;
+};
+
+// How many conditions Match checks: structures, constants, and of each tensor its
+// dtype, device, rank, sizes and that no gradient is asked for.
+size_t NumGuards(const ValueTree& pattern, const StitchManifest& manifest);
+
+}  // namespace graphnet::extract
+
+#endif  // GRAPHNET_EXTRACT_VALUE_TREE_H_

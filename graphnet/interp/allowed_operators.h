@@ -1,0 +1,14 @@
+// Which of PyTorch's operators graphs and programs may run.
+#ifndef GRAPHNET_INTERP_ALLOWED_OPERATORS_H_
+#define GRAPHNET_INTERP_ALLOWED_OPERATORS_H_
+
+#include "ATen/core/function_schema.h"
+
+namespace graphnet::interp {
+
+// True for operators of ATen and TorchScript that only compute on their operands.
+bool IsAllowed(const c10::FunctionSchema& schema);
+
+}  // namespace graphnet::interp
+
+#endif  // GRAPHNET_INTERP_ALLOWED_OPERATORS_H_

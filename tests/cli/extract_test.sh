@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Extraction through the tool: extract, --explain, --check, run, and what goes wrong.
+set -euo pipefail
+graphnet=$1
+make_archive=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+refused() {
+  local message=$1 out code=0
+  shift
+  out=$("$graphnet" extract "$@" 2>&1 >/dev/null) || code=$?
+  [ "$code" = 2 ] || fail "exit code $code of: extract $*: $out"
+  [ "$(grep -c . <<<"$out")" = 1 ] || fail "more than one line: $out"
+  contains "$out" "$message"
+}
+
+"$make_archive" "$scratch/two.pt" <<'END'
+def forward(self, x, n: int):
+    y = x * self.weight
+    print("one")
+    if bool(y.sum() > -1000):
+        y = y + n
+    return y, [x]
+END
+
+for format in protobuf graphnet; do
+  out=$("$graphnet" extract "$scratch/two.pt" -o "$scratch/$format" --input 'f32[2,3]' --input int=2 \
+    --format "$format" --explain --check)
+  contains "$out" "3 subgraphs of"
+  contains "$out" "print: prim::Print"
+  contains "$out" "branch-on-data: aten::Bool"
+  contains "$out" "without it: one subgraph of"
+  contains "$out" "the stitched program yields the same bits"
+  [ -f "$scratch/$format/stitch.pb" ] && [ -f "$scratch/$format/stitch.json" ] || fail "no manifest"
+  out=$("$graphnet" run "$scratch/$format")
+  contains "$out" "one"
+  contains "$out" "o1  f32[2, 3]"
+done
+[ -f "$scratch/graphnet/subgraph_1/graph_net.json" ] || fail "no sample"
+"$graphnet" check "$scratch/graphnet/subgraph_0" >/dev/null
+"$graphnet" run "$scratch/protobuf/subgraph_0.pb" >/dev/null
+
+# No break: a plain sample.
+"$make_archive" "$scratch/none.pt" <<'END'
+def forward(self, x):
+    return torch.batch_norm(x, None, None, self.buffer, self.weight, False, 0.1, 1e-5, False)
+END
+"$graphnet" extract "$scratch/none.pt" -o "$scratch/flat" --input 'f32[2,3]' --format graphnet --check >/dev/null
+[ -f "$scratch/flat/graph_net.json" ] || fail "not flat"
+contains "$(cat "$scratch/flat/weight_meta.py")" "min_val = 0"
+# Over an earlier extraction of another form.
+"$graphnet" extract "$scratch/two.pt" -o "$scratch/flat" --input 'f32[2,3]' --input int=2 >/dev/null
+[ ! -f "$scratch/flat/model.py" ] || fail "the earlier sample is still there"
+"$graphnet" run "$scratch/flat" >/dev/null
+
+# What goes wrong.
+"$make_archive" "$scratch/raises.pt" <<'END'
+def forward(self, x):
+    y = x + 1
+    print("first")
+    assert x.size(0) != 2, "two are too many"
+    return y
+END
+refused "two are too many" "$scratch/raises.pt" -o "$scratch/raised" --input 'f32[2,3]'
+[ -f "$scratch/raised/subgraph_0.pb" ] || fail "the finished subgraph is lost"
+[ ! -f "$scratch/raised/stitch.pb" ] || fail "a manifest of half a run"
+"$make_archive" "$scratch/endless.pt" <<'END'
+def forward(self, x):
+    i = 0
+    while i >= 0:
+        i = (i + 1) % 7
+    return x
+END
+refused "a loop without end?" "$scratch/endless.pt" -o "$scratch/e" --input 'f32[3]' --max-steps 1000
+refused "no --input for parameter n" "$scratch/two.pt" -o "$scratch/e" --input 'f32[2,3]'
+refused "there is no parameter for it" "$scratch/none.pt" -o "$scratch/e" --input 'f32[2,3]' --input int=1
+refused "--input f99[2]" "$scratch/none.pt" -o "$scratch/e" --input 'f99[2]'
+refused "Expected a value of type" "$scratch/none.pt" -o "$scratch/e" --input int=3
+refused "aten::batch_norm" "$scratch/none.pt" -o "$scratch/e" --input 'f32[2,5]'
+mkdir "$scratch/other"
+touch "$scratch/other/thesis.txt"
+refused "not written to" "$scratch/none.pt" -o "$scratch/other" --input 'f32[2,3]'
+if [ -w /dev/full ]; then
+  refused "cannot create" "$scratch/none.pt" -o /dev/full/x --input 'f32[2,3]'
+fi
+
+# Damaged: one line, exit code 2.
+for file in stitch.pb stitch.safetensors subgraph_1.pb; do
+  rm -rf "$scratch/damaged"
+  cp -r "$scratch/protobuf" "$scratch/damaged"
+  head -c 40 "$scratch/protobuf/$file" >"$scratch/damaged/$file"
+  code=0
+  out=$("$graphnet" run "$scratch/damaged" 2>&1) || code=$?
+  [ "$code" = 2 ] || fail "$file: exit code $code: $out"
+done
+rm "$scratch/protobuf/subgraph_1.pb"
+code=0
+out=$("$graphnet" run "$scratch/protobuf" 2>&1) || code=$?
+[ "$code" = 2 ] || fail "exit code $code"
+contains "$out" "subgraph_1 is missing"
+echo PASSED

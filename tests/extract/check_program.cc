@@ -1,0 +1,285 @@
+#include "tests/extract/check_program.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "ATen/ATen.h"
+#include "ATen/record_function.h"
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "c10/core/InferenceMode.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/cache.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/extract/example_input.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/samples.h"
+#include "graphnet/interp/torch_status.h"
+#include "graphnet/text/printer.h"
+#include "torch/csrc/jit/api/module.h"
+#include "torch/csrc/jit/runtime/graph_executor.h"
+#include "torch/csrc/jit/runtime/operator.h"
+#include "torch/csrc/jit/runtime/print_handler.h"
+
+namespace graphnet {
+namespace {
+
+using c10::IValue;
+using Counts = std::map<std::string, int64_t>;
+
+torch::jit::Module MakeModule(const std::string& source) {
+  torch::jit::Module module("Program");
+  module.register_parameter("weight", at::arange(3, at::kFloat) + 0.5, /*is_buffer=*/false);
+  module.register_buffer("buffer", at::ones({3}, at::kFloat));
+  module.register_buffer("count", at::zeros({}, at::kLong));
+  module.register_attribute("scale", c10::FloatType::get(), IValue(1.5));
+  module.register_attribute("history", c10::ListType::ofTensors(), IValue(c10::List<at::Tensor>()));
+  module.register_attribute("training", c10::BoolType::get(), IValue(false));
+  module.define(source);
+  return module;
+}
+
+// Calls of operators on tensors, those inside others not counted.
+thread_local Counts* counts = nullptr;
+thread_local int depth = 0;
+
+bool YieldsTensors(const std::string& name) {
+  const auto handles = torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name));
+  for (const auto& op : handles) {
+    // Others are not seen to run.
+    if (!c10::Dispatcher::singleton().findSchema(op->schema().operator_name())) continue;
+    for (const auto& result : op->schema().returns()) {
+      if (result.type()->kind() == c10::TypeKind::TensorType || result.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
+  if (depth++ == 0 && counts != nullptr) ++(*counts)[function.name()];
+  return nullptr;
+}
+void End(const at::RecordFunction&, at::ObserverContext*) { --depth; }
+
+class Counter {
+ public:
+  explicit Counter(Counts* out) {
+    counts = out;
+    depth = 0;
+    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&Begin, &End).scopes({at::RecordScope::FUNCTION}));
+  }
+  ~Counter() {
+    at::removeCallback(handle_);
+    counts = nullptr;
+  }
+
+ private:
+  at::CallbackHandle handle_;
+};
+
+Counts OnTensors(const Counts& all) {
+  Counts out;
+  for (const auto& [name, count] : all) {
+    // Views and constants that handling values makes: not operators of the program.
+    if (YieldsTensors(name)) out[name] = count;
+  }
+  return out;
+}
+
+std::string Text(const Counts& counts) {
+  return absl::StrJoin(counts, " ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first, "=", entry.second);
+  });
+}
+
+Counts CountsOf(const Capture& capture) {
+  Counts out;
+  const auto name_of = [](absl::string_view target) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(target, '.');
+    return parts.size() > 1 ? absl::StrCat(parts[0], "::", parts[1]) : std::string(target);
+  };
+  for (const auto& subgraph : capture.subgraphs) {
+    for (const Node* node : subgraph.module->main()->nodes()) {
+      if (node->is_call() && node->target() != "operator.getitem") ++out[name_of(node->target())];
+    }
+  }
+  for (const auto& [target, count] : capture.folded) out[name_of(target)] += count;
+  for (const StitchStep& step : capture.manifest.steps) {
+    if (step.subgraph < 0) ++out[step.op];
+  }
+  return OnTensors(out);
+}
+
+bool Same(const IValue& a, const IValue& b) {
+  const std::vector<IValue> x = FlattenResult(a), y = FlattenResult(b);
+  if (x.size() != y.size()) return false;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i].isTensor() != y[i].isTensor()) return false;
+    if (!x[i].isTensor()) {
+      if (x[i] != y[i]) return false;
+      continue;
+    }
+    const at::Tensor s = x[i].toTensor().contiguous(), t = y[i].toTensor().contiguous();
+    if (s.scalar_type() != t.scalar_type() || s.sizes() != t.sizes()) return false;
+    if (s.numel() > 0 && std::memcmp(s.const_data_ptr(), t.const_data_ptr(), s.nbytes()) != 0) return false;
+  }
+  return true;
+}
+
+// What a run leaves behind.
+struct Outcome {
+  IValue result;
+  std::vector<IValue> inputs;
+  std::string printed;
+  IValue state;
+};
+
+absl::Status Compare(const Outcome& expected, const Outcome& found, absl::string_view how, bool state) {
+  if (!Same(expected.result, found.result)) return absl::InternalError(absl::StrCat(how, ": another result"));
+  for (size_t i = 0; i < expected.inputs.size(); ++i) {
+    if (!Same(expected.inputs[i], found.inputs[i])) return absl::InternalError(absl::StrCat(how, ": input ", i, " differs"));
+  }
+  if (expected.printed != found.printed) {
+    return absl::InternalError(absl::StrCat(how, ": printed ", found.printed, " instead of ", expected.printed));
+  }
+  if (state && !Same(expected.state, found.state)) return absl::InternalError(absl::StrCat(how, ": another state"));
+  return absl::OkStatus();
+}
+
+IValue StateOf(const torch::jit::Module& module) {
+  std::vector<IValue> values;
+  for (const char* name : {"weight", "buffer", "count", "scale", "history"}) values.push_back(module.attr(name).deepcopy());
+  return c10::ivalue::Tuple::create(std::move(values));
+}
+
+std::string* printed = nullptr;
+
+absl::StatusOr<std::string> Check(const TestProgram& program) {
+  const torch::jit::Module original = MakeModule(program.source);
+  std::vector<IValue> inputs;
+  const auto& formals = original.get_method("forward").function().getSchema().arguments();
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    ASSIGN_OR_RETURN(IValue value, ParseExampleInput(program.inputs[i], formals.at(i + 1).name(), 7));
+    inputs.push_back(std::move(value));
+  }
+  const auto copies = [&] {
+    std::vector<IValue> out;
+    for (const IValue& input : inputs) out.push_back(input.deepcopy());
+    return out;
+  };
+  c10::InferenceMode inference;
+  torch::jit::getExecutorMode() = false;
+  torch::jit::setGraphExecutorOptimize(false);
+
+  // As it is.
+  Outcome expected{.inputs = copies()};
+  Counts ran;
+  {
+    printed = &expected.printed;
+    torch::jit::setPrintHandler([](const std::string& text) { *printed += text; });
+    at::manual_seed(1);
+    const Counter counter(&ran);
+    expected.result = original.get_method("forward")(expected.inputs);
+    torch::jit::setPrintHandler(torch::jit::getDefaultPrintHandler());
+  }
+  expected.result = expected.result.deepcopy();
+  expected.state = StateOf(original);
+
+  // Captured.
+  const torch::jit::Module captured_module = MakeModule(program.source);
+  Outcome captured{.inputs = copies()};
+  CaptureOptions options;
+  options.break_on = program.break_on;
+  options.statistics = false;
+  options.print = [&](const std::string& text) { captured.printed += text; };
+  at::manual_seed(1);
+  ASSIGN_OR_RETURN(const Capture capture, CaptureProgram(captured_module, captured.inputs, options));
+  RETURN_IF_ERROR(capture.status);
+  captured.result = capture.result;
+  captured.state = StateOf(captured_module);
+  RETURN_IF_ERROR(Compare(expected, captured, "captured", true));
+  // To print a tensor takes operators, too.
+  const bool prints_tensors = absl::c_any_of(capture.manifest.steps, [](const StitchStep& step) {
+    return (step.op == "prim::Print" || step.op == "aten::format") &&
+           absl::c_any_of(step.operands, [](const ValueTree& v) { return v.kind == ValueTree::Kind::kTensor; });
+  });
+  if (const Counts a = OnTensors(ran), b = CountsOf(capture); a != b && !prints_tensors) {
+    return absl::InternalError(absl::StrCat("operators ran: ", Text(a), "; recorded: ", Text(b)));
+  }
+
+  // From a folder.
+  ASSIGN_OR_RETURN(const ExtractedProgram samples, ToSamples(capture, program.name));
+  const char* scratch = std::getenv("TEST_TMPDIR");
+  const std::string folder = absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/extracted_", getpid());
+  for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
+    std::filesystem::remove_all(folder);
+    RETURN_IF_ERROR(WriteExtracted(samples, folder, format));
+    ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
+    ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored)));
+    Outcome stitched{.inputs = copies()};
+    StitchedProgram::RunOptions run;
+    run.print = [&](const std::string& text) { stitched.printed += text; };
+    at::manual_seed(1);
+    ASSIGN_OR_RETURN(stitched.result, loaded.program->Run(stitched.inputs, run));
+    RETURN_IF_ERROR(Compare(expected, stitched, format == ExtractFormat::kProtobuf ? "protobuf" : "folder", false));
+  }
+  std::filesystem::remove_all(folder);
+
+  // Three calls through the cache against three of the original.
+  const torch::jit::Module again = MakeModule(program.source);
+  std::string cached_text;
+  options.print = [&](const std::string& text) { cached_text += text; };
+  CaptureCache cache(MakeModule(program.source), options);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<IValue> a = copies(), b = copies();
+    at::manual_seed(i);
+    const IValue x = again.get_method("forward")(a);
+    at::manual_seed(i);
+    absl::StatusOr<IValue> y = cache.Call(b);
+    if (!y.ok()) return Annotate(y.status(), absl::StrCat("call ", i, " of the cache"));
+    if (!Same(x, *y)) return absl::InternalError(absl::StrCat("call ", i, " of the cache: another result"));
+    for (size_t k = 0; k < a.size(); ++k) {
+      if (!Same(a[k], b[k])) return absl::InternalError(absl::StrCat("call ", i, " of the cache: input ", k));
+    }
+  }
+
+  std::string text;
+  for (const StitchStep& step : capture.manifest.steps) {
+    if (step.subgraph >= 0) {
+      absl::StrAppend(&text, "subgraph_", step.subgraph, " (", absl::StrJoin(step.inputs, ", "), ") -> (",
+                      absl::StrJoin(step.outputs, ", "), ")\n");
+      absl::StrAppend(&text, PrintModule(*capture.subgraphs[static_cast<size_t>(step.subgraph)].module, PrintOptions::Readable()));
+      continue;
+    }
+    const auto print = [](std::string* out, const ValueTree& tree) { absl::StrAppend(out, PrintValueTree(tree)); };
+    absl::StrAppend(&text, std::string(TextOf(step.reason).name), ": ", step.op, "(",
+                    absl::StrJoin(step.operands, ", ", print), ") -> (", absl::StrJoin(step.results, ", ", print),
+                    ") at line ", step.line, "\n");
+  }
+  absl::StrAppend(&text, "return ", PrintValueTree(capture.manifest.result), "\n");
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> CheckProgram(const TestProgram& program) {
+  return Guarded([&] { return Check(program); });
+}
+
+absl::Status SaveProgram(const std::string& source, const std::string& path) {
+  return Guarded([&]() -> absl::Status {
+    MakeModule(source).save(path);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace graphnet

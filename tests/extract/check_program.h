@@ -1,0 +1,32 @@
+// Captures a TorchScript program in every way and compares it with itself.
+#ifndef GRAPHNET_TESTS_EXTRACT_CHECK_PROGRAM_H_
+#define GRAPHNET_TESTS_EXTRACT_CHECK_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace graphnet {
+
+struct TestProgram {
+  std::string name;
+  // Methods of a module that has: weight, a parameter f32[3]; buffer, f32[3]; count,
+  // i64[]; scale, a float; history, List[Tensor]; training.
+  std::string source;
+  std::vector<std::string> inputs;  // as example_input.h has them
+  std::vector<std::string> break_on;
+};
+
+// Runs the program as it is, captured, stitched from memory through the cache, and
+// stitched from a folder of either format. An error if results, prints, changed
+// inputs or state differ, or if the operators of subgraphs, operations between them
+// and folded ones are not those that ran. Else the subgraphs and operations as text.
+absl::StatusOr<std::string> CheckProgram(const TestProgram& program);
+
+// Writes the program's module as a TorchScript archive.
+absl::Status SaveProgram(const std::string& source, const std::string& path);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_TESTS_EXTRACT_CHECK_PROGRAM_H_

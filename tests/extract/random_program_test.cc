@@ -1,0 +1,17 @@
+#include "gtest/gtest.h"
+#include "tests/extract/check_program.h"
+#include "tests/extract/random_program.h"
+
+namespace graphnet {
+namespace {
+
+TEST(RandomPrograms, StitchedAreTheSame) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const TestProgram program = RandomProgram(seed);
+    const absl::StatusOr<std::string> text = CheckProgram(program);
+    EXPECT_TRUE(text.ok()) << "seed " << seed << ": " << text.status() << "\n" << program.source;
+  }
+}
+
+}  // namespace
+}  // namespace graphnet
