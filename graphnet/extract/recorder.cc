@@ -239,7 +239,7 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
       return absl::OkStatus();
     };
     if (value.isList()) {
-      for (const IValue element : value.toList()) RETURN_IF_ERROR(add(element));
+      for (const IValue& element : value.toListRef()) RETURN_IF_ERROR(add(element));
     } else {
       for (const IValue& element : value.toTupleRef().elements()) RETURN_IF_ERROR(add(element));
     }
@@ -276,7 +276,7 @@ void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path
     ++path->back();
   };
   if (value.isList()) {
-    for (const IValue element : value.toList()) add(element);
+    for (const IValue& element : value.toListRef()) add(element);
   } else {
     for (const IValue& element : value.toTupleRef().elements()) add(element);
   }

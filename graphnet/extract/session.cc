@@ -43,7 +43,7 @@ void ForEachTensor(const IValue& value, Fn&& fn, int depth = 0) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) fn(value.toTensor());
   } else if (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList()) {
-    for (const IValue element : value.toList()) ForEachTensor(element, fn, depth + 1);
+    for (const IValue& element : value.toListRef()) ForEachTensor(element, fn, depth + 1);
   } else if (value.isTuple()) {
     for (const IValue& element : value.toTupleRef().elements()) ForEachTensor(element, fn, depth + 1);
   } else if (value.isGenericDict()) {
@@ -180,7 +180,7 @@ class Session {
     return value;
   }
 
-  absl::Status SetAttr(const StepPlan& step, const Frame& frame, const IValue& owner, IValue value) {
+  absl::Status SetAttr(const StepPlan& step, const Frame&, const IValue& owner, IValue value) {
     const std::string& name = step.node->s(attr::name);
     const auto object = owner.toObject();
     const size_t slot = object->type()->getAttributeSlot(name);

@@ -60,7 +60,7 @@ std::vector<IValue> FlattenResult(const IValue& value) {
     for (IValue& leaf : FlattenResult(element)) leaves.push_back(std::move(leaf));
   };
   if (value.isList()) {
-    for (const IValue element : value.toList()) add(element);
+    for (const IValue& element : value.toListRef()) add(element);
   } else if (value.isTuple()) {
     for (const IValue& element : value.toTupleRef().elements()) add(element);
   } else if (value.isGenericDict()) {

@@ -79,7 +79,7 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, TensorNumber number, int d
   } else if (value.isList()) {
     tree.kind = Kind::kList;
     tree.text = torchscript::TypeText(*value.type());
-    for (const IValue element : value.toList()) RETURN_IF_ERROR(add(element));
+    for (const IValue& element : value.toListRef()) RETURN_IF_ERROR(add(element));
   } else if (value.isTuple()) {
     tree.kind = Kind::kTuple;
     for (const IValue& element : value.toTupleRef().elements()) RETURN_IF_ERROR(add(element));
