@@ -92,7 +92,7 @@ fi
 for file in stitch.pb stitch.safetensors subgraph_1.pb; do
   rm -rf "$scratch/damaged"
   cp -r "$scratch/protobuf" "$scratch/damaged"
-  head -c 40 "$scratch/protobuf/$file" >"$scratch/damaged/$file"
+  head -c 12 "$scratch/protobuf/$file" >"$scratch/damaged/$file"
   code=0
   out=$("$graphnet" run "$scratch/damaged" 2>&1) || code=$?
   [ "$code" = 2 ] || fail "$file: exit code $code: $out"
