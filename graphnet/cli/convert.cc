@@ -1,6 +1,5 @@
 #include "graphnet/cli/convert.h"
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -45,13 +44,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
       ->add_option("OUT", options->out,
                    kTargetHelp)
       ->required();
-  const std::map<std::string, Target> targets = {{"protobuf", Target::kProtobuf},
-                                                 {"text", Target::kText},
-                                                 {"graphnet", Target::kFolder},
-                                                 {"dot", Target::kDot},
-                                                 {"torchscript", Target::kTorchScript}};
-  command->add_option("--to", options->target, "The format to write, whatever OUT is called")
-      ->transform(CLI::CheckedTransformer(targets));
+  AddTargetOption(command, &options->target);
   command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });

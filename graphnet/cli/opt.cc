@@ -232,13 +232,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
   command->add_option("-o,--out", options->out,
                       "What to write, by its ending as convert does; of a folder of samples, the folder for all. "
                       "Without it nothing is written");
-  const std::map<std::string, Target> targets = {{"protobuf", Target::kProtobuf},
-                                                 {"text", Target::kText},
-                                                 {"graphnet", Target::kFolder},
-                                                 {"dot", Target::kDot},
-                                                 {"torchscript", Target::kTorchScript}};
-  command->add_option("--to", options->target, "The format to write, whatever OUT is called")
-      ->transform(CLI::CheckedTransformer(targets));
+  AddTargetOption(command, &options->target);
   command->add_flag("--verify-each", options->verify_each, "Verify the graph, and what the pass says, after each pass");
   command->add_flag("--timing", options->timing, "Print the time of each pass");
   command->add_flag("--dump-changes", options->dump_changes, "Print the lines that each pass removes and adds");

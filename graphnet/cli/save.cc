@@ -1,5 +1,8 @@
 #include "graphnet/cli/save.h"
 
+#include <map>
+#include <string>
+
 #include "absl/strings/match.h"
 #include "graphnet/base/file.h"
 #include "graphnet/formats/dot/dot_writer.h"
@@ -9,6 +12,16 @@
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
+
+void AddTargetOption(CLI::App* command, Target* target) {
+  const std::map<std::string, Target> targets = {{"protobuf", Target::kProtobuf},
+                                                 {"text", Target::kText},
+                                                 {"graphnet", Target::kFolder},
+                                                 {"dot", Target::kDot},
+                                                 {"torchscript", Target::kTorchScript}};
+  command->add_option("--to", *target, "The format to write, whatever OUT is called")
+      ->transform(CLI::CheckedTransformer(targets));
+}
 
 Target TargetOfName(absl::string_view path) {
   if (absl::EndsWith(path, ".pb")) return Target::kProtobuf;

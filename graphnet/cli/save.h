@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
@@ -15,6 +16,9 @@ enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript };
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, else a GraphNet folder";
+
+// --to, which names the format whatever the file is called.
+void AddTargetOption(CLI::App* command, Target* target);
 
 // By the ending of the name; a GraphNet folder if it has none of them.
 Target TargetOfName(absl::string_view path);

@@ -7,6 +7,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/interp/values.h"
 #include "graphnet/ir/canonical_hash.h"
 
 namespace graphnet::extract {
@@ -233,15 +234,9 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
   if (value.isDevice()) return Argument(torchscript::DeviceOf(value.toDevice()));
   if (value.isList() || value.isTuple()) {
     std::vector<Argument> elements;
-    const auto add = [&](const IValue& element) -> absl::Status {
+    for (const IValue& element : interp::Elements(value)) {
       ASSIGN_OR_RETURN(const Argument argument, Operand(element));
       elements.push_back(argument);
-      return absl::OkStatus();
-    };
-    if (value.isList()) {
-      for (const IValue& element : value.toListRef()) RETURN_IF_ERROR(add(element));
-    } else {
-      for (const IValue& element : value.toTupleRef().elements()) RETURN_IF_ERROR(add(element));
     }
     const std::vector<Argument>& kept = scratch_.emplace_back(std::move(elements));
     return value.isList() ? Argument::List(kept) : Argument::Tuple(kept);
@@ -271,14 +266,9 @@ void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path
   }
   if (!value.isList() && !value.isTuple()) return;
   path->push_back(0);
-  const auto add = [&](const IValue& element) {
+  for (const IValue& element : interp::Elements(value)) {
     SetResult(node, element, path, known);
     ++path->back();
-  };
-  if (value.isList()) {
-    for (const IValue& element : value.toListRef()) add(element);
-  } else {
-    for (const IValue& element : value.toTupleRef().elements()) add(element);
   }
   path->pop_back();
 }

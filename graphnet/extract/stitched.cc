@@ -10,6 +10,7 @@
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/torch_status.h"
+#include "graphnet/interp/values.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
 namespace graphnet {
@@ -59,10 +60,8 @@ std::vector<IValue> FlattenResult(const IValue& value) {
   const auto add = [&](const IValue& element) {
     for (IValue& leaf : FlattenResult(element)) leaves.push_back(std::move(leaf));
   };
-  if (value.isList()) {
-    for (const IValue& element : value.toListRef()) add(element);
-  } else if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements()) add(element);
+  if (value.isList() || value.isTuple()) {
+    for (const IValue& element : interp::Elements(value)) add(element);
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) add(entry.value());
   } else {

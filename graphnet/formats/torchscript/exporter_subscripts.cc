@@ -71,18 +71,18 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(jit::Value* 
       subscript.is_tuple() ? subscript.elements() : absl::MakeConstSpan(&subscript, 1);
   Subscript result = {.view = tensor};
   int64_t dim = 0;
-  const Argument* several = nullptr;
+  bool several = false;  // an index so far may take several dimensions
   size_t i = 0;
   for (; i < indices.size() && indices[i].kind() != Argument::Kind::kEllipsis; ++i) {
     const size_t num_tensors = result.tensors.size();
     jit::Value* const view = result.view;
     bool keeps;
     RETURN_IF_ERROR(TakeIndex(indices[i], dim, &keeps, &result));
-    if (several != nullptr && result.view != view) {
+    if (several && result.view != view) {
       return Error("an index behind a tensor that may be a mask of several dimensions; with the "
                    "shapes of its values the graph can be exported");
     }
-    if (result.tensors.size() != num_tensors && MayTakeSeveral(indices[i])) several = &indices[i];
+    if (result.tensors.size() != num_tensors && MayTakeSeveral(indices[i])) several = true;
     if (keeps) ++dim;
   }
   // Behind an ellipsis dimensions count from the end.
