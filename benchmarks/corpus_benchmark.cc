@@ -93,7 +93,8 @@ void BM_import(benchmark::State& state) {
   for (auto _ : state) {
     ParallelFor(corpus.size(), threads, [&](size_t i) {
       const Item& item = corpus[i];
-      auto module = ParseGraphNetModel(item.files.at("model.py"), item.files.at("weight_meta.py"), item.folder);
+      auto module = ParseGraphNetModel(item.files.at("model.py"), item.files.at("weight_meta.py"),
+                                       item.folder);
       if (!module.ok()) std::abort();
       benchmark::DoNotOptimize(module);
     });
@@ -118,7 +119,8 @@ void BM_jit_parser(benchmark::State& state) {
 BENCHMARK(BM_jit_parser)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // What every importer has to do at least: find the names and tell them apart.
-size_t TokenizeAndIntern(absl::string_view text, absl::flat_hash_map<absl::string_view, int>* names) {
+size_t TokenizeAndIntern(absl::string_view text,
+                         absl::flat_hash_map<absl::string_view, int>* names) {
   size_t tokens = 0;
   const char* p = text.data();
   const char* const end = p + text.size();
@@ -214,5 +216,6 @@ int main(int argc, char** argv) {
       {{"import / torch::jit::Parser (MB/s)", "BM_import1", "BM_jit_parser", "MB/s", 5},
        {"import / tokenize-and-intern loop (MB/s)", "BM_import1", "BM_tokenize", "MB/s", 0},
        {"import on 2 threads / on 1 (MB/s)", "BM_import2", "BM_import1", "MB/s", 1.7},
-       {"load protobuf / import folder (samples/s)", "BM_protobuf", "BM_import_all", "samples/s", 5}});
+       {"load protobuf / import folder (samples/s)", "BM_protobuf", "BM_import_all", "samples/s",
+        5}});
 }

@@ -49,7 +49,8 @@ Input* LoadInput() {
     std::exit(2);
   }
   input->model_py = ReadFile(JoinPath(input->path, "model.py"), kMaxTextFileBytes).value();
-  input->weight_meta_py = ReadFile(JoinPath(input->path, "weight_meta.py"), kMaxTextFileBytes).value();
+  input->weight_meta_py =
+      ReadFile(JoinPath(input->path, "weight_meta.py"), kMaxTextFileBytes).value();
   input->sample = ReadGraphNetFolder(input->path).value();
   return input;
 }
@@ -60,7 +61,8 @@ const Input& GetInput() {
 }
 
 void SetRate(benchmark::State& state) {
-  state.counters["graphs/s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["graphs/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
 std::vector<Range> Pieces(int64_t k) {
@@ -98,7 +100,8 @@ void BM_split_chain(benchmark::State& state) { Split(state, Style::kChain); }
 
 void BM_validate_dag(benchmark::State& state) {
   const CutOptions cut = {.style = Style::kDag};
-  const std::vector<Sample> pieces = CutRanges(GetInput().sample, Pieces(state.range(0)), cut).value();
+  const std::vector<Sample> pieces =
+      CutRanges(GetInput().sample, Pieces(state.range(0)), cut).value();
   for (auto _ : state) {
     const ValidationReport report = ValidateStructure(GetInput().sample, pieces, {.cut = cut});
     if (!report.ok()) state.SkipWithError(std::string(report.status().message()).c_str());
@@ -118,8 +121,11 @@ int main(int argc, char** argv) {
   std::printf("sample: %s\n", graphnet::GetInput().path.c_str());
   return graphnet::RunBenchmarks(
       argc, argv,
-      {{"DAG of 1,000 pieces / import, graphs/s", "BM_split_dag1000", "BM_import", "graphs/s", 0.25},
+      {{"DAG of 1,000 pieces / import, graphs/s", "BM_split_dag1000", "BM_import", "graphs/s",
+        0.25},
        {"DAG of 100 pieces / import, graphs/s", "BM_split_dag100", "BM_import", "graphs/s", 0},
-       {"chain of 1,000 pieces / import, graphs/s", "BM_split_chain1000", "BM_import", "graphs/s", 0},
-       {"structural validation of 8 pieces / import, graphs/s", "BM_validate_dag8", "BM_import", "graphs/s", 1}});
+       {"chain of 1,000 pieces / import, graphs/s", "BM_split_chain1000", "BM_import", "graphs/s",
+        0},
+       {"structural validation of 8 pieces / import, graphs/s", "BM_validate_dag8", "BM_import",
+        "graphs/s", 1}});
 }

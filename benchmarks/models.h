@@ -67,7 +67,8 @@ class GraphBackend {
   Value Parameter(const Shape&) { return graph_->Placeholder("p" + std::to_string(next_++)); }
 
   Value Conv2d(Value x, Value w, int64_t stride, int64_t padding) {
-    return Call("torch.conv2d", {x, w, Argument(), Ints({stride, stride}), Ints({padding, padding})});
+    return Call("torch.conv2d",
+                {x, w, Argument(), Ints({stride, stride}), Ints({padding, padding})});
   }
   Value BatchNorm(Value x, Value w, Value b, Value mean, Value var) {
     return Call("torch.nn.functional.batch_norm", {x, mean, var, w, b, false, 0.1, 1e-5});
@@ -78,7 +79,9 @@ class GraphBackend {
   }
   Value AddInPlace(Value x, Value y) { return Call("operator.iadd", {x, y}); }
   Value Add(Value x, Value y) { return Call("operator.add", {x, y}); }
-  Value GlobalPool(Value x) { return Call("torch.nn.functional.adaptive_avg_pool2d", {x, Ints({1, 1})}); }
+  Value GlobalPool(Value x) {
+    return Call("torch.nn.functional.adaptive_avg_pool2d", {x, Ints({1, 1})});
+  }
   Value Flatten(Value x, int64_t from) { return Call("torch.flatten", {x, from}); }
   Value Linear(Value x, Value w, Value b) { return Call("torch._C._nn.linear", {x, w, b}); }
   Value LayerNorm(Value x, Value w, Value b, int64_t size) {
@@ -88,8 +91,12 @@ class GraphBackend {
   Value Attention(Value q, Value k, Value v) {
     return Call("torch._C._nn.scaled_dot_product_attention", {q, k, v});
   }
-  Value Transpose(Value x, int64_t a, int64_t b) { return graph_->CallMethod("transpose", {x, a, b}); }
-  Value Reshape(Value x, const Shape& shape) { return graph_->CallMethod("reshape", {x, Ints(shape)}); }
+  Value Transpose(Value x, int64_t a, int64_t b) {
+    return graph_->CallMethod("transpose", {x, a, b});
+  }
+  Value Reshape(Value x, const Shape& shape) {
+    return graph_->CallMethod("reshape", {x, Ints(shape)});
+  }
   Value Embedding(Value ids, Value table) {
     return Call("torch.nn.functional.embedding", {ids, table});
   }

@@ -39,7 +39,10 @@ class CountingAllocator : public c10::Allocator {
   void copy_data(void* to, const void* from, size_t bytes) const override {
     default_copy_data(to, from, bytes);
   }
-  void Start() { peak = alive; start = alive; }
+  void Start() {
+    peak = alive;
+    start = alive;
+  }
 
   static inline size_t alive = 0, peak = 0, start = 0;
 
@@ -64,8 +67,8 @@ double Milliseconds(const std::function<void()>& fn) {
 
 // Prints a row; whether it is as wanted.
 template <typename AtenModel, typename GraphModel>
-bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& input, AtenModel model,
-             GraphModel build) {
+bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& input,
+             AtenModel model, GraphModel build) {
   AtenBackend aten;
   at::Tensor expected = model(aten, input);
   Module module;

@@ -43,9 +43,8 @@ constexpr const char* kOperandNames[] = {"x", "y", "image", "kernel", "scale", "
 
 std::vector<at::Tensor> MakeOperands() {
   at::manual_seed(0);
-  return {at::randn({4, 4}),       at::randn({4, 4}), at::randn({1, 4, 8, 8}),
-          at::randn({4, 4, 3, 3}), at::rand({4}),     at::arange(4),
-          at::randn({1, 2, 4, 8})};
+  return {at::randn({4, 4}), at::randn({4, 4}), at::randn({1, 4, 8, 8}), at::randn({4, 4, 3, 3}),
+          at::rand({4}),     at::arange(4),     at::randn({1, 2, 4, 8})};
 }
 
 struct Case {
@@ -59,9 +58,9 @@ Argument Ints(std::initializer_list<Argument> elements) {
 }
 
 #define FUNCTION(target, ...) \
-  [](Graph * g, const std::vector<Node*>& v) { return g->CallFunction(target, {__VA_ARGS__}); }
+  [](Graph* g, const std::vector<Node*>& v) { return g->CallFunction(target, {__VA_ARGS__}); }
 #define METHOD(target, ...) \
-  [](Graph * g, const std::vector<Node*>& v) { return g->CallMethod(target, {__VA_ARGS__}); }
+  [](Graph* g, const std::vector<Node*>& v) { return g->CallMethod(target, {__VA_ARGS__}); }
 #define ATEN(expression) [](const std::vector<at::Tensor>& v) -> at::Tensor { return expression; }
 
 std::vector<Case> Cases() {
@@ -204,8 +203,10 @@ int Run(bool as_table, const std::string& only) {
     if (script > 0) theirs.push_back(script - bare);
     if (as_table) {
       std::printf("%-12s %10.0f %10.0f (%4.0f)", c.name, bare, run, run - bare);
-      if (script > 0) std::printf(" %10.0f (%4.0f)\n", script, script - bare);
-      else std::printf("   %s\n", std::string(archive.status().message()).substr(0, 60).c_str());
+      if (script > 0)
+        std::printf(" %10.0f (%4.0f)\n", script, script - bare);
+      else
+        std::printf("   %s\n", std::string(archive.status().message()).substr(0, 60).c_str());
     } else {
       std::printf("%s\t%.1f\t%.1f\t%.1f\n", c.name, bare, run, script);
     }

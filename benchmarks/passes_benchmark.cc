@@ -35,8 +35,9 @@ std::unique_ptr<Module> MakeBlocks(int64_t nodes) {
     Node* both = graph->CallFunction("torch.logical_and", {mask, again});
     Node* size = graph->CallFunction("operator.mul", {2, 4});
     Node* view = graph->CallMethod("view", {back, -1, size});
-    Node* norm = graph->CallFunction("torch.nn.functional.batch_norm",
-                                     {view, mean, variance, Argument(), Argument(), false, 0.1, 1e-5});
+    Node* norm =
+        graph->CallFunction("torch.nn.functional.batch_norm",
+                            {view, mean, variance, Argument(), Argument(), false, 0.1, 1e-5});
     const KwArg device[] = {{"device", Device{DeviceType::kCuda, 0}}};
     graph->CallFunction("torch.zeros", {size}, device);
     x = graph->CallFunction("torch.where", {both, norm, x});
@@ -62,7 +63,8 @@ void BM_pass(benchmark::State& state, const std::string& text) {
     module.reset();
     state.ResumeTiming();
   }
-  const double nodes = static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
+  const double nodes =
+      static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
   state.counters["ns/node"] =
       benchmark::Counter(nodes / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }

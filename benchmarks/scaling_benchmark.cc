@@ -34,7 +34,8 @@ std::unique_ptr<Module> MakeChain(int64_t nodes) {
 }
 
 void SetCost(benchmark::State& state) {
-  const double nodes = static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
+  const double nodes =
+      static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
   state.counters["ns/node"] =
       benchmark::Counter(nodes / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["Mnodes/s"] = benchmark::Counter(nodes / 1e6, benchmark::Counter::kIsRate);
@@ -130,8 +131,8 @@ int main(int argc, char** argv) {
   std::vector<graphnet::Ratio> ratios;
   for (const char* name : {"BM_build", "BM_print", "BM_parse", "BM_serialize", "BM_deserialize",
                            "BM_replace_all_uses", "BM_erase_every_other"}) {
-    ratios.push_back({std::string(name + 3) + ": nodes/s at 10^6 / at 10^3", std::string(name) + "1000000",
-                      std::string(name) + "1000", "Mnodes/s", 0});
+    ratios.push_back({std::string(name + 3) + ": nodes/s at 10^6 / at 10^3",
+                      std::string(name) + "1000000", std::string(name) + "1000", "Mnodes/s", 0});
   }
   return graphnet::RunBenchmarks(argc, argv, ratios);
 }

@@ -57,7 +57,8 @@ void Measure(benchmark::State& state, const Module& module, Pass&& pass) {
     copy.reset();
     state.ResumeTiming();
   }
-  const double nodes = static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
+  const double nodes =
+      static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
   state.counters["ns/node"] =
       benchmark::Counter(nodes / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }

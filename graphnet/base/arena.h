@@ -50,7 +50,8 @@ class Arena {
   template <typename T>
   absl::Span<const T> Copy(absl::Span<const T> values) {
     T* out = NewArray<T>(values.size());
-    if (!values.empty()) std::memcpy(static_cast<void*>(out), values.data(), values.size() * sizeof(T));
+    if (!values.empty())
+      std::memcpy(static_cast<void*>(out), values.data(), values.size() * sizeof(T));
     return absl::MakeConstSpan(out, values.size());
   }
 

@@ -10,18 +10,17 @@
 #undef CHECK
 #undef DCHECK
 
-#define CHECK(condition)                                                     \
-  do {                                                                       \
-    if (!(condition)) [[unlikely]] {                                         \
-      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__,  \
-                   #condition);                                              \
-      std::abort();                                                          \
-    }                                                                        \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]] {                                                     \
+      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                      \
+    }                                                                                    \
   } while (false)
 
 #ifdef NDEBUG
-#define DCHECK(condition) \
-  do {                    \
+#define DCHECK(condition)        \
+  do {                           \
     if (false) CHECK(condition); \
   } while (false)
 #else

@@ -21,19 +21,16 @@ namespace {
 
 absl::Status SystemError(absl::string_view what, const std::string& path) {
   const int error = errno;
-  const std::string message = absl::StrCat(what, " ", Printable(path, 1000), ": ", std::strerror(error));
+  const std::string message =
+      absl::StrCat(what, " ", Printable(path, 1000), ": ", std::strerror(error));
   switch (error) {
     case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
+    case ENOTDIR: return absl::NotFoundError(message);
     case EEXIST:
-    case ENOTEMPTY:
-      return absl::AlreadyExistsError(message);
+    case ENOTEMPTY: return absl::AlreadyExistsError(message);
     case EACCES:
-    case EPERM:
-      return absl::PermissionDeniedError(message);
-    default:
-      return absl::InternalError(message);
+    case EPERM: return absl::PermissionDeniedError(message);
+    default: return absl::InternalError(message);
   }
 }
 
@@ -191,7 +188,8 @@ absl::Status WriteFolderAtomic(const std::string& path, bool replace,
     std::error_code error;
     std::filesystem::remove_all(old, error);
     if (error) {
-      return absl::InternalError(absl::StrCat("cannot remove ", Printable(old, 1000), ": ", error.message()));
+      return absl::InternalError(
+          absl::StrCat("cannot remove ", Printable(old, 1000), ": ", error.message()));
     }
   }
   return absl::OkStatus();

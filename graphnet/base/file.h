@@ -26,9 +26,8 @@ absl::Status WriteFileAtomic(const std::string& path, absl::string_view content)
 // temporary sibling that takes the name `path` when `fill` succeeds and is
 // deleted when not. A folder that is at `path` already is replaced, in one step,
 // when `replace` is true, else AlreadyExists; anything else is never replaced.
-absl::Status WriteFolderAtomic(
-    const std::string& path, bool replace,
-    const std::function<absl::Status(const std::string& dir)>& fill);
+absl::Status WriteFolderAtomic(const std::string& path, bool replace,
+                               const std::function<absl::Status(const std::string& dir)>& fill);
 
 // NotFound if there is nothing at `path`.
 absl::StatusOr<bool> IsRegularFile(const std::string& path);

@@ -9,8 +9,8 @@
 namespace graphnet {
 
 inline constexpr size_t kMaxTextFileBytes = size_t{64} << 20;  // 64 MiB
-inline constexpr int kMaxNesting = 200;            // brackets, graphs, types
-inline constexpr size_t kMaxNameBytes = 64 << 10;  // 64 KiB
+inline constexpr int kMaxNesting = 200;                        // brackets, graphs, types
+inline constexpr size_t kMaxNameBytes = 64 << 10;              // 64 KiB
 inline constexpr int kMaxRank = 64;
 inline constexpr int64_t kMaxTensorElements = int64_t{1} << 40;
 inline constexpr int64_t kMaxSampleBytes = int64_t{1} << 40;  // declared, 1 TiB

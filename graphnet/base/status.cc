@@ -11,7 +11,11 @@ namespace {
 size_t Utf8Length(absl::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char c = byte(0);
-  const size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+  const size_t n = c < 0x80                ? 1
+                   : c >= 0xC2 && c < 0xE0 ? 2
+                   : c >= 0xE0 && c < 0xF0 ? 3
+                   : c >= 0xF0 && c < 0xF5 ? 4
+                                           : 0;
   if (n == 0 || n > s.size()) return 0;
   for (size_t i = 1; i < n; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -30,9 +34,11 @@ size_t Utf8Length(absl::string_view s) {
 bool IsControl(absl::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   if (s.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
-  if (s.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || (byte(0) == 0xD8 && byte(1) == 0x9C);
+  if (s.size() == 2)
+    return (byte(0) == 0xC2 && byte(1) < 0xA0) || (byte(0) == 0xD8 && byte(1) == 0x9C);
   if (s.size() != 3 || byte(0) != 0xE2) return false;
-  if (byte(1) == 0x80) return byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE);
+  if (byte(1) == 0x80)
+    return byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE);
   return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
 }
 
@@ -77,7 +83,8 @@ absl::Status ErrorAt(absl::string_view file, size_t line, size_t column,
 
 absl::Status Annotate(const absl::Status& status, absl::string_view context) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(Printable(context, 1000), ": ", status.message()));
+  return absl::Status(status.code(),
+                      absl::StrCat(Printable(context, 1000), ": ", status.message()));
 }
 
 }  // namespace graphnet

@@ -16,8 +16,7 @@ namespace graphnet {
 // Returns `InvalidArgument("<file>:<line>:<column>: <message>")`. Line and
 // column count from 1; a column of 0 or a line of 0 is left out. File name and
 // message are escaped so that the result is always one clean line.
-absl::Status ErrorAt(absl::string_view file, size_t line, size_t column,
-                     absl::string_view message);
+absl::Status ErrorAt(absl::string_view file, size_t line, size_t column, absl::string_view message);
 
 // Prefixes the message of a non-OK status with "<context>: ".
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
@@ -33,10 +32,9 @@ std::string Printable(absl::string_view text, size_t max_bytes = 200);
 #define GRAPHNET_CONCAT_(a, b) GRAPHNET_CONCAT_INNER_(a, b)
 
 // Returns from the enclosing function if `expr` is not OK.
-#define RETURN_IF_ERROR(expr)                                        \
-  do {                                                               \
-    if (absl::Status graphnet_status = (expr); !graphnet_status.ok()) \
-      return graphnet_status;                                        \
+#define RETURN_IF_ERROR(expr)                                                                 \
+  do {                                                                                        \
+    if (absl::Status graphnet_status = (expr); !graphnet_status.ok()) return graphnet_status; \
   } while (false)
 
 // Evaluates `expr` (a StatusOr), returns its status if not OK, else assigns the

@@ -50,7 +50,8 @@ absl::Status CheckText(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(const Sample back, ParseSample(text, path, options));
   RETURN_IF_ERROR(Verify(*back.module));
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
-  if (PrintSample(back) != text) return absl::FailedPreconditionError("printing twice gives two texts");
+  if (PrintSample(back) != text)
+    return absl::FailedPreconditionError("printing twice gives two texts");
   return absl::OkStatus();
 }
 
@@ -60,7 +61,8 @@ absl::Status CheckProtobuf(const Sample& sample, const std::string& path) {
   RETURN_IF_ERROR(Verify(*back.module));
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
   ASSIGN_OR_RETURN(const std::string again, SerializeSample(back));
-  if (again != bytes) return absl::FailedPreconditionError("serialising twice gives different bytes");
+  if (again != bytes)
+    return absl::FailedPreconditionError("serialising twice gives different bytes");
   return absl::OkStatus();
 }
 
@@ -99,7 +101,8 @@ Outcome CheckOne(const std::string& path, const Options& options) {
     if (options.calls) outcome.status.Update(Annotate(VerifyCalls(*sample->module), "calls"));
     outcome.status.Update(Annotate(CheckText(*sample, path), "text"));
     outcome.status.Update(Annotate(CheckProtobuf(*sample, path), "protobuf"));
-    outcome.status.Update(Annotate(CheckFolder(*sample, path, &outcome.folder_na), "GraphNet folder"));
+    outcome.status.Update(
+        Annotate(CheckFolder(*sample, path, &outcome.folder_na), "GraphNet folder"));
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return outcome;
@@ -108,7 +111,8 @@ Outcome CheckOne(const std::string& path, const Options& options) {
 void PrintOutcome(const std::string& path, const Outcome& outcome, bool json) {
   if (!json) {
     if (!outcome.status.ok()) {
-      std::printf("FAIL %s: %s\n", Printable(path, 1000).c_str(), std::string(outcome.status.message()).c_str());
+      std::printf("FAIL %s: %s\n", Printable(path, 1000).c_str(),
+                  std::string(outcome.status.message()).c_str());
     }
     return;
   }
@@ -148,7 +152,8 @@ absl::StatusOr<int> Check(const Options& options) {
   });
   progress.Clear();
   for (const auto& [reason, count] : not_applicable) {
-    std::fprintf(options.json ? stderr : stdout, "folder form n/a for %zu: %s\n", count, reason.c_str());
+    std::fprintf(options.json ? stderr : stdout, "folder form n/a for %zu: %s\n", count,
+                 reason.c_str());
   }
   std::printf("%zu passed, %zu failed\n", done - failed, failed);
   return failed == 0 ? 0 : 1;
@@ -158,13 +163,17 @@ absl::StatusOr<int> Check(const Options& options) {
 
 void RegisterCheck(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "check", "Import and verify each input, and take it through text, protobuf and GraphNet folder and back");
+  CLI::App* command = app.add_subcommand("check",
+                                         "Import and verify each input, and take it through text, "
+                                         "protobuf and GraphNet folder and back");
   command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
-  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")->check(CLI::PositiveNumber);
-  command->add_flag("--calls", options->calls, "Also that PyTorch has every call, with these arguments");
+  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--calls", options->calls,
+                    "Also that PyTorch has every call, with these arguments");
   command->add_flag("--json", options->json, "One JSON object a line and input");
-  command->add_flag("--trust", options->trust, "Load TorchScript archives that the gate refuses: they can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load TorchScript archives that the gate refuses: they can run code");
   command->callback([options, run] { *run = [options] { return Check(*options); }; });
 }
 

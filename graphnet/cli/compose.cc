@@ -32,17 +32,20 @@ absl::Status CheckWhole(const DecomposeConfig& config) {
     end = subgraph.range.end;
   }
   if (end == config.num_ops) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("the pieces are not all of the graph: none of them has operator ",
-                                                    end, " of ", config.num_ops));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the pieces are not all of the graph: none of them has operator ", end, " of ",
+                   config.num_ops));
 }
 
 absl::StatusOr<int> Compose(const Options& options) {
-  const Target target = options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
+  const Target target =
+      options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
   ASSIGN_OR_RETURN(StoredDecomposition stored, ReadDecomposition(options.in, KeepsWeights(target)));
   const bool done = stored.config.has_value() && stored.config->is_done();
   if (done) RETURN_IF_ERROR(Annotate(CheckWhole(*stored.config), options.in));
   const bool chain = !stored.config.has_value() || stored.config->cut.style == Style::kChain;
-  absl::StatusOr<std::unique_ptr<Module>> module = chain ? ComposeChain(stored.pieces) : ComposeDag(stored.pieces);
+  absl::StatusOr<std::unique_ptr<Module>> module =
+      chain ? ComposeChain(stored.pieces) : ComposeDag(stored.pieces);
   if (!module.ok()) return Annotate(module.status(), options.in);
   Sample sample;
   sample.name = done ? stored.config->model_name : BaseName(options.in);
@@ -61,12 +64,10 @@ absl::StatusOr<int> Compose(const Options& options) {
 
 void RegisterCompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("compose", "Put the pieces that decompose made together again");
+  CLI::App* command =
+      app.add_subcommand("compose", "Put the pieces that decompose made together again");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
-  command
-      ->add_option("-o,--out", options->out,
-                   kTargetHelp)
-      ->required();
+  command->add_option("-o,--out", options->out, kTargetHelp)->required();
   command->callback([options, run] { *run = [options] { return Compose(*options); }; });
 }
 

@@ -21,7 +21,8 @@ struct Options {
 };
 
 absl::StatusOr<int> Convert(const Options& options) {
-  const Target target = options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
+  const Target target =
+      options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
   LoadOptions load;
   load.trust = options.trust;
   load.weights = KeepsWeights(target);
@@ -39,13 +40,12 @@ absl::StatusOr<int> Convert(const Options& options) {
 void RegisterConvert(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("convert", "Convert a sample to another format");
-  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")->required();
-  command
-      ->add_option("OUT", options->out,
-                   kTargetHelp)
+  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")
       ->required();
+  command->add_option("OUT", options->out, kTargetHelp)->required();
   AddTargetOption(command, &options->target);
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });
 }

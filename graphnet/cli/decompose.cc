@@ -53,7 +53,9 @@ absl::Status ParseNumber(absl::string_view text, absl::string_view flag, int64_t
 }
 
 // "a,b" -> a and b; an empty text has no names.
-std::vector<std::string> Names(absl::string_view text) { return absl::StrSplit(text, ',', absl::SkipEmpty()); }
+std::vector<std::string> Names(absl::string_view text) {
+  return absl::StrSplit(text, ',', absl::SkipEmpty());
+}
 
 absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
   if (!options.config_file.empty()) return ReadDecomposeConfig(options.config_file);
@@ -71,7 +73,8 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
     for (const absl::string_view text : absl::StrSplit(options.ranges, ',')) {
       const std::vector<absl::string_view> ends = absl::StrSplit(text, ':');
       if (ends.size() != 2) {
-        return absl::InvalidArgumentError(absl::StrCat("--ranges: ", Printable(text), " is not START:END"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--ranges: ", Printable(text), " is not START:END"));
       }
       Range range;
       RETURN_IF_ERROR(ParseNumber(ends[0], "--ranges", &range.start));
@@ -83,7 +86,8 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
     for (const std::string& text : options.values) {
       const std::vector<absl::string_view> sides = absl::StrSplit(text, ':');
       if (sides.size() != 2 || sides[1].empty()) {
-        return absl::InvalidArgumentError(absl::StrCat("--by-value: ", Printable(text), " is not INPUTS:OUTPUTS"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--by-value: ", Printable(text), " is not INPUTS:OUTPUTS"));
       }
       config.values.push_back({Names(sides[0]), Names(sides[1])});
     }
@@ -107,21 +111,25 @@ void PrintDecomposition(const Sample& sample, const Decomposition& made) {
   for (size_t i = 0; i < made.pieces.size(); ++i) {
     const SubgraphConfig& piece = made.config.subgraphs[i];
     const auto bytes = [](const Traffic& t) {
-      return t.unknown == 0 ? absl::StrCat(t.bytes) : absl::StrCat(t.bytes, " + ", t.unknown, " unknown");
+      return t.unknown == 0 ? absl::StrCat(t.bytes)
+                            : absl::StrCat(t.bytes, " + ", t.unknown, " unknown");
     };
     rows.push_back({piece.name, absl::StrCat("[", piece.range.start, ", ", piece.range.end, ")"),
-                    absl::StrCat(piece.range.end - piece.range.start), absl::StrCat(piece.inputs.size()),
-                    absl::StrCat(piece.outputs.size()), bytes(traffic[i])});
+                    absl::StrCat(piece.range.end - piece.range.start),
+                    absl::StrCat(piece.inputs.size()), absl::StrCat(piece.outputs.size()),
+                    bytes(traffic[i])});
     sum = sum + traffic[i];
     operators += piece.range.end - piece.range.start;
   }
   PrintTable(rows);
-  for (const std::string& note : made.notes) std::printf("note: %s\n", Printable(note, 1000).c_str());
+  for (const std::string& note : made.notes)
+    std::printf("note: %s\n", Printable(note, 1000).c_str());
   const std::string unknown =
       sum.unknown == 0 ? "" : absl::StrCat(" and ", sum.unknown, " values of unknown size");
-  std::printf("%zu pieces, %lld of %lld operators, %lld bytes%s between pieces\n", made.pieces.size(),
-              static_cast<long long>(operators), static_cast<long long>(made.config.num_ops),
-              static_cast<long long>(sum.bytes), unknown.c_str());
+  std::printf("%zu pieces, %lld of %lld operators, %lld bytes%s between pieces\n",
+              made.pieces.size(), static_cast<long long>(operators),
+              static_cast<long long>(made.config.num_ops), static_cast<long long>(sum.bytes),
+              unknown.c_str());
 }
 
 // The sample with the shapes of all values, as far as they can be inferred; only for
@@ -139,15 +147,17 @@ Sample WithInferredShapes(const Sample& sample) {
   return copy;
 }
 
-absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder, const DecomposeConfig& config,
-                                     const Options& options, bool print) {
+absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder,
+                                     const DecomposeConfig& config, const Options& options,
+                                     bool print) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = options.folder.format == PieceFormat::kProtobuf && !options.dry_run;
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   // A GraphNet folder has no attributes; lifted from each piece, they would be
   // inputs that no other piece returns.
-  const bool lift = options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
+  const bool lift =
+      options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
   if (lift) {
     ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
   }
@@ -155,23 +165,26 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
   const Sample shaped = infer ? WithInferredShapes(sample) : Sample();
   ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, shaped.module.get()));
   if (lift) {
-    made.notes.push_back("parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
+    made.notes.push_back(
+        "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
   }
   Outcome outcome;
   outcome.pieces = made.pieces.size();
-  for (const SubgraphConfig& piece : made.config.subgraphs) outcome.operators += piece.range.end - piece.range.start;
+  for (const SubgraphConfig& piece : made.config.subgraphs)
+    outcome.operators += piece.range.end - piece.range.start;
   if (print) PrintDecomposition(infer ? shaped : sample, made);
   if (options.dry_run) return outcome;
   ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
   if (print) {
-    std::printf("%s: %zu written, %zu kept\n", Printable(folder, 1000).c_str(), outcome.written.written,
-                outcome.written.kept);
+    std::printf("%s: %zu written, %zu kept\n", Printable(folder, 1000).c_str(),
+                outcome.written.written, outcome.written.kept);
   }
   return outcome;
 }
 
 // Where the pieces of one of many samples go: the same path below DIR.
-absl::StatusOr<std::string> FolderBelow(const std::string& out, const std::string& root, const std::string& path) {
+absl::StatusOr<std::string> FolderBelow(const std::string& out, const std::string& root,
+                                        const std::string& path) {
   const std::string below = std::filesystem::path(path).lexically_relative(root).string();
   const std::string folder = DecomposedPath(JoinPath(out, below));
   std::error_code error;
@@ -184,7 +197,8 @@ absl::StatusOr<std::string> FolderBelow(const std::string& out, const std::strin
 // By which errors of many samples are counted.
 const char* Reason(const absl::Status& status) {
   switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument: return "bad input, or a cut that is not within the graph";
+    case absl::StatusCode::kInvalidArgument:
+      return "bad input, or a cut that is not within the graph";
     case absl::StatusCode::kFailedPrecondition: return "the graph cannot be cut so";
     case absl::StatusCode::kNotFound: return "no such file or value";
     case absl::StatusCode::kAlreadyExists: return "the folder for the pieces holds something else";
@@ -194,8 +208,8 @@ const char* Reason(const absl::Status& status) {
   }
 }
 
-absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs, const DecomposeConfig& config,
-                                 const Options& options) {
+absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
+                                 const DecomposeConfig& config, const Options& options) {
   if (options.out.empty() && !options.dry_run) {
     return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
   }
@@ -224,15 +238,18 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs, const D
       ++failed;
       ++reasons[Reason(outcome.status())];
       progress.Clear();
-      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(), std::string(outcome.status().message()).c_str());
+      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(),
+                  std::string(outcome.status().message()).c_str());
     }
     progress.Step(done, failed);
   });
   progress.Clear();
   PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
-              {absl::StrCat(done), absl::StrCat(done - failed), absl::StrCat(failed), absl::StrCat(sum.pieces),
-               absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)}});
-  for (const auto& [reason, count] : reasons) std::printf("failed %zu: %s\n", count, std::string(reason).c_str());
+              {absl::StrCat(done), absl::StrCat(done - failed), absl::StrCat(failed),
+               absl::StrCat(sum.pieces), absl::StrCat(sum.written.written),
+               absl::StrCat(sum.written.kept)}});
+  for (const auto& [reason, count] : reasons)
+    std::printf("failed %zu: %s\n", count, std::string(reason).c_str());
   return failed == 0 ? 0 : 1;
 }
 
@@ -249,11 +266,14 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
-  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")->required();
-  command->add_option("-o,--out", options->out,
-                      "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
-                      "the folder for those of all");
+  CLI::App* command =
+      app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
+  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")
+      ->required();
+  command->add_option(
+      "-o,--out", options->out,
+      "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
+      "the folder for those of all");
   CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut; one of");
   const auto number = [&](const char* flag, DecomposeMode mode, const char* help) {
     scheme
@@ -267,42 +287,61 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
         ->check(CLI::Range(int64_t{1}, kMaxNumber));
   };
   const auto flag = [&](const char* name, DecomposeMode mode, const char* help) {
-    scheme->add_flag_callback(name, [options, mode] { options->config.mode = mode; }, help);
+    scheme->add_flag_callback(
+        name, [options, mode] { options->config.mode = mode; }, help);
   };
   scheme->add_option("--at", options->at, "Before these operators: 3,7");
-  scheme->add_option("--ranges", options->ranges, "These ranges of operators, ends left out: 0:8,8:20");
+  scheme->add_option("--ranges", options->ranges,
+                     "These ranges of operators, ends left out: 0:8,8:20");
   number("--every", DecomposeMode::kFixedSize, "After every so many operators");
   number("--pieces", DecomposeMode::kEqual, "Into so many equal pieces");
   flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
-  number("--balanced", DecomposeMode::kBalanced, "Into so many pieces of similar size with least bytes between them");
+  number("--balanced", DecomposeMode::kBalanced,
+         "Into so many pieces of similar size with least bytes between them");
   flag("--blocks", DecomposeMode::kBlocks, "At the borders of blocks that repeat, such as layers");
-  number("--by-module", DecomposeMode::kModulePath, "Where so many first components of the module path change");
-  scheme->add_option("--by-value", options->values,
-                     "What lies between values, by name: in1,in2:out1 (may be given several times)");
-  CLI::Option* config = scheme->add_option("--config", options->config_file, "As a configuration file says; replays a decomposition");
+  number("--by-module", DecomposeMode::kModulePath,
+         "Where so many first components of the module path change");
+  scheme->add_option(
+      "--by-value", options->values,
+      "What lies between values, by name: in1,in2:out1 (may be given several times)");
+  CLI::Option* config = scheme->add_option("--config", options->config_file,
+                                           "As a configuration file says; replays a decomposition");
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
-  command->add_option("--style", options->config.cut.style, "chain: each piece takes what the one before returns; "
-                                                            "dag: what it uses, from wherever it was made")
+  command
+      ->add_option("--style", options->config.cut.style,
+                   "chain: each piece takes what the one before returns; "
+                   "dag: what it uses, from wherever it was made")
       ->transform(CLI::CheckedTransformer(styles))
       ->excludes(config);
-  command->add_flag("--no-head-and-tail", options->no_head_and_tail,
-                    "With --at, --ranges and --by-value: no pieces for what comes before and after")
+  command
+      ->add_flag("--no-head-and-tail", options->no_head_and_tail,
+                 "With --at, --ranges and --by-value: no pieces for what comes before and after")
       ->excludes(config);
-  command->add_flag("--minimal-inputs", options->minimal_inputs, "The first piece takes only the inputs it needs")
+  command
+      ->add_flag("--minimal-inputs", options->minimal_inputs,
+                 "The first piece takes only the inputs it needs")
       ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
-  command->add_option("--format", options->folder.format, "graphnet (default): folders; protobuf: files")
+  command
+      ->add_option("--format", options->folder.format,
+                   "graphnet (default): folders; protobuf: files")
       ->transform(CLI::CheckedTransformer(formats));
-  const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs}, {"peer", FolderLayout::kPeer}};
-  command->add_option("--layout", options->folder.layout,
-                      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it")
+  const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs},
+                                                       {"peer", FolderLayout::kPeer}};
+  command
+      ->add_option(
+          "--layout", options->folder.layout,
+          "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it")
       ->transform(CLI::CheckedTransformer(layouts));
   command->add_flag("--dry-run", options->dry_run, "Only print the table of pieces");
-  command->add_option("--jobs,-j", options->jobs, "Threads for a folder of samples (default: one a CPU)")
+  command
+      ->add_option("--jobs,-j", options->jobs,
+                   "Threads for a folder of samples (default: one a CPU)")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

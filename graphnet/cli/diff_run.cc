@@ -96,7 +96,8 @@ absl::StatusOr<int> Run(const Options& options) {
     ASSIGN_OR_RETURN(digests[std::string(node.name())], Digest(value));
     return absl::OkStatus();
   };
-  ASSIGN_OR_RETURN(const auto out_a, RunOne(*a.module, std::move(values_a), options.seed, remember));
+  ASSIGN_OR_RETURN(const auto out_a,
+                   RunOne(*a.module, std::move(values_a), options.seed, remember));
   size_t common = 0;
   size_t different = 0;
   std::string first;
@@ -125,7 +126,8 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("diff-run", "Run two graphs on the same inputs and compare");
+  CLI::App* command =
+      app.add_subcommand("diff-run", "Run two graphs on the same inputs and compare");
   command->add_option("a", options->a, "The first graph")->required();
   command->add_option("b", options->b, "The second graph")->required();
   command->add_option("--inputs", options->inputs,

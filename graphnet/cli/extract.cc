@@ -40,7 +40,8 @@ struct Options {
   bool trust = false;
 };
 
-absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options, const torch::jit::Module& module) {
+absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
+                                                    const torch::jit::Module& module) {
   std::map<std::string, TensorData> given;
   if (!options.inputs_file.empty()) {
     ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs_file));
@@ -58,11 +59,13 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options, cons
       inputs.emplace_back(std::move(tensor));
       ++used;
     } else if (next < options.inputs.size()) {
-      ASSIGN_OR_RETURN(c10::IValue value, ParseExampleInput(options.inputs[next++], name, options.seed));
+      ASSIGN_OR_RETURN(c10::IValue value,
+                       ParseExampleInput(options.inputs[next++], name, options.seed));
       inputs.push_back(std::move(value));
     } else if (!formals[i].default_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("no --input for parameter ", Printable(name), ": ",
-                                                     Printable(formals[i].type()->annotation_str())));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no --input for parameter ", Printable(name), ": ",
+                       Printable(formals[i].type()->annotation_str())));
     } else {
       inputs.push_back(*formals[i].default_value());
     }
@@ -91,15 +94,17 @@ void PrintSubgraphs(const StitchManifest& manifest) {
   for (size_t i = 0; i < manifest.steps.size(); ++i) {
     const StitchStep& step = manifest.steps[i];
     if (step.subgraph < 0) continue;
-    const StitchManifest::Subgraph& subgraph = manifest.subgraphs[static_cast<size_t>(step.subgraph)];
+    const StitchManifest::Subgraph& subgraph =
+        manifest.subgraphs[static_cast<size_t>(step.subgraph)];
     std::string end(TextOf(BreakReason::kNone).name);
     if (i + 1 < manifest.steps.size()) {
       const StitchStep& next = manifest.steps[i + 1];
       end = absl::StrCat(TextOf(next.reason).name, " (", next.op, ") ", PlaceOf(next));
     }
-    if (subgraph.duplicate_of >= 0) absl::StrAppend(&end, ", the same as subgraph_", subgraph.duplicate_of);
-    rows.push_back({subgraph.name, absl::StrCat(subgraph.num_calls), absl::StrCat(step.inputs.size()),
-                    absl::StrCat(step.outputs.size()), end});
+    if (subgraph.duplicate_of >= 0)
+      absl::StrAppend(&end, ", the same as subgraph_", subgraph.duplicate_of);
+    rows.push_back({subgraph.name, absl::StrCat(subgraph.num_calls),
+                    absl::StrCat(step.inputs.size()), absl::StrCat(step.outputs.size()), end});
   }
   PrintTable(rows, /*last_is_text=*/true);
 }
@@ -119,10 +124,12 @@ void Explain(const StitchManifest& manifest) {
     }
     std::printf("\n%s: %s(%s)\n", std::string(text.name).c_str(), Printable(step.op).c_str(),
                 Printable(operands, 300).c_str());
-    if (step.line > 0) std::printf("  at %s:%lld:%lld\n", Printable(step.file, 300).c_str(), static_cast<long long>(step.line),
-                                   static_cast<long long>(step.column));
+    if (step.line > 0)
+      std::printf("  at %s:%lld:%lld\n", Printable(step.file, 300).c_str(),
+                  static_cast<long long>(step.line), static_cast<long long>(step.column));
     if (!step.source.empty()) std::printf("  > %s\n", Printable(step.source).c_str());
-    std::printf("  why: %s\n  hint: %s\n", std::string(text.explanation).c_str(), std::string(text.hint).c_str());
+    std::printf("  why: %s\n  hint: %s\n", std::string(text.explanation).c_str(),
+                std::string(text.hint).c_str());
     int64_t after = 0;
     for (size_t k = i + 1; k < manifest.steps.size() && after == 0; ++k) {
       if (manifest.steps[k].subgraph >= 0) {
@@ -131,7 +138,8 @@ void Explain(const StitchManifest& manifest) {
     }
     if (before > 0 && after > 0) {
       std::printf("  without it: one subgraph of %lld calls instead of %lld and %lld\n",
-                  static_cast<long long>(before + after), static_cast<long long>(before), static_cast<long long>(after));
+                  static_cast<long long>(before + after), static_cast<long long>(before),
+                  static_cast<long long>(after));
     }
   }
 }
@@ -180,9 +188,11 @@ std::string Stem(const std::string& path) {
 
 absl::StatusOr<int> Run(const Options& options) {
   SetNumThreads(options.threads);
-  ASSIGN_OR_RETURN(const torch::jit::Module module, LoadTorchScriptModule(options.in, options.trust));
+  ASSIGN_OR_RETURN(const torch::jit::Module module,
+                   LoadTorchScriptModule(options.in, options.trust));
   ASSIGN_OR_RETURN(std::vector<c10::IValue> inputs, MakeInputs(options, module));
-  const std::vector<c10::IValue> copies = options.check ? Copies(inputs) : std::vector<c10::IValue>();
+  const std::vector<c10::IValue> copies =
+      options.check ? Copies(inputs) : std::vector<c10::IValue>();
   CaptureOptions capture_options;
   capture_options.break_on = options.break_on;
   capture_options.max_steps = options.max_steps;
@@ -207,7 +217,8 @@ absl::StatusOr<int> Run(const Options& options) {
     calls += subgraph.num_calls;
   }
   std::printf("%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them\n",
-              program->manifest.subgraphs.size(), static_cast<long long>(calls), duplicates, operations);
+              program->manifest.subgraphs.size(), static_cast<long long>(calls), duplicates,
+              operations);
   if (!capture.status.ok()) return Annotate(capture.status, Printable(options.in, 1000));
   if (!options.check) return 0;
   ASSIGN_OR_RETURN(const bool same, RunsTheSame(options, copies, capture.result));
@@ -219,32 +230,41 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterExtract(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
+  CLI::App* command =
+      app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
   command->add_option("in", options->in, "TorchScript archive")->required();
   command->add_option("-o,--output", options->out, "Folder for the subgraphs")->required();
-  command->add_option("--input", options->inputs,
-                      "Example inputs, in order: f32[1,3,224,224], i64[1,16]:0..900, int=3, float=0.5, bool=true, "
-                      "str=abc, None; tensors are drawn")
+  command
+      ->add_option("--input", options->inputs,
+                   "Example inputs, in order: f32[1,3,224,224], i64[1,16]:0..900, int=3, "
+                   "float=0.5, bool=true, "
+                   "str=abc, None; tensors are drawn")
       ->allow_extra_args(false);
   command->add_option("--inputs", options->inputs_file, "Example inputs by name (safetensors)");
-  command->add_option("--break-on", options->break_on, "Operators that end a subgraph: nonzero,aten::unique")
+  command
+      ->add_option("--break-on", options->break_on,
+                   "Operators that end a subgraph: nonzero,aten::unique")
       ->delimiter(',');
   command->add_option("--format", options->format, "What subgraphs are written as")
       ->check(CLI::IsMember({"protobuf", "graphnet"}))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")->capture_default_str();
-  command->add_option("--max-steps", options->max_steps, "Steps of the program before it counts as endless")
+  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
+      ->capture_default_str();
+  command
+      ->add_option("--max-steps", options->max_steps,
+                   "Steps of the program before it counts as endless")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Of operators; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_flag("--explain", options->explain, "Tell why each subgraph ended, and what would help");
-  command->add_flag("--check", options->check, "Run what was written and compare; exit code 1 if it differs");
+  command->add_flag("--explain", options->explain,
+                    "Tell why each subgraph ended, and what would help");
+  command->add_flag("--check", options->check,
+                    "Run what was written and compare; exit code 1 if it differs");
   command->add_flag("--trust", options->trust, "Load the archive without the gate");
-  command->callback([options, run] {
-    *run = [options] { return Guarded([&] { return Run(*options); }); };
-  });
+  command->callback(
+      [options, run] { *run = [options] { return Guarded([&] { return Run(*options); }); }; });
 }
 
 }  // namespace graphnet

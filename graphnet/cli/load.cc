@@ -47,7 +47,8 @@ std::optional<Format> FormatOfHead(absl::string_view head) {
 
 absl::Status FindIn(const std::string& folder, int depth, std::vector<std::string>* inputs) {
   if (depth > kMaxNesting) {
-    return absl::InvalidArgumentError(absl::StrCat(Printable(folder, 1000), ": folders nest too deep"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(folder, 1000), ": folders nest too deep"));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
   for (const std::string& name : names) {
@@ -93,17 +94,16 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string head, ReadHead(path));
   if (const std::optional<Format> format = FormatOfHead(head)) return *format;
   return absl::InvalidArgumentError(
-      absl::StrCat(Printable(path, 1000), ": neither a GraphNet folder, a TorchScript archive, a "
-                                          "graphnet protobuf nor graphnet text"));
+      absl::StrCat(Printable(path, 1000),
+                   ": neither a GraphNet folder, a TorchScript archive, a "
+                   "graphnet protobuf nor graphnet text"));
 }
 
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options) {
   ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
   switch (format) {
-    case Format::kGraphNetFolder:
-      return ReadGraphNetFolder(path);
-    case Format::kProtobuf:
-      return ReadSampleFile(path, options.weights);
+    case Format::kGraphNetFolder: return ReadGraphNetFolder(path);
+    case Format::kProtobuf: return ReadSampleFile(path, options.weights);
     case Format::kText: {
       ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
       ASSIGN_OR_RETURN(Sample sample, ParseSample(text, path));
@@ -130,7 +130,8 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
       const size_t before = inputs.size();
       RETURN_IF_ERROR(FindIn(path, 0, &inputs));
       if (inputs.size() == before) {
-        return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no samples in this folder"));
+        return absl::NotFoundError(
+            absl::StrCat(Printable(path, 1000), ": no samples in this folder"));
       }
       continue;
     }

@@ -35,7 +35,8 @@ int Main(int argc, char** argv) {
   if (const char* folder = std::getenv("BUILD_WORKING_DIRECTORY"); folder != nullptr) {
     if (chdir(folder) != 0) std::perror("graphnet: cannot go to BUILD_WORKING_DIRECTORY");
   }
-  CLI::App app("Computation graphs of PyTorch: import, look at, check, cut and convert.", "graphnet");
+  CLI::App app("Computation graphs of PyTorch: import, look at, check, cut and convert.",
+               "graphnet");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
   graphnet::CommandRunner run;

@@ -53,7 +53,8 @@ struct Sum {
     for (size_t i = 0; i < results.size(); ++i) {
       changed[i] += results[i].changed ? 1 : 0;
       seconds[i] += results[i].seconds;
-      nodes[i] += static_cast<int64_t>(results[i].nodes_after) - static_cast<int64_t>(results[i].nodes_before);
+      nodes[i] += static_cast<int64_t>(results[i].nodes_after) -
+                  static_cast<int64_t>(results[i].nodes_before);
       for (const PassNote& note : results[i].notes) notes[i][note.what] += note.count;
     }
   }
@@ -63,15 +64,16 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, bool tim
   std::vector<TableRow> rows = {{"pass", "changed", "of", "nodes"}};
   if (timing) rows[0].push_back("ms");
   for (size_t i = 0; i < pipeline.size(); ++i) {
-    rows.push_back({PrintPipeline({pipeline[i]}), absl::StrCat(sum.changed[i]), absl::StrCat(samples),
-                    absl::StrFormat("%+d", sum.nodes[i])});
+    rows.push_back({PrintPipeline({pipeline[i]}), absl::StrCat(sum.changed[i]),
+                    absl::StrCat(samples), absl::StrFormat("%+d", sum.nodes[i])});
     if (timing) rows.back().push_back(absl::StrFormat("%.3f", sum.seconds[i] * 1e3));
   }
   PrintTable(rows);
   for (size_t i = 0; i < pipeline.size(); ++i) {
     for (const auto& [what, count] : sum.notes[i]) {
       std::printf("%s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
-                  count == 1 ? "" : absl::StrCat(count, " ").c_str(), Printable(what, 1000).c_str());
+                  count == 1 ? "" : absl::StrCat(count, " ").c_str(),
+                  Printable(what, 1000).c_str());
     }
   }
 }
@@ -96,8 +98,9 @@ void FollowNames(Sample* sample) {
   sample->weights = std::move(weights);
 }
 
-absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const std::string& out, Target target,
-                                               const Pipeline& pipeline, const Options& options, bool print) {
+absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const std::string& out,
+                                               Target target, const Pipeline& pipeline,
+                                               const Options& options, bool print) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = !out.empty() && KeepsWeights(target);
@@ -106,11 +109,13 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const st
   run.verify_each = options.verify_each;
   run.limit = options.limit;
   if (options.dump_changes && print) {
-    run.on_change = [](const PipelineStep& step, absl::string_view before, absl::string_view after) {
+    run.on_change = [](const PipelineStep& step, absl::string_view before,
+                       absl::string_view after) {
       std::printf("# %s\n%s", PrintPipeline({step}).c_str(), DiffLines(before, after).c_str());
     };
   }
-  ASSIGN_OR_RETURN(std::vector<StepResult> results, RunPipeline(pipeline, sample.module.get(), run));
+  ASSIGN_OR_RETURN(std::vector<StepResult> results,
+                   RunPipeline(pipeline, sample.module.get(), run));
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "after the passes"));
   if (out.empty()) return results;
   bool changed = false;
@@ -132,10 +137,11 @@ const char* EndingOf(Target target) {
 }
 
 // Where one of many samples goes: the same path below OUT.
-absl::StatusOr<std::string> PathBelow(const std::string& out, const std::string& root, const std::string& path,
-                                      Target target) {
+absl::StatusOr<std::string> PathBelow(const std::string& out, const std::string& root,
+                                      const std::string& path, Target target) {
   const std::string made =
-      JoinPath(out, std::filesystem::path(path).lexically_relative(root).string()) + EndingOf(target);
+      JoinPath(out, std::filesystem::path(path).lexically_relative(root).string()) +
+      EndingOf(target);
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(made).parent_path(), error);
   if (!error) return made;
@@ -143,7 +149,8 @@ absl::StatusOr<std::string> PathBelow(const std::string& out, const std::string&
       absl::StrCat("cannot create the folder of ", Printable(made, 1000), ": ", error.message()));
 }
 
-absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipeline& pipeline, const Options& options) {
+absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipeline& pipeline,
+                           const Options& options) {
   const Target target = options.target == Target::kAuto ? Target::kFolder : options.target;
   Progress progress(inputs.size());
   std::mutex mutex;
@@ -151,7 +158,8 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
   size_t failed = 0;
   Sum sum(pipeline.size());
   ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
-    const absl::StatusOr<std::vector<StepResult>> results = [&]() -> absl::StatusOr<std::vector<StepResult>> {
+    const absl::StatusOr<std::vector<StepResult>> results =
+        [&]() -> absl::StatusOr<std::vector<StepResult>> {
       std::string out;
       if (!options.out.empty()) {
         ASSIGN_OR_RETURN(out, PathBelow(options.out, options.in, inputs[i], target));
@@ -165,7 +173,8 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
     } else {
       ++failed;
       progress.Clear();
-      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(), std::string(results.status().message()).c_str());
+      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(),
+                  std::string(results.status().message()).c_str());
     }
     progress.Step(done, failed);
   });
@@ -179,13 +188,15 @@ absl::StatusOr<int> Opt(const Options& options) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (inputs.size() != 1 || inputs[0] != options.in) return OptAll(inputs, pipeline, options);
-  const Target target =
-      options.target == Target::kAuto && !options.out.empty() ? TargetOfName(options.out) : options.target;
+  const Target target = options.target == Target::kAuto && !options.out.empty()
+                            ? TargetOfName(options.out)
+                            : options.target;
   const absl::StatusOr<std::vector<StepResult>> results =
       OptOne(options.in, options.out, target, pipeline, options, /*print=*/true);
   if (absl::IsFailedPrecondition(results.status())) {
     // A check among the passes.
-    std::printf("FAIL %s: %s\n", Printable(options.in, 1000).c_str(), std::string(results.status().message()).c_str());
+    std::printf("FAIL %s: %s\n", Printable(options.in, 1000).c_str(),
+                std::string(results.status().message()).c_str());
     return 1;
   }
   RETURN_IF_ERROR(results.status());
@@ -212,7 +223,8 @@ absl::StatusOr<int> Passes(const std::string& name, bool markdown) {
   }
   const Pass* pass = FindPass(name);
   if (pass == nullptr) {
-    return absl::NotFoundError(absl::StrCat("there is no pass \"", Printable(name), "\"; `graphnet passes` lists them"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no pass \"", Printable(name), "\"; `graphnet passes` lists them"));
   }
   ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(*pass));
   std::fputs(PassSection(*pass, documentation).c_str(), stdout);
@@ -224,22 +236,31 @@ absl::StatusOr<int> Passes(const std::string& name, bool markdown) {
 void RegisterOpt(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("opt", "Rewrite samples by passes");
-  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")->required();
-  command
-      ->add_option("--passes,-p", options->passes,
-                   "Passes with commas between them, options in braces: stabilize{allow=linear},dce")
+  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")
       ->required();
-  command->add_option("-o,--out", options->out,
-                      "What to write, by its ending as convert does; of a folder of samples, the folder for all. "
-                      "Without it nothing is written");
+  command
+      ->add_option(
+          "--passes,-p", options->passes,
+          "Passes with commas between them, options in braces: stabilize{allow=linear},dce")
+      ->required();
+  command->add_option(
+      "-o,--out", options->out,
+      "What to write, by its ending as convert does; of a folder of samples, the folder for all. "
+      "Without it nothing is written");
   AddTargetOption(command, &options->target);
-  command->add_flag("--verify-each", options->verify_each, "Verify the graph, and what the pass says, after each pass");
+  command->add_flag("--verify-each", options->verify_each,
+                    "Verify the graph, and what the pass says, after each pass");
   command->add_flag("--timing", options->timing, "Print the time of each pass");
-  command->add_flag("--dump-changes", options->dump_changes, "Print the lines that each pass removes and adds");
-  command->add_option("--pass-limit", options->limit, "Run only so many passes")->check(CLI::NonNegativeNumber);
-  command->add_option("--jobs,-j", options->jobs, "Threads for a folder of samples (default: one a CPU)")
+  command->add_flag("--dump-changes", options->dump_changes,
+                    "Print the lines that each pass removes and adds");
+  command->add_option("--pass-limit", options->limit, "Run only so many passes")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--jobs,-j", options->jobs,
+                   "Threads for a folder of samples (default: one a CPU)")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
   command->callback([options, run] { *run = [options] { return Opt(*options); }; });
 }
 
@@ -249,7 +270,8 @@ void RegisterPasses(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("passes", "List the passes, or explain one");
   command->add_option("NAME", *name, "The pass to explain");
   command->add_flag("--markdown", *markdown, "Print docs/passes.md");
-  command->callback([name, markdown, run] { *run = [name, markdown] { return Passes(*name, *markdown); }; });
+  command->callback(
+      [name, markdown, run] { *run = [name, markdown] { return Passes(*name, *markdown); }; });
 }
 
 }  // namespace graphnet

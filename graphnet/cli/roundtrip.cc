@@ -44,10 +44,12 @@ std::string PieceFile(size_t i) { return absl::StrCat("subgraph_", i, ".pb"); }
 
 // Whether a file of that name is one that this command writes.
 bool IsOurs(absl::string_view name) {
-  if (!absl::ConsumeSuffix(&name, ".pb") && !absl::ConsumeSuffix(&name, ".safetensors")) return false;
+  if (!absl::ConsumeSuffix(&name, ".pb") && !absl::ConsumeSuffix(&name, ".safetensors"))
+    return false;
   if (name == "original") return true;
   return absl::ConsumePrefix(&name, "subgraph_") && !name.empty() &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_isdigit(c); });
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
 // A folder that holds anything else is not written over.
@@ -68,7 +70,8 @@ class Stopwatch {
   // The time since the last step.
   void Step(std::string name) {
     const auto now = std::chrono::steady_clock::now();
-    steps_.push_back({std::move(name), std::chrono::duration<double, std::milli>(now - last_).count()});
+    steps_.push_back(
+        {std::move(name), std::chrono::duration<double, std::milli>(now - last_).count()});
     last_ = now;
   }
   std::string Text() const {
@@ -86,7 +89,8 @@ class Stopwatch {
   std::vector<std::pair<std::string, double>> steps_;
 };
 
-absl::Status WriteAll(const Sample& original, const std::vector<Sample>& pieces, const std::string& folder) {
+absl::Status WriteAll(const Sample& original, const std::vector<Sample>& pieces,
+                      const std::string& folder) {
   return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
     RETURN_IF_ERROR(WriteSampleFile(original, JoinPath(dir, kOriginal)));
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -103,8 +107,8 @@ uint64_t FileBytes(const std::string& path) {
 }
 
 // Of the first graph: how many values it takes and returns.
-TableRow MakeRow(std::string name, int64_t operators, const Sample& sample, const std::string& folder,
-            const std::string& file) {
+TableRow MakeRow(std::string name, int64_t operators, const Sample& sample,
+                 const std::string& folder, const std::string& file) {
   const std::string path = JoinPath(folder, file);
   size_t outputs = 0;
   sample.module->main()->output()->ForEachOperand([&](Node*) { ++outputs; });
@@ -116,12 +120,13 @@ TableRow MakeRow(std::string name, int64_t operators, const Sample& sample, cons
           file};
 }
 
-void PrintReport(const Sample& original, const std::vector<Sample>& pieces, const ValidationReport& report,
-                 const std::string& folder) {
+void PrintReport(const Sample& original, const std::vector<Sample>& pieces,
+                 const ValidationReport& report, const std::string& folder) {
   std::vector<TableRow> rows = {{"piece", "operators", "inputs", "outputs", "bytes", "file"}};
   rows.push_back(MakeRow("original", report.original_operators, original, folder, kOriginal));
   for (size_t i = 0; i < pieces.size() && i < report.piece_operators.size(); ++i) {
-    rows.push_back(MakeRow(absl::StrCat(i), report.piece_operators[i], pieces[i], folder, PieceFile(i)));
+    rows.push_back(
+        MakeRow(absl::StrCat(i), report.piece_operators[i], pieces[i], folder, PieceFile(i)));
   }
   PrintTable(rows, /*last_is_text=*/true);
 }
@@ -130,11 +135,14 @@ void PrintReport(const Sample& original, const std::vector<Sample>& pieces, cons
 void PrintNote(int asked, size_t made, int64_t operators) {
   if (made == static_cast<size_t>(asked)) return;
   if (asked > operators) {
-    std::printf("note: %d pieces asked for, but there are only %lld operators and no piece has less than one\n",
-                asked, static_cast<long long>(operators));
+    std::printf(
+        "note: %d pieces asked for, but there are only %lld operators and no piece has less than "
+        "one\n",
+        asked, static_cast<long long>(operators));
   }
   if (static_cast<int64_t>(made) < std::min<int64_t>(asked, std::max<int64_t>(operators, 1))) {
-    std::printf("note: %zu pieces, as cuts inside a vmap or autocast region are moved to its end\n", made);
+    std::printf("note: %zu pieces, as cuts inside a vmap or autocast region are moved to its end\n",
+                made);
   }
 }
 
@@ -158,15 +166,18 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   watch.Step("import");
 
   std::vector<Sample> pieces;
-  ASSIGN_OR_RETURN(pieces, DecomposeChain(original, EqualCuts(*original.module->main(), options.pieces)));
-  if (const absl::Status status = CheckPieces(pieces); !status.ok()) return Failed(status, "decompose");
+  ASSIGN_OR_RETURN(pieces,
+                   DecomposeChain(original, EqualCuts(*original.module->main(), options.pieces)));
+  if (const absl::Status status = CheckPieces(pieces); !status.ok())
+    return Failed(status, "decompose");
   watch.Step("decompose");
 
   RETURN_IF_ERROR(WriteAll(original, pieces, options.out));
   watch.Step("write");
 
   // From here on, what was read back.
-  const absl::StatusOr<Sample> original_back = ReadSampleFile(JoinPath(options.out, kOriginal), true);
+  const absl::StatusOr<Sample> original_back =
+      ReadSampleFile(JoinPath(options.out, kOriginal), true);
   if (!original_back.ok()) return Failed(original_back.status(), "read");
   for (size_t i = 0; i < pieces.size(); ++i) {
     absl::StatusOr<Sample> piece = ReadSampleFile(JoinPath(options.out, PieceFile(i)), true);
@@ -178,7 +189,8 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   }
   watch.Step("read");
 
-  const absl::StatusOr<std::unique_ptr<Module>> composed = ComposeChain(pieces, original.module.get());
+  const absl::StatusOr<std::unique_ptr<Module>> composed =
+      ComposeChain(pieces, original.module.get());
   absl::Status equal = composed.status();
   if (equal.ok()) equal = CheckEqual(*original.module, **composed, kExact);
   watch.Step("compose");
@@ -192,8 +204,9 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
   if (!equal.ok()) return Failed(equal, "compose");
   if (!report.ok()) return Failed(report.status(), "validate");
-  std::printf("OK: %zu %s composed to the original graph, all %zu nodes; operators: %s\n", pieces.size(),
-              pieces.size() == 1 ? "piece" : "pieces", (*composed)->num_nodes(), report.Counts().c_str());
+  std::printf("OK: %zu %s composed to the original graph, all %zu nodes; operators: %s\n",
+              pieces.size(), pieces.size() == 1 ? "piece" : "pieces", (*composed)->num_nodes(),
+              report.Counts().c_str());
   return 0;
 }
 
@@ -201,14 +214,18 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
 
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "roundtrip", "Import, cut into a chain of pieces, write them as protobuf, read them back, compose and compare");
+  CLI::App* command = app.add_subcommand("roundtrip",
+                                         "Import, cut into a chain of pieces, write them as "
+                                         "protobuf, read them back, compose and compare");
   command->add_option("IN", options->in, "Input, in any format")->required();
-  command->add_option("-o,--out", options->out, "Folder for original.pb, subgraph_0.pb, …")->required();
-  command->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
+  command->add_option("-o,--out", options->out, "Folder for original.pb, subgraph_0.pb, …")
+      ->required();
+  command
+      ->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
       ->check(CLI::Range(1, kMaxPieces))
       ->capture_default_str();
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
   command->callback([options, run] { *run = [options] { return Roundtrip(*options); }; });
 }
 

@@ -58,7 +58,7 @@ class Profile {
   }
   void Print() const {
     std::vector<std::pair<std::string, std::pair<Clock::duration, size_t>>> rows(entries_.begin(),
-                                                                                entries_.end());
+                                                                                 entries_.end());
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
     Clock::duration total{};
@@ -66,8 +66,9 @@ class Profile {
     std::printf("%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", "target");
     for (const auto& [target, entry] : rows) {
       const double ms = Milliseconds(entry.first);
-      std::printf("%10.3f %6.1f %8zu %10.2f  %s\n", ms, 100 * ms / std::max(Milliseconds(total), 1e-9),
-                  entry.second, 1e3 * ms / static_cast<double>(entry.second), target.c_str());
+      std::printf("%10.3f %6.1f %8zu %10.2f  %s\n", ms,
+                  100 * ms / std::max(Milliseconds(total), 1e-9), entry.second,
+                  1e3 * ms / static_cast<double>(entry.second), target.c_str());
     }
   }
 
@@ -81,7 +82,8 @@ void PrintOutputs(const std::map<std::string, TensorData>& outputs) {
     const TensorData& data = outputs.at(absl::StrCat("o", i));
     std::string shape;
     for (const int64_t size : data.shape) absl::StrAppend(&shape, shape.empty() ? "" : ", ", size);
-    std::printf("o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(), shape.c_str());
+    std::printf("o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(),
+                shape.c_str());
   }
 }
 
@@ -140,7 +142,8 @@ absl::StatusOr<int> Run(const Options& options) {
   PrintOutputs(named);
   std::sort(times.begin(), times.end());
   std::printf("%zu instructions, ready in %.1f ms, ran in %.2f ms",
-              prepared.executable->num_instructions(), Milliseconds(prepare_time), times[times.size() / 2]);
+              prepared.executable->num_instructions(), Milliseconds(prepare_time),
+              times[times.size() / 2]);
   if (times.size() > 1) {
     std::printf(" (median of %zu, from %.2f to %.2f)", times.size(), times.front(), times.back());
   }
@@ -170,8 +173,9 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   command->add_option("--threads", options->threads, "Of operators; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option("--max-memory", options->max_memory_mib,
-                      "MiB that all tensors may take at once; 0: what the machine has free")
+  command
+      ->add_option("--max-memory", options->max_memory_mib,
+                   "MiB that all tensors may take at once; 0: what the machine has free")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "Print the time of each target");

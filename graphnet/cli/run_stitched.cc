@@ -17,9 +17,11 @@ namespace graphnet {
 namespace {
 
 // The tensors of a structure, in order, with their names.
-void NameTensors(const ValueTree& tree, const std::string& name, std::map<int64_t, std::string>* names) {
+void NameTensors(const ValueTree& tree, const std::string& name,
+                 std::map<int64_t, std::string>* names) {
   if (tree.kind == ValueTree::Kind::kTensor) names->try_emplace(tree.number, name);
-  for (size_t i = 0; i < tree.elements.size(); ++i) NameTensors(tree.elements[i], absl::StrCat(name, ".", i), names);
+  for (size_t i = 0; i < tree.elements.size(); ++i)
+    NameTensors(tree.elements[i], absl::StrCat(name, ".", i), names);
 }
 
 // The placeholder that takes tensor `number`, or null.
@@ -27,7 +29,9 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
   for (const StitchStep& step : program.manifest.steps) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.inputs[i] != number) continue;
-      return program.subgraphs[static_cast<size_t>(step.subgraph)].module->main()->placeholders()[i];
+      return program.subgraphs[static_cast<size_t>(step.subgraph)]
+          .module->main()
+          ->placeholders()[i];
     }
   }
   return nullptr;
@@ -35,9 +39,8 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, TensorData>> RunStitchedFolder(const std::string& folder,
-                                                                    const std::map<std::string, TensorData>& given,
-                                                                    uint64_t seed) {
+absl::StatusOr<std::map<std::string, TensorData>> RunStitchedFolder(
+    const std::string& folder, const std::map<std::string, TensorData>& given, uint64_t seed) {
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
   ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored)));
   const StitchManifest& manifest = loaded.stored.manifest;
@@ -55,13 +58,15 @@ absl::StatusOr<std::map<std::string, TensorData>> RunStitchedFolder(const std::s
     } else {
       const auto found = manifest.tensors.find(number);
       if (found == manifest.tensors.end()) {
-        return absl::InvalidArgumentError(absl::StrCat("nothing is known of input ", Printable(name)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("nothing is known of input ", Printable(name)));
       }
       const TensorGuard& guard = found->second;
       const std::vector<Dim> shape(guard.sizes.begin(), guard.sizes.end());
       const Node* placeholder = PlaceholderOf(loaded.stored, number);
       ASSIGN_OR_RETURN(data, DrawTensor({.dtype = guard.dtype, .has_shape = true, .shape = shape},
-                                        placeholder != nullptr ? placeholder->draw_spec() : nullptr, name, draw));
+                                        placeholder != nullptr ? placeholder->draw_spec() : nullptr,
+                                        name, draw));
     }
     ASSIGN_OR_RETURN(tensors[number], ToTensor(data, c10::Device(c10::kCPU)));
   }

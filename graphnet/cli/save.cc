@@ -31,7 +31,9 @@ Target TargetOfName(absl::string_view path) {
   return Target::kFolder;
 }
 
-bool KeepsWeights(Target target) { return target == Target::kProtobuf || target == Target::kTorchScript; }
+bool KeepsWeights(Target target) {
+  return target == Target::kProtobuf || target == Target::kTorchScript;
+}
 
 absl::Status SaveSample(const Sample& sample, const std::string& path, Target target) {
   switch (target == Target::kAuto ? TargetOfName(path) : target) {

@@ -15,7 +15,8 @@ enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript };
 
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
-    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, else a GraphNet folder";
+    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, else a "
+    "GraphNet folder";
 
 // --to, which names the format whatever the file is called.
 void AddTargetOption(CLI::App* command, Target* target);

@@ -91,7 +91,8 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterShapes(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("shapes", "Print a graph with the shape and dtype of each value");
+  CLI::App* command =
+      app.add_subcommand("shapes", "Print a graph with the shape and dtype of each value");
   command->add_option("in", options->in, "The graph")->required();
   command->add_option("--seed", options->seed, "Of drawn inputs, on whose data shapes may depend")
       ->capture_default_str();

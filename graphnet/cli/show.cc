@@ -79,7 +79,8 @@ std::string Tabular(const Module& module) {
   std::string out;
   for (const Graph* graph : module.graphs()) {
     if (module.graphs().size() > 1) {
-      absl::StrAppend(&out, out.empty() ? "" : "\n", "graph ", Printable(graph->name(), kMaxNameBytes), "\n");
+      absl::StrAppend(&out, out.empty() ? "" : "\n", "graph ",
+                      Printable(graph->name(), kMaxNameBytes), "\n");
     }
     std::vector<Row> rows = {{"opcode", "name", "target", "args", "kwargs"}};
     for (const Node* node : graph->nodes()) {
@@ -94,12 +95,9 @@ std::string Tabular(const Module& module) {
 
 absl::StatusOr<std::string> Shown(const Sample& sample, Form form) {
   switch (form) {
-    case Form::kText:
-      return PrintSample(sample, PrintOptions::Readable());
-    case Form::kTabular:
-      return Tabular(*sample.module);
-    case Form::kDot:
-      return WriteDot(*sample.module);
+    case Form::kText: return PrintSample(sample, PrintOptions::Readable());
+    case Form::kTabular: return Tabular(*sample.module);
+    case Form::kDot: return WriteDot(*sample.module);
     case Form::kPython: {
       ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(sample));
       return files.at("model.py");
@@ -123,7 +121,8 @@ absl::StatusOr<int> Show(const Options& options) {
 void RegisterShow(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("show", "Print a sample");
-  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")->required();
+  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")
+      ->required();
   const std::map<std::string, Form> forms = {{"text", Form::kText},
                                              {"tabular", Form::kTabular},
                                              {"dot", Form::kDot},
@@ -133,7 +132,8 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
                    "text: to read, long constants cut (default); tabular: one row a node; dot: for "
                    "Graphviz; python: the model.py of a GraphNet folder")
       ->transform(CLI::CheckedTransformer(forms));
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
   command->callback([options, run] { *run = [options] { return Show(*options); }; });
 }
 

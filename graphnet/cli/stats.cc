@@ -54,12 +54,14 @@ std::string Size(int64_t bytes) {
 void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
   std::printf("%s\n", title.c_str());
   const std::string rows[][3] = {
-      {"inputs", Grouped(s.placeholders), s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : ""},
+      {"inputs", Grouped(s.placeholders),
+       s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : ""},
       {"parameters", Grouped(s.parameters),
        absl::StrCat(Grouped(s.parameter_elements), " elements, ", Size(s.parameter_bytes))},
       {"outputs", Grouped(s.outputs), ""},
       {"nodes", Grouped(s.nodes),
-       absl::StrFormat("%s in memory, %.0f bytes a node", Size(static_cast<int64_t>(s.bytes)), s.bytes_per_node())},
+       absl::StrFormat("%s in memory, %.0f bytes a node", Size(static_cast<int64_t>(s.bytes)),
+                       s.bytes_per_node())},
   };
   size_t width = 0;
   for (const auto& row : rows) width = std::max(width, row[1].size());
@@ -70,7 +72,8 @@ void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
 
   // The most frequent first, then by name.
   std::vector<std::pair<size_t, std::string>> targets;
-  for (const auto& [key, count] : s.counts) targets.push_back({std::numeric_limits<size_t>::max() - count, key});
+  for (const auto& [key, count] : s.counts)
+    targets.push_back({std::numeric_limits<size_t>::max() - count, key});
   std::sort(targets.begin(), targets.end());
   const size_t shown = all ? targets.size() : std::min(targets.size(), kTopTargets);
   for (size_t i = 0; i < shown; ++i) {
@@ -81,9 +84,10 @@ void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
     }
     const size_t blank = key.find(' ');
     const std::string target = blank == std::string::npos ? "" : key.substr(blank + 1);
-    const std::string line = absl::StrFormat("  %*s  %5.1f %%  %-13s  %s", width, Grouped(count),
-                                             100.0 * static_cast<double>(count) / static_cast<double>(s.nodes),
-                                             key.substr(0, blank), Printable(target, kMaxNameBytes));
+    const std::string line =
+        absl::StrFormat("  %*s  %5.1f %%  %-13s  %s", width, Grouped(count),
+                        100.0 * static_cast<double>(count) / static_cast<double>(s.nodes),
+                        key.substr(0, blank), Printable(target, kMaxNameBytes));
     std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
   }
   if (shown < targets.size()) std::printf("  … %zu more\n", targets.size() - shown);
@@ -147,12 +151,16 @@ absl::StatusOr<int> Stats(const Options& options) {
 
 void RegisterStats(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
+  CLI::App* command =
+      app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
   command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
   command->add_flag("--json", options->json, "One JSON object a line and input");
-  command->add_flag("--all", options->all, absl::StrCat("All targets, not the ", kTopTargets, " most frequent"));
-  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust, "Load TorchScript archives that the gate refuses: they can run code");
+  command->add_flag("--all", options->all,
+                    absl::StrCat("All targets, not the ", kTopTargets, " most frequent"));
+  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--trust", options->trust,
+                    "Load TorchScript archives that the gate refuses: they can run code");
   command->callback([options, run] { *run = [options] { return Stats(*options); }; });
 }
 

@@ -50,7 +50,8 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   FolderValidationOptions folder;
   folder.config_file = options.config;
   folder.weights = true;
-  ASSIGN_OR_RETURN(FolderValidation validation, ValidateFolder(std::move(original), decomposed, folder));
+  ASSIGN_OR_RETURN(FolderValidation validation,
+                   ValidateFolder(std::move(original), decomposed, folder));
   if (options.run) {
     if (!options.inputs.empty()) {
       ASSIGN_OR_RETURN(auto given, ReadSafetensorsFile(options.inputs));
@@ -58,16 +59,18 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
     }
     NumericOptions numeric;
     numeric.seed = options.seed;
-    RETURN_IF_ERROR(Annotate(ValidateNumbers(validation.original, validation.pieces, validation.options.cut.style,
-                                             numeric, &validation.report),
-                             absl::StrCat("the original does not run: ", Printable(path, 1000))));
+    RETURN_IF_ERROR(
+        Annotate(ValidateNumbers(validation.original, validation.pieces,
+                                 validation.options.cut.style, numeric, &validation.report),
+                 absl::StrCat("the original does not run: ", Printable(path, 1000))));
   }
   return std::move(validation.report);
 }
 
 void PrintReport(const ValidationReport& report) {
   std::printf("%s\n", report.Counts().c_str());
-  for (const std::string& note : report.notes) std::printf("note: %s\n", Printable(note, 1000).c_str());
+  for (const std::string& note : report.notes)
+    std::printf("note: %s\n", Printable(note, 1000).c_str());
   for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
   if (report.numeric.has_value()) {
     const NumericReport& numeric = *report.numeric;
@@ -90,14 +93,16 @@ void PrintReport(const ValidationReport& report) {
 // `graphnet decompose` or as Python GraphNet has it; by default beside it.
 std::string DecomposedOf(const std::string& path, const Options& options) {
   if (options.decomposed.empty()) return DecomposedPath(path);
-  const std::string below = std::filesystem::path(path).lexically_relative(options.original).string();
+  const std::string below =
+      std::filesystem::path(path).lexically_relative(options.original).string();
   const std::string folder = JoinPath(options.decomposed, below);
   return FileExists(DecomposedPath(folder)) ? DecomposedPath(folder) : folder;
 }
 
 absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Options& options) {
   if (!options.plot.empty() || !options.config.empty() || !options.inputs.empty() || options.json) {
-    return absl::InvalidArgumentError("--plot, --config, --inputs and --json are for one sample, not for a folder of them");
+    return absl::InvalidArgumentError(
+        "--plot, --config, --inputs and --json are for one sample, not for a folder of them");
   }
   Progress progress(inputs.size());
   std::mutex mutex;
@@ -109,7 +114,8 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
   int64_t operators = 0;
   std::map<absl::string_view, size_t> classes;
   ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
-    const absl::StatusOr<ValidationReport> report = ValidateOne(inputs[i], DecomposedOf(inputs[i], options), options);
+    const absl::StatusOr<ValidationReport> report =
+        ValidateOne(inputs[i], DecomposedOf(inputs[i], options), options);
     const std::lock_guard<std::mutex> lock(mutex);
     ++done;
     const auto print = [&](const char* verdict, const std::string& message) {
@@ -132,26 +138,33 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
   });
   progress.Clear();
   PrintTable({{"samples", "valid", "invalid", "not validated", "pieces", "operators"},
-              {absl::StrCat(done), absl::StrCat(valid), absl::StrCat(invalid), absl::StrCat(unknown),
-               absl::StrCat(pieces), absl::StrCat(operators)}});
-  for (const auto& [name, count] : classes) std::printf("invalid %zu: %s\n", count, std::string(name).c_str());
+              {absl::StrCat(done), absl::StrCat(valid), absl::StrCat(invalid),
+               absl::StrCat(unknown), absl::StrCat(pieces), absl::StrCat(operators)}});
+  for (const auto& [name, count] : classes)
+    std::printf("invalid %zu: %s\n", count, std::string(name).c_str());
   return invalid > 0 ? 1 : unknown > 0 ? 2 : 0;
 }
 
 absl::StatusOr<int> Run(const Options& options) {
-  if (!options.plot.empty() && !options.run) return absl::InvalidArgumentError("--plot draws what --run shows");
-  if (!options.inputs.empty() && !options.run) return absl::InvalidArgumentError("--inputs is for --run");
+  if (!options.plot.empty() && !options.run)
+    return absl::InvalidArgumentError("--plot draws what --run shows");
+  if (!options.inputs.empty() && !options.run)
+    return absl::InvalidArgumentError("--inputs is for --run");
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
   if (inputs.size() != 1 || inputs[0] != options.original) {
     // Pieces that lie beside their samples are none.
-    std::erase_if(inputs, [](const std::string& path) { return absl::StrContains(path, "_decomposed/"); });
+    std::erase_if(inputs,
+                  [](const std::string& path) { return absl::StrContains(path, "_decomposed/"); });
     return ValidateAll(inputs, options);
   }
-  const std::string decomposed = options.decomposed.empty() ? DecomposedPath(options.original) : options.decomposed;
-  ASSIGN_OR_RETURN(const ValidationReport report, ValidateOne(options.original, decomposed, options));
+  const std::string decomposed =
+      options.decomposed.empty() ? DecomposedPath(options.original) : options.decomposed;
+  ASSIGN_OR_RETURN(const ValidationReport report,
+                   ValidateOne(options.original, decomposed, options));
   if (!options.plot.empty()) {
-    const std::string title = absl::StrCat(BaseName(options.original), ": composed pieces against the original");
+    const std::string title =
+        absl::StrCat(BaseName(options.original), ": composed pieces against the original");
     RETURN_IF_ERROR(WriteFileAtomic(options.plot, ScoreLineSvg(title, *report.numeric)));
   }
   if (options.json) {
@@ -166,23 +179,33 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterValidate(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("validate", "Prove that the pieces of a sample are the whole");
-  command->add_option("ORIGINAL", options->original, "The sample that was cut, or a folder of samples")->required();
-  command->add_option("DECOMPOSED", options->decomposed,
-                      "The folder of its pieces (default: ORIGINAL with _decomposed behind it); of a folder of "
-                      "samples, the folder with those of all");
-  command->add_option("--config", options->config, "The configuration, if it is not the one beside the pieces");
+  CLI::App* command =
+      app.add_subcommand("validate", "Prove that the pieces of a sample are the whole");
+  command
+      ->add_option("ORIGINAL", options->original, "The sample that was cut, or a folder of samples")
+      ->required();
+  command->add_option(
+      "DECOMPOSED", options->decomposed,
+      "The folder of its pieces (default: ORIGINAL with _decomposed behind it); of a folder of "
+      "samples, the folder with those of all");
+  command->add_option("--config", options->config,
+                      "The configuration, if it is not the one beside the pieces");
   command->add_flag("--run", options->run, "Run the pieces and the original and compare the bits");
   command->add_flag("--json", options->json, "Print the report as JSON");
   command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)");
-  command->add_option("--inputs", options->inputs, "With --run: values by name (safetensors); others are drawn");
-  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")->capture_default_str();
+  command->add_option("--inputs", options->inputs,
+                      "With --run: values by name (safetensors); others are drawn");
+  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
+      ->capture_default_str();
   command->add_option("--threads", options->threads, "Of operators; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option("--jobs,-j", options->jobs, "Threads for a folder of samples (default: one a CPU)")
+  command
+      ->add_option("--jobs,-j", options->jobs,
+                   "Threads for a folder of samples (default: one a CPU)")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

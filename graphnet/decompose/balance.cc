@@ -28,7 +28,8 @@ std::optional<int64_t> MetaBytes(const Module& module, const ValueMeta& meta) {
   int64_t bytes = DTypeBytes(meta.tensor->dtype);
   if (bytes == 0) return std::nullopt;
   for (const Dim& dim : meta.tensor->shape) {
-    const std::optional<int64_t> size = dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
+    const std::optional<int64_t> size =
+        dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
     if (!size || *size < 0) return std::nullopt;
     if (*size == 0) return 0;
     bytes = *size > kMaxBytes / bytes ? kMaxBytes : bytes * *size;
@@ -62,8 +63,9 @@ std::vector<Traffic> CutTraffic(const GraphIndex& index) {
   return traffic;
 }
 
-std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> traffic, const Regions& regions,
-                                                     int k, int64_t least, int64_t most) {
+std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> traffic,
+                                                     const Regions& regions, int k, int64_t least,
+                                                     int64_t most) {
   const auto n = static_cast<int64_t>(traffic.size()) - 1;
   constexpr uint32_t kNone = ~uint32_t{0};
   std::vector<bool> allowed(traffic.size());
@@ -106,7 +108,8 @@ std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> t
   return cuts;
 }
 
-absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const Regions& regions, int k) {
+absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const Regions& regions,
+                                                  int k) {
   const int64_t n = index.num_operators();
   k = static_cast<int>(std::min<int64_t>(k, std::max<int64_t>(n, 1)));
   if (k > kMaxTableEntries / (n + 1)) {

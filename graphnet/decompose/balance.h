@@ -41,13 +41,15 @@ std::vector<Traffic> CutTraffic(const GraphIndex& index);
 // to `most` operators each and go through no region; nullopt if there are none.
 // `traffic` is by position. Among equal ones, each cut as early as possible, the
 // last one first. O(k · operators).
-std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> traffic, const Regions& regions,
-                                                     int k, int64_t least, int64_t most);
+std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> traffic,
+                                                     const Regions& regions, int k, int64_t least,
+                                                     int64_t most);
 
 // Ditto, with pieces of half to one and a half times the mean size; if regions do
 // not allow that, of a wider span, and at last fewer pieces. InvalidArgument if k
 // times the number of operators is more than 2^26.
-absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const Regions& regions, int k);
+absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const Regions& regions,
+                                                  int k);
 
 }  // namespace graphnet
 

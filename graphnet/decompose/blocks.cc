@@ -38,10 +38,16 @@ void AppendKey(const Argument& argument, std::string* key) {
       const std::complex<double> value = argument.complex();
       return AppendBytes(&value, sizeof value, key);
     }
-    case Argument::Kind::kString: absl::StrAppend(key, argument.string().size(), ":", argument.string()); return;
-    case Argument::Kind::kDType: absl::StrAppend(key, static_cast<int>(argument.dtype()), ";"); return;
+    case Argument::Kind::kString:
+      absl::StrAppend(key, argument.string().size(), ":", argument.string());
+      return;
+    case Argument::Kind::kDType:
+      absl::StrAppend(key, static_cast<int>(argument.dtype()), ";");
+      return;
     case Argument::Kind::kDevice: absl::StrAppend(key, DeviceName(argument.device()), ";"); return;
-    case Argument::Kind::kLayout: absl::StrAppend(key, static_cast<int>(argument.layout()), ";"); return;
+    case Argument::Kind::kLayout:
+      absl::StrAppend(key, static_cast<int>(argument.layout()), ";");
+      return;
     case Argument::Kind::kMemoryFormat:
       absl::StrAppend(key, static_cast<int>(argument.memory_format()), ";");
       return;
@@ -66,7 +72,8 @@ std::vector<uint32_t> Tokens(const GraphIndex& index) {
     const Node& node = *index.node(index.operator_node(k));
     key.clear();
     // Attributes have a name each.
-    absl::StrAppend(&key, static_cast<int>(node.op()), node.op() == Op::kGetAttr ? "" : node.target(), "\n");
+    absl::StrAppend(&key, static_cast<int>(node.op()),
+                    node.op() == Op::kGetAttr ? "" : node.target(), "\n");
     for (const Argument& argument : node.args()) AppendKey(argument, &key);
     for (const KwArg& kwarg : node.kwargs()) {
       absl::StrAppend(&key, "\n", kwarg.name, "=");
@@ -94,7 +101,10 @@ struct Run {
 class BlockFinder {
  public:
   BlockFinder(const GraphIndex& index, const Regions& regions)
-      : regions_(regions), tokens_(Tokens(index)), traffic_(CutTraffic(index)), taken_(tokens_.size()) {}
+      : regions_(regions),
+        tokens_(Tokens(index)),
+        traffic_(CutTraffic(index)),
+        taken_(tokens_.size()) {}
 
   std::vector<Block> Find() {
     FindPeriods();
@@ -118,7 +128,8 @@ class BlockFinder {
   int64_t Size() const { return static_cast<int64_t>(tokens_.size()); }
   uint32_t Token(int64_t i) const { return tokens_[static_cast<size_t>(i)]; }
   absl::Span<const uint32_t> TokensAt(int64_t start, int64_t size) const {
-    return absl::MakeConstSpan(tokens_).subspan(static_cast<size_t>(start), static_cast<size_t>(size));
+    return absl::MakeConstSpan(tokens_).subspan(static_cast<size_t>(start),
+                                                static_cast<size_t>(size));
   }
 
   // The distances at which a few operators in a row come again, most frequent
@@ -135,7 +146,8 @@ class BlockFinder {
     std::vector<std::pair<int64_t, int64_t>> sorted;
     for (const auto& [period, count] : counts) sorted.push_back({-count, period});
     std::sort(sorted.begin(), sorted.end());
-    for (size_t i = 0; i < sorted.size() && i < kMaxPeriods; ++i) periods_.push_back(sorted[i].second);
+    for (size_t i = 0; i < sorted.size() && i < kMaxPeriods; ++i)
+      periods_.push_back(sorted[i].second);
   }
 
   Run BestRun(const Range& stretch) const {
@@ -179,7 +191,8 @@ class BlockFinder {
   // The block with these operators, which may be new.
   Block* FindLike(int64_t start, int64_t size) {
     for (Block& block : blocks_) {
-      if (block.num_operators == size && TokensAt(block.starts[0], size) == TokensAt(start, size)) return &block;
+      if (block.num_operators == size && TokensAt(block.starts[0], size) == TokensAt(start, size))
+        return &block;
     }
     blocks_.push_back({size, {}});
     return &blocks_.back();
@@ -195,7 +208,9 @@ class BlockFinder {
     const int64_t like = block->starts[0];
     for (int64_t i = 0; i + size <= Size(); ++i) {
       if (taken_[static_cast<size_t>(i)] || TokensAt(i, size) != TokensAt(like, size)) continue;
-      if (std::find(taken_.begin() + i, taken_.begin() + i + size, true) != taken_.begin() + i + size) continue;
+      if (std::find(taken_.begin() + i, taken_.begin() + i + size, true) !=
+          taken_.begin() + i + size)
+        continue;
       if (regions_.OpenAt(i) != nullptr || regions_.OpenAt(i + size) != nullptr) continue;
       Take(i, block);
     }
@@ -216,7 +231,8 @@ std::vector<Block> FindBlocks(const GraphIndex& index, const Regions& regions) {
   return BlockFinder(index, regions).Find();
 }
 
-std::vector<int64_t> BlockCuts(const std::vector<Block>& blocks, const Regions& regions, int64_t num_operators) {
+std::vector<int64_t> BlockCuts(const std::vector<Block>& blocks, const Regions& regions,
+                               int64_t num_operators) {
   std::vector<int64_t> cuts;
   for (const Block& block : blocks) {
     for (const int64_t start : block.starts) {

@@ -34,7 +34,8 @@ inline constexpr int64_t kMinBlockOperators = 4;
 inline constexpr int kMaxBlocks = 256;
 
 // The cuts at the borders of all occurrences.
-std::vector<int64_t> BlockCuts(const std::vector<Block>& blocks, const Regions& regions, int64_t num_operators);
+std::vector<int64_t> BlockCuts(const std::vector<Block>& blocks, const Regions& regions,
+                               int64_t num_operators);
 
 }  // namespace graphnet
 

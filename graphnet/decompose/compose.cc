@@ -64,7 +64,8 @@ class Composer {
         if (by_name.try_emplace(node->name(), node).second) inputs.push_back(node);
       }
       if (!by_name_) break;
-      piece.module->main()->output()->ForEachOperand([&](const Node* n) { by_name.try_emplace(n->name(), nullptr); });
+      piece.module->main()->output()->ForEachOperand(
+          [&](const Node* n) { by_name.try_emplace(n->name(), nullptr); });
     }
     const auto is_of_like = [&](const Node* node) {
       const Node* other = like->FindNode(node->name());
@@ -128,9 +129,8 @@ class Composer {
     }
     for (const Argument& element : value.elements()) {
       if (!element.is_node()) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("piece ", i, " returns something that is no value at position ",
-                         returned_.size()));
+        return absl::FailedPreconditionError(absl::StrCat(
+            "piece ", i, " returns something that is no value at position ", returned_.size()));
       }
       returned_.push_back(map_.at(element.node()));
       if (by_name_) values_[element.node()->name()] = returned_.back();
@@ -159,8 +159,9 @@ class Composer {
     }
     copy_brought.Finish();
     copy_present.Finish();
-    return Annotate(CheckEqual(present, brought, kExact),
-                    absl::StrCat("piece ", i, " declares a body differently from a piece before it"));
+    return Annotate(
+        CheckEqual(present, brought, kExact),
+        absl::StrCat("piece ", i, " declares a body differently from a piece before it"));
   }
 
   const absl::Span<const Sample> pieces_;

@@ -20,10 +20,10 @@ struct ModeName {
   absl::string_view name;
 };
 constexpr ModeName kModes[] = {
-    {DecomposeMode::kPositions, "positions"},    {DecomposeMode::kRanges, "ranges"},
-    {DecomposeMode::kFixedSize, "fixed_size"},   {DecomposeMode::kEqual, "equal"},
-    {DecomposeMode::kSingleOp, "single_op"},     {DecomposeMode::kBalanced, "balanced"},
-    {DecomposeMode::kBlocks, "blocks"},          {DecomposeMode::kModulePath, "module_path"},
+    {DecomposeMode::kPositions, "positions"},  {DecomposeMode::kRanges, "ranges"},
+    {DecomposeMode::kFixedSize, "fixed_size"}, {DecomposeMode::kEqual, "equal"},
+    {DecomposeMode::kSingleOp, "single_op"},   {DecomposeMode::kBalanced, "balanced"},
+    {DecomposeMode::kBlocks, "blocks"},        {DecomposeMode::kModulePath, "module_path"},
     {DecomposeMode::kValues, "values"},
 };
 
@@ -49,11 +49,11 @@ std::optional<DecomposeMode> ParseDecomposeMode(absl::string_view name) {
 }
 
 bool operator==(const DecomposeConfig& a, const DecomposeConfig& b) {
-  return a.mode == b.mode && a.split_positions == b.split_positions && a.subgraph_ranges == b.subgraph_ranges &&
-         a.values == b.values && a.number == b.number && a.cut.style == b.cut.style &&
-         a.cut.all_inputs == b.cut.all_inputs && a.group_head_and_tail == b.group_head_and_tail &&
-         a.model_name == b.model_name && a.parent_hash == b.parent_hash && a.num_ops == b.num_ops &&
-         a.subgraphs == b.subgraphs;
+  return a.mode == b.mode && a.split_positions == b.split_positions &&
+         a.subgraph_ranges == b.subgraph_ranges && a.values == b.values && a.number == b.number &&
+         a.cut.style == b.cut.style && a.cut.all_inputs == b.cut.all_inputs &&
+         a.group_head_and_tail == b.group_head_and_tail && a.model_name == b.model_name &&
+         a.parent_hash == b.parent_hash && a.num_ops == b.num_ops && a.subgraphs == b.subgraphs;
 }
 
 std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
@@ -90,19 +90,22 @@ std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
   return out.SerializeAsString();
 }
 
-absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view bytes, absl::string_view file_name) {
+absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view bytes,
+                                                           absl::string_view file_name) {
   const auto error = [&](absl::string_view what) { return ErrorAt(file_name, 0, 0, what); };
   proto::DecomposeConfig in;
-  if (bytes.size() > kMaxTextFileBytes || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
-      in.magic() != kMagic) {
+  if (bytes.size() > kMaxTextFileBytes ||
+      !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || in.magic() != kMagic) {
     return error("not the configuration of a decomposition");
   }
   if (in.version() != kVersion) {
-    return error(absl::StrCat("version ", in.version(), " is not the one that this program knows, ", kVersion));
+    return error(absl::StrCat("version ", in.version(), " is not the one that this program knows, ",
+                              kVersion));
   }
   DecomposeConfig config;
   config.mode = static_cast<DecomposeMode>(in.mode());
-  if (DecomposeModeName(config.mode) == "unknown") return error(absl::StrCat("mode ", in.mode(), " is unknown"));
+  if (DecomposeModeName(config.mode) == "unknown")
+    return error(absl::StrCat("mode ", in.mode(), " is unknown"));
   config.split_positions.assign(in.split_positions().begin(), in.split_positions().end());
   for (const proto::DecomposeRange& range : in.subgraph_ranges()) {
     config.subgraph_ranges.push_back({range.start(), range.end()});
@@ -121,9 +124,11 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
     config.subgraphs.push_back({subgraph.name(), Range{subgraph.start(), subgraph.end()},
                                 ToVector(subgraph.inputs()), ToVector(subgraph.outputs())});
   }
-  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty()) return error(wrong);
+  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty())
+    return error(wrong);
   // Nothing that a reader does not know, and nothing twice.
-  if (SerializeDecomposeConfig(config) != bytes) return error("holds fields that this program does not know");
+  if (SerializeDecomposeConfig(config) != bytes)
+    return error("holds fields that this program does not know");
   return config;
 }
 
@@ -131,7 +136,8 @@ absl::StatusOr<DecomposeConfig> ReadDecomposeConfig(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kMaxTextFileBytes));
   // A tag of protobuf, which no JSON begins with (but for a line feed before it).
   const bool is_proto = content.size() > 1 && content[0] == '\n' && content[1] == sizeof kMagic - 1;
-  return is_proto ? DeserializeDecomposeConfig(content, path) : ParseDecomposeConfigJson(content, path);
+  return is_proto ? DeserializeDecomposeConfig(content, path)
+                  : ParseDecomposeConfigJson(content, path);
 }
 
 }  // namespace graphnet

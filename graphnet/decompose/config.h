@@ -99,11 +99,13 @@ std::string WriteDecomposeConfigJson(const DecomposeConfig& config);
 // InvalidArgument with file, line and column for what is no such text: unknown,
 // double or missing keys, values of another kind, counts that do not agree.
 // `file_name` serves messages.
-absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text, absl::string_view file_name);
+absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text,
+                                                         absl::string_view file_name);
 
 // The protobuf form. Equal configurations give equal bytes.
 std::string SerializeDecomposeConfig(const DecomposeConfig& config);
-absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view bytes, absl::string_view file_name);
+absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view bytes,
+                                                           absl::string_view file_name);
 
 // Of either form, told apart by the first byte.
 absl::StatusOr<DecomposeConfig> ReadDecomposeConfig(const std::string& path);

@@ -27,9 +27,11 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
   const bool takes_number = key == "size" || key == "pieces" || key == "depth";
   const auto differs = [&](bool has, absl::string_view name) { return has != (key == name); };
   if (differs(!config.split_positions.empty(), "split_positions") ||
-      differs(!config.subgraph_ranges.empty(), "subgraph_ranges") || differs(!config.values.empty(), "values")) {
-    return absl::StrCat("mode ", DecomposeModeName(config.mode), " needs ",
-                        key.empty() ? "no further key" : absl::StrCat("\"", key, "\" and no other"));
+      differs(!config.subgraph_ranges.empty(), "subgraph_ranges") ||
+      differs(!config.values.empty(), "values")) {
+    return absl::StrCat(
+        "mode ", DecomposeModeName(config.mode), " needs ",
+        key.empty() ? "no further key" : absl::StrCat("\"", key, "\" and no other"));
   }
   if (takes_number ? config.number < 1 : config.number != 0) {
     return takes_number ? absl::StrCat("\"", key, "\" must be at least 1")
@@ -48,7 +50,8 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
   for (size_t i = 0; i < config.subgraphs.size(); ++i) {
     const SubgraphConfig& subgraph = config.subgraphs[i];
     if (subgraph.name != absl::StrCat("subgraph_", i)) {
-      return absl::StrCat("subgraph ", i, " is called ", Printable(subgraph.name), ", not subgraph_", i);
+      return absl::StrCat("subgraph ", i, " is called ", Printable(subgraph.name),
+                          ", not subgraph_", i);
     }
     if (subgraph.range.start < 0 || subgraph.range.end < subgraph.range.start ||
         subgraph.range.end > config.num_ops) {

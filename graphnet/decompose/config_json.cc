@@ -44,10 +44,11 @@ std::string Quoted(absl::string_view text) {
 }
 
 std::string QuotedList(const std::vector<std::string>& names) {
-  return absl::StrCat("[",
-                      absl::StrJoin(names, ", ",
-                                    [](std::string* out, const std::string& name) { out->append(Quoted(name)); }),
-                      "]");
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(names, ", ",
+                    [](std::string* out, const std::string& name) { out->append(Quoted(name)); }),
+      "]");
 }
 
 const char* Bool(bool value) { return value ? "true" : "false"; }
@@ -60,14 +61,21 @@ std::string ModeLine(const DecomposeConfig& config) {
   if (key == "split_positions") {
     value = absl::StrCat("[", absl::StrJoin(config.split_positions, ", "), "]");
   } else if (key == "subgraph_ranges") {
-    value = absl::StrCat("[", absl::StrJoin(config.subgraph_ranges, ", ", [](std::string* out, const Range& r) {
-                           absl::StrAppend(out, "[", r.start, ", ", r.end, "]");
-                         }), "]");
+    value = absl::StrCat("[",
+                         absl::StrJoin(config.subgraph_ranges, ", ",
+                                       [](std::string* out, const Range& r) {
+                                         absl::StrAppend(out, "[", r.start, ", ", r.end, "]");
+                                       }),
+                         "]");
   } else if (key == "values") {
-    value = absl::StrCat("[", absl::StrJoin(config.values, ", ", [](std::string* out, const ValueRange& v) {
-                           absl::StrAppend(out, "{\"inputs\": ", QuotedList(v.inputs),
-                                           ", \"outputs\": ", QuotedList(v.outputs), "}");
-                         }), "]");
+    value =
+        absl::StrCat("[",
+                     absl::StrJoin(config.values, ", ",
+                                   [](std::string* out, const ValueRange& v) {
+                                     absl::StrAppend(out, "{\"inputs\": ", QuotedList(v.inputs),
+                                                     ", \"outputs\": ", QuotedList(v.outputs), "}");
+                                   }),
+                     "]");
   } else {
     value = absl::StrCat(config.number);
   }
@@ -86,16 +94,19 @@ class Reader {
     if (at_ < text_.size()) return Error("expected the end of the file");
     at_ = 0;
     for (const absl::string_view key : {"version", "mode"}) {
-      if (seen_.count(std::string(key)) == 0) return Error(absl::StrCat("the key \"", key, "\" is missing"));
+      if (seen_.count(std::string(key)) == 0)
+        return Error(absl::StrCat("the key \"", key, "\" is missing"));
     }
     if (num_subgraphs_ >= 0 && num_subgraphs_ != static_cast<int64_t>(config_.subgraphs.size())) {
       return Error(absl::StrCat("\"num_subgraphs\" is ", num_subgraphs_, ", but there are ",
                                 config_.subgraphs.size(), " subgraphs"));
     }
     if (!number_key_.empty() && number_key_ != config_internal::ModeKey(config_.mode)) {
-      return Error(absl::StrCat("mode ", DecomposeModeName(config_.mode), " takes no \"", number_key_, "\""));
+      return Error(absl::StrCat("mode ", DecomposeModeName(config_.mode), " takes no \"",
+                                number_key_, "\""));
     }
-    if (const std::string wrong = config_internal::WhatIsWrong(config_); !wrong.empty()) return Error(wrong);
+    if (const std::string wrong = config_internal::WhatIsWrong(config_); !wrong.empty())
+      return Error(wrong);
     return std::move(config_);
   }
 
@@ -194,7 +205,8 @@ class Reader {
 
   // --- Tokens ------------------------------------------------------------------
   void SkipSpace() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
       ++at_;
     }
   }
@@ -205,7 +217,8 @@ class Reader {
     return true;
   }
   absl::Status Expect(char c, absl::string_view where) {
-    return Accept(c) ? absl::OkStatus() : Error(absl::StrCat("expected '", std::string(1, c), "' ", where));
+    return Accept(c) ? absl::OkStatus()
+                     : Error(absl::StrCat("expected '", std::string(1, c), "' ", where));
   }
 
   template <typename Fn>
@@ -216,7 +229,8 @@ class Reader {
     do {
       std::string key;
       RETURN_IF_ERROR(String(&key));
-      if (!keys.insert(key).second) return ErrorHere(absl::StrCat("the key ", Printable(key), " comes twice"));
+      if (!keys.insert(key).second)
+        return ErrorHere(absl::StrCat("the key ", Printable(key), " comes twice"));
       const size_t key_at = token_;
       RETURN_IF_ERROR(Expect(':', "after a key"));
       token_ = key_at;
@@ -263,8 +277,9 @@ class Reader {
 
   // Of those in JSON, the ones that the writer uses, and the slash.
   absl::Status Escape(std::string* out) {
-    static constexpr std::pair<char, char> kEscapes[] = {{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'n', '\n'},
-                                                         {'r', '\r'}, {'t', '\t'}, {'b', '\b'}, {'f', '\f'}};
+    static constexpr std::pair<char, char> kEscapes[] = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},
+                                                         {'n', '\n'}, {'r', '\r'},  {'t', '\t'},
+                                                         {'b', '\b'}, {'f', '\f'}};
     const char c = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
     for (const auto& [letter, meaning] : kEscapes) {
       if (c != letter) continue;
@@ -310,7 +325,9 @@ class Reader {
     return Error("expected true or false");
   }
 
-  absl::Status UnknownKey(absl::string_view key) { return ErrorHere(absl::StrCat("unknown key ", Printable(key))); }
+  absl::Status UnknownKey(absl::string_view key) {
+    return ErrorHere(absl::StrCat("unknown key ", Printable(key)));
+  }
   absl::Status Error(absl::string_view message) {
     token_ = at_;
     return ErrorHere(message);
@@ -341,19 +358,21 @@ class Reader {
 }  // namespace
 
 std::string WriteDecomposeConfigJson(const DecomposeConfig& config) {
-  std::string out = absl::StrCat("{\n  \"version\": ", kVersion, ",\n  \"mode\": ",
-                                 Quoted(DecomposeModeName(config.mode)), ",\n", ModeLine(config));
+  std::string out = absl::StrCat("{\n  \"version\": ", kVersion,
+                                 ",\n  \"mode\": ", Quoted(DecomposeModeName(config.mode)), ",\n",
+                                 ModeLine(config));
   absl::StrAppend(&out, "  \"chain_style\": ", Bool(config.cut.style == Style::kChain),
                   ",\n  \"group_head_and_tail\": ", Bool(config.group_head_and_tail),
                   ",\n  \"use_all_inputs\": ", Bool(config.cut.all_inputs));
   if (config.is_done()) {
     absl::StrAppend(&out, ",\n  \"model_name\": ", Quoted(config.model_name),
-                    ",\n  \"parent_hash\": ", Quoted(config.parent_hash), ",\n  \"num_ops\": ", config.num_ops,
+                    ",\n  \"parent_hash\": ", Quoted(config.parent_hash),
+                    ",\n  \"num_ops\": ", config.num_ops,
                     ",\n  \"num_subgraphs\": ", config.subgraphs.size(), ",\n  \"subgraphs\": [");
     const char* separator = "\n";
     for (const SubgraphConfig& subgraph : config.subgraphs) {
-      absl::StrAppend(&out, separator, "    {\"name\": ", Quoted(subgraph.name), ", \"start\": ", subgraph.range.start,
-                      ", \"end\": ", subgraph.range.end,
+      absl::StrAppend(&out, separator, "    {\"name\": ", Quoted(subgraph.name),
+                      ", \"start\": ", subgraph.range.start, ", \"end\": ", subgraph.range.end,
                       ", \"num_ops\": ", subgraph.range.end - subgraph.range.start);
       absl::StrAppend(&out, ", \"inputs\": ", QuotedList(subgraph.inputs),
                       ", \"outputs\": ", QuotedList(subgraph.outputs), "}");
@@ -365,7 +384,8 @@ std::string WriteDecomposeConfigJson(const DecomposeConfig& config) {
   return out;
 }
 
-absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text, absl::string_view file_name) {
+absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text,
+                                                         absl::string_view file_name) {
   return Reader(text, file_name).Read();
 }
 

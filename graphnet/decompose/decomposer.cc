@@ -26,21 +26,27 @@ std::vector<Range> Between(absl::Span<const int64_t> cuts, int64_t num_operators
 class Planner {
  public:
   Planner(const Module& module, const DecomposeConfig& config, std::vector<std::string>* notes)
-      : index_(*module.main()), regions_(index_), n_(index_.num_operators()), config_(config), notes_(notes) {}
+      : index_(*module.main()),
+        regions_(index_),
+        n_(index_.num_operators()),
+        config_(config),
+        notes_(notes) {}
 
   absl::StatusOr<std::vector<Range>> Ranges() {
     switch (config_.mode) {
       case DecomposeMode::kPositions: return AtPositions();
       case DecomposeMode::kRanges: return WithHeadAndTail(config_.subgraph_ranges);
       case DecomposeMode::kValues: return BetweenValues();
-      case DecomposeMode::kFixedSize: return AtCuts(CutsEvery(config_.number, regions_, n_), (n_ - 1) / config_.number);
+      case DecomposeMode::kFixedSize:
+        return AtCuts(CutsEvery(config_.number, regions_, n_), (n_ - 1) / config_.number);
       case DecomposeMode::kSingleOp: return AtCuts(CutsEvery(1, regions_, n_), n_ - 1);
       case DecomposeMode::kEqual: {
         const std::vector<Range> pieces = EqualPieces(n_, static_cast<int>(config_.number));
         std::vector<int64_t> cuts;
         for (const Range& piece : pieces) cuts.push_back(piece.start);
         NoteFewOperators();
-        return AtCuts(AllowedCuts(std::move(cuts), regions_, n_), static_cast<int64_t>(pieces.size()) - 1);
+        return AtCuts(AllowedCuts(std::move(cuts), regions_, n_),
+                      static_cast<int64_t>(pieces.size()) - 1);
       }
       case DecomposeMode::kBalanced: {
         NoteUnknownSizes();
@@ -90,7 +96,8 @@ class Planner {
   absl::StatusOr<std::vector<Range>> BetweenValues() const {
     std::vector<Range> ranges;
     for (const ValueRange& values : config_.values) {
-      ASSIGN_OR_RETURN(const Range range, RangeOfValues(values.inputs, values.outputs, index_, regions_));
+      ASSIGN_OR_RETURN(const Range range,
+                       RangeOfValues(values.inputs, values.outputs, index_, regions_));
       ranges.push_back(range);
     }
     return WithHeadAndTail(std::move(ranges));
@@ -99,8 +106,9 @@ class Planner {
   std::vector<Range> AtBlocks() {
     const std::vector<Block> blocks = FindBlocks(index_, regions_);
     for (const Block& block : blocks) {
-      notes_->push_back(absl::StrCat("a block of ", block.num_operators, " operators occurs ", block.starts.size(),
-                                     " times, first at operator ", block.starts[0]));
+      notes_->push_back(absl::StrCat("a block of ", block.num_operators, " operators occurs ",
+                                     block.starts.size(), " times, first at operator ",
+                                     block.starts[0]));
     }
     if (blocks.empty()) notes_->push_back("no operators repeat");
     return Between(BlockCuts(blocks, regions_, n_), n_);
@@ -109,24 +117,29 @@ class Planner {
   std::vector<Range> AtCuts(absl::Span<const int64_t> cuts, int64_t wanted) {
     const int64_t lost = std::max<int64_t>(wanted, 0) - static_cast<int64_t>(cuts.size());
     if (lost > 0) {
-      notes_->push_back(absl::StrCat(lost, " fewer cuts than asked for: no place is left for them, as tuples and the "
-                                           "regions of vmap and autocast stay whole"));
+      notes_->push_back(
+          absl::StrCat(lost,
+                       " fewer cuts than asked for: no place is left for them, as tuples and the "
+                       "regions of vmap and autocast stay whole"));
     }
     return Between(cuts, n_);
   }
 
   void NoteFewOperators() {
     if (config_.number <= n_) return;
-    notes_->push_back(absl::StrCat(config_.number, " pieces asked for, but there are only ", n_, " operators"));
+    notes_->push_back(
+        absl::StrCat(config_.number, " pieces asked for, but there are only ", n_, " operators"));
   }
 
   void NoteUnknownSizes() {
     int64_t unknown = 0;
-    for (int64_t k = 0; k < n_; ++k) unknown += ValueBytes(*index_.node(index_.operator_node(k))).has_value() ? 0 : 1;
+    for (int64_t k = 0; k < n_; ++k)
+      unknown += ValueBytes(*index_.node(index_.operator_node(k))).has_value() ? 0 : 1;
     if (unknown == 0) return;
-    notes_->push_back(absl::StrCat(unknown, " of ", n_,
-                                   " values have no known size; what is balanced is bytes, and among cuts of equal "
-                                   "bytes the count of such values"));
+    notes_->push_back(absl::StrCat(
+        unknown, " of ", n_,
+        " values have no known size; what is balanced is bytes, and among cuts of equal "
+        "bytes the count of such values"));
   }
 
   const GraphIndex index_;
@@ -147,8 +160,8 @@ std::vector<std::string> NamesOf(absl::Span<Node* const> nodes) {
 absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& made) {
   if (said == made) return absl::OkStatus();
   const auto differs = [](absl::string_view what) {
-    return absl::FailedPreconditionError(absl::StrCat("the configuration says something else of ", what,
-                                                      " than comes of the sample"));
+    return absl::FailedPreconditionError(absl::StrCat("the configuration says something else of ",
+                                                      what, " than comes of the sample"));
   };
   if (said.model_name != made.model_name) return differs("the name of the model");
   if (said.num_ops != made.num_ops) return differs("the number of operators");
@@ -198,8 +211,7 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
   for (size_t i = 0; i < made.pieces.size(); ++i) {
     const Sample& piece = made.pieces[i];
     const Provenance& from = piece.provenance[0];
-    made.config.subgraphs.push_back({absl::StrCat("subgraph_", i),
-                                     Range{from.start, from.end},
+    made.config.subgraphs.push_back({absl::StrCat("subgraph_", i), Range{from.start, from.end},
                                      NamesOf(piece.module->main()->placeholders()),
                                      NamesOf(piece.module->main()->output()->operands())});
   }

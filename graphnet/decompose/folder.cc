@@ -34,20 +34,24 @@ absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!error) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("cannot create ", Printable(path, 1000), ": ", error.message()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot create ", Printable(path, 1000), ": ", error.message()));
 }
 
 std::string SourcesJson(const Sample& piece) {
   nlohmann::ordered_json json;
-  for (const Provenance& from : piece.provenance) json[from.parent].push_back({from.start, from.end});
+  for (const Provenance& from : piece.provenance)
+    json[from.parent].push_back({from.start, from.end});
   return json.dump(4, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 bool SameWeights(const Sample& a, const Sample& b) {
   const auto same = [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.dtype == y.second.dtype && x.second.shape == y.second.shape &&
+    return x.first == y.first && x.second.dtype == y.second.dtype &&
+           x.second.shape == y.second.shape &&
            (x.second.bytes == y.second.bytes ||
-            (x.second.bytes != nullptr && y.second.bytes != nullptr && *x.second.bytes == *y.second.bytes));
+            (x.second.bytes != nullptr && y.second.bytes != nullptr &&
+             *x.second.bytes == *y.second.bytes));
   };
   return a.weights.size() == b.weights.size() &&
          std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), same);
@@ -55,7 +59,8 @@ bool SameWeights(const Sample& a, const Sample& b) {
 
 class FolderWriter {
  public:
-  FolderWriter(const Decomposition& made, const std::string& folder, const DecompositionFolderOptions& options)
+  FolderWriter(const Decomposition& made, const std::string& folder,
+               const DecompositionFolderOptions& options)
       : made_(made), folder_(folder), format_(options.format) {
     if (options.layout == FolderLayout::kPeer) {
       folder_ = JoinPath(folder, kPeerFolder);
@@ -65,16 +70,19 @@ class FolderWriter {
 
   absl::StatusOr<WriteReport> Run() {
     if (stem_[0] == '.' || absl::StrContains(stem_, "/") || absl::StrContains(stem_, '\0')) {
-      return absl::InvalidArgumentError(absl::StrCat("no folder can be called ", Printable(stem_), "0"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no folder can be called ", Printable(stem_), "0"));
     }
     const bool json = format_ == PieceFormat::kGraphNetFolder;
     const std::string config_file = JoinPath(folder_, json ? kConfigJson : kConfigPb);
-    const std::string config = json ? WriteDecomposeConfigJson(made_.config) : SerializeDecomposeConfig(made_.config);
+    const std::string config =
+        json ? WriteDecomposeConfigJson(made_.config) : SerializeDecomposeConfig(made_.config);
     RETURN_IF_ERROR(CheckFolder(BaseName(config_file), config));
     RETURN_IF_ERROR(MakeFolder(folder_));
     for (size_t i = 0; i < made_.pieces.size(); ++i) {
       const std::string path = JoinPath(folder_, PieceName(i));
-      ASSIGN_OR_RETURN(const bool kept, json ? WriteGraphNet(made_.pieces[i], path) : WriteProto(made_.pieces[i], path));
+      ASSIGN_OR_RETURN(const bool kept, json ? WriteGraphNet(made_.pieces[i], path)
+                                             : WriteProto(made_.pieces[i], path));
       ++(kept ? report_.kept : report_.written);
     }
     RETURN_IF_ERROR(WriteFileAtomic(config_file, config));
@@ -95,23 +103,25 @@ class FolderWriter {
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder_));
     for (const std::string& name : names) {
-      if (ours.contains(name) || absl::EndsWith(name, ".tmp")) continue;  // What a write that was killed left.
-      return absl::AlreadyExistsError(
-          absl::StrCat(Printable(folder_, 1000), ": not written to, as it holds ", Printable(name)));
+      if (ours.contains(name) || absl::EndsWith(name, ".tmp"))
+        continue;  // What a write that was killed left.
+      return absl::AlreadyExistsError(absl::StrCat(
+          Printable(folder_, 1000), ": not written to, as it holds ", Printable(name)));
     }
     const std::string path = JoinPath(folder_, config_name);
     if (!FileExists(path)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string there, ReadFile(path, kMaxTextFileBytes));
     if (there == config) return absl::OkStatus();
-    return absl::AlreadyExistsError(
-        absl::StrCat(Printable(folder_, 1000), ": not written to, as it holds another decomposition"));
+    return absl::AlreadyExistsError(absl::StrCat(
+        Printable(folder_, 1000), ": not written to, as it holds another decomposition"));
   }
 
   // Whether the piece was there already.
   absl::StatusOr<bool> WriteProto(const Sample& piece, const std::string& path) const {
     if (FileExists(path)) {
       const absl::StatusOr<Sample> there = ReadSampleFile(path, /*with_weights=*/true);
-      if (there.ok() && CheckEqual(piece, *there, kExact).ok() && SameWeights(piece, *there)) return true;
+      if (there.ok() && CheckEqual(piece, *there, kExact).ok() && SameWeights(piece, *there))
+        return true;
     }
     RETURN_IF_ERROR(WriteSampleFile(piece, path));
     return false;
@@ -175,8 +185,9 @@ absl::StatusOr<std::map<int64_t, std::string>> FindPieces(const std::string& fol
     if (number < 0) continue;
     const auto [it, first] = pieces.try_emplace(number, name);
     if (!first) {
-      return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": both ", Printable(it->second),
-                                                        " and ", Printable(name), " are piece ", number));
+      return absl::FailedPreconditionError(absl::StrCat(Printable(folder, 1000), ": both ",
+                                                        Printable(it->second), " and ",
+                                                        Printable(name), " are piece ", number));
     }
   }
   return pieces;
@@ -193,7 +204,8 @@ void NameValues(const SubgraphConfig& subgraph, Graph* graph) {
   collect(subgraph.inputs, graph->placeholders());
   collect(subgraph.outputs, graph->output()->operands());
   // First out of each other's way.
-  for (size_t k = 0; k < renamed.size(); ++k) renamed[k].first->set_name(absl::StrCat("renamed_port_", k));
+  for (size_t k = 0; k < renamed.size(); ++k)
+    renamed[k].first->set_name(absl::StrCat("renamed_port_", k));
   for (const auto& [node, name] : renamed) node->set_name(name);
 }
 
@@ -221,13 +233,15 @@ absl::StatusOr<DecompositionFiles> FindDecomposition(const std::string& given) {
     ASSIGN_OR_RETURN(files.pieces, FindPieces(files.folder));
   }
   if (files.pieces.empty()) {
-    return absl::NotFoundError(absl::StrCat(Printable(files.folder, 1000), ": no pieces, such as subgraph_0"));
+    return absl::NotFoundError(
+        absl::StrCat(Printable(files.folder, 1000), ": no pieces, such as subgraph_0"));
   }
   for (const char* name : {kConfigJson, kConfigPb}) {
     const std::string path = JoinPath(files.folder, name);
     if (!FileExists(path)) continue;
     if (!files.config.empty()) {
-      return absl::FailedPreconditionError(absl::StrCat(Printable(files.folder, 1000), ": two configurations"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(Printable(files.folder, 1000), ": two configurations"));
     }
     files.config = path;
   }
@@ -242,10 +256,12 @@ void ApplyConfig(const DecomposeConfig& config, size_t i, Sample* piece) {
   const SubgraphConfig& subgraph = config.subgraphs[i];
   NameValues(subgraph, piece->module->main());
   if (!piece->provenance.empty()) return;
-  piece->provenance.push_back({config.model_name, config.parent_hash, subgraph.range.start, subgraph.range.end});
+  piece->provenance.push_back(
+      {config.model_name, config.parent_hash, subgraph.range.start, subgraph.range.end});
 }
 
-absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder, bool with_weights) {
+absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder,
+                                                      bool with_weights) {
   ASSIGN_OR_RETURN(const DecompositionFiles files, FindDecomposition(folder));
   StoredDecomposition stored;
   if (!files.config.empty()) {
@@ -260,9 +276,9 @@ absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder,
   }
   const bool done = stored.config.has_value() && stored.config->is_done();
   if (done && stored.config->subgraphs.size() != files.pieces.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(Printable(files.folder, 1000), ": the configuration has ",
-                                                      stored.config->subgraphs.size(), " subgraphs, the folder ",
-                                                      files.pieces.size()));
+    return absl::FailedPreconditionError(absl::StrCat(
+        Printable(files.folder, 1000), ": the configuration has ", stored.config->subgraphs.size(),
+        " subgraphs, the folder ", files.pieces.size()));
   }
   for (const auto& [number, name] : files.pieces) {
     ASSIGN_OR_RETURN(Sample piece, ReadPiece(JoinPath(files.folder, name), with_weights));

@@ -24,8 +24,7 @@ class GraphCopier {
   // already, or null.
   using Lookup = std::function<Graph*(Graph*)>;
 
-  explicit GraphCopier(Module* to, Lookup lookup = nullptr)
-      : to_(to), lookup_(std::move(lookup)) {}
+  explicit GraphCopier(Module* to, Lookup lookup = nullptr) : to_(to), lookup_(std::move(lookup)) {}
 
   // The one copy of `graph`, under its name if that is free; empty until Finish.
   Graph* CopyOf(Graph* graph);

@@ -25,7 +25,8 @@ class GraphIndex {
   size_t IndexOf(const Node* node) const { return index_.at(node); }
   // With repeats, in the order of Node::ForEachOperand.
   absl::Span<const uint32_t> operands(size_t i) const {
-    return absl::MakeConstSpan(operands_).subspan(first_operand_[i], first_operand_[i + 1] - first_operand_[i]);
+    return absl::MakeConstSpan(operands_).subspan(first_operand_[i],
+                                                  first_operand_[i + 1] - first_operand_[i]);
   }
   // The last node that takes node i; 0 without one, as no placeholder has operands.
   size_t last_use(size_t i) const { return last_use_[i]; }

@@ -39,12 +39,14 @@ MutableClasses::MutableClasses(const GraphIndex& index) : class_of_(index.size()
     if (!node.is_call()) continue;
     const MemoryUse use = MemoryUseOf(node);
     for (const Node* n : use.shared) sets.Join(i, static_cast<uint32_t>(index.IndexOf(n)));
-    for (const Node* n : use.written) writes.push_back({static_cast<uint32_t>(index.IndexOf(n)), i});
+    for (const Node* n : use.written)
+      writes.push_back({static_cast<uint32_t>(index.IndexOf(n)), i});
   }
   if (writes.empty()) return;
   absl::flat_hash_map<uint32_t, int> class_of_set;
   for (const auto& [value, by] : writes) {
-    const auto [it, first] = class_of_set.try_emplace(sets.Find(value), static_cast<int>(last_write_.size()));
+    const auto [it, first] =
+        class_of_set.try_emplace(sets.Find(value), static_cast<int>(last_write_.size()));
     if (first) last_write_.push_back(0);
     last_write_[static_cast<size_t>(it->second)] = by;  // Writes come in order.
   }

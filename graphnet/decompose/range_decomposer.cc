@@ -35,8 +35,8 @@ std::vector<Range> NonEmpty(absl::Span<const Range> ranges, int64_t num_operator
 
 absl::Status CheckCut(const Regions& regions, int64_t cut) {
   if (regions.OpenAt(cut) == nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("cut ", cut, " ", regions.WhyNot(cut), "; the next place for it is ", regions.NextCut(cut)));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "cut ", cut, " ", regions.WhyNot(cut), "; the next place for it is ", regions.NextCut(cut)));
 }
 
 absl::Status CheckRanges(const GraphIndex& index, absl::Span<const Range> ranges, Style style) {
@@ -49,7 +49,8 @@ absl::Status CheckRanges(const GraphIndex& index, absl::Span<const Range> ranges
       return absl::InvalidArgumentError(
           absl::StrCat(text, " is not within [0, ", n, "), the operators of the graph"));
     }
-    if (range.end < range.start) return absl::InvalidArgumentError(absl::StrCat(text, " ends before it starts"));
+    if (range.end < range.start)
+      return absl::InvalidArgumentError(absl::StrCat(text, " ends before it starts"));
     if (range.start == range.end) continue;
     if (range.start < before) {
       return absl::InvalidArgumentError(
@@ -68,7 +69,8 @@ absl::Status CheckRanges(const GraphIndex& index, absl::Span<const Range> ranges
 
 class Cutter {
  public:
-  Cutter(const Sample& parent, const GraphIndex& index, std::vector<Range> ranges, const CutOptions& options)
+  Cutter(const Sample& parent, const GraphIndex& index, std::vector<Range> ranges,
+         const CutOptions& options)
       : parent_(parent),
         graph_(*parent.module->main()),
         index_(index),
@@ -76,7 +78,8 @@ class Cutter {
         options_(options),
         copies_(index.size()),
         taken_by_(index.size(), kNobody) {
-    for (size_t i = 0; i < index_.num_placeholders(); ++i) placeholder_targets_.insert(index_.node(i)->target());
+    for (size_t i = 0; i < index_.num_placeholders(); ++i)
+      placeholder_targets_.insert(index_.node(i)->target());
     for (size_t i = 0; i < parent.constraint_order.size(); ++i) {
       constraint_position_.try_emplace(parent.constraint_order[i], i);
     }
@@ -94,9 +97,9 @@ class Cutter {
         if (node.op() != Op::kGetAttr || classes_->ClassOf(i) == MutableClasses::kNone) continue;
         const size_t first = piece_of.try_emplace(node.target(), p).first->second;
         if (first == p) continue;
-        return absl::FailedPreconditionError(
-            absl::StrCat("attribute ", Printable(node.target()), " is written to, and pieces ", first, " and ", p,
-                         " of a DAG would both read it (", Printable(node.name()), ")"));
+        return absl::FailedPreconditionError(absl::StrCat(
+            "attribute ", Printable(node.target()), " is written to, and pieces ", first, " and ",
+            p, " of a DAG would both read it (", Printable(node.name()), ")"));
       }
     }
     return absl::OkStatus();
@@ -138,8 +141,9 @@ class Cutter {
     const size_t begin = index_.operator_node(range.start);
     const size_t end = index_.operator_node(range.end);
     const bool ends_graph = end == index_.output();
-    const std::vector<size_t> inputs =
-        options_.style == Style::kChain ? std::exchange(live_, {}) : DagInputs(begin, end, ends_graph);
+    const std::vector<size_t> inputs = options_.style == Style::kChain
+                                           ? std::exchange(live_, {})
+                                           : DagInputs(begin, end, ends_graph);
     auto module = std::make_unique<Module>();
     Graph* graph = module->AddGraph(graph_.name());
     GraphCopier bodies(module.get());
@@ -156,13 +160,15 @@ class Cutter {
     if (ends_graph) {
       copy(index_.output());
     } else {
-      std::vector<size_t> outputs =
-          options_.style == Style::kChain ? ChainOutputs(inputs, begin, end) : DagOutputs(begin, end);
+      std::vector<size_t> outputs = options_.style == Style::kChain
+                                        ? ChainOutputs(inputs, begin, end)
+                                        : DagOutputs(begin, end);
       std::vector<Argument> values;
       values.reserve(outputs.size());
       for (const size_t i : outputs) values.push_back(copies_[i]);
       const Node& output = *index_.node(index_.output());
-      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(values)}, {}, output.name());
+      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(values)}, {},
+                                      output.name());
       if (options_.style == Style::kChain) live_ = std::move(outputs);
     }
     bodies.Finish();
@@ -179,7 +185,8 @@ class Cutter {
     }
   }
 
-  std::vector<size_t> ChainOutputs(absl::Span<const size_t> inputs, size_t begin, size_t end) const {
+  std::vector<size_t> ChainOutputs(absl::Span<const size_t> inputs, size_t begin,
+                                   size_t end) const {
     std::vector<size_t> outputs;
     for (const size_t i : inputs) {
       if (index_.last_use(i) >= end) outputs.push_back(i);
@@ -248,7 +255,8 @@ class Cutter {
   struct Carried {
     // Takes in the members before `begin`.
     void Advance(absl::Span<const uint32_t> members, size_t begin) {
-      for (; next < members.size() && members[next] < begin; ++next) values.push_back(members[next]);
+      for (; next < members.size() && members[next] < begin; ++next)
+        values.push_back(members[next]);
     }
     std::vector<size_t> values;
     size_t next = 0;
@@ -261,7 +269,8 @@ class Cutter {
       return graph->CopyNodeWithUniqueName(
           node, [](Node* operand) { return operand; }, [](Graph* body) { return body; });
     }
-    Node* port = graph->CreateNodeWithUniqueName(Op::kPlaceholder, PortTarget(i), {}, {}, node.name());
+    Node* port =
+        graph->CreateNodeWithUniqueName(Op::kPlaceholder, PortTarget(i), {}, {}, node.name());
     port->set_meta(graph->module()->CopyMeta(node.meta()));
     port->set_annotation(node.annotation());
     if (node.op() != Op::kGetAttr) return port;
@@ -404,7 +413,8 @@ absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
           absl::StrCat("cut ", cut, " is not between 0 and ", n, ", the number of operators"));
     }
     if (cut < start) {
-      return absl::InvalidArgumentError(absl::StrCat("cuts must rise: ", cut, " comes after ", start));
+      return absl::InvalidArgumentError(
+          absl::StrCat("cuts must rise: ", cut, " comes after ", start));
     }
     ranges.push_back({start, cut});
     start = cut;

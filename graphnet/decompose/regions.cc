@@ -79,7 +79,8 @@ void Regions::AddTuples(const GraphIndex& index) {
   for (int64_t position = 0; position < index.num_operators(); ++position) {
     const size_t i = index.operator_node(position);
     // The output takes a tuple apart as any user does: the last piece makes it.
-    const int64_t last = static_cast<int64_t>(index.last_use(i)) - static_cast<int64_t>(index.num_placeholders());
+    const int64_t last =
+        static_cast<int64_t>(index.last_use(i)) - static_cast<int64_t>(index.num_placeholders());
     if (last <= position || !YieldsTuple(*index.node(i))) continue;
     regions_.push_back({position, std::min(last, index.num_operators() - 1), index.node(i), true});
   }
@@ -102,8 +103,8 @@ std::string Regions::WhyNot(int64_t position) const {
   if (region == nullptr) return "";
   const Node& opener = *region->opener;
   return region->is_tuple
-             ? absl::StrCat("parts the tuple that ", Printable(opener.name()), " (", Printable(opener.target()),
-                            ") yields from an operator that takes it")
+             ? absl::StrCat("parts the tuple that ", Printable(opener.name()), " (",
+                            Printable(opener.target()), ") yields from an operator that takes it")
              : absl::StrCat("goes through the region that ", Printable(opener.name()), " (",
                             Printable(opener.target()), ") opens");
 }

@@ -20,7 +20,8 @@ constexpr absl::string_view kLeaves[] = {"_parameters_", "_buffers_"};
 
 absl::string_view FirstComponents(absl::string_view path, int depth) {
   size_t end = 0;
-  for (int i = 0; i < depth && end != absl::string_view::npos; ++i) end = path.find('.', end == 0 ? 0 : end + 1);
+  for (int i = 0; i < depth && end != absl::string_view::npos; ++i)
+    end = path.find('.', end == 0 ? 0 : end + 1);
   return path.substr(0, end);
 }
 
@@ -39,7 +40,8 @@ std::string PathOfOperator(const GraphIndex& index, size_t i) {
 
 }  // namespace
 
-std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions, int64_t num_operators) {
+std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions,
+                                 int64_t num_operators) {
   std::sort(cuts.begin(), cuts.end());
   std::vector<int64_t> allowed;
   for (int64_t cut : cuts) {
@@ -62,7 +64,8 @@ std::string ModulePathOfParameter(absl::string_view name) {
   for (const absl::string_view leaf : kLeaves) {
     const size_t end = name.rfind(leaf);
     size_t begin = name.find(kModules);
-    if (end == absl::string_view::npos || begin == absl::string_view::npos || begin >= end) continue;
+    if (end == absl::string_view::npos || begin == absl::string_view::npos || begin >= end)
+      continue;
     begin += kModules.size();
     return absl::StrReplaceAll(name.substr(begin, end - begin), {{kModules, "."}});
   }
@@ -70,7 +73,8 @@ std::string ModulePathOfParameter(absl::string_view name) {
   return dot == absl::string_view::npos ? "" : std::string(name.substr(0, dot));
 }
 
-absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index, const Regions& regions) {
+absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index,
+                                                const Regions& regions) {
   std::vector<int64_t> cuts;
   std::string current;
   bool any = false;
@@ -89,14 +93,17 @@ absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& ind
   return AllowedCuts(std::move(cuts), regions, index.num_operators());
 }
 
-absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs, absl::Span<const std::string> outputs,
-                                    const GraphIndex& index, const Regions& regions) {
+absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
+                                    absl::Span<const std::string> outputs, const GraphIndex& index,
+                                    const Regions& regions) {
   absl::flat_hash_map<absl::string_view, size_t> by_name;
   for (size_t i = 0; i < index.size(); ++i) by_name.emplace(index.node(i)->name(), i);
-  const auto mark = [&](absl::Span<const std::string> names, std::vector<bool>* marks) -> absl::Status {
+  const auto mark = [&](absl::Span<const std::string> names,
+                        std::vector<bool>* marks) -> absl::Status {
     for (const std::string& name : names) {
       const auto it = by_name.find(absl::StripPrefix(name, "%"));
-      if (it == by_name.end()) return absl::NotFoundError(absl::StrCat("the graph has no value ", Printable(name)));
+      if (it == by_name.end())
+        return absl::NotFoundError(absl::StrCat("the graph has no value ", Printable(name)));
       (*marks)[it->second] = true;
     }
     return absl::OkStatus();

@@ -18,7 +18,8 @@
 namespace graphnet {
 
 // `cuts`, in any order, moved to where they may be.
-std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions, int64_t num_operators);
+std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions,
+                                 int64_t num_operators);
 
 // After every `size` operators. size >= 1.
 std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num_operators);
@@ -28,7 +29,8 @@ std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num
 // "layer1.0.conv1.weight", or "L_self_modules_layer1_modules_0_modules_conv1_
 // parameters_weight_" as torch.export and GraphNet write it; else that of the
 // operator before it. FailedPrecondition if no operator has a path.
-absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index, const Regions& regions);
+absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index,
+                                                const Regions& regions);
 
 // The path that the name of a parameter carries: "layer1.0.conv1"; empty if none.
 std::string ModulePathOfParameter(absl::string_view name);
@@ -37,8 +39,9 @@ std::string ModulePathOfParameter(absl::string_view name);
 // anything, if `inputs` is empty. All are names of nodes. NotFound for a name that
 // the graph does not have; FailedPrecondition if no operator lies between or the
 // range goes through a region.
-absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs, absl::Span<const std::string> outputs,
-                                    const GraphIndex& index, const Regions& regions);
+absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
+                                    absl::Span<const std::string> outputs, const GraphIndex& index,
+                                    const Regions& regions);
 
 }  // namespace graphnet
 

@@ -18,7 +18,9 @@ using c10::IValue;
 class ModuleStore : public AttributeStore {
  public:
   explicit ModuleStore(torch::jit::Module module) : module_(std::move(module)) {}
-  IValue Get(const std::string& path, const std::string& name) override { return Owner(path)->getAttr(name); }
+  IValue Get(const std::string& path, const std::string& name) override {
+    return Owner(path)->getAttr(name);
+  }
   void Set(const std::string& path, const std::string& name, IValue value) override {
     Owner(path)->setAttr(name, std::move(value));
   }
@@ -27,7 +29,8 @@ class ModuleStore : public AttributeStore {
   c10::intrusive_ptr<c10::ivalue::Object> Owner(const std::string& path) const {
     c10::intrusive_ptr<c10::ivalue::Object> object = module_._ivalue();
     if (path.empty()) return object;
-    for (const absl::string_view part : absl::StrSplit(path, '.')) object = object->getAttr(std::string(part)).toObject();
+    for (const absl::string_view part : absl::StrSplit(path, '.'))
+      object = object->getAttr(std::string(part)).toObject();
     return object;
   }
   torch::jit::Module module_;
@@ -48,7 +51,8 @@ CaptureCache::CaptureCache(torch::jit::Module module, CaptureOptions options, si
   options_.statistics = false;
 }
 
-bool CaptureCache::Accepts(const Entry& entry, const std::vector<IValue>& inputs, std::string* why) const {
+bool CaptureCache::Accepts(const Entry& entry, const std::vector<IValue>& inputs,
+                           std::string* why) const {
   for (const Capture::AttributeGuard& guard : entry.capture->attribute_guards) {
     if (IsSame(guard.object->getSlot(guard.slot), guard.value)) continue;
     if (why != nullptr) *why = absl::StrCat("attribute ", guard.name, " has changed");
@@ -96,13 +100,15 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
       for (const Capture::Subgraph& subgraph : entry.capture->subgraphs) {
         subgraphs.push_back({subgraph.module.get(), subgraph.attributes});
       }
-      ASSIGN_OR_RETURN(entry.program,
-                       StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs), entry.capture->constants,
-                                             std::make_unique<ModuleStore>(module_)));
+      ASSIGN_OR_RETURN(
+          entry.program,
+          StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
+                                entry.capture->constants, std::make_unique<ModuleStore>(module_)));
       IValue result = entry.capture->result;
       entry.capture->result = IValue();
       // What cannot be given up half-way is not replayed.
-      if (!entry.program->has_guard_after_effect(entry.capture->writes_inputs)) entries_.push_back(std::move(entry));
+      if (!entry.program->has_guard_after_effect(entry.capture->writes_inputs))
+        entries_.push_back(std::move(entry));
       return result;
     }
     ++counters_.fallbacks;

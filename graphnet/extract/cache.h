@@ -20,14 +20,15 @@ namespace graphnet {
 class CaptureCache {
  public:
   struct Counters {
-    int64_t hits = 0;            // calls that a capture has answered
-    int64_t misses = 0;          // all others
+    int64_t hits = 0;    // calls that a capture has answered
+    int64_t misses = 0;  // all others
     int64_t captures = 0;
     int64_t guard_failures = 0;  // captures that did not fit a call
     int64_t fallbacks = 0;       // calls that the module itself has answered
   };
 
-  explicit CaptureCache(torch::jit::Module module, CaptureOptions options = {}, size_t max_entries = 20);
+  explicit CaptureCache(torch::jit::Module module, CaptureOptions options = {},
+                        size_t max_entries = 20);
 
   // What the module yields. No gradients are computed. Errors of capturing and of the
   // program itself.

@@ -74,7 +74,8 @@ struct Capture {
 // Runs the program for real: it prints, changes attributes and `inputs` as it
 // would. InvalidArgument if there is no such method, or for inputs that do not fit
 // its parameters; errors of the run itself are in Capture::status.
-absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module, std::vector<c10::IValue> inputs,
+absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
+                                       std::vector<c10::IValue> inputs,
                                        const CaptureOptions& options = {});
 
 }  // namespace graphnet

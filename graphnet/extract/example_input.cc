@@ -16,7 +16,8 @@
 
 namespace graphnet {
 
-absl::StatusOr<c10::IValue> ParseExampleInput(const std::string& text, const std::string& name, uint64_t seed) {
+absl::StatusOr<c10::IValue> ParseExampleInput(const std::string& text, const std::string& name,
+                                              uint64_t seed) {
   const auto error = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(text), ": ", what));
   };
@@ -41,7 +42,9 @@ absl::StatusOr<c10::IValue> ParseExampleInput(const std::string& text, const std
   const size_t open = rest.find('[');
   const size_t close = rest.find(']');
   if (open == absl::string_view::npos || close == absl::string_view::npos || close < open) {
-    return error("expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, str=abc, None");
+    return error(
+        "expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, "
+        "str=abc, None");
   }
   TensorMeta meta;
   const std::optional<DType> dtype = ParseDTypeShortName(rest.substr(0, open));
@@ -69,7 +72,8 @@ absl::StatusOr<c10::IValue> ParseExampleInput(const std::string& text, const std
     }
     spec.min = low;
     spec.max = high;
-  } else if (absl::StartsWith(DTypeShortName(*dtype), "i") || absl::StartsWith(DTypeShortName(*dtype), "u")) {
+  } else if (absl::StartsWith(DTypeShortName(*dtype), "i") ||
+             absl::StartsWith(DTypeShortName(*dtype), "u")) {
     spec.min = int64_t{0};
     spec.max = int64_t{9};
   }

@@ -14,7 +14,8 @@ namespace graphnet {
 // "str=abc", "None". Tensors are drawn by `name` and `seed`: floats from the
 // standard normal distribution, integers within the bounds, by default 0..9.
 // InvalidArgument says what is wrong with the text.
-absl::StatusOr<c10::IValue> ParseExampleInput(const std::string& text, const std::string& name, uint64_t seed);
+absl::StatusOr<c10::IValue> ParseExampleInput(const std::string& text, const std::string& name,
+                                              uint64_t seed);
 
 }  // namespace graphnet
 

@@ -27,8 +27,9 @@ constexpr char kTensors[] = "stitch.safetensors";
 
 // Whether an extraction writes files of this name.
 bool IsOurs(absl::string_view name) {
-  for (const char* ours : {kManifest, kManifestJson, kTensors, "model.py", "weight_meta.py", "input_meta.py",
-                           "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
+  for (const char* ours :
+       {kManifest, kManifestJson, kTensors, "model.py", "weight_meta.py", "input_meta.py",
+        "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
     if (name == ours) return true;
   }
   if (absl::EndsWith(name, ".tmp")) return true;  // What a write that was killed left.
@@ -41,25 +42,29 @@ absl::Status Clear(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot create ", Printable(folder, 1000), ": ", error.message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot create ", Printable(folder, 1000), ": ", error.message()));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
   for (const std::string& name : names) {
     const std::string path = JoinPath(folder, name);
-    const bool is_subgraph_folder = absl::StartsWith(name, "subgraph_") && !absl::StrContains(name, ".");
+    const bool is_subgraph_folder =
+        absl::StartsWith(name, "subgraph_") && !absl::StrContains(name, ".");
     if (!IsOurs(name) || (IsFolder(path) && !(is_subgraph_folder && IsGraphNetFolder(path)))) {
       return absl::AlreadyExistsError(
           absl::StrCat(Printable(folder, 1000), ": not written to, as it holds ", Printable(name)));
     }
   }
   // The markers go first.
-  for (const char* marker : {kManifest, "graph_net.json"}) std::filesystem::remove(JoinPath(folder, marker), error);
+  for (const char* marker : {kManifest, "graph_net.json"})
+    std::filesystem::remove(JoinPath(folder, marker), error);
   for (const std::string& name : names) std::filesystem::remove_all(JoinPath(folder, name), error);
   return absl::OkStatus();
 }
 
 // The tensors that no sample keeps.
-absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram& program, ExtractFormat format) {
+absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram& program,
+                                                         ExtractFormat format) {
   std::map<std::string, TensorData> tensors;
   for (const auto& [number, name] : program.manifest.constants) {
     const auto it = program.tensors.find(name);
@@ -67,7 +72,8 @@ absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram&
     tensors.insert(*it);
   }
   if (format == ExtractFormat::kGraphNetFolder) {
-    for (const Sample& sample : program.subgraphs) tensors.insert(sample.weights.begin(), sample.weights.end());
+    for (const Sample& sample : program.subgraphs)
+      tensors.insert(sample.weights.begin(), sample.weights.end());
   }
   return tensors;
 }
@@ -88,8 +94,12 @@ void Unlift(size_t num_inputs, Module* module) {
   for (size_t i = num_inputs; i < placeholders.size(); ++i) {
     Node* old = placeholders[i];
     const DrawSpec* spec = old->draw_spec();
-    const std::string name(spec != nullptr && !spec->original_name.empty() ? spec->original_name : old->target());
-    module->AddAttribute({.name = name, .meta = old->tensor_meta(), .annotation = old->annotation(), .draw_spec = spec});
+    const std::string name(spec != nullptr && !spec->original_name.empty() ? spec->original_name
+                                                                           : old->target());
+    module->AddAttribute({.name = name,
+                          .meta = old->tensor_meta(),
+                          .annotation = old->annotation(),
+                          .draw_spec = spec});
     const InsertionGuard guard(graph, placeholders.back()->next());
     Node* node = graph->GetAttr(name, name);
     node->set_meta(old->meta());
@@ -100,8 +110,8 @@ void Unlift(size_t num_inputs, Module* module) {
 
 }  // namespace
 
-absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder, ExtractFormat format,
-                            bool complete) {
+absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder,
+                            ExtractFormat format, bool complete) {
   const bool is_proto = format == ExtractFormat::kProtobuf;
   ASSIGN_OR_RETURN(const auto beside, Beside(program, format));
   const std::string manifest = SerializeManifest(program.manifest);
@@ -120,7 +130,8 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
       RETURN_IF_ERROR(WriteSampleFile(program.subgraphs[i], path + ".pb"));
     } else {
       ASSIGN_OR_RETURN(const Sample sample, Lifted(program.subgraphs[i]));
-      RETURN_IF_ERROR(Annotate(WriteGraphNetFolder(sample, path), program.manifest.subgraphs[i].name));
+      RETURN_IF_ERROR(
+          Annotate(WriteGraphNetFolder(sample, path), program.manifest.subgraphs[i].name));
     }
   }
   if (!complete) return absl::OkStatus();
@@ -129,7 +140,9 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
   return WriteFileAtomic(JoinPath(folder, kManifest), manifest);
 }
 
-bool IsExtracted(const std::string& folder) { return IsFolder(folder) && FileExists(JoinPath(folder, kManifest)); }
+bool IsExtracted(const std::string& folder) {
+  return IsFolder(folder) && FileExists(JoinPath(folder, kManifest));
+}
 
 absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder) {
   ExtractedProgram program;
@@ -152,12 +165,13 @@ absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder) {
     const bool flat = program.manifest.subgraphs.size() == 1 && IsGraphNetFolder(folder);
     const std::string from = flat ? folder : stem;
     if (!IsGraphNetFolder(from)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Printable(folder, 1000), ": ", program.manifest.subgraphs[i].name, " is missing"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(folder, 1000), ": ", program.manifest.subgraphs[i].name, " is missing"));
     }
     ASSIGN_OR_RETURN(Sample sample, ReadGraphNetFolder(from));
     if (sample.module->main()->placeholders().size() < num_inputs[i]) {
-      return absl::FailedPreconditionError(absl::StrCat(Printable(from, 1000), ": takes too few inputs"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(Printable(from, 1000), ": takes too few inputs"));
     }
     Unlift(num_inputs[i], sample.module.get());
     program.subgraphs.push_back(std::move(sample));

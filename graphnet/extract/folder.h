@@ -32,8 +32,8 @@ struct ExtractedProgram {
 // failed, no manifest is written. What an earlier extraction left in the folder is
 // replaced; AlreadyExists if it holds anything else. Unimplemented, with the reason,
 // for what a GraphNet folder cannot hold.
-absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder, ExtractFormat format,
-                            bool complete = true);
+absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder,
+                            ExtractFormat format, bool complete = true);
 
 bool IsExtracted(const std::string& folder);
 // FailedPrecondition if a subgraph is missing.

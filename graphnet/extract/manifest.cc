@@ -5,11 +5,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/util/json_util.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/stitch.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/util/json_util.h"
 
 namespace graphnet {
 namespace {
@@ -27,7 +27,8 @@ proto::StitchValue ToProto(const ValueTree& tree) {
   out.set_number(tree.number);
   out.set_real(tree.real);
   out.set_imaginary(tree.imaginary);
-  const bool is_text = tree.kind == ValueTree::Kind::kString || tree.kind == ValueTree::Kind::kDevice;
+  const bool is_text =
+      tree.kind == ValueTree::Kind::kString || tree.kind == ValueTree::Kind::kDevice;
   if (is_text) {
     out.set_text(tree.text);
   } else {
@@ -39,7 +40,8 @@ proto::StitchValue ToProto(const ValueTree& tree) {
 
 absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth = 0) {
   if (depth > kMaxValueDepth) return absl::InvalidArgumentError("values nest too deep");
-  if (!proto::StitchValue::Kind_IsValid(value.kind())) return absl::InvalidArgumentError("a value of unknown kind");
+  if (!proto::StitchValue::Kind_IsValid(value.kind()))
+    return absl::InvalidArgumentError("a value of unknown kind");
   ValueTree out;
   out.kind = static_cast<ValueTree::Kind>(value.kind());
   out.number = value.number();
@@ -140,13 +142,15 @@ class Checker {
     for (const auto& state : manifest_.states) Make(state.pattern);
     for (const auto& subgraph : manifest_.subgraphs) {
       if (!IsPlainName(subgraph.name)) {
-        return absl::InvalidArgumentError(absl::StrCat("no file can be called ", Printable(subgraph.name)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("no file can be called ", Printable(subgraph.name)));
       }
     }
     int64_t expected = 0;
     for (const StitchStep& step : manifest_.steps) {
       if (step.subgraph >= 0) {
-        if (step.subgraph != expected++ || expected > static_cast<int64_t>(manifest_.subgraphs.size())) {
+        if (step.subgraph != expected++ ||
+            expected > static_cast<int64_t>(manifest_.subgraphs.size())) {
           return absl::InvalidArgumentError("the subgraphs are not run in their order");
         }
         for (const int64_t number : step.inputs) {
@@ -166,14 +170,16 @@ class Checker {
 
  private:
   static absl::Status Unknown(int64_t number) {
-    return absl::InvalidArgumentError(absl::StrCat("tensor ", number, " is used before it is made"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor ", number, " is used before it is made"));
   }
   void Make(const ValueTree& tree) {
     if (tree.kind == ValueTree::Kind::kTensor) known_.insert(tree.number);
     for (const ValueTree& element : tree.elements) Make(element);
   }
   absl::Status Use(const ValueTree& tree) const {
-    if (tree.kind == ValueTree::Kind::kTensor && !known_.contains(tree.number)) return Unknown(tree.number);
+    if (tree.kind == ValueTree::Kind::kTensor && !known_.contains(tree.number))
+      return Unknown(tree.number);
     for (const ValueTree& element : tree.elements) RETURN_IF_ERROR(Use(element));
     return absl::OkStatus();
   }
@@ -185,7 +191,8 @@ class Checker {
 absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
   if (from.magic() != kMagic) return absl::InvalidArgumentError("no stitch manifest");
   if (from.version() > kVersion) {
-    return absl::UnimplementedError(absl::StrCat("version ", from.version(), " is newer than this program knows"));
+    return absl::UnimplementedError(
+        absl::StrCat("version ", from.version(), " is newer than this program knows"));
   }
   StitchManifest out;
   out.name = from.name();
@@ -200,7 +207,8 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
   out.constants.insert(from.constants().begin(), from.constants().end());
   for (const auto& [number, guard] : from.tensors()) {
     const std::optional<DType> dtype = ParseDType(guard.dtype());
-    if (!dtype) return absl::InvalidArgumentError(absl::StrCat("no dtype: ", Printable(guard.dtype())));
+    if (!dtype)
+      return absl::InvalidArgumentError(absl::StrCat("no dtype: ", Printable(guard.dtype())));
     out.tensors[number] = {*dtype, guard.device(), {guard.sizes().begin(), guard.sizes().end()}};
   }
   for (const auto& subgraph : from.subgraphs()) {
@@ -258,7 +266,8 @@ std::string PrintValueTree(const ValueTree& tree) {
     case ValueTree::Kind::kString: return absl::StrCat("\"", Printable(tree.text), "\"");
     case ValueTree::Kind::kDevice: return Printable(tree.text);
     case ValueTree::Kind::kList: return absl::StrCat("[", join(", "), "]");
-    case ValueTree::Kind::kTuple: return absl::StrCat("(", join(", "), tree.elements.size() == 1 ? ",)" : ")");
+    case ValueTree::Kind::kTuple:
+      return absl::StrCat("(", join(", "), tree.elements.size() == 1 ? ",)" : ")");
     case ValueTree::Kind::kDict: {
       std::string out;
       for (size_t i = 0; i + 1 < tree.elements.size(); i += 2) {
@@ -286,14 +295,16 @@ std::string ManifestJson(const StitchManifest& manifest) {
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   std::string json;
-  if (!google::protobuf::util::MessageToJsonString(ToProto(manifest), &json, options).ok()) return "";
+  if (!google::protobuf::util::MessageToJsonString(ToProto(manifest), &json, options).ok())
+    return "";
   return json;
 }
 
 absl::StatusOr<StitchManifest> ParseManifest(absl::string_view bytes, absl::string_view name) {
   proto::StitchManifest message;
   const std::string file = Printable(name, 1000);
-  if (bytes.size() > kMaxTextFileBytes) return absl::InvalidArgumentError(absl::StrCat(file, ": the manifest is too large"));
+  if (bytes.size() > kMaxTextFileBytes)
+    return absl::InvalidArgumentError(absl::StrCat(file, ": the manifest is too large"));
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": no stitch manifest, or damaged"));
   }

@@ -48,7 +48,7 @@ std::string PrintValueTree(const ValueTree& tree);
 // What holds of a tensor that comes from outside a subgraph.
 struct TensorGuard {
   DType dtype = DType::kUnknown;
-  std::string device;         // "cpu", "cuda:0"
+  std::string device;  // "cpu", "cuda:0"
   std::vector<int64_t> sizes;
 };
 
@@ -74,8 +74,8 @@ struct StitchStep {
 
 struct StitchManifest {
   struct Subgraph {
-    std::string name;          // "subgraph_0"
-    std::string hash;          // canonical
+    std::string name;           // "subgraph_0"
+    std::string hash;           // canonical
     int64_t duplicate_of = -1;  // the first subgraph with that hash
     int64_t num_calls = 0;
   };

@@ -7,7 +7,8 @@
 
 namespace graphnet::extract {
 
-void Print(const std::vector<c10::IValue>& values, const std::function<void(const std::string&)>& print) {
+void Print(const std::vector<c10::IValue>& values,
+           const std::function<void(const std::string&)>& print) {
   std::stringstream text;
   for (size_t i = 0; i < values.size(); ++i) text << (i > 0 ? " " : "") << values[i];
   text << '\n';

@@ -11,7 +11,8 @@
 namespace graphnet::extract {
 
 // As TorchScript prints; to standard output when `print` is empty.
-void Print(const std::vector<c10::IValue>& values, const std::function<void(const std::string&)>& print);
+void Print(const std::vector<c10::IValue>& values,
+           const std::function<void(const std::string&)>& print);
 // The first of `values` is the message.
 void Warn(const std::vector<c10::IValue>& values);
 

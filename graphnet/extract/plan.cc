@@ -57,10 +57,8 @@ bool IsChosenByNode(c10::Symbol kind) {
     case prim::unchecked_unwrap_optional:
     case prim::fork:
     case prim::Print:
-    case prim::RaiseException:
-      return true;
-    default:
-      return kind == c10::aten::wait || kind == c10::aten::warn;
+    case prim::RaiseException: return true;
+    default: return kind == c10::aten::wait || kind == c10::aten::warn;
   }
 }
 

@@ -27,7 +27,7 @@ struct BlockPlan;
 
 struct StepPlan {
   const torch::jit::Node* node = nullptr;
-  std::vector<int> in;   // slots
+  std::vector<int> in;  // slots
   std::vector<int> out;
   std::vector<int> dead;  // slots that nobody looks at after this
   std::vector<BlockPlan> blocks;

@@ -136,7 +136,8 @@ const ValueMeta* Recorder::MetaOf(Module& module, const at::Tensor& tensor) {
 }
 
 void Recorder::Describe(const at::Tensor& tensor, Node* node) {
-  if (!statistics_ || tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) return;
+  if (!statistics_ || tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized())
+    return;
   DrawSpec spec;
   std::vector<Argument> data;
   torchscript::DescribeValues(tensor, &spec, &data);
@@ -148,8 +149,9 @@ Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Trac
   Node*& node = growing.placeholders[number];
   if (node != nullptr) return node;
   const std::string name = growing.graph->UniqueName(tracked.name.empty() ? "input" : tracked.name);
-  const InsertionGuard guard(growing.graph, growing.last_placeholder != nullptr ? growing.last_placeholder->next()
-                                                                                : growing.graph->first());
+  const InsertionGuard guard(growing.graph, growing.last_placeholder != nullptr
+                                                ? growing.last_placeholder->next()
+                                                : growing.graph->first());
   node = growing.last_placeholder = growing.graph->Placeholder(name, name);
   node->set_annotation("torch.Tensor");
   node->set_meta(MetaOf(*growing.module, tensor));
@@ -170,7 +172,8 @@ Node* Recorder::GetAttr(const std::string& name, const at::Tensor& tensor) {
   return node;
 }
 
-Node* Recorder::Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor) {
+Node* Recorder::Item(Growing& growing, Node* node, const std::vector<int>& path,
+                     const at::Tensor& tensor) {
   for (size_t i = 0; i < path.size(); ++i) {
     Node*& item = growing.items[{node, path[i]}];
     if (item == nullptr) {
@@ -203,8 +206,10 @@ Node* Recorder::NodeOf(const at::Tensor& tensor) {
     tracked->path.clear();
     return tracked->node;
   }
-  if (tracked->number < 0 && !tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
-  if (tracked->number >= 0 && !tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
+  if (tracked->number < 0 && !tracked->attribute.empty())
+    return GetAttr(tracked->attribute, tensor);
+  if (tracked->number >= 0 && !tracked->attribute.empty())
+    return GetAttr(tracked->attribute, tensor);
   if (tracked->number < 0 && IsKnown(tensor)) {
     // What an earlier graph, or none, has computed from nothing.
     tracked->node = nullptr;
@@ -244,10 +249,11 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
   return absl::UnimplementedError(absl::StrCat("an operand of kind ", value.tagKind()));
 }
 
-Node* Recorder::Call(const torchscript::CallForm& form, const std::string& name, const torchscript::Place& place,
-                     const std::string& module_path) {
+Node* Recorder::Call(const torchscript::CallForm& form, const std::string& name,
+                     const torchscript::Place& place, const std::string& module_path) {
   Node* node = Current().graph->CallFunction(form.target, form.args, form.kwargs, name);
-  node->set_location({place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)});
+  node->set_location(
+      {place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)});
   if (!module_path.empty()) node->set_module_path(module_path);
   return node;
 }
@@ -313,7 +319,8 @@ void Recorder::Finish() {
     growing.graph->Output(Argument::Tuple(outputs));
     for (auto it = growing.foldable.rbegin(); it != growing.foldable.rend(); ++it) {
       for (Node* user : (*it)->users()) {
-        if (user->is_call_function("operator.getitem") && !user->has_uses()) growing.graph->EraseNode(user);
+        if (user->is_call_function("operator.getitem") && !user->has_uses())
+          growing.graph->EraseNode(user);
       }
       if ((*it)->has_uses()) continue;
       ++capture_.folded[std::string((*it)->target())];
@@ -335,7 +342,8 @@ void Recorder::Finish() {
       }
     }
     int64_t num_calls = 0;
-    for (const Node* node : growing.graph->nodes()) num_calls += node->is_call() && node->target() != "operator.getitem" ? 1 : 0;
+    for (const Node* node : growing.graph->nodes())
+      num_calls += node->is_call() && node->target() != "operator.getitem" ? 1 : 0;
     if (num_calls == 0) {
       is_empty[growing.step] = true;
       continue;
@@ -346,7 +354,8 @@ void Recorder::Finish() {
     info.hash = CanonicalHash(*growing.module, {.metas = true});
     info.num_calls = num_calls;
     for (size_t i = 0; i < capture_.manifest.subgraphs.size() && info.duplicate_of < 0; ++i) {
-      if (capture_.manifest.subgraphs[i].hash == info.hash) info.duplicate_of = static_cast<int64_t>(i);
+      if (capture_.manifest.subgraphs[i].hash == info.hash)
+        info.duplicate_of = static_cast<int64_t>(i);
     }
     capture_.manifest.subgraphs.push_back(std::move(info));
     capture_.subgraphs.push_back({std::move(growing.module), std::move(growing.attributes)});

@@ -44,8 +44,8 @@ class Recorder {
   absl::StatusOr<Argument> Operand(const c10::IValue& value);
   // Ends the arguments that Operand made.
   void ForgetOperands() { scratch_.clear(); }
-  Node* Call(const torchscript::CallForm& form, const std::string& name, const torchscript::Place& place,
-             const std::string& module_path);
+  Node* Call(const torchscript::CallForm& form, const std::string& name,
+             const torchscript::Place& place, const std::string& module_path);
   // Lets tensors in `results` be those of `node`. `known`: what they hold is known;
   // `writes`: the call changes operands.
   void SetResults(Node* node, const std::vector<c10::IValue>& results, bool known, bool writes);
@@ -62,8 +62,8 @@ class Recorder {
   struct Tracked {
     c10::weak_intrusive_ptr<c10::TensorImpl> tensor;  // keeps the address from being used again
     int64_t number = -1;
-    size_t graph = 0;      // that `node` is in
-    Node* node = nullptr;  // whose value it is, or
+    size_t graph = 0;       // that `node` is in
+    Node* node = nullptr;   // whose value it is, or
     std::vector<int> path;  // an element of it
     bool known = false;
     std::string attribute;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ATen/core/dispatch/Dispatcher.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,6 @@
 #include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
-#include "ATen/core/dispatch/Dispatcher.h"
 
 namespace graphnet {
 namespace {
@@ -31,7 +31,8 @@ Node* RunningVariance(const Node& node) {
   return operand.is_node() ? operand.node() : nullptr;
 }
 
-absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& subgraph, Sample* sample) {
+absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& subgraph,
+                            Sample* sample) {
   absl::flat_hash_set<std::string> variances;
   for (Node* node : sample->module->main()->nodes()) {
     if (!node->is_call()) continue;
@@ -112,8 +113,8 @@ absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored) {
     if (it != tensors.end()) constants[number] = it->second;
   }
   LoadedProgram out;
-  ASSIGN_OR_RETURN(out.program,
-                   StitchedProgram::Make(stored.manifest, std::move(subgraphs), std::move(constants)));
+  ASSIGN_OR_RETURN(out.program, StitchedProgram::Make(stored.manifest, std::move(subgraphs),
+                                                      std::move(constants)));
   out.stored = std::move(stored);
   return out;
 }

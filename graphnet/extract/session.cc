@@ -45,7 +45,8 @@ void ForEachTensor(const IValue& value, Fn&& fn, int depth = 0) {
   } else if (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList()) {
     for (const IValue& element : value.toListRef()) ForEachTensor(element, fn, depth + 1);
   } else if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements()) ForEachTensor(element, fn, depth + 1);
+    for (const IValue& element : value.toTupleRef().elements())
+      ForEachTensor(element, fn, depth + 1);
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
       ForEachTensor(entry.key(), fn, depth + 1);
@@ -87,7 +88,8 @@ class Session {
     if (!result.ok()) {
       capture_.status = result.status();
     } else {
-      absl::StatusOr<ValueTree> tree = ToTree(*result, [&](const at::Tensor& t) { return Number(t); });
+      absl::StatusOr<ValueTree> tree =
+          ToTree(*result, [&](const at::Tensor& t) { return Number(t); });
       if (tree.ok()) {
         capture_.manifest.result = *std::move(tree);
         capture_.result = *std::move(result);
@@ -122,7 +124,8 @@ class Session {
 
   // --- Objects -------------------------------------------------------------------
 
-  void FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& path, int depth) {
+  void FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& path,
+                   int depth) {
     if (depth > kMaxNesting || !paths_.try_emplace(object.get(), path).second) return;
     const auto& type = object->type();
     if (types_.insert(type.get()).second) {
@@ -135,7 +138,8 @@ class Session {
     }
     for (size_t i = 0; i < type->numAttributes(); ++i) {
       const IValue& value = object->getSlot(i);
-      if (value.isObject()) FindObjects(value.toObject(), Join(path, type->getAttributeName(i)), depth + 1);
+      if (value.isObject())
+        FindObjects(value.toObject(), Join(path, type->getAttributeName(i)), depth + 1);
     }
   }
 
@@ -189,9 +193,10 @@ class Session {
       // Read from now on, it is this value.
       read_.insert({object.get(), slot});
       const Values operands = {found->second, name, value};
-      RETURN_IF_ERROR(Break(step, BreakReason::kAttributeAssigned, "prim::SetAttr", "", operands,
-                            [](Values*) { return absl::OkStatus(); })
-                          .status());
+      RETURN_IF_ERROR(
+          Break(step, BreakReason::kAttributeAssigned, "prim::SetAttr", "", operands, [](Values*) {
+            return absl::OkStatus();
+          }).status());
     }
     object->setSlot(slot, std::move(value));
     return absl::OkStatus();
@@ -199,19 +204,21 @@ class Session {
 
   // --- Functions and blocks ------------------------------------------------------
 
-  absl::StatusOr<IValue> CallFunction(jit::Function& callee, Values arguments, const std::string& path,
-                                      const jit::Node* node) {
+  absl::StatusOr<IValue> CallFunction(jit::Function& callee, Values arguments,
+                                      const std::string& path, const jit::Node* node) {
     jit::GraphFunction* function = jit::tryToGraphFunction(callee);
     if (function == nullptr) {
-      const std::string what = absl::StrCat(callee.qualname().qualifiedName(), " is not written in TorchScript");
-      return node != nullptr ? torchscript::CannotRepresent(*node, what) : absl::InvalidArgumentError(what);
+      const std::string what =
+          absl::StrCat(callee.qualname().qualifiedName(), " is not written in TorchScript");
+      return node != nullptr ? torchscript::CannotRepresent(*node, what)
+                             : absl::InvalidArgumentError(what);
     }
     function->ensure_defined();
     return RunGraph(*function->graph(), std::move(arguments), path, node);
   }
 
-  absl::StatusOr<IValue> RunGraph(const jit::Graph& graph, Values arguments, const std::string& path,
-                                  const jit::Node* node) {
+  absl::StatusOr<IValue> RunGraph(const jit::Graph& graph, Values arguments,
+                                  const std::string& path, const jit::Node* node) {
     if (++depth_ > kMaxNesting) {
       return torchscript::ErrorAtNode(*node, absl::StrCat("calls nest deeper than ", kMaxNesting));
     }
@@ -220,7 +227,8 @@ class Session {
     if (plan->body.inputs.size() != arguments.size()) {
       return absl::InvalidArgumentError("a call does not fit its callee");
     }
-    for (size_t i = 0; i < arguments.size(); ++i) frame.slots[plan->body.inputs[i]] = std::move(arguments[i]);
+    for (size_t i = 0; i < arguments.size(); ++i)
+      frame.slots[plan->body.inputs[i]] = std::move(arguments[i]);
     RETURN_IF_ERROR(RunBlock(plan->body, &frame));
     --depth_;
     Values results;
@@ -232,8 +240,8 @@ class Session {
   absl::Status RunBlock(const BlockPlan& block, Frame* frame) {
     for (const StepPlan& step : block.steps) {
       if (++steps_ > options_.max_steps) {
-        return torchscript::ErrorAtNode(
-            *step.node, absl::StrCat("more than ", options_.max_steps, " steps: a loop without end?"));
+        return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
+                                                                 " steps: a loop without end?"));
       }
       RETURN_IF_ERROR(RunStep(step, frame));
       for (const int slot : step.dead) frame->slots[slot] = IValue();
@@ -246,7 +254,8 @@ class Session {
       return RunStepOrThrow(step, frame);
     } catch (...) {
       return torchscript::ErrorAtNode(
-          *step.node, absl::StrCat(step.node->kind().toQualString(), ": ", CurrentExceptionStatus().message()));
+          *step.node,
+          absl::StrCat(step.node->kind().toQualString(), ": ", CurrentExceptionStatus().message()));
     }
   }
 
@@ -264,8 +273,8 @@ class Session {
     };
     const auto unpack = [&](at::ArrayRef<IValue> elements) -> absl::Status {
       if (elements.size() != step.out.size()) {
-        return torchscript::ErrorAtNode(node, absl::StrCat("expected ", step.out.size(), " elements, found ",
-                                                           elements.size()));
+        return torchscript::ErrorAtNode(
+            node, absl::StrCat("expected ", step.out.size(), " elements, found ", elements.size()));
       }
       for (size_t i = 0; i < step.out.size(); ++i) frame->slots[step.out[i]] = elements[i];
       return absl::OkStatus();
@@ -286,15 +295,18 @@ class Session {
       case prim::CallFunction: {
         const auto type = node.input(0)->type()->cast<c10::FunctionType>();
         if (type == nullptr) return torchscript::CannotRepresent(node, "the function is not known");
-        ASSIGN_OR_RETURN(IValue result, CallFunction(*type->function(), inputs(1), frame->path, &node));
+        ASSIGN_OR_RETURN(IValue result,
+                         CallFunction(*type->function(), inputs(1), frame->path, &node));
         return SetCallResult(step, frame, std::move(result));
       }
       case prim::CallMethod: return CallMethod(step, frame, node.s(attr::name), inputs());
       case prim::Enter: return CallMethod(step, frame, "__enter__", inputs());
-      case prim::Exit: return CallMethod(step, frame, "__exit__", {in(0), IValue(), IValue(), IValue()});
+      case prim::Exit:
+        return CallMethod(step, frame, "__exit__", {in(0), IValue(), IValue(), IValue()});
       case prim::fork: {
         // One of the orders that TorchScript allows; a future is its value.
-        ASSIGN_OR_RETURN(IValue result, RunGraph(*node.g(attr::Subgraph), inputs(), frame->path, &node));
+        ASSIGN_OR_RETURN(IValue result,
+                         RunGraph(*node.g(attr::Subgraph), inputs(), frame->path, &node));
         return set(std::move(result));
       }
       case aten::wait:
@@ -310,8 +322,8 @@ class Session {
       case prim::SetAttr: return SetAttr(step, *frame, in(0), in(1));
       case prim::CreateObject: {
         const auto type = node.output()->type()->expect<c10::ClassType>();
-        return set(c10::ivalue::Object::create(
-            c10::StrongTypePtr(type->compilation_unit(), type), type->numAttributes()));
+        return set(c10::ivalue::Object::create(c10::StrongTypePtr(type->compilation_unit(), type),
+                                               type->numAttributes()));
       }
       case prim::TupleConstruct: {
         const auto type = node.output()->type()->expect<c10::TupleType>();
@@ -338,7 +350,8 @@ class Session {
         if (begin < 0 || begin > end || end > static_cast<int64_t>(elements.size())) {
           return torchscript::ErrorAtNode(node, "the slice is out of bounds");
         }
-        return set(c10::ivalue::Tuple::create(Values(elements.begin() + begin, elements.begin() + end)));
+        return set(
+            c10::ivalue::Tuple::create(Values(elements.begin() + begin, elements.begin() + end)));
       }
       case prim::TupleIndex: {
         const auto elements = in(0).toTupleRef().elements();
@@ -349,7 +362,8 @@ class Session {
       }
       case prim::isinstance: {
         const auto type = in(0).type();
-        return set(absl::c_any_of(node.tys(attr::types), [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); }));
+        return set(absl::c_any_of(node.tys(attr::types),
+                                  [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); }));
       }
       case prim::RaiseException: return torchscript::ErrorAtNode(node, RaisedText(step, *frame));
       case prim::Print:
@@ -378,7 +392,8 @@ class Session {
     if (step.in.size() > 1 && frame.slots[step.in[1]].isString()) {
       absl::StrAppend(&text, " ", frame.slots[step.in[1]].toStringRef());
     }
-    if (message.isString() && !message.toStringRef().empty()) absl::StrAppend(&text, ": ", message.toStringRef());
+    if (message.isString() && !message.toStringRef().empty())
+      absl::StrAppend(&text, ": ", message.toStringRef());
     return text;
   }
 
@@ -387,11 +402,13 @@ class Session {
     return absl::OkStatus();
   }
 
-  absl::Status CallMethod(const StepPlan& step, Frame* frame, const std::string& name, Values arguments) {
+  absl::Status CallMethod(const StepPlan& step, Frame* frame, const std::string& name,
+                          Values arguments) {
     if (!arguments[0].isObject()) return torchscript::CannotRepresent(*step.node, "not an object");
     const auto object = arguments[0].toObject();
     jit::Function* method = object->type()->findMethod(name);
-    if (method == nullptr) return torchscript::CannotRepresent(*step.node, "there is no such method");
+    if (method == nullptr)
+      return torchscript::CannotRepresent(*step.node, "there is no such method");
     const auto found = paths_.find(object.get());
     const std::string path = found == paths_.end() ? frame->path : found->second;
     ASSIGN_OR_RETURN(IValue result, CallFunction(*method, std::move(arguments), path, step.node));
@@ -406,11 +423,12 @@ class Session {
     for (size_t i = 2; i < step.in.size(); ++i) carried.push_back(frame->slots[step.in[i]]);
     for (int64_t i = 0; i < trips && proceed; ++i) {
       if (++steps_ > options_.max_steps) {
-        return torchscript::ErrorAtNode(
-            *step.node, absl::StrCat("more than ", options_.max_steps, " steps: a loop without end?"));
+        return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
+                                                                 " steps: a loop without end?"));
       }
       frame->slots[body.inputs[0]] = i;
-      for (size_t k = 0; k < carried.size(); ++k) frame->slots[body.inputs[k + 1]] = std::move(carried[k]);
+      for (size_t k = 0; k < carried.size(); ++k)
+        frame->slots[body.inputs[k + 1]] = std::move(carried[k]);
       RETURN_IF_ERROR(RunBlock(body, frame));
       proceed = frame->slots[body.outputs[0]].toBool();
       for (size_t k = 0; k < carried.size(); ++k) carried[k] = frame->slots[body.outputs[k + 1]];
@@ -428,15 +446,16 @@ class Session {
 
   static absl::Status Execute(const StepPlan& step, Values* stack) {
     // Such operators find their number on the stack; prim::tolist has a fixed one.
-    if (step.schema->is_vararg() && !step.schema->is_varret()) stack->push_back(static_cast<int64_t>(step.in.size()));
+    if (step.schema->is_vararg() && !step.schema->is_varret())
+      stack->push_back(static_cast<int64_t>(step.in.size()));
     (*step.operation)(*stack);
     return absl::OkStatus();
   }
 
   absl::Status SetOutputs(const StepPlan& step, Frame* frame, Values results) {
     if (results.size() != step.out.size()) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat("yields ", results.size(), " values, not ",
-                                                               step.out.size()));
+      return torchscript::ErrorAtNode(
+          *step.node, absl::StrCat("yields ", results.size(), " values, not ", step.out.size()));
     }
     for (size_t i = 0; i < results.size(); ++i) frame->slots[step.out[i]] = std::move(results[i]);
     return absl::OkStatus();
@@ -452,7 +471,8 @@ class Session {
 
   bool HasTensors(const Values& operands) const {
     bool has = false;
-    for (const IValue& operand : operands) ForEachTensor(operand, [&](const at::Tensor&) { has = true; });
+    for (const IValue& operand : operands)
+      ForEachTensor(operand, [&](const at::Tensor&) { has = true; });
     return has;
   }
 
@@ -466,7 +486,8 @@ class Session {
       for (const IValue& operand : operands) {
         if (operand.isTensor() && operand.toTensor().defined()) {
           const at::Tensor& tensor = operand.toTensor();
-          stack.push_back(at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta)));
+          stack.push_back(at::empty_strided(tensor.sizes(), tensor.strides(),
+                                            tensor.options().device(at::kMeta)));
         } else if (HasTensors({operand})) {
           return false;
         } else {
@@ -484,17 +505,20 @@ class Session {
   // What a value that was read from a tensor is for.
   static BreakReason ReasonOfRead(const jit::Value* value, int depth = 0) {
     const auto raises = [](const jit::Block* block) {
-      return absl::c_any_of(block->nodes(), [](const jit::Node* n) { return n->kind() == prim::RaiseException; });
+      return absl::c_any_of(block->nodes(),
+                            [](const jit::Node* n) { return n->kind() == prim::RaiseException; });
     };
     BreakReason found = BreakReason::kNone;
     for (const jit::Use& use : value->uses()) {
       BreakReason reason = BreakReason::kNone;
       if (use.user->kind() == prim::If && use.offset == 0) {
-        reason = raises(use.user->blocks()[0]) || raises(use.user->blocks()[1]) ? BreakReason::kAssertOnData
-                                                                              : BreakReason::kBranchOnData;
+        reason = raises(use.user->blocks()[0]) || raises(use.user->blocks()[1])
+                     ? BreakReason::kAssertOnData
+                     : BreakReason::kBranchOnData;
       } else if (use.user->kind() == prim::Loop && use.offset < 2) {
         reason = BreakReason::kLoopOnData;
-      } else if (use.user->kind() == prim::Return && use.offset == 0 && use.user->owningBlock()->owningNode() != nullptr &&
+      } else if (use.user->kind() == prim::Return && use.offset == 0 &&
+                 use.user->owningBlock()->owningNode() != nullptr &&
                  use.user->owningBlock()->owningNode()->kind() == prim::Loop) {
         reason = BreakReason::kLoopOnData;
       } else if (depth < 4 && use.user->outputs().size() == 1 &&
@@ -511,8 +535,9 @@ class Session {
     const bool custom = !absl::StartsWith(step.schema->name(), "aten::") &&
                         !absl::StartsWith(step.schema->name(), "prim::");
     if (!step.is_allowed && !(custom && options_.custom_operators)) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat(step.schema->name(), " is not run: it may reach beyond "
-                                                                                    "the program's values"));
+      return torchscript::ErrorAtNode(*step.node, absl::StrCat(step.schema->name(),
+                                                               " is not run: it may reach beyond "
+                                                               "the program's values"));
     }
     BreakReason reason = custom ? BreakReason::kCustomOperator : BreakReason::kNone;
     switch (step.op_class) {
@@ -521,7 +546,8 @@ class Session {
         break;
       case OpClass::kEffect:
         if (!custom && absl::StrContains(step.schema->name(), "grad_enabled")) {
-          return RunOnValues(step, frame, std::move(operands));  // No gradients are computed anyway.
+          return RunOnValues(step, frame,
+                             std::move(operands));  // No gradients are computed anyway.
         }
         if (!custom) reason = BreakReason::kSideEffect;
         break;
@@ -532,7 +558,8 @@ class Session {
         }
         reason = step.out.size() == 1 ? ReasonOfRead(step.node->output()) : BreakReason::kNone;
         if (reason == BreakReason::kNone) {
-          const bool number = step.out.size() == 1 && step.node->output()->type()->isSubtypeOf(*c10::NumberType::get());
+          const bool number = step.out.size() == 1 &&
+                              step.node->output()->type()->isSubtypeOf(*c10::NumberType::get());
           const bool boolean = step.out.size() == 1 && step.node->kind() == aten::Bool;
           reason = number || boolean ? BreakReason::kNumberFromTensor : BreakReason::kDataRead;
         }
@@ -551,9 +578,9 @@ class Session {
         }
         break;
     }
-    ASSIGN_OR_RETURN(Values results,
-                     Break(step, reason, step.schema->name(), step.schema->overload_name(), std::move(operands),
-                           [&](Values* stack) { return Execute(step, stack); }));
+    ASSIGN_OR_RETURN(Values results, Break(step, reason, step.schema->name(),
+                                           step.schema->overload_name(), std::move(operands),
+                                           [&](Values* stack) { return Execute(step, stack); }));
     return SetOutputs(step, frame, std::move(results));
   }
 
@@ -564,7 +591,8 @@ class Session {
     const auto& formals = step.schema->arguments();
     bool trains = false;
     for (size_t i = 0; i < formals.size() && i < operands.size(); ++i) {
-      if ((formals[i].name() == "training" || formals[i].name() == "use_input_stats") && operands[i].isBool()) {
+      if ((formals[i].name() == "training" || formals[i].name() == "use_input_stats") &&
+          operands[i].isBool()) {
         trains = operands[i].toBool();
       }
     }
@@ -577,29 +605,33 @@ class Session {
   bool WritesAttribute(const StepPlan& step, const Values& operands) const {
     bool writes = false;
     for (const int i : Writes(step, operands)) {
-      ForEachTensor(operands[i], [&](const at::Tensor& tensor) { writes |= recorder_.IsOfAttribute(tensor); });
+      ForEachTensor(operands[i],
+                    [&](const at::Tensor& tensor) { writes |= recorder_.IsOfAttribute(tensor); });
     }
     return writes;
   }
 
   absl::Status RunOnValues(const StepPlan& step, Frame* frame, Values operands) {
-    const bool yields_text = step.out.size() == 1 && step.node->output()->type()->kind() == c10::TypeKind::StringType;
+    const bool yields_text =
+        step.out.size() == 1 && step.node->output()->type()->kind() == c10::TypeKind::StringType;
     if (yields_text && HasTensors(operands) && !AllKnown(operands)) {
-      ASSIGN_OR_RETURN(Values results,
-                       Break(step, BreakReason::kDataRead, step.schema->name(), step.schema->overload_name(),
-                             std::move(operands), [&](Values* stack) { return Execute(step, stack); }));
+      ASSIGN_OR_RETURN(Values results, Break(step, BreakReason::kDataRead, step.schema->name(),
+                                             step.schema->overload_name(), std::move(operands),
+                                             [&](Values* stack) { return Execute(step, stack); }));
       return SetOutputs(step, frame, std::move(results));
     }
     Values written;
     for (const int i : step.writes) {
-      if (static_cast<size_t>(i) < operands.size() && (operands[i].isList() || operands[i].isGenericDict())) {
+      if (static_cast<size_t>(i) < operands.size() &&
+          (operands[i].isList() || operands[i].isGenericDict())) {
         const auto home = homes_.find(IdentityOf(operands[i]));
         if (home == homes_.end()) continue;
         written.push_back(operands[i]);
         Home& h = home->second;
         if (read_.insert({&h, 0}).second) {
           // Before the first change: what a run begins with.
-          ASSIGN_OR_RETURN(ValueTree pattern, ToTree(operands[i], [&](const at::Tensor& t) { return Number(t); }));
+          ASSIGN_OR_RETURN(ValueTree pattern,
+                           ToTree(operands[i], [&](const at::Tensor& t) { return Number(t); }));
           capture_.manifest.states.push_back({h.path, h.name, std::move(pattern)});
         }
       }
@@ -608,7 +640,8 @@ class Session {
     RETURN_IF_ERROR(SetOutputs(step, frame, std::move(operands)));
     for (const IValue& container : written) {
       const Home& home = homes_.at(IdentityOf(container));
-      RETURN_IF_ERROR(Break(step, BreakReason::kAttributeMutated, "prim::SetAttr", "", {home.path, home.name, container},
+      RETURN_IF_ERROR(Break(step, BreakReason::kAttributeMutated, "prim::SetAttr", "",
+                            {home.path, home.name, container},
                             [](Values* values) {
                               values->clear();
                               return absl::OkStatus();
@@ -624,11 +657,13 @@ class Session {
     std::vector<Argument> arguments;
     for (const IValue& operand : operands) {
       absl::StatusOr<Argument> argument = recorder_.Operand(operand);
-      if (!argument.ok()) return torchscript::CannotRepresent(*step.node, argument.status().message());
+      if (!argument.ok())
+        return torchscript::CannotRepresent(*step.node, argument.status().message());
       arguments.push_back(*argument);
     }
     ASSIGN_OR_RETURN(const torchscript::CallForm form,
-                     operators_.Form(*step.node, std::move(arguments), [&](const IValue& value) { return Default(value); }));
+                     operators_.Form(*step.node, std::move(arguments),
+                                     [&](const IValue& value) { return Default(value); }));
     const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
     Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
     recorder_.ForgetOperands();
@@ -653,7 +688,8 @@ class Session {
     if (value.isString()) return Argument(arena_.Copy(absl::string_view(value.toStringRef())));
     if (value.isList() || value.isTuple()) {
       std::vector<Argument> elements;
-      for (const IValue& element : value.isList() ? value.toListRef().vec() : value.toTupleRef().elements().vec()) {
+      for (const IValue& element :
+           value.isList() ? value.toListRef().vec() : value.toTupleRef().elements().vec()) {
         ASSIGN_OR_RETURN(const Argument argument, Default(element));
         elements.push_back(argument);
       }
@@ -678,12 +714,14 @@ class Session {
     out.column = static_cast<int64_t>(place.column);
     out.source = SourceLine(*step.node);
     for (const IValue& operand : operands) {
-      absl::StatusOr<ValueTree> tree = ToTree(operand, [&](const at::Tensor& t) { return Number(t); });
+      absl::StatusOr<ValueTree> tree =
+          ToTree(operand, [&](const at::Tensor& t) { return Number(t); });
       if (!tree.ok()) return torchscript::CannotRepresent(*step.node, tree.status().message());
       out.operands.push_back(*std::move(tree));
     }
     if (recorder_.num_graphs() > options_.max_subgraphs) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_subgraphs, " subgraphs"));
+      return torchscript::ErrorAtNode(
+          *step.node, absl::StrCat("more than ", options_.max_subgraphs, " subgraphs"));
     }
     recorder_.EndGraph();
     RETURN_IF_ERROR(run(&operands));
@@ -700,7 +738,8 @@ class Session {
   static std::string SourceLine(const jit::Node& node) {
     jit::SourceRange range = node.sourceRange();
     if (range.source() == nullptr) return "";
-    if (const auto original = range.findSourceRangeThatGenerated(); original && original->source() != nullptr) {
+    if (const auto original = range.findSourceRangeThatGenerated();
+        original && original->source() != nullptr) {
       range = *original;
     }
     const auto& source = range.source();
@@ -730,17 +769,22 @@ class Session {
 }  // namespace
 }  // namespace extract
 
-absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module, std::vector<c10::IValue> inputs,
+absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
+                                       std::vector<c10::IValue> inputs,
                                        const CaptureOptions& options) {
   return Guarded([&]() -> absl::StatusOr<Capture> {
     const std::optional<torch::jit::Method> method = module.find_method(options.method);
-    if (!method) return absl::NotFoundError(absl::StrCat("the module has no method ", Printable(options.method)));
+    if (!method)
+      return absl::NotFoundError(
+          absl::StrCat("the module has no method ", Printable(options.method)));
     torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(method->function());
     if (function == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("the method ", Printable(options.method), " is not written in TorchScript"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the method ", Printable(options.method), " is not written in TorchScript"));
     }
     const auto& type = module.type();
-    if (options.method == "forward" && !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
+    if (options.method == "forward" &&
+        !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
       return absl::InvalidArgumentError("cannot capture the forward hooks of the module");
     }
     function->ensure_defined();

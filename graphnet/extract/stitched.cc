@@ -44,12 +44,14 @@ class OwnStore : public AttributeStore {
 // Where a step stands, for messages.
 std::string PlaceOf(const StitchStep& step) {
   if (step.line == 0) return step.op;
-  return absl::StrCat(Printable(step.file, 500), ":", step.line, ":", step.column, ": ", Printable(step.op));
+  return absl::StrCat(Printable(step.file, 500), ":", step.line, ":", step.column, ": ",
+                      Printable(step.op));
 }
 
 // Whether `tree` asks for more than a tensor of any kind.
 bool HasGuard(const ValueTree& tree, const StitchManifest& manifest) {
-  if (tree.kind == ValueTree::Kind::kTensor) return manifest.tensors.find(tree.number) != manifest.tensors.end();
+  if (tree.kind == ValueTree::Kind::kTensor)
+    return manifest.tensors.find(tree.number) != manifest.tensors.end();
   return true;
 }
 
@@ -70,10 +72,9 @@ std::vector<IValue> FlattenResult(const IValue& value) {
   return leaves;
 }
 
-absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(StitchManifest manifest,
-                                                                       std::vector<Subgraph> subgraphs,
-                                                                       std::map<int64_t, at::Tensor> constants,
-                                                                       std::unique_ptr<AttributeStore> store) {
+absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
+    StitchManifest manifest, std::vector<Subgraph> subgraphs,
+    std::map<int64_t, at::Tensor> constants, std::unique_ptr<AttributeStore> store) {
   std::unique_ptr<StitchedProgram> program(new StitchedProgram);
   for (Subgraph& subgraph : subgraphs) {
     CompileOptions options;
@@ -91,7 +92,8 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(StitchMan
   }
   for (const auto& [number, name] : manifest.constants) {
     if (constants.find(number) == constants.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("no value for the constant ", Printable(name)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no value for the constant ", Printable(name)));
     }
   }
   RETURN_IF_ERROR(Guarded([&]() -> absl::Status {
@@ -118,7 +120,8 @@ size_t StitchedProgram::num_guards() const {
   return count;
 }
 
-absl::StatusOr<std::vector<IValue>> StitchedProgram::MakeInputs(const std::map<int64_t, at::Tensor>& tensors) {
+absl::StatusOr<std::vector<IValue>> StitchedProgram::MakeInputs(
+    const std::map<int64_t, at::Tensor>& tensors) {
   return Guarded([&]() -> absl::StatusOr<std::vector<IValue>> {
     tensors_->Clear();
     for (const auto& [number, tensor] : tensors) tensors_->Set(number, tensor);
@@ -150,20 +153,24 @@ bool StitchedProgram::has_guard_after_effect(bool from_start) const {
 
 bool StitchedProgram::Accepts(const std::vector<IValue>& inputs, std::string* why) {
   if (inputs.size() != manifest_.inputs.size()) {
-    if (why != nullptr) *why = absl::StrCat("expected ", manifest_.inputs.size(), " inputs, found ", inputs.size());
+    if (why != nullptr)
+      *why = absl::StrCat("expected ", manifest_.inputs.size(), " inputs, found ", inputs.size());
     return false;
   }
   tensors_->Clear();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!tensors_->Match(manifest_.inputs[i].pattern, inputs[i], manifest_.inputs[i].name, why)) return false;
+    if (!tensors_->Match(manifest_.inputs[i].pattern, inputs[i], manifest_.inputs[i].name, why))
+      return false;
   }
   for (const auto& state : manifest_.states) {
-    if (!tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, why)) return false;
+    if (!tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, why))
+      return false;
   }
   return true;
 }
 
-absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchStep& step, const RunOptions& options) {
+absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchStep& step,
+                                                                  const RunOptions& options) {
   std::vector<IValue> stack;
   for (const ValueTree& operand : step.operands) stack.push_back(tensors_->Make(operand));
   if (step.op == "prim::Print") {
@@ -182,7 +189,8 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
     return std::vector<IValue>();
   }
   std::shared_ptr<torch::jit::Operator> op;
-  for (const auto& candidate : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(step.op))) {
+  for (const auto& candidate :
+       torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(step.op))) {
     if (candidate->schema().overload_name() == step.overload) op = candidate;
   }
   if (op == nullptr) return absl::InvalidArgumentError("there is no such operator");
@@ -191,15 +199,18 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
     return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
   }
   if (!op->schema().is_vararg() && stack.size() != op->schema().arguments().size()) {
-    return absl::InvalidArgumentError(absl::StrCat("takes ", op->schema().arguments().size(), " operands, not ", stack.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("takes ", op->schema().arguments().size(), " operands, not ", stack.size()));
   }
-  if (op->schema().is_vararg() && !op->schema().is_varret()) stack.push_back(static_cast<int64_t>(stack.size()));
+  if (op->schema().is_vararg() && !op->schema().is_varret())
+    stack.push_back(static_cast<int64_t>(stack.size()));
   if (!op->schema().is_vararg()) op->schema().checkAndNormalizeInputs(stack);
   op->getOperation()(stack);
   return stack;
 }
 
-absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs, const RunOptions& options) {
+absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
+                                            const RunOptions& options) {
   return Guarded([&]() -> absl::StatusOr<IValue> {
     c10::InferenceMode inference;
     std::string why;
@@ -214,11 +225,12 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs, c
     run.observer = options.observer;
     for (const StitchStep& step : manifest_.steps) {
       if (step.subgraph < 0) {
-        absl::StatusOr<std::vector<IValue>> results = Guarded([&] { return RunOperation(step, options); });
+        absl::StatusOr<std::vector<IValue>> results =
+            Guarded([&] { return RunOperation(step, options); });
         if (!results.ok()) return Annotate(results.status(), PlaceOf(step));
         if (results->size() != step.results.size()) {
-          return absl::InvalidArgumentError(absl::StrCat(PlaceOf(step), ": yields ", results->size(), " values, not ",
-                                                         step.results.size()));
+          return absl::InvalidArgumentError(absl::StrCat(
+              PlaceOf(step), ": yields ", results->size(), " values, not ", step.results.size()));
         }
         for (size_t i = 0; i < results->size(); ++i) {
           if (!tensors_->Match(step.results[i], (*results)[i], "its result", &why)) {
@@ -231,13 +243,16 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs, c
       for (const int64_t number : step.inputs) values.push_back(tensors_->Get(number));
       absl::StatusOr<std::vector<IValue>> outputs =
           executables_[static_cast<size_t>(step.subgraph)]->Run(std::move(values), run);
-      if (!outputs.ok()) return Annotate(outputs.status(), absl::StrCat("subgraph_", step.subgraph));
+      if (!outputs.ok())
+        return Annotate(outputs.status(), absl::StrCat("subgraph_", step.subgraph));
       if (outputs->size() != step.outputs.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " yields ", outputs->size(),
-                                                       " tensors, not ", step.outputs.size()));
+        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " yields ",
+                                                       outputs->size(), " tensors, not ",
+                                                       step.outputs.size()));
       }
       for (size_t i = 0; i < outputs->size(); ++i) {
-        if (!(*outputs)[i].isTensor()) return absl::InvalidArgumentError("a subgraph yields what is no tensor");
+        if (!(*outputs)[i].isTensor())
+          return absl::InvalidArgumentError("a subgraph yields what is no tensor");
         tensors_->Set(step.outputs[i], (*outputs)[i].toTensor());
       }
     }

@@ -44,15 +44,15 @@ class StitchedProgram {
 
   // `constants`: the tensors of StitchManifest::constants. Without `store`, the
   // program keeps its state itself, from one run to the next. Errors of Compile.
-  static absl::StatusOr<std::unique_ptr<StitchedProgram>> Make(StitchManifest manifest,
-                                                               std::vector<Subgraph> subgraphs,
-                                                               std::map<int64_t, at::Tensor> constants,
-                                                               std::unique_ptr<AttributeStore> store = nullptr);
+  static absl::StatusOr<std::unique_ptr<StitchedProgram>> Make(
+      StitchManifest manifest, std::vector<Subgraph> subgraphs,
+      std::map<int64_t, at::Tensor> constants, std::unique_ptr<AttributeStore> store = nullptr);
 
   // FailedPrecondition, with the guard that failed, if the inputs, or what an
   // operation yields on the way, are not such as were captured. Other errors are
   // those of the operations.
-  absl::StatusOr<c10::IValue> Run(const std::vector<c10::IValue>& inputs, const RunOptions& options);
+  absl::StatusOr<c10::IValue> Run(const std::vector<c10::IValue>& inputs,
+                                  const RunOptions& options);
   // The guards of inputs and attributes alone; `why` may be null.
   bool Accepts(const std::vector<c10::IValue>& inputs, std::string* why);
 
@@ -68,7 +68,8 @@ class StitchedProgram {
 
  private:
   StitchedProgram() = default;
-  absl::StatusOr<std::vector<c10::IValue>> RunOperation(const StitchStep& step, const RunOptions& options);
+  absl::StatusOr<std::vector<c10::IValue>> RunOperation(const StitchStep& step,
+                                                        const RunOptions& options);
 
   class Tensors;
   struct Deleter {

@@ -20,7 +20,8 @@ using Kind = ValueTree::Kind;
 constexpr int kMaxDepth = 64;  // What the manifest's reader takes.
 
 // What is there instead of what was expected.
-bool Differs(std::string* why, absl::string_view name, absl::string_view expected, absl::string_view found) {
+bool Differs(std::string* why, absl::string_view name, absl::string_view expected,
+             absl::string_view found) {
   if (why != nullptr) *why = absl::StrCat(name, ": expected ", expected, ", found ", found);
   return false;
 }
@@ -33,11 +34,14 @@ std::string Describe(const IValue& value) {
   return absl::StrCat("a value of kind ", value.tagKind());
 }
 
-std::string Sizes(at::IntArrayRef sizes) { return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]"); }
+std::string Sizes(at::IntArrayRef sizes) {
+  return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]");
+}
 
 int64_t LargestNumber(const ValueTree& tree) {
   int64_t largest = tree.kind == Kind::kTensor ? tree.number : -1;
-  for (const ValueTree& element : tree.elements) largest = std::max(largest, LargestNumber(element));
+  for (const ValueTree& element : tree.elements)
+    largest = std::max(largest, LargestNumber(element));
   return largest;
 }
 
@@ -91,7 +95,8 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, TensorNumber number, int d
       RETURN_IF_ERROR(add(entry.value()));
     }
   } else {
-    return absl::UnimplementedError(absl::StrCat("a value of kind ", value.tagKind(), " outside a subgraph"));
+    return absl::UnimplementedError(
+        absl::StrCat("a value of kind ", value.tagKind(), " outside a subgraph"));
   }
   return tree;
 }
@@ -102,11 +107,14 @@ TensorGuard GuardOf(const at::Tensor& tensor) {
 
 TensorTable::TensorTable(const StitchManifest& manifest) {
   int64_t largest = LargestNumber(manifest.result);
-  for (const auto& input : manifest.inputs) largest = std::max(largest, LargestNumber(input.pattern));
-  for (const auto& state : manifest.states) largest = std::max(largest, LargestNumber(state.pattern));
+  for (const auto& input : manifest.inputs)
+    largest = std::max(largest, LargestNumber(input.pattern));
+  for (const auto& state : manifest.states)
+    largest = std::max(largest, LargestNumber(state.pattern));
   for (const StitchStep& step : manifest.steps) {
     for (const int64_t n : step.outputs) largest = std::max(largest, n);
-    for (const ValueTree& operand : step.operands) largest = std::max(largest, LargestNumber(operand));
+    for (const ValueTree& operand : step.operands)
+      largest = std::max(largest, LargestNumber(operand));
     for (const ValueTree& result : step.results) largest = std::max(largest, LargestNumber(result));
   }
   if (!manifest.constants.empty()) largest = std::max(largest, manifest.constants.rbegin()->first);
@@ -114,7 +122,8 @@ TensorTable::TensorTable(const StitchManifest& manifest) {
   tensors_.resize(static_cast<size_t>(largest + 1));
   guards_.resize(tensors_.size());
   for (const auto& [number, guard] : manifest.tensors) {
-    guards_[static_cast<size_t>(number)] = {true, interp::ToScalarType(guard.dtype), c10::Device(guard.device), guard.sizes};
+    guards_[static_cast<size_t>(number)] = {true, interp::ToScalarType(guard.dtype),
+                                            c10::Device(guard.device), guard.sizes};
   }
 }
 
@@ -155,22 +164,27 @@ IValue TensorTable::Make(const ValueTree& tree) const {
   return IValue();
 }
 
-bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name, std::string* why) {
+bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name,
+                              std::string* why) {
   at::Tensor& slot = tensors_[static_cast<size_t>(number)];
   const Guard& guard = guards_[static_cast<size_t>(number)];
   if (guard.is_set) {
     if (tensor.scalar_type() != guard.dtype) {
       return Differs(why, name, c10::toString(guard.dtype), c10::toString(tensor.scalar_type()));
     }
-    if (tensor.device() != guard.device) return Differs(why, name, guard.device.str(), tensor.device().str());
+    if (tensor.device() != guard.device)
+      return Differs(why, name, guard.device.str(), tensor.device().str());
     const at::IntArrayRef sizes = tensor.sizes();
     if (sizes.size() != guard.sizes.size()) {
-      return Differs(why, name, absl::StrCat("rank ", guard.sizes.size()), absl::StrCat("rank ", sizes.size()));
+      return Differs(why, name, absl::StrCat("rank ", guard.sizes.size()),
+                     absl::StrCat("rank ", sizes.size()));
     }
     if (!std::equal(sizes.begin(), sizes.end(), guard.sizes.begin())) {
-      return Differs(why, name, absl::StrCat("sizes ", Sizes(guard.sizes)), absl::StrCat("sizes ", Sizes(sizes)));
+      return Differs(why, name, absl::StrCat("sizes ", Sizes(guard.sizes)),
+                     absl::StrCat("sizes ", Sizes(sizes)));
     }
-    if (tensor.requires_grad()) return Differs(why, name, "no gradient to be asked for", "requires_grad");
+    if (tensor.requires_grad())
+      return Differs(why, name, "no gradient to be asked for", "requires_grad");
   }
   if (slot.defined() && !slot.is_same(tensor)) {
     return Differs(why, name, "the same tensor as elsewhere", "another one");
@@ -179,10 +193,12 @@ bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::st
   return true;
 }
 
-bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::string_view name, std::string* why) {
+bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::string_view name,
+                        std::string* why) {
   const auto elements = [&](const auto& found, size_t size) {
     if (size != pattern.elements.size()) {
-      return Differs(why, name, absl::StrCat(pattern.elements.size(), " elements"), absl::StrCat(size));
+      return Differs(why, name, absl::StrCat(pattern.elements.size(), " elements"),
+                     absl::StrCat(size));
     }
     for (size_t i = 0; i < size; ++i) {
       const IValue element = found[i];
@@ -196,7 +212,8 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
       if (value.isNone() || (value.isTensor() && !value.toTensor().defined())) return true;
       break;
     case Kind::kTensor:
-      if (value.isTensor() && value.toTensor().defined()) return MatchTensor(pattern.number, value.toTensor(), name, why);
+      if (value.isTensor() && value.toTensor().defined())
+        return MatchTensor(pattern.number, value.toTensor(), name, why);
       return Differs(why, name, "a tensor", Describe(value));
     case Kind::kBool:
       if (value.isBool() && value.toBool() == (pattern.number != 0)) return true;
@@ -223,7 +240,8 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
       if (value.isList()) return elements(value.toList(), value.toList().size());
       break;
     case Kind::kTuple:
-      if (value.isTuple()) return elements(value.toTupleRef().elements(), value.toTupleRef().elements().size());
+      if (value.isTuple())
+        return elements(value.toTupleRef().elements(), value.toTupleRef().elements().size());
       break;
     case Kind::kDict: {
       if (!value.isGenericDict()) break;

@@ -29,13 +29,16 @@ class TensorTable {
 
   void Clear();
   const at::Tensor& Get(int64_t number) const { return tensors_[static_cast<size_t>(number)]; }
-  void Set(int64_t number, at::Tensor tensor) { tensors_[static_cast<size_t>(number)] = std::move(tensor); }
+  void Set(int64_t number, at::Tensor tensor) {
+    tensors_[static_cast<size_t>(number)] = std::move(tensor);
+  }
 
   // The value that `tree` describes. Throws c10::Error for types that there are not.
   c10::IValue Make(const ValueTree& tree) const;
   // Whether `value` fits; its tensors are kept. If not, `why` (may be null) says what
   // of `name` does not.
-  bool Match(const ValueTree& pattern, const c10::IValue& value, absl::string_view name, std::string* why);
+  bool Match(const ValueTree& pattern, const c10::IValue& value, absl::string_view name,
+             std::string* why);
 
  private:
   struct Guard {
@@ -44,7 +47,8 @@ class TensorTable {
     c10::Device device = c10::Device(c10::kCPU);
     std::vector<int64_t> sizes;
   };
-  bool MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name, std::string* why);
+  bool MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name,
+                   std::string* why);
 
   std::vector<at::Tensor> tensors_;
   std::vector<Guard> guards_;

@@ -130,8 +130,7 @@ class Drawing {
       case DType::kComplex64: return Floats<Complex<float>>();
       case DType::kComplex128: return Floats<Complex<double>>();
       case DType::kUnknown: return absl::InvalidArgumentError("its dtype is not known");
-      default:
-        return absl::UnimplementedError(absl::StrCat("cannot draw ", DTypeName(dtype)));
+      default: return absl::UnimplementedError(absl::StrCat("cannot draw ", DTypeName(dtype)));
     }
   }
 
@@ -159,9 +158,9 @@ class Drawing {
   template <typename T, typename Fill>
   absl::StatusOr<TensorData> Make(DType dtype, Fill&& fill) const {
     if (count_ > options_.max_bytes / static_cast<int64_t>(sizeof(T))) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("its ", count_, " elements of ", sizeof(T), " bytes exceed the ",
-                       options_.max_bytes, " bytes that may still be drawn"));
+      return absl::ResourceExhaustedError(absl::StrCat("its ", count_, " elements of ", sizeof(T),
+                                                       " bytes exceed the ", options_.max_bytes,
+                                                       " bytes that may still be drawn"));
     }
     try {
       TensorData tensor;
@@ -215,9 +214,8 @@ class Drawing {
             absl::StrCat("its mean ", mean_, " does not fit ", DTypeName(dtype_)));
       }
       const T value = Clamp(*mean, min, max);
-      return Make<T>(dtype_, [&](int64_t, absl::Span<T> out) {
-        std::fill(out.begin(), out.end(), value);
-      });
+      return Make<T>(dtype_,
+                     [&](int64_t, absl::Span<T> out) { std::fill(out.begin(), out.end(), value); });
     }
     if (options_.compat == Compat::kGraphNet) {
       return MakeFloats<Plain<float>>(DType::kFloat32, [](float normal) {

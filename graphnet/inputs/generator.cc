@@ -50,21 +50,28 @@ double Log(double x) {
   // ln m = 2 artanh(s), and |s| < 0.172.
   const double s = (m - 1) / (m + 1);
   const double z = s * s;
-  const double series = 1 + z * (1. / 3 + z * (1. / 5 + z * (1. / 7 + z * (1. / 9 + z *
-                        (1. / 11 + z * (1. / 13 + z * (1. / 15)))))));
+  const double series =
+      1 + z * (1. / 3 +
+               z * (1. / 5 +
+                    z * (1. / 7 + z * (1. / 9 + z * (1. / 11 + z * (1. / 13 + z * (1. / 15)))))));
   return ToDouble(e) * 0x1.62E42FEFA39EFp-1 + 2 * s * series;
 }
 
 // Taylor's series on [-pi/4, pi/4].
 double Sin(double x) {
   const double z = x * x;
-  return x * (1 + z * (-1. / 6 + z * (1. / 120 + z * (-1. / 5040 + z * (1. / 362880 + z *
-         (-1. / 39916800 + z * (1. / 6227020800)))))));
+  return x * (1 + z * (-1. / 6 +
+                       z * (1. / 120 +
+                            z * (-1. / 5040 + z * (1. / 362880 + z * (-1. / 39916800 +
+                                                                      z * (1. / 6227020800)))))));
 }
 double Cos(double x) {
   const double z = x * x;
-  return 1 + z * (-1. / 2 + z * (1. / 24 + z * (-1. / 720 + z * (1. / 40320 + z *
-         (-1. / 3628800 + z * (1. / 479001600 + z * (-1. / 87178291200)))))));
+  return 1 + z * (-1. / 2 +
+                  z * (1. / 24 + z * (-1. / 720 +
+                                      z * (1. / 40320 +
+                                           z * (-1. / 3628800 +
+                                                z * (1. / 479001600 + z * (-1. / 87178291200)))))));
 }
 
 // Box and Muller's transform. Loops of a fixed length without branches, which

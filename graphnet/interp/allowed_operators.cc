@@ -10,7 +10,8 @@ namespace graphnet::interp {
 bool IsAllowed(const c10::FunctionSchema& schema) {
   const absl::string_view name = schema.name();
   if (!absl::StartsWith(name, "aten::") && !absl::StartsWith(name, "prim::")) return false;
-  for (const absl::string_view word : {"file", "save", "load", "open", "print", "storage", "import"}) {
+  for (const absl::string_view word :
+       {"file", "save", "load", "open", "print", "storage", "import"}) {
     if (absl::StrContains(name, word)) return false;
   }
   for (const c10::Argument& argument : schema.arguments()) {

@@ -141,7 +141,8 @@ struct Data {
   void Add(const IValue& value, size_t depth) {
     if (!value.isList() && !value.isTuple()) {
       TORCH_CHECK(depth == shape.size(), "the lists that make a tensor are of unequal depth");
-      TORCH_CHECK(value.isScalar() || value.isTensor(), "a tensor cannot be made of ", value.tagKind());
+      TORCH_CHECK(value.isScalar() || value.isTensor(), "a tensor cannot be made of ",
+                  value.tagKind());
       values.push_back(value);
       return;
     }
@@ -161,7 +162,7 @@ IValue Tensor(Args& a, c10::Device target) {
   const IValue& data = a.at(0);
   std::optional<c10::ScalarType> asked;
   if (!a.at(1).isNone()) asked = static_cast<c10::ScalarType>(a[1].toInt());
-  c10::Device device = a.at(2).isNone()     ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
+  c10::Device device = a.at(2).isNone()  ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
                        : a[2].isString() ? c10::Device(a[2].toStringRef())
                                          : a[2].toDevice();
   if (data.isTensor()) {
@@ -180,7 +181,7 @@ IValue Tensor(Args& a, c10::Device target) {
     is_complex = is_complex || value.isComplexDouble();
     is_int = is_int || value.isInt();
   }
-  const c10::ScalarType inferred = is_complex ? c10::kComplexFloat
+  const c10::ScalarType inferred = is_complex                        ? c10::kComplexFloat
                                    : is_float || flat.values.empty() ? c10::kFloat
                                    : is_int                          ? c10::kLong
                                                                      : c10::kBool;

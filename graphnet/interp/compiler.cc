@@ -107,7 +107,8 @@ class Compiler {
   absl::Status CompileNode(const Node& node) {
     switch (node.op()) {
       case Op::kPlaceholder:
-        for (const Node* end : ends_[&node]) program_->passed_on.emplace_back(end, program_->inputs.size());
+        for (const Node* end : ends_[&node])
+          program_->passed_on.emplace_back(end, program_->inputs.size());
         program_->inputs.push_back(NewSlot(&node));
         return absl::OkStatus();
       case Op::kGetAttr: {
@@ -181,7 +182,8 @@ class Compiler {
            torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name))) {
         if (candidate->schema().overload_name() == overload) operation = candidate;
       }
-      if (operation == nullptr) return Error(absl::StrCat(node.target(), " is no operator of PyTorch"));
+      if (operation == nullptr)
+        return Error(absl::StrCat(node.target(), " is no operator of PyTorch"));
       schema = &operation->schema();
       instruction->kind = Instruction::Kind::kOperation;
     }
@@ -191,7 +193,8 @@ class Compiler {
     if (operation != nullptr) instruction->operation = operation->getOperation();
     const auto& parameters = schema->arguments();
     if (node.args().size() > parameters.size() && !schema->is_vararg()) {
-      return Error(absl::StrCat("takes ", parameters.size(), " arguments, not ", node.args().size()));
+      return Error(
+          absl::StrCat("takes ", parameters.size(), " arguments, not ", node.args().size()));
     }
     size_t taken = 0;
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -216,7 +219,8 @@ class Compiler {
         return Error(absl::StrCat("lacks ", parameters[i].name()));
       }
     }
-    if (taken != node.kwargs().size()) return Error("has a keyword that the operator does not take");
+    if (taken != node.kwargs().size())
+      return Error("has a keyword that the operator does not take");
     for (size_t i = parameters.size(); i < node.args().size(); ++i) {
       RETURN_IF_ERROR(AddArgument(instruction, node.args()[i]));
     }

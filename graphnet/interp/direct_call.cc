@@ -316,72 +316,72 @@ using MaybeFormat = std::optional<at::MemoryFormat>;
 // An operator of each signature is named; there are many more.
 const std::vector<Entry>& Entries() {
   static const auto* const entries = new std::vector<Entry>{
-      MakeEntry<at::Tensor(T)>(),                                           // relu
-      MakeEntry<at::Tensor(T, T)>(),                                        // mul
-      MakeEntry<at::Tensor(T, T, T)>(),                                     // where
-      MakeEntry<at::Tensor(T, T, MaybeT)>(),                                // linear
-      MakeEntry<at::Tensor(T, T, S)>(),                                     // add
-      MakeEntry<at::Tensor(T, S)>(),                                        // pow
-      MakeEntry<at::Tensor(T, S, S)>(),                                     // add.Scalar
-      MakeEntry<at::Tensor(T, T, T, S)>(),                                  // addcmul
-      MakeEntry<at::Tensor(T, T, T, S, S)>(),                               // addmm
-      MakeEntry<at::Tensor(T, MaybeS, MaybeS)>(),                           // clamp
-      MakeEntry<at::Tensor(T, S, MaybeStr)>(),                              // div
-      MakeEntry<at::Tensor(T, T, MaybeStr)>(),                              // div
-      MakeEntry<at::Tensor(T, Str)>(),                                      // gelu
-      MakeEntry<at::Tensor(T, int64_t)>(),                                  // unsqueeze
-      MakeEntry<at::Tensor(T, int64_t, int64_t)>(),                         // transpose
-      MakeEntry<at::Tensor(T, int64_t, c10::SymInt)>(),                     // select
-      MakeEntry<at::Tensor(T, int64_t, MaybeDType)>(),                      // softmax
-      MakeEntry<at::Tensor(T, int64_t, T)>(),                               // index_select
-      MakeEntry<at::Tensor(T, int64_t, T, bool)>(),                         // gather
-      MakeEntry<at::Tensor(T, Sizes)>(),                                    // view
-      MakeEntry<at::Tensor(T, at::IntArrayRef)>(),                          // permute
-      MakeEntry<at::Tensor(T, at::IntArrayRef, at::IntArrayRef)>(),         // movedim
-      MakeEntry<at::Tensor(T, Sizes, at::IntArrayRef)>(),                   // roll
-      MakeEntry<at::Tensor(T, Sizes, bool)>(),                              // expand
-      MakeEntry<at::Tensor(T, at::IntArrayRef, bool)>(),                    // amax
-      MakeEntry<at::Tensor(T, at::OptionalIntArrayRef, bool, MaybeDType)>(),  // mean
+      MakeEntry<at::Tensor(T)>(),                                                // relu
+      MakeEntry<at::Tensor(T, T)>(),                                             // mul
+      MakeEntry<at::Tensor(T, T, T)>(),                                          // where
+      MakeEntry<at::Tensor(T, T, MaybeT)>(),                                     // linear
+      MakeEntry<at::Tensor(T, T, S)>(),                                          // add
+      MakeEntry<at::Tensor(T, S)>(),                                             // pow
+      MakeEntry<at::Tensor(T, S, S)>(),                                          // add.Scalar
+      MakeEntry<at::Tensor(T, T, T, S)>(),                                       // addcmul
+      MakeEntry<at::Tensor(T, T, T, S, S)>(),                                    // addmm
+      MakeEntry<at::Tensor(T, MaybeS, MaybeS)>(),                                // clamp
+      MakeEntry<at::Tensor(T, S, MaybeStr)>(),                                   // div
+      MakeEntry<at::Tensor(T, T, MaybeStr)>(),                                   // div
+      MakeEntry<at::Tensor(T, Str)>(),                                           // gelu
+      MakeEntry<at::Tensor(T, int64_t)>(),                                       // unsqueeze
+      MakeEntry<at::Tensor(T, int64_t, int64_t)>(),                              // transpose
+      MakeEntry<at::Tensor(T, int64_t, c10::SymInt)>(),                          // select
+      MakeEntry<at::Tensor(T, int64_t, MaybeDType)>(),                           // softmax
+      MakeEntry<at::Tensor(T, int64_t, T)>(),                                    // index_select
+      MakeEntry<at::Tensor(T, int64_t, T, bool)>(),                              // gather
+      MakeEntry<at::Tensor(T, Sizes)>(),                                         // view
+      MakeEntry<at::Tensor(T, at::IntArrayRef)>(),                               // permute
+      MakeEntry<at::Tensor(T, at::IntArrayRef, at::IntArrayRef)>(),              // movedim
+      MakeEntry<at::Tensor(T, Sizes, at::IntArrayRef)>(),                        // roll
+      MakeEntry<at::Tensor(T, Sizes, bool)>(),                                   // expand
+      MakeEntry<at::Tensor(T, at::IntArrayRef, bool)>(),                         // amax
+      MakeEntry<at::Tensor(T, at::OptionalIntArrayRef, bool, MaybeDType)>(),     // mean
       MakeEntry<at::Tensor(T, S, at::OptionalIntArrayRef, bool, MaybeDType)>(),  // vector_norm
-      MakeEntry<at::Tensor(T, MaybeDType)>(),                               // sum
-      MakeEntry<at::Tensor(T, at::MemoryFormat)>(),                         // contiguous
-      MakeEntry<at::Tensor(T, MaybeFormat)>(),                              // clone
-      MakeEntry<at::Tensor(T, at::ScalarType, bool, bool, MaybeFormat)>(),  // to
+      MakeEntry<at::Tensor(T, MaybeDType)>(),                                    // sum
+      MakeEntry<at::Tensor(T, at::MemoryFormat)>(),                              // contiguous
+      MakeEntry<at::Tensor(T, MaybeFormat)>(),                                   // clone
+      MakeEntry<at::Tensor(T, at::ScalarType, bool, bool, MaybeFormat)>(),       // to
       MakeEntry<at::Tensor(T, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, bool, bool,
-                           MaybeFormat)>(),                                 // to
-      MakeEntry<at::Tensor(T, double, bool)>(),                             // dropout
-      MakeEntry<at::Tensor(T, T, c10::SymInt, bool, bool)>(),               // embedding
+                           MaybeFormat)>(),                                     // to
+      MakeEntry<at::Tensor(T, double, bool)>(),                                 // dropout
+      MakeEntry<at::Tensor(T, T, c10::SymInt, bool, bool)>(),                   // embedding
       MakeEntry<at::Tensor(T, T, MaybeT, Sizes, Sizes, Sizes, c10::SymInt)>(),  // conv2d
       MakeEntry<at::Tensor(T, T, MaybeT, Sizes, Sizes, Sizes, c10::SymInt, Sizes)>(),
       MakeEntry<at::Tensor(T, T, MaybeT, Sizes, Str, Sizes, c10::SymInt)>(),
       MakeEntry<at::Tensor(T, MaybeT, MaybeT, MaybeT, MaybeT, bool, double, double, bool)>(),
-      MakeEntry<at::Tensor(T, Sizes, MaybeT, MaybeT, double, bool)>(),      // layer_norm
-      MakeEntry<at::Tensor(T, int64_t, MaybeT, MaybeT, double, bool)>(),    // group_norm
-      MakeEntry<at::Tensor(T, Sizes, MaybeT, std::optional<double>)>(),     // rms_norm
+      MakeEntry<at::Tensor(T, Sizes, MaybeT, MaybeT, double, bool)>(),    // layer_norm
+      MakeEntry<at::Tensor(T, int64_t, MaybeT, MaybeT, double, bool)>(),  // group_norm
+      MakeEntry<at::Tensor(T, Sizes, MaybeT, std::optional<double>)>(),   // rms_norm
       MakeEntry<at::Tensor(T, T, T, MaybeT, double, bool, std::optional<double>, bool)>(),
       MakeEntry<at::Tensor(T, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, bool,
-                           std::optional<int64_t>)>(),                      // avg_pool2d
+                           std::optional<int64_t>)>(),  // avg_pool2d
       MakeEntry<at::Tensor(T, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef,
-                           bool)>(),                                        // max_pool2d
-      MakeEntry<at::Tensor(T, Sizes, Str, std::optional<double>)>(),        // pad
-      MakeEntry<at::Tensor(const at::ITensorListRef&, int64_t)>(),          // cat
-      MakeEntry<at::Tensor(at::TensorList, int64_t)>(),                     // stack
-      MakeEntry<at::Tensor(Str, at::TensorList, at::OptionalIntArrayRef)>(),  // einsum
+                           bool)>(),                                                // max_pool2d
+      MakeEntry<at::Tensor(T, Sizes, Str, std::optional<double>)>(),                // pad
+      MakeEntry<at::Tensor(const at::ITensorListRef&, int64_t)>(),                  // cat
+      MakeEntry<at::Tensor(at::TensorList, int64_t)>(),                             // stack
+      MakeEntry<at::Tensor(Str, at::TensorList, at::OptionalIntArrayRef)>(),        // einsum
       MakeEntry<at::Tensor(S, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>(),  // arange
       MakeEntry<at::Tensor(S, S, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>(),
       MakeEntry<at::Tensor(Sizes, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>(),  // zeros
       MakeEntry<at::Tensor(Sizes, S, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>(),
-      MakeEntry<at::Scalar(T)>(),                                           // item
-      MakeEntry<std::vector<at::Tensor>(T, int64_t)>(),                     // unbind
-      MakeEntry<std::vector<at::Tensor>(T, int64_t, int64_t)>(),            // chunk
-      MakeEntry<std::vector<at::Tensor>(T, c10::SymInt, int64_t)>(),        // split
-      MakeEntry<std::vector<at::Tensor>(T, Sizes, int64_t)>(),              // split_with_sizes
-      MakeEntry<at::Tensor&(Written)>(),                                    // relu_
-      MakeEntry<at::Tensor&(Written, T)>(),                                 // mul_
-      MakeEntry<at::Tensor&(Written, T, S)>(),                              // add_
-      MakeEntry<at::Tensor&(Written, S)>(),                                 // mul_.Scalar
-      MakeEntry<at::Tensor&(Written, S, S)>(),                              // hardtanh_
-      MakeEntry<at::Tensor&(Written, T, bool)>(),                           // copy_
+      MakeEntry<at::Scalar(T)>(),                                     // item
+      MakeEntry<std::vector<at::Tensor>(T, int64_t)>(),               // unbind
+      MakeEntry<std::vector<at::Tensor>(T, int64_t, int64_t)>(),      // chunk
+      MakeEntry<std::vector<at::Tensor>(T, c10::SymInt, int64_t)>(),  // split
+      MakeEntry<std::vector<at::Tensor>(T, Sizes, int64_t)>(),        // split_with_sizes
+      MakeEntry<at::Tensor&(Written)>(),                              // relu_
+      MakeEntry<at::Tensor&(Written, T)>(),                           // mul_
+      MakeEntry<at::Tensor&(Written, T, S)>(),                        // add_
+      MakeEntry<at::Tensor&(Written, S)>(),                           // mul_.Scalar
+      MakeEntry<at::Tensor&(Written, S, S)>(),                        // hardtanh_
+      MakeEntry<at::Tensor&(Written, T, bool)>(),                     // copy_
   };
   return *entries;
 }

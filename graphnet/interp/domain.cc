@@ -31,7 +31,8 @@ Counts CountNonFinite(const c10::IValue& value) {
   Counts counts;
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
-    if (!tensor.defined() || !(tensor.is_floating_point() || tensor.is_complex()) || tensor.numel() == 0) {
+    if (!tensor.defined() || !(tensor.is_floating_point() || tensor.is_complex()) ||
+        tensor.numel() == 0) {
       return counts;
     }
     const int64_t finite = at::sum(at::isfinite(tensor)).item<int64_t>();
@@ -39,7 +40,8 @@ Counts CountNonFinite(const c10::IValue& value) {
     counts.nans = at::sum(at::isnan(tensor)).item<int64_t>();
     counts.others = tensor.numel() - finite - counts.nans;
   } else if (value.isTuple() || value.isList()) {
-    for (const c10::IValue& element : value.isTuple() ? value.toTupleRef().elements().vec() : value.toListRef().vec()) {
+    for (const c10::IValue& element :
+         value.isTuple() ? value.toTupleRef().elements().vec() : value.toListRef().vec()) {
       const Counts of = CountNonFinite(element);
       counts.nans += of.nans;
       counts.others += of.others;
@@ -48,10 +50,12 @@ Counts CountNonFinite(const c10::IValue& value) {
   return counts;
 }
 
-absl::StatusOr<Counts> RunOutputs(const Module& module, const Values& values, uint64_t seed, const Observer& observer) {
+absl::StatusOr<Counts> RunOutputs(const Module& module, const Values& values, uint64_t seed,
+                                  const Observer& observer) {
   ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, values));
-  ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
-                   prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer}));
+  ASSIGN_OR_RETURN(
+      const std::vector<c10::IValue> outputs,
+      prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer}));
   Counts all;
   for (const c10::IValue& output : outputs) {
     const Counts of = CountNonFinite(output);
@@ -62,14 +66,16 @@ absl::StatusOr<Counts> RunOutputs(const Module& module, const Values& values, ui
 }
 
 // Whether the value of `node` is finite; the run ends there.
-absl::StatusOr<bool> IsFiniteAt(const Module& module, const Node* node, const Values& values, uint64_t seed) {
+absl::StatusOr<bool> IsFiniteAt(const Module& module, const Node* node, const Values& values,
+                                uint64_t seed) {
   std::optional<bool> finite;
-  const auto status = RunOutputs(module, values, seed, [&](const Node& at, const c10::IValue& value) {
-    if (&at != node) return absl::OkStatus();
-    const Counts counts = CountNonFinite(value);
-    finite = counts.nans == 0 && counts.others == 0;
-    return absl::CancelledError();
-  });
+  const auto status =
+      RunOutputs(module, values, seed, [&](const Node& at, const c10::IValue& value) {
+        if (&at != node) return absl::OkStatus();
+        const Counts counts = CountNonFinite(value);
+        finite = counts.nans == 0 && counts.others == 0;
+        return absl::CancelledError();
+      });
   if (finite.has_value()) return *finite;
   if (!status.ok()) return status.status();
   return false;
@@ -85,7 +91,8 @@ std::vector<Node*> Candidates(Node* node) {
     queue.pop_front();
     const TensorMeta* meta = next->tensor_meta();
     const bool drawn = next->draw_spec() == nullptr || next->draw_spec()->data.is_none();
-    if (next->is_placeholder() && drawn && meta != nullptr && IsFloatingPoint(meta->dtype)) found.push_back(next);
+    if (next->is_placeholder() && drawn && meta != nullptr && IsFloatingPoint(meta->dtype))
+      found.push_back(next);
     next->ForEachOperand([&](Node* operand) {
       if (seen.insert(operand).second) queue.push_back(operand);
     });
@@ -100,8 +107,9 @@ double LowerBound(const DrawSpec& spec) {
 
 std::string PlaceOf(const Node& node) {
   const SourceLocation location = node.location();
-  return absl::StrCat(location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
-                      Printable(node.name()), " = ", Printable(node.target()));
+  return absl::StrCat(
+      location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
+      Printable(node.name()), " = ", Printable(node.target()));
 }
 
 absl::StatusOr<Values> Draw(Sample* sample, const Values& known, uint64_t seed) {
@@ -114,7 +122,8 @@ absl::StatusOr<Values> Draw(Sample* sample, const Values& known, uint64_t seed) 
 }
 
 // Bounds one input of `node` so that its value is finite; whether there is one.
-absl::StatusOr<bool> BoundOne(Sample* sample, Node* node, uint64_t seed, Values* values, DomainRepair* repair) {
+absl::StatusOr<bool> BoundOne(Sample* sample, Node* node, uint64_t seed, Values* values,
+                              DomainRepair* repair) {
   for (Node* input : Candidates(node)) {
     const std::optional<DrawSpec> old =
         input->draw_spec() == nullptr ? std::nullopt : std::optional<DrawSpec>(*input->draw_spec());
@@ -131,8 +140,8 @@ absl::StatusOr<bool> BoundOne(Sample* sample, Node* node, uint64_t seed, Values*
       if (finite) {
         *values = std::move(drawn);
         repair->changed = true;
-        repair->notes.push_back(
-            absl::StrCat(Printable(name), " is drawn at least ", bound, ": ", PlaceOf(*node), " was not finite"));
+        repair->notes.push_back(absl::StrCat(Printable(name), " is drawn at least ", bound, ": ",
+                                             PlaceOf(*node), " was not finite"));
         return true;
       }
     }
@@ -147,22 +156,26 @@ absl::StatusOr<bool> BoundOne(Sample* sample, Node* node, uint64_t seed, Values*
 
 }  // namespace
 
-absl::StatusOr<std::optional<NonFinite>> FindNonFinite(const Module& module, const Values& values, uint64_t seed) {
+absl::StatusOr<std::optional<NonFinite>> FindNonFinite(const Module& module, const Values& values,
+                                                       uint64_t seed) {
   std::optional<NonFinite> first_nan;
   std::optional<NonFinite> first_other;
-  ASSIGN_OR_RETURN(const Counts outputs,
-                   RunOutputs(module, values, seed, [&](const Node& node, const c10::IValue& value) {
-                     if (node.is_output() || first_nan.has_value()) return absl::OkStatus();
-                     const Counts counts = CountNonFinite(value);
-                     if (counts.nans > 0) first_nan = NonFinite{&node, true, counts.nans};
-                     if (counts.others > 0 && !first_other.has_value()) {
-                       first_other = NonFinite{&node, false, counts.others};
-                     }
-                     return absl::OkStatus();
-                   }));
+  ASSIGN_OR_RETURN(
+      const Counts outputs,
+      RunOutputs(module, values, seed, [&](const Node& node, const c10::IValue& value) {
+        if (node.is_output() || first_nan.has_value()) return absl::OkStatus();
+        const Counts counts = CountNonFinite(value);
+        if (counts.nans > 0) first_nan = NonFinite{&node, true, counts.nans};
+        if (counts.others > 0 && !first_other.has_value()) {
+          first_other = NonFinite{&node, false, counts.others};
+        }
+        return absl::OkStatus();
+      }));
   if (outputs.nans > 0 && first_nan.has_value()) return first_nan;
   if (outputs.others > 0 && first_other.has_value()) return first_other;
-  if (outputs.nans > 0 || outputs.others > 0) return std::optional<NonFinite>(NonFinite{module.main()->output(), outputs.nans > 0, outputs.nans + outputs.others});
+  if (outputs.nans > 0 || outputs.others > 0)
+    return std::optional<NonFinite>(
+        NonFinite{module.main()->output(), outputs.nans > 0, outputs.nans + outputs.others});
   return std::optional<NonFinite>();
 }
 
@@ -170,7 +183,8 @@ absl::StatusOr<DomainRepair> RepairDomains(Sample* sample, uint64_t seed, int ma
   DomainRepair repair;
   ASSIGN_OR_RETURN(Values values, Draw(sample, sample->weights, seed));
   for (int i = 0; i <= max_bounds; ++i) {
-    ASSIGN_OR_RETURN(const std::optional<NonFinite> found, FindNonFinite(*sample->module, values, seed));
+    ASSIGN_OR_RETURN(const std::optional<NonFinite> found,
+                     FindNonFinite(*sample->module, values, seed));
     if (!found.has_value()) {
       repair.finite = true;
       return repair;
@@ -179,7 +193,8 @@ absl::StatusOr<DomainRepair> RepairDomains(Sample* sample, uint64_t seed, int ma
                      BoundOne(sample, const_cast<Node*>(found->node), seed, &values, &repair));
     if (bounded) continue;
     repair.notes.push_back(absl::StrCat(PlaceOf(*found->node), " yields ", found->elements, " ",
-                                        found->is_nan ? "nans" : "infinities", ", and no bound on one input helps"));
+                                        found->is_nan ? "nans" : "infinities",
+                                        ", and no bound on one input helps"));
     return repair;
   }
   repair.notes.push_back(absl::StrCat("not finite after ", max_bounds, " bounds"));

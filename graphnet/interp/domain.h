@@ -24,9 +24,8 @@ struct NonFinite {
 // yields them). nullopt if all outputs are finite: an infinity inside, as masks have it,
 // is none. Else the first node with a nan, or with an infinity if no output is nan; a
 // placeholder when its value is at fault. Errors are those of running.
-absl::StatusOr<std::optional<NonFinite>> FindNonFinite(const Module& module,
-                                                       const std::map<std::string, TensorData>& values,
-                                                       uint64_t seed = 0);
+absl::StatusOr<std::optional<NonFinite>> FindNonFinite(
+    const Module& module, const std::map<std::string, TensorData>& values, uint64_t seed = 0);
 
 struct DomainRepair {
   bool finite = false;             // whether all outputs are, now

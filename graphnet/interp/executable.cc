@@ -36,8 +36,8 @@ class ExecutableImpl : public Executable {
   absl::StatusOr<std::vector<IValue>> Run(std::vector<IValue> inputs,
                                           const RunOptions& options) override {
     if (inputs.size() != main_->inputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("the graph takes ", main_->inputs.size(),
-                                                     " inputs, not ", inputs.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the graph takes ", main_->inputs.size(), " inputs, not ", inputs.size()));
     }
     if (options.seed.has_value()) at::manual_seed(*options.seed);
     c10::InferenceMode inference;

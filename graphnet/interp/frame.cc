@@ -317,9 +317,12 @@ IValue Frame::GetElements(const IValue& sequence, const Source& index) {
              step = Bound(index.elements[2]);
   const int64_t by = step ? step->expect_int() : 1;
   TORCH_CHECK(by > 0, "a slice of a sequence with a step of ", by);
-  const auto clamp = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  const auto clamp = [size](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size);
+  };
   std::vector<IValue> taken;
-  for (int64_t i = start ? clamp(start->expect_int()) : 0, end = stop ? clamp(stop->expect_int()) : size;
+  for (int64_t i = start ? clamp(start->expect_int()) : 0,
+               end = stop ? clamp(stop->expect_int()) : size;
        i < end; i += by) {
     taken.push_back(elements[static_cast<size_t>(i)]);
   }
@@ -345,8 +348,8 @@ void Frame::SetItem(const Instruction& instruction) {
 // --- Higher-order calls ------------------------------------------------------
 
 std::vector<IValue> Frame::CallBody(const Program& body, std::vector<IValue> inputs) {
-  TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(), " values, not ",
-              inputs.size());
+  TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(),
+              " values, not ", inputs.size());
   Frame frame(body, device_, nullptr);
   std::vector<IValue> results;
   status_ = frame.Run(std::move(inputs), /*flat=*/false, &results);
@@ -403,8 +406,8 @@ void Frame::Vmap(const Instruction& instruction) {
     size = here;
   }
   TORCH_CHECK(size.has_value(), "at least one operand must have a batch dimension");
-  const IValue level = call("torch._C._functorch._vmap_increment_nesting",
-                            {*size, Make(instruction.args[3])});
+  const IValue level =
+      call("torch._C._functorch._vmap_increment_nesting", {*size, Make(instruction.args[3])});
   for (size_t i = 0; i < operands.size(); ++i) {
     if (in_dims[i].isNone()) continue;
     const int64_t dim = c10::maybe_wrap_dim(in_dims[i].toInt(), operands[i].toTensor().dim());

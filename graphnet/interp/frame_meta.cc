@@ -48,11 +48,14 @@ at::Tensor ZerosLike(const at::Tensor& tensor) {
 
 bool IsSmall(const IValue& value) {
   bool small = true;
-  ForEachTensor(value, [&](const at::Tensor& t) { small = small && t.numel() <= kMaxElementsWithData; });
+  ForEachTensor(value,
+                [&](const at::Tensor& t) { small = small && t.numel() <= kMaxElementsWithData; });
   return small;
 }
 
-IValue OnCpu(const IValue& value) { return value.isDevice() ? IValue(c10::Device(c10::kCPU)) : value; }
+IValue OnCpu(const IValue& value) {
+  return value.isDevice() ? IValue(c10::Device(c10::kCPU)) : value;
+}
 
 }  // namespace
 
@@ -110,13 +113,15 @@ void Frame::CallForShapes(const Instruction& instruction) {
 
 IValue Frame::GetItemForShapes(const at::Tensor& tensor, const std::vector<TensorIndex>& indices) {
   bool real = !tensor.is_meta();
-  for (const TensorIndex& index : indices) real = real && !(index.is_tensor() && index.tensor().is_meta());
+  for (const TensorIndex& index : indices)
+    real = real && !(index.is_tensor() && index.tensor().is_meta());
   if (real) return at::indexing::get_item(tensor, indices);
   std::vector<TensorIndex> metas;
   for (const TensorIndex& index : indices) {
     if (!index.is_tensor()) {
       metas.push_back(index);
-    } else if (index.tensor().scalar_type() != c10::kBool && index.tensor().scalar_type() != c10::kByte) {
+    } else if (index.tensor().scalar_type() != c10::kBool &&
+               index.tensor().scalar_type() != c10::kByte) {
       metas.emplace_back(ToMeta(index.tensor()));
     } else {
       // A mask, whose positions are known, as the indices that it stands for.

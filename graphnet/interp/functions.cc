@@ -255,9 +255,8 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
     return c10::ivalue::Tuple::create(Args{output, weights});
   }
   if (mask.has_value()) {
-    mask = mask->size(0) == 1 && mask->dim() == 3
-               ? mask->unsqueeze(0)
-               : mask->view({batch, num_heads, -1, sources});
+    mask = mask->size(0) == 1 && mask->dim() == 3 ? mask->unsqueeze(0)
+                                                  : mask->view({batch, num_heads, -1, sources});
   }
   Tensor output = at::scaled_dot_product_attention(
       q.view({batch, num_heads, targets, head}), k.view({batch, num_heads, sources, head}),

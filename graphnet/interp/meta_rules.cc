@@ -20,7 +20,8 @@ int64_t At(const IValue& list, int64_t i) {
 at::Tensor Convolution(int64_t dims, const std::vector<IValue>& args) {
   const at::Tensor& input = args.at(0).toTensor();
   const at::Tensor& weight = args.at(1).toTensor();
-  TORCH_CHECK(weight.dim() == dims + 2, "expected a weight of rank ", dims + 2, ", not ", weight.dim());
+  TORCH_CHECK(weight.dim() == dims + 2, "expected a weight of rank ", dims + 2, ", not ",
+              weight.dim());
   TORCH_CHECK(input.dim() == dims + 2 || input.dim() == dims + 1, "expected an input of rank ",
               dims + 1, " or ", dims + 2, ", not ", input.dim());
   const int64_t first = input.dim() - dims;  // the first spatial dimension
@@ -49,12 +50,13 @@ at::Tensor Convolution(int64_t dims, const std::vector<IValue>& args) {
 at::Tensor TransposedConvolution(int64_t dims, const std::vector<IValue>& args) {
   const at::Tensor& input = args.at(0).toTensor();
   const at::Tensor& weight = args.at(1).toTensor();
-  TORCH_CHECK(weight.dim() == dims + 2, "expected a weight of rank ", dims + 2, ", not ", weight.dim());
+  TORCH_CHECK(weight.dim() == dims + 2, "expected a weight of rank ", dims + 2, ", not ",
+              weight.dim());
   TORCH_CHECK(input.dim() == dims + 2 || input.dim() == dims + 1, "expected an input of rank ",
               dims + 1, " or ", dims + 2, ", not ", input.dim());
   const int64_t first = input.dim() - dims;
-  TORCH_CHECK(input.size(first - 1) == weight.size(0), "expected ", weight.size(0), " channels, not ",
-              input.size(first - 1));
+  TORCH_CHECK(input.size(first - 1) == weight.size(0), "expected ", weight.size(0),
+              " channels, not ", input.size(first - 1));
   std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
   sizes[static_cast<size_t>(first - 1)] = weight.size(1) * args.at(6).toInt();
   for (int64_t i = 0; i < dims; ++i) {
@@ -82,8 +84,9 @@ at::Tensor LayerNorm(const std::vector<IValue>& args) {
   const at::Tensor& input = args.at(0).toTensor();
   const std::vector<int64_t> shape = args.at(1).toIntVector();
   const auto n = static_cast<int64_t>(shape.size());
-  TORCH_CHECK(n <= input.dim() && input.sizes().slice(static_cast<size_t>(input.dim() - n)) == shape,
-              "expected an input whose last sizes are ", shape, ", not ", input.sizes());
+  TORCH_CHECK(
+      n <= input.dim() && input.sizes().slice(static_cast<size_t>(input.dim() - n)) == shape,
+      "expected an input whose last sizes are ", shape, ", not ", input.sizes());
   return ContiguousLikeInput(args);
 }
 
@@ -104,8 +107,8 @@ at::Tensor Attention(const std::vector<IValue>& args) {
   const at::Tensor& value = args.at(2).toTensor();
   TORCH_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2 &&
                   query.size(-1) == key.size(-1) && key.size(-2) == value.size(-2),
-              "query, key and value do not fit each other: ", query.sizes(), ", ", key.sizes(), ", ",
-              value.sizes());
+              "query, key and value do not fit each other: ", query.sizes(), ", ", key.sizes(),
+              ", ", value.sizes());
   std::vector<int64_t> sizes = query.sizes().vec();
   sizes.back() = value.size(-1);
   // PyTorch's fused kernel for the CPU keeps the heads beside the features.
@@ -126,9 +129,12 @@ std::optional<at::Tensor> MetaResult(const std::string& name, const std::vector<
       {"aten::conv1d", [](const std::vector<IValue>& a) { return Convolution(1, a); }},
       {"aten::conv2d", [](const std::vector<IValue>& a) { return Convolution(2, a); }},
       {"aten::conv3d", [](const std::vector<IValue>& a) { return Convolution(3, a); }},
-      {"aten::conv_transpose1d", [](const std::vector<IValue>& a) { return TransposedConvolution(1, a); }},
-      {"aten::conv_transpose2d", [](const std::vector<IValue>& a) { return TransposedConvolution(2, a); }},
-      {"aten::conv_transpose3d", [](const std::vector<IValue>& a) { return TransposedConvolution(3, a); }},
+      {"aten::conv_transpose1d",
+       [](const std::vector<IValue>& a) { return TransposedConvolution(1, a); }},
+      {"aten::conv_transpose2d",
+       [](const std::vector<IValue>& a) { return TransposedConvolution(2, a); }},
+      {"aten::conv_transpose3d",
+       [](const std::vector<IValue>& a) { return TransposedConvolution(3, a); }},
       {"aten::batch_norm", LikeInput},
       {"aten::instance_norm", LikeInput},
       {"aten::layer_norm", LayerNorm},

@@ -87,7 +87,9 @@ struct Mod {
     const double r = std::fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
   }
-  static at::Tensor Tensors(const at::Tensor& a, const at::Tensor& b) { return at::remainder(a, b); }
+  static at::Tensor Tensors(const at::Tensor& a, const at::Tensor& b) {
+    return at::remainder(a, b);
+  }
 };
 
 template <typename Op>
@@ -104,7 +106,8 @@ IValue AddAny(Args& a, c10::Device device) {
     for (IValue& v : Elements(a[1])) all.push_back(std::move(v));
     return MakeSequence(std::move(all), a[0].isTuple());
   }
-  if (a.size() == 2 && a[0].isString() && a[1].isString()) return a[0].toStringRef() + a[1].toStringRef();
+  if (a.size() == 2 && a[0].isString() && a[1].isString())
+    return a[0].toStringRef() + a[1].toStringRef();
   return Arithmetic<Add>(a, device);
 }
 IValue MulAny(Args& a, c10::Device device) {
@@ -143,9 +146,7 @@ IValue Neg(Args& a, c10::Device) {
   if (a.at(0).isTensor()) return at::neg(a[0].toTensor());
   return IsIntegral(a[0]) ? IValue(Sub::Ints(0, Integer(a[0]))) : IValue(-Real(a[0]));
 }
-IValue Pos(Args& a, c10::Device) {
-  return a.at(0).isBool() ? IValue(Integer(a[0])) : a[0];
-}
+IValue Pos(Args& a, c10::Device) { return a.at(0).isBool() ? IValue(Integer(a[0])) : a[0]; }
 IValue Invert(Args& a, c10::Device) {
   if (a.at(0).isTensor()) return at::bitwise_not(a[0].toTensor());
   return ~Integer(a[0]);
@@ -162,16 +163,18 @@ IValue Bits(Args& a, Ints ints, Tensors tensors) {
 }
 using T = const at::Tensor&;
 IValue And(Args& a, c10::Device) {
-  return Bits(a, [](int64_t x, int64_t y) { return x & y; },
-              [](T x, T y) { return at::bitwise_and(x, y); });
+  return Bits(
+      a, [](int64_t x, int64_t y) { return x & y; },
+      [](T x, T y) { return at::bitwise_and(x, y); });
 }
 IValue Or(Args& a, c10::Device) {
-  return Bits(a, [](int64_t x, int64_t y) { return x | y; },
-              [](T x, T y) { return at::bitwise_or(x, y); });
+  return Bits(
+      a, [](int64_t x, int64_t y) { return x | y; }, [](T x, T y) { return at::bitwise_or(x, y); });
 }
 IValue Xor(Args& a, c10::Device) {
-  return Bits(a, [](int64_t x, int64_t y) { return x ^ y; },
-              [](T x, T y) { return at::bitwise_xor(x, y); });
+  return Bits(
+      a, [](int64_t x, int64_t y) { return x ^ y; },
+      [](T x, T y) { return at::bitwise_xor(x, y); });
 }
 int64_t ShiftLeft(int64_t x, int64_t by) {
   TORCH_CHECK(by >= 0, "negative shift");
@@ -196,21 +199,26 @@ template <typename Less, typename Tensors>
 IValue Compare(Args& a, Less less, Tensors tensors) {
   TORCH_CHECK(a.size() == 2, "takes two operands");
   if (AnyTensor(a)) return tensors(AsTensor(a[0]), AsTensor(a[1]));
-  if (a[0].isString() && a[1].isString()) return less(a[0].toStringRef().compare(a[1].toStringRef()), 0);
+  if (a[0].isString() && a[1].isString())
+    return less(a[0].toStringRef().compare(a[1].toStringRef()), 0);
   if (IsIntegral(a[0]) && IsIntegral(a[1])) return less(Integer(a[0]), Integer(a[1]));
   return less(Real(a[0]), Real(a[1]));
 }
 IValue Lt(Args& a, c10::Device) {
-  return Compare(a, [](auto x, auto y) { return x < y; }, [](T x, T y) { return at::lt(x, y); });
+  return Compare(
+      a, [](auto x, auto y) { return x < y; }, [](T x, T y) { return at::lt(x, y); });
 }
 IValue Le(Args& a, c10::Device) {
-  return Compare(a, [](auto x, auto y) { return x <= y; }, [](T x, T y) { return at::le(x, y); });
+  return Compare(
+      a, [](auto x, auto y) { return x <= y; }, [](T x, T y) { return at::le(x, y); });
 }
 IValue Gt(Args& a, c10::Device) {
-  return Compare(a, [](auto x, auto y) { return x > y; }, [](T x, T y) { return at::gt(x, y); });
+  return Compare(
+      a, [](auto x, auto y) { return x > y; }, [](T x, T y) { return at::gt(x, y); });
 }
 IValue Ge(Args& a, c10::Device) {
-  return Compare(a, [](auto x, auto y) { return x >= y; }, [](T x, T y) { return at::ge(x, y); });
+  return Compare(
+      a, [](auto x, auto y) { return x >= y; }, [](T x, T y) { return at::ge(x, y); });
 }
 bool Same(const IValue& a, const IValue& b) {
   if (a.isScalar() && b.isScalar()) {

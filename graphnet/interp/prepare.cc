@@ -20,9 +20,9 @@ absl::Status CheckMemory(const Module& module, const Values& values, int64_t max
   const absl::StatusOr<int64_t> peak = PeakBytes(module, values);
   // A shape that depends on data, or an error that the run will tell better.
   if (!peak.ok() || *peak <= max_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrFormat("would need %.1f MiB for its tensors; %.1f MiB may be used",
-                      static_cast<double>(*peak) / (1 << 20), static_cast<double>(max_bytes) / (1 << 20)));
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "would need %.1f MiB for its tensors; %.1f MiB may be used",
+      static_cast<double>(*peak) / (1 << 20), static_cast<double>(max_bytes) / (1 << 20)));
 }
 
 absl::StatusOr<at::Tensor> TakeTensor(absl::string_view kind, absl::string_view name,

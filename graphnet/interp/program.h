@@ -57,7 +57,7 @@ struct Instruction {
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   Builtin builtin = nullptr;
   std::vector<const Program*> bodies;
-  const Node* origin = nullptr;  // of the graph that was given
+  const Node* origin = nullptr;   // of the graph that was given
   std::vector<const Node*> ends;  // the nodes of that graph whose value the result is
 };
 
@@ -82,7 +82,7 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<Step> steps;  // one for each instruction
   std::vector<Operand> operands;
-  std::vector<uint32_t> dead;  // slots to clear after the step
+  std::vector<uint32_t> dead;    // slots to clear after the step
   std::vector<uint32_t> inputs;  // slots
   // Nodes of the graph that was given whose value is that input: x.to(dtype) that
   // does nothing.

@@ -81,8 +81,8 @@ class MemoryMeter {
     if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
       const c10::Storage& storage = value.toTensor().storage();
       const auto bytes = static_cast<int64_t>(storage.nbytes());
-      const auto [it, is_new] = storages_.try_emplace(
-          storage.unsafeGetStorageImpl(), Entry{storage.getWeakStorageImpl(), bytes});
+      const auto [it, is_new] = storages_.try_emplace(storage.unsafeGetStorageImpl(),
+                                                      Entry{storage.getWeakStorageImpl(), bytes});
       if (is_new) added_ += bytes;
     } else if (value.isTuple() || value.isTensorList()) {
       for (const c10::IValue& element : interp::Elements(value)) Add(element);
@@ -186,7 +186,8 @@ class SymbolProber {
   SymbolProber(Module* module, const Values& values) : module_(*module), values_(values) {
     // Inputs whose sizes change have no values.
     const auto forget = [this](absl::string_view name, const TensorMeta* meta) {
-      if (meta != nullptr && absl::c_any_of(meta->shape, [](const Dim& d) { return !d.is_static(); })) {
+      if (meta != nullptr &&
+          absl::c_any_of(meta->shape, [](const Dim& d) { return !d.is_static(); })) {
         values_.erase(std::string(name));
       }
     };
@@ -199,7 +200,8 @@ class SymbolProber {
 
   void Run() {
     std::vector<Dependence> dependences;
-    for (const Symbol& symbol : std::vector<Symbol>(module_.symbols().begin(), module_.symbols().end())) {
+    for (const Symbol& symbol :
+         std::vector<Symbol>(module_.symbols().begin(), module_.symbols().end())) {
       if (!symbol.example.has_value()) continue;
       dependences.push_back({symbol, Observe({{symbol, 1}}), Observe({{symbol, 3}})});
     }
@@ -236,11 +238,16 @@ class SymbolProber {
   // the example values of symbols.
   Observed Observe(const std::vector<std::pair<Symbol, int64_t>>& changes) {
     Observed observed;
-    for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, *symbol.example + change);
-    RunForShapes(module_, values_, [&](const Node& node, const c10::IValue& value) {
-      if (const ValueMeta* meta = MetaOf(value, &module_)) AppendSizes(*meta, &observed[&node]);
-      return absl::OkStatus();
-    }).status().IgnoreError();  // A graph may hold for its example values only.
+    for (const auto& [symbol, change] : changes)
+      module_.AddSymbol(symbol.name, *symbol.example + change);
+    RunForShapes(module_, values_,
+                 [&](const Node& node, const c10::IValue& value) {
+                   if (const ValueMeta* meta = MetaOf(value, &module_))
+                     AppendSizes(*meta, &observed[&node]);
+                   return absl::OkStatus();
+                 })
+        .status()
+        .IgnoreError();  // A graph may hold for its example values only.
     for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
     return observed;
   }
@@ -276,7 +283,8 @@ class SymbolProber {
     const int64_t s = *a->symbol.example, t = *b->symbol.example;
     // size = c * s * t, so that one more of s is c * t more.
     const int64_t c = t == 0 ? 0 : slope_a / t;
-    if (c * s * t != size || c * t != slope_a || c * s != slope_b || c * (s + 2) * (t + 2) != *all) {
+    if (c * s * t != size || c * t != slope_a || c * s != slope_b ||
+        c * (s + 2) * (t + 2) != *all) {
       return nullptr;
     }
     return module_.SymBinary(SymExpr::Kind::kMul, Times(c, Name(*a)), Name(*b));
@@ -296,14 +304,16 @@ class SymbolProber {
   const ValueMeta* WithDims(const ValueMeta& meta, const std::vector<Dim>& dims, size_t* next) {
     if (meta.tensor != nullptr) {
       TensorMeta tensor = *meta.tensor;
-      const std::vector<Dim> shape(dims.begin() + static_cast<ptrdiff_t>(*next),
-                                   dims.begin() + static_cast<ptrdiff_t>(*next + tensor.shape.size()));
+      const std::vector<Dim> shape(
+          dims.begin() + static_cast<ptrdiff_t>(*next),
+          dims.begin() + static_cast<ptrdiff_t>(*next + tensor.shape.size()));
       *next += tensor.shape.size();
       tensor.shape = shape;
       return module_.InternValueMeta(tensor);
     }
     std::vector<const ValueMeta*> elements;
-    for (const ValueMeta* element : meta.elements) elements.push_back(WithDims(*element, dims, next));
+    for (const ValueMeta* element : meta.elements)
+      elements.push_back(WithDims(*element, dims, next));
     return module_.InternTupleMeta(elements);
   }
 

@@ -112,7 +112,9 @@ IValue ExitAutocast(Args&, c10::Device) {
 
 }  // namespace
 
-StateGuard::StateGuard() : depth_(at::functorch::getDynamicLayerStack().size()) { ForgetAttributes(); }
+StateGuard::StateGuard() : depth_(at::functorch::getDynamicLayerStack().size()) {
+  ForgetAttributes();
+}
 
 StateGuard::~StateGuard() {
   while (at::functorch::getDynamicLayerStack().size() > depth_) {

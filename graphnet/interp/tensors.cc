@@ -32,8 +32,8 @@ absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {
     data.dtype = interp::FromScalarType(plain.scalar_type());
     TORCH_CHECK(data.dtype != DType::kUnknown, "no name for dtype ", plain.scalar_type());
     data.shape = plain.sizes().vec();
-    data.bytes = std::make_shared<const std::string>(static_cast<const char*>(plain.const_data_ptr()),
-                                                     plain.nbytes());
+    data.bytes = std::make_shared<const std::string>(
+        static_cast<const char*>(plain.const_data_ptr()), plain.nbytes());
     return data;
   });
 }
@@ -69,8 +69,9 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
     const at::Tensor tensor = value.isTensor()   ? value.toTensor()
                               : value.isInt()    ? at::scalar_tensor(value.toInt(), at::kLong)
                               : value.isDouble() ? at::scalar_tensor(value.toDouble(), at::kDouble)
-                              : value.isBool()   ? at::scalar_tensor(value.toBool(), at::kBool)
-                                                 : at::scalar_tensor(value.toScalar(), at::kComplexDouble);
+                              : value.isBool()
+                                  ? at::scalar_tensor(value.toBool(), at::kBool)
+                                  : at::scalar_tensor(value.toScalar(), at::kComplexDouble);
     ASSIGN_OR_RETURN(TensorData data, ToTensorData(tensor));
     named.emplace(name, std::move(data));
   }

@@ -177,10 +177,21 @@ DType FromScalarType(c10::ScalarType type) {
   for (int i = 1; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     switch (dtype) {
-      case DType::kBool: case DType::kUInt8: case DType::kInt8: case DType::kInt16:
-      case DType::kInt32: case DType::kInt64: case DType::kUInt16: case DType::kUInt32:
-      case DType::kUInt64: case DType::kFloat16: case DType::kBFloat16: case DType::kFloat32:
-      case DType::kFloat64: case DType::kComplex64: case DType::kComplex128:
+      case DType::kBool:
+      case DType::kUInt8:
+      case DType::kInt8:
+      case DType::kInt16:
+      case DType::kInt32:
+      case DType::kInt64:
+      case DType::kUInt16:
+      case DType::kUInt32:
+      case DType::kUInt64:
+      case DType::kFloat16:
+      case DType::kBFloat16:
+      case DType::kFloat32:
+      case DType::kFloat64:
+      case DType::kComplex64:
+      case DType::kComplex128:
         if (ToScalarType(dtype) == type) return dtype;
         break;
       default: break;

@@ -3,7 +3,6 @@
 #define GRAPHNET_INTERP_VALUES_H_
 
 #include <cstdint>
-
 #include <vector>
 
 #include "ATen/core/function_schema.h"

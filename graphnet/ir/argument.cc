@@ -16,28 +16,21 @@ bool operator==(const Argument& a, const Argument& b) {
   if (a.kind_ != b.kind_) return false;
   switch (a.kind_) {
     case Kind::kNone:
-    case Kind::kEllipsis:
-      return true;
-    case Kind::kNode:
-      return a.u_.node == b.u_.node;
-    case Kind::kGraph:
-      return a.u_.graph == b.u_.graph;
-    case Kind::kFloat:
-      return SameBits(a.u_.d, b.u_.d);
+    case Kind::kEllipsis: return true;
+    case Kind::kNode: return a.u_.node == b.u_.node;
+    case Kind::kGraph: return a.u_.graph == b.u_.graph;
+    case Kind::kFloat: return SameBits(a.u_.d, b.u_.d);
     case Kind::kComplex:
       return SameBits(a.u_.complex->real(), b.u_.complex->real()) &&
              SameBits(a.u_.complex->imag(), b.u_.complex->imag());
-    case Kind::kString:
-      return a.string() == b.string();
-    case Kind::kSymInt:
-      return *a.u_.sym == *b.u_.sym;
+    case Kind::kString: return a.string() == b.string();
+    case Kind::kSymInt: return *a.u_.sym == *b.u_.sym;
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kDict:
     case Kind::kSlice:
       return a.u_.elements == b.u_.elements ? a.size_ == b.size_ : a.elements() == b.elements();
-    default:
-      return a.u_.i == b.u_.i;
+    default: return a.u_.i == b.u_.i;
   }
 }
 
@@ -76,10 +69,9 @@ bool operator==(const TensorMeta& a, const TensorMeta& b) {
 }
 
 bool operator==(const DrawSpec& a, const DrawSpec& b) {
-  return a.has_mean == b.has_mean && a.has_std == b.has_std &&
-         a.in_input_meta == b.in_input_meta && (!a.has_mean || SameBits(a.mean, b.mean)) &&
-         (!a.has_std || SameBits(a.std, b.std)) && a.min == b.min && a.max == b.max &&
-         a.data == b.data && a.original_name == b.original_name;
+  return a.has_mean == b.has_mean && a.has_std == b.has_std && a.in_input_meta == b.in_input_meta &&
+         (!a.has_mean || SameBits(a.mean, b.mean)) && (!a.has_std || SameBits(a.std, b.std)) &&
+         a.min == b.min && a.max == b.max && a.data == b.data && a.original_name == b.original_name;
 }
 
 }  // namespace graphnet

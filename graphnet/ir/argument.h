@@ -31,8 +31,8 @@ class Argument {
  public:
   // The numbers are part of the protobuf form: append only.
   enum class Kind : uint8_t {
-    kNone = 0,      // Python's None
-    kNode,          // the value of another node of the same graph
+    kNone = 0,  // Python's None
+    kNode,      // the value of another node of the same graph
     kBool,
     kInt,
     kFloat,
@@ -44,27 +44,31 @@ class Argument {
     kMemoryFormat,  // torch.channels_last
     kList,
     kTuple,
-    kDict,          // keys and values alternate in elements()
-    kSlice,         // start, stop, step in elements()
+    kDict,   // keys and values alternate in elements()
+    kSlice,  // start, stop, step in elements()
     kEllipsis,
-    kGraph,         // a body: another graph of the same module
-    kSymInt,        // an expression over the module's symbols
+    kGraph,   // a body: another graph of the same module
+    kSymInt,  // an expression over the module's symbols
   };
 
-  Argument() = default;  // None
+  Argument() = default;                                          // None
   Argument(Node* node) : kind_(Kind::kNode) { u_.node = node; }  // NOLINT
   // Templates, so that no pointer converts to bool on its way in.
   template <std::same_as<bool> T>
-  Argument(T v) : kind_(Kind::kBool) { u_.i = v; }  // NOLINT
+  Argument(T v) : kind_(Kind::kBool) {
+    u_.i = v;
+  }  // NOLINT
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Argument(T v) : kind_(Kind::kInt) { u_.i = static_cast<int64_t>(v); }  // NOLINT
-  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }         // NOLINT
-  Argument(absl::string_view v)                                  // NOLINT
+  Argument(T v) : kind_(Kind::kInt) {
+    u_.i = static_cast<int64_t>(v);
+  }                                                       // NOLINT
+  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }  // NOLINT
+  Argument(absl::string_view v)                           // NOLINT
       : kind_(Kind::kString), size_(static_cast<uint32_t>(v.size())) {
     u_.chars = v.data();
   }
-  Argument(const char* v) : Argument(absl::string_view(v)) {}  // NOLINT
+  Argument(const char* v) : Argument(absl::string_view(v)) {}              // NOLINT
   Argument(DType v) : kind_(Kind::kDType) { u_.i = static_cast<int>(v); }  // NOLINT
   Argument(Device v) : kind_(Kind::kDevice) {                              // NOLINT
     u_.i = (static_cast<int64_t>(v.index) << 8) | static_cast<int>(v.type);
@@ -73,9 +77,9 @@ class Argument {
   Argument(MemoryFormat v) : kind_(Kind::kMemoryFormat) {                    // NOLINT
     u_.i = static_cast<int>(v);
   }
-  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }            // NOLINT
-  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }     // NOLINT
-  Argument(const std::complex<double>* v) : kind_(Kind::kComplex) {     // NOLINT
+  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }         // NOLINT
+  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }  // NOLINT
+  Argument(const std::complex<double>* v) : kind_(Kind::kComplex) {  // NOLINT
     u_.complex = v;
   }
 
@@ -108,10 +112,22 @@ class Argument {
   bool is_aggregate() const { return kind_ >= Kind::kList && kind_ <= Kind::kSlice; }
 
   // Each accessor needs the matching kind.
-  Node* node() const { DCHECK(is_node()); return u_.node; }
-  bool boolean() const { DCHECK(is_bool()); return u_.i != 0; }
-  int64_t integer() const { DCHECK(is_int()); return u_.i; }
-  double real() const { DCHECK(is_float()); return u_.d; }
+  Node* node() const {
+    DCHECK(is_node());
+    return u_.node;
+  }
+  bool boolean() const {
+    DCHECK(is_bool());
+    return u_.i != 0;
+  }
+  int64_t integer() const {
+    DCHECK(is_int());
+    return u_.i;
+  }
+  double real() const {
+    DCHECK(is_float());
+    return u_.d;
+  }
   std::complex<double> complex() const {
     DCHECK(kind_ == Kind::kComplex);
     return *u_.complex;
@@ -120,12 +136,18 @@ class Argument {
     DCHECK(is_string());
     return {u_.chars, size_};
   }
-  DType dtype() const { DCHECK(kind_ == Kind::kDType); return static_cast<DType>(u_.i); }
+  DType dtype() const {
+    DCHECK(kind_ == Kind::kDType);
+    return static_cast<DType>(u_.i);
+  }
   Device device() const {
     DCHECK(kind_ == Kind::kDevice);
     return {static_cast<DeviceType>(u_.i & 0xff), static_cast<int16_t>(u_.i >> 8)};
   }
-  Layout layout() const { DCHECK(kind_ == Kind::kLayout); return static_cast<Layout>(u_.i); }
+  Layout layout() const {
+    DCHECK(kind_ == Kind::kLayout);
+    return static_cast<Layout>(u_.i);
+  }
   MemoryFormat memory_format() const {
     DCHECK(kind_ == Kind::kMemoryFormat);
     return static_cast<MemoryFormat>(u_.i);
@@ -134,8 +156,14 @@ class Argument {
     DCHECK(is_aggregate());
     return absl::MakeConstSpan(u_.elements, size_);
   }
-  Graph* graph() const { DCHECK(is_graph()); return u_.graph; }
-  const SymExpr* sym() const { DCHECK(kind_ == Kind::kSymInt); return u_.sym; }
+  Graph* graph() const {
+    DCHECK(is_graph());
+    return u_.graph;
+  }
+  const SymExpr* sym() const {
+    DCHECK(kind_ == Kind::kSymInt);
+    return u_.sym;
+  }
 
   // Structural: nodes, graphs and symbolic expressions inside compare by
   // identity of node and graph and by structure of expression; floats by bits,
@@ -149,8 +177,7 @@ class Argument {
   friend class Node;
   friend class Verifier;
   friend class IrTestPeer;
-  Argument(Kind kind, const Argument* elements, uint32_t size)
-      : kind_(kind), size_(size) {
+  Argument(Kind kind, const Argument* elements, uint32_t size) : kind_(kind), size_(size) {
     u_.elements = elements;
   }
   static Argument Aggregate(Kind kind, absl::Span<const Argument> v) {

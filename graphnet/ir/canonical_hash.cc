@@ -76,7 +76,9 @@ class Digest {
 template <typename Key>
 class Numbering {
  public:
-  uint64_t operator()(const Key& key) { return numbers_.try_emplace(key, numbers_.size()).first->second; }
+  uint64_t operator()(const Key& key) {
+    return numbers_.try_emplace(key, numbers_.size()).first->second;
+  }
   bool contains(const Key& key) const { return numbers_.contains(key); }
 
  private:
@@ -155,8 +157,7 @@ class Hasher {
     digest_.AddEnum(a.kind());
     switch (a.kind()) {
       case Kind::kNone:
-      case Kind::kEllipsis:
-        break;
+      case Kind::kEllipsis: break;
       case Kind::kNode: {
         // A node that is not defined yet, in a graph that does not verify, counts
         // as "unknown".
@@ -164,40 +165,20 @@ class Hasher {
         digest_.AddNumber(it != nodes_.end() ? it->second : UINT64_MAX);
         break;
       }
-      case Kind::kBool:
-        digest_.AddNumber(a.boolean());
-        break;
-      case Kind::kInt:
-        digest_.AddNumber(static_cast<uint64_t>(a.integer()));
-        break;
-      case Kind::kFloat:
-        digest_.AddReal(a.real());
-        break;
+      case Kind::kBool: digest_.AddNumber(a.boolean()); break;
+      case Kind::kInt: digest_.AddNumber(static_cast<uint64_t>(a.integer())); break;
+      case Kind::kFloat: digest_.AddReal(a.real()); break;
       case Kind::kComplex:
         digest_.AddReal(a.complex().real());
         digest_.AddReal(a.complex().imag());
         break;
-      case Kind::kString:
-        digest_.AddString(a.string());
-        break;
-      case Kind::kDType:
-        digest_.AddEnum(a.dtype());
-        break;
-      case Kind::kDevice:
-        AddDevice(a.device());
-        break;
-      case Kind::kLayout:
-        digest_.AddEnum(a.layout());
-        break;
-      case Kind::kMemoryFormat:
-        digest_.AddEnum(a.memory_format());
-        break;
-      case Kind::kGraph:
-        digest_.AddNumber(GraphNumber(a.graph()));
-        break;
-      case Kind::kSymInt:
-        AddExpression(a.sym());
-        break;
+      case Kind::kString: digest_.AddString(a.string()); break;
+      case Kind::kDType: digest_.AddEnum(a.dtype()); break;
+      case Kind::kDevice: AddDevice(a.device()); break;
+      case Kind::kLayout: digest_.AddEnum(a.layout()); break;
+      case Kind::kMemoryFormat: digest_.AddEnum(a.memory_format()); break;
+      case Kind::kGraph: digest_.AddNumber(GraphNumber(a.graph())); break;
+      case Kind::kSymInt: AddExpression(a.sym()); break;
       case Kind::kList:
       case Kind::kTuple:
       case Kind::kDict:

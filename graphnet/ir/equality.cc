@@ -30,10 +30,10 @@ bool EqualPointees(const T* a, const T* b) {
 }
 
 absl::Status Differ(absl::string_view where, absl::string_view what, absl::string_view a,
-                           absl::string_view b) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(where, where.empty() ? "" : ": ", what, " differs: ", Printable(a), " against ",
-                   Printable(b)));
+                    absl::string_view b) {
+  return absl::FailedPreconditionError(absl::StrCat(where, where.empty() ? "" : ": ", what,
+                                                    " differs: ", Printable(a), " against ",
+                                                    Printable(b)));
 }
 
 }  // namespace
@@ -76,9 +76,9 @@ absl::Status NodeComparison::CompareGraphs(const Graph& a, const Graph& b) {
 
 absl::Status NodeComparison::CompareFields(const Node& x, const Node& y, bool name) {
   const auto differ = [&](absl::string_view what, absl::string_view p, absl::string_view q) {
-    return Differ(absl::StrCat("graph ", Printable(x.graph()->name()), ", node ",
-                               Printable(x.name())),
-                  what, p, q);
+    return Differ(
+        absl::StrCat("graph ", Printable(x.graph()->name()), ", node ", Printable(x.name())), what,
+        p, q);
   };
   if (x.op() != y.op()) return differ("op", OpName(x.op()), OpName(y.op()));
   const bool target_is_label = x.is_placeholder() || x.op() == Op::kGetAttr;

@@ -17,14 +17,14 @@ namespace graphnet {
 // What counts beyond structure (ops, targets, arguments, order, the targets of
 // placeholders, attributes).
 struct EqualityOptions {
-  bool names = false;         // node and graph names
-  bool metas = true;          // metas, symbols, relations, annotations, draw specs
-  bool locations = false;     // source locations and module paths
+  bool names = false;           // node and graph names
+  bool metas = true;            // metas, symbols, relations, annotations, draw specs
+  bool locations = false;       // source locations and module paths
   bool attribute_names = true;  // targets of placeholders and get_attrs
 };
 // Everything a module holds.
-inline constexpr EqualityOptions kExact = {.names = true, .metas = true, .locations = true,
-                                           .attribute_names = true};
+inline constexpr EqualityOptions kExact = {
+    .names = true, .metas = true, .locations = true, .attribute_names = true};
 
 // OK if equal; else FailedPrecondition that names the first difference: graph,
 // node, what was found in `a` and what in `b`.

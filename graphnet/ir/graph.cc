@@ -196,9 +196,8 @@ Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
   // The targets of placeholders hardly recur: no table of them is kept.
   Arena& arena = module_->arena_;
   Node* node = NewNode(op,
-                       op == Op::kPlaceholder
-                           ? arena.New<absl::string_view>(arena.Copy(target))
-                           : module_->InternTarget(target),
+                       op == Op::kPlaceholder ? arena.New<absl::string_view>(arena.Copy(target))
+                                              : module_->InternTarget(target),
                        name);
   AllocateArguments(node, args.size(), kwargs.size());
   bool has_node = false;
@@ -216,8 +215,8 @@ Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
 }
 
 Node* Graph::CreateNodeFromInterned(Op op, const absl::string_view* target,
-                                    absl::Span<const Argument> args,
-                                    absl::Span<const KwArg> kwargs, absl::string_view name) {
+                                    absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
+                                    absl::string_view name) {
   Node* node = NewNode(op, target, name);
   AllocateArguments(node, args.size(), kwargs.size());
   const auto copy = [this](const Argument& argument) {
@@ -310,8 +309,7 @@ Argument MapArgument(const Argument& arg, Module* module, absl::FunctionRef<Node
         default: return Argument::Slice(view);
       }
     }
-    default:
-      return arg;
+    default: return arg;
   }
 }
 

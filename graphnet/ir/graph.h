@@ -94,8 +94,7 @@ class Graph {
                    absl::Span<const KwArg> kwargs = {}, absl::string_view name = {});
   // For importers: like CreateNode, but the caller answers for `name` being
   // unique in the graph (the verifier checks).
-  Node* CreateNodeWithUniqueName(Op op, absl::string_view target,
-                                 absl::Span<const Argument> args,
+  Node* CreateNodeWithUniqueName(Op op, absl::string_view target, absl::Span<const Argument> args,
                                  absl::Span<const KwArg> kwargs, absl::string_view name);
   // Ditto, without a look at `target`, the keywords and what the arguments refer
   // to: all of it belongs to the module already. Only aggregates with nodes in
@@ -173,8 +172,7 @@ class Graph {
 // Sets the insertion point for a scope.
 class InsertionGuard {
  public:
-  InsertionGuard(Graph* graph, Node* before)
-      : graph_(graph), saved_(graph->insertion_point()) {
+  InsertionGuard(Graph* graph, Node* before) : graph_(graph), saved_(graph->insertion_point()) {
     graph_->set_insertion_point(before);
   }
   ~InsertionGuard() { graph_->set_insertion_point(saved_); }

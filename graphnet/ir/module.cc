@@ -35,30 +35,19 @@ size_t HashElement(const Argument& a) {
   switch (a.kind()) {
     case Argument::Kind::kNone:
     case Argument::Kind::kNode:
-    case Argument::Kind::kEllipsis:
-      return kind;
-    case Argument::Kind::kBool:
-      return absl::HashOf(kind, a.boolean());
-    case Argument::Kind::kInt:
-      return absl::HashOf(kind, a.integer());
-    case Argument::Kind::kFloat:
-      return absl::HashOf(kind, Bits(a.real()));
+    case Argument::Kind::kEllipsis: return kind;
+    case Argument::Kind::kBool: return absl::HashOf(kind, a.boolean());
+    case Argument::Kind::kInt: return absl::HashOf(kind, a.integer());
+    case Argument::Kind::kFloat: return absl::HashOf(kind, Bits(a.real()));
     case Argument::Kind::kComplex:
       return absl::HashOf(kind, Bits(a.complex().real()), Bits(a.complex().imag()));
-    case Argument::Kind::kString:
-      return absl::HashOf(kind, a.string());
-    case Argument::Kind::kDType:
-      return absl::HashOf(kind, a.dtype());
-    case Argument::Kind::kDevice:
-      return absl::HashOf(kind, a.device().type, a.device().index);
-    case Argument::Kind::kLayout:
-      return absl::HashOf(kind, a.layout());
-    case Argument::Kind::kMemoryFormat:
-      return absl::HashOf(kind, a.memory_format());
-    case Argument::Kind::kGraph:
-      return absl::HashOf(kind, a.graph());
-    case Argument::Kind::kSymInt:
-      return absl::HashOf(kind, HashSym(a.sym()));
+    case Argument::Kind::kString: return absl::HashOf(kind, a.string());
+    case Argument::Kind::kDType: return absl::HashOf(kind, a.dtype());
+    case Argument::Kind::kDevice: return absl::HashOf(kind, a.device().type, a.device().index);
+    case Argument::Kind::kLayout: return absl::HashOf(kind, a.layout());
+    case Argument::Kind::kMemoryFormat: return absl::HashOf(kind, a.memory_format());
+    case Argument::Kind::kGraph: return absl::HashOf(kind, a.graph());
+    case Argument::Kind::kSymInt: return absl::HashOf(kind, HashSym(a.sym()));
     case Argument::Kind::kList:
     case Argument::Kind::kTuple:
     case Argument::Kind::kDict:
@@ -103,9 +92,7 @@ size_t Module::MetaHash::operator()(const TensorMeta* m) const {
   return h;
 }
 
-bool Module::MetaEq::operator()(const TensorMeta* a, const TensorMeta* b) const {
-  return *a == *b;
-}
+bool Module::MetaEq::operator()(const TensorMeta* a, const TensorMeta* b) const { return *a == *b; }
 
 size_t Module::DrawSpecHash::operator()(const DrawSpec* s) const {
   return absl::HashOf(s->has_mean ? Bits(s->mean) : 0, s->has_std ? Bits(s->std) : 0,
@@ -359,17 +346,13 @@ Argument Module::CopyArgument(const Argument& argument) {
 
 Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) {
   switch (argument.kind()) {
-    case Argument::Kind::kNode:
-      *has_node = true;
-      return argument;
+    case Argument::Kind::kNode: *has_node = true; return argument;
     case Argument::Kind::kString: {
       const absl::string_view text = argument.string();
       return text.size() <= kMaxInternedBytes ? InternString(text) : arena_.Copy(text);
     }
-    case Argument::Kind::kComplex:
-      return Complex(argument.complex());
-    case Argument::Kind::kSymInt:
-      return CopySym(argument.sym());
+    case Argument::Kind::kComplex: return Complex(argument.complex());
+    case Argument::Kind::kSymInt: return CopySym(argument.sym());
     case Argument::Kind::kList:
     case Argument::Kind::kTuple:
     case Argument::Kind::kDict:
@@ -399,8 +382,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       copied_elements_.resize(base);
       return result;
     }
-    default:
-      return argument;
+    default: return argument;
   }
 }
 
@@ -452,15 +434,17 @@ std::unique_ptr<Module> Module::Clone() const {
 size_t Module::MemoryBytes() const {
   const auto table = [](const auto& t) { return t.capacity() * (sizeof(*t.begin()) + 1); };
   size_t bytes = sizeof *this + arena_.bytes_reserved();
-  bytes += table(strings_) + table(shared_aggregates_) + table(metas_) + table(value_metas_) + table(draw_specs_) +
-           table(tuple_metas_) + table(attribute_index_) + table(graph_index_) +
-           table(next_graph_suffix_) + table(symbol_index_) + table(file_index_);
+  bytes += table(strings_) + table(shared_aggregates_) + table(metas_) + table(value_metas_) +
+           table(draw_specs_) + table(tuple_metas_) + table(attribute_index_) +
+           table(graph_index_) + table(next_graph_suffix_) + table(symbol_index_) +
+           table(file_index_);
   bytes += symbols_.capacity() * sizeof(Symbol) + relations_.capacity() * sizeof(void*) +
            attributes_.capacity() * sizeof(Attribute) + files_.capacity() * sizeof(files_[0]) +
            copied_elements_.capacity() * sizeof(Argument);
   for (const auto& list : free_use_arrays_) bytes += list.capacity() * sizeof(void*);
   for (const Graph* graph : graphs_) {
-    bytes += sizeof(Graph) + 2 * sizeof(void*) + table(graph->by_name_) + table(graph->next_suffix_);
+    bytes +=
+        sizeof(Graph) + 2 * sizeof(void*) + table(graph->by_name_) + table(graph->next_suffix_);
   }
   return bytes;
 }

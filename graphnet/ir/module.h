@@ -118,11 +118,21 @@ class Module {
   friend class Node;
   friend class IrTestPeer;
   // By content; used to share equal aggregates and metas.
-  struct ArgumentHash { size_t operator()(const Argument& a) const; };
-  struct MetaHash { size_t operator()(const TensorMeta* m) const; };
-  struct MetaEq { bool operator()(const TensorMeta* a, const TensorMeta* b) const; };
-  struct DrawSpecHash { size_t operator()(const DrawSpec* s) const; };
-  struct DrawSpecEq { bool operator()(const DrawSpec* a, const DrawSpec* b) const; };
+  struct ArgumentHash {
+    size_t operator()(const Argument& a) const;
+  };
+  struct MetaHash {
+    size_t operator()(const TensorMeta* m) const;
+  };
+  struct MetaEq {
+    bool operator()(const TensorMeta* a, const TensorMeta* b) const;
+  };
+  struct DrawSpecHash {
+    size_t operator()(const DrawSpec* s) const;
+  };
+  struct DrawSpecEq {
+    bool operator()(const DrawSpec* a, const DrawSpec* b) const;
+  };
   // A set of pointers is a third of a map in size, and most strings are unique.
   struct StringHash {
     using is_transparent = void;

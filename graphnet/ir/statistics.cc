@@ -25,7 +25,8 @@ std::optional<int64_t> NumElements(const Module& module, const TensorMeta& meta)
   for (const Dim& dim : meta.shape) {
     const std::optional<int64_t> size =
         dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
-    if (!size || *size < 0 || __builtin_mul_overflow(elements, *size, &elements)) return std::nullopt;
+    if (!size || *size < 0 || __builtin_mul_overflow(elements, *size, &elements))
+      return std::nullopt;
   }
   return elements;
 }
@@ -80,7 +81,8 @@ ModuleStatistics ComputeStatistics(const Module& module) {
       if (node->is_placeholder()) {
         if (!is_main) continue;
         ++statistics.placeholders;
-        if (node->annotation() == kParameter) AddParameter(module, node->tensor_meta(), &statistics);
+        if (node->annotation() == kParameter)
+          AddParameter(module, node->tensor_meta(), &statistics);
       } else if (node->is_output()) {
         if (is_main) statistics.outputs = NumReturned(*node);
       } else {

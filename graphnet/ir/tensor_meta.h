@@ -24,9 +24,21 @@ struct SymExpr {
     // Unary: lhs.
     kNeg,
     // Binary: lhs, rhs.
-    kAdd, kSub, kMul, kFloorDiv, kMod, kPow, kMin, kMax,
+    kAdd,
+    kSub,
+    kMul,
+    kFloorDiv,
+    kMod,
+    kPow,
+    kMin,
+    kMax,
     // Relations; not below another expression.
-    kEq, kNe, kLt, kLe, kGt, kGe,
+    kEq,
+    kNe,
+    kLt,
+    kLe,
+    kGt,
+    kGe,
   };
   Kind kind = Kind::kInt;
   int64_t value = 0;
@@ -84,9 +96,9 @@ struct DrawSpec {
   bool in_input_meta = false;  // the record stands in input_meta.py
   double mean = 0;
   double std = 0;
-  Argument min;   // None, int or float
-  Argument max;   // None, int or float
-  Argument data;  // None or a list of bool, int or float, in row-major order
+  Argument min;                     // None, int or float
+  Argument max;                     // None, int or float
+  Argument data;                    // None or a list of bool, int or float, in row-major order
   absl::string_view original_name;  // name before a renaming pass, or empty
 };
 bool operator==(const DrawSpec& a, const DrawSpec& b);

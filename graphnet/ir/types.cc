@@ -50,18 +50,17 @@ constexpr DTypeRow kDTypes[] = {
 static_assert(std::size(kDTypes) == kNumDTypes);
 
 constexpr absl::string_view kDeviceTypes[] = {
-    "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
-    "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
-    "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"};
+    "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+    "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
 static_assert(std::size(kDeviceTypes) == kNumDeviceTypes);
 
-constexpr absl::string_view kLayouts[] = {
-    "strided", "sparse_coo", "sparse_csr", "sparse_csc",
-    "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged"};
+constexpr absl::string_view kLayouts[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc",
+                                          "sparse_bsr", "sparse_bsc", "_mkldnn",    "jagged"};
 static_assert(std::size(kLayouts) == kNumLayouts);
 
-constexpr absl::string_view kMemoryFormats[] = {
-    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+constexpr absl::string_view kMemoryFormats[] = {"contiguous_format", "preserve_format",
+                                                "channels_last", "channels_last_3d"};
 static_assert(std::size(kMemoryFormats) == kNumMemoryFormats);
 
 template <typename T, size_t N>
@@ -85,11 +84,9 @@ std::optional<DType> ParseDType(absl::string_view name) {
     if (kDTypes[i].name == name) return static_cast<DType>(i);
   }
   static constexpr std::pair<absl::string_view, DType> kAliases[] = {
-      {"float", DType::kFloat32},     {"double", DType::kFloat64},
-      {"half", DType::kFloat16},      {"long", DType::kInt64},
-      {"int", DType::kInt32},         {"short", DType::kInt16},
-      {"cfloat", DType::kComplex64},  {"cdouble", DType::kComplex128},
-      {"chalf", DType::kComplex32}};
+      {"float", DType::kFloat32},    {"double", DType::kFloat64},     {"half", DType::kFloat16},
+      {"long", DType::kInt64},       {"int", DType::kInt32},          {"short", DType::kInt16},
+      {"cfloat", DType::kComplex64}, {"cdouble", DType::kComplex128}, {"chalf", DType::kComplex32}};
   for (const auto& [alias, dtype] : kAliases) {
     if (alias == name) return dtype;
   }
@@ -110,9 +107,7 @@ bool IsFloatingPoint(DType dtype) {
          (dtype >= DType::kFloat8E4M3FN && dtype <= DType::kFloat8E8M0FNU);
 }
 
-absl::string_view DeviceTypeName(DeviceType type) {
-  return kDeviceTypes[static_cast<int>(type)];
-}
+absl::string_view DeviceTypeName(DeviceType type) { return kDeviceTypes[static_cast<int>(type)]; }
 
 std::optional<DeviceType> ParseDeviceType(absl::string_view name) {
   return Find<DeviceType>(kDeviceTypes, name);
@@ -132,9 +127,8 @@ std::optional<Device> ParseDevice(absl::string_view name) {
     const absl::string_view digits = name.substr(colon + 1);
     int index = 0;
     // SimpleAtoi alone would take signs and blanks too.
-    if (!absl::c_all_of(digits, absl::ascii_isdigit) ||
-        (digits.size() > 1 && digits[0] == '0') || !absl::SimpleAtoi(digits, &index) ||
-        index > 127) {
+    if (!absl::c_all_of(digits, absl::ascii_isdigit) || (digits.size() > 1 && digits[0] == '0') ||
+        !absl::SimpleAtoi(digits, &index) || index > 127) {
       return std::nullopt;
     }
     device.index = static_cast<int16_t>(index);

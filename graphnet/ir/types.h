@@ -15,11 +15,34 @@ namespace graphnet {
 // part of the protobuf form: append only.
 enum class DType : uint8_t {
   kUnknown = 0,
-  kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kUInt16, kUInt32, kUInt64,
-  kFloat16, kBFloat16, kFloat32, kFloat64,
-  kComplex32, kComplex64, kComplex128,
-  kFloat8E4M3FN, kFloat8E5M2, kFloat8E4M3FNUZ, kFloat8E5M2FNUZ, kFloat8E8M0FNU,
-  kQInt8, kQUInt8, kQInt32, kQUInt4x2, kQUInt2x4, kBits8, kBits16,
+  kBool,
+  kUInt8,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt16,
+  kUInt32,
+  kUInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+  kComplex32,
+  kComplex64,
+  kComplex128,
+  kFloat8E4M3FN,
+  kFloat8E5M2,
+  kFloat8E4M3FNUZ,
+  kFloat8E5M2FNUZ,
+  kFloat8E8M0FNU,
+  kQInt8,
+  kQUInt8,
+  kQInt32,
+  kQUInt4x2,
+  kQUInt2x4,
+  kBits8,
+  kBits16,
 };
 inline constexpr int kNumDTypes = static_cast<int>(DType::kBits16) + 1;
 
@@ -35,19 +58,34 @@ int DTypeBytes(DType dtype);
 bool IsFloatingPoint(DType dtype);
 
 enum class DeviceType : uint8_t {
-  kCpu = 0, kCuda, kMkldnn, kOpengl, kOpencl, kIdeep, kHip, kFpga, kMaia, kXla,
-  kVulkan, kMetal, kXpu, kMps, kMeta, kHpu, kVe, kLazy, kIpu, kMtia,
+  kCpu = 0,
+  kCuda,
+  kMkldnn,
+  kOpengl,
+  kOpencl,
+  kIdeep,
+  kHip,
+  kFpga,
+  kMaia,
+  kXla,
+  kVulkan,
+  kMetal,
+  kXpu,
+  kMps,
+  kMeta,
+  kHpu,
+  kVe,
+  kLazy,
+  kIpu,
+  kMtia,
   kPrivateuseone,
 };
-inline constexpr int kNumDeviceTypes =
-    static_cast<int>(DeviceType::kPrivateuseone) + 1;
+inline constexpr int kNumDeviceTypes = static_cast<int>(DeviceType::kPrivateuseone) + 1;
 
 struct Device {
   DeviceType type = DeviceType::kCpu;
   int16_t index = -1;  // -1: none given
-  friend bool operator==(Device a, Device b) {
-    return a.type == b.type && a.index == b.index;
-  }
+  friend bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
 };
 
 absl::string_view DeviceTypeName(DeviceType type);
@@ -57,18 +95,26 @@ std::string DeviceName(Device device);
 std::optional<Device> ParseDevice(absl::string_view name);
 
 enum class Layout : uint8_t {
-  kStrided = 0, kSparseCoo, kSparseCsr, kSparseCsc, kSparseBsr, kSparseBsc,
-  kMkldnn, kJagged,
+  kStrided = 0,
+  kSparseCoo,
+  kSparseCsr,
+  kSparseCsc,
+  kSparseBsr,
+  kSparseBsc,
+  kMkldnn,
+  kJagged,
 };
 inline constexpr int kNumLayouts = static_cast<int>(Layout::kJagged) + 1;
 absl::string_view LayoutName(Layout layout);  // "strided"
 std::optional<Layout> ParseLayout(absl::string_view name);
 
 enum class MemoryFormat : uint8_t {
-  kContiguous = 0, kPreserve, kChannelsLast, kChannelsLast3d,
+  kContiguous = 0,
+  kPreserve,
+  kChannelsLast,
+  kChannelsLast3d,
 };
-inline constexpr int kNumMemoryFormats =
-    static_cast<int>(MemoryFormat::kChannelsLast3d) + 1;
+inline constexpr int kNumMemoryFormats = static_cast<int>(MemoryFormat::kChannelsLast3d) + 1;
 absl::string_view MemoryFormatName(MemoryFormat format);  // "channels_last"
 std::optional<MemoryFormat> ParseMemoryFormat(absl::string_view name);
 

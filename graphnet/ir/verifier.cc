@@ -54,13 +54,12 @@ class Verifier {
     if (attribute_ != nullptr) {
       where = absl::StrCat("attribute ", Printable(attribute_->name), ": ");
     } else if (node_ != nullptr) {
-      where = absl::StrCat("graph ", Printable(graph_->name()), ", node ",
-                           Printable(node_->name()), ": ");
+      where = absl::StrCat("graph ", Printable(graph_->name()), ", node ", Printable(node_->name()),
+                           ": ");
     } else if (graph_ != nullptr) {
       where = absl::StrCat("graph ", Printable(graph_->name()), ": ");
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("invariant ", invariant, ": ", where, what));
+    return absl::FailedPreconditionError(absl::StrCat("invariant ", invariant, ": ", where, what));
   }
 
   absl::Status CheckGraph() {
@@ -115,11 +114,11 @@ class Verifier {
           }
           if (node->has_uses()) return Fail(5, "an output has uses");
           break;
-        default:
-          break;
+        default: break;
       }
       seen_other |= !node->is_placeholder();
-      for (const Argument& arg : node->args()) RETURN_IF_ERROR(CheckArgument(*node, arg, 0, operands));
+      for (const Argument& arg : node->args())
+        RETURN_IF_ERROR(CheckArgument(*node, arg, 0, operands));
       if (!node->kwargs().empty()) RETURN_IF_ERROR(CheckKeywords(*node));
       for (const KwArg& kwarg : node->kwargs()) {
         RETURN_IF_ERROR(CheckArgument(*node, kwarg.value, 0, operands));
@@ -169,7 +168,7 @@ class Verifier {
         }
         if (value->order_ >= node.order_) {
           return Fail(6, absl::StrCat("operand ", Printable(value->name()),
-                                            " is defined later than it is used"));
+                                      " is defined later than it is used"));
         }
         const uint32_t i = arg.size_;
         if (i >= value->num_uses_ || value->use_array()[i].slot != &arg ||
@@ -185,8 +184,7 @@ class Verifier {
         }
         references_.push_back({graph_, arg.graph()});
         return absl::OkStatus();
-      case Argument::Kind::kSymInt:
-        return CheckSym(*arg.sym(), 0);
+      case Argument::Kind::kSymInt: return CheckSym(*arg.sym(), 0);
       case Argument::Kind::kDict:
         for (size_t i = 0; i < arg.elements().size(); i += 2) {
           bool has_node = false;
@@ -201,8 +199,7 @@ class Verifier {
           RETURN_IF_ERROR(CheckArgument(node, element, depth + 1, operands));
         }
         return absl::OkStatus();
-      default:
-        return absl::OkStatus();
+      default: return absl::OkStatus();
     }
   }
 
@@ -356,12 +353,9 @@ std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr, int d
   const int64_t a = *lhs;
   const int64_t b = *rhs;
   switch (expr.kind) {
-    case Kind::kAdd:
-      return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case Kind::kSub:
-      return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case Kind::kMul:
-      return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+    case Kind::kAdd: return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+    case Kind::kSub: return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+    case Kind::kMul: return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
     case Kind::kFloorDiv:
     case Kind::kMod: {
       if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
@@ -378,24 +372,15 @@ std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr, int d
       }
       return out;
     }
-    case Kind::kMin:
-      return std::min(a, b);
-    case Kind::kMax:
-      return std::max(a, b);
-    case Kind::kEq:
-      return a == b;
-    case Kind::kNe:
-      return a != b;
-    case Kind::kLt:
-      return a < b;
-    case Kind::kLe:
-      return a <= b;
-    case Kind::kGt:
-      return a > b;
-    case Kind::kGe:
-      return a >= b;
-    default:
-      return std::nullopt;
+    case Kind::kMin: return std::min(a, b);
+    case Kind::kMax: return std::max(a, b);
+    case Kind::kEq: return a == b;
+    case Kind::kNe: return a != b;
+    case Kind::kLt: return a < b;
+    case Kind::kLe: return a <= b;
+    case Kind::kGt: return a > b;
+    case Kind::kGe: return a >= b;
+    default: return std::nullopt;
   }
 }
 

@@ -24,10 +24,10 @@ Result Embedding(Lowering& l, const NamedArguments& a) {
   if (a.has("max_norm")) {
     ASSIGN_OR_RETURN(indices, l.Aten("contiguous", {indices}));
     RETURN_IF_ERROR(
-        l.Aten("embedding_renorm_", {a["weight"], indices, a["max_norm"], a["norm_type"]}).status());
+        l.Aten("embedding_renorm_", {a["weight"], indices, a["max_norm"], a["norm_type"]})
+            .status());
   }
-  return l.Aten("embedding",
-                {a["weight"], indices, padding, a["scale_grad_by_freq"], a["sparse"]});
+  return l.Aten("embedding", {a["weight"], indices, padding, a["scale_grad_by_freq"], a["sparse"]});
 }
 
 Result Dropout(Lowering& l, const NamedArguments& a, absl::string_view name) {
@@ -62,8 +62,8 @@ Result EnumOf(Lowering& l, const Argument& value, std::initializer_list<absl::st
     if (value.is_string() && value.string() == name) return Argument(i);
     ++i;
   }
-  return l.Error(absl::StrCat("no such mode: ",
-                              value.is_string() ? value.string() : absl::string_view("not a string")));
+  return l.Error(absl::StrCat(
+      "no such mode: ", value.is_string() ? value.string() : absl::string_view("not a string")));
 }
 
 Result GridSample(Lowering& l, const NamedArguments& a) {
@@ -94,8 +94,8 @@ Result Softmin(Lowering& l, const NamedArguments& a) {
 Result MaxPool(Lowering& l, const NamedArguments& a, absl::string_view name) {
   if (a.is_true("return_indices")) name = l.Text(absl::StrCat(name, "_with_indices"));
   const Argument stride = a.has("stride") ? a["stride"] : l.List({});
-  return l.Aten(name,
-                {a["input"], a["kernel_size"], stride, a["padding"], a["dilation"], a["ceil_mode"]});
+  return l.Aten(
+      name, {a["input"], a["kernel_size"], stride, a["padding"], a["dilation"], a["ceil_mode"]});
 }
 Result MaxPool1d(Lowering& l, const NamedArguments& a) { return MaxPool(l, a, "max_pool1d"); }
 Result MaxPool2d(Lowering& l, const NamedArguments& a) { return MaxPool(l, a, "max_pool2d"); }
@@ -168,10 +168,10 @@ Result WholeInterpolate(Lowering& l, const NamedArguments& a) {
                    Kind::kTensor);
 }
 Result Upsample(Lowering& l, const NamedArguments& a) {
-  return l.Builtin("torch.nn.functional.interpolate",
-                   {a["input"], a["size"], a["scale_factor"], a["mode"], a["align_corners"],
-                    Argument(), false},
-                   Kind::kTensor);
+  return l.Builtin(
+      "torch.nn.functional.interpolate",
+      {a["input"], a["size"], a["scale_factor"], a["mode"], a["align_corners"], Argument(), false},
+      Kind::kTensor);
 }
 Result LocalResponseNorm(Lowering& l, const NamedArguments& a) {
   return l.Builtin("torch.nn.functional.local_response_norm",
@@ -184,12 +184,33 @@ Result MultiHeadAttention(Lowering& l, const NamedArguments& a) {
   const bool same_value = a["key"] == a["value"];
   return l.Builtin(
       "torch.nn.functional.multi_head_attention_forward",
-      {a["query"], a["key"], a["value"], a["embed_dim_to_check"], a["num_heads"],
-       a["in_proj_weight"], a["in_proj_bias"], a["bias_k"], a["bias_v"], a["add_zero_attn"],
-       a["dropout_p"], a["out_proj_weight"], a["out_proj_bias"], a["training"],
-       a["key_padding_mask"], a["need_weights"], a["attn_mask"], a["use_separate_proj_weight"],
-       a["q_proj_weight"], a["k_proj_weight"], a["v_proj_weight"], a["static_k"], a["static_v"],
-       a["average_attn_weights"], a["is_causal"], same_key, same_value},
+      {a["query"],
+       a["key"],
+       a["value"],
+       a["embed_dim_to_check"],
+       a["num_heads"],
+       a["in_proj_weight"],
+       a["in_proj_bias"],
+       a["bias_k"],
+       a["bias_v"],
+       a["add_zero_attn"],
+       a["dropout_p"],
+       a["out_proj_weight"],
+       a["out_proj_bias"],
+       a["training"],
+       a["key_padding_mask"],
+       a["need_weights"],
+       a["attn_mask"],
+       a["use_separate_proj_weight"],
+       a["q_proj_weight"],
+       a["k_proj_weight"],
+       a["v_proj_weight"],
+       a["static_k"],
+       a["static_v"],
+       a["average_attn_weights"],
+       a["is_causal"],
+       same_key,
+       same_value},
       ValueType(Kind::kTuple,
                 absl::MakeConstSpan(a.is_true("need_weights") ? results : no_weights, 2)));
 }
@@ -260,8 +281,9 @@ Result Cdist(Lowering& l, const NamedArguments& a) {
   const Argument& mode = a["compute_mode"];
   if (mode.is_none()) return l.Aten("cdist", {a["x1"], a["x2"], a["p"]});
   ASSIGN_OR_RETURN(const Argument code,
-                   EnumOf(l, mode, {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
-                                    "donot_use_mm_for_euclid_dist"}));
+                   EnumOf(l, mode,
+                          {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
+                           "donot_use_mm_for_euclid_dist"}));
   const Argument passed = code.integer() == 0 ? Argument() : code;
   return l.Aten("cdist", {a["x1"], a["x2"], a["p"], passed});
 }
@@ -281,8 +303,7 @@ Result Tensordot(Lowering& l, const NamedArguments& a) {
     return l.Error("dims must be a number or two lists");
   }
   const auto list = [&l](const Argument& d) { return d.is_int() ? l.List({d}) : d; };
-  return l.Aten("tensordot",
-                {a["a"], a["b"], list(dims.elements()[0]), list(dims.elements()[1])});
+  return l.Aten("tensordot", {a["a"], a["b"], list(dims.elements()[0]), list(dims.elements()[1])});
 }
 
 }  // namespace

@@ -72,11 +72,12 @@ Result To(Lowering& l, Args args, KwArgs kwargs) {
   if (device.is_none() && !dtype.is_none()) {
     return l.Aten("to", {self, dtype, non_blocking, copy, format});
   }
-  return l.Aten("to", {self}, {{"dtype", dtype},
-                               {"device", device},
-                               {"non_blocking", non_blocking},
-                               {"copy", copy},
-                               {"memory_format", format}});
+  return l.Aten("to", {self},
+                {{"dtype", dtype},
+                 {"device", device},
+                 {"non_blocking", non_blocking},
+                 {"copy", copy},
+                 {"memory_format", format}});
 }
 
 template <DType dtype>
@@ -88,11 +89,11 @@ Result ToDType(Lowering& l, Args args, KwArgs kwargs) {
 // "torch.FloatTensor", "torch.cuda.HalfTensor"
 DType DTypeOfTensorType(absl::string_view name) {
   static const auto* const table = new absl::flat_hash_map<absl::string_view, DType>{
-      {"FloatTensor", DType::kFloat32},   {"DoubleTensor", DType::kFloat64},
-      {"HalfTensor", DType::kFloat16},    {"BFloat16Tensor", DType::kBFloat16},
-      {"LongTensor", DType::kInt64},      {"IntTensor", DType::kInt32},
-      {"ShortTensor", DType::kInt16},     {"CharTensor", DType::kInt8},
-      {"ByteTensor", DType::kUInt8},      {"BoolTensor", DType::kBool}};
+      {"FloatTensor", DType::kFloat32}, {"DoubleTensor", DType::kFloat64},
+      {"HalfTensor", DType::kFloat16},  {"BFloat16Tensor", DType::kBFloat16},
+      {"LongTensor", DType::kInt64},    {"IntTensor", DType::kInt32},
+      {"ShortTensor", DType::kInt16},   {"CharTensor", DType::kInt8},
+      {"ByteTensor", DType::kUInt8},    {"BoolTensor", DType::kBool}};
   const auto it = table->find(name.substr(name.rfind('.') + 1));
   return it == table->end() ? DType::kUnknown : it->second;
 }
@@ -144,9 +145,9 @@ Result GetAttr(Lowering& l, Args args, KwArgs) {
   const absl::string_view name = args[1].string();
   if (l.IsTensor(args[0]) || l.TypeOf(args[0]).kind == Kind::kUnknown) {
     static const auto* const types = new absl::flat_hash_map<absl::string_view, ValueType>{
-        {"shape", ListOf(Kind::kInt)}, {"dtype", Kind::kDType},  {"device", Kind::kDevice},
-        {"ndim", Kind::kInt},          {"layout", Kind::kLayout}, {"is_cuda", Kind::kBool},
-        {"requires_grad", Kind::kBool}, {"itemsize", Kind::kInt}, {"nbytes", Kind::kInt}};
+        {"shape", ListOf(Kind::kInt)},  {"dtype", Kind::kDType},   {"device", Kind::kDevice},
+        {"ndim", Kind::kInt},           {"layout", Kind::kLayout}, {"is_cuda", Kind::kBool},
+        {"requires_grad", Kind::kBool}, {"itemsize", Kind::kInt},  {"nbytes", Kind::kInt}};
     if (const auto it = types->find(name); it != types->end()) {
       return l.Builtin("builtins.getattr", {args[0], name}, it->second);
     }

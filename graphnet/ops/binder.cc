@@ -18,7 +18,8 @@ absl::string_view CanonicalKeyword(absl::string_view name, const Schema& schema)
   if (name == "axis") return "dim";
   if (name == "keepdims") return "keepdim";
   if (name == "x2") return "other";
-  if ((name == "input" || name == "x" || name == "x1" || name == "a") && !schema.arguments.empty()) {
+  if ((name == "input" || name == "x" || name == "x1" || name == "a") &&
+      !schema.arguments.empty()) {
     return schema.arguments[0].name;
   }
   return name;
@@ -151,10 +152,8 @@ class Matcher {
   bool FitsOne(const ValueType& value, const SchemaType& type) const {
     if (value.kind == Kind::kUnknown) return lenient_;
     switch (type.kind) {
-      case SchemaType::Kind::kTensor:
-        return value.is_tensor() || (lenient_ && value.is_number());
-      case SchemaType::Kind::kScalar:
-        return value.is_number() || (lenient_ && value.is_tensor());
+      case SchemaType::Kind::kTensor: return value.is_tensor() || (lenient_ && value.is_number());
+      case SchemaType::Kind::kScalar: return value.is_number() || (lenient_ && value.is_tensor());
       case SchemaType::Kind::kInt:
         return IsInt(value) || (lenient_ && (value.kind == Kind::kBool || value.is_tensor()));
       case SchemaType::Kind::kFloat:
@@ -214,7 +213,9 @@ ValueType TypeOf(const Argument& argument, TypeOfNode type_of_node) {
         const Kind kind = TypeOf(element, type_of_node).kind;
         if (kind == common) continue;
         const auto is_number = [](Kind k) { return ValueType(k).is_number(); };
-        const auto is_tensor_or_none = [](Kind k) { return k == Kind::kTensor || k == Kind::kNone; };
+        const auto is_tensor_or_none = [](Kind k) {
+          return k == Kind::kTensor || k == Kind::kNone;
+        };
         if (is_number(kind) && is_number(common)) {
           common = kind == Kind::kFloat || common == Kind::kFloat ? Kind::kFloat : Kind::kNumber;
         } else if (is_tensor_or_none(kind) && is_tensor_or_none(common)) {
@@ -248,8 +249,8 @@ absl::StatusOr<BoundCall> Bind(absl::Span<const Schema> overloads, CallForm form
         std::vector<Argument> reordered;
         if (form == CallForm::kMethod && !args.empty() && !schema.arguments.empty() &&
             schema.arguments[0].name != "self") {
-          const auto self = absl::c_find_if(schema.arguments,
-                                            [](const SchemaArgument& a) { return a.name == "self"; });
+          const auto self = absl::c_find_if(
+              schema.arguments, [](const SchemaArgument& a) { return a.name == "self"; });
           const auto place = static_cast<size_t>(self - schema.arguments.begin());
           if (place < args.size()) {
             reordered.assign(args.begin(), args.end());

@@ -80,7 +80,8 @@ class Analysis {
     if (refused_.contains(origin)) return;
     CallEffects effects;
     const absl::string_view target = call.target();
-    const bool has_body = absl::c_any_of(call.args(), [](const Argument& a) { return a.is_graph(); });
+    const bool has_body =
+        absl::c_any_of(call.args(), [](const Argument& a) { return a.is_graph(); });
     if (const Schema* schema = FindOverload(target)) {
       AddSchema(call, *schema, &effects);
     } else if (has_body) {
@@ -186,7 +187,8 @@ class Analysis {
     const std::vector<const Node*> mutates = to_originals(made.mutates);
     const Argument& value = lowered_.values.at(&origin);
     bool is_value = false;
-    ForEachArgument(value, [&](const Argument& a) { is_value |= a.is_node() && a.node() == &call; });
+    ForEachArgument(value,
+                    [&](const Argument& a) { is_value |= a.is_node() && a.node() == &call; });
     const bool any = made.is_unknown || made.is_random || made.is_statement || !mutates.empty() ||
                      (is_value && !aliases.empty());
     if (any) {
@@ -220,10 +222,10 @@ std::string DescribeEffects(const CallEffects& effects) {
   if (effects.is_statement) parts.push_back("statement");
   const auto add = [&parts](absl::string_view what, const std::vector<const Node*>& nodes) {
     if (nodes.empty()) return;
-    parts.push_back(absl::StrCat(
-        what, absl::StrJoin(nodes, " ", [](std::string* out, const Node* node) {
-          absl::StrAppend(out, "%", node->name());
-        })));
+    parts.push_back(
+        absl::StrCat(what, absl::StrJoin(nodes, " ", [](std::string* out, const Node* node) {
+                       absl::StrAppend(out, "%", node->name());
+                     })));
   };
   add("writes to ", effects.mutates);
   add("aliases ", effects.aliases);

@@ -29,9 +29,7 @@ struct CallEffects {
   std::vector<const Node*> aliases;
 
   // Whether it can be left out when nobody uses its value.
-  bool is_pure() const {
-    return !is_unknown && !is_random && !is_statement && mutates.empty();
-  }
+  bool is_pure() const { return !is_unknown && !is_random && !is_statement && mutates.empty(); }
 };
 
 // "pure", "random, writes to %x, aliases %x %y".

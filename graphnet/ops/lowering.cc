@@ -131,7 +131,8 @@ absl::StatusOr<Argument> Lowering::CallByName(const Signature& signature,
   const absl::Span<const Schema> overloads = FindSchemas(base);
   if (overloads.empty()) return Unresolved(signature.name);
   const auto known = [&](absl::string_view name) {
-    return absl::c_any_of(overloads, [&](const Schema& s) { return s.FindArgument(name) != nullptr; });
+    return absl::c_any_of(overloads,
+                          [&](const Schema& s) { return s.FindArgument(name) != nullptr; });
   };
   std::vector<KwArg> kwargs;
   std::vector<Argument> args;
@@ -233,10 +234,11 @@ absl::StatusOr<Argument> Lowering::LowerFunction(absl::string_view target,
     if (dot == absl::string_view::npos) return AtenSpan(name, args, kwargs, CallForm::kFunction);
     // An overload that no table has, as TorchScript's own: its result is unknown.
     const Schema* schema = FindOverload(target);
-    return Argument(Emit(target, args, kwargs,
-                         schema == nullptr ? ValueType() : ResultType(*schema, &arena_)));
+    return Argument(
+        Emit(target, args, kwargs, schema == nullptr ? ValueType() : ResultType(*schema, &arena_)));
   }
-  if (absl::StartsWith(target, "prim.")) return Argument(Emit(target, args, kwargs, Kind::kUnknown));
+  if (absl::StartsWith(target, "prim."))
+    return Argument(Emit(target, args, kwargs, Kind::kUnknown));
   if (absl::ConsumePrefix(&target, "torch.Tensor.")) return LowerMethod(target, args, kwargs);
   if (const Signature* signature = FindSignature(target)) {
     return LowerSignature(*signature, args, kwargs);
@@ -293,10 +295,10 @@ Argument Lowering::Map(const Argument& argument) {
         new (&elements[i]) Argument(Map(argument.elements()[i]));
       }
       const auto span = absl::MakeConstSpan(elements, argument.elements().size());
-      return argument.is_list()                             ? Argument::List(span)
-             : argument.is_tuple()                          ? Argument::Tuple(span)
-             : argument.kind() == Argument::Kind::kDict     ? Argument::Dict(span)
-                                                            : Argument::Slice(span);
+      return argument.is_list()                         ? Argument::List(span)
+             : argument.is_tuple()                      ? Argument::Tuple(span)
+             : argument.kind() == Argument::Kind::kDict ? Argument::Dict(span)
+                                                        : Argument::Slice(span);
     }
     default: return argument;
   }
@@ -354,9 +356,8 @@ absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* re
       if (refused == nullptr) return value.status();
       (*refused)[node] = value.status();
       std::vector<Argument> operands;
-      node->ForEachOperand([&](const Node* operand) {
-        operands.push_back(result_.values.at(operand));
-      });
+      node->ForEachOperand(
+          [&](const Node* operand) { operands.push_back(result_.values.at(operand)); });
       value = Emit(node->target(), operands, {}, ValueType());
     }
     result_.values[node] = *value;
@@ -370,7 +371,8 @@ absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* re
   Module* made = lowering.result_.module.get();
   for (const Symbol& symbol : module.symbols()) made->AddSymbol(symbol.name, symbol.example);
   for (const Attribute& attribute : module.attributes()) made->AddAttribute(attribute);
-  for (const Graph* graph : module.graphs()) lowering.graphs_[graph] = made->AddGraph(graph->name());
+  for (const Graph* graph : module.graphs())
+    lowering.graphs_[graph] = made->AddGraph(graph->name());
   lowering.types_.reserve(module.num_nodes());
   lowering.result_.origins.reserve(module.num_nodes());
   lowering.result_.values.reserve(module.num_nodes());

@@ -18,7 +18,7 @@ using NodeList = absl::InlinedVector<Node*, 2>;
 
 // What Python does to its operands in place, if they are tensors.
 constexpr absl::string_view kInPlaceOperators[] = {
-    "iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imod", "imul",
+    "iadd", "iand", "ifloordiv", "ilshift", "imatmul",  "imod", "imul",
     "ior",  "ipow", "irshift",   "isub",    "itruediv", "ixor"};
 
 void AddNodes(const Argument& argument, NodeList* nodes) {
@@ -115,7 +115,8 @@ void AddOfSchemas(const Node& node, const Callee& callee, MemoryUse* use) {
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const SchemaArgument& parameter = schema.arguments[i];
       if (!parameter.type.is_alias) continue;
-      const Argument* argument = Given(node, parameter.name, parameter.keyword_only ? ~size_t{0} : i);
+      const Argument* argument =
+          Given(node, parameter.name, parameter.keyword_only ? ~size_t{0} : i);
       if (parameter.type.is_mutated) AddGiven(argument, &use->written);
       if (shares) AddGiven(argument, &use->shared);
     }
@@ -123,12 +124,14 @@ void AddOfSchemas(const Node& node, const Callee& callee, MemoryUse* use) {
     const Argument* training = nullptr;
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const absl::string_view name = schema.arguments[i].name;
-      if (name == "training" || name == "train" || name == "use_input_stats") training = Given(node, name, i);
+      if (name == "training" || name == "train" || name == "use_input_stats")
+        training = Given(node, name, i);
     }
     if (training == nullptr || IsFalse(*training)) continue;
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const absl::string_view name = schema.arguments[i].name;
-      if (name == "running_mean" || name == "running_var") AddGiven(Given(node, name, i), &use->written);
+      if (name == "running_mean" || name == "running_var")
+        AddGiven(Given(node, name, i), &use->written);
     }
   }
 }
@@ -166,7 +169,9 @@ MemoryUse MemoryUseOf(const Node& node) {
   MemoryUse use;
   if (!node.is_call()) return use;
   absl::string_view target = node.target();
-  const auto add_all = [&](NodeList* nodes) { node.ForEachOperand([&](Node* n) { nodes->push_back(n); }); };
+  const auto add_all = [&](NodeList* nodes) {
+    node.ForEachOperand([&](Node* n) { nodes->push_back(n); });
+  };
   if (node.op() == Op::kCallModule || HasBody(node)) {
     add_all(&use.written);
     add_all(&use.shared);
@@ -180,7 +185,8 @@ MemoryUse MemoryUseOf(const Node& node) {
     if (in_place || target == "getitem") AddNodes(node.args()[0], &use.shared);
     return use;
   }
-  if (node.op() == Op::kCallFunction && (absl::StartsWith(target, "builtins.") || absl::StartsWith(target, "math."))) {
+  if (node.op() == Op::kCallFunction &&
+      (absl::StartsWith(target, "builtins.") || absl::StartsWith(target, "math."))) {
     add_all(&use.shared);  // getattr, max of two tensors
     return use;
   }
@@ -196,12 +202,14 @@ MemoryUse MemoryUseOf(const Node& node) {
     AddNodes(*out, &use.written);
     AddNodes(*out, &use.shared);
   }
-  if (absl::c_any_of(callee.schemas, [](const Schema& s) { return s.may_alias; })) add_all(&use.shared);
+  if (absl::c_any_of(callee.schemas, [](const Schema& s) { return s.may_alias; }))
+    add_all(&use.shared);
   if (!callee.schemas.empty()) return use;
   // A method that is none of ATen's, such as float or cuda: only those that end
   // in "_" write, and to their object.
   if (node.op() == Op::kCallMethod) {
-    if (absl::EndsWith(target, "_") && !absl::EndsWith(target, "__")) AddNodes(node.args()[0], &use.written);
+    if (absl::EndsWith(target, "_") && !absl::EndsWith(target, "__"))
+      AddNodes(node.args()[0], &use.written);
     AddNodes(node.args()[0], &use.shared);
     return use;
   }
@@ -212,7 +220,8 @@ MemoryUse MemoryUseOf(const Node& node) {
 
 bool YieldsTuple(const Node& node) {
   if (!node.is_call()) return false;
-  if (const ValueMeta* meta = node.meta(); meta != nullptr && (meta->is_tuple || meta->tensor != nullptr)) {
+  if (const ValueMeta* meta = node.meta();
+      meta != nullptr && (meta->is_tuple || meta->tensor != nullptr)) {
     return meta->is_tuple;
   }
   if (IsGetItem(node)) {
@@ -230,7 +239,8 @@ bool YieldsTuple(const Node& node) {
     return node.args().size() == 1 && node.kwarg("dim") == nullptr;
   }
   if (target == "builtins.getattr") {
-    return node.args().size() == 2 && node.args()[1].is_string() && node.args()[1].string() == "shape";
+    return node.args().size() == 2 && node.args()[1].is_string() &&
+           node.args()[1].string() == "shape";
   }
   const Callee callee = Resolve(node);
   if (callee.schemas.empty()) return OnlyTakenApart(node);
@@ -239,9 +249,9 @@ bool YieldsTuple(const Node& node) {
   if (tuples == 0 || tuples == callee.schemas.size()) return tuples > 0;
   // As of max: it depends on the overload.
   const CallForm form = node.op() == Op::kCallMethod ? CallForm::kMethod : CallForm::kFunction;
-  const absl::StatusOr<BoundCall> call = Bind(callee.schemas, form, node.args(), node.kwargs(), [](const Node*) {
-    return ValueType(ValueType::Kind::kTensor);
-  });
+  const absl::StatusOr<BoundCall> call =
+      Bind(callee.schemas, form, node.args(), node.kwargs(),
+           [](const Node*) { return ValueType(ValueType::Kind::kTensor); });
   return call.ok() ? IsTupleType(*call->schema) : OnlyTakenApart(node);
 }
 

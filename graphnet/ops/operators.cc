@@ -15,9 +15,9 @@ namespace {
 using Kind = ValueType::Kind;
 
 struct PythonOperator {
-  absl::string_view aten;   // on tensors
-  char result;              // on numbers: 'n' as the operands, 'f' float, 'b' bool, 'i' int
-  absl::string_view base;   // "add" of "iadd" and "radd"
+  absl::string_view aten;  // on tensors
+  char result;             // on numbers: 'n' as the operands, 'f' float, 'b' bool, 'i' int
+  absl::string_view base;  // "add" of "iadd" and "radd"
 };
 
 const PythonOperator* FindOperator(absl::string_view name) {
@@ -93,13 +93,15 @@ ValueType ResultOfNumbers(const PythonOperator& op, absl::Span<const ValueType> 
   return real ? Kind::kFloat : number ? Kind::kNumber : Kind::kInt;
 }
 
-absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object, const Argument& index) {
+absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object,
+                                 const Argument& index) {
   const ValueType type = lowering.TypeOf(object);
   // A structure that is known needs no call.
   if ((object.is_list() || object.is_tuple()) && index.is_int()) {
     const int64_t n = static_cast<int64_t>(object.elements().size());
     const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
-    if (i < 0 || i >= n) return lowering.Error(absl::StrCat("there is no element ", index.integer()));
+    if (i < 0 || i >= n)
+      return lowering.Error(absl::StrCat("there is no element ", index.integer()));
     return object.elements()[static_cast<size_t>(i)];
   }
   ValueType result;
@@ -110,7 +112,8 @@ absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object, con
   } else if (type.kind == Kind::kTuple && index.is_int()) {
     const int64_t n = static_cast<int64_t>(type.elements.size());
     const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
-    if (i < 0 || i >= n) return lowering.Error(absl::StrCat("there is no element ", index.integer()));
+    if (i < 0 || i >= n)
+      return lowering.Error(absl::StrCat("there is no element ", index.integer()));
     result = type.elements[static_cast<size_t>(i)];
   } else {
     result = type.element();
@@ -150,10 +153,11 @@ absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
       ASSIGN_OR_RETURN(const Argument reciprocal, Aten("reciprocal", {tensor}));
       return Aten("mul", {reciprocal, number});
     }
-    static const auto* const mirrored = new absl::flat_hash_map<absl::string_view, absl::string_view>{
-        {"add", "add"},      {"mul", "mul"},     {"and_", "__and__"}, {"or_", "__or__"},
-        {"xor", "__xor__"},  {"eq", "eq"},       {"ne", "ne"},        {"lt", "gt"},
-        {"le", "ge"},        {"gt", "lt"},       {"ge", "le"}};
+    static const auto* const mirrored =
+        new absl::flat_hash_map<absl::string_view, absl::string_view>{
+            {"add", "add"},     {"mul", "mul"}, {"and_", "__and__"}, {"or_", "__or__"},
+            {"xor", "__xor__"}, {"eq", "eq"},   {"ne", "ne"},        {"lt", "gt"},
+            {"le", "ge"},       {"gt", "lt"},   {"ge", "le"}};
     if (const auto it = mirrored->find(op->base); it != mirrored->end()) {
       return Aten(it->second, {tensor, number});
     }

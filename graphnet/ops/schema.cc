@@ -51,8 +51,8 @@ class Parser {
 
  private:
   absl::Status Expected(absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat("schema ", text_, ": expected ", what, " at ",
-                                                   text_.size() - rest_.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("schema ", text_, ": expected ", what, " at ", text_.size() - rest_.size()));
   }
   bool Eat(absl::string_view token) {
     rest_ = absl::StripLeadingAsciiWhitespace(rest_);

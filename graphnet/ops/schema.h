@@ -27,7 +27,7 @@ struct SchemaType {
     kOther,  // generators, storages, streams: no graph has them
   };
   Kind kind = Kind::kOther;
-  bool optional = false;           // None may stand for it
+  bool optional = false;  // None may stand for it
   bool is_list = false;
   bool optional_elements = false;  // "Tensor?[]"
   bool is_mutated = false;         // "(a!)": the operator writes to it
@@ -55,9 +55,9 @@ struct Schema {
   char function_module = 0;
   bool is_method = false;
   bool is_random = false;
-  bool may_alias = false;  // a result may be an argument though no type says so
+  bool may_alias = false;           // a result may be an argument though no type says so
   bool updates_statistics = false;  // running_mean and running_var, in training
-  bool is_pointwise = false;  // element by element, on tensors that broadcast
+  bool is_pointwise = false;        // element by element, on tensors that broadcast
 
   // Null when there is none of that name.
   const SchemaArgument* FindArgument(absl::string_view argument) const;

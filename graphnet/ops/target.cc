@@ -59,7 +59,8 @@ TargetKind KindOfTarget(const Node& node) {
   if (absl::StartsWith(target, "operator.") || absl::StartsWith(target, "_operator.")) {
     return TargetKind::kOperator;
   }
-  if (target == "torch.tensor" || absl::EndsWith(target, "Construct")) return TargetKind::kConstructor;
+  if (target == "torch.tensor" || absl::EndsWith(target, "Construct"))
+    return TargetKind::kConstructor;
   const Schema* schema = FindOverload(target);
   if (schema == nullptr && absl::ConsumePrefix(&target, "torch.")) {
     const auto schemas = FindSchemas(target);

@@ -11,9 +11,22 @@ namespace {
 
 using Kind = ValueType::Kind;
 
-constexpr absl::string_view kNames[] = {
-    "value of unknown type", "None",  "Tensor", "number", "int",    "float", "bool", "complex",
-    "str",                   "dtype", "device", "layout", "memory format", "graph", "list", "tuple"};
+constexpr absl::string_view kNames[] = {"value of unknown type",
+                                        "None",
+                                        "Tensor",
+                                        "number",
+                                        "int",
+                                        "float",
+                                        "bool",
+                                        "complex",
+                                        "str",
+                                        "dtype",
+                                        "device",
+                                        "layout",
+                                        "memory format",
+                                        "graph",
+                                        "list",
+                                        "tuple"};
 constexpr size_t kNumKinds = static_cast<size_t>(Kind::kTuple) + 1;
 static_assert(std::size(kNames) == kNumKinds);
 

@@ -46,8 +46,8 @@ absl::Status VerifyCalls(const Module& module) {
       const auto it = refused.find(node);
       if (it == refused.end()) continue;
       if (refused.size() == 1) return it->second;
-      return absl::Status(it->second.code(),
-                          absl::StrCat(it->second.message(), " (and ", refused.size() - 1, " more)"));
+      return absl::Status(it->second.code(), absl::StrCat(it->second.message(), " (and ",
+                                                          refused.size() - 1, " more)"));
     }
   }
   return absl::OkStatus();

@@ -21,18 +21,16 @@ struct Home {
   absl::string_view prefix;
   absl::string_view module;
 };
-constexpr Home kHomes[] = {{'n', "", "torch.nn.functional."},
-                           {'t', "", "torch."},
-                           {'t', "", "torch.nn.functional."},
-                           {'l', "linalg_", "torch.linalg."},
-                           {'F', "fft_", "torch.fft."},
-                           {'s', "special_", "torch.special."}};
+constexpr Home kHomes[] = {{'n', "", "torch.nn.functional."}, {'t', "", "torch."},
+                           {'t', "", "torch.nn.functional."}, {'l', "linalg_", "torch.linalg."},
+                           {'F', "fft_", "torch.fft."},       {'s', "special_", "torch.special."}};
 
 // What a call of `schema` may be written as; empty: a method, or nothing.
 std::string FunctionOf(const Schema& schema) {
   for (const Home& home : kHomes) {
     absl::string_view name = schema.name;
-    if (schema.function_module != home.function_module || !absl::ConsumePrefix(&name, home.prefix)) continue;
+    if (schema.function_module != home.function_module || !absl::ConsumePrefix(&name, home.prefix))
+      continue;
     std::string function = absl::StrCat(home.module, name);
     if (!absl::StartsWith(name, "_") && IsPublicFunction(function)) return function;
   }
@@ -50,7 +48,8 @@ bool IsSame(const Argument& written, const Argument& lowered, const LoweredModul
     const Argument& value = all.values.at(written.node());
     return value == lowered;
   }
-  const bool sequences = (written.is_list() || written.is_tuple()) && (lowered.is_list() || lowered.is_tuple());
+  const bool sequences =
+      (written.is_list() || written.is_tuple()) && (lowered.is_list() || lowered.is_tuple());
   if (sequences || (written.is_aggregate() && lowered.kind() == written.kind())) {
     if (written.elements().size() != lowered.elements().size()) return false;
     for (size_t i = 0; i < written.elements().size(); ++i) {
@@ -62,7 +61,8 @@ bool IsSame(const Argument& written, const Argument& lowered, const LoweredModul
 }
 
 // Whether `call` is what `node` was before: `target` on its arguments.
-bool IsSameCall(const Node& node, absl::string_view target, const Node& call, const LoweredModule& all) {
+bool IsSameCall(const Node& node, absl::string_view target, const Node& call,
+                const LoweredModule& all) {
   if (call.target() != target || call.args().size() != node.args().size() ||
       call.kwargs().size() != node.kwargs().size()) {
     return false;
@@ -91,8 +91,8 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
       const InsertionGuard guard(graph, node);
       if (!function.empty()) {
         made = graph->CallFunction(function, node->args(), node->kwargs());
-      } else if (schema->is_method && !absl::StartsWith(schema->name, "_") && !node->args().empty() &&
-                 node->args()[0].is_node()) {
+      } else if (schema->is_method && !absl::StartsWith(schema->name, "_") &&
+                 !node->args().empty() && node->args()[0].is_node()) {
         made = graph->CallMethod(schema->name, node->args(), node->kwargs());
       } else {
         continue;
@@ -127,7 +127,8 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
     const auto it = calls.find(node);
     const bool same = !refused.contains(node) && it != calls.end() && it->second.second == 1 &&
                       lowered.values.at(node) == Argument(const_cast<Node*>(it->second.first)) &&
-                      IsSameCall(*node, absl::StripPrefix(rewrite.target, "torch.ops."), *it->second.first, lowered);
+                      IsSameCall(*node, absl::StripPrefix(rewrite.target, "torch.ops."),
+                                 *it->second.first, lowered);
     if (same) {
       ++changed;
       continue;

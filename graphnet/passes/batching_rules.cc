@@ -24,14 +24,62 @@ const absl::flat_hash_map<absl::string_view, Rule>& Table() {
     add(Rule::kTrailing, {"tril", "triu", "layer_norm", "rms_norm", "constant_pad_nd", "pad", "mT",
                           "adjoint", "mH"});
     add(Rule::kNew, {"new_ones", "new_zeros", "new_full", "new_empty"});
-    add(Rule::kDims,
-        {"softmax", "log_softmax", "cumsum", "cumprod", "logcumsumexp", "sum", "mean", "prod",
-         "amax", "amin", "max", "min", "any", "all", "argmax", "argmin", "std", "var", "std_mean",
-         "var_mean", "logsumexp", "linalg_vector_norm", "norm", "nansum", "nanmean", "sort",
-         "argsort", "topk", "kthvalue", "median", "mode", "count_nonzero", "flip", "roll", "glu",
-         "select", "slice", "narrow", "unsqueeze", "squeeze", "unbind", "split", "split_with_sizes",
-         "chunk", "tensor_split", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis",
-         "flatten", "unflatten", "diagonal", "repeat_interleave", "cummax", "cummin"});
+    add(Rule::kDims, {"softmax",
+                      "log_softmax",
+                      "cumsum",
+                      "cumprod",
+                      "logcumsumexp",
+                      "sum",
+                      "mean",
+                      "prod",
+                      "amax",
+                      "amin",
+                      "max",
+                      "min",
+                      "any",
+                      "all",
+                      "argmax",
+                      "argmin",
+                      "std",
+                      "var",
+                      "std_mean",
+                      "var_mean",
+                      "logsumexp",
+                      "linalg_vector_norm",
+                      "norm",
+                      "nansum",
+                      "nanmean",
+                      "sort",
+                      "argsort",
+                      "topk",
+                      "kthvalue",
+                      "median",
+                      "mode",
+                      "count_nonzero",
+                      "flip",
+                      "roll",
+                      "glu",
+                      "select",
+                      "slice",
+                      "narrow",
+                      "unsqueeze",
+                      "squeeze",
+                      "unbind",
+                      "split",
+                      "split_with_sizes",
+                      "chunk",
+                      "tensor_split",
+                      "transpose",
+                      "swapaxes",
+                      "swapdims",
+                      "movedim",
+                      "moveaxis",
+                      "flatten",
+                      "unflatten",
+                      "diagonal",
+                      "repeat_interleave",
+                      "cummax",
+                      "cummin"});
     add(Rule::kView, {"view", "reshape"});
     add(Rule::kExpand, {"expand", "expand_as"});
     add(Rule::kRepeat, {"repeat"});
@@ -121,7 +169,8 @@ std::vector<absl::string_view> OperatorsWithBatchingRule(BatchingRule rule) {
   std::vector<absl::string_view> names;
   for (const Schema& schema : AllSchemas()) {
     const absl::string_view name = OperatorName(schema);
-    if (BatchingRuleOf(schema) == rule && !absl::c_linear_search(names, name)) names.push_back(name);
+    if (BatchingRuleOf(schema) == rule && !absl::c_linear_search(names, name))
+      names.push_back(name);
   }
   absl::c_sort(names);
   return names;

@@ -34,7 +34,7 @@ enum class BatchingRule {
   kAddMatmul,  // addmm, baddbmm, addmv
   kOuter,
   kAttention,
-  kSize,       // size.int: of an own dimension
+  kSize,  // size.int: of an own dimension
 };
 absl::string_view BatchingRuleName(BatchingRule rule);
 

@@ -19,11 +19,18 @@ struct Prefix {
   absl::string_view operator_prefix;
 };
 constexpr Prefix kPrefixes[] = {
-    {"torch.ops.aten.", ""},   {"aten.", ""},
-    {"torch._C._nn.", ""},     {"torch._C._linalg.", ""},        {"torch._C._fft.", ""},
-    {"torch._C._special.", ""}, {"torch._C._VariableFunctions.", ""},
+    {"torch.ops.aten.", ""},
+    {"aten.", ""},
+    {"torch._C._nn.", ""},
+    {"torch._C._linalg.", ""},
+    {"torch._C._fft.", ""},
+    {"torch._C._special.", ""},
+    {"torch._C._VariableFunctions.", ""},
     {"torch.nn.functional.", ""},
-    {"torch.linalg.", "linalg_"}, {"torch.fft.", "fft_"}, {"torch.special.", "special_"}, {"torch.", ""},
+    {"torch.linalg.", "linalg_"},
+    {"torch.fft.", "fft_"},
+    {"torch.special.", "special_"},
+    {"torch.", ""},
 };
 
 // The parameters that may be given by position, in order.
@@ -50,7 +57,8 @@ bool MayBe(const Schema& schema, const Node& node) {
   if (node.args().size() > schema.arguments.size()) return false;
   return absl::c_all_of(node.kwargs(), [&](const KwArg& kwarg) {
     return schema.FindArgument(kwarg.name) != nullptr ||
-           (kwarg.name == "input" && !schema.arguments.empty() && schema.arguments[0].name == "self");
+           (kwarg.name == "input" && !schema.arguments.empty() &&
+            schema.arguments[0].name == "self");
   });
 }
 
@@ -73,7 +81,8 @@ std::vector<const Schema*> Overloads(const Node& node) {
     }
   }
   for (const Schema& schema : FindSchemas(op)) {
-    const bool visible = node.op() == Op::kCallMethod ? schema.is_method : schema.function_module != 0;
+    const bool visible =
+        node.op() == Op::kCallMethod ? schema.is_method : schema.function_module != 0;
     if (visible && MayBe(schema, node)) found.push_back(&schema);
   }
   return found;
@@ -81,14 +90,17 @@ std::vector<const Schema*> Overloads(const Node& node) {
 
 // Functions that take what their operator's schema does not say.
 bool TakesOtherArguments(const Node& node) {
-  static constexpr absl::string_view kMethods[] = {"to", "type", "size", "new_tensor", "unique", "norm", "split", "stft"};
-  return node.op() == Op::kCallMethod ? absl::c_linear_search(kMethods, node.target())
-                                      : absl::c_linear_search(kMethods, absl::StripPrefix(node.target(), "torch."));
+  static constexpr absl::string_view kMethods[] = {"to",     "type", "size",  "new_tensor",
+                                                   "unique", "norm", "split", "stft"};
+  return node.op() == Op::kCallMethod
+             ? absl::c_linear_search(kMethods, node.target())
+             : absl::c_linear_search(kMethods, absl::StripPrefix(node.target(), "torch."));
 }
 
 // The names by position that all readings of the call agree on.
 std::vector<absl::string_view> ParametersOf(const Node& node) {
-  if (const Signature* signature = node.op() == Op::kCallFunction ? FindSignature(node.target()) : nullptr) {
+  if (const Signature* signature =
+          node.op() == Op::kCallFunction ? FindSignature(node.target()) : nullptr) {
     return Positional(*signature);
   }
   if (TakesOtherArguments(node)) return {};
@@ -129,7 +141,8 @@ absl::StatusOr<bool> CanonicalizeArguments(Module* module, PassRun& run) {
   size_t changed = 0;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
-      if (!node->kwargs().empty() && (node->op() == Op::kCallFunction || node->op() == Op::kCallMethod)) {
+      if (!node->kwargs().empty() &&
+          (node->op() == Op::kCallFunction || node->op() == Op::kCallMethod)) {
         changed += MoveKeywords(node) ? 1 : 0;
       }
     }

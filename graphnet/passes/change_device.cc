@@ -26,7 +26,8 @@ class DeviceChange {
         if (node->is_call()) changed |= ChangeCall(node);
       }
     }
-    const std::vector<Attribute> attributes(module_->attributes().begin(), module_->attributes().end());
+    const std::vector<Attribute> attributes(module_->attributes().begin(),
+                                            module_->attributes().end());
     for (Attribute attribute : attributes) {
       if (attribute.meta == nullptr) continue;
       const TensorMeta* meta = Changed(*attribute.meta);
@@ -91,7 +92,8 @@ class DeviceChange {
     }
     std::vector<KwArg> kwargs;
     for (const KwArg& kwarg : node->kwargs()) {
-      kwargs.push_back({kwarg.name, Changed(kwarg.value, kwarg.name == "device", &arena, &changed)});
+      kwargs.push_back(
+          {kwarg.name, Changed(kwarg.value, kwarg.name == "device", &arena, &changed)});
     }
     if (!changed) return false;
     node->set_args(args);
@@ -114,12 +116,13 @@ class DeviceChange {
     if (!argument.is_aggregate()) return argument;
     std::vector<Argument> elements;
     bool any = false;
-    for (const Argument& element : argument.elements()) elements.push_back(Changed(element, false, arena, &any));
+    for (const Argument& element : argument.elements())
+      elements.push_back(Changed(element, false, arena, &any));
     if (!any) return argument;
     *changed = true;
     const auto kept = arena->Copy(absl::MakeConstSpan(elements));
-    return argument.is_list()    ? Argument::List(kept)
-           : argument.is_tuple() ? Argument::Tuple(kept)
+    return argument.is_list()                         ? Argument::List(kept)
+           : argument.is_tuple()                      ? Argument::Tuple(kept)
            : argument.kind() == Argument::Kind::kDict ? Argument::Dict(kept)
                                                       : Argument::Slice(kept);
   }
@@ -133,7 +136,8 @@ class DeviceChange {
 absl::StatusOr<Device> DeviceOption(absl::string_view name, absl::string_view text) {
   const std::optional<Device> device = ParseDevice(text);
   if (device.has_value()) return *device;
-  return absl::InvalidArgumentError(absl::StrCat(name, " is a device such as cpu or cuda:0, not \"", Printable(text), "\""));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is a device such as cpu or cuda:0, not \"", Printable(text), "\""));
 }
 
 }  // namespace

@@ -42,12 +42,14 @@ absl::StatusOr<bool> CheckStable(Module* module, PassRun& run) {
   for (const Graph* graph : module->graphs()) {
     for (const Node* node : graph->nodes()) {
       if (node->op() != Op::kCallFunction) continue;
-      const bool counts = all ? IsPrivateTarget(node->target()) : absl::StartsWith(node->target(), "torch._C.");
+      const bool counts =
+          all ? IsPrivateTarget(node->target()) : absl::StartsWith(node->target(), "torch._C.");
       if (!counts || IsNamed(node->target(), allowed)) continue;
       Found& f = found[std::string(node->target())];
       ++total;
       if (++f.count > kNodesShown + 1) continue;
-      absl::StrAppend(&f.places, f.places.empty() ? "" : ", ", f.count > kNodesShown ? "…" : PlaceOf(*node));
+      absl::StrAppend(&f.places, f.places.empty() ? "" : ", ",
+                      f.count > kNodesShown ? "…" : PlaceOf(*node));
     }
   }
   if (found.empty()) return false;

@@ -17,7 +17,8 @@ class MemoryGroups {
  public:
   const Node* Find(const Node* node) {
     const Node* root = node;
-    for (auto it = parents_.find(root); it != parents_.end(); it = parents_.find(root)) root = it->second;
+    for (auto it = parents_.find(root); it != parents_.end(); it = parents_.find(root))
+      root = it->second;
     while (node != root) {
       const Node*& parent = parents_[node];
       node = parent;
@@ -54,7 +55,8 @@ class CallKey {
  private:
   void Append(const Argument& argument, std::string* key) {
     if (argument.is_node()) {
-      absl::StrAppend(key, "%", numbers_.try_emplace(argument.node(), numbers_.size()).first->second);
+      absl::StrAppend(key, "%",
+                      numbers_.try_emplace(argument.node(), numbers_.size()).first->second);
     } else if (argument.is_aggregate()) {
       absl::StrAppend(key, static_cast<int>(argument.kind()), "(");
       for (const Argument& element : argument.elements()) {
@@ -92,7 +94,8 @@ size_t RunOn(Graph* graph, const Effects& effects) {
   for (const Node* node : graph->nodes()) {
     const CallEffects& of = effects.Of(*node);
     for (const Node* operand : of.mutates) written.insert(groups.Find(operand));
-    if (of.is_unknown) node->ForEachOperand([&](const Node* operand) { written.insert(groups.Find(operand)); });
+    if (of.is_unknown)
+      node->ForEachOperand([&](const Node* operand) { written.insert(groups.Find(operand)); });
   }
   CallKey keys;
   absl::flat_hash_map<std::string, Node*> first;
@@ -104,9 +107,11 @@ size_t RunOn(Graph* graph, const Effects& effects) {
     mode += of.is_statement || of.is_unknown ? 1 : 0;
     if (!of.is_pure() || HasBody(*node) || written.contains(groups.Find(node))) continue;
     bool reads_written = false;
-    node->ForEachOperand([&](const Node* operand) { reads_written |= written.contains(groups.Find(operand)); });
+    node->ForEachOperand(
+        [&](const Node* operand) { reads_written |= written.contains(groups.Find(operand)); });
     if (reads_written) continue;
-    const auto [it, is_new] = first.try_emplace(keys.Of(*node, node->op() == Op::kGetAttr ? 0 : mode), node);
+    const auto [it, is_new] =
+        first.try_emplace(keys.Of(*node, node->op() == Op::kGetAttr ? 0 : mode), node);
     if (is_new) continue;
     if (it->second->op() != node->op()) continue;
     if (it->second->meta() == nullptr) it->second->set_meta(node->meta());

@@ -27,11 +27,13 @@ const Argument* ArgumentOf(const Node& call, const Schema& schema, absl::string_
 // known that there is one.
 const Node* ElementsOf(const Node& call) {
   const Schema* schema = FindOverload(call.target());
-  if (schema == nullptr || schema->arguments.empty() || call.args().empty() || !call.args()[0].is_node()) {
+  if (schema == nullptr || schema->arguments.empty() || call.args().empty() ||
+      !call.args()[0].is_node()) {
     return nullptr;
   }
-  const bool views = schema->arguments[0].type.is_alias && !schema->mutates() &&
-                     absl::c_any_of(schema->returns, [](const SchemaType& type) { return type.is_alias; });
+  const bool views =
+      schema->arguments[0].type.is_alias && !schema->mutates() &&
+      absl::c_any_of(schema->returns, [](const SchemaType& type) { return type.is_alias; });
   const bool copies = schema->name == "clone" || schema->name == "_to_copy";
   return views || copies || schema->may_alias ? call.args()[0].node() : nullptr;
 }
@@ -67,7 +69,8 @@ class Variances {
         if (variance == nullptr || !variance->is_node()) continue;
         const Argument* eps = ArgumentOf(*call, *schema, "eps");
         if (eps != nullptr && eps->is_float() && eps->real() <= 0) {
-          run_->Note(absl::StrCat(Place(*call), ": eps is ", eps->real(), ", a variance of 0 divides by 0"));
+          run_->Note(absl::StrCat(Place(*call), ": eps is ", eps->real(),
+                                  ", a variance of 0 divides by 0"));
         }
         Follow(variance->node(), *call);
       }
@@ -79,8 +82,9 @@ class Variances {
   std::string Place(const Node& call) const {
     const Node& origin = *lowered_.origins.at(&call);
     const SourceLocation location = origin.location();
-    return absl::StrCat(location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
-                        Printable(origin.name()));
+    return absl::StrCat(
+        location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
+        Printable(origin.name()));
   }
 
   void Follow(const Node* value, const Node& user) {
@@ -122,15 +126,18 @@ class Variances {
     const auto is_bound = [](const Argument& bound) {
       return (bound.is_int() && bound.integer() >= 0) || (bound.is_float() && bound.real() >= 0);
     };
-    const bool is_negative = bounded.data.is_list() && absl::c_any_of(bounded.data.elements(), [](const Argument& a) {
-                               return (a.is_float() && a.real() < 0) || (a.is_int() && a.integer() < 0);
-                             });
+    const bool is_negative =
+        bounded.data.is_list() && absl::c_any_of(bounded.data.elements(), [](const Argument& a) {
+          return (a.is_float() && a.real() < 0) || (a.is_int() && a.integer() < 0);
+        });
     if (is_negative) {
-      run_->Note(absl::StrCat(Place(user), ": the literal variance ", Printable(name), " has a negative element"));
+      run_->Note(absl::StrCat(Place(user), ": the literal variance ", Printable(name),
+                              " has a negative element"));
     }
     if (is_bound(bounded.min)) return std::nullopt;
     bounded.min = Argument(int64_t{0});
-    run_->Note(absl::StrCat(Place(user), ": ", Printable(name), " is a variance, drawn at least 0"));
+    run_->Note(
+        absl::StrCat(Place(user), ": ", Printable(name), " is a variance, drawn at least 0"));
     return bounded;
   }
   void Constrain(Node* placeholder, const Node& user) {

@@ -46,7 +46,8 @@ absl::Status ParseExample(const std::vector<std::string>& lines, PassExample* ex
   for (absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
     if (!absl::ConsumePrefix(&line, "  ")) {
       // A title may need a second line.
-      if (!text->empty()) return absl::InvalidArgumentError(absl::StrCat("example line not indented: ", line));
+      if (!text->empty())
+        return absl::InvalidArgumentError(absl::StrCat("example line not indented: ", line));
       absl::StrAppend(&example->title, " ", line);
       continue;
     }
@@ -91,7 +92,8 @@ absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view heade
       made.performance = absl::StrJoin(lines, " ").substr(lines[0].size() - first.size());
     } else if (absl::ConsumePrefix(&first, "Risks and limitations: ")) {
       made.risks = absl::StrJoin(lines, " ").substr(lines[0].size() - first.size());
-    } else if (absl::StartsWith(first, "Example: ") || absl::StartsWith(first, "Counter-example: ")) {
+    } else if (absl::StartsWith(first, "Example: ") ||
+               absl::StartsWith(first, "Counter-example: ")) {
       PassExample example;
       example.is_counter_example = first[0] == 'C';
       example.title = std::string(first.substr(first.find(' ') + 1));
@@ -100,14 +102,16 @@ absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view heade
     }
   }
   const auto has_example = [&](bool counter) {
-    return absl::c_any_of(made.examples, [&](const PassExample& e) { return e.is_counter_example == counter; });
+    return absl::c_any_of(made.examples,
+                          [&](const PassExample& e) { return e.is_counter_example == counter; });
   };
-  for (const auto& [has, what] : {std::pair{!made.scenario.empty(), kScenario},
-                                  {!made.change.empty(), kChange},
-                                  {!made.performance.empty(), absl::string_view("Performance impact:")},
-                                  {!made.risks.empty(), absl::string_view("Risks and limitations:")},
-                                  {has_example(false), absl::string_view("Example:")},
-                                  {has_example(true), absl::string_view("Counter-example:")}}) {
+  for (const auto& [has, what] :
+       {std::pair{!made.scenario.empty(), kScenario},
+        {!made.change.empty(), kChange},
+        {!made.performance.empty(), absl::string_view("Performance impact:")},
+        {!made.risks.empty(), absl::string_view("Risks and limitations:")},
+        {has_example(false), absl::string_view("Example:")},
+        {has_example(true), absl::string_view("Counter-example:")}}) {
     if (!has) return absl::InvalidArgumentError(absl::StrCat("no paragraph \"", what, " …\""));
   }
   return made;
@@ -124,18 +128,23 @@ absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass) {
 }
 
 std::string PassSection(const Pass& pass, const PassDocumentation& documentation) {
-  std::string out = absl::StrCat("## ", pass.name(), "\n\n", documentation.summary, "\n\n", documentation.scenario,
-                                 "\n\n", documentation.change, "\n\n");
-  if (!documentation.options.empty()) absl::StrAppend(&out, "Options:\n\n", documentation.options, "\n\n");
+  std::string out = absl::StrCat("## ", pass.name(), "\n\n", documentation.summary, "\n\n",
+                                 documentation.scenario, "\n\n", documentation.change, "\n\n");
+  if (!documentation.options.empty())
+    absl::StrAppend(&out, "Options:\n\n", documentation.options, "\n\n");
   absl::StrAppend(&out, "Performance impact: ", documentation.performance,
                   "\n\nRisks and limitations: ", documentation.risks, "\n");
   for (const PassExample& example : documentation.examples) {
-    absl::StrAppend(&out, example.is_counter_example ? "\nCounter-example: " : "\nExample: ", example.title);
-    if (!example.options.empty()) absl::StrAppend(&out, " (`", pass.name(), "{", example.options, "}`)");
+    absl::StrAppend(
+        &out, example.is_counter_example ? "\nCounter-example: " : "\nExample: ", example.title);
+    if (!example.options.empty())
+      absl::StrAppend(&out, " (`", pass.name(), "{", example.options, "}`)");
     absl::StrAppend(&out, "\n\n```\n", example.before);
-    if (!example.is_counter_example) absl::StrAppend(&out, "```\n\nbecomes\n\n```\n", example.after);
+    if (!example.is_counter_example)
+      absl::StrAppend(&out, "```\n\nbecomes\n\n```\n", example.after);
     absl::StrAppend(&out, "```\n");
-    if (!example.refused.empty()) absl::StrAppend(&out, "\nis refused: \"", example.refused, "\".\n");
+    if (!example.refused.empty())
+      absl::StrAppend(&out, "\nis refused: \"", example.refused, "\".\n");
   }
   return out;
 }
@@ -143,14 +152,17 @@ std::string PassSection(const Pass& pass, const PassDocumentation& documentation
 absl::StatusOr<std::string> PassesPage() {
   std::string out =
       "# Passes\n\n"
-      "Made by `graphnet passes --markdown` from the headers in `graphnet/passes`; a test compares and runs\n"
-      "every example. `graphnet opt IN --passes=a,b{option=value} -o OUT` runs them; how they are run is in\n"
+      "Made by `graphnet passes --markdown` from the headers in `graphnet/passes`; a test compares "
+      "and runs\n"
+      "every example. `graphnet opt IN --passes=a,b{option=value} -o OUT` runs them; how they are "
+      "run is in\n"
       "[optimising.md](optimising.md).\n\n"
       "| pass | |\n|---|---|\n";
   std::string sections;
   for (const Pass& pass : AllPasses()) {
     ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
-    absl::StrAppend(&out, "| [", pass.name(), "](#", pass.name(), ") | ", documentation.summary, " |\n");
+    absl::StrAppend(&out, "| [", pass.name(), "](#", pass.name(), ") | ", documentation.summary,
+                    " |\n");
     absl::StrAppend(&sections, "\n", PassSection(pass, documentation));
   }
   return out + sections;

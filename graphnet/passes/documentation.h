@@ -48,10 +48,10 @@ struct PassExample {
 };
 
 struct PassDocumentation {
-  std::string summary;      // "Erases what computes values that nobody uses."
-  std::string scenario;     // "Applicable in scenarios where …"
-  std::string change;       // "When applied, this pass will …"
-  std::string options;      // a list in Markdown, or empty
+  std::string summary;   // "Erases what computes values that nobody uses."
+  std::string scenario;  // "Applicable in scenarios where …"
+  std::string change;    // "When applied, this pass will …"
+  std::string options;   // a list in Markdown, or empty
   std::string performance;
   std::string risks;
   std::vector<PassExample> examples;

@@ -141,7 +141,8 @@ class Expander {
   void Finish(Node* call, const std::vector<Value>& results) {
     const std::string name(call->name());
     for (const Value& result : results) {
-      if (absl::c_linear_search(emitted_, result.arg.node())) made_facts_[result.arg.node()] = result.facts;
+      if (absl::c_linear_search(emitted_, result.arg.node()))
+        made_facts_[result.arg.node()] = result.facts;
     }
     if (!yields_tuple_) {
       Node* const value = results[0].arg.node();
@@ -170,7 +171,8 @@ class Expander {
       }
       Arguments args;
       const auto replace = [&](const Argument& a) {
-        return MapNodes(a, [&](Node* n) { return n == call ? Argument::Tuple(elements) : Argument(n); });
+        return MapNodes(
+            a, [&](Node* n) { return n == call ? Argument::Tuple(elements) : Argument(n); });
       };
       for (const Argument& a : user->args()) args.push_back(replace(a));
       std::vector<KwArg> kwargs;
@@ -210,7 +212,8 @@ class Expander {
     emitted_.push_back(node);
     return node;
   }
-  Node* Emit(absl::string_view target, const Arguments& args, const std::vector<KwArg>& kwargs = {}) {
+  Node* Emit(absl::string_view target, const Arguments& args,
+             const std::vector<KwArg>& kwargs = {}) {
     return Track(graph_->CallFunction(target, args, kwargs, source_->name()));
   }
   // `count` dimensions of size 1 at `at`.
@@ -267,7 +270,8 @@ class Expander {
       return NoRule("a call of torch.vmap that cannot be lowered");
     }
     const Graph* const body = known->second.node()->args()[0].graph();
-    if (facts_.IsAmbiguous(body)) return NoRule("a body that several calls share with other operands");
+    if (facts_.IsAmbiguous(body))
+      return NoRule("a body that several calls share with other operands");
     if (level > kMaxVmapLevels) return NoRule("more vmap levels than PyTorch has");
     const Node* const outer_source = source_;
     Level info;
@@ -284,7 +288,8 @@ class Expander {
           return NoRule("the number of dimensions of a batched operand is not known");
         }
         if (dim < 0) dim += v.rank();
-        if (dim < 0 || (v.rank() >= 0 && dim >= v.rank())) return NoRule("in_dims beyond the dimensions");
+        if (dim < 0 || (v.rank() >= 0 && dim >= v.rank()))
+          return NoRule("in_dims beyond the dimensions");
         if (!has_size) {
           has_size = true;
           info.source = v.arg;
@@ -306,7 +311,8 @@ class Expander {
       if (node->is_placeholder() || node->is_output()) continue;
       source_ = node;
       RETURN_IF_ERROR(ExpandNode(*node, level));
-      if (emitted_.size() > kMaxFlattenedNodes) return NoRule("written out, a call takes too many nodes");
+      if (emitted_.size() > kMaxFlattenedNodes)
+        return NoRule("written out, a call takes too many nodes");
     }
 
     source_ = outer_source;
@@ -335,12 +341,14 @@ class Expander {
   // The value that removing the dimension of `level` yields.
   Result Leave(Value v, int level, int64_t out_dim) {
     const int at = level - 1;
-    if (!v.arg.is_node() || (!v.is_tensor() && v.batched())) return NoRule("a body returns what is no tensor");
+    if (!v.arg.is_node() || (!v.is_tensor() && v.batched()))
+      return NoRule("a body returns what is no tensor");
     if (v.rank() < 0 && !(Has(v.levels, at) && out_dim == 0)) {
       return NoRule("the number of dimensions of a result is not known");
     }
     const auto dim = static_cast<int>(out_dim < 0 ? out_dim + v.rank() + 1 : out_dim);
-    if (dim < 0 || (v.rank() >= 0 && dim > v.rank())) return NoRule("out_dims beyond the dimensions");
+    if (dim < 0 || (v.rank() >= 0 && dim > v.rank()))
+      return NoRule("out_dims beyond the dimensions");
     const auto expand = [&](int place, int dims) {
       Arguments sizes(static_cast<size_t>(dims), Argument(-1));
       sizes[static_cast<size_t>(place)] = SizeOf(at);
@@ -357,7 +365,8 @@ class Expander {
     v.levels &= ~(uint64_t{1} << at);
     if (v.facts.rank >= 0) ++v.facts.rank;
     if (!v.batched() && v.prefix > 0) {  // What is not batched has nothing in front.
-      v.arg = Emit("operator.getitem", {v.arg, Tuple(Arguments(static_cast<size_t>(v.prefix), Argument(0)))});
+      v.arg = Emit("operator.getitem",
+                   {v.arg, Tuple(Arguments(static_cast<size_t>(v.prefix), Argument(0)))});
       v.prefix = 0;
     }
     return v;
@@ -385,7 +394,8 @@ class Expander {
     if (IsVmapCall(node)) return ExpandInner(node, level);
     if (node.op() == Op::kGetAttr) {
       const Node* lowered = lowered_.values.at(&node).node();
-      values_[lowered] = {Track(graph_->GetAttr(node.target(), node.name())), 0, 0, facts_.Of(lowered)};
+      values_[lowered] = {Track(graph_->GetAttr(node.target(), node.name())), 0, 0,
+                          facts_.Of(lowered)};
       return absl::OkStatus();
     }
     const auto made = made_.find(&node);
@@ -423,7 +433,8 @@ class Expander {
       if (!value.has_value()) return NoRule("an operand of torch.vmap is a structure of tensors");
       operands.push_back(*value);
     }
-    ASSIGN_OR_RETURN(std::vector<Value> results, ExpandLevel(node, read, std::move(operands), level + 1));
+    ASSIGN_OR_RETURN(std::vector<Value> results,
+                     ExpandLevel(node, read, std::move(operands), level + 1));
     const Node* lowered = lowered_.values.at(&node).node();
     if (read.yields_tuple) {
       tuples_[lowered] = std::move(results);
@@ -439,7 +450,8 @@ class Expander {
     if (made != made_.end()) {
       for (const Node* call : made->second) {
         const Schema* schema = FindOverload(call->target());
-        if (schema != nullptr && schema->is_random) return NoRule("random numbers are drawn under vmap");
+        if (schema != nullptr && schema->is_random)
+          return NoRule("random numbers are drawn under vmap");
       }
     }
     if (node.is_call_function("torch.autograd.function.FunctionCtx") && !node.has_uses()) {
@@ -454,8 +466,10 @@ class Expander {
     for (const Argument& a : node.args()) args.push_back(map(a));
     std::vector<KwArg> kwargs;
     for (const KwArg& k : node.kwargs()) kwargs.push_back({k.name, map(k.value)});
-    if (node.op() == Op::kCallMethod && !args[0].is_node()) return NoRule("a method of what is no node");
-    Node* const copy = Track(graph_->CreateNode(node.op(), node.target(), args, kwargs, node.name()));
+    if (node.op() == Op::kCallMethod && !args[0].is_node())
+      return NoRule("a method of what is no node");
+    Node* const copy =
+        Track(graph_->CreateNode(node.op(), node.target(), args, kwargs, node.name()));
     copy->set_meta(node.meta());
     const Argument& value = lowered_.values.at(&node);
     if (value.is_node()) {
@@ -509,7 +523,8 @@ class Expander {
     return call;
   }
   Value Yield(const Call& call, int prefix, uint64_t levels) {
-    return {Emit(call.schema->target, call.args, call.kwargs), prefix, levels, facts_.Of(call.node)};
+    return {Emit(call.schema->target, call.args, call.kwargs), prefix, levels,
+            facts_.Of(call.node)};
   }
   Argument Get(const Node& node, const Schema& schema, absl::string_view name) {
     return ArgumentOf(node, schema, name);
@@ -521,7 +536,8 @@ class Expander {
   bool AnyBatched(const Argument& argument) {
     bool batched = false;
     ForEachArgument(argument, [&](const Argument& a) {
-      if (a.is_node()) batched |= tuples_.contains(a.node()) || ValueOf(a).value_or(Value()).batched();
+      if (a.is_node())
+        batched |= tuples_.contains(a.node()) || ValueOf(a).value_or(Value()).batched();
     });
     return batched;
   }
@@ -530,7 +546,9 @@ class Expander {
     if (node.target() == "operator.getitem") return Subscript(node);
     if (node.target() == "builtins.getattr") return Attribute(node);
     const Schema* schema = FindOverload(node.target());
-    const auto no_rule = [&] { return NoRule(absl::StrCat("no batching rule for ", node.target())); };
+    const auto no_rule = [&] {
+      return NoRule(absl::StrCat("no batching rule for ", node.target()));
+    };
     if (schema == nullptr) return no_rule();
     const BatchingRule rule = BatchingRuleOf(*schema);
     if (schema->is_random && rule != BatchingRule::kAttention) {
@@ -640,7 +658,8 @@ class Expander {
         const Value index = At(node, *schema, "index");
         const Argument dim = Get(node, *schema, "dim");
         if (!dim.is_int() || self.rank() < 1 || index.rank() != 1) return NoRule(RankUnknown(node));
-        const auto at = static_cast<size_t>(dim.integer() < 0 ? dim.integer() + self.rank() : dim.integer());
+        const auto at =
+            static_cast<size_t>(dim.integer() < 0 ? dim.integer() + self.rank() : dim.integer());
         std::vector<Value> values(at);
         values.push_back(index);
         return Index(self, values, facts_.Of(&node));
@@ -729,7 +748,8 @@ class Expander {
     for (const SchemaArgument& argument : schema.arguments) {
       if (argument.type.kind != SchemaType::Kind::kTensor) {
         if (AnyBatched(Get(*call.node, schema, argument.name))) {
-          return NoRule(absl::StrCat("no batching rule for ", schema.target, " with these operands"));
+          return NoRule(
+              absl::StrCat("no batching rule for ", schema.target, " with these operands"));
         }
         continue;
       }
@@ -741,7 +761,8 @@ class Expander {
     int prefix = 0, rank = 0;
     uint64_t levels = 0;
     for (const Value& v : tensors) {
-      if (tensors.size() > 1 && (v.rank() < 0 || !v.is_tensor())) return NoRule(RankUnknown(*call.node));
+      if (tensors.size() > 1 && (v.rank() < 0 || !v.is_tensor()))
+        return NoRule(RankUnknown(*call.node));
       prefix = std::max(prefix, v.prefix);
       rank = std::max(rank, v.rank());
       levels |= v.levels;
@@ -754,7 +775,8 @@ class Expander {
         std::vector<Value> promoted(tensors.begin() + (name == "where" ? 1 : 0), tensors.end());
         if (name == "masked_fill") promoted.clear();
         RETURN_IF_ERROR(Promote(&promoted));
-        std::copy(promoted.begin(), promoted.end(), tensors.end() - static_cast<int64_t>(promoted.size()));
+        std::copy(promoted.begin(), promoted.end(),
+                  tensors.end() - static_cast<int64_t>(promoted.size()));
       }
       for (size_t i = 0; i < tensors.size(); ++i) {
         call.Set(names[i], i == 0 && in_place ? tensors[0].arg : Align(tensors[i], prefix, rank));
@@ -763,10 +785,13 @@ class Expander {
     return Yield(call, prefix, levels);
   }
 
-  Result Binary(absl::string_view target, const Value& a, const Value& b, const TensorFacts& facts) {
+  Result Binary(absl::string_view target, const Value& a, const Value& b,
+                const TensorFacts& facts) {
     const int prefix = std::max(a.prefix, b.prefix), rank = std::max(a.rank(), b.rank());
-    return Value{Emit(target, {Align(a, prefix, rank), Align(b, prefix, rank)}), prefix,
-                 a.levels | b.levels, {TensorFacts::Kind::kTensor, rank, facts.dtype}};
+    return Value{Emit(target, {Align(a, prefix, rank), Align(b, prefix, rank)}),
+                 prefix,
+                 a.levels | b.levels,
+                 {TensorFacts::Kind::kTensor, rank, facts.dtype}};
   }
 
   // What a dimension is when it is not given; absent: none.
@@ -774,7 +799,8 @@ class Expander {
     static const auto* const last = new absl::flat_hash_set<absl::string_view>{
         "sort", "argsort", "topk", "kthvalue", "glu", "mode"};
     static const auto* const first = new absl::flat_hash_set<absl::string_view>{
-        "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "slice", "flatten", "diagonal"};
+        "split", "split_with_sizes", "chunk",   "tensor_split", "unbind",
+        "slice", "flatten",          "diagonal"};
     if (last->contains(op) || argument == "end_dim") return -1;
     if (argument == "dim2") return 1;
     if (first->contains(op)) return 0;
@@ -785,7 +811,9 @@ class Expander {
     const Schema& schema = *call.schema;
     const absl::string_view op = OperatorName(schema);
     if (self.rank() < 0 || !self.is_tensor()) return NoRule(RankUnknown(*call.node));
-    const auto no_rule = [&] { return NoRule(absl::StrCat("no batching rule for ", schema.target, " with these arguments")); };
+    const auto no_rule = [&] {
+      return NoRule(absl::StrCat("no batching rule for ", schema.target, " with these arguments"));
+    };
     const int k = self.prefix;
     const bool is_scalar = self.rank() == 0 && op != "unsqueeze";
     Argument x = is_scalar ? Insert(self.arg, k, 1) : self.arg;
@@ -817,7 +845,8 @@ class Expander {
         call.Set(argument.name, List(dims));
       } else if (!dim.is_none() && !is_list) {
         return no_rule();
-      } else if (op == "roll" || op == "flip" || op == "squeeze" || op == "movedim" || op == "moveaxis") {
+      } else if (op == "roll" || op == "flip" || op == "squeeze" || op == "movedim" ||
+                 op == "moveaxis") {
         return no_rule();
       } else if (argument.type.is_list) {
         Arguments dims;
@@ -880,7 +909,8 @@ class Expander {
     }
     const Argument sizes = call.args.size() > 1 ? call.args[1] : Argument();
     if (!sizes.is_list() || !self.batched()) {
-      return NoRule(absl::StrCat("no batching rule for ", call.schema->target, " with these operands"));
+      return NoRule(
+          absl::StrCat("no batching rule for ", call.schema->target, " with these operands"));
     }
     Arguments all(static_cast<size_t>(self.prefix), Argument(-1));
     all.insert(all.end(), sizes.elements().begin(), sizes.elements().end());
@@ -892,7 +922,8 @@ class Expander {
   Result Join(Call call) {
     const Argument list = call.node->args()[0];
     if (!list.is_list() && !list.is_tuple()) {
-      return NoRule(absl::StrCat("no batching rule for ", call.schema->target, " of a list that is not written out"));
+      return NoRule(absl::StrCat("no batching rule for ", call.schema->target,
+                                 " of a list that is not written out"));
     }
     std::vector<Value> tensors;
     int prefix = 0, rank = -1;
@@ -932,7 +963,8 @@ class Expander {
     const Argument dim = Get(*call.node, *call.schema, "dim");
     if (!dim.is_int()) return NoRule("a dimension that is not written out");
     call.Set("dim", dim.integer() + prefix + (dim.integer() < 0 ? tensors[0].second.rank() : 0));
-    for (const auto& [name, v] : tensors) call.Set(name, Materialize(v, prefix, v.rank(), levels).arg);
+    for (const auto& [name, v] : tensors)
+      call.Set(name, Materialize(v, prefix, v.rank(), levels).arg);
     return Yield(call, prefix, levels);
   }
 
@@ -956,7 +988,8 @@ class Expander {
       levels |= v.levels;
       any_batched |= v.batched();
     }
-    if (!self.is_tensor() || self.rank() < 0) return NoRule("a tensor of unknown rank is indexed under vmap");
+    if (!self.is_tensor() || self.rank() < 0)
+      return NoRule("a tensor of unknown rank is indexed under vmap");
     const bool adjacent = last - first + 1 == number;
     const int at = adjacent ? first : 0;  // where the dimensions of the indices go
     const auto align = [&](const Value& v) {
@@ -1011,14 +1044,16 @@ class Expander {
       const Argument& i = node.args()[1];
       const auto size = static_cast<int64_t>(tuple->second.size());
       const int64_t at = i.is_int() ? (i.integer() < 0 ? i.integer() + size : i.integer()) : -1;
-      if (at < 0 || at >= size) return NoRule("a tuple of vmap's results is taken apart by no constant");
+      if (at < 0 || at >= size)
+        return NoRule("a tuple of vmap's results is taken apart by no constant");
       return tuple->second[static_cast<size_t>(at)];
     }
     const Value self = *ValueOf(node.args()[0]);
     const Argument& index = node.args()[1];
     if (self.facts.kind == TensorFacts::Kind::kList) {
       if (!index.is_int()) return NoRule("a list of batched tensors is cut");
-      return Value{Emit("operator.getitem", {self.arg, index}), self.prefix, self.levels, facts_.Of(&node)};
+      return Value{Emit("operator.getitem", {self.arg, index}), self.prefix, self.levels,
+                   facts_.Of(&node)};
     }
     if (!self.is_tensor()) return NoRule("what is no tensor is indexed under vmap");
     const absl::Span<const Argument> elements =
@@ -1027,7 +1062,8 @@ class Expander {
     std::vector<Value> indices;  // of the dimensions that the basic ones leave
     bool any_tensor = false, only_slices = true;
     int taken = 0;
-    for (const Argument& element : elements) taken += element.is_none() || element.kind() == Argument::Kind::kEllipsis ? 0 : 1;
+    for (const Argument& element : elements)
+      taken += element.is_none() || element.kind() == Argument::Kind::kEllipsis ? 0 : 1;
     for (const Argument& element : elements) {
       switch (element.kind()) {
         case Argument::Kind::kInt:
@@ -1049,7 +1085,9 @@ class Expander {
         case Argument::Kind::kSlice: {
           if (AnyBatched(element)) return NoRule("a slice by batched numbers");
           const Argument mapped = MapNodes(element, [&](Node* n) { return values_.at(n).arg; });
-          only_slices = only_slices && absl::c_all_of(mapped.elements(), [](const Argument& a) { return a.is_none(); });
+          only_slices = only_slices && absl::c_all_of(mapped.elements(), [](const Argument& a) {
+                          return a.is_none();
+                        });
           basic.push_back(mapped);
           indices.emplace_back();
           break;
@@ -1086,12 +1124,14 @@ class Expander {
   }
 
   Result Matmul(Value a, Value b, const TensorFacts& facts) {
-    if (a.rank() < 1 || b.rank() < 1) return NoRule("the ranks of matrices under vmap are not known");
+    if (a.rank() < 1 || b.rank() < 1)
+      return NoRule("the ranks of matrices under vmap are not known");
     const uint64_t levels = a.levels | b.levels;
     const int prefix = std::max(a.prefix, b.prefix);
     const int ra = a.rank(), rb = b.rank();
     // One matrix for all: its product with what stands behind one another.
-    if (!b.batched() && rb <= 2) return Value{Emit("aten.matmul.default", {a.arg, b.arg}), prefix, levels, facts};
+    if (!b.batched() && rb <= 2)
+      return Value{Emit("aten.matmul.default", {a.arg, b.arg}), prefix, levels, facts};
     const auto as_matrix = [&](Value* v, int at) {
       if (v->rank() > 1) return;
       v->arg = Emit("aten.unsqueeze.default", {v->arg, at});
@@ -1126,7 +1166,8 @@ class Expander {
     ASSIGN_OR_RETURN(Value product, Matmul(a, b, facts));
     const auto scale = [&](Value* v, absl::string_view factor) {
       const Argument by = Get(node, schema, factor);
-      const bool is_one = by.is_none() || (by.is_int() && by.integer() == 1) || (by.is_float() && by.real() == 1);
+      const bool is_one =
+          by.is_none() || (by.is_int() && by.integer() == 1) || (by.is_float() && by.real() == 1);
       if (!is_one) v->arg = Emit("aten.mul.Scalar", {v->arg, ValueOf(by)->arg});
     };
     Value added = self;

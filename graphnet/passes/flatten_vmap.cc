@@ -45,7 +45,8 @@ class Check {
       if (size > kMaxFlattenedNodes) {
         return absl::ResourceExhaustedError(
             NodeError(*node, absl::StrCat("written out, it takes more than ", kMaxFlattenedNodes,
-                                          " nodes")).message());
+                                          " nodes"))
+                .message());
       }
       any_ = true;
     }
@@ -130,7 +131,8 @@ class Flattener {
   }
 
   // What `user`, a getitem of `node`, takes from the tuple that it yields.
-  static std::optional<Argument> ElementOf(const Node& user, const Argument& tuple, const Node* node) {
+  static std::optional<Argument> ElementOf(const Node& user, const Argument& tuple,
+                                           const Node* node) {
     if (!user.is_call_function("operator.getitem") || user.args().size() != 2) return std::nullopt;
     if (!user.args()[0].is_node() || user.args()[0].node() != node || !user.args()[1].is_int()) {
       return std::nullopt;
@@ -143,7 +145,8 @@ class Flattener {
   }
 
   Argument Map(const Argument& argument, const Values& values) {
-    if (argument.is_node()) return values.contains(argument.node()) ? values.at(argument.node()) : argument;
+    if (argument.is_node())
+      return values.contains(argument.node()) ? values.at(argument.node()) : argument;
     if (!argument.is_aggregate()) return argument;
     std::vector<Argument> elements;
     for (const Argument& element : argument.elements()) elements.push_back(Map(element, values));
@@ -193,7 +196,8 @@ class Flattener {
           values[inner] = operands[i];
           continue;
         }
-        Node* const added = Call(*inner, kAdd, {operands[i], *call.in_dims[i], level}, inner->name());
+        Node* const added =
+            Call(*inner, kAdd, {operands[i], *call.in_dims[i], level}, inner->name());
         added->set_meta(inner->meta());
         values[inner] = added;
         continue;
@@ -228,7 +232,8 @@ class Flattener {
       const Argument& whole = values.at(node.args()[0].node());
       if (whole.is_tuple()) {
         if (const auto element = ElementOf(node, whole, node.args()[0].node())) {
-          if (element->is_node() && removes_.contains(element->node()) && removes_[element->node()]) {
+          if (element->is_node() && removes_.contains(element->node()) &&
+              removes_[element->node()]) {
             removes_[element->node()] = false;
             element->node()->set_name(node.name());
             element->node()->set_meta(node.meta());

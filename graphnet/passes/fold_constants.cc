@@ -27,7 +27,8 @@ std::optional<Argument> EvaluateShape(const Node& node, Arena* arena) {
   const bool reads_attribute =
       node.is_call_function("builtins.getattr") && rest.size() == 1 && rest[0].is_string();
   const absl::string_view attribute = reads_attribute ? rest[0].string() : absl::string_view();
-  if ((rest.empty() && (node.is_call_method("dim") || node.is_call_method("ndimension"))) || attribute == "ndim") {
+  if ((rest.empty() && (node.is_call_method("dim") || node.is_call_method("ndimension"))) ||
+      attribute == "ndim") {
     return Argument(rank);
   }
   if (!meta->is_static()) return std::nullopt;
@@ -66,7 +67,8 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
       }
       if (!value.has_value()) continue;
       // A graph returns values.
-      if (absl::c_any_of(node->users(), [](const Node* user) { return user->is_output(); })) continue;
+      if (absl::c_any_of(node->users(), [](const Node* user) { return user->is_output(); }))
+        continue;
       ReplaceUsesWithValue(node, module->CopyArgument(*value));
       graph->EraseNode(node);
       ++folded;

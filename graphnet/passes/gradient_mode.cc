@@ -48,7 +48,8 @@ class GradientModes {
  private:
   // Whether a call between `setter` and the next one might see the mode.
   bool Matters(const Node* setter) {
-    for (Node* node = setter->next(); node != nullptr && !SetsGradientMode(*node); node = node->next()) {
+    for (Node* node = setter->next(); node != nullptr && !SetsGradientMode(*node);
+         node = node->next()) {
       if (SeesMode(*node)) return true;
       // The mode that a graph leaves behind is seen by its caller.
       if (node->is_output()) return true;
@@ -107,7 +108,8 @@ class GradientModes {
 }  // namespace
 
 bool SetsGradientMode(const Node& node) {
-  return (node.is_call_function("torch._C._set_grad_enabled") || node.is_call_function("torch.set_grad_enabled")) &&
+  return (node.is_call_function("torch._C._set_grad_enabled") ||
+          node.is_call_function("torch.set_grad_enabled")) &&
          node.args().size() == 1 && node.args()[0].is_bool() && node.kwargs().empty();
 }
 

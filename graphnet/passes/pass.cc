@@ -21,7 +21,8 @@ absl::StatusOr<bool> PassRun::flag(absl::string_view name, bool otherwise) const
   const absl::string_view text = option(name, otherwise ? "true" : "false");
   if (text == "true") return true;
   if (text == "false") return false;
-  return absl::InvalidArgumentError(absl::StrCat(Printable(name), " is true or false, not ", Printable(text)));
+  return absl::InvalidArgumentError(
+      absl::StrCat(Printable(name), " is true or false, not ", Printable(text)));
 }
 
 }  // namespace graphnet

@@ -95,7 +95,8 @@ class Match {
       return Bind(node, absl::MakeConstSpan(&value, 1));
     }
     // As PyTorch, which takes a tuple for a list.
-    if (IsSequence(pattern) && IsSequence(value)) return MatchAll(pattern.elements(), value.elements());
+    if (IsSequence(pattern) && IsSequence(value))
+      return MatchAll(pattern.elements(), value.elements());
     if (pattern.is_aggregate()) {
       return pattern.kind() == value.kind() && MatchAll(pattern.elements(), value.elements());
     }
@@ -232,7 +233,8 @@ class Rewriter {
 
   // Appends what `templates` stand for.
   static void Fill(absl::Span<const Argument> templates, const Match& match,
-                   const absl::flat_hash_map<const Node*, Node*>& made, Arena* arena, std::vector<Argument>* out) {
+                   const absl::flat_hash_map<const Node*, Node*>& made, Arena* arena,
+                   std::vector<Argument>* out) {
     for (const Argument& argument : templates) {
       if (argument.is_node()) {
         const Node* node = argument.node();
@@ -246,8 +248,8 @@ class Rewriter {
         std::vector<Argument> elements;
         Fill(argument.elements(), match, made, arena, &elements);
         const absl::Span<const Argument> kept = arena->Copy(absl::MakeConstSpan(elements));
-        out->push_back(argument.is_list()    ? Argument::List(kept)
-                       : argument.is_tuple() ? Argument::Tuple(kept)
+        out->push_back(argument.is_list()                         ? Argument::List(kept)
+                       : argument.is_tuple()                      ? Argument::Tuple(kept)
                        : argument.kind() == Argument::Kind::kDict ? Argument::Dict(kept)
                                                                   : Argument::Slice(kept));
       } else {
@@ -271,25 +273,29 @@ bool MisplacesVariadic(absl::Span<const Argument> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (IsVariadic(arguments[i]) && i + 1 < arguments.size()) return true;
     if (!arguments[i].is_aggregate()) continue;
-    if (!IsSequence(arguments[i]) && absl::c_any_of(arguments[i].elements(), IsVariadic)) return true;
+    if (!IsSequence(arguments[i]) && absl::c_any_of(arguments[i].elements(), IsVariadic))
+      return true;
     if (MisplacesVariadic(arguments[i].elements())) return true;
   }
   return false;
 }
 
-absl::Status CheckGraph(const Graph* graph, absl::string_view name, const absl::flat_hash_set<absl::string_view>* known,
+absl::Status CheckGraph(const Graph* graph, absl::string_view name,
+                        const absl::flat_hash_set<absl::string_view>* known,
                         absl::flat_hash_set<absl::string_view>* used) {
   const auto error = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("@", name, ": ", what));
   };
   if (graph == nullptr) return error("missing");
-  if (graph->output() == nullptr || graph->output()->args().size() != 1 || !graph->output()->args()[0].is_node()) {
+  if (graph->output() == nullptr || graph->output()->args().size() != 1 ||
+      !graph->output()->args()[0].is_node()) {
     return error("must return one value");
   }
   for (const Node* node : graph->nodes()) {
     if (node->is_placeholder()) {
       if (known != nullptr && !known->contains(node->target())) {
-        return error(absl::StrCat("%", Printable(node->target()), " is no parameter of the pattern"));
+        return error(
+            absl::StrCat("%", Printable(node->target()), " is no parameter of the pattern"));
       }
       if (known == nullptr && !node->has_uses()) {
         return error(absl::StrCat("nothing says what %", Printable(node->target()), " is"));
@@ -300,7 +306,8 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name, const absl::
     if (node->is_output()) continue;
     if (!node->is_call()) return error("only calls can be matched and made");
     if (!node->has_uses()) return error(absl::StrCat("nothing uses %", Printable(node->name())));
-    if (MisplacesVariadic(node->args())) return error("a variadic parameter is the last of the arguments or of a list");
+    if (MisplacesVariadic(node->args()))
+      return error("a variadic parameter is the last of the arguments or of a list");
     for (const KwArg& kwarg : node->kwargs()) {
       if (IsVariadic(kwarg.value)) return error("a variadic parameter is no keyword's value");
       if (MisplacesVariadic(absl::MakeConstSpan(&kwarg.value, 1))) {
@@ -311,7 +318,8 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name, const absl::
   return absl::OkStatus();
 }
 
-absl::StatusOr<RewriteRule> ParseRule(std::string name, const std::string& text, absl::string_view file_name) {
+absl::StatusOr<RewriteRule> ParseRule(std::string name, const std::string& text,
+                                      absl::string_view file_name) {
   RewriteRule rule;
   rule.name = std::move(name);
   ASSIGN_OR_RETURN(rule.module, ParseModule(text, file_name));
@@ -336,7 +344,8 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, const std::string& text,
   }
   for (const Node* node : rule.replacement->nodes()) {
     if (node->is_call() && MisplacesVariadic(node->args())) {
-      return absl::InvalidArgumentError("@replacement: a variadic parameter is the last of the arguments or of a list");
+      return absl::InvalidArgumentError(
+          "@replacement: a variadic parameter is the last of the arguments or of a list");
     }
   }
   return rule;
@@ -344,7 +353,8 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, const std::string& text,
 
 }  // namespace
 
-absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text, absl::string_view file_name) {
+absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
+                                                    absl::string_view file_name) {
   std::vector<RewriteRule> rules;
   std::string name;
   std::string body;
@@ -354,8 +364,10 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text, absl
     absl::StatusOr<RewriteRule> rule = ParseRule(name, body, file_name);
     if (!rule.ok()) {
       // The parser names file and line itself.
-      if (absl::StartsWith(rule.status().message(), absl::StrCat(Printable(file_name), ":"))) return rule.status();
-      return ErrorAt(file_name, name_line, 1, absl::StrCat("rule ", name, ": ", rule.status().message()));
+      if (absl::StartsWith(rule.status().message(), absl::StrCat(Printable(file_name), ":")))
+        return rule.status();
+      return ErrorAt(file_name, name_line, 1,
+                     absl::StrCat("rule ", name, ": ", rule.status().message()));
     }
     rules.push_back(*std::move(rule));
     return absl::OkStatus();
@@ -383,7 +395,8 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text, absl
   return rules;
 }
 
-absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module, std::vector<size_t>* counts) {
+absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
+                        std::vector<size_t>* counts) {
   counts->resize(rules.size());
   for (Graph* graph : module->graphs()) RETURN_IF_ERROR(Rewriter(rules, graph, counts).Run());
   return absl::OkStatus();

@@ -43,7 +43,8 @@ struct RewriteRule {
 
 // Rules as above, one after the other; lines that start with # are comments.
 // InvalidArgument with file, line and column of what is wrong.
-absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text, absl::string_view file_name);
+absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
+                                                    absl::string_view file_name);
 
 // Applies the rules to all graphs until none matches any more, in program order, the
 // first rule that matches first. A match is anchored at what the pattern returns and
@@ -55,7 +56,8 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text, absl
 //
 // Adds to `counts`, by rule, how often each was applied. ResourceExhausted when rules
 // undo each other: after 8 applications a node, in the graph as it was.
-absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module, std::vector<size_t>* counts);
+absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
+                        std::vector<size_t>* counts);
 
 }  // namespace graphnet
 

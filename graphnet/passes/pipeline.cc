@@ -39,9 +39,10 @@ class PipelineParser {
     step.pass = FindPass(name);
     if (step.pass == nullptr) {
       return Error(begin, absl::StrCat("there is no pass ", Quote(name), "; there are ",
-                                       absl::StrJoin(AllPasses(), ", ", [](std::string* out, const Pass& pass) {
-                                         absl::StrAppend(out, pass.name());
-                                       })));
+                                       absl::StrJoin(AllPasses(), ", ",
+                                                     [](std::string* out, const Pass& pass) {
+                                                       absl::StrAppend(out, pass.name());
+                                                     })));
     }
     if (!Consume('{')) return step;
     if (Consume('}')) return step;
@@ -57,8 +58,9 @@ class PipelineParser {
     const absl::string_view name = Until("=,}");
     const auto options = step->pass->options();
     if (!absl::c_linear_search(options, name)) {
-      return Error(begin, absl::StrCat(step->pass->name(), " has no option ", Quote(name), "; it has ",
-                                       options.empty() ? "none" : absl::StrJoin(options, ", ")));
+      return Error(begin,
+                   absl::StrCat(step->pass->name(), " has no option ", Quote(name), "; it has ",
+                                options.empty() ? "none" : absl::StrJoin(options, ", ")));
     }
     // A switch may stand alone.
     const absl::string_view value = Consume('=') ? Until(",}") : "true";
@@ -79,7 +81,9 @@ class PipelineParser {
     ++pos_;
     return true;
   }
-  static std::string Quote(absl::string_view text) { return absl::StrCat("\"", Printable(text), "\""); }
+  static std::string Quote(absl::string_view text) {
+    return absl::StrCat("\"", Printable(text), "\"");
+  }
   static absl::Status Error(size_t pos, absl::string_view message) {
     return ErrorAt("passes", 1, pos + 1, message);
   }
@@ -88,11 +92,15 @@ class PipelineParser {
   size_t pos_ = 0;
 };
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
-absl::StatusOr<Pipeline> ParsePipeline(absl::string_view text) { return PipelineParser(text).Parse(); }
+absl::StatusOr<Pipeline> ParsePipeline(absl::string_view text) {
+  return PipelineParser(text).Parse();
+}
 
 std::string PrintPipeline(const Pipeline& pipeline) {
   return absl::StrJoin(pipeline, ",", [](std::string* out, const PipelineStep& step) {
@@ -123,14 +131,16 @@ absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Mo
     results.push_back(std::move(result));
     if (!compares) continue;
     if (const absl::Status status = Verify(*module); options.verify_each && !status.ok()) {
-      return absl::InternalError(absl::StrCat("pass ", step.pass->name(), ", number ", results.size(),
+      return absl::InternalError(absl::StrCat("pass ", step.pass->name(), ", number ",
+                                              results.size(),
                                               ", broke the module: ", status.message()));
     }
     std::string after = PrintModule(*module);
     if (options.verify_each && *changed != (before != after)) {
-      return absl::InternalError(absl::StrCat("pass ", step.pass->name(), ", number ", results.size(),
-                                              *changed ? ", says that it changed what it did not"
-                                                       : ", changed something and does not say so"));
+      return absl::InternalError(
+          absl::StrCat("pass ", step.pass->name(), ", number ", results.size(),
+                       *changed ? ", says that it changed what it did not"
+                                : ", changed something and does not say so"));
     }
     if (options.on_change != nullptr && before != after) options.on_change(step, before, after);
     before = std::move(after);

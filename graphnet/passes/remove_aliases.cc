@@ -17,7 +17,8 @@ namespace {
 const Node* InputOfIdleDropout(const Node& call) {
   if (!absl::StrContains(call.target(), "dropout")) return nullptr;
   const Schema* schema = FindOverload(call.target());
-  if (schema == nullptr || schema->returns.size() != 1 || call.args().empty() || !call.args()[0].is_node()) {
+  if (schema == nullptr || schema->returns.size() != 1 || call.args().empty() ||
+      !call.args()[0].is_node()) {
     return nullptr;
   }
   for (size_t i = 0; i < schema->arguments.size(); ++i) {
@@ -57,7 +58,8 @@ absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run) {
       const Node* yielded = it == idle.end() ? value.node() : it->second;
       const Node* origin = lowered.origins.at(yielded);
       const Argument& original = lowered.values.at(origin);
-      if (origin != node && original.is_node() && original.node() == yielded) aliases.emplace_back(node, origin);
+      if (origin != node && original.is_node() && original.node() == yielded)
+        aliases.emplace_back(node, origin);
     }
   }
   size_t removed = 0;

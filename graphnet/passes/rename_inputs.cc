@@ -15,11 +15,12 @@ namespace {
 
 bool IsWeight(const Node& placeholder) {
   absl::string_view target = placeholder.target();
-  if (absl::StrContains(placeholder.annotation(), "Parameter") || absl::StrContains(target, "_self_") ||
-      absl::StrContains(target, "_instance_modules_")) {
+  if (absl::StrContains(placeholder.annotation(), "Parameter") ||
+      absl::StrContains(target, "_self_") || absl::StrContains(target, "_instance_modules_")) {
     return true;
   }
-  return absl::ConsumePrefix(&target, "w_") && !target.empty() && absl::c_all_of(target, absl::ascii_isdigit);
+  return absl::ConsumePrefix(&target, "w_") && !target.empty() &&
+         absl::c_all_of(target, absl::ascii_isdigit);
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ absl::StatusOr<bool> RenameInputs(Module* module) {
   int inputs = 0;
   int weights = 0;
   for (Node* node : graph->placeholders()) {
-    std::string name = IsWeight(*node) ? absl::StrCat("w_", weights++) : absl::StrCat("in_", inputs++);
+    std::string name =
+        IsWeight(*node) ? absl::StrCat("w_", weights++) : absl::StrCat("in_", inputs++);
     if (node->target() != name || node->name() != name) renamed.emplace_back(node, std::move(name));
   }
   // Names that are still in use make way first.
@@ -39,7 +41,8 @@ absl::StatusOr<bool> RenameInputs(Module* module) {
       holder->set_name(absl::StrCat(name, "_1"));
     }
   }
-  for (size_t i = 0; i < renamed.size(); ++i) renamed[i].first->set_name(absl::StrCat("renamed_placeholder_", i));
+  for (size_t i = 0; i < renamed.size(); ++i)
+    renamed[i].first->set_name(absl::StrCat("renamed_placeholder_", i));
   for (const auto& [node, name] : renamed) {
     if (node->target() != name) {
       DrawSpec spec = node->draw_spec() == nullptr ? DrawSpec() : *node->draw_spec();

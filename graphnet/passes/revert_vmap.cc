@@ -212,8 +212,9 @@ class Analysis {
     if (!args[0].is_node()) return NodeError(*node, "removes a dimension from what is no tensor");
     if (!args[3].is_int()) return NodeError(*node, "the output dimension is no number");
     if (!IsSameSize(args[2], top().size)) {
-      return NodeError(*node, absl::StrCat("its batch size is not that of the vmap level that node ",
-                                           top().increment->name(), " opens"));
+      return NodeError(*node,
+                       absl::StrCat("its batch size is not that of the vmap level that node ",
+                                    top().increment->name(), " opens"));
     }
     Put(node, BatchedAt(args[0].node()) & ~BitOf(top().depth));
     top().removes.push_back({node, args[0].node(), args[3].integer()});
@@ -438,8 +439,9 @@ class Analysis {
       AddFootprint(item, &own);
       if (any && (own.is_barrier || passed.is_barrier || Intersect(own.writes, passed.reads) ||
                   Intersect(own.reads, passed.writes))) {
-        return UnimplementedAt(*item, "is used outside of the vmap level that it stands in, and "
-                                      "cannot be moved out of it");
+        return UnimplementedAt(*item,
+                               "is used outside of the vmap level that it stands in, and "
+                               "cannot be moved out of it");
       }
     }
     return absl::OkStatus();
@@ -503,7 +505,7 @@ class Builder {
       }
     }
     // All that is left there has been copied to bodies.
-    for (Node* node = level.decrement; ;) {
+    for (Node* node = level.decrement;;) {
       Node* const previous = node->prev();
       const bool is_first = node == level.increment;
       main->EraseNode(node);
@@ -532,7 +534,8 @@ class Builder {
     };
     for (const Crossing& add : level.adds) add_operand(value_of(add.operand), add.dim, *add.node);
     if (level.adds.empty()) {
-      const Argument size = level.size.is_node() ? Argument(value_of(level.size.node())) : level.size;
+      const Argument size =
+          level.size.is_node() ? Argument(value_of(level.size.node())) : level.size;
       Node* const indices = graph->CallFunction("torch.arange", {size}, {}, "batch_index");
       indices->set_location(level.increment->location());
       add_operand(indices, 0, *indices);
@@ -556,7 +559,8 @@ class Builder {
       out_dims.push_back(remove.dim);
     }
     for (Node* size : level.sizes) {
-      for (const Values* known : {static_cast<const Values*>(&inner), static_cast<const Values*>(values)}) {
+      for (const Values* known :
+           {static_cast<const Values*>(&inner), static_cast<const Values*>(values)}) {
         if (known == nullptr) {
           sizes_.push_back(size);
         } else if (const auto it = known->find(size); it != known->end()) {
@@ -566,12 +570,14 @@ class Builder {
     }
     const bool is_single = results.size() == 1;
     body->Output(is_single ? results[0] : Argument::Tuple(results));
-    Node* const call = graph->CallFunction(
-        "torch.vmap", {body, Argument::Tuple(operands)},
-        {{"in_dims", Argument::Tuple(in_dims)},
-         {"out_dims", is_single ? out_dims[0] : results.empty() ? Argument(0) : Argument::Tuple(out_dims)},
-         {"randomness", level.randomness}},
-        is_single ? level.removes[0].node->name() : "vmap");
+    Node* const call =
+        graph->CallFunction("torch.vmap", {body, Argument::Tuple(operands)},
+                            {{"in_dims", Argument::Tuple(in_dims)},
+                             {"out_dims", is_single         ? out_dims[0]
+                                          : results.empty() ? Argument(0)
+                                                            : Argument::Tuple(out_dims)},
+                             {"randomness", level.randomness}},
+                            is_single ? level.removes[0].node->name() : "vmap");
     call->set_location(level.increment->location());
     call->set_module_path(level.increment->module_path());
     if (is_single) {

@@ -43,7 +43,8 @@ Result PowInts(int64_t a, int64_t b) {
   int64_t value = 1;
   // What grows leaves 64 bits in as many steps.
   if (b > 64 && a != 0 && a != 1 && a != -1) return std::nullopt;
-  if (b > 64) return Argument(a == 0 ? int64_t{0} : (a == 1 || b % 2 == 0) ? int64_t{1} : int64_t{-1});
+  if (b > 64)
+    return Argument(a == 0 ? int64_t{0} : (a == 1 || b % 2 == 0) ? int64_t{1} : int64_t{-1});
   for (; b > 0; --b) {
     if (__builtin_mul_overflow(value, a, &value)) return std::nullopt;
   }
@@ -102,12 +103,15 @@ Result Unary(absl::string_view op, const Argument& a) {
   if (op == "not_") return Argument(!Truth(a));
   if (op == "truth" || op == "bool") return Argument(Truth(a));
   if (op == "index" && IsInt(a)) return Argument(Int(a));
-  if (op == "int" || op == "trunc") return a.is_float() ? ToInt(std::trunc(a.real())) : Argument(Int(a));
+  if (op == "int" || op == "trunc")
+    return a.is_float() ? ToInt(std::trunc(a.real())) : Argument(Int(a));
   if (op == "floor") return a.is_float() ? ToInt(std::floor(a.real())) : Argument(Int(a));
   if (op == "ceil") return a.is_float() ? ToInt(std::ceil(a.real())) : Argument(Int(a));
-  if (op == "float") return a.is_float() || IsExact(Int(a)) ? Result(Argument(Real(a))) : std::nullopt;
+  if (op == "float")
+    return a.is_float() || IsExact(Int(a)) ? Result(Argument(Real(a))) : std::nullopt;
   // The one root that IEEE 754 rounds right.
-  if (op == "sqrt" && Real(a) >= 0 && (a.is_float() || IsExact(Int(a)))) return Argument(std::sqrt(Real(a)));
+  if (op == "sqrt" && Real(a) >= 0 && (a.is_float() || IsExact(Int(a))))
+    return Argument(std::sqrt(Real(a)));
   return std::nullopt;
 }
 
@@ -129,7 +133,8 @@ Result Binary(absl::string_view op, const Argument& a, const Argument& b) {
 
 Result EvaluateScalar(absl::string_view target, absl::Span<const Argument> args) {
   absl::string_view op = target;
-  const bool known = absl::ConsumePrefix(&op, "operator.") || absl::ConsumePrefix(&op, "_operator.") ||
+  const bool known = absl::ConsumePrefix(&op, "operator.") ||
+                     absl::ConsumePrefix(&op, "_operator.") ||
                      absl::ConsumePrefix(&op, "builtins.") || absl::ConsumePrefix(&op, "math.") ||
                      absl::ConsumePrefix(&op, "torch.sym_");
   if (!known || args.empty()) return std::nullopt;

@@ -18,25 +18,30 @@ std::string Repeated(absl::string_view name, absl::string_view call) {
     text.replace(text.find("%x"), 2, std::string(value));
     return text;
   };
-  return absl::StrCat("rule ", name, "\ngraph @pattern(%x) {\n  %a = ", at("%x"), "\n  %b = ", at("%a"),
-                      "\n  return %b\n}\ngraph @replacement(%x) {\n  %b = ", at("%x"), "\n  return %b\n}\n");
+  return absl::StrCat(
+      "rule ", name, "\ngraph @pattern(%x) {\n  %a = ", at("%x"), "\n  %b = ", at("%a"),
+      "\n  return %b\n}\ngraph @replacement(%x) {\n  %b = ", at("%x"), "\n  return %b\n}\n");
 }
 
 // `inverse` takes back what `call` did; both with literals %p and %q.
 std::string Undone(absl::string_view name, absl::string_view parameters, absl::string_view call,
                    absl::string_view inverse) {
-  return absl::StrCat("rule ", name, "\ngraph @pattern(%x, ", parameters, ") {\n  %a = ", call, "\n  %b = ", inverse,
+  return absl::StrCat("rule ", name, "\ngraph @pattern(%x, ", parameters, ") {\n  %a = ", call,
+                      "\n  %b = ", inverse,
                       "\n  return %b\n}\ngraph @replacement(%x) {\n  return %x\n}\n");
 }
 
 const std::vector<RewriteRule>& Rules() {
   static const auto* const rules = [] {
     std::string text;
-    for (const absl::string_view method : {"contiguous", "float", "half", "double", "bfloat16", "long", "int", "bool"}) {
+    for (const absl::string_view method :
+         {"contiguous", "float", "half", "double", "bfloat16", "long", "int", "bool"}) {
       text += Repeated(absl::StrCat("repeated ", method), absl::StrCat(".", method, "(%x)"));
     }
-    for (const absl::string_view dtype : {"float32", "float16", "bfloat16", "float64", "int64", "bool"}) {
-      text += Repeated(absl::StrCat("repeated to ", dtype), absl::StrCat(".to(%x, torch.", dtype, ")"));
+    for (const absl::string_view dtype :
+         {"float32", "float16", "bfloat16", "float64", "int64", "bool"}) {
+      text +=
+          Repeated(absl::StrCat("repeated to ", dtype), absl::StrCat(".to(%x, torch.", dtype, ")"));
     }
     text += Repeated("repeated relu", "torch.relu(%x)");
     text += Repeated("repeated relu", "torch.nn.functional.relu(%x)");
@@ -44,9 +49,12 @@ const std::vector<RewriteRule>& Rules() {
     text += Repeated("repeated flatten", "torch.flatten(%x, 1)");
     text += Repeated("repeated flatten", ".flatten(%x, 1)");
     const absl::string_view two = "%p as literal, %q as literal";
-    text += Undone("transpose there and back", two, ".transpose(%x, %p, %q)", ".transpose(%a, %p, %q)");
-    text += Undone("transpose there and back", two, ".transpose(%x, %p, %q)", ".transpose(%a, %q, %p)");
-    text += Undone("unsqueeze and squeeze", "%p as literal", ".unsqueeze(%x, %p)", ".squeeze(%a, %p)");
+    text +=
+        Undone("transpose there and back", two, ".transpose(%x, %p, %q)", ".transpose(%a, %p, %q)");
+    text +=
+        Undone("transpose there and back", two, ".transpose(%x, %p, %q)", ".transpose(%a, %q, %p)");
+    text +=
+        Undone("unsqueeze and squeeze", "%p as literal", ".unsqueeze(%x, %p)", ".squeeze(%a, %p)");
     absl::StatusOr<std::vector<RewriteRule>> parsed = ParseRules(text, "simplify.cc");
     CHECK(parsed.ok());
     return new std::vector<RewriteRule>(*std::move(parsed));

@@ -53,13 +53,15 @@ bool IsDefault(const Argument& value, const SchemaArgument& argument) {
   if (value.is_bool()) return text == (value.boolean() ? "True" : "False");
   if (value.is_string()) return text == absl::StrCat("\"", value.string(), "\"");
   if (value.is_int() && text == "Mean") return value.integer() == 1;
-  if (value.is_int()) return absl::SimpleAtod(text, &number) && number == static_cast<double>(value.integer());
+  if (value.is_int())
+    return absl::SimpleAtod(text, &number) && number == static_cast<double>(value.integer());
   if (value.is_float()) return absl::SimpleAtod(text, &number) && number == value.real();
   if (!value.is_list() && !value.is_tuple()) return false;
   if (value.elements().empty()) return text == "[]";
   // "int[2] padding=0" is [0, 0].
   return argument.type.list_size > 0 && !text.empty() && text[0] != '[' &&
-         absl::c_all_of(value.elements(), [&](const Argument& element) { return IsDefault(element, argument); });
+         absl::c_all_of(value.elements(),
+                        [&](const Argument& element) { return IsDefault(element, argument); });
 }
 
 class Stabilizer {
@@ -82,7 +84,8 @@ class Stabilizer {
   bool DropGradientModes() {
     if (IsNamed("torch._C._set_grad_enabled", allowed_)) return false;
     const size_t erased = EraseIdleGradientModes(module_);
-    if (erased > 0) counts_["changes of the gradient mode dropped: no gradient is recorded there"] += erased;
+    if (erased > 0)
+      counts_["changes of the gradient mode dropped: no gradient is recorded there"] += erased;
     return erased > 0;
   }
 
@@ -91,7 +94,8 @@ class Stabilizer {
     const auto [it, is_new] = stable_.try_emplace(node->target().data());
     if (is_new && !IsNamed(node->target(), allowed_)) it->second = StableTarget(node->target());
     if (it->second.empty()) {
-      if (node->target() != "torch._C._log_api_usage_once" || IsNamed(node->target(), allowed_)) return false;
+      if (node->target() != "torch._C._log_api_usage_once" || IsNamed(node->target(), allowed_))
+        return false;
       ++counts_[absl::StrCat(node->target(), " dropped")];
       ReplaceUsesWithValue(node, Argument());
       node->graph()->EraseNode(node);
@@ -141,7 +145,8 @@ class Stabilizer {
       if (!signature->parameters.empty() && (parameter == "self" || parameter == "input")) {
         parameter = signature->parameters[0].name;
       }
-      const auto it = absl::c_find_if(signature->parameters, [&](const Parameter& p) { return p.name == parameter; });
+      const auto it = absl::c_find_if(signature->parameters,
+                                      [&](const Parameter& p) { return p.name == parameter; });
       if (it == signature->parameters.end()) return false;
       // ATen counts what Python names.
       if (parameter == "reduction" && value.is_int() && it->default_value.is_string()) {
@@ -165,8 +170,8 @@ class Stabilizer {
   }
 
   // Whether both calls, on the same values, are the same operators of ATen.
-  static bool IsSameOperator(const Node& node, absl::string_view stable, absl::Span<const Argument> args,
-                             absl::Span<const KwArg> kwargs) {
+  static bool IsSameOperator(const Node& node, absl::string_view stable,
+                             absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
     Module module;
     Graph* graph = module.AddGraph("forward");
     absl::flat_hash_map<const Node*, Node*> made;
@@ -186,7 +191,8 @@ class Stabilizer {
         std::vector<KwArg> mapped;
         for (const KwArg& kwarg : kwargs) {
           if (kwarg.value.is_aggregate() && HasNodes(kwarg.value)) return false;
-          mapped.push_back({kwarg.name, kwarg.value.is_node() ? Argument(map(kwarg.value.node())) : kwarg.value});
+          mapped.push_back({kwarg.name, kwarg.value.is_node() ? Argument(map(kwarg.value.node()))
+                                                              : kwarg.value});
         }
         copy->set_args({});
         copy->set_kwargs(mapped);
@@ -225,27 +231,31 @@ class Stabilizer {
                       [&](const Argument& x, const Argument& y) { return IsSame(x, y, same); });
   }
   static bool IsSameCall(const Node& a, const Node& b, const Same& same) {
-    if (const Schema* schema = FindOverload(a.target()); schema != nullptr && a.target() == b.target()) {
+    if (const Schema* schema = FindOverload(a.target());
+        schema != nullptr && a.target() == b.target()) {
       // One of them may write a default out.
       for (size_t i = 0; i < schema->arguments.size(); ++i) {
         const SchemaArgument& argument = schema->arguments[i];
         const Argument* x = i < a.args().size() ? &a.args()[i] : a.kwarg(argument.name);
         const Argument* y = i < b.args().size() ? &b.args()[i] : b.kwarg(argument.name);
         if (x == nullptr && y == nullptr) continue;
-        if (x != nullptr && y != nullptr ? !IsSame(*x, *y, same) : !IsDefault(x != nullptr ? *x : *y, argument)) {
+        if (x != nullptr && y != nullptr ? !IsSame(*x, *y, same)
+                                         : !IsDefault(x != nullptr ? *x : *y, argument)) {
           return false;
         }
       }
       return true;
     }
-    if (a.target() != b.target() || a.args().size() != b.args().size() || a.kwargs().size() != b.kwargs().size()) {
+    if (a.target() != b.target() || a.args().size() != b.args().size() ||
+        a.kwargs().size() != b.kwargs().size()) {
       return false;
     }
     for (size_t i = 0; i < a.args().size(); ++i) {
       if (!IsSame(a.args()[i], b.args()[i], same)) return false;
     }
     for (size_t i = 0; i < a.kwargs().size(); ++i) {
-      if (a.kwargs()[i].name != b.kwargs()[i].name || !IsSame(a.kwargs()[i].value, b.kwargs()[i].value, same)) {
+      if (a.kwargs()[i].name != b.kwargs()[i].name ||
+          !IsSame(a.kwargs()[i].value, b.kwargs()[i].value, same)) {
         return false;
       }
     }

@@ -18,46 +18,161 @@ using Names = absl::flat_hash_set<absl::string_view>;
 TensorFacts Tensor(int rank, DType dtype) { return {Kind::kTensor, rank, dtype}; }
 
 const Names& Comparisons() {
-  static const auto* const names = new Names{
-      "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal",
-      "not_equal", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf",
-      "isfinite", "isposinf", "isneginf", "signbit", "all", "any"};
+  static const auto* const names =
+      new Names{"eq",         "ne",          "lt",          "le",
+                "gt",         "ge",          "greater",     "greater_equal",
+                "less",       "less_equal",  "not_equal",   "logical_and",
+                "logical_or", "logical_not", "logical_xor", "isnan",
+                "isinf",      "isfinite",    "isposinf",    "isneginf",
+                "signbit",    "all",         "any"};
   return *names;
 }
 // Pointwise on integers with integers for result.
 const Names& Integral() {
   static const auto* const names = new Names{
-      "add", "sub", "mul", "neg", "abs", "__and__", "__or__", "__xor__", "bitwise_and",
-      "bitwise_or", "bitwise_xor", "bitwise_not", "minimum", "maximum", "max", "min", "clamp",
-      "clamp_min", "clamp_max", "remainder", "floor_divide", "where", "masked_fill", "clone",
-      "square", "sign", "relu"};
+      "add",       "sub",       "mul",          "neg",        "abs",         "__and__",
+      "__or__",    "__xor__",   "bitwise_and",  "bitwise_or", "bitwise_xor", "bitwise_not",
+      "minimum",   "maximum",   "max",          "min",        "clamp",       "clamp_min",
+      "clamp_max", "remainder", "floor_divide", "where",      "masked_fill", "clone",
+      "square",    "sign",      "relu"};
   return *names;
 }
 // Results of the shape of the first tensor.
 const Names& SameShape() {
-  static const auto* const names = new Names{
-      "softmax", "log_softmax", "cumsum", "cumprod", "logcumsumexp", "flip", "roll", "tril", "triu",
-      "contiguous", "detach", "alias", "to", "_to_copy", "type_as", "zeros_like", "ones_like",
-      "full_like", "empty_like", "rand_like", "randn_like", "layer_norm", "rms_norm", "group_norm",
-      "batch_norm", "instance_norm", "dropout", "pad", "constant_pad_nd", "slice", "narrow",
-      "transpose", "swapaxes", "movedim", "moveaxis", "permute", "mT", "adjoint", "t", "numpy_T",
-      "glu", "log_sigmoid", "gather", "scatter", "scatter_add", "index_select", "sort", "topk",
-      "argsort", "renorm", "expand_as_self", "prelu", "softsign", "lift_fresh", "fill",
-      "scaled_dot_product_attention", "conv1d", "conv2d", "conv3d", "split", "split_with_sizes",
-      "chunk", "tensor_split", "cat", "concat", "index_add", "index_copy", "index_fill",
-      "masked_scatter", "index_put", "native_layer_norm", "zero"};
+  static const auto* const names = new Names{"softmax",
+                                             "log_softmax",
+                                             "cumsum",
+                                             "cumprod",
+                                             "logcumsumexp",
+                                             "flip",
+                                             "roll",
+                                             "tril",
+                                             "triu",
+                                             "contiguous",
+                                             "detach",
+                                             "alias",
+                                             "to",
+                                             "_to_copy",
+                                             "type_as",
+                                             "zeros_like",
+                                             "ones_like",
+                                             "full_like",
+                                             "empty_like",
+                                             "rand_like",
+                                             "randn_like",
+                                             "layer_norm",
+                                             "rms_norm",
+                                             "group_norm",
+                                             "batch_norm",
+                                             "instance_norm",
+                                             "dropout",
+                                             "pad",
+                                             "constant_pad_nd",
+                                             "slice",
+                                             "narrow",
+                                             "transpose",
+                                             "swapaxes",
+                                             "movedim",
+                                             "moveaxis",
+                                             "permute",
+                                             "mT",
+                                             "adjoint",
+                                             "t",
+                                             "numpy_T",
+                                             "glu",
+                                             "log_sigmoid",
+                                             "gather",
+                                             "scatter",
+                                             "scatter_add",
+                                             "index_select",
+                                             "sort",
+                                             "topk",
+                                             "argsort",
+                                             "renorm",
+                                             "expand_as_self",
+                                             "prelu",
+                                             "softsign",
+                                             "lift_fresh",
+                                             "fill",
+                                             "scaled_dot_product_attention",
+                                             "conv1d",
+                                             "conv2d",
+                                             "conv3d",
+                                             "split",
+                                             "split_with_sizes",
+                                             "chunk",
+                                             "tensor_split",
+                                             "cat",
+                                             "concat",
+                                             "index_add",
+                                             "index_copy",
+                                             "index_fill",
+                                             "masked_scatter",
+                                             "index_put",
+                                             "native_layer_norm",
+                                             "zero"};
   return *names;
 }
 const Names& KeepsDType() {
-  static const auto* const names = new Names{
-      "flip", "roll", "tril", "triu", "contiguous", "detach", "alias", "slice", "narrow",
-      "transpose", "swapaxes", "movedim", "moveaxis", "permute", "mT", "t", "numpy_T", "gather",
-      "index_select", "select", "unsqueeze", "squeeze", "unbind", "view", "reshape", "expand",
-      "flatten", "unflatten", "repeat", "index", "embedding", "split", "split_with_sizes", "chunk",
-      "cat", "stack", "diagonal", "zeros_like", "ones_like", "full_like", "empty_like", "amax",
-      "amin", "matmul", "mm", "bmm", "mv", "linear", "addmm", "baddbmm", "expand_as", "view_as",
-      "reshape_as", "softmax", "log_softmax", "repeat_interleave", "tile", "layer_norm",
-      "rms_norm"};
+  static const auto* const names = new Names{"flip",
+                                             "roll",
+                                             "tril",
+                                             "triu",
+                                             "contiguous",
+                                             "detach",
+                                             "alias",
+                                             "slice",
+                                             "narrow",
+                                             "transpose",
+                                             "swapaxes",
+                                             "movedim",
+                                             "moveaxis",
+                                             "permute",
+                                             "mT",
+                                             "t",
+                                             "numpy_T",
+                                             "gather",
+                                             "index_select",
+                                             "select",
+                                             "unsqueeze",
+                                             "squeeze",
+                                             "unbind",
+                                             "view",
+                                             "reshape",
+                                             "expand",
+                                             "flatten",
+                                             "unflatten",
+                                             "repeat",
+                                             "index",
+                                             "embedding",
+                                             "split",
+                                             "split_with_sizes",
+                                             "chunk",
+                                             "cat",
+                                             "stack",
+                                             "diagonal",
+                                             "zeros_like",
+                                             "ones_like",
+                                             "full_like",
+                                             "empty_like",
+                                             "amax",
+                                             "amin",
+                                             "matmul",
+                                             "mm",
+                                             "bmm",
+                                             "mv",
+                                             "linear",
+                                             "addmm",
+                                             "baddbmm",
+                                             "expand_as",
+                                             "view_as",
+                                             "reshape_as",
+                                             "softmax",
+                                             "log_softmax",
+                                             "repeat_interleave",
+                                             "tile",
+                                             "layer_norm",
+                                             "rms_norm"};
   return *names;
 }
 
@@ -81,15 +196,18 @@ absl::string_view OperatorName(const Schema& schema) {
 
 bool IsPointwise(const Schema& schema) {
   static const auto* const aliases = new Names{
-      "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__iand__", "__ior__", "__ixor__",
-      "floor_divide", "floor_divide_", "absolute", "divide", "multiply", "subtract", "negative",
-      "greater", "greater_equal", "less", "less_equal", "not_equal", "fix", "arccos", "arcsin",
-      "arctan", "arctan2", "special_expit", "softsign", "clip"};
+      "__and__",    "__or__",        "__xor__",      "__lshift__",    "__rshift__",    "__iand__",
+      "__ior__",    "__ixor__",      "floor_divide", "floor_divide_", "absolute",      "divide",
+      "multiply",   "subtract",      "negative",     "greater",       "greater_equal", "less",
+      "less_equal", "not_equal",     "fix",          "arccos",        "arcsin",        "arctan",
+      "arctan2",    "special_expit", "softsign",     "clip"};
   const absl::string_view name = OperatorName(schema);
-  const bool all_tensors = absl::c_all_of(
-      schema.returns, [](const SchemaType& type) { return type.kind == SchemaType::Kind::kTensor; });
+  const bool all_tensors = absl::c_all_of(schema.returns, [](const SchemaType& type) {
+    return type.kind == SchemaType::Kind::kTensor;
+  });
   if (schema.returns.size() != 1 || !all_tensors) return false;
-  if (name == "where" || name == "masked_fill") return true;  // in all overloads but where(condition)
+  if (name == "where" || name == "masked_fill")
+    return true;  // in all overloads but where(condition)
   return schema.is_pointwise || aliases->contains(name);
 }
 
@@ -133,14 +251,15 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
     const Node* origin = lowered_.origins.at(node);
     // A node's value may be that of another origin: only its own meta is asked.
     const auto value = lowered_.values.find(origin);
-    const bool is_value = value != lowered_.values.end() && value->second.is_node() &&
-                          value->second.node() == node;
+    const bool is_value =
+        value != lowered_.values.end() && value->second.is_node() && value->second.node() == node;
     if (is_value && origin->tensor_meta() != nullptr) {
       facts.kind = Kind::kTensor;
       if (origin->tensor_meta()->has_shape) {
         facts.rank = static_cast<int>(origin->tensor_meta()->shape.size());
       }
-      if (origin->tensor_meta()->dtype != DType::kUnknown) facts.dtype = origin->tensor_meta()->dtype;
+      if (origin->tensor_meta()->dtype != DType::kUnknown)
+        facts.dtype = origin->tensor_meta()->dtype;
     }
     facts_[node] = facts;
   }
@@ -170,8 +289,8 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
   std::vector<TensorFacts> parameters;
   for (size_t i = 0; i < operands.size(); ++i) {
     TensorFacts facts = OfArgument(operands[i]);
-    const bool batched = one_each ? i < dims.elements().size() && !dims.elements()[i].is_none()
-                                  : !dims.is_none();
+    const bool batched =
+        one_each ? i < dims.elements().size() && !dims.elements()[i].is_none() : !dims.is_none();
     if (batched && facts.rank > 0) --facts.rank;
     parameters.push_back(facts);
   }
@@ -211,7 +330,8 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
       const int64_t i = index.integer() < 0 ? index.integer() + size : index.integer();
       return i >= 0 && i < size ? known->second[static_cast<size_t>(i)] : TensorFacts();
     }
-    return index.is_int() ? Tensor(facts.rank, facts.dtype) : TensorFacts{Kind::kList, -1, facts.dtype};
+    return index.is_int() ? Tensor(facts.rank, facts.dtype)
+                          : TensorFacts{Kind::kList, -1, facts.dtype};
   }
   if (!facts.is_tensor()) return {facts.kind};
   if (facts.rank < 0) return facts;
@@ -233,7 +353,8 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
       }
       tensors = std::max(tensors, other.rank);
       --facts.rank;
-    } else if (element.kind() != Argument::Kind::kSlice && element.kind() != Argument::Kind::kEllipsis) {
+    } else if (element.kind() != Argument::Kind::kSlice &&
+               element.kind() != Argument::Kind::kEllipsis) {
       return Tensor(-1, facts.dtype);
     }
   }
@@ -265,10 +386,12 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     if (type.kind != SchemaType::Kind::kTensor) return {Kind::kOther};
   }
   TensorFacts facts;
-  facts.kind = schema->returns.size() > 1 || schema->returns[0].is_list ? Kind::kList : Kind::kTensor;
+  facts.kind =
+      schema->returns.size() > 1 || schema->returns[0].is_list ? Kind::kList : Kind::kTensor;
   const auto argument = [&](absl::string_view name) { return ArgumentOf(call, *schema, name); };
   absl::string_view name = OperatorName(*schema);
-  if (name.size() > 1 && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__")) name.remove_suffix(1);
+  if (name.size() > 1 && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__"))
+    name.remove_suffix(1);
   // The tensors it takes.
   std::vector<TensorFacts> tensors;
   bool has_float = false, has_int = false;
@@ -305,8 +428,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     for (size_t i = skip; i < tensors.size() && name != "masked_fill"; ++i) {
       if (tensors[i].dtype != common) common = DType::kUnknown;
     }
-    const bool keeps = IsFloatingPoint(common) ||
-                       (Integral().contains(name) && !has_float && !(has_int && common == DType::kBool));
+    const bool keeps = IsFloatingPoint(common) || (Integral().contains(name) && !has_float &&
+                                                   !(has_int && common == DType::kBool));
     if (keeps && name != "abs") facts.dtype = common;
   } else if (name == "arange") {
     bool all_int = true;
@@ -328,10 +451,11 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     for (const TensorFacts& t : tensors) {
       facts.rank = facts.rank < 0 || t.rank < 0 ? -1 : std::max(facts.rank, t.rank);
     }
-  } else if (absl::StartsWith(name, "new_") || name == "zeros" || name == "ones" || name == "empty" ||
-             name == "full" || name == "rand" || name == "randn" || name == "view" ||
-             name == "expand" || name == "randint") {
-    facts.rank = name == "view" && schema->FindArgument("size") == nullptr ? first.rank : rank_of_list("size");
+  } else if (absl::StartsWith(name, "new_") || name == "zeros" || name == "ones" ||
+             name == "empty" || name == "full" || name == "rand" || name == "randn" ||
+             name == "view" || name == "expand" || name == "randint") {
+    facts.rank = name == "view" && schema->FindArgument("size") == nullptr ? first.rank
+                                                                           : rank_of_list("size");
   } else if (name == "reshape") {
     facts.rank = rank_of_list("shape");
   } else if (name == "expand_as" || name == "view_as" || name == "reshape_as") {
@@ -348,7 +472,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     facts.rank = 2;
   } else if (name == "bmm" || name == "baddbmm") {
     facts.rank = 3;
-  } else if (name == "matmul" && tensors.size() == 2 && tensors[0].rank > 0 && tensors[1].rank > 0) {
+  } else if (name == "matmul" && tensors.size() == 2 && tensors[0].rank > 0 &&
+             tensors[1].rank > 0) {
     const int a = tensors[0].rank, b = tensors[1].rank;
     facts.rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
   } else if (name == "linear") {
@@ -361,7 +486,9 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     const bool whole = dim.is_none() || (dim.is_list() && dim.elements().empty());
     const int removed = whole ? first.rank : LengthOf(dim).value_or(-1);
     const bool keeps = keepdim.is_bool() && keepdim.boolean();
-    facts.rank = keeps ? first.rank : removed < 0 || dim.is_node() ? -1 : std::max(0, first.rank - removed);
+    facts.rank = keeps                          ? first.rank
+                 : removed < 0 || dim.is_node() ? -1
+                                                : std::max(0, first.rank - removed);
   } else if (name == "select" || name == "unbind" || name == "diagonal") {
     facts.rank = first.rank - 1;
   } else if (name == "unsqueeze" || name == "stack" || name == "diag_embed" || name == "one_hot") {
@@ -383,8 +510,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     for (const Argument& element : argument("indices").elements()) {
       if (element.is_none()) continue;
       const TensorFacts of = OfArgument(element);
-      const bool known = of.is_tensor() && of.rank >= 0 && of.dtype != DType::kBool &&
-                         of.dtype != DType::kUnknown;
+      const bool known =
+          of.is_tensor() && of.rank >= 0 && of.dtype != DType::kBool && of.dtype != DType::kUnknown;
       if (!known) return facts;
       tensor_rank = std::max(tensor_rank, of.rank);
       ++indexed;

@@ -45,7 +45,8 @@ void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
 absl::StatusOr<bool> TorchToAten(Module* module) {
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module));
   // In ATen already?
-  const EqualityOptions structure = {.names = false, .metas = false, .locations = false, .attribute_names = false};
+  const EqualityOptions structure = {
+      .names = false, .metas = false, .locations = false, .attribute_names = false};
   if (CheckEqual(*module, *lowered.module, structure).ok()) return false;
   absl::flat_hash_map<const Graph*, Graph*> graphs;
   for (size_t i = 0; i < module->graphs().size(); ++i) {

@@ -120,8 +120,8 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
     ++parameters;
   }
   if (call.operands.size() != parameters) {
-    return NodeError(node, absl::StrCat("the body takes ", parameters, " values, not ",
-                                        call.operands.size()));
+    return NodeError(
+        node, absl::StrCat("the body takes ", parameters, " values, not ", call.operands.size()));
   }
   if (!ReadDims(given[2].value_or(Argument(0)), call.operands.size(), &call.in_dims)) {
     return UnimplementedAt(node, "in_dims that are not one dimension or None an operand");
@@ -131,7 +131,8 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
   }
   for (size_t i = 0; i < call.operands.size(); ++i) {
     if (call.in_dims[i].has_value() && !call.operands[i].is_node()) {
-      return NodeError(node, absl::StrCat("operand ", i, " is no tensor but has a batch dimension"));
+      return NodeError(node,
+                       absl::StrCat("operand ", i, " is no tensor but has a batch dimension"));
     }
   }
   if (call.body->output() == nullptr) return NodeError(node, "the body returns nothing");

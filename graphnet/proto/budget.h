@@ -29,7 +29,8 @@ class Budget {
   explicit Budget(uint64_t limit) : left_(limit) {}
   // False when `cost` exceeds what is left.
   bool Charge(uint64_t cost) {
-    if (cost > left_) [[unlikely]] return false;
+    if (cost > left_) [[unlikely]]
+      return false;
     left_ -= cost;
     return true;
   }

@@ -26,7 +26,8 @@ bool GraphDecoder::PlaceOperands(const Template& t, size_t index, StreamReader& 
     if (code == 0) {
       operand = next_placeholder_;
     } else {
-      if (code > index) [[unlikely]] return false;
+      if (code > index) [[unlikely]]
+        return false;
       operand = index - code;
     }
     if (operand >= next_placeholder_ && operand < num_placeholders_) {
@@ -57,19 +58,14 @@ bool GraphDecoder::DecodeName(uint64_t code, const Template& t, size_t template_
       if (base == 0) base = base_of_target_[t.target_id];
       if (base == 0) return fail("none is expected yet");
       break;
-    case proto::NAME_LABEL:
-      return tables_.NextLabel(&name_) || fail("no label is left");
+    case proto::NAME_LABEL: return tables_.NextLabel(&name_) || fail("no label is left");
     case proto::NAME_LOWER:
       name_buffer_.assign(target.data(), target.size());
       absl::AsciiStrToLower(&name_buffer_);
       name_ = name_buffer_;
       return true;
-    case proto::NAME_SAME:
-      name_ = target;
-      return true;
-    default:
-      has_suffix = (code - proto::NAME_BASE) & 1;
-      base = (code - proto::NAME_BASE) >> 1;
+    case proto::NAME_SAME: name_ = target; return true;
+    default: has_suffix = (code - proto::NAME_BASE) & 1; base = (code - proto::NAME_BASE) >> 1;
   }
   if (base == 0 || base >= bases_.size() || !tables_.Name(base, &name_)) {
     return fail("no such base");
@@ -162,10 +158,9 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     if (!budget_.Charge(AddCosts(t.cost, meta_cost)) || !budget_.Charge(name_.size())) {
       return fail("templates", "the graph is too large for a file of this size");
     }
-    Node* node =
-        interned_target != nullptr
-            ? graph->CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
-            : graph->CreateNodeWithUniqueName(t.op, target, t.args, t.kwargs, name_);
+    Node* node = interned_target != nullptr
+                     ? graph->CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
+                     : graph->CreateNodeWithUniqueName(t.op, target, t.args, t.kwargs, name_);
     if (!names_.insert(node->name()).second) {
       return fail("names", absl::StrCat(Printable(node->name()), " a second time"));
     }

@@ -45,14 +45,14 @@ class GraphDecoder {
   absl::Status CheckTargets();
   bool PlaceOperands(const Template& t, size_t index, StreamReader& operands);
   // Sets `name_`; false and a message in `error_` if there is none.
-  bool DecodeName(uint64_t code, const Template& t, size_t template_index,
-                                      absl::string_view target, StreamReader& suffixes);
+  bool DecodeName(uint64_t code, const Template& t, size_t template_index, absl::string_view target,
+                  StreamReader& suffixes);
 
   const Module& module_;
   TablesDecoder& tables_;
   Budget& budget_;
   uint32_t graph_number_ = 0;
-  std::vector<Base> bases_;                // by string
+  std::vector<Base> bases_;                 // by string
   std::vector<uint32_t> base_of_template_;  // 0: none yet
   std::vector<uint32_t> base_of_target_;    // by string; 0: none yet
   // The nodes made so far, and how many placeholders they begin with.

@@ -108,8 +108,8 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
   GraphDecoder graphs(*module, &tables, budget);
   uint64_t num_nodes = 0;
   for (int i = 0; i < source.graphs_size(); ++i) {
-    RETURN_IF_ERROR(Annotate(graphs.Decode(source.graphs(i), module->graphs()[i]),
-                             absl::StrCat("graph ", i)));
+    RETURN_IF_ERROR(
+        Annotate(graphs.Decode(source.graphs(i), module->graphs()[i]), absl::StrCat("graph ", i)));
     num_nodes += static_cast<uint64_t>(source.graphs(i).templates_size());
   }
   if (module->graphs().empty()) return absl::InvalidArgumentError("there is no graph");

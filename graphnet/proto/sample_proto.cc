@@ -43,9 +43,9 @@ absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weigh
         absl::StrCat("the sample takes ", size, " bytes, more than protobuf allows"));
   }
   if (unfolded > proto_internal::UnfoldLimit(size)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the sample shares so much that ", size, " bytes unfold to ", unfolded,
-                     ", which no reader accepts"));
+    return absl::ResourceExhaustedError(absl::StrCat("the sample shares so much that ", size,
+                                                     " bytes unfold to ", unfolded,
+                                                     ", which no reader accepts"));
   }
   std::string payload;
   if (!message.SerializeToString(&payload)) return absl::InternalError("protobuf failed to write");

@@ -48,7 +48,7 @@ absl::Status SampleWriter::WriteSerialized(absl::string_view bytes) {
   if (finished_) return absl::FailedPreconditionError("the stream of samples is finished");
   RETURN_IF_ERROR(proto_internal::Unwrap(bytes).status());
   std::string size;
-  for (uint64_t rest = bytes.size(); ; rest >>= 7) {
+  for (uint64_t rest = bytes.size();; rest >>= 7) {
     size.push_back(static_cast<char>((rest & 0x7f) | (rest >= 0x80 ? 0x80 : 0)));
     if (rest < 0x80) break;
   }
@@ -63,8 +63,8 @@ absl::Status SampleWriter::Finish() {
   if (finished_) return absl::FailedPreconditionError("the stream of samples is finished");
   finished_ = true;
   const std::string count = LittleEndian(num_samples_, 8);
-  RETURN_IF_ERROR(
-      Put(absl::StrCat(absl::string_view("\0", 1), count, LittleEndian(Crc32(count, checksum_), 4))));
+  RETURN_IF_ERROR(Put(
+      absl::StrCat(absl::string_view("\0", 1), count, LittleEndian(Crc32(count, checksum_), 4))));
   out_->flush();
   return out_->good() ? absl::OkStatus()
                       : absl::UnavailableError("the stream of samples cannot be written");

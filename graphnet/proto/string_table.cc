@@ -57,9 +57,8 @@ class Encoder {
     }
     std::vector<uint32_t> order(edits_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return edits_[a].second > edits_[b].second;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return edits_[a].second > edits_[b].second; });
     std::vector<uint32_t> rank(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
       rank[order[i]] = static_cast<uint32_t>(i);

@@ -35,13 +35,15 @@ bool ToDevice(uint64_t type, int64_t index, Device* device) {
 }  // namespace
 
 absl::Status TablesDecoder::DecodeStrings() {
-  RETURN_IF_ERROR(Annotate(strings_.Decode(message_.strings(), budget_->left(), &arena_), "strings"));
+  RETURN_IF_ERROR(
+      Annotate(strings_.Decode(message_.strings(), budget_->left(), &arena_), "strings"));
   if (!budget_->Charge(strings_.total_bytes())) return Bad("strings: too long");
   RETURN_IF_ERROR(
       Annotate(labels_.Decode(message_.labels(), budget_->left(), &module_->arena()), "labels"));
   if (!budget_->Charge(labels_.total_bytes())) return Bad("labels: too long");
   for (size_t i = 0; i < labels_.size(); ++i) {
-    if (labels_[i].size() > kMaxNameBytes) return Bad(absl::StrCat("labels: string ", i, ": too long"));
+    if (labels_[i].size() > kMaxNameBytes)
+      return Bad(absl::StrCat("labels: string ", i, ": too long"));
   }
   return absl::OkStatus();
 }
@@ -186,8 +188,8 @@ absl::Status TablesDecoder::DecodeTensor(uint64_t head, StreamReader& in) {
         continue;
       }
       const auto size = static_cast<int64_t>(dim >> 1);
-      if (size > 0 && (__builtin_mul_overflow(elements, size, &elements) ||
-                       elements > kMaxTensorElements)) {
+      if (size > 0 &&
+          (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements)) {
         return Bad("too many elements");
       }
       shape_.push_back(size);
@@ -238,12 +240,9 @@ namespace {
 bool IsSmall(const Argument& a) {
   switch (a.kind()) {
     case Argument::Kind::kComplex:
-    case Argument::Kind::kSymInt:
-      return false;
-    case Argument::Kind::kString:
-      return a.string().size() <= 64;
-    default:
-      return true;
+    case Argument::Kind::kSymInt: return false;
+    case Argument::Kind::kString: return a.string().size() <= 64;
+    default: return true;
   }
 }
 
@@ -320,8 +319,7 @@ absl::Status TablesDecoder::CheckTemplate(const Template& made) const {
     case Op::kOutput:
       if (made.args.size() != 1 || !made.kwargs.empty()) return Bad("an output has one argument");
       break;
-    default:
-      break;
+    default: break;
   }
   if (made.draw != nullptr && made.op != Op::kPlaceholder) {
     return Bad("only placeholders have draw specs");
@@ -360,10 +358,8 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
       *out = Argument::None();
       gathered.operands.push_back(out);
       return absl::OkStatus();
-    case proto::TOKEN_LIST:
-      return DecodeElements(Kind::kList, payload, in, depth, gathered, out);
-    case proto::TOKEN_TUPLE:
-      return DecodeElements(Kind::kTuple, payload, in, depth, gathered, out);
+    case proto::TOKEN_LIST: return DecodeElements(Kind::kList, payload, in, depth, gathered, out);
+    case proto::TOKEN_TUPLE: return DecodeElements(Kind::kTuple, payload, in, depth, gathered, out);
     case proto::TOKEN_DICT:
       if (payload % 2 != 0) return Bad("a key without a value");
       return DecodeElements(Kind::kDict, payload, in, depth, gathered, out);
@@ -419,8 +415,7 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
       if (payload >= static_cast<uint64_t>(message_.reals_size())) return Bad("no such real");
       *out = message_.reals(static_cast<int>(payload));
       return absl::OkStatus();
-    default:
-      return DecodeWide(payload, in, out);
+    default: return DecodeWide(payload, in, out);
   }
 }
 
@@ -437,17 +432,10 @@ absl::Status TablesDecoder::DecodeElements(Argument::Kind kind, uint64_t count, 
   gathered.allow_operands = allow_operands;
   const absl::Span<const Argument> span(elements, count);
   switch (kind) {
-    case Argument::Kind::kList:
-      *out = Argument::List(span);
-      break;
-    case Argument::Kind::kTuple:
-      *out = Argument::Tuple(span);
-      break;
-    case Argument::Kind::kDict:
-      *out = Argument::Dict(span);
-      break;
-    default:
-      *out = Argument::Slice(span);
+    case Argument::Kind::kList: *out = Argument::List(span); break;
+    case Argument::Kind::kTuple: *out = Argument::Tuple(span); break;
+    case Argument::Kind::kDict: *out = Argument::Dict(span); break;
+    default: *out = Argument::Slice(span);
   }
   return absl::OkStatus();
 }
@@ -535,9 +523,9 @@ absl::Status TablesDecoder::NextData(Argument* out) {
   const uint64_t scale = form == 1 ? data_.Next() : 0;
   if (!data_.ok()) return Ended();
   if (scale > kMaxDecimalScale) return Bad("no such scale");
-  const uint64_t present =
-      form == 2 ? static_cast<uint64_t>(message_.data_reals_size() - next_data_real_)
-                : data_.left();
+  const uint64_t present = form == 2
+                               ? static_cast<uint64_t>(message_.data_reals_size() - next_data_real_)
+                               : data_.left();
   if (count > present) return Ended();
   data_values_.resize(count);
   for (Argument& value : data_values_) {

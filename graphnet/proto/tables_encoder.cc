@@ -108,7 +108,8 @@ uint64_t TablesEncoder::ExpressionId(const SymExpr* expr) {
 uint64_t TablesEncoder::MetaId(const TensorMeta* meta) {
   if (meta == nullptr) return 0;
   if (const auto it = meta_memo_.find(meta); it != meta_memo_.end()) return it->second;
-  std::vector<uint64_t> key = {1 | uint64_t{meta->has_device} << 2 | uint64_t{meta->has_shape} << 3 |
+  std::vector<uint64_t> key = {1 | uint64_t{meta->has_device} << 2 |
+                               uint64_t{meta->has_shape} << 3 |
                                static_cast<uint64_t>(meta->dtype) << 4};
   if (meta->has_device) {
     key.push_back(static_cast<uint64_t>(meta->device.type));
@@ -194,14 +195,10 @@ void TablesEncoder::AppendArgument(const Argument& argument, std::vector<uint64_
     out->push_back(TokenValue(token, payload));
   };
   switch (argument.kind()) {
-    case Kind::kNone:
-      return add(proto::TOKEN_CONSTANT, 0);
-    case Kind::kBool:
-      return add(proto::TOKEN_CONSTANT, argument.boolean() ? 2 : 1);
-    case Kind::kEllipsis:
-      return add(proto::TOKEN_CONSTANT, 3);
-    case Kind::kNode:
-      return add(proto::TOKEN_OPERAND, 0);
+    case Kind::kNone: return add(proto::TOKEN_CONSTANT, 0);
+    case Kind::kBool: return add(proto::TOKEN_CONSTANT, argument.boolean() ? 2 : 1);
+    case Kind::kEllipsis: return add(proto::TOKEN_CONSTANT, 3);
+    case Kind::kNode: return add(proto::TOKEN_OPERAND, 0);
     case Kind::kInt:
       if (!IsWide(argument.integer())) {
         out->push_back(ZigZag(argument.integer()) << 1);
@@ -210,8 +207,7 @@ void TablesEncoder::AppendArgument(const Argument& argument, std::vector<uint64_
       add(proto::TOKEN_WIDE, 0);
       out->push_back(ZigZag(argument.integer()));
       return;
-    case Kind::kFloat:
-      return AppendFloat(argument.real(), out);
+    case Kind::kFloat: return AppendFloat(argument.real(), out);
     case Kind::kComplex: {
       const std::complex<double> value = argument.complex();
       add(proto::TOKEN_WIDE, 1);
@@ -222,14 +218,12 @@ void TablesEncoder::AppendArgument(const Argument& argument, std::vector<uint64_
     case Kind::kString:
       *cost = AddCosts(*cost, argument.string().size());
       return add(proto::TOKEN_STRING, StringId(argument.string()));
-    case Kind::kDType:
-      return add(proto::TOKEN_DTYPE, static_cast<uint64_t>(argument.dtype()));
+    case Kind::kDType: return add(proto::TOKEN_DTYPE, static_cast<uint64_t>(argument.dtype()));
     case Kind::kDevice:
       add(proto::TOKEN_DEVICE, static_cast<uint64_t>(argument.device().type));
       out->push_back(ZigZag(argument.device().index));
       return;
-    case Kind::kLayout:
-      return add(proto::TOKEN_LAYOUT, static_cast<uint64_t>(argument.layout()));
+    case Kind::kLayout: return add(proto::TOKEN_LAYOUT, static_cast<uint64_t>(argument.layout()));
     case Kind::kMemoryFormat:
       return add(proto::TOKEN_MEMORY_FORMAT, static_cast<uint64_t>(argument.memory_format()));
     case Kind::kList:
@@ -241,11 +235,8 @@ void TablesEncoder::AppendArgument(const Argument& argument, std::vector<uint64_
     case Kind::kDict:
       add(proto::TOKEN_DICT, argument.elements().size());
       return AppendElements(argument, out, cost);
-    case Kind::kSlice:
-      add(proto::TOKEN_SLICE, 0);
-      return AppendElements(argument, out, cost);
-    case Kind::kGraph:
-      return add(proto::TOKEN_GRAPH, graph_ids_.at(argument.graph()));
+    case Kind::kSlice: add(proto::TOKEN_SLICE, 0); return AppendElements(argument, out, cost);
+    case Kind::kGraph: return add(proto::TOKEN_GRAPH, graph_ids_.at(argument.graph()));
     case Kind::kSymInt: {
       const uint64_t id = ExpressionId(argument.sym());
       *cost = AddCosts(*cost, expression_costs_[id]);
@@ -259,8 +250,8 @@ void TablesEncoder::AppendArgument(const Argument& argument, std::vector<uint64_
 
 void TablesEncoder::AppendDrawForm(const DrawSpec& spec, std::vector<uint64_t>* out) {
   out->push_back(uint64_t{spec.has_mean} | uint64_t{spec.has_std} << 1 |
-                 uint64_t{spec.in_input_meta} << 2 |
-                 uint64_t{!spec.original_name.empty()} << 3 | uint64_t{!spec.data.is_none()} << 4);
+                 uint64_t{spec.in_input_meta} << 2 | uint64_t{!spec.original_name.empty()} << 3 |
+                 uint64_t{!spec.data.is_none()} << 4);
   const auto scale = [](double value) {
     return static_cast<uint64_t>(CommonDecimalScale({&value, 1}, kUsualScale) + 1);
   };

@@ -27,8 +27,8 @@ class Composition {
  public:
   using Inputs = absl::flat_hash_map<absl::string_view, const Node*>;
 
-  Composition(const Sample& original, const Inputs& inputs, absl::Span<const Sample> pieces, Style style,
-              const EqualityOptions& equality, Findings* findings)
+  Composition(const Sample& original, const Inputs& inputs, absl::Span<const Sample> pieces,
+              Style style, const EqualityOptions& equality, Findings* findings)
       : original_(*original.module),
         inputs_(inputs),
         pieces_(pieces),
@@ -67,7 +67,8 @@ class Composition {
         Return(i, *node, nodes);
       }
     }
-    if (const absl::Status status = nodes.CompareBodies(); !status.ok()) Add(i, "", std::string(status.message()));
+    if (const absl::Status status = nodes.CompareBodies(); !status.ok())
+      Add(i, "", std::string(status.message()));
   }
 
   void Bind(size_t i, size_t port, const Node& node, NodeComparison* nodes) {
@@ -80,7 +81,9 @@ class Composition {
     } else if (const auto input = inputs_.find(node.name()); input != inputs_.end()) {
       value = input->second;
     }
-    if (value == nullptr) return Add(i, node.name(), absl::StrCat(ValueName(node.name()), " is no value of the original"));
+    if (value == nullptr)
+      return Add(i, node.name(),
+                 absl::StrCat(ValueName(node.name()), " is no value of the original"));
     nodes->Map(value, &node);
     if (by_position || !value->is_placeholder()) return;
     Report(i, *value, node, nodes->Compare(*value, node));
@@ -92,7 +95,8 @@ class Composition {
     if (!value.is_tuple()) return Add(i, output.name(), "returns no tuple");
     for (const Argument& element : value.elements()) {
       if (!element.is_node()) {
-        Add(i, output.name(), absl::StrCat("returns something that is no value at position ", returned_.size()));
+        Add(i, output.name(),
+            absl::StrCat("returns something that is no value at position ", returned_.size()));
         returned_.push_back(nullptr);
         continue;
       }
@@ -123,7 +127,8 @@ class Composition {
         symbols.insert(symbol.name);
         const Symbol* other = original_.FindSymbol(symbol.name);
         if (other != nullptr && other->example == symbol.example) continue;
-        Add(i, symbol.name, absl::StrCat("symbol ", Printable(symbol.name), " is not the original's"));
+        Add(i, symbol.name,
+            absl::StrCat("symbol ", Printable(symbol.name), " is not the original's"));
       }
       for (const SymExpr* relation : pieces_[i].module->relations()) {
         std::string text = PrintSymExpr(*relation);
@@ -151,17 +156,21 @@ class Composition {
       for (const Attribute& attribute : pieces_[i].module->attributes()) {
         present.insert(attribute.name);
         const Attribute* other = original_.FindAttribute(attribute.name);
-        const bool same = other != nullptr && (!equality_.metas || (SamePointees(other->meta, attribute.meta) &&
-                                                                    other->annotation == attribute.annotation &&
-                                                                    SamePointees(other->draw_spec, attribute.draw_spec)));
+        const bool same =
+            other != nullptr &&
+            (!equality_.metas || (SamePointees(other->meta, attribute.meta) &&
+                                  other->annotation == attribute.annotation &&
+                                  SamePointees(other->draw_spec, attribute.draw_spec)));
         if (same) continue;
-        Add(i, attribute.name, absl::StrCat("attribute ", Printable(attribute.name), " is not the original's"));
+        Add(i, attribute.name,
+            absl::StrCat("attribute ", Printable(attribute.name), " is not the original's"));
       }
     }
     for (const Attribute& attribute : original_.attributes()) {
       if (present.contains(attribute.name)) continue;
-      findings_->Add(ErrorClass::kGraph, -1, attribute.name,
-                     absl::StrCat("no piece has the original's attribute ", Printable(attribute.name)));
+      findings_->Add(
+          ErrorClass::kGraph, -1, attribute.name,
+          absl::StrCat("no piece has the original's attribute ", Printable(attribute.name)));
     }
   }
 
@@ -180,7 +189,8 @@ class Composition {
 
 }  // namespace
 
-void CheckComposition(const Sample& original, const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
+void CheckComposition(const Sample& original,
+                      const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
                       absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
                       Findings* findings) {
   Composition(original, inputs, pieces, style, equality, findings).Run();

@@ -17,7 +17,8 @@ namespace graphnet::validate_internal {
 // each operator, the output, bodies, and the tables of the modules. One finding for each
 // node that differs. The operators are as many on both sides, and ports agree.
 // `inputs`: the placeholders of the original by name.
-void CheckComposition(const Sample& original, const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
+void CheckComposition(const Sample& original,
+                      const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
                       absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
                       Findings* findings);
 

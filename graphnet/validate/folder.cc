@@ -27,14 +27,18 @@ using validate_internal::ValueName;
 
 namespace {
 
-std::string RangeText(const Range& range) { return absl::StrCat("[", range.start, ", ", range.end, ")"); }
+std::string RangeText(const Range& range) {
+  return absl::StrCat("[", range.start, ", ", range.end, ")");
+}
 
 // Takes "…_start3_end7_<i>" apart.
 std::optional<Range> RangeOfName(absl::string_view name) {
   const size_t start = name.rfind("_start");
   const size_t end = name.rfind("_end");
   const size_t number = name.rfind('_');
-  if (start == absl::string_view::npos || end == absl::string_view::npos || end < start || number <= end) return {};
+  if (start == absl::string_view::npos || end == absl::string_view::npos || end < start ||
+      number <= end)
+    return {};
   Range range;
   if (!absl::SimpleAtoi(name.substr(start + 6, end - start - 6), &range.start) ||
       !absl::SimpleAtoi(name.substr(end + 4, number - end - 4), &range.end)) {
@@ -135,7 +139,8 @@ class FolderCheck {
     for (const auto& [number, name] : files_.pieces) {
       for (; expected < number && out_.report.findings.size() < kMaxFindings; ++expected) {
         Add(ErrorClass::kLayout, expected, "",
-            absl::StrCat("is missing: no such sample in ", Printable(files_.folder, 1000), WhatIsThere(expected)));
+            absl::StrCat("is missing: no such sample in ", Printable(files_.folder, 1000),
+                         WhatIsThere(expected)));
       }
       expected = number + 1;
     }
@@ -146,7 +151,8 @@ class FolderCheck {
     const absl::StatusOr<std::vector<std::string>> names = ListFolder(files_.folder);
     if (!names.ok()) return "";
     for (const std::string& name : *names) {
-      if (absl::EndsWith(name, absl::StrCat("_", number)) && IsFolder(JoinPath(files_.folder, name))) {
+      if (absl::EndsWith(name, absl::StrCat("_", number)) &&
+          IsFolder(JoinPath(files_.folder, name))) {
         return absl::StrCat("; ", Printable(name), " has no graph_net.json");
       }
     }
@@ -178,7 +184,8 @@ class FolderCheck {
       Add(ErrorClass::kConfig, -1, BaseName(path), std::string(config.status().message()));
     } else if (!config->is_done()) {
       Add(ErrorClass::kConfig, -1, BaseName(path),
-          absl::StrCat(Printable(path, 1000), ": asks for a decomposition, but does not say what came of it"));
+          absl::StrCat(Printable(path, 1000),
+                       ": asks for a decomposition, but does not say what came of it"));
     } else {
       config_ = *std::move(config);
     }
@@ -186,24 +193,31 @@ class FolderCheck {
   }
 
   void ConfigSays(int64_t piece, absl::string_view where, std::string message) {
-    Add(ErrorClass::kConfig, piece, where, absl::StrCat("the configuration says ", std::move(message)));
+    Add(ErrorClass::kConfig, piece, where,
+        absl::StrCat("the configuration says ", std::move(message)));
   }
 
   void CheckConfig() {
     const DecomposeConfig& config = *config_;
-    const auto operators = [](int64_t n) { return absl::StrCat(n, n == 1 ? " operator" : " operators"); };
+    const auto operators = [](int64_t n) {
+      return absl::StrCat(n, n == 1 ? " operator" : " operators");
+    };
     if (config.num_ops != out_.report.original_operators) {
-      ConfigSays(-1, "num_ops", absl::StrCat("that the original has ", operators(config.num_ops), ", it has ",
-                                             out_.report.original_operators));
+      ConfigSays(-1, "num_ops",
+                 absl::StrCat("that the original has ", operators(config.num_ops), ", it has ",
+                              out_.report.original_operators));
     }
     if (config.model_name != out_.original.name) {
-      ConfigSays(-1, "model_name", absl::StrCat("that the original is ", Printable(config.model_name), ", not ",
-                                                Printable(out_.original.name)));
+      ConfigSays(-1, "model_name",
+                 absl::StrCat("that the original is ", Printable(config.model_name), ", not ",
+                              Printable(out_.original.name)));
     }
-    if (config.parent_hash != hash_) ConfigSays(-1, "parent_hash", "that the original is another graph than this one");
+    if (config.parent_hash != hash_)
+      ConfigSays(-1, "parent_hash", "that the original is another graph than this one");
     if (config.subgraphs.size() != out_.pieces.size()) {
-      ConfigSays(-1, "num_subgraphs", absl::StrCat("that there are ", config.subgraphs.size(), " pieces, there are ",
-                                                   out_.pieces.size()));
+      ConfigSays(-1, "num_subgraphs",
+                 absl::StrCat("that there are ", config.subgraphs.size(), " pieces, there are ",
+                              out_.pieces.size()));
     }
     for (size_t i = 0; i < std::min(config.subgraphs.size(), out_.pieces.size()); ++i) {
       const SubgraphConfig& subgraph = config.subgraphs[i];
@@ -214,9 +228,10 @@ class FolderCheck {
       }
       const int64_t size = NumOperators(graph);
       if (subgraph.range.end - subgraph.range.start != size) {
-        ConfigSays(piece, "num_ops", absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
-                                                  operators(subgraph.range.end - subgraph.range.start), ", it has ",
-                                                  size));
+        ConfigSays(
+            piece, "num_ops",
+            absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
+                         operators(subgraph.range.end - subgraph.range.start), ", it has ", size));
       }
       for (const Provenance& from : out_.pieces[i].provenance) {
         CheckRange(piece, subgraph.range, {from.start, from.end}, "the piece");
@@ -231,12 +246,15 @@ class FolderCheck {
 
   void CheckRange(int64_t piece, const Range& said, const Range& other, absl::string_view who) {
     if (said == other) return;
-    ConfigSays(piece, "range", absl::StrCat("that it is the range ", RangeText(said), ", ", who, " ", RangeText(other)));
+    ConfigSays(
+        piece, "range",
+        absl::StrCat("that it is the range ", RangeText(said), ", ", who, " ", RangeText(other)));
   }
 
   void CheckSource(int64_t piece, const Range& said) {
     const std::optional<Source> source = SourceOf(out_.pieces[static_cast<size_t>(piece)]);
-    if (!source.has_value()) return Add(ErrorClass::kConfig, piece, kSources, absl::StrCat("has no ", kSources));
+    if (!source.has_value())
+      return Add(ErrorClass::kConfig, piece, kSources, absl::StrCat("has no ", kSources));
     CheckRange(piece, said, source->range, absl::StrCat("its ", kSources));
     // As it is written: text of Python holds no other bytes.
     const auto written = [](const std::string& name) {
@@ -244,21 +262,24 @@ class FolderCheck {
     };
     if (written(source->parent) == written(config_->model_name)) return;
     Add(ErrorClass::kConfig, piece, kSources,
-        absl::StrCat("its ", kSources, " says that it is of ", Printable(source->parent), ", not of ",
-                     Printable(config_->model_name)));
+        absl::StrCat("its ", kSources, " says that it is of ", Printable(source->parent),
+                     ", not of ", Printable(config_->model_name)));
   }
 
   void CheckNames(int64_t piece, absl::string_view what, const std::vector<std::string>& said,
                   const std::vector<Node*>& nodes) {
     if (said.size() != nodes.size()) {
-      ConfigSays(piece, what, absl::StrCat("that it has ", said.size(), " ", what, "s, it has ", nodes.size()));
+      ConfigSays(piece, what,
+                 absl::StrCat("that it has ", said.size(), " ", what, "s, it has ", nodes.size()));
       return;
     }
     for (size_t k = 0; k < nodes.size(); ++k) {
-      const bool same = in_folders_ ? IsVariantOf(nodes[k]->name(), said[k]) : nodes[k]->name() == said[k];
+      const bool same =
+          in_folders_ ? IsVariantOf(nodes[k]->name(), said[k]) : nodes[k]->name() == said[k];
       if (same) continue;
-      ConfigSays(piece, nodes[k]->name(), absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", it is ",
-                                                       ValueName(nodes[k]->name())));
+      ConfigSays(piece, nodes[k]->name(),
+                 absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", it is ",
+                              ValueName(nodes[k]->name())));
       return;
     }
   }
@@ -270,7 +291,9 @@ class FolderCheck {
     if (config_->mode == DecomposeMode::kBalanced) {
       // Sizes of values may have been known that are not recorded.
       if (static_cast<int64_t>(listed.size()) > config_->number) {
-        ConfigSays(-1, "pieces", absl::StrCat("that ", config_->number, " pieces were asked for, and lists ", listed.size()));
+        ConfigSays(-1, "pieces",
+                   absl::StrCat("that ", config_->number, " pieces were asked for, and lists ",
+                                listed.size()));
       }
       return;
     }
@@ -284,8 +307,9 @@ class FolderCheck {
       const std::string there = i < listed.size() ? RangeText(listed[i]) : "nothing";
       const std::string wanted = i < planned->size() ? RangeText((*planned)[i]) : "nothing";
       if (there == wanted) continue;
-      ConfigSays(i < listed.size() ? static_cast<int64_t>(i) : -1, mode,
-                 absl::StrCat("that ", there, " is subgraph ", i, ", where its scheme gives ", wanted));
+      ConfigSays(
+          i < listed.size() ? static_cast<int64_t>(i) : -1, mode,
+          absl::StrCat("that ", there, " is subgraph ", i, ", where its scheme gives ", wanted));
       return;
     }
   }
@@ -296,7 +320,8 @@ class FolderCheck {
     std::vector<Range> ranges;
     for (const SubgraphConfig& subgraph : config_->subgraphs) ranges.push_back(subgraph.range);
     const absl::StatusOr<std::vector<Sample>> cut = CutRanges(out_.original, ranges, config_->cut);
-    if (!cut.ok()) return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
+    if (!cut.ok())
+      return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
     for (size_t i = 0; i < std::min(cut->size(), config_->subgraphs.size()); ++i) {
       const Graph& graph = *(*cut)[i].module->main();
       CheckOrder(i, "input", config_->subgraphs[i].inputs, graph.placeholders());
@@ -304,13 +329,15 @@ class FolderCheck {
     }
   }
 
-  void CheckOrder(size_t i, absl::string_view what, const std::vector<std::string>& said, const std::vector<Node*>& cut) {
+  void CheckOrder(size_t i, absl::string_view what, const std::vector<std::string>& said,
+                  const std::vector<Node*>& cut) {
     for (size_t k = 0; k < std::max(said.size(), cut.size()); ++k) {
       const std::string there = k < said.size() ? ValueName(said[k]) : "missing";
       const std::string wanted = k < cut.size() ? ValueName(cut[k]->name()) : "none";
       if (there == wanted) continue;
-      ConfigSays(static_cast<int64_t>(i), k < said.size() ? said[k] : what,
-                 absl::StrCat("that ", what, " ", k, " is ", there, ", where the cut gives ", wanted));
+      ConfigSays(
+          static_cast<int64_t>(i), k < said.size() ? said[k] : what,
+          absl::StrCat("that ", what, " ", k, " is ", there, ", where the cut gives ", wanted));
       return;
     }
   }
@@ -326,10 +353,12 @@ class FolderCheck {
       const bool symbols = in_folders_ && !piece.module->symbols().empty();
       if (piece.has_constraints != (constrained_ || symbols)) {
         Add(ErrorClass::kGraph, number, "input_tensor_constraints.py",
-            absl::StrCat(piece.has_constraints ? "has" : "lacks", " constraints of its inputs, unlike the original"));
+            absl::StrCat(piece.has_constraints ? "has" : "lacks",
+                         " constraints of its inputs, unlike the original"));
       }
       if (in_folders_ && piece.graph_hash != hashes_[i]) {
-        Add(ErrorClass::kLayout, number, "graph_hash.txt", "graph_hash.txt is not the hash of its graph");
+        Add(ErrorClass::kLayout, number, "graph_hash.txt",
+            "graph_hash.txt is not the hash of its graph");
       }
     }
   }
@@ -382,17 +411,21 @@ class FolderCheck {
     }
     if (ours) {
       Add(ErrorClass::kConfig, -1, "",
-          absl::StrCat(Printable(files_.folder, 1000), ": there is no configuration beside the pieces"));
+          absl::StrCat(Printable(files_.folder, 1000),
+                       ": there is no configuration beside the pieces"));
     } else {
-      out_.report.notes.push_back("there is no configuration, which could say how many pieces there are and how large");
+      out_.report.notes.push_back(
+          "there is no configuration, which could say how many pieces there are and how large");
     }
     out_.options.foreign = true;
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
       const std::optional<Range> range = RangeOfName(names_[i]);
       if (!range.has_value()) continue;
-      if (const int64_t size = NumOperators(*out_.pieces[i].module->main()); range->end - range->start != size) {
+      if (const int64_t size = NumOperators(*out_.pieces[i].module->main());
+          range->end - range->start != size) {
         Add(ErrorClass::kConfig, static_cast<int64_t>(i), "",
-            absl::StrCat(Printable(names_[i]), " is named after ", range->end - range->start, " operators, it has ", size));
+            absl::StrCat(Printable(names_[i]), " is named after ", range->end - range->start,
+                         " operators, it has ", size));
       }
       out_.pieces[i].provenance = {{out_.original.name, hash_, range->start, range->end}};
     }
@@ -402,14 +435,16 @@ class FolderCheck {
 
   bool LooksLikeChain() const {
     absl::flat_hash_set<absl::string_view> known;
-    for (const Node* input : out_.original.module->main()->placeholders()) known.insert(input->name());
+    for (const Node* input : out_.original.module->main()->placeholders())
+      known.insert(input->name());
     for (size_t i = 0; i + 1 < out_.pieces.size(); ++i) {
       const std::vector<Node*> outputs = out_.pieces[i].module->main()->output()->operands();
       const std::vector<Node*> inputs = out_.pieces[i + 1].module->main()->placeholders();
       if (inputs.size() != outputs.size()) return false;
       for (const Node* output : outputs) known.insert(output->name());
       for (size_t k = 0; k < inputs.size(); ++k) {
-        if (inputs[k]->name() != outputs[k]->name() && known.contains(inputs[k]->name())) return false;
+        if (inputs[k]->name() != outputs[k]->name() && known.contains(inputs[k]->name()))
+          return false;
       }
     }
     return true;
@@ -418,7 +453,8 @@ class FolderCheck {
   // Calls what no one knows as the piece before calls what it returns and nobody asks for.
   void BindByName() {
     absl::flat_hash_set<std::string> known;
-    for (const Node* input : out_.original.module->main()->placeholders()) known.emplace(input->name());
+    for (const Node* input : out_.original.module->main()->placeholders())
+      known.emplace(input->name());
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
       Graph* graph = out_.pieces[i].module->main();
       absl::flat_hash_set<std::string> asked;
@@ -435,7 +471,8 @@ class FolderCheck {
         if (left.size() == unknown.size()) {
           for (size_t k = 0; k < left.size(); ++k) {
             // An operator inside may have that name.
-            if (Node* other = graph->FindNode(left[k])) other->set_name(absl::StrCat(left[k], "_inside"));
+            if (Node* other = graph->FindNode(left[k]))
+              other->set_name(absl::StrCat(left[k], "_inside"));
             unknown[k]->set_name(left[k]);
           }
         }
@@ -460,12 +497,14 @@ class FolderCheck {
     if (end < n) gaps.push_back({end, n});
     if (gaps.empty()) return;
     for (const Range& gap : gaps) {
-      out_.report.notes.push_back(absl::StrCat("operators ", RangeText(gap), " are in no piece, and not validated"));
+      out_.report.notes.push_back(
+          absl::StrCat("operators ", RangeText(gap), " are in no piece, and not validated"));
     }
     std::vector<Sample> filled;
     const auto cut_out = [&](const std::vector<Range>& ranges, const CutOptions& cut) {
       absl::StatusOr<std::vector<Sample>> pieces = CutRanges(out_.original, ranges, cut);
-      if (!pieces.ok()) return Add(ErrorClass::kConfig, -1, "", std::string(pieces.status().message()));
+      if (!pieces.ok())
+        return Add(ErrorClass::kConfig, -1, "", std::string(pieces.status().message()));
       for (Sample& piece : *pieces) filled.push_back(std::move(piece));
     };
     if (out_.options.cut.style == Style::kDag) {
@@ -482,9 +521,10 @@ class FolderCheck {
     if (filled.size() != gaps.size()) return;
     for (size_t i = 0; i < out_.pieces.size(); ++i) numbers_.push_back(static_cast<int>(i));
     for (Sample& piece : filled) {
-      const auto at = std::find_if(out_.pieces.begin(), out_.pieces.end(), [&](const Sample& other) {
-        return other.provenance[0].start >= piece.provenance[0].end;
-      });
+      const auto at =
+          std::find_if(out_.pieces.begin(), out_.pieces.end(), [&](const Sample& other) {
+            return other.provenance[0].start >= piece.provenance[0].end;
+          });
       numbers_.insert(numbers_.begin() + (at - out_.pieces.begin()), -1);
       out_.pieces.insert(at, std::move(piece));
     }
@@ -506,7 +546,7 @@ class FolderCheck {
   std::vector<std::string> names_;  // of the pieces' files
   std::optional<DecomposeConfig> config_;
   bool in_folders_ = false;
-  std::string hash_;                 // of the graph that was cut
+  std::string hash_;  // of the graph that was cut
   std::string original_json_;
   bool constrained_ = false;
   std::vector<std::string> hashes_;  // of pieces in folders, as read

@@ -59,7 +59,9 @@ std::optional<Exponents> ExponentsOf(at::ScalarType type) {
 }
 
 // Row-major, on the CPU.
-at::Tensor Plain(const at::Tensor& tensor) { return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous(); }
+at::Tensor Plain(const at::Tensor& tensor) {
+  return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
+}
 
 absl::string_view BytesOf(const at::Tensor& plain) {
   return {static_cast<const char*>(plain.const_data_ptr()), plain.nbytes()};
@@ -103,7 +105,8 @@ Comparison Compare(const c10::IValue& expected, const c10::IValue& actual) {
   result.actual = b.to(wide);
   const at::Tensor difference = at::sub(result.expected, result.actual).abs();
   result.max_difference = difference.max().item<double>();  // nan if one is
-  if (std::isnan(result.max_difference)) result.max_difference = std::numeric_limits<double>::infinity();
+  if (std::isnan(result.max_difference))
+    result.max_difference = std::numeric_limits<double>::infinity();
   result.different = a.ne(b).sum().item<int64_t>();
   return result;
 }
@@ -120,19 +123,22 @@ bool IsWithin(const Comparison& c, int t) {
 // --- Running -----------------------------------------------------------------------
 
 bool AgreesWithMeta(const Module& module, const TensorMeta& meta, const at::Tensor& tensor) {
-  if (meta.dtype != DType::kUnknown && interp::FromScalarType(tensor.scalar_type()) != meta.dtype) return false;
+  if (meta.dtype != DType::kUnknown && interp::FromScalarType(tensor.scalar_type()) != meta.dtype)
+    return false;
   if (!meta.has_shape) return true;
   if (static_cast<size_t>(tensor.dim()) != meta.shape.size()) return false;
   for (int64_t i = 0; i < tensor.dim(); ++i) {
     const Dim& dim = meta.shape[static_cast<size_t>(i)];
-    const std::optional<int64_t> size = dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
+    const std::optional<int64_t> size =
+        dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
     if (size.has_value() && *size != tensor.size(i)) return false;
   }
   return true;
 }
 
 // Called after each operator of a run with its number, counted over all pieces.
-using OperatorObserver = std::function<void(size_t number, int piece, const Node& node, const c10::IValue& value)>;
+using OperatorObserver =
+    std::function<void(size_t number, int piece, const Node& node, const c10::IValue& value)>;
 
 Observer Counting(size_t* number, int piece, const OperatorObserver& observe) {
   if (observe == nullptr) return nullptr;
@@ -144,8 +150,8 @@ Observer Counting(size_t* number, int piece, const OperatorObserver& observe) {
 
 class Runner {
  public:
-  Runner(const Sample& original, absl::Span<const Sample> pieces, Style style, const NumericOptions& options,
-         ValidationReport* report)
+  Runner(const Sample& original, absl::Span<const Sample> pieces, Style style,
+         const NumericOptions& options, ValidationReport* report)
       : original_(original), pieces_(pieces), style_(style), options_(options), report_(report) {}
 
   absl::Status Run() {
@@ -163,7 +169,8 @@ class Runner {
     for (int t = kFirstTolerance; t <= kLastTolerance; ++t) {
       bool right = failed ? t >= kFailureForgiven : true;
       if (!failed && t < kAccuracyForgiven) {
-        right = std::all_of(comparisons.begin(), comparisons.end(), [t](const Comparison& c) { return IsWithin(c, t); });
+        right = std::all_of(comparisons.begin(), comparisons.end(),
+                            [t](const Comparison& c) { return IsWithin(c, t); });
       }
       numeric.line.push_back({t, right ? 1 : kFailedScore});
     }
@@ -182,8 +189,9 @@ class Runner {
     prepare.max_bytes = max_bytes;
     ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*original_.module, values_, prepare));
     size_t number = 0;
-    return prepared.executable->Run(std::move(prepared.inputs),
-                                    {.seed = options_.seed, .observer = Counting(&number, -1, observe)});
+    return prepared.executable->Run(
+        std::move(prepared.inputs),
+        {.seed = options_.seed, .observer = Counting(&number, -1, observe)});
   }
 
   void Fail(ErrorClass error, size_t piece, absl::string_view where, std::string message) {
@@ -198,14 +206,16 @@ class Runner {
     for (const Attribute& attribute : original_.module->attributes()) {
       const auto it = values_.find(std::string(attribute.name));
       if (it == values_.end()) continue;
-      if (auto tensor = take(it->second); tensor.ok()) compile.attributes.emplace(attribute.name, *std::move(tensor));
+      if (auto tensor = take(it->second); tensor.ok())
+        compile.attributes.emplace(attribute.name, *std::move(tensor));
     }
     for (const Node* input : original_.module->main()->placeholders()) {
       c10::IValue& value = named[input->name()];  // None without a value.
       const auto it = values_.find(std::string(input->target()));
       if (it == values_.end()) continue;
       if (auto tensor = take(it->second); tensor.ok()) {
-        if (auto converted = ToInput(*std::move(tensor), *input); converted.ok()) value = *std::move(converted);
+        if (auto converted = ToInput(*std::move(tensor), *input); converted.ok())
+          value = *std::move(converted);
       }
     }
     std::vector<c10::IValue> returned;
@@ -220,7 +230,8 @@ class Runner {
         RunOptions run;
         if (i == 0) run.seed = options_.seed;
         run.observer = Counting(&number, static_cast<int>(i), observe);
-        absl::StatusOr<std::vector<c10::IValue>> outputs = (*executable)->Run(std::move(inputs), run);
+        absl::StatusOr<std::vector<c10::IValue>> outputs =
+            (*executable)->Run(std::move(inputs), run);
         status = outputs.status();
         if (status.ok()) returned = *std::move(outputs);
       }
@@ -232,7 +243,8 @@ class Runner {
       const std::vector<Node*> ports = module.main()->output()->operands();
       if (ports.size() != returned.size()) {
         Fail(ErrorClass::kRuntime, i, "",
-             absl::StrCat("returns ", returned.size(), " values where ", ports.size(), " are ports"));
+             absl::StrCat("returns ", returned.size(), " values where ", ports.size(),
+                          " are ports"));
         return std::nullopt;
       }
       if (style_ == Style::kChain) continue;
@@ -248,38 +260,45 @@ class Runner {
     const bool by_position = style_ == Style::kChain && i > 0;
     if (by_position && ports.size() != returned.size()) {
       Fail(ErrorClass::kRuntime, i, "",
-           absl::StrCat("takes ", ports.size(), " values, piece ", i - 1, " returns ", returned.size()));
+           absl::StrCat("takes ", ports.size(), " values, piece ", i - 1, " returns ",
+                        returned.size()));
       return false;
     }
     const Graph& graph = *original_.module->main();
     for (size_t k = 0; k < ports.size(); ++k) {
       const auto it = named.find(ports[k]->name());
       if (!by_position && it == named.end()) {
-        Fail(ErrorClass::kRuntime, i, ports[k]->name(), absl::StrCat("has no value for ", ValueName(ports[k]->name())));
+        Fail(ErrorClass::kRuntime, i, ports[k]->name(),
+             absl::StrCat("has no value for ", ValueName(ports[k]->name())));
         return false;
       }
       inputs->push_back(by_position ? returned[k] : it->second);
       const c10::IValue& value = inputs->back();
       // Drawn values of an integer dtype may be floats, as GraphNet has it.
       const Node* input = graph.FindNode(ports[k]->name());
-      if ((input != nullptr && input->is_placeholder()) || !value.isTensor() || ports[k]->tensor_meta() == nullptr) continue;
+      if ((input != nullptr && input->is_placeholder()) || !value.isTensor() ||
+          ports[k]->tensor_meta() == nullptr)
+        continue;
       if (AgreesWithMeta(module, *ports[k]->tensor_meta(), value.toTensor())) continue;
       const at::Tensor& tensor = value.toTensor();
       Fail(ErrorClass::kPort, i, ports[k]->name(),
-           absl::StrCat("input ", k, " (", ValueName(ports[k]->name()), ") has another shape or dtype than its meta says: ",
-                        DTypeShortName(interp::FromScalarType(tensor.scalar_type())), " [", absl::StrJoin(tensor.sizes(), ", "),
-                        "] when run"));
+           absl::StrCat("input ", k, " (", ValueName(ports[k]->name()),
+                        ") has another shape or dtype than its meta says: ",
+                        DTypeShortName(interp::FromScalarType(tensor.scalar_type())), " [",
+                        absl::StrJoin(tensor.sizes(), ", "), "] when run"));
     }
     return true;
   }
 
   // Whether they are of one form.
-  bool CompareOutputs(const std::vector<c10::IValue>& expected, const std::vector<c10::IValue>& actual,
-                      std::vector<Comparison>* comparisons, NumericReport* numeric) {
+  bool CompareOutputs(const std::vector<c10::IValue>& expected,
+                      const std::vector<c10::IValue>& actual, std::vector<Comparison>* comparisons,
+                      NumericReport* numeric) {
     const size_t last = pieces_.size() - 1;
     if (expected.size() != actual.size()) {
       Fail(ErrorClass::kNumbers, last, "",
-           absl::StrCat("run, it returns ", actual.size(), " values, the original ", expected.size()));
+           absl::StrCat("run, it returns ", actual.size(), " values, the original ",
+                        expected.size()));
       return false;
     }
     bool same_form = true;
@@ -291,7 +310,8 @@ class Runner {
       numeric->max_difference = std::max(numeric->max_difference, c.max_difference);
       same_form &= c.same_form;
       if (c.same_bits || !first.empty()) continue;
-      first = c.same_form ? absl::StrFormat("output %d differs by at most %.3g, in %d elements", k, c.max_difference, c.different)
+      first = c.same_form ? absl::StrFormat("output %d differs by at most %.3g, in %d elements", k,
+                                            c.max_difference, c.different)
                           : absl::StrFormat("output %d is of another kind, shape or dtype", k);
     }
     if (first.empty()) return true;
@@ -309,14 +329,17 @@ class Runner {
   // Runs both again and compares operator after operator.
   Difference FirstDifference() {
     std::vector<size_t> digests;
-    const auto again = RunOriginal(
-        [&](size_t, int, const Node&, const c10::IValue& value) { digests.push_back(Digest(value)); }, std::nullopt);
+    const auto again =
+        RunOriginal([&](size_t, int, const Node&,
+                        const c10::IValue& value) { digests.push_back(Digest(value)); },
+                    std::nullopt);
     Difference found = {-1, "", "no operator by itself gives other bits"};
     if (!again.ok()) return found;
     RunPieces([&](size_t number, int piece, const Node& node, const c10::IValue& value) {
       if (found.piece >= 0 || number >= digests.size() || Digest(value) == digests[number]) return;
       found = {piece, std::string(node.name()),
-               absl::StrCat("the first difference is in ", ValueName(node.name()), " = ", Printable(node.target()))};
+               absl::StrCat("the first difference is in ", ValueName(node.name()), " = ",
+                            Printable(node.target()))};
     });
     return found;
   }
@@ -335,7 +358,8 @@ absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pi
                              const NumericOptions& options, ValidationReport* report) {
   if (pieces.empty()) {
     NumericReport numeric;
-    for (int t = kFirstTolerance; t <= kLastTolerance; ++t) numeric.line.push_back({t, t >= 3 ? 1 : kFailedScore});
+    for (int t = kFirstTolerance; t <= kLastTolerance; ++t)
+      numeric.line.push_back({t, t >= 3 ? 1 : kFailedScore});
     report->numeric = std::move(numeric);
     return absl::OkStatus();
   }

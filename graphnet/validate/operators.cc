@@ -30,8 +30,11 @@ class OperatorCheck {
       : original_(original), pieces_(pieces), findings_(findings) {}
 
   void Run() {
-    const auto same = [](const Node* a, const PieceOperator& b) { return KindOf(*a) == KindOf(*b.node); };
-    if (std::equal(original_.begin(), original_.end(), pieces_.begin(), pieces_.end(), same)) return;
+    const auto same = [](const Node* a, const PieceOperator& b) {
+      return KindOf(*a) == KindOf(*b.node);
+    };
+    if (std::equal(original_.begin(), original_.end(), pieces_.begin(), pieces_.end(), same))
+      return;
     for (const Node* node : original_) ++surplus_[KindOf(*node)];
     for (auto& [kind, count] : surplus_) count = -count;
     for (const PieceOperator& op : pieces_) ++surplus_[KindOf(*op.node)];
@@ -76,7 +79,8 @@ class OperatorCheck {
     for (const bool by_name : {true, false}) {
       for (size_t i = original_.size(); i-- > 0;) {
         int64_t& count = lacking[KindOf(*original_[i])];
-        if (count >= 0 || names.contains({KindOf(*original_[i]), original_[i]->name()}) == by_name) continue;
+        if (count >= 0 || names.contains({KindOf(*original_[i]), original_[i]->name()}) == by_name)
+          continue;
         ++count;
         missing.push_back(i);
       }
@@ -97,7 +101,8 @@ class OperatorCheck {
           by_name = true;
         }
       }
-      if (!by_name && i > 0 && !pieces_.empty()) piece = pieces_[std::min(i, pieces_.size()) - 1].piece;
+      if (!by_name && i > 0 && !pieces_.empty())
+        piece = pieces_[std::min(i, pieces_.size()) - 1].piece;
       Add(piece, *original_[i],
           absl::StrCat(Describe(*original_[i]), ", operator ", i,
                        " of the original, is missing in it or right after it", Totals()));
@@ -147,8 +152,8 @@ std::vector<const Node*> OperatorsOf(const Graph& graph) {
   return out;
 }
 
-void CheckOperators(absl::Span<const Node* const> original,
-                    absl::Span<const PieceOperator> pieces, Findings* findings) {
+void CheckOperators(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
+                    Findings* findings) {
   OperatorCheck(original, pieces, findings).Run();
 }
 

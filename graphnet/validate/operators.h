@@ -19,8 +19,8 @@ struct PieceOperator {
 
 std::vector<const Node*> OperatorsOf(const Graph& graph);
 
-void CheckOperators(absl::Span<const Node* const> original,
-                    absl::Span<const PieceOperator> pieces, Findings* findings);
+void CheckOperators(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
+                    Findings* findings);
 
 }  // namespace graphnet::validate_internal
 

@@ -44,7 +44,8 @@ std::string Finding::Text() const {
 }
 
 bool NumericReport::IsFlat() const {
-  return std::all_of(line.begin(), line.end(), [](const ToleranceScore& point) { return point.score == 1; });
+  return std::all_of(line.begin(), line.end(),
+                     [](const ToleranceScore& point) { return point.score == 1; });
 }
 
 absl::Status ValidationReport::status() const {
@@ -57,14 +58,18 @@ absl::Status ValidationReport::status() const {
 std::string ValidationReport::Counts() const {
   const int64_t sum = Sum(piece_operators);
   if (piece_operators.size() > kMaxListedPieces) {
-    return absl::StrCat("original=", original_operators, " pieces(", piece_operators.size(), ")=", sum);
+    return absl::StrCat("original=", original_operators, " pieces(", piece_operators.size(),
+                        ")=", sum);
   }
-  return absl::StrCat("original=", original_operators, " pieces=", absl::StrJoin(piece_operators, "+"),
+  return absl::StrCat("original=", original_operators,
+                      " pieces=", absl::StrJoin(piece_operators, "+"),
                       piece_operators.size() > 1 ? absl::StrCat("=", sum) : "");
 }
 
-void ValidationReport::Add(ErrorClass error, int piece, absl::string_view where, std::string message) {
-  const auto same = std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.error == error; });
+void ValidationReport::Add(ErrorClass error, int piece, absl::string_view where,
+                           std::string message) {
+  const auto same = std::count_if(findings.begin(), findings.end(),
+                                  [&](const Finding& f) { return f.error == error; });
   if (static_cast<size_t>(same) >= kMaxFindings) return;
   findings.push_back({error, piece, std::string(where), std::move(message)});
 }
@@ -79,7 +84,8 @@ std::string ReportJson(const ValidationReport& report) {
     nlohmann::ordered_json item;
     item["class"] = std::string(ErrorClassName(finding.error).substr(0, 2));
     item["check"] = std::string(ErrorClassName(finding.error).substr(3));
-    item["piece"] = finding.piece < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(finding.piece);
+    item["piece"] =
+        finding.piece < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(finding.piece);
     item["where"] = Printable(finding.where);
     item["message"] = finding.message;
     json["findings"].push_back(std::move(item));
@@ -91,7 +97,8 @@ std::string ReportJson(const ValidationReport& report) {
     numeric["bit_equal"] = report.numeric->bit_equal;
     // JSON has no infinity.
     const double difference = report.numeric->max_difference;
-    numeric["max_difference"] = std::isfinite(difference) ? nlohmann::ordered_json(difference) : nlohmann::ordered_json();
+    numeric["max_difference"] =
+        std::isfinite(difference) ? nlohmann::ordered_json(difference) : nlohmann::ordered_json();
     for (const ToleranceScore& point : report.numeric->line) {
       numeric["es"].push_back({{"t", point.t}, {"es", point.score}});
     }
@@ -104,13 +111,18 @@ std::string ScoreLineSvg(absl::string_view title, const NumericReport& report) {
   constexpr int kLeft = 48, kRight = 464, kTop = 40, kBottom = 196;
   const int first = report.line.front().t;
   const int last = report.line.back().t;
-  const auto x = [&](double t) { return kLeft + (t - first) * (kRight - kLeft) / std::max(1, last - first); };
+  const auto x = [&](double t) {
+    return kLeft + (t - first) * (kRight - kLeft) / std::max(1, last - first);
+  };
   const auto y = [&](double score) { return kBottom - score * (kBottom - kTop) / 1.1; };
   std::string svg =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480\" height=\"240\" font-family=\"sans-serif\" "
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480\" height=\"240\" "
+      "font-family=\"sans-serif\" "
       "font-size=\"11\">\n<rect width=\"480\" height=\"240\" fill=\"white\"/>\n";
-  const std::string text = absl::StrReplaceAll(Printable(title, 70), {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
-  absl::StrAppend(&svg, "<text x=\"240\" y=\"22\" text-anchor=\"middle\" font-size=\"13\">", text, "</text>\n");
+  const std::string text =
+      absl::StrReplaceAll(Printable(title, 70), {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
+  absl::StrAppend(&svg, "<text x=\"240\" y=\"22\" text-anchor=\"middle\" font-size=\"13\">", text,
+                  "</text>\n");
   for (const double score : {0.0, 0.1, 0.5, 1.0}) {
     absl::StrAppendFormat(&svg,
                           "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>"
@@ -118,12 +130,15 @@ std::string ScoreLineSvg(absl::string_view title, const NumericReport& report) {
                           kLeft, y(score), kRight, y(score), kLeft - 6, y(score) + 4, score);
   }
   for (int t = first; t <= last; ++t) {
-    absl::StrAppendFormat(&svg, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d</text>\n", x(t), kBottom + 16, t);
+    absl::StrAppendFormat(&svg, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d</text>\n",
+                          x(t), kBottom + 16, t);
   }
   absl::StrAppendFormat(&svg,
                         "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">tolerance t</text>"
-                        "<text x=\"14\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 14 %d)\">ES(t)</text>\n",
-                        (kLeft + kRight) / 2, kBottom + 34, (kTop + kBottom) / 2, (kTop + kBottom) / 2);
+                        "<text x=\"14\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 14 "
+                        "%d)\">ES(t)</text>\n",
+                        (kLeft + kRight) / 2, kBottom + 34, (kTop + kBottom) / 2,
+                        (kTop + kBottom) / 2);
   // A staircase: the score of t holds from t on.
   std::string points;
   double before = report.line.front().score;

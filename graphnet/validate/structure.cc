@@ -29,7 +29,8 @@ namespace {
 bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
   if (a == b) return true;
   if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple ||
-      a->elements.size() != b->elements.size() || (a->tensor == nullptr) != (b->tensor == nullptr)) {
+      a->elements.size() != b->elements.size() ||
+      (a->tensor == nullptr) != (b->tensor == nullptr)) {
     return false;
   }
   if (a->tensor != nullptr && !(*a->tensor == *b->tensor)) return false;
@@ -69,7 +70,11 @@ class StructureCheck {
  public:
   StructureCheck(const Sample& original, absl::Span<const Sample> pieces,
                  const StructureOptions& options)
-      : original_(original), pieces_(pieces), options_(options), equality_(options.equality), findings_(&report_) {
+      : original_(original),
+        pieces_(pieces),
+        options_(options),
+        equality_(options.equality),
+        findings_(&report_) {
     if (options.foreign) equality_.names = equality_.metas = equality_.locations = false;
   }
 
@@ -143,13 +148,15 @@ class StructureCheck {
       const std::string range = absl::StrCat("range [", from.start, ", ", from.end, ")");
       if (!options_.foreign && (from.parent != original_.name || from.parent_hash != hash)) {
         Add(kError, i, "",
-            absl::StrCat("was cut from ", Printable(from.parent),
-                         from.parent == original_.name ? ", but another graph than this one" : ", not from ",
-                         from.parent == original_.name ? "" : Printable(original_.name)));
+            absl::StrCat(
+                "was cut from ", Printable(from.parent),
+                from.parent == original_.name ? ", but another graph than this one" : ", not from ",
+                from.parent == original_.name ? "" : Printable(original_.name)));
       }
       if (from.start != next) {
         Add(kError, i, "",
-            absl::StrCat(range, from.start < next ? " overlaps or comes before" : " leaves a gap after",
+            absl::StrCat(range,
+                         from.start < next ? " overlaps or comes before" : " leaves a gap after",
                          " what precedes it, which ends at ", next, OperatorAt(next)));
       }
       if (from.end - from.start != report_.piece_operators[i]) {
@@ -175,7 +182,8 @@ class StructureCheck {
   void CheckPorts() {
     const bool chain = options_.cut.style == Style::kChain;
     // What the piece should take.
-    std::vector<const Node*> given = options_.foreign && chain ? GivenToFirst() : std::vector<const Node*>();
+    std::vector<const Node*> given =
+        options_.foreign && chain ? GivenToFirst() : std::vector<const Node*>();
     for (const Node* node : original_.module->main()->placeholders()) {
       if (options_.foreign && chain) break;
       if (options_.cut.all_inputs || !chain || node->has_uses()) given.push_back(node);
@@ -200,7 +208,9 @@ class StructureCheck {
       }
     }
     for (const absl::string_view name : returned_names) CheckTaken(values.at(name));
-    if (!chain && !options_.foreign && options_.cut.all_inputs && GraphOf(0).placeholders().size() < num_inputs) CheckFirstTakesAll();
+    if (!chain && !options_.foreign && options_.cut.all_inputs &&
+        GraphOf(0).placeholders().size() < num_inputs)
+      CheckFirstTakesAll();
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
     if (given.size() != returned.size()) {
@@ -267,7 +277,8 @@ class StructureCheck {
     for (size_t k = 0; k < inputs.size(); ++k) {
       if (const auto it = values->find(inputs[k]->name()); it != values->end()) {
         it->second.taken = true;
-        CheckPort(i, k, *inputs[k], *it->second.node, absl::StrCat("piece ", it->second.giver), InputOf(*inputs[k]));
+        CheckPort(i, k, *inputs[k], *it->second.node, absl::StrCat("piece ", it->second.giver),
+                  InputOf(*inputs[k]));
         continue;
       }
       const Node* input = InputOf(*inputs[k]);
@@ -296,7 +307,8 @@ class StructureCheck {
         absl::flat_hash_set<absl::string_view> names;
         for (const Node* node : others) names.insert(node->name());
         for (const Node* node : from) {
-          if (!names.contains(node->name())) return absl::StrCat(" (", ValueName(node->name()), ")");
+          if (!names.contains(node->name()))
+            return absl::StrCat(" (", ValueName(node->name()), ")");
         }
         return std::string();
       };
@@ -306,23 +318,26 @@ class StructureCheck {
       return;
     }
     for (size_t k = 0; k < inputs.size(); ++k) {
-      CheckPort(i, k, *inputs[k], *given[k], giver, i == 0 && given[k]->name() == inputs[k]->name() ? given[k] : InputOf(*inputs[k]));
+      CheckPort(i, k, *inputs[k], *given[k], giver,
+                i == 0 && given[k]->name() == inputs[k]->name() ? given[k] : InputOf(*inputs[k]));
     }
   }
 
   // `original`: the input of the original that the port is, or null.
   void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver,
                  const Node* original) {
-    const auto differ = [&](absl::string_view what, absl::string_view here, absl::string_view there) {
+    const auto differ = [&](absl::string_view what, absl::string_view here,
+                            absl::string_view there) {
       Add(ErrorClass::kPort, i, port.name(),
-          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is ", here, ", in ",
-                       giver, " ", there));
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is ", here,
+                       ", in ", giver, " ", there));
     };
     const EqualityOptions& equality = equality_;
     if (equality.names && port.name() != given.name()) {
       return differ("name", ValueName(port.name()), ValueName(given.name()));
     }
-    if (equality.metas ? !SameMeta(port.meta(), given.meta()) : Contradict(port.tensor_meta(), given.tensor_meta())) {
+    if (equality.metas ? !SameMeta(port.meta(), given.meta())
+                       : Contradict(port.tensor_meta(), given.tensor_meta())) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
     if (!equality.names) return;
@@ -357,13 +372,15 @@ class StructureCheck {
     } else {
       if (annotation.empty()) annotation = attribute->annotation;
       const TensorMeta* meta = value->tensor_meta();
-      const bool same = meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta);
+      const bool same =
+          meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta);
       if (attribute->draw_spec != nullptr && same) expected = *attribute->draw_spec;
       if (expected.original_name.empty()) expected.original_name = value->target();
     }
     const auto differs = [&](absl::string_view what) {
       Add(ErrorClass::kPort, i, port.name(),
-          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what, " is not that of the original's value"));
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
+                       " is not that of the original's value"));
     };
     if (port.annotation() != annotation) differs("annotation");
     if (!(spec == expected)) differs("draw spec");
@@ -372,18 +389,21 @@ class StructureCheck {
   // --- E5 ----------------------------------------------------------------------
   void CheckOrder() {
     absl::flat_hash_map<absl::string_view, int> piece_of;
-    for (const PieceOperator& op : piece_operators_) piece_of.try_emplace(op.node->name(), op.piece);
+    for (const PieceOperator& op : piece_operators_)
+      piece_of.try_emplace(op.node->name(), op.piece);
     absl::flat_hash_set<absl::string_view> given;
     for (const auto& [name, node] : inputs_) given.insert(name);
     for (size_t i = 0; i < pieces_.size(); ++i) {
       for (const Node* node : GraphOf(i).nodes()) {
         if (!node->is_placeholder()) break;
         const auto it = piece_of.find(node->name());
-        if (it == piece_of.end() || it->second < static_cast<int>(i) || given.contains(node->name())) {
+        if (it == piece_of.end() || it->second < static_cast<int>(i) ||
+            given.contains(node->name())) {
           continue;
         }
         Add(ErrorClass::kOrder, i, node->name(),
-            absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second, " computes"));
+            absl::StrCat("takes ", ValueName(node->name()), ", which piece ", it->second,
+                         " computes"));
       }
       if (options_.cut.style == Style::kChain) given.clear();
       for (const Node* node : Returned(GraphOf(i))) given.insert(node->name());
@@ -425,7 +445,7 @@ class StructureCheck {
 }  // namespace
 
 ValidationReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
-                                  const StructureOptions& options) {
+                                   const StructureOptions& options) {
   return StructureCheck(original, pieces, options).Run();
 }
 

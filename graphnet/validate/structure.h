@@ -48,7 +48,7 @@ struct StructureOptions {
 // E8: put together by their ports, the pieces are the original, node for node, and what
 //     they declare (symbols, relations, attributes, weights) is the original's.
 ValidationReport ValidateStructure(const Sample& original, absl::Span<const Sample> pieces,
-                                  const StructureOptions& options = {});
+                                   const StructureOptions& options = {});
 
 }  // namespace graphnet
 

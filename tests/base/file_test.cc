@@ -59,8 +59,8 @@ TEST_F(FileTest, ReadsUpToTheLimit) {
 }
 
 TEST_F(FileTest, RefusesWhatIsNoRegularFile) {
-  EXPECT_THAT(ReadFile(root_, kAnySize), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                  EndsWith(": not a regular file")));
+  EXPECT_THAT(ReadFile(root_, kAnySize),
+              StatusIs(absl::StatusCode::kInvalidArgument, EndsWith(": not a regular file")));
   EXPECT_THAT(ReadFile("/dev/zero", kAnySize), StatusIs(absl::StatusCode::kInvalidArgument));
   // A pipe that nobody writes to must not hang.
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
@@ -79,8 +79,8 @@ TEST_F(FileTest, FollowsLinksWhenReading) {
 // A name that C cuts short would be another file's.
 TEST_F(FileTest, RefusesNulInNames) {
   const std::string name = Path(std::string("f\0g", 3));
-  const auto is_refused = StatusIs(absl::StatusCode::kInvalidArgument,
-                                   EndsWith("f\\x00g: NUL in a file name"));
+  const auto is_refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, EndsWith("f\\x00g: NUL in a file name"));
   EXPECT_THAT(ReadFile(name, kAnySize), is_refused);
   EXPECT_THAT(WriteFileAtomic(name, "x"), is_refused);
   EXPECT_THAT(WriteFolderAtomic(name, true, [](const std::string&) { return absl::OkStatus(); }),
@@ -146,7 +146,8 @@ TEST_F(FileTest, AFolderThatFailsLeavesNothing) {
     EXPECT_OK(WriteFileAtomic(JoinPath(dir, "file"), "x"));
     return absl::DataLossError("halfway");
   };
-  EXPECT_THAT(WriteFolderAtomic(Path("d"), false, fail), StatusIs(absl::StatusCode::kDataLoss, "halfway"));
+  EXPECT_THAT(WriteFolderAtomic(Path("d"), false, fail),
+              StatusIs(absl::StatusCode::kDataLoss, "halfway"));
   ExpectOnly({});
   ASSERT_OK(WriteFolderAtomic(Path("d"), false, FillWithOneFile));
   EXPECT_THAT(WriteFolderAtomic(Path("d"), true, fail), StatusIs(absl::StatusCode::kDataLoss));

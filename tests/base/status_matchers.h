@@ -33,8 +33,9 @@ MATCHER_P2(StatusIs, code, message,
 inline auto StatusIs(absl::StatusCode code) { return StatusIs(code, testing::_); }
 
 MATCHER_P(IsOkAndHolds, value,
-          "is OK and its value " + testing::PrintToString(testing::DescribeMatcher<
-                                       typename std::decay_t<arg_type>::value_type>(value))) {
+          "is OK and its value " +
+              testing::PrintToString(
+                  testing::DescribeMatcher<typename std::decay_t<arg_type>::value_type>(value))) {
   if (!arg.ok()) {
     *result_listener << arg.status();
     return false;

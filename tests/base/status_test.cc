@@ -11,8 +11,6 @@
 namespace graphnet {
 namespace {
 
-
-
 TEST(PrintableTest, EscapesWhatIsNotOneCleanLineOfText) {
   using namespace std::string_literals;
   const std::pair<std::string, std::string> cases[] = {
@@ -43,7 +41,8 @@ TEST(PrintableTest, EscapesWhatIsNotOneCleanLineOfText) {
       {"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
       {"\xe2\x80\x8f\xd8\x9c", "\\xe2\\x80\\x8f\\xd8\\x9c"},
       // Their neighbours are shown.
-      {"\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa", "\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa"},
+      {"\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa",
+       "\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(Printable(text), expected);
 }
@@ -58,7 +57,8 @@ TEST(PrintableTest, CutsLongText) {
 
 TEST(ErrorAtTest, LeavesOutWhatIsUnknown) {
   const absl::StatusCode code = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(ErrorAt("a.py", 3, 7, "expected a name"), StatusIs(code, "a.py:3:7: expected a name"));
+  EXPECT_THAT(ErrorAt("a.py", 3, 7, "expected a name"),
+              StatusIs(code, "a.py:3:7: expected a name"));
   EXPECT_THAT(ErrorAt("a.py", 3, 0, "m"), StatusIs(code, "a.py:3: m"));
   EXPECT_THAT(ErrorAt("a.py", 0, 7, "m"), StatusIs(code, "a.py: m"));
   EXPECT_THAT(ErrorAt("a\n.py", 1, 1, "b\nc"), StatusIs(code, "a\\n.py:1:1: b\\nc"));

@@ -54,21 +54,23 @@ graph @forward(%x : f32[1000]) {
 }
 )");
   const std::vector<Traffic> traffic = CutTraffic(GraphIndex(*sample.module->main()));
-  EXPECT_THAT(traffic, ElementsAre(Traffic{0, 0}, Traffic{40, 0}, Traffic{40, 0}, Traffic{44, 0}, Traffic{44, 1},
-                                   Traffic{12, 0}));
+  EXPECT_THAT(traffic, ElementsAre(Traffic{0, 0}, Traffic{40, 0}, Traffic{40, 0}, Traffic{44, 0},
+                                   Traffic{44, 1}, Traffic{12, 0}));
 }
 
 // All ways to choose k - 1 cuts, the best of them.
-void BruteForce(const std::vector<Traffic>& traffic, const Regions& regions, int k, int64_t least, int64_t most,
-                int64_t start, Traffic sum, std::optional<Traffic>* best) {
+void BruteForce(const std::vector<Traffic>& traffic, const Regions& regions, int k, int64_t least,
+                int64_t most, int64_t start, Traffic sum, std::optional<Traffic>* best) {
   const auto n = static_cast<int64_t>(traffic.size()) - 1;
   if (k == 1) {
-    if (n - start >= least && n - start <= most && (!best->has_value() || sum < **best)) *best = sum;
+    if (n - start >= least && n - start <= most && (!best->has_value() || sum < **best))
+      *best = sum;
     return;
   }
   for (int64_t p = start + least; p <= n && p <= start + most; ++p) {
     if (p == n || regions.OpenAt(p) != nullptr) continue;
-    BruteForce(traffic, regions, k - 1, least, most, p, sum + traffic[static_cast<size_t>(p)], best);
+    BruteForce(traffic, regions, k - 1, least, most, p, sum + traffic[static_cast<size_t>(p)],
+               best);
   }
 }
 

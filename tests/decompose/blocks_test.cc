@@ -111,7 +111,8 @@ TEST_F(BlocksTest, RegionsStayWhole) {
   const std::vector<Block> blocks = Find("c(ab)c(ab)c(ab)c");
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0].num_operators, 5);
-  for (const int64_t start : blocks[0].starts) EXPECT_TRUE(start % 5 == 0 || start % 5 == 1) << start;
+  for (const int64_t start : blocks[0].starts)
+    EXPECT_TRUE(start % 5 == 0 || start % 5 == 1) << start;
   EXPECT_THAT(Find("(abcdabcd)"), IsEmpty());
 }
 

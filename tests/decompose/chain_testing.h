@@ -33,7 +33,8 @@ inline Sample ParseFragment(absl::string_view text) {
 // The pieces verify, and give `sample` back exactly.
 inline void ExpectComposesTo(const std::vector<Sample>& pieces, const Sample& sample) {
   for (const Sample& piece : pieces) EXPECT_OK(Verify(*piece.module)) << piece.name;
-  const absl::StatusOr<std::unique_ptr<Module>> composed = ComposeChain(pieces, sample.module.get());
+  const absl::StatusOr<std::unique_ptr<Module>> composed =
+      ComposeChain(pieces, sample.module.get());
   ASSERT_OK(composed);
   EXPECT_OK(Verify(**composed));
   EXPECT_OK(CheckEqual(*sample.module, **composed, kExact));

@@ -31,15 +31,17 @@ std::string Compose(const std::vector<Sample>& pieces) {
 }
 
 void ExpectRefused(std::vector<absl::string_view> texts, absl::string_view message) {
-  EXPECT_THAT(ComposeChain(Pieces(std::move(texts))),
-              StatusIs(absl::StatusCode::kFailedPrecondition, testing::HasSubstr(std::string(message))));
+  EXPECT_THAT(
+      ComposeChain(Pieces(std::move(texts))),
+      StatusIs(absl::StatusCode::kFailedPrecondition, testing::HasSubstr(std::string(message))));
 }
 
 TEST(ComposeChainTest, PortsMeetByPosition) {
-  EXPECT_EQ(Compose(Pieces({"graph @f(%x) {\n  %a = torch.relu(%x)\n  return (%x, %a, %a)\n}\n",
-                            "graph @g(%p, %q, %r) {\n  %b = torch.cat([%q, %r, %p])\n  return (%b,)\n}\n",
-                            "graph @h(%z) {\n  %c = torch.neg(%z)\n  return {\"c\": %c}\n}\n"})),
-            R"(graph @f(%x) {
+  EXPECT_EQ(
+      Compose(Pieces({"graph @f(%x) {\n  %a = torch.relu(%x)\n  return (%x, %a, %a)\n}\n",
+                      "graph @g(%p, %q, %r) {\n  %b = torch.cat([%q, %r, %p])\n  return (%b,)\n}\n",
+                      "graph @h(%z) {\n  %c = torch.neg(%z)\n  return {\"c\": %c}\n}\n"})),
+      R"(graph @f(%x) {
   %a = torch.relu(%x)
   %b = torch.cat([%a, %a, %x])
   %c = torch.neg(%b)
@@ -101,8 +103,8 @@ TEST(ComposeChainTest, TablesAreMerged) {
   EXPECT_EQ((*composed)->relations().size(), 2u);
   EXPECT_EQ((*composed)->attributes()[0].name, "w");
 
-  const Sample like = ParseFragment(
-      "symbol s0 = 1\nattribute u\nattribute v\ngraph @f(%x) {\n  return %x\n}\n");
+  const Sample like =
+      ParseFragment("symbol s0 = 1\nattribute u\nattribute v\ngraph @f(%x) {\n  return %x\n}\n");
   const absl::StatusOr<std::unique_ptr<Module>> ordered = ComposeChain(pieces, like.module.get());
   ASSERT_OK(ordered);
   EXPECT_EQ((*ordered)->symbols()[0].name, "s0");
@@ -123,7 +125,8 @@ TEST(ComposeChainTest, PiecesThatDoNotFit) {
   const absl::string_view identity = "graph @f(%x) {\n  return (%x,)\n}\n";
   ExpectRefused({identity, "graph @f(%x, %y) {\n  return (%x,)\n}\n"},
                 "piece 1 takes 2 values, piece 0 returns 1");
-  ExpectRefused({identity, "graph @f(%x) {\n  return %x\n}\n", identity}, "piece 1 returns no tuple");
+  ExpectRefused({identity, "graph @f(%x) {\n  return %x\n}\n", identity},
+                "piece 1 returns no tuple");
   ExpectRefused({"graph @f(%x) {\n  return (%x, (%x,))\n}\n", identity},
                 "piece 0 returns something that is no value at position 1");
 }

@@ -86,7 +86,8 @@ TEST(DecomposeConfigTest, JsonIsAsDocumented) {
 }
 
 TEST(DecomposeConfigTest, JsonMayBeShortAndInAnyOrder) {
-  const auto config = ParseDecomposeConfigJson("\t{ \"pieces\" : 3 ,\r\n\"mode\":\"equal\",\"version\":1}", "c.json");
+  const auto config = ParseDecomposeConfigJson(
+      "\t{ \"pieces\" : 3 ,\r\n\"mode\":\"equal\",\"version\":1}", "c.json");
   ASSERT_OK(config);
   EXPECT_EQ(config->number, 3);
   EXPECT_TRUE(config->group_head_and_tail);
@@ -102,7 +103,8 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"", "c.json:1:1: expected '{' at the start of an object"},
       {"[]", "c.json:1:1: expected '{' at the start of an object"},
-      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 2} x", "c.json:1:46: expected the end of the file"},
+      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 2} x",
+       "c.json:1:46: expected the end of the file"},
       {"{}", "c.json:1:1: the key \"version\" is missing"},
       {"{\"version\": 1}", "c.json:1:1: the key \"mode\" is missing"},
       {"{\"version\": 2}", "c.json:1:13: expected version 1"},
@@ -115,7 +117,8 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
       {"{\"chain_style\": 1}", "c.json:1:17: expected true or false"},
       {"{\"mode\": \"eq", "c.json:1:13: the string does not end"},
       {"{\"mode\": \"e\nq\"}", "c.json:1:12: a string ends on its line"},
-      {"{\"mode\": \"\\u1234\"}", "c.json:1:11: expected an escape of one byte, such as \\n or \\u000b"},
+      {"{\"mode\": \"\\u1234\"}",
+       "c.json:1:11: expected an escape of one byte, such as \\n or \\u000b"},
       {"{\"mode\" \"equal\"}", "c.json:1:9: expected ':' after a key"},
       {"{\"version\": 1", "c.json:1:14: expected '}' or ',' in an object"},
       {"{\"version\": 1,}", "c.json:1:15: expected a string"},
@@ -125,11 +128,14 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
       {"{\"subgraphs\": [{\"odd\": 1}]}", "c.json:1:17: unknown key odd"},
       {"{\"values\": [{\"odd\": 1}]}", "c.json:1:14: unknown key odd"},
       {"{\"version\": 1, \"mode\": \"equal\"}", "c.json:1:1: \"pieces\" must be at least 1"},
-      {"{\"version\": 1, \"mode\": \"equal\", \"size\": 3}", "c.json:1:1: mode equal takes no \"size\""},
-      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 1000001}", "c.json:1:1: \"pieces\" must be at most 1000000"},
+      {"{\"version\": 1, \"mode\": \"equal\", \"size\": 3}",
+       "c.json:1:1: mode equal takes no \"size\""},
+      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 1000001}",
+       "c.json:1:1: \"pieces\" must be at most 1000000"},
       {"{\"version\": 1, \"mode\": \"blocks\", \"split_positions\": [1]}",
        "c.json:1:1: mode blocks needs no further key"},
-      {"{\"version\": 1, \"mode\": \"ranges\"}", "c.json:1:1: mode ranges needs \"subgraph_ranges\" and no other"},
+      {"{\"version\": 1, \"mode\": \"ranges\"}",
+       "c.json:1:1: mode ranges needs \"subgraph_ranges\" and no other"},
       {"{\"version\": 1, \"mode\": \"blocks\", \"num_ops\": 3}",
        "c.json:1:1: a decomposition that has been made needs its \"parent_hash\""},
       {"{\"version\": 1, \"mode\": \"blocks\", \"parent_hash\": \"ab\"}",
@@ -147,17 +153,20 @@ TEST(DecomposeConfigTest, CountsMustAgree) {
   };
   EXPECT_THAT(with("\"num_subgraphs\": 2", "\"num_subgraphs\": 3"),
               HasSubstr("\"num_subgraphs\" is 3, but there are 2 subgraphs"));
-  EXPECT_THAT(with("\"num_ops\": 8", "\"num_ops\": 9"), HasSubstr("\"num_ops\" is missing or not \"end\" less"));
+  EXPECT_THAT(with("\"num_ops\": 8", "\"num_ops\": 9"),
+              HasSubstr("\"num_ops\" is missing or not \"end\" less"));
   EXPECT_THAT(with("\"end\": 12, \"num_ops\": 4", "\"end\": 13, \"num_ops\": 5"),
               HasSubstr("subgraph 1 is no range of the 12 operators"));
-  EXPECT_THAT(with("subgraph_1", "subgraph_2"), HasSubstr("subgraph 1 is called subgraph_2, not subgraph_1"));
+  EXPECT_THAT(with("subgraph_1", "subgraph_2"),
+              HasSubstr("subgraph 1 is called subgraph_2, not subgraph_1"));
 }
 
 TEST(DecomposeConfigTest, TruncatedOrFlippedIsRefusedOrAnotherConfig) {
   for (const DecomposeConfig& config : Examples()) {
     const std::string text = WriteDecomposeConfigJson(config);
     for (size_t size = 0; size + 2 < text.size(); ++size) {
-      EXPECT_FALSE(ParseDecomposeConfigJson(text.substr(0, size), "c.json").ok()) << text.substr(0, size);
+      EXPECT_FALSE(ParseDecomposeConfigJson(text.substr(0, size), "c.json").ok())
+          << text.substr(0, size);
     }
     const std::string bytes = SerializeDecomposeConfig(config);
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -171,10 +180,12 @@ TEST(DecomposeConfigTest, TruncatedOrFlippedIsRefusedOrAnotherConfig) {
 
 TEST(DecomposeConfigTest, ProtobufErrors) {
   EXPECT_THAT(DeserializeDecomposeConfig("", "c.pb").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, "c.pb: not the configuration of a decomposition"));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "c.pb: not the configuration of a decomposition"));
   const std::string bytes = SerializeDecomposeConfig(Examples()[4]);
   EXPECT_THAT(DeserializeDecomposeConfig(bytes + "\x98\x06\x01", "c.pb").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, "c.pb: holds fields that this program does not know"));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "c.pb: holds fields that this program does not know"));
 }
 
 }  // namespace

@@ -32,15 +32,18 @@ std::vector<Range> Every(const Graph& graph, int64_t size) {
   const int64_t n = NumOperators(graph);
   std::vector<Range> ranges;
   int64_t start = 0;
-  for (const int64_t cut : CutsEvery(size, Regions(graph), n)) ranges.push_back({std::exchange(start, cut), cut});
+  for (const int64_t cut : CutsEvery(size, Regions(graph), n))
+    ranges.push_back({std::exchange(start, cut), cut});
   ranges.push_back({start, n});
   return ranges;
 }
 
 // Cuts after every operator; the pieces must be the whole.
-std::vector<Sample> Cut(absl::string_view text, const CutOptions& options = {.style = Style::kDag}) {
+std::vector<Sample> Cut(absl::string_view text,
+                        const CutOptions& options = {.style = Style::kDag}) {
   const Sample sample = ParseFragment(text);
-  absl::StatusOr<std::vector<Sample>> pieces = CutRanges(sample, Every(*sample.module->main(), 1), options);
+  absl::StatusOr<std::vector<Sample>> pieces =
+      CutRanges(sample, Every(*sample.module->main(), 1), options);
   EXPECT_OK(pieces);
   if (!pieces.ok()) return {};
   StructureOptions validate;
@@ -63,7 +66,8 @@ std::vector<std::string> Inputs(const Sample& piece) {
 
 std::vector<std::string> Outputs(const Sample& piece) {
   std::vector<std::string> names;
-  for (const Node* node : piece.module->main()->output()->operands()) names.emplace_back(node->name());
+  for (const Node* node : piece.module->main()->output()->operands())
+    names.emplace_back(node->name());
   return names;
 }
 
@@ -107,7 +111,8 @@ TEST(DagTest, MinimalInputsOfAChain) {
 
 TEST(DagTest, GapsAreLeftOut) {
   const Sample sample = ParseFragment(kDiamond);
-  const auto pieces = CutRanges(sample, {{0, 1}, {2, 3}}, {.style = Style::kDag, .all_inputs = false});
+  const auto pieces =
+      CutRanges(sample, {{0, 1}, {2, 3}}, {.style = Style::kDag, .all_inputs = false});
   ASSERT_OK(pieces);
   ASSERT_EQ(pieces->size(), 2u);
   EXPECT_THAT(Outputs((*pieces)[0]), ElementsAre("a"));
@@ -201,9 +206,11 @@ graph @forward(%x) {
   return (%y,)
 }
 )");
-  EXPECT_THAT(CutRanges(sample, {{0, 2}, {2, 4}}, {.style = Style::kDag}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "attribute count is written to, and pieces 0 and 1 of a DAG would both read it (same)"));
+  EXPECT_THAT(
+      CutRanges(sample, {{0, 2}, {2, 4}}, {.style = Style::kDag}),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          "attribute count is written to, and pieces 0 and 1 of a DAG would both read it (same)"));
   EXPECT_OK(CutRanges(sample, {{0, 3}, {3, 4}}, {.style = Style::kDag}));
   EXPECT_OK(CutRanges(sample, {{0, 2}, {2, 4}}));
 }
@@ -247,7 +254,8 @@ TEST(DagTest, RandomModules) {
     std::mt19937_64 random(seed);
     const CutOptions options = {.style = random() % 3 > 0 ? Style::kDag : Style::kChain,
                                 .all_inputs = random() % 2 == 0};
-    const auto pieces = CutRanges(sample, Every(graph, 1 + static_cast<int64_t>(random() % 4)), options);
+    const auto pieces =
+        CutRanges(sample, Every(graph, 1 + static_cast<int64_t>(random() % 4)), options);
     // Of operators that nothing is known of, all that they take counts as written.
     if (pieces.status().code() == absl::StatusCode::kFailedPrecondition) {
       EXPECT_THAT(std::string(pieces.status().message()), HasSubstr("would both read it"));

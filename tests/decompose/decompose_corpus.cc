@@ -49,12 +49,16 @@ struct Total {
   double validation_seconds = 0;
 };
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 class Corpus {
  public:
-  Corpus(const std::string& root, size_t stride, std::string scratch) : scratch_(std::move(scratch)) {
-    for (auto it = std::filesystem::recursive_directory_iterator(root); it != std::filesystem::end(it); ++it) {
+  Corpus(const std::string& root, size_t stride, std::string scratch)
+      : scratch_(std::move(scratch)) {
+    for (auto it = std::filesystem::recursive_directory_iterator(root);
+         it != std::filesystem::end(it); ++it) {
       if (!it->is_directory() || !IsGraphNetFolder(it->path().string())) continue;
       paths_.push_back(it->path().string());
       it.disable_recursion_pending();
@@ -67,12 +71,13 @@ class Corpus {
 
   int Run(int jobs) {
     ParallelFor(paths_.size(), jobs, [this](size_t i) { RunSample(paths_[i]); });
-    std::printf("%-22s %-5s %8s %8s %10s %12s %8s %9s %9s\n", "scheme", "style", "samples", "cut", "pieces", "ports",
-                "failed", "cut s", "valid. s");
+    std::printf("%-22s %-5s %8s %8s %10s %12s %8s %9s %9s\n", "scheme", "style", "samples", "cut",
+                "pieces", "ports", "failed", "cut s", "valid. s");
     int64_t failures = unreadable_;
     for (const auto& [key, total] : totals_) {
-      std::printf("%-22s %-5s %8lld %8lld %10lld %12lld %8lld %9.1f %9.1f\n", key.first.c_str(), key.second.c_str(),
-                  static_cast<long long>(total.samples), static_cast<long long>(total.decompositions),
+      std::printf("%-22s %-5s %8lld %8lld %10lld %12lld %8lld %9.1f %9.1f\n", key.first.c_str(),
+                  key.second.c_str(), static_cast<long long>(total.samples),
+                  static_cast<long long>(total.decompositions),
                   static_cast<long long>(total.pieces), static_cast<long long>(total.ports),
                   static_cast<long long>(total.failures), total.seconds, total.validation_seconds);
       failures += total.failures;
@@ -125,7 +130,8 @@ class Corpus {
       run("balanced 8", DecomposeMode::kBalanced, 8);
       run("blocks", DecomposeMode::kBlocks, 0);
       std::vector<Result> results;
-      for (uint64_t seed = 0; seed < kRandomSets; ++seed) results.push_back(RunRandom(*sample, style, seed));
+      for (uint64_t seed = 0; seed < kRandomSets; ++seed)
+        results.push_back(RunRandom(*sample, style, seed));
       Account(path, "20 random", style, 1, results);
     }
   }
@@ -152,8 +158,10 @@ class Corpus {
   Result RunStored(const Sample& sample, const DecomposeConfig& config, PieceFormat format) {
     Result result;
     const double begin = Now();
-    const std::string folder = JoinPath(scratch_, absl::StrCat("decompose_corpus_", next_folder_.fetch_add(1)));
-    const absl::StatusOr<StoredDecomposition> stored = [&]() -> absl::StatusOr<StoredDecomposition> {
+    const std::string folder =
+        JoinPath(scratch_, absl::StrCat("decompose_corpus_", next_folder_.fetch_add(1)));
+    const absl::StatusOr<StoredDecomposition> stored =
+        [&]() -> absl::StatusOr<StoredDecomposition> {
       ASSIGN_OR_RETURN(const Decomposition made, Decompose(sample, config));
       RETURN_IF_ERROR(WriteDecomposition(made, folder, {.format = format}).status());
       return ReadDecomposition(folder, /*with_weights=*/true);
@@ -178,7 +186,8 @@ class Corpus {
     const GraphIndex index(*sample.module->main());
     const auto n = static_cast<uint64_t>(index.num_operators());
     std::vector<int64_t> cuts;
-    for (uint64_t i = 1 + random() % 12; i > 0; --i) cuts.push_back(static_cast<int64_t>(random() % (n + 1)));
+    for (uint64_t i = 1 + random() % 12; i > 0; --i)
+      cuts.push_back(static_cast<int64_t>(random() % (n + 1)));
     std::sort(cuts.begin(), cuts.end());
     const Regions regions(index);
     for (const int64_t cut : cuts) {
@@ -191,7 +200,8 @@ class Corpus {
         return result;
       }
       const bool tuple = why.find("parts the tuple") == 0;
-      result.refused.push_back(tuple ? "a tuple would cross" : "within a vmap nest or autocast region");
+      result.refused.push_back(tuple ? "a tuple would cross"
+                                     : "within a vmap nest or autocast region");
     }
     std::vector<Range> ranges;
     std::vector<Range> rest;
@@ -221,8 +231,9 @@ class Corpus {
     return result;
   }
 
-  static void Validate(const Sample& sample, const std::vector<Sample>& pieces, const CutOptions& cut,
-                       Result* result, const EqualityOptions& equality = kExact) {
+  static void Validate(const Sample& sample, const std::vector<Sample>& pieces,
+                       const CutOptions& cut, Result* result,
+                       const EqualityOptions& equality = kExact) {
     result->total.decompositions = 1;
     result->total.pieces = static_cast<int64_t>(pieces.size());
     for (const Sample& piece : pieces) {
@@ -253,7 +264,8 @@ class Corpus {
       if (result.status.ok()) continue;
       ++total.failures;
       std::printf("FAIL %s: %s, %s, set %zu: %s\n", path.c_str(), scheme.c_str(),
-                  style == Style::kChain ? "chain" : "dag", i, std::string(result.status.message()).c_str());
+                  style == Style::kChain ? "chain" : "dag", i,
+                  std::string(result.status.message()).c_str());
     }
   }
 

@@ -124,8 +124,8 @@ TEST_P(DecomposerTest, Sizes) {
   EXPECT_THAT(made_.notes, IsEmpty());
   config_.mode = DecomposeMode::kSingleOp;
   config_.number = 0;
-  EXPECT_THAT(Run(), ElementsAre(Range{0, 1}, Range{1, 2}, Range{2, 5}, Range{5, 6}, Range{6, 7}, Range{7, 10},
-                                 Range{10, 11}, Range{11, 12}));
+  EXPECT_THAT(Run(), ElementsAre(Range{0, 1}, Range{1, 2}, Range{2, 5}, Range{5, 6}, Range{6, 7},
+                                 Range{7, 10}, Range{10, 11}, Range{11, 12}));
   ASSERT_EQ(made_.notes.size(), 1u);
   EXPECT_THAT(made_.notes[0], HasSubstr("4 fewer cuts than asked for"));
 }
@@ -145,7 +145,8 @@ TEST_P(DecomposerTest, EqualPiecesAndBalanced) {
 TEST_P(DecomposerTest, Blocks) {
   config_.mode = DecomposeMode::kBlocks;
   EXPECT_THAT(Run(), ElementsAre(Range{0, 1}, Range{1, 6}, Range{6, 11}, Range{11, 12}));
-  EXPECT_THAT(made_.notes, ElementsAre("a block of 5 operators occurs 2 times, first at operator 1"));
+  EXPECT_THAT(made_.notes,
+              ElementsAre("a block of 5 operators occurs 2 times, first at operator 1"));
 }
 
 TEST_P(DecomposerTest, ModulePath) {
@@ -188,22 +189,28 @@ TEST_P(DecomposerTest, RefusesTheRecordOfAnotherGraph) {
     change(&changed);
     return std::string(Decompose(sample_, changed).status().message());
   };
-  EXPECT_EQ(refusal([](DecomposeConfig* c) { c->parent_hash[0] = c->parent_hash[0] == 'a' ? 'b' : 'a'; }),
+  EXPECT_EQ(
+      refusal([](DecomposeConfig* c) { c->parent_hash[0] = c->parent_hash[0] == 'a' ? 'b' : 'a'; }),
+      "the configuration is of another graph, of net");
+  EXPECT_EQ(refusal([](DecomposeConfig* c) { c->num_ops = 13; }),
             "the configuration is of another graph, of net");
-  EXPECT_EQ(refusal([](DecomposeConfig* c) { c->num_ops = 13; }), "the configuration is of another graph, of net");
-  EXPECT_THAT(refusal([](DecomposeConfig* c) { c->subgraphs[1].inputs = {"d0", "w1"}; }),
+  EXPECT_THAT(refusal([](DecomposeConfig* c) {
+                c->subgraphs[1].inputs = {"d0", "w1"};
+              }),
               HasSubstr("something else of the inputs of subgraph_1"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->model_name = "other"; }),
               HasSubstr("something else of the name of the model"));
-  EXPECT_THAT(refusal([](DecomposeConfig* c) { c->subgraphs[0].range.end = 4; }), HasSubstr("parts the tuple"));
+  EXPECT_THAT(refusal([](DecomposeConfig* c) { c->subgraphs[0].range.end = 4; }),
+              HasSubstr("parts the tuple"));
 }
 
 TEST(DecomposerEdgeTest, GraphsWithFewOperators) {
   for (const char* text : {"graph @forward(%x) {\n  return %x\n}\n",
                            "graph @forward(%x) {\n  %a = torch.relu(%x)\n  return %a\n}\n"}) {
     const Sample sample = ParseFragment(text);
-    for (const DecomposeMode mode : {DecomposeMode::kSingleOp, DecomposeMode::kEqual, DecomposeMode::kFixedSize,
-                                     DecomposeMode::kBalanced, DecomposeMode::kBlocks}) {
+    for (const DecomposeMode mode :
+         {DecomposeMode::kSingleOp, DecomposeMode::kEqual, DecomposeMode::kFixedSize,
+          DecomposeMode::kBalanced, DecomposeMode::kBlocks}) {
       for (const Style style : {Style::kChain, Style::kDag}) {
         DecomposeConfig config;
         config.mode = mode;

@@ -42,9 +42,10 @@ struct Case {
 class FolderTest : public testing::TestWithParam<Case> {
  protected:
   FolderTest() : sample_(ParseFragment(kNet)) {
-    folder_ = JoinPath(testing::TempDir(), absl::StrCat("folder_test_", static_cast<int>(GetParam().format),
-                                                        static_cast<int>(GetParam().layout),
-                                                        static_cast<int>(GetParam().style)));
+    folder_ = JoinPath(
+        testing::TempDir(),
+        absl::StrCat("folder_test_", static_cast<int>(GetParam().format),
+                     static_cast<int>(GetParam().layout), static_cast<int>(GetParam().style)));
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
     options_ = {GetParam().format, GetParam().layout};
@@ -65,16 +66,18 @@ class FolderTest : public testing::TestWithParam<Case> {
     return GetParam().layout == FolderLayout::kPeer ? JoinPath(folder_, "_decomposed") : folder_;
   }
   std::string Piece(int i) const {
-    return JoinPath(Inside(), absl::StrCat(GetParam().layout == FolderLayout::kPeer ? "net_" : "subgraph_", i,
-                                           GetParam().format == PieceFormat::kProtobuf ? ".pb" : ""));
+    return JoinPath(Inside(),
+                    absl::StrCat(GetParam().layout == FolderLayout::kPeer ? "net_" : "subgraph_", i,
+                                 GetParam().format == PieceFormat::kProtobuf ? ".pb" : ""));
   }
   // One that a broken write may have left.
   std::string FileOfPiece(int i) const {
     return GetParam().format == PieceFormat::kProtobuf ? Piece(i) : JoinPath(Piece(i), "model.py");
   }
   std::string ConfigFile() const {
-    return JoinPath(Inside(), GetParam().format == PieceFormat::kProtobuf ? "decompose_config.pb"
-                                                                         : "decompose_config.json");
+    return JoinPath(Inside(), GetParam().format == PieceFormat::kProtobuf
+                                  ? "decompose_config.pb"
+                                  : "decompose_config.json");
   }
   WriteReport Write() {
     const auto report = WriteDecomposition(made_, folder_, options_);
@@ -106,7 +109,8 @@ TEST_P(FolderTest, IsReadBack) {
   options.cut.style = GetParam().style;
   // A folder renames %slice and knows no locations.
   if (GetParam().format == PieceFormat::kGraphNetFolder) {
-    options.equality = {.names = false, .metas = false, .locations = false, .attribute_names = true};
+    options.equality = {
+        .names = false, .metas = false, .locations = false, .attribute_names = true};
   }
   EXPECT_OK(ValidateStructure(sample_, stored->pieces, options).status());
 }
@@ -155,11 +159,13 @@ TEST_P(FolderTest, NothingElseIsWrittenOver) {
 }
 
 TEST_P(FolderTest, MissingPieces) {
-  EXPECT_THAT(ReadDecomposition(testing::TempDir() + "/nowhere", true).status(), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(ReadDecomposition(testing::TempDir() + "/nowhere", true).status(),
+              StatusIs(absl::StatusCode::kNotFound));
   Write();
   std::filesystem::remove_all(Piece(2));
   EXPECT_THAT(ReadDecomposition(folder_, true).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("the configuration has 3 subgraphs")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("the configuration has 3 subgraphs")));
   std::filesystem::remove_all(Piece(0));
   EXPECT_THAT(ReadDecomposition(folder_, true).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("piece 0 is missing")));

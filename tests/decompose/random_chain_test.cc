@@ -34,7 +34,8 @@ TEST(RandomChainTest, RandomCuts) {
     const auto n = static_cast<uint64_t>(NumOperators(*sample.module->main()));
     std::mt19937_64 random(seed);
     std::vector<int64_t> cuts;
-    for (uint64_t i = random() % 6; i > 0; --i) cuts.push_back(static_cast<int64_t>(random() % (n + 1)));
+    for (uint64_t i = random() % 6; i > 0; --i)
+      cuts.push_back(static_cast<int64_t>(random() % (n + 1)));
     // Random metas make some values tuples, which stay whole.
     const Regions regions(*sample.module->main());
     for (int64_t& cut : cuts) cut = regions.NextCut(cut);

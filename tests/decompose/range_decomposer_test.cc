@@ -132,7 +132,8 @@ graph @forward() {
   %b = torch.relu(%a)
   return ()
 }
-)", {1});
+)",
+                                         {1});
   ASSERT_EQ(pieces.size(), 2u);
 }
 
@@ -143,7 +144,8 @@ graph @forward(%s0, %x, %unused) {
   %b = torch.relu(%a)
   return %b
 }
-)", {1});
+)",
+                                         {1});
   EXPECT_THAT(Text(pieces[0]), HasSubstr("graph @forward(%s0, %x, %unused)"));
   EXPECT_THAT(Text(pieces[1]), HasSubstr("graph @forward(%a)"));
 }
@@ -156,7 +158,8 @@ graph @forward(%x, %y) {
   %c = torch.relu(%b)
   return (%y, %c)
 }
-)", {1, 2});
+)",
+                                         {1, 2});
   EXPECT_EQ(Text(pieces[1]), R"(graph @forward(%y, %a) {
   %b = torch.relu(%a)
   return (%y, %b)
@@ -171,7 +174,8 @@ graph @forward(%x) {
   %b = torch.relu(%a)
   return {"a": [%a, %a, None], "b": (%b, 3)}
 }
-)", {1});
+)",
+      {1});
 }
 
 TEST(DecomposeChainTest, SameValueReturnedTwiceIsPassedOnce) {
@@ -181,7 +185,8 @@ graph @forward(%x) {
   %b = torch.relu(%x)
   return (%a, %a)
 }
-)", {1});
+)",
+                                         {1});
   EXPECT_THAT(Text(pieces[0]), HasSubstr("return (%x, %a)"));
   EXPECT_THAT(Text(pieces[1]), HasSubstr("return (%a, %a)"));
 }
@@ -194,7 +199,8 @@ graph @forward(%x) {
   %b = torch.relu(%a)
   return %b
 }
-)", {1, 2});
+)",
+                                         {1, 2});
   EXPECT_EQ(Text(pieces[1]), "graph @forward(%a) {\n  %dead = torch.neg(%a)\n  return (%a,)\n}\n");
 }
 
@@ -205,7 +211,8 @@ graph @forward(%x) {
   %b = torch.zeros(3)
   return %b
 }
-)", {1});
+)",
+                                         {1});
   EXPECT_THAT(Text(pieces[0]), HasSubstr("return ()"));
   EXPECT_THAT(Text(pieces[1]), HasSubstr("graph @forward() {"));
 }
@@ -220,10 +227,12 @@ graph @forward(%x) {
   return %c
 }
 )");
-  EXPECT_THAT(DecomposeChain(sample, {2}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "cut 2 parts the tuple that split (torch.chunk) yields from an operator that takes it; "
-                       "the next place for it is 3"));
+  EXPECT_THAT(
+      DecomposeChain(sample, {2}),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          "cut 2 parts the tuple that split (torch.chunk) yields from an operator that takes it; "
+          "the next place for it is 3"));
   EXPECT_OK(DecomposeChain(sample, {3}));
   EXPECT_THAT(EqualCuts(*sample.module->main(), 4), ElementsAre(3));
 }
@@ -236,7 +245,8 @@ graph @forward(%x) {
   %b = torch.relu(%view)
   return (%b, %x)
 }
-)", {1, 2});
+)",
+                                         {1, 2});
   // The mutation's own result is not used; what it changes is passed on.
   EXPECT_THAT(Text(pieces[1]), HasSubstr("return (%x, %view)"));
 }
@@ -253,7 +263,8 @@ graph @forward(%x "L_x_" : f32[2, 2] as torch.Tensor {mean = 0.5, std = 1.0}) {
   %c = torch.matmul(%b, %weight) : f32[2, 2]
   return %c
 }
-)", {1, 2, 3});
+)",
+                                         {1, 2, 3});
   ASSERT_EQ(pieces.size(), 4u);
   EXPECT_EQ(Text(pieces[2]), R"(graph @forward(
   %x "L_x_" : f32[2, 2] as torch.Tensor {mean = 0.5, std = 1.0},
@@ -280,7 +291,8 @@ graph @forward(%x "a", %y "a_1", %a_2) {
   %d = operator.add(%c, %a)
   return (%d, %a_2, %x, %y)
 }
-)", {1, 2, 3});
+)",
+                                         {1, 2, 3});
   const Node* port = pieces[1].module->main()->FindNode("a");
   ASSERT_NE(port, nullptr);
   EXPECT_EQ(port->target(), "a_3");
@@ -312,7 +324,8 @@ graph @innermost(%i) {
 graph @otherwise(%o) {
   return %o
 }
-)", {1, 2});
+)",
+                                         {1, 2});
   ASSERT_EQ(pieces.size(), 3u);
   EXPECT_EQ(pieces[0].module->graphs().size(), 4u);
   EXPECT_EQ(pieces[1].module->graphs().size(), 1u);
@@ -355,7 +368,8 @@ graph @forward(%x : f32[s0], %y) {
   %c = torch.relu(%b)
   return (%c, %a)
 }
-)", {1, 2});
+)",
+                                         {1, 2});
   const auto symbols = [&](size_t i) {
     std::vector<std::string> names;
     for (const Symbol& symbol : pieces[i].module->symbols()) names.emplace_back(symbol.name);
@@ -382,7 +396,8 @@ graph @forward(%x) {
   %b = torch.relu(%a) : f32[s1]
   return %b
 }
-)", {1});
+)",
+                                         {1});
   EXPECT_EQ(pieces[0].module->relations().size(), 1u);
 }
 
@@ -445,10 +460,11 @@ graph @forward(%x) {
 
 TEST(DecomposeChainTest, RefusesCutsThroughRegions) {
   const Sample sample = ParseFragment(kAutocast);
-  EXPECT_THAT(DecomposeChain(sample, {3}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "cut 3 goes through the region that enter "
-                       "(torch.amp.autocast_mode._enter_autocast) opens; the next place for it is 5"));
+  EXPECT_THAT(
+      DecomposeChain(sample, {3}),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               "cut 3 goes through the region that enter "
+               "(torch.amp.autocast_mode._enter_autocast) opens; the next place for it is 5"));
   EXPECT_OK(DecomposeChain(sample, {1, 5}));
 }
 

@@ -47,7 +47,8 @@ graph @g(%x) {
   %c = torch.relu(%b)
   return %c
 }
-)"), ElementsAre("", "", "i", "i", "i", "i", "", ""));
+)"),
+              ElementsAre("", "", "i", "i", "i", "i", "", ""));
 }
 
 TEST(RegionsTest, AdjacentOnesAreTwo) {
@@ -59,7 +60,8 @@ graph @g(%x) {
   %l = torch.amp.autocast_mode._exit_autocast(%k)
   return %x
 }
-)"), ElementsAre("", "i", "", "k", ""));
+)"),
+              ElementsAre("", "i", "", "k", ""));
 }
 
 TEST(RegionsTest, KindsMayInterleave) {
@@ -72,7 +74,8 @@ graph @g(%x) {
   %a = torch.relu(%x)
   return %a
 }
-)"), ElementsAre("", "i", "i", "i", "", ""));
+)"),
+              ElementsAre("", "i", "i", "i", "", ""));
 }
 
 TEST(RegionsTest, NeverClosedLastsToTheEnd) {
@@ -83,7 +86,8 @@ graph @g(%x) {
   %b = torch.relu(%x)
   return %b
 }
-)"), ElementsAre("", "k", "k", ""));
+)"),
+              ElementsAre("", "k", "k", ""));
 }
 
 TEST(RegionsTest, WhatClosesNothingIsIgnored) {
@@ -95,7 +99,8 @@ graph @g(%x) {
   %m = torch.amp.autocast_mode._exit_autocast(%k)
   return %x
 }
-)"), ElementsAre("", "", "k", "k", ""));
+)"),
+              ElementsAre("", "", "k", "k", ""));
 }
 
 TEST(RegionsTest, OnlyFunctionsOfThatNameCount) {
@@ -106,7 +111,8 @@ graph @g(%x) {
   %c = torch._C._set_grad_enabled(False)
   return %x
 }
-)"), ElementsAre("", "", "", ""));
+)"),
+              ElementsAre("", "", "", ""));
 }
 
 }  // namespace

@@ -55,8 +55,9 @@ TEST(AllowedCutsTest, SortsMovesAndMerges) {
 
 TEST(ModulePathTest, OfNames) {
   EXPECT_EQ(ModulePathOfParameter("layer1.0.conv1.weight"), "layer1.0.conv1");
-  EXPECT_EQ(ModulePathOfParameter("L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_"),
-            "layer1.0.conv1");
+  EXPECT_EQ(
+      ModulePathOfParameter("L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_"),
+      "layer1.0.conv1");
   EXPECT_EQ(ModulePathOfParameter("L_self_modules_bn1_buffers_running_mean_"), "bn1");
   EXPECT_EQ(ModulePathOfParameter("L_x_"), "");
   EXPECT_EQ(ModulePathOfParameter("_modules_"), "");
@@ -90,9 +91,11 @@ TEST(ModuleCutsTest, ByTheParametersThatOperatorsTake) {
 }
 
 TEST(ModuleCutsTest, ByTheirOwnPaths) {
-  const Cuttable g("graph @f(%x) {\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return %b\n}\n");
-  EXPECT_THAT(ModuleCuts(1, g.index, g.regions).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no operator has a module path")));
+  const Cuttable g(
+      "graph @f(%x) {\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return %b\n}\n");
+  EXPECT_THAT(
+      ModuleCuts(1, g.index, g.regions).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no operator has a module path")));
   g.index.node(1)->set_module_path("encoder.0");
   g.index.node(2)->set_module_path("encoder.1");
   EXPECT_THAT(*ModuleCuts(1, g.index, g.regions), IsEmpty());
@@ -114,7 +117,8 @@ TEST(RangeOfValuesTest, HoldsAllBetween) {
   const Cuttable g(kBranches);
   const auto range = [&](std::vector<std::string> in, std::vector<std::string> out) {
     const absl::StatusOr<Range> r = RangeOfValues(in, out, g.index, g.regions);
-    return r.ok() ? absl::StrCat("[", r->start, ", ", r->end, ")") : std::string(r.status().message());
+    return r.ok() ? absl::StrCat("[", r->start, ", ", r->end, ")")
+                  : std::string(r.status().message());
   };
   EXPECT_EQ(range({"a"}, {"c"}), "[2, 4)");
   EXPECT_EQ(range({"%a"}, {"%b"}), "[2, 3)");
@@ -129,8 +133,9 @@ TEST(RangeOfValuesTest, HoldsAllBetween) {
 
 TEST(RangeOfValuesTest, RefusesToPartTuples) {
   const Cuttable g(kTuple);
-  EXPECT_THAT(RangeOfValues({"split"}, {"e"}, g.index, g.regions).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("parts the tuple that split")));
+  EXPECT_THAT(
+      RangeOfValues({"split"}, {"e"}, g.index, g.regions).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("parts the tuple that split")));
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ bool YieldsTensors(const std::string& name) {
     // Others are not seen to run.
     if (!c10::Dispatcher::singleton().findSchema(op->schema().operator_name())) continue;
     for (const auto& result : op->schema().returns()) {
-      if (result.type()->kind() == c10::TypeKind::TensorType || result.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
+      if (result.type()->kind() == c10::TypeKind::TensorType ||
+          result.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
         return true;
       }
     }
@@ -75,7 +76,8 @@ class Counter {
   explicit Counter(Counts* out) {
     counts = out;
     depth = 0;
-    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&Begin, &End).scopes({at::RecordScope::FUNCTION}));
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(&Begin, &End).scopes({at::RecordScope::FUNCTION}));
   }
   ~Counter() {
     at::removeCallback(handle_);
@@ -130,7 +132,8 @@ bool Same(const IValue& a, const IValue& b) {
     }
     const at::Tensor s = x[i].toTensor().contiguous(), t = y[i].toTensor().contiguous();
     if (s.scalar_type() != t.scalar_type() || s.sizes() != t.sizes()) return false;
-    if (s.numel() > 0 && std::memcmp(s.const_data_ptr(), t.const_data_ptr(), s.nbytes()) != 0) return false;
+    if (s.numel() > 0 && std::memcmp(s.const_data_ptr(), t.const_data_ptr(), s.nbytes()) != 0)
+      return false;
   }
   return true;
 }
@@ -143,21 +146,27 @@ struct Outcome {
   IValue state;
 };
 
-absl::Status Compare(const Outcome& expected, const Outcome& found, absl::string_view how, bool state) {
-  if (!Same(expected.result, found.result)) return absl::InternalError(absl::StrCat(how, ": another result"));
+absl::Status Compare(const Outcome& expected, const Outcome& found, absl::string_view how,
+                     bool state) {
+  if (!Same(expected.result, found.result))
+    return absl::InternalError(absl::StrCat(how, ": another result"));
   for (size_t i = 0; i < expected.inputs.size(); ++i) {
-    if (!Same(expected.inputs[i], found.inputs[i])) return absl::InternalError(absl::StrCat(how, ": input ", i, " differs"));
+    if (!Same(expected.inputs[i], found.inputs[i]))
+      return absl::InternalError(absl::StrCat(how, ": input ", i, " differs"));
   }
   if (expected.printed != found.printed) {
-    return absl::InternalError(absl::StrCat(how, ": printed ", found.printed, " instead of ", expected.printed));
+    return absl::InternalError(
+        absl::StrCat(how, ": printed ", found.printed, " instead of ", expected.printed));
   }
-  if (state && !Same(expected.state, found.state)) return absl::InternalError(absl::StrCat(how, ": another state"));
+  if (state && !Same(expected.state, found.state))
+    return absl::InternalError(absl::StrCat(how, ": another state"));
   return absl::OkStatus();
 }
 
 IValue StateOf(const torch::jit::Module& module) {
   std::vector<IValue> values;
-  for (const char* name : {"weight", "buffer", "count", "scale", "history"}) values.push_back(module.attr(name).deepcopy());
+  for (const char* name : {"weight", "buffer", "count", "scale", "history"})
+    values.push_back(module.attr(name).deepcopy());
   return c10::ivalue::Tuple::create(std::move(values));
 }
 
@@ -168,7 +177,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   std::vector<IValue> inputs;
   const auto& formals = original.get_method("forward").function().getSchema().arguments();
   for (size_t i = 0; i < program.inputs.size(); ++i) {
-    ASSIGN_OR_RETURN(IValue value, ParseExampleInput(program.inputs[i], formals.at(i + 1).name(), 7));
+    ASSIGN_OR_RETURN(IValue value,
+                     ParseExampleInput(program.inputs[i], formals.at(i + 1).name(), 7));
     inputs.push_back(std::move(value));
   }
   const auto copies = [&] {
@@ -202,7 +212,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   options.statistics = false;
   options.print = [&](const std::string& text) { captured.printed += text; };
   at::manual_seed(1);
-  ASSIGN_OR_RETURN(const Capture capture, CaptureProgram(captured_module, captured.inputs, options));
+  ASSIGN_OR_RETURN(const Capture capture,
+                   CaptureProgram(captured_module, captured.inputs, options));
   RETURN_IF_ERROR(capture.status);
   captured.result = capture.result;
   captured.state = StateOf(captured_module);
@@ -210,7 +221,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   // To print a tensor takes operators, too.
   const bool prints_tensors = absl::c_any_of(capture.manifest.steps, [](const StitchStep& step) {
     return (step.op == "prim::Print" || step.op == "aten::format") &&
-           absl::c_any_of(step.operands, [](const ValueTree& v) { return v.kind == ValueTree::Kind::kTensor; });
+           absl::c_any_of(step.operands,
+                          [](const ValueTree& v) { return v.kind == ValueTree::Kind::kTensor; });
   });
   if (const Counts a = OnTensors(ran), b = CountsOf(capture); a != b && !prints_tensors) {
     return absl::InternalError(absl::StrCat("operators ran: ", Text(a), "; recorded: ", Text(b)));
@@ -219,7 +231,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   // From a folder.
   ASSIGN_OR_RETURN(const ExtractedProgram samples, ToSamples(capture, program.name));
   const char* scratch = std::getenv("TEST_TMPDIR");
-  const std::string folder = absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/extracted_", getpid());
+  const std::string folder =
+      absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/extracted_", getpid());
   for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
     std::filesystem::remove_all(folder);
     RETURN_IF_ERROR(WriteExtracted(samples, folder, format));
@@ -230,7 +243,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     run.print = [&](const std::string& text) { stitched.printed += text; };
     at::manual_seed(1);
     ASSIGN_OR_RETURN(stitched.result, loaded.program->Run(stitched.inputs, run));
-    RETURN_IF_ERROR(Compare(expected, stitched, format == ExtractFormat::kProtobuf ? "protobuf" : "folder", false));
+    RETURN_IF_ERROR(Compare(expected, stitched,
+                            format == ExtractFormat::kProtobuf ? "protobuf" : "folder", false));
   }
   std::filesystem::remove_all(folder);
 
@@ -246,24 +260,30 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     at::manual_seed(i);
     absl::StatusOr<IValue> y = cache.Call(b);
     if (!y.ok()) return Annotate(y.status(), absl::StrCat("call ", i, " of the cache"));
-    if (!Same(x, *y)) return absl::InternalError(absl::StrCat("call ", i, " of the cache: another result"));
+    if (!Same(x, *y))
+      return absl::InternalError(absl::StrCat("call ", i, " of the cache: another result"));
     for (size_t k = 0; k < a.size(); ++k) {
-      if (!Same(a[k], b[k])) return absl::InternalError(absl::StrCat("call ", i, " of the cache: input ", k));
+      if (!Same(a[k], b[k]))
+        return absl::InternalError(absl::StrCat("call ", i, " of the cache: input ", k));
     }
   }
 
   std::string text;
   for (const StitchStep& step : capture.manifest.steps) {
     if (step.subgraph >= 0) {
-      absl::StrAppend(&text, "subgraph_", step.subgraph, " (", absl::StrJoin(step.inputs, ", "), ") -> (",
-                      absl::StrJoin(step.outputs, ", "), ")\n");
-      absl::StrAppend(&text, PrintModule(*capture.subgraphs[static_cast<size_t>(step.subgraph)].module, PrintOptions::Readable()));
+      absl::StrAppend(&text, "subgraph_", step.subgraph, " (", absl::StrJoin(step.inputs, ", "),
+                      ") -> (", absl::StrJoin(step.outputs, ", "), ")\n");
+      absl::StrAppend(&text,
+                      PrintModule(*capture.subgraphs[static_cast<size_t>(step.subgraph)].module,
+                                  PrintOptions::Readable()));
       continue;
     }
-    const auto print = [](std::string* out, const ValueTree& tree) { absl::StrAppend(out, PrintValueTree(tree)); };
+    const auto print = [](std::string* out, const ValueTree& tree) {
+      absl::StrAppend(out, PrintValueTree(tree));
+    };
     absl::StrAppend(&text, std::string(TextOf(step.reason).name), ": ", step.op, "(",
-                    absl::StrJoin(step.operands, ", ", print), ") -> (", absl::StrJoin(step.results, ", ", print),
-                    ") at line ", step.line, "\n");
+                    absl::StrJoin(step.operands, ", ", print), ") -> (",
+                    absl::StrJoin(step.results, ", ", print), ") at line ", step.line, "\n");
   }
   absl::StrAppend(&text, "return ", PrintValueTree(capture.manifest.result), "\n");
   return text;

@@ -1,9 +1,9 @@
 #include "graphnet/extract/manifest.h"
 
 #include "absl/strings/match.h"
-#include "gtest/gtest.h"
 #include "graphnet/base/file.h"
 #include "graphnet/extract/break_reason.h"
+#include "gtest/gtest.h"
 
 namespace graphnet {
 namespace {
@@ -35,7 +35,8 @@ StitchManifest Example() {
   item.source = "n = y.item()";
   manifest.steps.push_back(item);
   ValueTree text{.kind = ValueTree::Kind::kString, .text = std::string("\xff\0z", 3)};
-  manifest.result = {.kind = ValueTree::Kind::kDict, .text = "Dict(str, Tensor)", .elements = {text, Tensor(2)}};
+  manifest.result = {
+      .kind = ValueTree::Kind::kDict, .text = "Dict(str, Tensor)", .elements = {text, Tensor(2)}};
   return manifest;
 }
 

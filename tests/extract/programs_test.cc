@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "gtest/gtest.h"
 #include "graphnet/base/file.h"
 #include "graphnet/extract/break_reason.h"
+#include "gtest/gtest.h"
 #include "tests/extract/check_program.h"
 
 namespace graphnet {
@@ -35,7 +35,8 @@ std::vector<std::pair<std::string, std::string>> Sections(const std::string& tex
       absl::StrAppend(&sections.back().second, line, "\n");
     }
   }
-  for (auto& [head, body] : sections) body = std::string(absl::StripTrailingAsciiWhitespace(body)) + "\n";
+  for (auto& [head, body] : sections)
+    body = std::string(absl::StripTrailingAsciiWhitespace(body)) + "\n";
   return sections;
 }
 

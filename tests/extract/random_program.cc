@@ -17,13 +17,21 @@ class Writer {
     program.name = absl::StrCat("random_", seed);
     program.inputs = {"f32[3]", "f32[3]", absl::StrCat("int=", Pick(4))};
     in_helper_ = true;
-    std::string helper = "def helper(self, a, b, n: int):\n    c = a + b\n    xs: List[Tensor] = [a, b]\n";
+    std::string helper =
+        "def helper(self, a, b, n: int):\n    c = a + b\n    xs: List[Tensor] = [a, b]\n";
     for (int i = 0; i < 2; ++i) Statement(1, 1, &helper);
     absl::StrAppend(&helper, "    return c\n");
     in_helper_ = false;
-    static const char* const kResults[] = {"c", "(c, a)", "[a, c, b]", "(c, n)", "{\"x\": c, \"y\": a}", "xs", "c + torch.stack(xs).sum(0)"};
+    static const char* const kResults[] = {"c",
+                                           "(c, a)",
+                                           "[a, c, b]",
+                                           "(c, n)",
+                                           "{\"x\": c, \"y\": a}",
+                                           "xs",
+                                           "c + torch.stack(xs).sum(0)"};
     result_ = kResults[Pick(7)];
-    std::string body = "def forward(self, a, b, n: int):\n    c = a * b\n    xs: List[Tensor] = [a, b]\n";
+    std::string body =
+        "def forward(self, a, b, n: int):\n    c = a * b\n    xs: List[Tensor] = [a, b]\n";
     const int statements = 3 + Pick(6);
     for (int i = 0; i < statements; ++i) Statement(1, 3, &body);
     absl::StrAppend(&body, "    return ", result_, "\n");
@@ -34,7 +42,8 @@ class Writer {
  private:
   int Pick(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   std::string Tensor() {
-    static const char* const kNames[] = {"a", "b", "c", "xs[0]", "xs[-1]", "self.weight", "self.buffer"};
+    static const char* const kNames[] = {"a",      "b",           "c",          "xs[0]",
+                                         "xs[-1]", "self.weight", "self.buffer"};
     return kNames[Pick(7)];
   }
   std::string Variable() { return std::string(1, "abc"[Pick(3)]); }
@@ -49,7 +58,8 @@ class Writer {
       case 3: return absl::StrCat(inner(), ".sigmoid()");
       case 4: return absl::StrCat("(", inner(), " - n)");
       case 5: return absl::StrCat("torch.stack(xs)[", Pick(2), "]");
-      case 6: return absl::StrCat("torch.cat([", inner(), ", ", inner(), "]).split(3)[", Pick(2), "]");
+      case 6:
+        return absl::StrCat("torch.cat([", inner(), ", ", inner(), "]).split(3)[", Pick(2), "]");
       case 7: return absl::StrCat(inner(), ".sort()[0]");
       case 8: return "(torch.rand(3) * 2)";
       case 9: return absl::StrCat("torch.where(", inner(), " > 0, ", inner(), ", ", inner(), ")");
@@ -69,10 +79,15 @@ class Writer {
       case 0: return line(Variable(), ".add_(", Expression(), ")");
       case 1: return line("xs.append(", Expression(), ")");
       case 2: return line("xs[", Pick(2), "] = ", Expression());
-      case 3: return line("print(", Pick(2) ? std::string("n") : absl::StrCat(Tensor(), ".sum() > 0"), ")");
+      case 3:
+        return line("print(", Pick(2) ? std::string("n") : absl::StrCat(Tensor(), ".sum() > 0"),
+                    ")");
       case 4: return line("n = n + int(", Expression(), ".tanh().sum())");
       case 5: return line("self.count = self.count + ", 1 + Pick(3));
-      case 6: return in_helper_ ? line("self.scale = self.scale * 0.5") : line(Variable(), " = self.helper(", Expression(), ", ", Expression(), ", n)");
+      case 6:
+        return in_helper_
+                   ? line("self.scale = self.scale * 0.5")
+                   : line(Variable(), " = self.helper(", Expression(), ", ", Expression(), ", n)");
       case 7: return line("self.buffer.mul_(0.5)");
       case 8: return line("assert bool((", Tensor(), " == ", Tensor(), ").sum() > -1)");
       case 12: {
@@ -90,7 +105,8 @@ class Writer {
         return;
       case 14:
       case 15:
-        line("for i", indent, " in range(", Pick(2) ? std::string("n % 3") : absl::StrCat(Pick(3)), "):");
+        line("for i", indent, " in range(", Pick(2) ? std::string("n % 3") : absl::StrCat(Pick(3)),
+             "):");
         block();
         return;
       case 16: {

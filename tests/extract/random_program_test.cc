@@ -1,6 +1,7 @@
+#include "tests/extract/random_program.h"
+
 #include "gtest/gtest.h"
 #include "tests/extract/check_program.h"
-#include "tests/extract/random_program.h"
 
 namespace graphnet {
 namespace {

@@ -186,8 +186,7 @@ TEST(DrawDataTest, InfinityAndNan) {
 }
 
 TEST(DrawDataTest, IsNotClamped) {
-  EXPECT_THAT(FromData<float>(DType::kFloat32, {-5, 1000.0}, Bounds(0, 1)),
-              ElementsAre(-5, 1000));
+  EXPECT_THAT(FromData<float>(DType::kFloat32, {-5, 1000.0}, Bounds(0, 1)), ElementsAre(-5, 1000));
   EXPECT_THAT(FromData<int64_t>(DType::kInt64, {-5, 1000}, Bounds(0, {})), ElementsAre(-5, 1000));
 }
 
@@ -239,8 +238,7 @@ TEST(DrawDataTest, HasToFitTheShape) {
   DrawSpec spec;
   const Argument data[] = {1, 2, 3};
   spec.data = Argument::List(data);
-  EXPECT_EQ(Error(Draw(DType::kFloat32, 4, spec)),
-            "input x: its data has 3 elements, its shape 4");
+  EXPECT_EQ(Error(Draw(DType::kFloat32, 4, spec)), "input x: its data has 3 elements, its shape 4");
   EXPECT_THAT(Error(Draw(DType::kFloat32, 0, spec)), HasSubstr("3 elements"));
   spec.data = Argument::List({});
   EXPECT_OK(Draw(DType::kFloat32, 0, spec));
@@ -364,8 +362,7 @@ TEST(DrawFloatTest, WithoutAStdItIsATenthWithoutAMeanZero) {
 TEST(DrawFloatTest, AStdOfZeroGivesTheMean) {
   EXPECT_THAT(DrawElements<float>(DType::kFloat32, 2000, MeanStd(0.1, 0)), Each(0.1f));
   EXPECT_THAT(DrawElements<double>(DType::kFloat64, 3, MeanStd(0.1, -0.0)), Each(0.1));
-  EXPECT_THAT(DrawElements<uint16_t>(DType::kFloat16, 3, MeanStd(0.1, 0)),
-              Each(FloatToHalf(0.1f)));
+  EXPECT_THAT(DrawElements<uint16_t>(DType::kFloat16, 3, MeanStd(0.1, 0)), Each(FloatToHalf(0.1f)));
   EXPECT_THAT(DrawElements<float>(DType::kFloat32, 3, Bounds({}, {})), Not(Each(0.f)));
 }
 
@@ -417,8 +414,8 @@ TEST(DrawFloatTest, AConstantIsClamped) {
 
 TEST(DrawFloatTest, WhatIsNotFiniteIsDrawnAnew) {
   const std::vector<float> repairs = Normals(3000, 1);
-  std::vector<DrawSpec> specs = {MeanStd(5, kNan), MeanStd(5, kInfinity), MeanStd(kNan, 1),
-                                 MeanStd(-kInfinity, 1), MeanStd(kNan, 0), MeanStd(0, 1e300)};
+  std::vector<DrawSpec> specs = {MeanStd(5, kNan),       MeanStd(5, kInfinity), MeanStd(kNan, 1),
+                                 MeanStd(-kInfinity, 1), MeanStd(kNan, 0),      MeanStd(0, 1e300)};
   specs.push_back(MeanStd(5, kNan));
   specs.back().min = 1;  // comes before
   for (const DrawSpec& spec : specs) {
@@ -548,8 +545,7 @@ TEST(DrawIntegersTest, TheBenchClampsToOneBound) {
 
 TEST(DrawIntegersTest, TheBenchWrapsAround) {
   EXPECT_THAT(DrawElements<int8_t>(DType::kInt8, 10, MeanStd(300.5, 1e-9), kBench), Each(44));
-  EXPECT_THAT(DrawElements<uint16_t>(DType::kUInt16, 10, MeanStd(-2.5, 1e-9), kBench),
-              Each(65534));
+  EXPECT_THAT(DrawElements<uint16_t>(DType::kUInt16, 10, MeanStd(-2.5, 1e-9), kBench), Each(65534));
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   EXPECT_THAT(DrawElements<int64_t>(DType::kInt64, 10, MeanStd(0, kNan), kBench), Each(kMin));
   EXPECT_THAT(DrawElements<int64_t>(DType::kInt64, 10, MeanStd(1e30, 1), kBench), Each(kMin));

@@ -17,9 +17,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 float DecodeHalf(uint32_t half) {
   const int exponent = static_cast<int>(half >> 10 & 31);
   const int mantissa = static_cast<int>(half & 1023);
-  const float magnitude =
-      exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(mantissa), -24)
+                              : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
   return half & 0x8000 ? -magnitude : magnitude;
 }
 

@@ -48,9 +48,9 @@ TEST(PhiloxTest, GivesTheAuthorsResults) {
   const uint32_t ones = 0xFFFFFFFF;
   EXPECT_THAT(Philox4x32({ones, ones, ones, ones}, {ones, ones}),
               ElementsAre(0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD));
-  EXPECT_THAT(Philox4x32({0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344},
-                         {0xA4093822, 0x299F31D0}),
-              ElementsAre(0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1));
+  EXPECT_THAT(
+      Philox4x32({0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344}, {0xA4093822, 0x299F31D0}),
+      ElementsAre(0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1));
 }
 
 // From the draft that defines FNV (draft-eastlake-fnv).
@@ -70,9 +70,9 @@ TEST(GeneratorTest, TheNumbersArePromised) {
   const Generator other(std::numeric_limits<uint64_t>::max(), "L_x_", 1);
   EXPECT_THAT(Normal(other, int64_t{1} << 39, 4),
               ElementsAre(0x1.99e452p-3f, 0x1.b4bbacp-1f, 0x1.9fb168p-4f, 0x1.7fdc4ep+0f));
-  EXPECT_THAT(Uniform(Generator(7, "mask"), 0, 5),
-              ElementsAre(0x1.b745d4p-1f, 0x1.61724p-5f, 0x1.c9a5p-2f, 0x1.54d1ep-2f,
-                          0x1.e240b4p-1f));
+  EXPECT_THAT(
+      Uniform(Generator(7, "mask"), 0, 5),
+      ElementsAre(0x1.b745d4p-1f, 0x1.61724p-5f, 0x1.c9a5p-2f, 0x1.54d1ep-2f, 0x1.e240b4p-1f));
   EXPECT_THAT(Integers(Generator(3, "ids"), 0, 8, 0, 50256),
               ElementsAre(22915, 27012, 17175, 29551, 36634, 13226, 4863, 18042));
   EXPECT_THAT(Integers(Generator(3, "ids"), 0, 3, std::numeric_limits<int64_t>::min(),

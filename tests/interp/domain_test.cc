@@ -32,7 +32,8 @@ std::string FirstNonFinite(const Sample& sample) {
 
 constexpr char kRoot[] =
     "graph @forward(%x : f32[64] {mean = 0.0, std = 1.0}, %y : f32[64] {mean = 0.0, std = 1.0}) {\n"
-    "  %m = torch.nn.functional.relu(%y)\n  %s = torch.sqrt(%x)\n  %z = torch.add(%s, %m)\n  return (%z,)\n}\n";
+    "  %m = torch.nn.functional.relu(%y)\n  %s = torch.sqrt(%x)\n  %z = torch.add(%s, %m)\n  "
+    "return (%z,)\n}\n";
 
 TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
   EXPECT_EQ(FirstNonFinite(SampleOf(kRoot)), "s nan");
@@ -60,7 +61,8 @@ TEST(RepairDomainsTest, TheNearestInputGetsTheNarrowestBound) {
 
 TEST(RepairDomainsTest, RootsInDenominatorsNeedMoreThanZero) {
   Sample sample = SampleOf(
-      "graph @forward(%x : f32[64] {mean = 0.0, std = 1.0}) {\n  %r = torch.log(%x)\n  return (%r,)\n}\n");
+      "graph @forward(%x : f32[64] {mean = 0.0, std = 1.0}) {\n  %r = torch.log(%x)\n  return "
+      "(%r,)\n}\n");
   const auto repair = RepairDomains(&sample);
   ASSERT_OK(repair);
   EXPECT_TRUE(repair->finite);
@@ -69,7 +71,8 @@ TEST(RepairDomainsTest, RootsInDenominatorsNeedMoreThanZero) {
 
 TEST(RepairDomainsTest, WhatNoBoundHelpsIsExplained) {
   Sample sample = SampleOf(
-      "graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n  %a = torch.sub(%x, %x)\n  %r = torch.log(%a)\n"
+      "graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n  %a = torch.sub(%x, %x)\n  %r = "
+      "torch.log(%a)\n"
       "  return (%r,)\n}\n");
   const auto repair = RepairDomains(&sample);
   ASSERT_OK(repair);

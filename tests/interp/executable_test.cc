@@ -24,8 +24,9 @@ std::unique_ptr<Module> Parse(absl::string_view text) {
   return module.ok() ? *std::move(module) : std::make_unique<Module>();
 }
 
-absl::StatusOr<std::vector<c10::IValue>> RunText(absl::string_view text, std::vector<c10::IValue> inputs,
-                                             const RunOptions& options = {}) {
+absl::StatusOr<std::vector<c10::IValue>> RunText(absl::string_view text,
+                                                 std::vector<c10::IValue> inputs,
+                                                 const RunOptions& options = {}) {
   const auto module = Parse(text);
   auto executable = Compile(*module);
   if (!executable.ok()) return executable.status();
@@ -39,18 +40,19 @@ at::Tensor Only(const absl::StatusOr<std::vector<c10::IValue>>& outputs) {
 
 TEST(ExecutableTest, ChainOfOperators) {
   const at::Tensor x = at::randn({2, 3}), w = at::randn({4, 3}), b = at::randn({4});
-  const at::Tensor y = Only(RunText(
-      "graph @forward(%x, %w, %b) {\n  %l = torch._C._nn.linear(%x, %w, %b)\n"
-      "  %r = torch.nn.functional.relu(%l, inplace = True)\n  %s = operator.mul(%r, 2.5)\n"
-      "  return (%s,)\n}\n",
-      {x, w, b}));
+  const at::Tensor y = Only(
+      RunText("graph @forward(%x, %w, %b) {\n  %l = torch._C._nn.linear(%x, %w, %b)\n"
+              "  %r = torch.nn.functional.relu(%l, inplace = True)\n  %s = operator.mul(%r, 2.5)\n"
+              "  return (%s,)\n}\n",
+              {x, w, b}));
   EXPECT_TRUE(at::equal(y, at::relu(at::linear(x, w, b)) * 2.5));
 }
 
 TEST(ExecutableTest, NumbersShapesAndSequences) {
   const at::Tensor y = Only(RunText(
       "graph @forward(%x, %n as torch.SymInt) {\n  %s = .size(%x)\n  %a = operator.getitem(%s, 0)\n"
-      "  %b = operator.getitem(%s, 1)\n  %c = operator.mul(%a, %b)\n  %d = operator.floordiv(%c, %n)\n"
+      "  %b = operator.getitem(%s, 1)\n  %c = operator.mul(%a, %b)\n  %d = operator.floordiv(%c, "
+      "%n)\n"
       "  %v = .view(%x, %n, %d)\n  return (%v,)\n}\n",
       {at::arange(12).view({3, 4}), 2}));
   EXPECT_EQ(y.sizes(), (std::vector<int64_t>{2, 6}));
@@ -60,13 +62,13 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
   const at::Tensor x = at::arange(24).view({2, 3, 4});
   EXPECT_TRUE(at::equal(
       Only(RunText("graph @forward(%x) {\n  %a = operator.getitem(%x, (..., slice(1, None, 2)))\n"
-               "  return (%a,)\n}\n",
-               {x})),
+                   "  return (%a,)\n}\n",
+                   {x})),
       x.slice(2, 1, c10::nullopt, 2)));
   const at::Tensor written = Only(
       RunText("graph @forward(%x) {\n  %a = operator.setitem(%x, (0, slice(None, 2, None)), 7)\n"
-          "  return (%x,)\n}\n",
-          {x.clone()}));
+              "  return (%x,)\n}\n",
+              {x.clone()}));
   at::Tensor expected = x.clone();
   expected.select(0, 0).slice(0, 0, 2).fill_(7);
   EXPECT_TRUE(at::equal(written, expected));
@@ -75,16 +77,17 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
 TEST(ExecutableTest, InPlaceOperatorsWriteToViews) {
   const at::Tensor y = Only(
       RunText("graph @forward(%x) {\n  %v = .view(%x, -1)\n  %a = .add_(%v, 1)\n  %r = .clone(%x)\n"
-          "  return (%r,)\n}\n",
-          {at::zeros({2, 2})}));
+              "  return (%r,)\n}\n",
+              {at::zeros({2, 2})}));
   EXPECT_TRUE(at::equal(y, at::ones({2, 2})));
 }
 
 TEST(ExecutableTest, SeedGivesPyTorchsStream) {
   RunOptions options;
   options.seed = 7;
-  const at::Tensor a = Only(RunText("graph @forward(%x) {\n  %r = torch.rand(3)\n  return (%r,)\n}\n",
-                                {at::zeros({1})}, options));
+  const at::Tensor a =
+      Only(RunText("graph @forward(%x) {\n  %r = torch.rand(3)\n  return (%r,)\n}\n",
+                   {at::zeros({1})}, options));
   at::manual_seed(7);
   EXPECT_TRUE(at::equal(a, at::rand({3})));
 }
@@ -116,11 +119,13 @@ TEST(ExecutableTest, VmapNesting) {
   EXPECT_TRUE(at::allclose(y, x.sum(1)));
   // A level that stays open does not outlive the run.
   EXPECT_FALSE(RunText("graph @forward(%x) {\n"
-                   "  %l = torch._C._functorch._vmap_increment_nesting(3, \"error\")\n"
-                   "  %b = torch._C._functorch._add_batch_dim(%x, 0, %l)\n  %v = .view(%b, 77)\n  return (%v,)\n}\n",
-                   {x})
+                       "  %l = torch._C._functorch._vmap_increment_nesting(3, \"error\")\n"
+                       "  %b = torch._C._functorch._add_batch_dim(%x, 0, %l)\n  %v = .view(%b, "
+                       "77)\n  return (%v,)\n}\n",
+                       {x})
                    .ok());
-  EXPECT_TRUE(at::equal(Only(RunText("graph @forward(%x) {\n  %r = torch.neg(%x)\n  return (%r,)\n}\n", {x})), -x));
+  EXPECT_TRUE(at::equal(
+      Only(RunText("graph @forward(%x) {\n  %r = torch.neg(%x)\n  return (%r,)\n}\n", {x})), -x));
 }
 
 TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
@@ -131,13 +136,13 @@ TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
     return absl::OkStatus();
   };
   ASSERT_TRUE(RunText("graph @forward(%x) {\n  %a = operator.truediv(1, %x)\n  %b = torch.neg(%a)\n"
-                  "  return (%b,)\n}\n",
-                  {at::ones({2})}, options)
+                      "  return (%b,)\n}\n",
+                      {at::ones({2})}, options)
                   .ok());
   EXPECT_THAT(names, testing::ElementsAre("a", "b"));
   options.observer = [](const Node&, const c10::IValue&) { return absl::AbortedError("enough"); };
-  EXPECT_EQ(RunText("graph @forward(%x) {\n  %a = torch.neg(%x)\n  return (%a,)\n}\n", {at::ones({2})},
-                options)
+  EXPECT_EQ(RunText("graph @forward(%x) {\n  %a = torch.neg(%x)\n  return (%a,)\n}\n",
+                    {at::ones({2})}, options)
                 .status()
                 .code(),
             absl::StatusCode::kAborted);
@@ -155,17 +160,18 @@ TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
     return absl::OkStatus();
   };
   ASSERT_TRUE(RunText("graph @forward(%x) {\n  %a = torch.neg(%x)\n  %b = torch.neg(%a)\n"
-                  "  %c = torch.neg(%b)\n  return (%c,)\n}\n",
-                  {at::ones({2})}, options)
+                      "  %c = torch.neg(%b)\n  return (%c,)\n}\n",
+                      {at::ones({2})}, options)
                   .ok());
   EXPECT_TRUE(died);
 }
 
 TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
-  const auto status =
-      RunText("graph @forward(%x) {\n  %a = torch.from_file(\"/etc/passwd\", False, 10)\n  return (%a,)\n}\n",
-          {at::ones({1})})
-          .status();
+  const auto status = RunText(
+                          "graph @forward(%x) {\n  %a = torch.from_file(\"/etc/passwd\", False, "
+                          "10)\n  return (%a,)\n}\n",
+                          {at::ones({1})})
+                          .status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("from_file (node a)"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("is not run"));
 }
@@ -174,9 +180,11 @@ TEST(ExecutableTest, ErrorsNameTheNode) {
   const auto fails = [](absl::string_view text, std::vector<c10::IValue> inputs) {
     return std::string(RunText(text, std::move(inputs)).status().message());
   };
-  EXPECT_THAT(fails("graph @forward(%x) {\n  %a = .view(%x, 7)\n  return (%a,)\n}\n", {at::ones({2})}),
-              HasSubstr("view (node a): shape '[7]' is invalid"));
-  EXPECT_THAT(fails("graph @forward(%x) {\n  return (%x,)\n}\n", {}), HasSubstr("takes 1 inputs, not 0"));
+  EXPECT_THAT(
+      fails("graph @forward(%x) {\n  %a = .view(%x, 7)\n  return (%a,)\n}\n", {at::ones({2})}),
+      HasSubstr("view (node a): shape '[7]' is invalid"));
+  EXPECT_THAT(fails("graph @forward(%x) {\n  return (%x,)\n}\n", {}),
+              HasSubstr("takes 1 inputs, not 0"));
   EXPECT_THAT(fails("graph @forward(%n as torch.SymInt) {\n  %a = operator.floordiv(%n, 0)\n"
                     "  return (%a,)\n}\n",
                     {3}),

@@ -43,12 +43,14 @@ TEST(InferShapesTest, Operators) {
 }
 
 TEST(InferShapesTest, SymbolicSizesStay) {
-  EXPECT_EQ(Shapes("symbol S0 = 4\nsymbol S1 = 6\n\n"
-                   "graph @forward(%x : f32[S0, 3, S1]) {\n"
-                   "  %a = torch.relu(%x)\n  %b = torch.cat((%a, %a), 2)\n  %c = .flatten(%x)\n"
-                   "  %d = operator.getitem(%x, (slice(None, None, None), 0, slice(1, None, None)))\n"
-                   "  %e = .sum(%x)\n  %f = torch.max_pool1d(%x, 2)\n  return (%a, %b, %c, %d, %e, %f)\n}\n"),
-            "f32[S0, 3, S1] f32[S0, 3, 2*S1] f32[3*S0*S1] f32[S0, S1 - 1] f32[] f32[S0, 3, 3]");
+  EXPECT_EQ(
+      Shapes("symbol S0 = 4\nsymbol S1 = 6\n\n"
+             "graph @forward(%x : f32[S0, 3, S1]) {\n"
+             "  %a = torch.relu(%x)\n  %b = torch.cat((%a, %a), 2)\n  %c = .flatten(%x)\n"
+             "  %d = operator.getitem(%x, (slice(None, None, None), 0, slice(1, None, None)))\n"
+             "  %e = .sum(%x)\n  %f = torch.max_pool1d(%x, 2)\n  return (%a, %b, %c, %d, %e, "
+             "%f)\n}\n"),
+      "f32[S0, 3, S1] f32[S0, 3, 2*S1] f32[3*S0*S1] f32[S0, S1 - 1] f32[] f32[S0, 3, 3]");
 }
 
 TEST(InferShapesTest, SizesOfAGraphThatHoldsForItsExamplesOnly) {

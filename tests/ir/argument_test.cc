@@ -143,7 +143,8 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
   const std::complex<double> other_one(1, 0);
   EXPECT_EQ(Argument(&one), Argument(&other_one));
   EXPECT_EQ(Argument("text"), Argument(absl::string_view(text)));
-  EXPECT_EQ(Argument::List({1, Argument::Tuple({x, "a"})}), Argument::List({1, Argument::Tuple({x, "a"})}));
+  EXPECT_EQ(Argument::List({1, Argument::Tuple({x, "a"})}),
+            Argument::List({1, Argument::Tuple({x, "a"})}));
   EXPECT_EQ(Argument(module.SymSymbol("s0")), Argument(module.SymSymbol("s0")));
 }
 
@@ -176,10 +177,19 @@ TEST(SymExprTest, EqualityIsStructural) {
   };
   const SymExpr* s = m.SymSymbol("s0");
   EXPECT_EQ(*add(s, m.SymInt(1)), *add(m.SymSymbol("s0"), m.SymInt(1)));
-  const SymExpr* const different[] = {
-      s, m.SymSymbol("s1"), m.SymInt(1), m.SymInt(2), m.SymNeg(s), m.SymNeg(m.SymNeg(s)), add(s, s),
-      add(s, m.SymInt(1)), add(m.SymInt(1), s), add(add(s, s), s), add(s, add(s, s)),
-      m.SymBinary(SymExpr::Kind::kMul, s, s), m.SymBinary(SymExpr::Kind::kEq, s, s)};
+  const SymExpr* const different[] = {s,
+                                      m.SymSymbol("s1"),
+                                      m.SymInt(1),
+                                      m.SymInt(2),
+                                      m.SymNeg(s),
+                                      m.SymNeg(m.SymNeg(s)),
+                                      add(s, s),
+                                      add(s, m.SymInt(1)),
+                                      add(m.SymInt(1), s),
+                                      add(add(s, s), s),
+                                      add(s, add(s, s)),
+                                      m.SymBinary(SymExpr::Kind::kMul, s, s),
+                                      m.SymBinary(SymExpr::Kind::kEq, s, s)};
   for (const SymExpr* a : different) {
     for (const SymExpr* b : different) EXPECT_EQ(*a == *b, a == b);
   }

@@ -51,13 +51,14 @@ struct Fixture {
     y = main->Placeholder(labels.y);
     w = main->GetAttr(labels.w);
     v = main->GetAttr(labels.v);
-    call = main->CallFunction(
-        "f",
-        {x, 1, 2.5, true, Argument(), "text", Argument::Ellipsis(), DType::kInt8,
-         Device{DeviceType::kCuda, 0}, Layout::kStrided, MemoryFormat::kPreserve, module.Complex({1, 2}),
-         Argument::List({w, Argument::Tuple({v, 3})}), Argument::Slice({1, 2, 3}),
-         Argument::Dict({"k", y}), module.SymBinary(Kind::kAdd, s0, module.SymInt(1)), s1},
-        {{"a", x}, {"b", 1}});
+    call =
+        main->CallFunction("f",
+                           {x, 1, 2.5, true, Argument(), "text", Argument::Ellipsis(), DType::kInt8,
+                            Device{DeviceType::kCuda, 0}, Layout::kStrided, MemoryFormat::kPreserve,
+                            module.Complex({1, 2}), Argument::List({w, Argument::Tuple({v, 3})}),
+                            Argument::Slice({1, 2, 3}), Argument::Dict({"k", y}),
+                            module.SymBinary(Kind::kAdd, s0, module.SymInt(1)), s1},
+                           {{"a", x}, {"b", 1}});
     cond = main->CallFunction("torch.cond", {call, body, other_body});
     method = main->CallMethod("view", {cond, x});
     layer = main->CallModule("layer", {method});
@@ -88,37 +89,44 @@ TEST(CanonicalHashTest, IsHexadecimal) {
 // Hashes are stored in samples: if this fails, the bytes that are hashed have
 // changed, and no stored hash is found again. Change the code, not the values.
 TEST(CanonicalHashTest, NeverChanges) {
-  EXPECT_EQ(CanonicalHash(Module()), "51023b0f04f6f9bd978c3c35025b08d7c579e0ad6194adb747a61a86fab30a2e");
+  EXPECT_EQ(CanonicalHash(Module()),
+            "51023b0f04f6f9bd978c3c35025b08d7c579e0ad6194adb747a61a86fab30a2e");
   EXPECT_EQ(Fixture().Hash(), "8a2670c463fc6b2f56e61015edf8122d49e534a041d5f563f83598a5b94940f6");
-  EXPECT_EQ(Fixture().Hash(true), "8eb27a0a490b1541116b6fbd66d23be88804524531a797c686e2343162244da0");
+  EXPECT_EQ(Fixture().Hash(true),
+            "8eb27a0a490b1541116b6fbd66d23be88804524531a797c686e2343162244da0");
 }
 
 TEST(CanonicalHashTest, LabelsDoNotCount) {
   const std::string expected = Fixture().Hash();
   const std::string expected_metas = Fixture().Hash(true);
-  const Labels labels = {.x = "b", .y = "a", .w = "z", .v = "q", .s0 = "t", .s1 = "s0", .body = "sub"};
+  const Labels labels = {
+      .x = "b", .y = "a", .w = "z", .v = "q", .s0 = "t", .s1 = "s0", .body = "sub"};
   EXPECT_EQ(Fixture(labels).Hash(), expected);
   EXPECT_EQ(Fixture(labels).Hash(true), expected_metas);
   const std::pair<const char*, std::function<void(Fixture&)>> changes[] = {
-      {"node names", [](Fixture& f) {
+      {"node names",
+       [](Fixture& f) {
          for (Graph* graph : f.module.graphs()) {
            int i = 0;
            for (Node* node : graph->nodes()) graph->SetUniqueName(node, absl::StrCat("n", i++));
          }
        }},
       {"graph names", [](Fixture& f) { f.module.RenameGraph(f.main, "main"); }},
-      {"locations", [](Fixture& f) { f.x->set_location({"m.py", 1, 2}); }},
+      {"locations",
+       [](Fixture& f) {
+         f.x->set_location({"m.py", 1, 2});
+       }},
       {"module paths", [](Fixture& f) { f.call->set_module_path("a.b"); }},
       {"annotations", [](Fixture& f) { f.x->set_annotation("T"); }},
       {"draw specs", [](Fixture& f) { f.x->set_draw_spec({}); }},
       {"examples", [](Fixture& f) { f.module.AddSymbol("s0", 77); }},
       {"more symbols", [](Fixture& f) { f.module.AddSymbol("s9", 1); }},
-      {"relations", [](Fixture& f) {
-         f.module.AddRelation(f.module.SymBinary(Kind::kLt, f.s0, f.s1));
-       }},
+      {"relations",
+       [](Fixture& f) { f.module.AddRelation(f.module.SymBinary(Kind::kLt, f.s0, f.s1)); }},
       {"unused attributes", [](Fixture& f) { f.module.AddAttribute({.name = "unused"}); }},
       {"unused graphs", [](Fixture& f) { f.module.AddGraph("unused")->Output(1); }},
-      {"the node that a move is undone for", [](Fixture& f) {
+      {"the node that a move is undone for",
+       [](Fixture& f) {
          f.main->MoveBefore(f.v, f.w);
          f.main->MoveBefore(f.w, f.v);
        }},
@@ -143,7 +151,8 @@ TEST(CanonicalHashTest, OrderOfDeclarationDoesNotCount) {
     Graph* main = m.AddGraph("forward");
     Graph* bodies[2];
     for (int i : {0, 1}) bodies[swapped ? 1 - i : i] = m.AddGraph("body");
-    for (const char* name : {"w", "v"}) m.AddAttribute({.name = swapped == (name[0] == 'w') ? "a" : "b"});
+    for (const char* name : {"w", "v"})
+      m.AddAttribute({.name = swapped == (name[0] == 'w') ? "a" : "b"});
     bodies[0]->Output(0);
     bodies[1]->Output(1);
     Node* first = main->GetAttr(swapped ? "b" : "a");
@@ -298,7 +307,8 @@ TEST(CanonicalHashTest, MetasCountOnRequest) {
       {"tuple", [](Fixture& f) { f.x->set_meta(f.module.InternTupleMeta({f.x->meta()})); }},
       {"empty tuple", [](Fixture& f) { f.x->set_meta(f.module.InternTupleMeta({})); }},
       {"of a call", [](Fixture& f) { f.cond->set_meta(f.x->meta()); }},
-      {"of an attribute", [](Fixture& f) {
+      {"of an attribute",
+       [](Fixture& f) {
          TensorMeta meta;
          f.module.AddAttribute({"v", &meta, "", nullptr});
        }},
@@ -356,7 +366,8 @@ TEST(CanonicalHashTest, AMillionNodes) {
   Node* value = x;
   const auto none = absl::Span<const KwArg>();
   for (int i = 0; i < 1000000; ++i) {
-    value = graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.add", {value, x, i}, none, "n");
+    value =
+        graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.add", {value, x, i}, none, "n");
   }
   graph->Output(value);
   const std::string hash = CanonicalHash(m);

@@ -87,25 +87,42 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
        "graph forward, node f: argument differs: number 1 against f"},
       {"number of arguments", [](Fixture& f) { f.method->set_args({f.call}); },
        "graph forward, node view: number of arguments differs: 2 against 1"},
-      {"kind of argument", [](Fixture& f) { f.output->set_args({Argument::List({f.method, f.x})}); },
+      {"kind of argument",
+       [](Fixture& f) {
+         f.output->set_args({Argument::List({f.method, f.x})});
+       },
        "graph forward, node output: argument differs: number 0 against output"},
       {"size of argument", [](Fixture& f) { f.output->set_args({Argument::Tuple({f.method})}); },
        "graph forward, node output: argument differs: number 0 against output"},
-      {"literal", [](Fixture& f) {
+      {"literal",
+       [](Fixture& f) {
          f.call->set_args({f.x, Argument::List({f.w, 2, f.module.SymSymbol("s0")}), f.body});
        },
        "graph forward, node f: argument differs: number 1 against f"},
-      {"symbol in an argument", [](Fixture& f) {
+      {"symbol in an argument",
+       [](Fixture& f) {
          f.call->set_args({f.x, Argument::List({f.w, 1, f.module.SymSymbol("s1")}), f.body});
        },
        "graph forward, node f: argument differs: number 1 against f"},
-      {"keyword value", [](Fixture& f) { f.call->set_kwargs({{"k", 2.0}, {"l", f.x}}); },
+      {"keyword value",
+       [](Fixture& f) {
+         f.call->set_kwargs({{"k", 2.0}, {"l", f.x}});
+       },
        "graph forward, node f: keyword argument differs: k against k"},
-      {"keyword name", [](Fixture& f) { f.call->set_kwargs({{"m", 2.5}, {"l", f.x}}); },
+      {"keyword name",
+       [](Fixture& f) {
+         f.call->set_kwargs({{"m", 2.5}, {"l", f.x}});
+       },
        "graph forward, node f: keyword argument differs: k against m"},
-      {"keyword order", [](Fixture& f) { f.call->set_kwargs({{"l", f.x}, {"k", 2.5}}); },
+      {"keyword order",
+       [](Fixture& f) {
+         f.call->set_kwargs({{"l", f.x}, {"k", 2.5}});
+       },
        "graph forward, node f: keyword argument differs: k against l"},
-      {"number of keywords", [](Fixture& f) { f.call->set_kwargs({{"k", 2.5}}); },
+      {"number of keywords",
+       [](Fixture& f) {
+         f.call->set_kwargs({{"k", 2.5}});
+       },
        "graph forward, node f: number of keyword arguments differs: 2 against 1"},
       {"order", [](Fixture& f) { f.main->MoveBefore(f.w, f.x); },
        "graph forward, node x: op differs: placeholder against get_attr"},
@@ -115,11 +132,13 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
        "number of graphs differs: 2 against 3"},
       {"meta", [](Fixture& f) { f.x->set_meta(nullptr); },
        "graph forward, node x: meta differs: one against the other", true, false},
-      {"meta in a tuple", [](Fixture& f) {
+      {"meta in a tuple",
+       [](Fixture& f) {
          f.call->set_meta(f.module.InternTupleMeta({f.x->meta(), f.x->meta()}));
        },
        "graph forward, node f: meta differs: one against the other", true, false},
-      {"unknown meta in a tuple", [](Fixture& f) {
+      {"unknown meta in a tuple",
+       [](Fixture& f) {
          f.call->set_meta(f.module.InternTupleMeta({f.module.arena().New<ValueMeta>()}));
        },
        "graph forward, node f: meta differs: one against the other", true, false},
@@ -127,11 +146,20 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
        "graph forward, node x: annotation differs:  against T", true, false},
       {"draw spec", [](Fixture& f) { f.x->set_draw_spec({}); },
        "graph forward, node x: draw spec differs: one against the other", true, false},
-      {"file", [](Fixture& f) { f.x->set_location({"m.py", 0, 0}); },
+      {"file",
+       [](Fixture& f) {
+         f.x->set_location({"m.py", 0, 0});
+       },
        "graph forward, node x: location differs: :0:0 against m.py:0:0", false, false},
-      {"line", [](Fixture& f) { f.x->set_location({"", 3, 0}); },
+      {"line",
+       [](Fixture& f) {
+         f.x->set_location({"", 3, 0});
+       },
        "graph forward, node x: location differs: :0:0 against :3:0", false, false},
-      {"column", [](Fixture& f) { f.x->set_location({"", 0, 4}); },
+      {"column",
+       [](Fixture& f) {
+         f.x->set_location({"", 0, 4});
+       },
        "graph forward, node x: location differs: :0:0 against :0:4", false, false},
       {"module path", [](Fixture& f) { f.x->set_module_path("a.b"); },
        "graph forward, node x: module path differs:  against a.b", false, false},
@@ -145,7 +173,8 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
        "number of relations differs: 1 against 2", true, false},
       {"number of attributes", [](Fixture& f) { f.module.AddAttribute({.name = "v"}); },
        "number of attributes differs: 1 against 2"},
-      {"attribute name", [](Fixture& f) {
+      {"attribute name",
+       [](Fixture& f) {
          f.module.EraseAttribute("w");
          f.module.AddAttribute({.name = "v", .annotation = "Parameter"});
          f.w->set_target("v");
@@ -153,12 +182,14 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
        "attribute differs: w against v", true, false},
       {"attribute annotation", [](Fixture& f) { f.module.AddAttribute({.name = "w"}); },
        "meta of attribute differs: w against w", true, false},
-      {"attribute meta", [](Fixture& f) {
+      {"attribute meta",
+       [](Fixture& f) {
          TensorMeta meta;
          f.module.AddAttribute({"w", &meta, "Parameter", nullptr});
        },
        "meta of attribute differs: w against w", true, false},
-      {"attribute draw spec", [](Fixture& f) {
+      {"attribute draw spec",
+       [](Fixture& f) {
          DrawSpec spec;
          f.module.AddAttribute({"w", nullptr, "Parameter", &spec});
        },
@@ -184,7 +215,8 @@ TEST(EqualityTest, ADifferentRelationIsSeen) {
   for (Module* m : {&a, &b}) {
     m->AddRelation(m->SymBinary(SymExpr::Kind::kLt, m->SymInt(1), m->SymInt(m == &a ? 2 : 3)));
   }
-  EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent, "relation differs: number 0 against number 0"));
+  EXPECT_THAT(CheckEqual(a, b),
+              StatusIs(kDifferent, "relation differs: number 0 against number 0"));
 }
 
 // Bodies are paired by what refers to them, not by their order or names.
@@ -202,7 +234,8 @@ TEST(EqualityTest, GraphsArePairedByReference) {
   make(false, a);
   make(true, b);
   EXPECT_OK(CheckEqual(a, b));
-  EXPECT_THAT(CheckEqual(a, b, kExact), StatusIs(kDifferent, "graph name differs: body against body_1"));
+  EXPECT_THAT(CheckEqual(a, b, kExact),
+              StatusIs(kDifferent, "graph name differs: body against body_1"));
 }
 
 // One body used twice is not two equal bodies, whichever side has it.
@@ -236,8 +269,9 @@ TEST(EqualityTest, UnusedGraphsAreCompared) {
   make(2, a);
   make(3, b);
   make(2, c);
-  EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent, "graph unused_1, node output: argument differs: "
-                                                     "number 0 against output"));
+  EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent,
+                                         "graph unused_1, node output: argument differs: "
+                                         "number 0 against output"));
   EXPECT_OK(CheckEqual(a, c));
 }
 

@@ -256,7 +256,8 @@ TEST_F(OpenGraphTest, NodesMadeWhileIteratingAreSeenIfTheyComeLater) {
 }
 
 TEST_F(OpenGraphTest, ErasingMillionsWhileIteratingIsLinear) {
-  for (int i = 0; i < 300000; ++i) graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {}, {});
+  for (int i = 0; i < 300000; ++i)
+    graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {}, {});
   // From behind, with an iterator standing on the first.
   NodeIterator it = graph_->nodes().begin();
   for (Node* node = graph_->last(); node != graph_->first();) {
@@ -403,37 +404,14 @@ TEST_F(OpenGraphTest, NamesComeFromTargets) {
 // What torch.fx's _Namespace (2.13) makes of the same candidates, in this order.
 TEST_F(OpenGraphTest, NamesGetSuffixesAsInFx) {
   const std::pair<const char*, const char*> cases[] = {
-      {"relu", "relu"},
-      {"relu", "relu_1"},
-      {"relu", "relu_2"},
-      {"relu_1", "relu_3"},
-      {"relu_7", "relu_7"},
-      {"relu", "relu_8"},
-      {"relu_7", "relu_9"},
-      {"add_3", "add_3"},
-      {"add", "add"},
-      {"add", "add_4"},
-      {"x.1", "x_1"},
-      {"x.1", "x_2"},
-      {"x", "x"},
-      {"x", "x_3"},
-      {"a--b", "a_b"},
-      {"a.-b", "a_b_1"},
-      {"", "_unnamed"},
-      {"", "_unnamed_1"},
-      {"2", "_2"},
-      {"2x", "_2x"},
-      {"\xc3\xa9", "_"},
-      {"_", "__1"},
-      {"a_", "a_"},
-      {"a_", "a__1"},
-      {"a_1_2", "a_1_2"},
-      {"a_1_2", "a_1_3"},
-      {"__x__", "__x__"},
-      {"__x__", "__x___1"},
-      {"v_99", "v_99"},
-      {"v", "v"},
-      {"v", "v_100"},
+      {"relu", "relu"},     {"relu", "relu_1"}, {"relu", "relu_2"},   {"relu_1", "relu_3"},
+      {"relu_7", "relu_7"}, {"relu", "relu_8"}, {"relu_7", "relu_9"}, {"add_3", "add_3"},
+      {"add", "add"},       {"add", "add_4"},   {"x.1", "x_1"},       {"x.1", "x_2"},
+      {"x", "x"},           {"x", "x_3"},       {"a--b", "a_b"},      {"a.-b", "a_b_1"},
+      {"", "_unnamed"},     {"", "_unnamed_1"}, {"2", "_2"},          {"2x", "_2x"},
+      {"\xc3\xa9", "_"},    {"_", "__1"},       {"a_", "a_"},         {"a_", "a__1"},
+      {"a_1_2", "a_1_2"},   {"a_1_2", "a_1_3"}, {"__x__", "__x__"},   {"__x__", "__x___1"},
+      {"v_99", "v_99"},     {"v", "v"},         {"v", "v_100"},
   };
   for (const auto& [candidate, name] : cases) {
     Node* node = graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {},
@@ -443,11 +421,29 @@ TEST_F(OpenGraphTest, NamesGetSuffixesAsInFx) {
 }
 
 TEST_F(OpenGraphTest, WeirdNamesAreUniqueToo) {
-  const std::string candidates[] = {
-      "",      "_",      "__",          "1",          "_1",        "_1_1",
-      "a",     "a_",     "a__",         "a_1",        "a_01",      "a_1_",
-      "a_999999999", "a_99999999", "a_99999999999999999999", "a_2147483647", std::string(1, '\0'),
-      "\n",    "\xff",   "lambda",      "None",       "x y",       std::string(70000, 'n')};
+  const std::string candidates[] = {"",
+                                    "_",
+                                    "__",
+                                    "1",
+                                    "_1",
+                                    "_1_1",
+                                    "a",
+                                    "a_",
+                                    "a__",
+                                    "a_1",
+                                    "a_01",
+                                    "a_1_",
+                                    "a_999999999",
+                                    "a_99999999",
+                                    "a_99999999999999999999",
+                                    "a_2147483647",
+                                    std::string(1, '\0'),
+                                    "\n",
+                                    "\xff",
+                                    "lambda",
+                                    "None",
+                                    "x y",
+                                    std::string(70000, 'n')};
   for (int round = 0; round < 4; ++round) {
     for (const std::string& candidate : candidates) {
       if (candidate.size() > 65000) continue;
@@ -533,7 +529,8 @@ TEST_F(GraphTest, EliminateDeadCode) {
   Node* y = graph_->CallFunction("f", {x}, {}, "y");
   graph_->Output(Argument::Tuple({y}));
   EXPECT_EQ(graph_->EliminateDeadCode(IsPure), 3u);
-  EXPECT_THAT(Names(), ElementsAre("x", "unused", "live_w", "kept", "add_", "print", "y", "output"));
+  EXPECT_THAT(Names(),
+              ElementsAre("x", "unused", "live_w", "kept", "add_", "print", "y", "output"));
   EXPECT_EQ(graph_->EliminateDeadCode(IsPure), 0u);
 }
 
@@ -612,8 +609,8 @@ TEST_F(CopyNodeTest, AcrossModules) {
     Graph* source_body = original->AddGraph("source_body");
     Node* a = source->Placeholder("a");
     Node* b = source->Placeholder("b");
-    const SymExpr* twice = original->SymBinary(SymExpr::Kind::kMul, original->SymSymbol("s0"),
-                                               original->SymInt(2));
+    const SymExpr* twice =
+        original->SymBinary(SymExpr::Kind::kMul, original->SymSymbol("s0"), original->SymInt(2));
     const std::string long_text(100, 't');
     Node* node = source->CallFunction(
         "my.target",

@@ -320,7 +320,8 @@ TEST(ModuleTest, CopyingDeepNestsIsLinear) {
   Module module;
   std::vector<std::vector<Argument>> levels(200);
   levels[0].assign(100000, Argument(7));
-  for (size_t i = 1; i < levels.size(); ++i) levels[i] = {Argument::List(levels[i - 1]), Argument(1)};
+  for (size_t i = 1; i < levels.size(); ++i)
+    levels[i] = {Argument::List(levels[i - 1]), Argument(1)};
   for (int i = 0; i < 5; ++i) {
     const Argument copy = module.CopyArgument(Argument::List({Argument::List(levels.back()), i}));
     EXPECT_EQ(copy.elements()[0], Argument::List(levels.back()));
@@ -363,7 +364,8 @@ std::unique_ptr<Module> MakeRichModule() {
   module->AddSymbol("s0", 4);
   module->AddSymbol("s1", std::nullopt);
   const SymExpr* s0 = module->SymSymbol("s0");
-  const SymExpr* sum = module->SymBinary(SymExpr::Kind::kAdd, s0, module->SymNeg(module->SymInt(1)));
+  const SymExpr* sum =
+      module->SymBinary(SymExpr::Kind::kAdd, s0, module->SymNeg(module->SymInt(1)));
   module->AddRelation(module->SymBinary(SymExpr::Kind::kLt, sum, module->SymSymbol("s1")));
   TensorMeta meta;
   meta.dtype = DType::kFloat32;
@@ -385,8 +387,9 @@ std::unique_ptr<Module> MakeRichModule() {
   Graph* inner = module->AddGraph("inner");
   for (Graph* graph : {inner, outer}) {
     Node* a = graph->Placeholder("a");
-    Node* b = graph == outer ? graph->CallFunction("torch.cond", {a, inner, inner, Argument::List({a})})
-                             : graph->CallMethod("neg", {a});
+    Node* b = graph == outer
+                  ? graph->CallFunction("torch.cond", {a, inner, inner, Argument::List({a})})
+                  : graph->CallMethod("neg", {a});
     graph->Output(Argument::Tuple({a, b}));
   }
   Node* x = main->Placeholder("L_x_");
@@ -433,9 +436,7 @@ TEST(CloneTest, SharesNothing) {
   EXPECT_OK(CheckEqual(*module, *MakeRichModule(), kExact));
 }
 
-TEST(CloneTest, AnEmptyModule) {
-  EXPECT_THAT(Module().Clone()->graphs(), IsEmpty());
-}
+TEST(CloneTest, AnEmptyModule) { EXPECT_THAT(Module().Clone()->graphs(), IsEmpty()); }
 
 TEST(MemoryBytesTest, FollowsUse) {
   Module module;

@@ -102,9 +102,11 @@ TEST_F(NodeTest, AUseIsAUserAndAnOperandIndex) {
 }
 
 TEST_F(NodeTest, OperandsAreCountedThroughAggregatesAndKeywords) {
-  Node* call = graph_->CallFunction(
-      "f", {1, Argument::List({x_, Argument::Tuple({2, y_}), x_}), "s", y_},
-      {{"a", 3}, {"b", Argument::Slice({Argument(), x_, Argument()})}, {"c", Argument::Dict({"k", y_})}});
+  Node* call =
+      graph_->CallFunction("f", {1, Argument::List({x_, Argument::Tuple({2, y_}), x_}), "s", y_},
+                           {{"a", 3},
+                            {"b", Argument::Slice({Argument(), x_, Argument()})},
+                            {"c", Argument::Dict({"k", y_})}});
   EXPECT_THAT(call->operands(), ElementsAre(x_, y_, x_, y_, x_, y_));
   EXPECT_THAT(UsesOf(x_), ElementsAre(UseAt("f", 0), UseAt("f", 2), UseAt("f", 4)));
   EXPECT_THAT(UsesOf(y_), ElementsAre(UseAt("f", 1), UseAt("f", 3), UseAt("f", 5)));
@@ -247,10 +249,12 @@ TEST_F(NodeTest, ReplacesManyUsers) {
 // So must be one user with many operands.
 TEST_F(NodeTest, ReplacesManyOperands) {
   constexpr int kOperands = 100000;
-  Node* cat = graph_->CallFunction("torch.cat", {Argument::List(std::vector<Argument>(kOperands, x_))});
+  Node* cat =
+      graph_->CallFunction("torch.cat", {Argument::List(std::vector<Argument>(kOperands, x_))});
   graph_->Output(cat);
   std::vector<Use> uses = x_->uses();
-  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.operand < b.operand; });
+  std::sort(uses.begin(), uses.end(),
+            [](const Use& a, const Use& b) { return a.operand < b.operand; });
   for (int i = 0; i < kOperands; ++i) ASSERT_EQ(uses[i].operand, i);
   cat->ReplaceInput(x_, y_);
   EXPECT_EQ(y_->num_uses(), kOperands);
@@ -282,8 +286,10 @@ TEST_F(NodeTest, UseArraysAreRecycled) {
 // Aggregates without nodes are shared between nodes; those with nodes never,
 // since replacing an operand writes into them.
 TEST_F(NodeTest, SharedAggregatesAreNeverWrittenThrough) {
-  Node* f = graph_->CallFunction("f", {Argument::List({1, 2}), Argument::List({x_, Argument::List({1, 2})})});
-  Node* g = graph_->CallFunction("g", {Argument::List({1, 2}), Argument::List({x_, Argument::List({1, 2})})});
+  Node* f = graph_->CallFunction(
+      "f", {Argument::List({1, 2}), Argument::List({x_, Argument::List({1, 2})})});
+  Node* g = graph_->CallFunction(
+      "g", {Argument::List({1, 2}), Argument::List({x_, Argument::List({1, 2})})});
   EXPECT_EQ(f->args()[0].elements().data(), g->args()[0].elements().data());
   EXPECT_EQ(f->args()[1].elements()[1].elements().data(), g->args()[0].elements().data());
   EXPECT_NE(f->args()[1].elements().data(), g->args()[1].elements().data());
@@ -368,7 +374,8 @@ TEST_F(NodeTest, AnyNumberOfKeywords) {
     std::vector<std::string> names;
     std::vector<KwArg> kwargs;
     for (int i = 0; i < count; ++i) names.push_back(absl::StrCat("k", i));
-    for (int i = 0; i < count; ++i) kwargs.push_back({names[i], i == count - 1 ? Argument(x_) : Argument(i)});
+    for (int i = 0; i < count; ++i)
+      kwargs.push_back({names[i], i == count - 1 ? Argument(x_) : Argument(i)});
     Node* made = graph_->CallFunction("f", {}, kwargs);
     Node* changed = graph_->CallFunction("f", {});
     changed->set_kwargs(kwargs);

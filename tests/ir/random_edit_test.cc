@@ -108,12 +108,11 @@ class RandomEdits {
       case 7: return Argument::List(MakeElements(Random(4), end, depth, operands));
       case 8: return Argument::Tuple(MakeElements(Random(12), end, depth, operands));
       case 9: return Argument::Slice(MakeElements(3, end, depth, operands));
-      default:
-        operands->push_back(Before(end));
-        return operands->back();
+      default: operands->push_back(Before(end)); return operands->back();
     }
   }
-  absl::Span<const Argument> MakeElements(size_t n, size_t end, int depth, std::vector<Node*>* operands) {
+  absl::Span<const Argument> MakeElements(size_t n, size_t end, int depth,
+                                          std::vector<Node*>* operands) {
     std::vector<Argument> elements;
     for (size_t i = 0; i < n; ++i) elements.push_back(MakeArgument(end, depth + 1, operands));
     storage_.push_back(std::move(elements));
@@ -122,7 +121,8 @@ class RandomEdits {
   absl::Span<const KwArg> MakeKeywords(size_t end, std::vector<Node*>* operands) {
     static constexpr const char* kNames[] = {"a", "b", "c", "d"};
     std::vector<KwArg> kwargs;
-    for (size_t i = Random(5); i > 0; --i) kwargs.push_back({kNames[i - 1], MakeArgument(end, 0, operands)});
+    for (size_t i = Random(5); i > 0; --i)
+      kwargs.push_back({kNames[i - 1], MakeArgument(end, 0, operands)});
     keywords_.push_back(std::move(kwargs));
     return keywords_.back();
   }
@@ -192,7 +192,8 @@ class RandomEdits {
     Node* node = Before(order_.size());
     Node* value = Before(Position(node) + 1);
     node->ReplaceAllUsesWith(value);
-    for (auto& [user, operands] : operands_) std::replace(operands.begin(), operands.end(), node, value);
+    for (auto& [user, operands] : operands_)
+      std::replace(operands.begin(), operands.end(), node, value);
   }
 
   void ReplaceSome() {

@@ -25,7 +25,8 @@ TensorMeta Meta(DType dtype, const std::vector<Dim>& shape) {
   return meta;
 }
 
-Node* AddParameter(Graph* graph, absl::string_view name, DType dtype, const std::vector<Dim>& shape) {
+Node* AddParameter(Graph* graph, absl::string_view name, DType dtype,
+                   const std::vector<Dim>& shape) {
   Node* node = graph->Placeholder(name);
   node->set_meta(graph->module()->InternValueMeta(Meta(dtype, shape)));
   node->set_annotation("torch.nn.parameter.Parameter");
@@ -105,7 +106,10 @@ TEST(Statistics, OutputsAreTheReturnedValues) {
   EXPECT_EQ(outputs([](Graph* g, Node*) { g->Output(Argument()); }), 0u);
   EXPECT_EQ(outputs([](Graph* g, Node*) { g->Output(Argument::Tuple({})); }), 0u);
   EXPECT_EQ(outputs([](Graph* g, Node* x) { g->Output(Argument::List({x, x})); }), 2u);
-  EXPECT_EQ(outputs([](Graph* g, Node* x) { g->Output(Argument::Dict({"a", x, "b", x, "c", x})); }), 3u);
+  EXPECT_EQ(outputs([](Graph* g, Node* x) {
+              g->Output(Argument::Dict({"a", x, "b", x, "c", x}));
+            }),
+            3u);
 }
 
 TEST(Statistics, SizesOfParameters) {

@@ -97,10 +97,8 @@ TEST(DeviceTest, TypesParseBack) {
 
 TEST(DeviceTest, NamesParseBack) {
   const std::pair<std::string, Device> cases[] = {
-      {"cpu", {DeviceType::kCpu, -1}},
-      {"cpu:0", {DeviceType::kCpu, 0}},
-      {"cuda:7", {DeviceType::kCuda, 7}},
-      {"xla:127", {DeviceType::kXla, 127}},
+      {"cpu", {DeviceType::kCpu, -1}},    {"cpu:0", {DeviceType::kCpu, 0}},
+      {"cuda:7", {DeviceType::kCuda, 7}}, {"xla:127", {DeviceType::kXla, 127}},
       {"meta", {DeviceType::kMeta, -1}},
   };
   for (const auto& [name, device] : cases) {

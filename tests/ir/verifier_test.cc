@@ -174,7 +174,10 @@ TEST(VerifierTest, Invariant4) {
        "invariant 4: graph forward, node y: a placeholder after another operation"},
       {"args", [](Fixture& f) { f.y->set_args({1}); },
        "invariant 4: graph forward, node y: a placeholder takes no arguments"},
-      {"kwargs", [](Fixture& f) { f.y->set_kwargs({{"k", 1}}); },
+      {"kwargs",
+       [](Fixture& f) {
+         f.y->set_kwargs({{"k", 1}});
+       },
        "invariant 4: graph forward, node y: a placeholder takes no arguments"},
       {"target", [](Fixture& f) { f.y->set_target("x"); },
        "invariant 4: graph forward, node y: two placeholders have one target"},
@@ -196,9 +199,15 @@ TEST(VerifierTest, Invariant5) {
        "invariant 5: graph forward, node late: comes after the output"},
       {"no argument", [](Fixture& f) { f.output->set_args({}); },
        "invariant 5: graph forward, node output: an output has one argument and no keywords"},
-      {"two arguments", [](Fixture& f) { f.output->set_args({f.x, f.y}); },
+      {"two arguments",
+       [](Fixture& f) {
+         f.output->set_args({f.x, f.y});
+       },
        "invariant 5: graph forward, node output: an output has one argument and no keywords"},
-      {"keywords", [](Fixture& f) { f.output->set_kwargs({{"k", 1}}); },
+      {"keywords",
+       [](Fixture& f) {
+         f.output->set_kwargs({{"k", 1}});
+       },
        "invariant 5: graph forward, node output: an output has one argument and no keywords"},
       {"uses",
        [](Fixture& f) {
@@ -262,9 +271,15 @@ TEST(VerifierTest, Invariant8) {
        "invariant 8: graph forward, node x: has no target"},
       {"no object", [](Fixture& f) { f.m->set_args({}); },
        "invariant 8: graph forward, node view: a method without its object"},
-      {"no keyword", [](Fixture& f) { f.f->set_kwargs({{"", 1}}); },
+      {"no keyword",
+       [](Fixture& f) {
+         f.f->set_kwargs({{"", 1}});
+       },
        "invariant 8: graph forward, node f: a keyword without a name"},
-      {"keyword twice", [](Fixture& f) { f.f->set_kwargs({{"a", 1}, {"b", 1}, {"a", 2}}); },
+      {"keyword twice",
+       [](Fixture& f) {
+         f.f->set_kwargs({{"a", 1}, {"b", 1}, {"a", 2}});
+       },
        "invariant 8: graph forward, node f: keyword a twice"},
   });
 }
@@ -307,8 +322,9 @@ TEST(VerifierTest, Invariant9) {
 #ifdef NDEBUG
 // Else EraseGraph aborts.
 TEST(VerifierTest, Invariant9OfAnErasedGraph) {
-  ExpectMessages({{"erased", [](Fixture& f) { f.module.EraseGraph(f.body); },
-                   "invariant 9: graph forward, node cond: refers to a graph that is not of this module"}});
+  ExpectMessages(
+      {{"erased", [](Fixture& f) { f.module.EraseGraph(f.body); },
+        "invariant 9: graph forward, node cond: refers to a graph that is not of this module"}});
 }
 #endif
 
@@ -354,7 +370,10 @@ TEST(VerifierTest, Invariant10) {
        "invariant 10: graph forward, node w: no attribute w"},
       {"args", [](Fixture& f) { f.w->set_args({1}); },
        "invariant 10: graph forward, node w: a get_attr takes no arguments"},
-      {"kwargs", [](Fixture& f) { f.w->set_kwargs({{"k", 1}}); },
+      {"kwargs",
+       [](Fixture& f) {
+         f.w->set_kwargs({{"k", 1}});
+       },
        "invariant 10: graph forward, node w: a get_attr takes no arguments"},
       {"nameless", [](Fixture& f) { f.module.AddAttribute({.name = ""}); },
        "invariant 10: attribute : an attribute has no name"},
@@ -366,12 +385,31 @@ TEST(VerifierTest, Invariant11) {
   ExpectMessages({
       {"rank", [](Fixture& f) { f.SetShape(std::vector<Dim>(kMaxRank + 1, Dim(1))); },
        where + "too many dimensions"},
-      {"negative", [](Fixture& f) { f.SetShape({2, -1}); }, where + "dimension -1 is negative"},
-      {"elements", [](Fixture& f) { f.SetShape({int64_t{1} << 20, (int64_t{1} << 20) + 1}); },
+      {"negative",
+       [](Fixture& f) {
+         f.SetShape({2, -1});
+       },
+       where + "dimension -1 is negative"},
+      {"elements",
+       [](Fixture& f) {
+         f.SetShape({int64_t{1} << 20, (int64_t{1} << 20) + 1});
+       },
        where + "too many elements"},
-      {"overflow", [](Fixture& f) { f.SetShape({INT64_MAX, INT64_MAX}); }, where + "too many elements"},
-      {"beside a zero", [](Fixture& f) { f.SetShape({0, INT64_MAX}); }, where + "too many elements"},
-      {"before a zero", [](Fixture& f) { f.SetShape({INT64_MAX, 0}); }, where + "too many elements"},
+      {"overflow",
+       [](Fixture& f) {
+         f.SetShape({INT64_MAX, INT64_MAX});
+       },
+       where + "too many elements"},
+      {"beside a zero",
+       [](Fixture& f) {
+         f.SetShape({0, INT64_MAX});
+       },
+       where + "too many elements"},
+      {"before a zero",
+       [](Fixture& f) {
+         f.SetShape({INT64_MAX, 0});
+       },
+       where + "too many elements"},
       {"in a tuple",
        [](Fixture& f) {
          f.SetShape({-2});
@@ -402,12 +440,17 @@ TEST(VerifierTest, Invariant11) {
 
 TEST(VerifierTest, Invariant12) {
   ExpectMessages({
-      {"symbol", [](Fixture& f) { f.module.AddSymbol("", 1); }, "invariant 12: a symbol has no name"},
-      {"undeclared in an argument", [](Fixture& f) { f.m->set_args({f.f, f.module.SymSymbol("s1")}); },
+      {"symbol", [](Fixture& f) { f.module.AddSymbol("", 1); },
+       "invariant 12: a symbol has no name"},
+      {"undeclared in an argument",
+       [](Fixture& f) {
+         f.m->set_args({f.f, f.module.SymSymbol("s1")});
+       },
        "invariant 12: graph forward, node view: symbol s1 is not declared"},
       {"undeclared in an expression",
        [](Fixture& f) {
-         f.m->set_args({f.f, f.module.SymBinary(Kind::kAdd, f.s0, f.module.SymNeg(f.module.SymSymbol("s1")))});
+         f.m->set_args({f.f, f.module.SymBinary(Kind::kAdd, f.s0,
+                                                f.module.SymNeg(f.module.SymSymbol("s1")))});
        },
        "invariant 12: graph forward, node view: symbol s1 is not declared"},
       {"undeclared in a shape", [](Fixture& f) { f.SetShape({f.module.SymSymbol("s1")}); },
@@ -424,7 +467,10 @@ TEST(VerifierTest, Invariant12) {
          f.module.AddRelation(f.module.SymBinary(Kind::kEq, f.module.relations()[0], f.s0));
        },
        "invariant 12: a comparison where a number is wanted"},
-      {"relation as an argument", [](Fixture& f) { f.m->set_args({f.f, f.module.relations()[0]}); },
+      {"relation as an argument",
+       [](Fixture& f) {
+         f.m->set_args({f.f, f.module.relations()[0]});
+       },
        "invariant 12: graph forward, node view: a comparison where a number is wanted"},
       {"relation as a dimension", [](Fixture& f) { f.SetShape({f.module.relations()[0]}); },
        "invariant 12: graph forward, node x: a comparison where a number is wanted"},
@@ -439,9 +485,15 @@ TEST(VerifierTest, Invariant13) {
   ExpectMessages({
       {"arguments", [](Fixture& f) { f.SetNested(kMaxNesting + 1, 1); },
        where + "arguments nest too deep"},
-      {"key", [](Fixture& f) { f.f->set_args({Argument::Dict({f.x, 1})}); },
+      {"key",
+       [](Fixture& f) {
+         f.f->set_args({Argument::Dict({f.x, 1})});
+       },
        where + "the key of a dict holds a node"},
-      {"within a key", [](Fixture& f) { f.f->set_args({Argument::Dict({"k", 1, Argument::Tuple({f.x}), 1})}); },
+      {"within a key",
+       [](Fixture& f) {
+         f.f->set_args({Argument::Dict({"k", 1, Argument::Tuple({f.x}), 1})});
+       },
        where + "the key of a dict holds a node"},
       {"expression", [](Fixture& f) { f.f->set_args({f.Sum(kMaxNesting + 1)}); },
        where + "an expression nests too deep"},
@@ -500,7 +552,10 @@ TEST(VerifierTest, Invariant14) {
          f.x->set_draw_spec(spec);
        },
        where + "literal data is not a list"},
-      {"element", [](Fixture& f) { f.SetData(f.x, {1, "2"}); },
+      {"element",
+       [](Fixture& f) {
+         f.SetData(f.x, {1, "2"});
+       },
        where + "literal data holds something else than numbers"},
       {"too few", [](Fixture& f) { f.SetData(f.x, std::vector<Argument>(7, 1)); },
        where + "literal data has 7 elements, the shape 8"},

@@ -19,8 +19,8 @@ using testing::HasSubstr;
 // A graph with some inputs that makes and returns the value of `call`.
 std::unique_ptr<Module> GraphOf(absl::string_view call) {
   auto module = ParseModule(
-      absl::StrCat("graph @forward(%x, %y, %n as torch.SymInt, %m as torch.SymInt) {\n  %r = ", call,
-                   "\n  return (%r,)\n}\n"),
+      absl::StrCat("graph @forward(%x, %y, %n as torch.SymInt, %m as torch.SymInt) {\n  %r = ",
+                   call, "\n  return (%r,)\n}\n"),
       "test");
   EXPECT_TRUE(module.ok()) << call << ": " << module.status();
   return module.ok() ? *std::move(module) : nullptr;
@@ -61,7 +61,8 @@ TEST(LoweringTest, ByRule) {
       {"torch.conv2d(%x, %y, None, (1, 1), groups = 8)",
        "aten.conv2d.default(%x, %y, None, (1, 1), groups=8)"},
       {"torch.conv2d(%x, %y, padding = \"same\")", "aten.conv2d.padding(%x, %y, padding=\"same\")"},
-      {"torch._C._nn.gelu(%x, approximate = \"tanh\")", "aten.gelu.default(%x, approximate=\"tanh\")"},
+      {"torch._C._nn.gelu(%x, approximate = \"tanh\")",
+       "aten.gelu.default(%x, approximate=\"tanh\")"},
       {"torch._C._fft.fft_rfft(%x)", "aten.fft_rfft.default(%x)"},
       {"torch.fft.rfft(%x, dim = 1)", "aten.fft_rfft.default(%x, dim=1)"},
       {"torch.linalg.norm(%x)", "aten.linalg_norm.default(%x)"},
@@ -109,14 +110,17 @@ TEST(LoweringTest, ByRule) {
 }
 
 TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
-  EXPECT_THAT(Lowered("torch.reluu(%x)"), HasSubstr("torch.reluu (node r): no operator of PyTorch"));
+  EXPECT_THAT(Lowered("torch.reluu(%x)"),
+              HasSubstr("torch.reluu (node r): no operator of PyTorch"));
   EXPECT_THAT(Lowered("torch.reluu(%x)"), HasSubstr("near: "));
   EXPECT_THAT(Lowered(".no_such_method(%x)"), HasSubstr("no operator of PyTorch"));
   EXPECT_THAT(Lowered("torch.relu(%x, 3)"), HasSubstr("takes 1 arguments, not 2"));
   EXPECT_THAT(Lowered("torch.relu(%x, out = %y)"), HasSubstr("takes no out"));
   EXPECT_THAT(Lowered("torch.cat(%n)"), HasSubstr("tensors cannot be a int"));
-  EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"), HasSubstr("takes no in_place"));
-  EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"), HasSubstr("no such mode: cubic"));
+  EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"),
+              HasSubstr("takes no in_place"));
+  EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"),
+              HasSubstr("no such mode: cubic"));
   EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
 }
 
@@ -135,10 +139,12 @@ TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
   }
   // Index out of a tuple that is known.
   const auto wrong = ParseModule(
-      "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 2)\n  return (%v,)\n}\n",
+      "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 2)\n  return "
+      "(%v,)\n}\n",
       "test");
   ASSERT_TRUE(wrong.ok());
-  EXPECT_THAT(std::string(LowerToAten(**wrong).status().message()), HasSubstr("there is no element 2"));
+  EXPECT_THAT(std::string(LowerToAten(**wrong).status().message()),
+              HasSubstr("there is no element 2"));
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ TEST(ParseSchemaTest, TypesAndDefaults) {
 }
 
 TEST(ParseSchemaTest, NonsenseIsRefused) {
-  for (const char* line : {"", "f", "f x", "f x(", "f x(Tensor)", "f x(Tensor a", "f x(Tensor a) ->",
-                           "f x(Tensor( a) -> Tensor", "f x(int[a] b) -> Tensor"}) {
+  for (const char* line :
+       {"", "f", "f x", "f x(", "f x(Tensor)", "f x(Tensor a", "f x(Tensor a) ->",
+        "f x(Tensor( a) -> Tensor", "f x(int[a] b) -> Tensor"}) {
     EXPECT_FALSE(ParseSchema(line).ok() && ParseSchema(line)->returns.empty() == false) << line;
   }
 }
@@ -67,8 +68,8 @@ TEST(SchemaTableTest, NearMissesAreNear) {
 }
 
 TEST(SignatureTest, Parses) {
-  const auto signature =
-      ParseSignature("torch.nn.functional.pad(input, pad, mode='constant', value=None, *rest, out=1e-05)");
+  const auto signature = ParseSignature(
+      "torch.nn.functional.pad(input, pad, mode='constant', value=None, *rest, out=1e-05)");
   ASSERT_TRUE(signature.ok());
   ASSERT_EQ(signature->parameters.size(), 6u);
   EXPECT_FALSE(signature->parameters[1].has_default);

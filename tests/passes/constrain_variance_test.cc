@@ -15,10 +15,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kNorm[] = "torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 1e-05)";
+constexpr char kNorm[] =
+    "torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 1e-05)";
 
 // Runs the pass and says which inputs of the main graph have a lower bound of 0.
-std::vector<std::string> Bounded(const std::string& text, std::vector<std::string>* notes = nullptr) {
+std::vector<std::string> Bounded(const std::string& text,
+                                 std::vector<std::string>* notes = nullptr) {
   const auto module = ParseModule(text, "test");
   EXPECT_OK(module);
   EXPECT_OK(Verify(**module));
@@ -41,18 +43,20 @@ std::vector<std::string> Bounded(const std::string& text, std::vector<std::strin
 }
 
 TEST(ConstrainVarianceTest, ThroughViewsCopiesAndConversions) {
-  EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %base) {\n  %a = .clone(%base)\n  %b = .float(%a)\n"
-                                   "  %c = .view(%b, -1)\n  %v = .contiguous(%c)\n  %y = ",
-                                   kNorm, "\n  return (%y,)\n}\n")),
+  EXPECT_THAT(Bounded(absl::StrCat(
+                  "graph @forward(%x, %m, %base) {\n  %a = .clone(%base)\n  %b = .float(%a)\n"
+                  "  %c = .view(%b, -1)\n  %v = .contiguous(%c)\n  %y = ",
+                  kNorm, "\n  return (%y,)\n}\n")),
               ElementsAre("base"));
 }
 
 TEST(ConstrainVarianceTest, IntoBodies) {
-  EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%p, %a, %b, %c) {\n"
-                                   "  %y = torch.cond(%p, @n, @n, (%a, %b, %c))\n  return (%y,)\n}\n"
-                                   "graph @n(%x, %m, %v) {\n  %y = ",
-                                   kNorm, "\n  return %y\n}\n")),
-              ElementsAre("c"));
+  EXPECT_THAT(
+      Bounded(absl::StrCat("graph @forward(%p, %a, %b, %c) {\n"
+                           "  %y = torch.cond(%p, @n, @n, (%a, %b, %c))\n  return (%y,)\n}\n"
+                           "graph @n(%x, %m, %v) {\n  %y = ",
+                           kNorm, "\n  return %y\n}\n")),
+      ElementsAre("c"));
 }
 
 TEST(ConstrainVarianceTest, Attributes) {
@@ -63,25 +67,29 @@ TEST(ConstrainVarianceTest, Attributes) {
 }
 
 TEST(ConstrainVarianceTest, ByKeywordAndInAten) {
-  EXPECT_THAT(Bounded("graph @forward(%x, %m, %v, %w) {\n"
-                      "  %y = torch.batch_norm(%x, None, None, running_mean = %m, running_var = %v, training = False, "
-                      "momentum = 0.1, eps = 1e-05, cudnn_enabled = True)\n"
-                      "  %z = aten.native_batch_norm.default(%y, None, None, %m, %w, False, 0.1, 1e-05)\n"
-                      "  return (%z,)\n}\n"),
-              ElementsAre("v", "w"));
+  EXPECT_THAT(
+      Bounded("graph @forward(%x, %m, %v, %w) {\n"
+              "  %y = torch.batch_norm(%x, None, None, running_mean = %m, running_var = %v, "
+              "training = False, "
+              "momentum = 0.1, eps = 1e-05, cudnn_enabled = True)\n"
+              "  %z = aten.native_batch_norm.default(%y, None, None, %m, %w, False, 0.1, 1e-05)\n"
+              "  return (%z,)\n}\n"),
+      ElementsAre("v", "w"));
 }
 
 TEST(ConstrainVarianceTest, NotWhatIsComputed) {
-  EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %a) {\n  %v = torch.exp(%a)\n  %y = ", kNorm,
-                                   "\n  return (%y,)\n}\n")),
+  EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %a) {\n  %v = torch.exp(%a)\n  %y = ",
+                                   kNorm, "\n  return (%y,)\n}\n")),
               ElementsAre());
 }
 
 TEST(ConstrainVarianceTest, NotesWhatABoundDoesNotHelp) {
   std::vector<std::string> notes;
-  Bounded("graph @forward(%x, %m, %v : f32[2] {data = [1.0, -1.0], min = 0}) {\n"
-          "  %y = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 0.0)\n  return (%y,)\n}\n",
-          &notes);
+  Bounded(
+      "graph @forward(%x, %m, %v : f32[2] {data = [1.0, -1.0], min = 0}) {\n"
+      "  %y = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 0.0)\n  return "
+      "(%y,)\n}\n",
+      &notes);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("eps is 0"), HasSubstr("has a negative element")));
 }
 

@@ -71,11 +71,12 @@ std::vector<const Pass*> Pointers() {
   for (const Pass& pass : AllPasses()) passes.push_back(&pass);
   return passes;
 }
-INSTANTIATE_TEST_SUITE_P(Passes, DocumentationTest, testing::ValuesIn(Pointers()), [](const auto& info) {
-  std::string name(info.param->name());
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Passes, DocumentationTest, testing::ValuesIn(Pointers()),
+                         [](const auto& info) {
+                           std::string name(info.param->name());
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
 
 TEST(DocumentationPageTest, IsCurrent) {
   std::ifstream file("docs/passes.md");
@@ -88,17 +89,20 @@ TEST(DocumentationPageTest, IsCurrent) {
 
 TEST(ParsePassDocumentationTest, SaysWhatIsMissing) {
   constexpr char kWhole[] =
-      "// Does it.\n//\n// Applicable in scenarios where x.\n//\n// When applied, this pass will y.\n//\n"
+      "// Does it.\n//\n// Applicable in scenarios where x.\n//\n// When applied, this pass will "
+      "y.\n//\n"
       "// Performance impact: none.\n//\n// Risks and limitations: none.\n//\n"
-      "// Example: a\n//   graph @a() {\n//   becomes\n//   graph @b() {\n//\n// Counter-example: b\n//   graph @c() {\n"
+      "// Example: a\n//   graph @a() {\n//   becomes\n//   graph @b() {\n//\n// Counter-example: "
+      "b\n//   graph @c() {\n"
       "int F();\n";
   const auto whole = ParsePassDocumentation(kWhole);
   ASSERT_OK(whole);
   EXPECT_EQ(whole->summary, "Does it.");
   ASSERT_EQ(whole->examples.size(), 2u);
   EXPECT_EQ(whole->examples[0].after, "graph @b() {\n");
-  for (const std::string part : {"Applicable in scenarios where", "When applied, this pass will",
-                                 "Performance impact:", "Risks and limitations:", "Example:", "Counter-example:"}) {
+  for (const std::string part :
+       {"Applicable in scenarios where", "When applied, this pass will",
+        "Performance impact:", "Risks and limitations:", "Example:", "Counter-example:"}) {
     std::string text = kWhole;
     text.replace(text.find("// " + part) + 3, part.size(), "Nothing");
     EXPECT_FALSE(ParsePassDocumentation(text).ok()) << part;

@@ -34,9 +34,11 @@ void ExpectExpanded(absl::string_view text, absl::string_view expected) {
 }
 
 // `body`: the statements between the parameters (%a, %b) and the return of %r.
-void ExpectLeft(absl::string_view body, absl::string_view why, absl::string_view randomness = "error") {
+void ExpectLeft(absl::string_view body, absl::string_view why,
+                absl::string_view randomness = "error") {
   const auto module = Parse(absl::StrCat(
-      "graph @f(%x : f32[2,3], %y) {\n  %q = torch.vmap(@b, (%x, %y), in_dims = (0, None), randomness = \"",
+      "graph @f(%x : f32[2,3], %y) {\n  %q = torch.vmap(@b, (%x, %y), in_dims = (0, None), "
+      "randomness = \"",
       randomness, "\")\n  return (%q,)\n}\ngraph @b(%a, %b) {\n", body, "  return %r\n}\n"));
   const std::string before = PrintModule(*module);
   PassRun run;

@@ -44,7 +44,8 @@ std::string PipelineOf(const Pass& pass) {
   if (pass.name() == "rewrite") return "rewrite{rules=tests/passes/example.rules}";
   if (pass.name() == "change-device") return "change-device{to=cpu}";
   if (pass.name() == "check-stable") {
-    return "stabilize,check-stable{allow=_vmap_increment_nesting+_vmap_decrement_nesting+_add_batch_dim+"
+    return "stabilize,check-stable{allow=_vmap_increment_nesting+_vmap_decrement_nesting+_add_"
+           "batch_dim+"
            "_remove_batch_dim}";
   }
   return std::string(pass.name());
@@ -65,7 +66,8 @@ class Corpus {
   Corpus(const std::string& root, size_t stride, std::vector<std::string> pipelines)
       : pipelines_(std::move(pipelines)) {
     std::vector<std::string> all;
-    for (auto it = std::filesystem::recursive_directory_iterator(root); it != std::filesystem::end(it); ++it) {
+    for (auto it = std::filesystem::recursive_directory_iterator(root);
+         it != std::filesystem::end(it); ++it) {
       if (!it->is_directory() || !IsGraphNetFolder(it->path().string())) continue;
       all.push_back(it->path().string());
       it.disable_recursion_pending();
@@ -76,7 +78,8 @@ class Corpus {
 
   int Run(int jobs) {
     ParallelFor(paths_.size(), jobs, [this](size_t i) { RunSample(paths_[i]); });
-    std::printf("%-24s %8s %8s %8s %8s %10s %10s\n", "pass", "samples", "changed", "refused", "failed", "nodes", "CPU s");
+    std::printf("%-24s %8s %8s %8s %8s %10s %10s\n", "pass", "samples", "changed", "refused",
+                "failed", "nodes", "CPU s");
     for (const auto& [name, total] : totals_) {
       std::printf("%-24s %8lld %8lld %8lld %8lld %+10lld %10.3f\n", name.substr(0, 24).c_str(),
                   static_cast<long long>(total.samples), static_cast<long long>(total.changed),
@@ -125,12 +128,13 @@ class Corpus {
       const bool refused = absl::IsInvalidArgument(status);
       ++(refused ? sum.refused : sum.failed);
       failures_ += refused ? 0 : 1;
-      std::printf("%s %s: %s: %s\n", refused ? "refused" : "FAIL", path.c_str(), text.c_str(), std::string(status.message()).c_str());
+      std::printf("%s %s: %s: %s\n", refused ? "refused" : "FAIL", path.c_str(), text.c_str(),
+                  std::string(status.message()).c_str());
     }
   }
 
-  static absl::Status RunPipelineText(const Module& original, const std::string& before, const std::string& text,
-                                      Total* total) {
+  static absl::Status RunPipelineText(const Module& original, const std::string& before,
+                                      const std::string& text, Total* total) {
     ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(text));
     const std::unique_ptr<Module> module = original.Clone();
     const double begin = CpuSeconds();
@@ -142,20 +146,24 @@ class Corpus {
       for (const PassNote& note : result.notes) total->notes[note.what] += note.count;
     }
     total->changed = changed ? 1 : 0;
-    total->nodes = static_cast<int64_t>(module->num_nodes()) - static_cast<int64_t>(original.num_nodes());
+    total->nodes =
+        static_cast<int64_t>(module->num_nodes()) - static_cast<int64_t>(original.num_nodes());
     RETURN_IF_ERROR(Annotate(Verify(*module), "verifier"));
     const std::string after = PrintModule(*module);
     if (changed != (after != before)) {
-      return absl::InternalError(changed ? "says that it changed what it did not" : "changed and does not say so");
+      return absl::InternalError(changed ? "says that it changed what it did not"
+                                         : "changed and does not say so");
     }
     const std::string hash = CanonicalHash(*module, {.metas = true});
     PipelineOptions options;
     options.verify_each = true;
-    ASSIGN_OR_RETURN(const std::vector<StepResult> again, RunPipeline(pipeline, module.get(), options));
+    ASSIGN_OR_RETURN(const std::vector<StepResult> again,
+                     RunPipeline(pipeline, module.get(), options));
     for (const StepResult& result : again) {
       if (result.changed) return absl::InternalError("running again changes more");
     }
-    if (CanonicalHash(*module, {.metas = true}) != hash) return absl::InternalError("running again changes the hash");
+    if (CanonicalHash(*module, {.metas = true}) != hash)
+      return absl::InternalError("running again changes the hash");
     return absl::OkStatus();
   }
 
@@ -179,7 +187,8 @@ int main(int argc, char** argv) {
   if (argc > 4) {
     pipelines.push_back(argv[4]);
   } else {
-    for (const graphnet::Pass& pass : graphnet::AllPasses()) pipelines.push_back(graphnet::PipelineOf(pass));
+    for (const graphnet::Pass& pass : graphnet::AllPasses())
+      pipelines.push_back(graphnet::PipelineOf(pass));
     pipelines.push_back("stabilize,dce");
   }
   const int jobs = argc > 2 ? std::max(1, std::atoi(argv[2])) : graphnet::NumCpus();

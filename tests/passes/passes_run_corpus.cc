@@ -47,11 +47,13 @@ Candidate Look(const std::string& path) {
   const absl::StatusOr<Sample> sample = ReadGraphNetFolder(path);
   if (!sample.ok()) return candidate;
   for (const Node* node : sample->module->main()->nodes()) {
-    if (node->is_call() && IsPrivateTarget(node->target())) candidate.targets.insert(std::string(node->target()));
+    if (node->is_call() && IsPrivateTarget(node->target()))
+      candidate.targets.insert(std::string(node->target()));
     const TensorMeta* meta = node->is_placeholder() ? node->tensor_meta() : nullptr;
     if (meta == nullptr) continue;
     double bytes = DTypeBytes(meta->dtype);
-    for (const Dim& dim : meta->shape) bytes *= dim.is_static() ? static_cast<double>(dim.value) : 1;
+    for (const Dim& dim : meta->shape)
+      bytes *= dim.is_static() ? static_cast<double>(dim.value) : 1;
     candidate.bytes += bytes;
   }
   // Operators cost too.
@@ -61,13 +63,15 @@ Candidate Look(const std::string& path) {
 
 std::vector<Candidate> Choose(const std::string& root, size_t count, double max_bytes) {
   std::vector<Candidate> all;
-  for (auto it = std::filesystem::recursive_directory_iterator(root); it != std::filesystem::end(it); ++it) {
+  for (auto it = std::filesystem::recursive_directory_iterator(root);
+       it != std::filesystem::end(it); ++it) {
     if (!it->is_directory() || !IsGraphNetFolder(it->path().string())) continue;
     Candidate candidate = Look(it->path().string());
     it.disable_recursion_pending();
     if (candidate.bytes > 0 && candidate.bytes <= max_bytes) all.push_back(std::move(candidate));
   }
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
   std::map<std::string, size_t> covered;
   std::vector<Candidate> chosen;
   std::vector<bool> taken(all.size());
@@ -98,8 +102,8 @@ absl::StatusOr<std::vector<TensorData>> Run(const Module& module, Values values)
   return data;
 }
 
-absl::Status Compare(const Sample& sample, const Values& values, const std::vector<TensorData>& before,
-                     const std::string& text) {
+absl::Status Compare(const Sample& sample, const Values& values,
+                     const std::vector<TensorData>& before, const std::string& text) {
   Sample changed;
   changed.name = sample.name;
   changed.module = sample.module->Clone();
@@ -110,7 +114,8 @@ absl::Status Compare(const Sample& sample, const Values& values, const std::vect
   // Renamed inputs get the values that their original names had.
   ASSIGN_OR_RETURN(Values renamed, DrawInputs(changed, {}));
   ASSIGN_OR_RETURN(const std::vector<TensorData> after, Run(*changed.module, std::move(renamed)));
-  if (before.size() != after.size()) return absl::FailedPreconditionError("another number of outputs");
+  if (before.size() != after.size())
+    return absl::FailedPreconditionError("another number of outputs");
   for (size_t i = 0; i < before.size(); ++i) {
     const bool same = before[i].dtype == after[i].dtype && before[i].shape == after[i].shape &&
                       (before[i].bytes == nullptr) == (after[i].bytes == nullptr) &&
@@ -130,10 +135,12 @@ int Main(int argc, char** argv) {
   for (const Candidate& candidate : chosen) {
     const absl::StatusOr<Sample> sample = ReadGraphNetFolder(candidate.path);
     const absl::StatusOr<Values> values = sample.ok() ? DrawInputs(*sample, {}) : sample.status();
-    const absl::StatusOr<std::vector<TensorData>> before = values.ok() ? Run(*sample->module, *values) : values.status();
+    const absl::StatusOr<std::vector<TensorData>> before =
+        values.ok() ? Run(*sample->module, *values) : values.status();
     if (!before.ok()) {
       ++not_run;
-      std::printf("not run %s: %.150s\n", candidate.path.c_str(), std::string(before.status().message()).c_str());
+      std::printf("not run %s: %.150s\n", candidate.path.c_str(),
+                  std::string(before.status().message()).c_str());
       continue;
     }
     ++ran;
@@ -142,17 +149,20 @@ int Main(int argc, char** argv) {
       const absl::Status status = Compare(*sample, *values, *before, argv[i]);
       ++(status.ok() ? results[argv[i]].first : results[argv[i]].second);
       if (!status.ok()) {
-        std::printf("FAIL %s: %s: %.200s\n", candidate.path.c_str(), argv[i], std::string(status.message()).c_str());
+        std::printf("FAIL %s: %s: %.200s\n", candidate.path.c_str(), argv[i],
+                    std::string(status.message()).c_str());
       }
     }
     std::fflush(stdout);
   }
   int failed = 0;
   for (const auto& [pipeline, counts] : results) {
-    std::printf("%s: %d samples bit-identical, %d not\n", pipeline.c_str(), counts.first, counts.second);
+    std::printf("%s: %d samples bit-identical, %d not\n", pipeline.c_str(), counts.first,
+                counts.second);
     failed += counts.second;
   }
-  for (const auto& [target, count] : samples_by_target) std::printf("%6d samples with %s\n", count, target.c_str());
+  for (const auto& [target, count] : samples_by_target)
+    std::printf("%6d samples with %s\n", count, target.c_str());
   std::printf("%d ran, %d did not\n", ran, not_run);
   return failed == 0 ? 0 : 1;
 }

@@ -30,14 +30,17 @@ std::string Rewritten(const std::string& rule, const std::string& body, size_t* 
   options.header = false;
   const std::string text = PrintModule(**module, options);
   const std::string head = "graph @forward(%x, %y) {\n";
-  return text.substr(text.find(head) + head.size(), text.rfind('}') - text.find(head) - head.size());
+  return text.substr(text.find(head) + head.size(),
+                     text.rfind('}') - text.find(head) - head.size());
 }
 
 TEST(PatternTest, LiteralsBindAndHaveToAgree) {
   const std::string rule =
-      "graph @pattern(%x, %p as literal) {\n  %a = .add(%x, %p)\n  %b = .sub(%a, %p)\n  return %b\n}\n"
+      "graph @pattern(%x, %p as literal) {\n  %a = .add(%x, %p)\n  %b = .sub(%a, %p)\n  return "
+      "%b\n}\n"
       "graph @replacement(%x) {\n  return %x\n}\n";
-  EXPECT_EQ(Rewritten(rule, "  %a = .add(%x, 2)\n  %b = .sub(%a, 2)\n  return (%b,)\n"), "  return (%x,)\n");
+  EXPECT_EQ(Rewritten(rule, "  %a = .add(%x, 2)\n  %b = .sub(%a, 2)\n  return (%b,)\n"),
+            "  return (%x,)\n");
   const std::string other = "  %a = .add(%x, 2)\n  %b = .sub(%a, 3)\n  return (%b,)\n";
   EXPECT_EQ(Rewritten(rule, other), other);
   const std::string value = "  %a = .add(%x, %y)\n  %b = .sub(%a, %y)\n  return (%b,)\n";
@@ -46,7 +49,8 @@ TEST(PatternTest, LiteralsBindAndHaveToAgree) {
 
 TEST(PatternTest, VariadicArgumentsAreTakenOver) {
   const std::string rule =
-      "graph @pattern(%x, %rest as variadic) {\n  %a = .contiguous(%x)\n  %b = .view(%a, %rest)\n  return %b\n}\n"
+      "graph @pattern(%x, %rest as variadic) {\n  %a = .contiguous(%x)\n  %b = .view(%a, %rest)\n  "
+      "return %b\n}\n"
       "graph @replacement(%x, %rest) {\n  %b = .reshape(%x, %rest)\n  return %b\n}\n";
   EXPECT_EQ(Rewritten(rule, "  %a = .contiguous(%x)\n  %b = .view(%a, 2, -1)\n  return (%b,)\n"),
             "  %b = .reshape(%x, 2, -1)\n  return (%b,)\n");
@@ -54,7 +58,8 @@ TEST(PatternTest, VariadicArgumentsAreTakenOver) {
 
 TEST(PatternTest, VariadicElementsOfALst) {
   const std::string rule =
-      "graph @pattern(%a, %rest as variadic, %d as literal) {\n  %c = torch.cat([%a, %rest], %d)\n  return %c\n}\n"
+      "graph @pattern(%a, %rest as variadic, %d as literal) {\n  %c = torch.cat([%a, %rest], %d)\n "
+      " return %c\n}\n"
       "graph @replacement(%a, %rest, %d) {\n  %c = torch.concat([%a, %rest], %d)\n  return %c\n}\n";
   EXPECT_EQ(Rewritten(rule, "  %c = torch.cat((%x, %y, %x), 1)\n  return (%c,)\n"),
             "  %c = torch.concat([%x, %y, %x], 1)\n  return (%c,)\n");
@@ -78,7 +83,8 @@ TEST(PatternTest, WhatIsMadeIsMatchedAgain) {
   std::string body = "  %r0 = torch.relu(%x)\n";
   for (int i = 1; i <= 20; ++i) absl::StrAppend(&body, "  %r", i, " = torch.relu(%r", i - 1, ")\n");
   size_t count = 0;
-  EXPECT_EQ(Rewritten(kRelus, body + "  return (%r20,)\n", &count), "  %r20 = torch.relu(%x)\n  return (%r20,)\n");
+  EXPECT_EQ(Rewritten(kRelus, body + "  return (%r20,)\n", &count),
+            "  %r20 = torch.relu(%x)\n  return (%r20,)\n");
   EXPECT_EQ(count, 20u);
 }
 
@@ -88,10 +94,14 @@ TEST(PatternTest, ValuesThatAreUsedElsewhereStay) {
 }
 
 TEST(PatternTest, WritesInBetweenPreventIt) {
-  const std::string body = "  %a = torch.relu(%x)\n  %w = .add_(%x, 1)\n  %b = torch.relu(%a)\n  return (%b, %w)\n";
+  const std::string body =
+      "  %a = torch.relu(%x)\n  %w = .add_(%x, 1)\n  %b = torch.relu(%a)\n  return (%b, %w)\n";
   EXPECT_EQ(Rewritten(kRelus, body), body);
-  EXPECT_EQ(Rewritten(kRelus, "  %w = .add_(%x, 1)\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return (%b, %w)\n"),
-            "  %w = .add_(%x, 1)\n  %b = torch.relu(%x)\n  return (%b, %w)\n");
+  EXPECT_EQ(
+      Rewritten(
+          kRelus,
+          "  %w = .add_(%x, 1)\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return (%b, %w)\n"),
+      "  %w = .add_(%x, 1)\n  %b = torch.relu(%x)\n  return (%b, %w)\n");
 }
 
 TEST(PatternTest, RulesThatUndoEachOtherAreAnError) {
@@ -102,27 +112,32 @@ TEST(PatternTest, RulesThatUndoEachOtherAreAnError) {
       "graph @replacement(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n",
       "rules");
   ASSERT_OK(rules);
-  const auto module = ParseModule("graph @forward(%x) {\n  %a = torch.f(%x)\n  return (%a,)\n}\n", "test");
+  const auto module =
+      ParseModule("graph @forward(%x) {\n  %a = torch.f(%x)\n  return (%a,)\n}\n", "test");
   std::vector<size_t> counts;
   EXPECT_THAT(ApplyRules(*rules, module->get(), &counts),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("undo each other")));
 }
 
 TEST(ParseRulesTest, ErrorsNameTheLine) {
-  const auto error = [](const std::string& text) { return std::string(ParseRules(text, "f").status().message()); };
+  const auto error = [](const std::string& text) {
+    return std::string(ParseRules(text, "f").status().message());
+  };
   EXPECT_THAT(error(""), HasSubstr("no rules"));
   EXPECT_THAT(error("# only\n\nhello\n"), HasSubstr("f:3:1: expected rule NAME"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%z)\n"), HasSubstr("f:3:"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"),
               HasSubstr("f:1:1: rule r: @replacement: missing"));
-  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  return %x\n}\ngraph @replacement(%x) {\n  return %x\n}\n"),
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  return %x\n}\ngraph @replacement(%x) {\n  "
+                    "return %x\n}\n"),
               HasSubstr("must return what a call yields"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
                     "graph @replacement(%y) {\n  return %y\n}\n"),
               HasSubstr("%y is no parameter of the pattern"));
-  EXPECT_THAT(error("rule r\ngraph @pattern(%x, %r as variadic) {\n  %a = torch.f(%r, %x)\n  return %a\n}\n"
-                    "graph @replacement(%x) {\n  return %x\n}\n"),
-              HasSubstr("a variadic parameter is the last"));
+  EXPECT_THAT(
+      error("rule r\ngraph @pattern(%x, %r as variadic) {\n  %a = torch.f(%r, %x)\n  return %a\n}\n"
+            "graph @replacement(%x) {\n  return %x\n}\n"),
+      HasSubstr("a variadic parameter is the last"));
 }
 
 }  // namespace

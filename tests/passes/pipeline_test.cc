@@ -23,9 +23,11 @@ TEST(PipelineTest, TextIsReadAndPrinted) {
 
 TEST(PipelineTest, ErrorsNameTheColumnAndWhatThereIs) {
   EXPECT_THAT(ParsePipeline("dce,dcee"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("passes:1:5: there is no pass \"dcee\"; there are ")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("passes:1:5: there is no pass \"dcee\"; there are ")));
   EXPECT_THAT(ParsePipeline("dce{speed=3}"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("passes:1:5: dce has no option \"speed\"")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("passes:1:5: dce has no option \"speed\"")));
   EXPECT_THAT(ParsePipeline(""), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ParsePipeline("dce,"), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ParsePipeline("dce{"), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -40,7 +42,8 @@ TEST(PipelineTest, SaysWhatEachStepDid) {
   std::string diff;
   PipelineOptions options;
   options.verify_each = true;
-  options.on_change = [&](const PipelineStep& step, absl::string_view before, absl::string_view after) {
+  options.on_change = [&](const PipelineStep& step, absl::string_view before,
+                          absl::string_view after) {
     diff += std::string(step.pass->name()) + "\n" + DiffLines(before, after);
   };
   const auto results = RunPipeline(*pipeline, module->get(), options);
@@ -83,7 +86,8 @@ TEST(PipelineTest, VerifyEachFindsLiesAndBrokenModules) {
     return RunPipeline({{&pass, {}}}, module->get(), options).status();
   };
   EXPECT_THAT(run(liar), StatusIs(absl::StatusCode::kInternal, HasSubstr("does not say so")));
-  EXPECT_THAT(run(boaster), StatusIs(absl::StatusCode::kInternal, HasSubstr("changed what it did not")));
+  EXPECT_THAT(run(boaster),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("changed what it did not")));
   EXPECT_THAT(run(vandal), StatusIs(absl::StatusCode::kInternal, HasSubstr("broke the module")));
 }
 

@@ -342,8 +342,8 @@ TEST(RevertVmapTest, MalformedNestingIsRefused) {
   ExpectRefused("graph @f(%x) {\n  %a = ADD(%x, 0, 1)\n  return (%a,)\n}\n", "a",
                 "no vmap level is open");
   const auto with = [](absl::string_view body, absl::string_view result = "%r") {
-    return absl::StrCat("graph @f(%x : f32[3,4], %n as torch.SymInt) {\n  %i = INC(3, \"error\")\n", body,
-                        "  return (", result, ",)\n}\n");
+    return absl::StrCat("graph @f(%x : f32[3,4], %n as torch.SymInt) {\n  %i = INC(3, \"error\")\n",
+                        body, "  return (", result, ",)\n}\n");
   };
   ExpectRefused(with("  %a = ADD(%x, 0, 2)\n  %d = DEC()\n", "%x"), "a", "another vmap level");
   ExpectRefused(with("  %a = ADD(%x, 1, 1)\n  %d = DEC()\n", "%x"), "a", "size 4");
@@ -364,23 +364,26 @@ TEST(RevertVmapTest, MalformedNestingIsRefused) {
                 "s", "inside of it");
   ExpectRefused(with("  %r = torch.add(%x, %i)\n  %d = DEC()\n"), "r", "level number");
   ExpectRefused(with("  %d = DEC()\n  %r = torch.add(%x, %d)\n"), "r", "uses the value of node d");
-  ExpectRefused("graph @f(%x) {\n  %i = INC(3, \"sometimes\")\n  %d = DEC()\n  return (%x,)\n}\n", "i",
-                "randomness");
+  ExpectRefused("graph @f(%x) {\n  %i = INC(3, \"sometimes\")\n  %d = DEC()\n  return (%x,)\n}\n",
+                "i", "randomness");
   ExpectRefused("graph @f(%x) {\n  %i = INC(3)\n  %d = DEC()\n  return (%x,)\n}\n", "i", "takes 2");
-  ExpectRefused("graph @f(%p, %x) {\n  %c = torch.cond(%p, @b, @b, [%x])\n  return (%c,)\n}\n"
-                "graph @b(%y) {\n  %i = INC(3, \"error\")\n  %d = DEC()\n  return (%y,)\n}\n",
-                "i", "inside a body");
+  ExpectRefused(
+      "graph @f(%p, %x) {\n  %c = torch.cond(%p, @b, @b, [%x])\n  return (%c,)\n}\n"
+      "graph @b(%y) {\n  %i = INC(3, \"error\")\n  %d = DEC()\n  return (%y,)\n}\n",
+      "i", "inside a body");
 }
 
 TEST(RevertVmapTest, AsDeepAsPyTorchGoes) {
   const auto nest = [](int depth) {
     std::string text = "graph @f(%x) {\n";
     for (int i = 1; i <= depth; ++i) {
-      absl::StrAppend(&text, "  %i", i, " = INC(2, \"error\")\n  %a", i, " = ADD(%x, 0, ", i, ")\n");
+      absl::StrAppend(&text, "  %i", i, " = INC(2, \"error\")\n  %a", i, " = ADD(%x, 0, ", i,
+                      ")\n");
     }
     absl::StrAppend(&text, "  %r", depth + 1, " = torch.neg(%a1)\n");
     for (int i = depth; i >= 1; --i) {
-      absl::StrAppend(&text, "  %r", i, " = REM(%r", i + 1, ", ", i, ", 2, 0)\n  %d", i, " = DEC()\n");
+      absl::StrAppend(&text, "  %r", i, " = REM(%r", i + 1, ", ", i, ", 2, 0)\n  %d", i,
+                      " = DEC()\n");
     }
     return absl::StrCat(text, "  return (%r1,)\n}\n");
   };
@@ -427,13 +430,14 @@ graph @forward(%x : f32[3,2], %y) {
   return ((%_remove_batch_dim_1, %_remove_batch_dim_2), %y)
 }
 )",
-                                                              true))));
+                                                             true))));
 }
 
 TEST(FlattenVmapTest, WhatCannotBeWrittenIsRefused) {
   const auto refused = [](absl::string_view call, absl::string_view why) {
-    const auto module = Parse(absl::StrCat("graph @f(%x, %p) {\n  %v = ", call,
-                                           "\n  return (%v,)\n}\ngraph @b(%a) {\n  return %a\n}\n"));
+    const auto module =
+        Parse(absl::StrCat("graph @f(%x, %p) {\n  %v = ", call,
+                           "\n  return (%v,)\n}\ngraph @b(%a) {\n  return %a\n}\n"));
     const std::string before = PrintModule(*module);
     const auto changed = FlattenVmap(module.get());
     EXPECT_FALSE(changed.ok());
@@ -453,7 +457,8 @@ TEST(FlattenVmapTest, GrowthIsBounded) {
   std::string text = "graph @f(%x) {\n  %v = torch.vmap(@b0, (%x,))\n  return (%v,)\n}\n";
   for (int i = 0; i < 60; ++i) {
     absl::StrAppend(&text, "graph @b", i, "(%a) {\n");
-    const std::string body = i == 59 ? "torch.neg(%a)" : absl::StrCat("torch.vmap(@b", i + 1, ", (%a,))");
+    const std::string body =
+        i == 59 ? "torch.neg(%a)" : absl::StrCat("torch.vmap(@b", i + 1, ", (%a,))");
     absl::StrAppend(&text, "  %v = ", body, "\n  %w = ", body, "\n  return (%v, %w)\n}\n");
   }
   const auto module = Parse(text);

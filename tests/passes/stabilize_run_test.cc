@@ -46,12 +46,17 @@ const std::map<std::string, at::Tensor>& Inputs() {
 
 // Python's spelling in the text form's.
 std::string ToText(const std::string& call) {
-  std::string text = absl::StrReplaceAll(
-      call, {{"'", "\""}, {"float(\"inf\")", "inf"}, {"float('inf')", "inf"}, {"float('-inf')", "-inf"}, {"=", " = "}});
+  std::string text = absl::StrReplaceAll(call, {{"'", "\""},
+                                                {"float(\"inf\")", "inf"},
+                                                {"float('inf')", "inf"},
+                                                {"float('-inf')", "-inf"},
+                                                {"=", " = "}});
   std::string out;
   for (size_t i = 0; i < text.size();) {
     size_t end = i;
-    while (end < text.size() && (absl::ascii_isalnum(text[end]) || text[end] == '_' || text[end] == '.')) ++end;
+    while (end < text.size() &&
+           (absl::ascii_isalnum(text[end]) || text[end] == '_' || text[end] == '.'))
+      ++end;
     if (end == i) {
       out += text[i++];
       continue;

@@ -31,29 +31,37 @@ std::string Stabilized(const std::string& text, const std::string& allow = "") {
 }
 
 TEST(StabilizeTest, BodiesToo) {
-  EXPECT_THAT(Stabilized("graph @forward(%p, %x) {\n  %y = torch.cond(%p, @a, @a, [%x])\n  return (%y,)\n}\n"
-                         "graph @a(%v) {\n  %r = torch._C._nn.gelu(%v)\n  return (%r,)\n}\n"),
-              HasSubstr("torch.nn.functional.gelu(%v)"));
+  EXPECT_THAT(
+      Stabilized(
+          "graph @forward(%p, %x) {\n  %y = torch.cond(%p, @a, @a, [%x])\n  return (%y,)\n}\n"
+          "graph @a(%v) {\n  %r = torch._C._nn.gelu(%v)\n  return (%r,)\n}\n"),
+      HasSubstr("torch.nn.functional.gelu(%v)"));
 }
 
 TEST(StabilizeTest, ArgumentsByNameWhereTheyDiffer) {
   // A number in ATen, a word in Python.
-  EXPECT_THAT(Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.binary_cross_entropy(%x, %y, None, 2)\n"
-                         "  return (%l,)\n}\n"),
-              HasSubstr("torch.nn.functional.binary_cross_entropy(input = %x, target = %y, weight = None, "
-                        "reduction = \"sum\")"));
+  EXPECT_THAT(
+      Stabilized(
+          "graph @forward(%x, %y) {\n  %l = torch._C._nn.binary_cross_entropy(%x, %y, None, 2)\n"
+          "  return (%l,)\n}\n"),
+      HasSubstr("torch.nn.functional.binary_cross_entropy(input = %x, target = %y, weight = None, "
+                "reduction = \"sum\")"));
   // The Python function does more than the operator.
-  EXPECT_THAT(Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.mse_loss(%x, %y)\n  return (%l,)\n}\n"),
-              HasSubstr("torch._C._nn.mse_loss"));
+  EXPECT_THAT(
+      Stabilized(
+          "graph @forward(%x, %y) {\n  %l = torch._C._nn.mse_loss(%x, %y)\n  return (%l,)\n}\n"),
+      HasSubstr("torch._C._nn.mse_loss"));
   // The operator yields indices too.
-  EXPECT_THAT(Stabilized("graph @forward(%x) {\n  %l = torch._C._nn.adaptive_max_pool2d(%x, (2, 2))\n"
-                         "  return (%l,)\n}\n"),
-              Not(HasSubstr("functional.adaptive_max_pool2d(%x, (2, 2))")));
+  EXPECT_THAT(
+      Stabilized("graph @forward(%x) {\n  %l = torch._C._nn.adaptive_max_pool2d(%x, (2, 2))\n"
+                 "  return (%l,)\n}\n"),
+      Not(HasSubstr("functional.adaptive_max_pool2d(%x, (2, 2))")));
 }
 
 TEST(StabilizeTest, DefaultsMayBeLeftOut) {
-  EXPECT_THAT(Stabilized("graph @forward(%x) {\n  %y = torch._C._nn.pad(%x, (1, 2))\n  return (%y,)\n}\n"),
-              HasSubstr("torch.nn.functional.pad(%x, (1, 2))"));
+  EXPECT_THAT(
+      Stabilized("graph @forward(%x) {\n  %y = torch._C._nn.pad(%x, (1, 2))\n  return (%y,)\n}\n"),
+      HasSubstr("torch.nn.functional.pad(%x, (1, 2))"));
 }
 
 TEST(StabilizeTest, AllowedInFullOrByTheLastPart) {
@@ -75,12 +83,15 @@ TEST(StabilizeTest, ALogEntryWhoseValueIsUsed) {
 constexpr char kOff[] = "  %off = torch._C._set_grad_enabled(False)\n";
 constexpr char kOn[] = "  %on = torch._C._set_grad_enabled(True)\n";
 
-std::string WithModes(const std::string& parameter, const std::string& inside, const std::string& end = kOn) {
-  return Stabilized("graph @forward(%w : f32[2]" + parameter + ") {\n" + kOff + inside + end + "  return (%w,)\n}\n");
+std::string WithModes(const std::string& parameter, const std::string& inside,
+                      const std::string& end = kOn) {
+  return Stabilized("graph @forward(%w : f32[2]" + parameter + ") {\n" + kOff + inside + end +
+                    "  return (%w,)\n}\n");
 }
 
 TEST(StabilizeTest, GradientModesStayWhereTheyMatter) {
-  EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.cos(%w)\n"), Not(HasSubstr("grad_enabled")));
+  EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.cos(%w)\n"),
+              Not(HasSubstr("grad_enabled")));
   EXPECT_THAT(WithModes(" as torch.nn.parameter.Parameter", "  %a = torch.cos(%w)\n"),
               HasSubstr("torch.set_grad_enabled(False)"));
   // Of unknown origin.
@@ -91,12 +102,14 @@ TEST(StabilizeTest, GradientModesStayWhereTheyMatter) {
   EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.is_grad_enabled()\n"),
               HasSubstr("torch.set_grad_enabled(False)"));
   // The mode that is left behind.
-  EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.cos(%w)\n", ""), HasSubstr("torch.set_grad_enabled(False)"));
-  // What a parameter was written to.
-  EXPECT_THAT(Stabilized("graph @forward(%w as torch.nn.parameter.Parameter, %x as torch.Tensor) {\n"
-                         "  %v = .view(%x, -1)\n  %i = .mul_(%v, %w)\n" +
-                         std::string(kOff) + "  %a = torch.cos(%x)\n" + kOn + "  return (%a,)\n}\n"),
+  EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.cos(%w)\n", ""),
               HasSubstr("torch.set_grad_enabled(False)"));
+  // What a parameter was written to.
+  EXPECT_THAT(
+      Stabilized("graph @forward(%w as torch.nn.parameter.Parameter, %x as torch.Tensor) {\n"
+                 "  %v = .view(%x, -1)\n  %i = .mul_(%v, %w)\n" +
+                 std::string(kOff) + "  %a = torch.cos(%x)\n" + kOn + "  return (%a,)\n}\n"),
+      HasSubstr("torch.set_grad_enabled(False)"));
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ using Outputs = std::vector<c10::IValue>;
 size_t CountFlat(const Module& module) {
   size_t count = 0;
   for (const Graph* graph : module.graphs()) {
-    for (const Node* node : graph->nodes()) count += NestingCallOf(*node) != NestingCall::kNone ? 1 : 0;
+    for (const Node* node : graph->nodes())
+      count += NestingCallOf(*node) != NestingCall::kNone ? 1 : 0;
   }
   return count;
 }
@@ -105,7 +106,8 @@ absl::StatusOr<Outputs> Run(const Sample& sample) {
 }
 
 absl::Status CheckSame(const Outputs& a, const Outputs& b, absl::string_view what) {
-  if (a.size() != b.size()) return absl::FailedPreconditionError(absl::StrCat(what, ": other outputs"));
+  if (a.size() != b.size())
+    return absl::FailedPreconditionError(absl::StrCat(what, ": other outputs"));
   for (size_t i = 0; i < a.size(); ++i) {
     const at::Tensor &s = a[i].toTensor(), &t = b[i].toTensor();
     if (s.scalar_type() != t.scalar_type() || !s.equal(t)) {
@@ -130,10 +132,12 @@ absl::StatusOr<Row> Check(const Sample& sample, const std::string& out) {
   RETURN_IF_ERROR(Verify(*reverted));
   row.nests = names.size();
   row.levels = CountVmap(*reverted);
-  if (!changed || CountFlat(*reverted) != 0) return absl::FailedPreconditionError("flat calls are left");
+  if (!changed || CountFlat(*reverted) != 0)
+    return absl::FailedPreconditionError("flat calls are left");
   const std::string hash = CanonicalHash(*reverted);
   ASSIGN_OR_RETURN(const bool again, RevertVmap(reverted.get()));
-  if (again || CanonicalHash(*reverted) != hash) return absl::FailedPreconditionError("not idempotent");
+  if (again || CanonicalHash(*reverted) != hash)
+    return absl::FailedPreconditionError("not idempotent");
 
   const auto flattened = reverted->Clone();
   RETURN_IF_ERROR(FlattenVmap(flattened.get()).status());
@@ -209,10 +213,10 @@ int Main(const std::string& root, const std::string& out) {
     levels += row->levels;
     if (row->left != 0) ++failures;
     std::printf("%-60s %zu nests, %zu levels, %zu flat calls, %zu vmap left\n",
-                sample->name.c_str(), row->nests, row->levels, before,
-                row->left);
+                sample->name.c_str(), row->nests, row->levels, before, row->left);
   }
-  std::printf("%zu samples, %zu nests, %zu levels, %zu failures\n", samples, nests, levels, failures);
+  std::printf("%zu samples, %zu nests, %zu levels, %zu failures\n", samples, nests, levels,
+              failures);
   return failures == 0 ? 0 : 1;
 }
 

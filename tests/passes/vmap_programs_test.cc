@@ -43,9 +43,10 @@ void ExpectSame(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>&
     ASSERT_EQ(a[i].scalar_type(), b[i].scalar_type()) << "output " << i;
     ASSERT_EQ(a[i].sizes(), b[i].sizes()) << "output " << i;
     const bool is_half = a[i].scalar_type() == at::kHalf;
-    const bool same = exact || !a[i].is_floating_point()
-                          ? at::allclose(a[i], b[i], 0, 0, /*equal_nan=*/true)
-                          : at::allclose(a[i], b[i], is_half ? 1e-2 : 1e-4, is_half ? 1e-2 : 1e-5, true);
+    const bool same =
+        exact || !a[i].is_floating_point()
+            ? at::allclose(a[i], b[i], 0, 0, /*equal_nan=*/true)
+            : at::allclose(a[i], b[i], is_half ? 1e-2 : 1e-4, is_half ? 1e-2 : 1e-5, true);
     EXPECT_TRUE(same) << "output " << i;
   }
 }
@@ -77,7 +78,8 @@ TEST(VmapProgramsTest, AllFormsAgree) {
   ASSERT_TRUE(*ExpandVmap(module.get(), run));
   ASSERT_TRUE(Verify(*module).ok()) << Verify(*module);
   size_t left = 0;
-  for (const Node* node : module->main()->nodes()) left += node->is_call_function("torch.vmap") ? 1 : 0;
+  for (const Node* node : module->main()->nodes())
+    left += node->is_call_function("torch.vmap") ? 1 : 0;
   EXPECT_LT(left * 4, expected.size());
   ExpectSame(expected, OutputsOf(*sample, *module), false);
 }

@@ -9,7 +9,9 @@
 namespace graphnet::proto_internal {
 namespace {
 
-std::string Error(const std::string& bytes) { return std::string(Unwrap(bytes).status().message()); }
+std::string Error(const std::string& bytes) {
+  return std::string(Unwrap(bytes).status().message());
+}
 
 TEST(EnvelopeTest, RoundTrips) {
   for (const std::string& payload : {std::string(), std::string("x"), std::string(100000, '\0')}) {
@@ -57,8 +59,7 @@ TEST(EnvelopeTest, SaysWhatIsWrong) {
 TEST(EnvelopeTest, VersionsAroundTheNewest) {
   std::string bytes = Wrap("payload");
   bytes[11] = 2;
-  EXPECT_EQ(Error(bytes),
-            "written by graphnet format version 2; this program reads up to 1");
+  EXPECT_EQ(Error(bytes), "written by graphnet format version 2; this program reads up to 1");
   // A varint of ten bytes is the longest there is.
   bytes = bytes.substr(0, 11) + std::string(9, '\xff') + '\x01' + bytes.substr(12);
   EXPECT_EQ(Error(bytes),

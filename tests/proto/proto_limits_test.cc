@@ -42,10 +42,10 @@ TEST(ProtoLimitsTest, BytesOfAMessage) {
   for (const int delta : {-1, 0, 1}) {
     const size_t size = kMaxProtoBytes + static_cast<size_t>(delta);
     const absl::string_view bytes(static_cast<const char*>(mapped), size);
-    EXPECT_THAT(DeserializeSample(bytes, "f"),
-                Refused(delta <= 0
-                            ? absl::StrCat("damaged: ", size - head.size(), " bytes after the end")
-                            : "2 GiB or more, the limit of protobuf"));
+    EXPECT_THAT(
+        DeserializeSample(bytes, "f"),
+        Refused(delta <= 0 ? absl::StrCat("damaged: ", size - head.size(), " bytes after the end")
+                           : "2 GiB or more, the limit of protobuf"));
   }
   munmap(mapped, kMapped);
 }
@@ -96,7 +96,8 @@ absl::Status WithShape(const std::vector<uint64_t>& sizes) {
 TEST(ProtoLimitsTest, RankOfATensor) {
   EXPECT_OK(WithShape(std::vector<uint64_t>(kMaxRank - 1, 1)));
   EXPECT_OK(WithShape(std::vector<uint64_t>(kMaxRank, 1)));
-  EXPECT_THAT(WithShape(std::vector<uint64_t>(kMaxRank + 1, 1)), Refused("too many dimensions: 65"));
+  EXPECT_THAT(WithShape(std::vector<uint64_t>(kMaxRank + 1, 1)),
+              Refused("too many dimensions: 65"));
 }
 
 TEST(ProtoLimitsTest, ElementsOfATensor) {

@@ -88,8 +88,8 @@ void ExpectEntriesRefused(
     Table table, const std::vector<std::pair<std::vector<uint64_t>, const char*>>& entries) {
   std::vector<Case> cases;
   for (const auto& [values, message] : entries) {
-    cases.push_back({[table, values = values](proto::Module* m) { Append(table(m), values); },
-                     message});
+    cases.push_back(
+        {[table, values = values](proto::Module* m) { Append(table(m), values); }, message});
   }
   ExpectRefused(cases);
 }
@@ -123,14 +123,25 @@ TEST(SampleCodecTest, WhatIsNotRefusedVerifies) {
     proto::Sample message = i % 5 == 0 ? full : small;
     proto::Module* m = message.mutable_module();
     proto::Graph* g = m->mutable_graphs(static_cast<int>(random() % m->graphs_size()));
-    const std::vector<Column*> columns = {
-        m->mutable_expressions(), m->mutable_metas(),     m->mutable_templates(),
-        m->mutable_draws(),       m->mutable_data(),      m->mutable_symbols(),
-        m->mutable_relations(),   m->mutable_attributes(), g->mutable_templates(),
-        g->mutable_operands(),    g->mutable_names(),     g->mutable_suffixes(),
-        g->mutable_metas(),       g->mutable_files(),     g->mutable_lines(),
-        g->mutable_columns(),     g->mutable_module_paths(),
-        m->mutable_strings()->mutable_edits(), m->mutable_labels()->mutable_strings()};
+    const std::vector<Column*> columns = {m->mutable_expressions(),
+                                          m->mutable_metas(),
+                                          m->mutable_templates(),
+                                          m->mutable_draws(),
+                                          m->mutable_data(),
+                                          m->mutable_symbols(),
+                                          m->mutable_relations(),
+                                          m->mutable_attributes(),
+                                          g->mutable_templates(),
+                                          g->mutable_operands(),
+                                          g->mutable_names(),
+                                          g->mutable_suffixes(),
+                                          g->mutable_metas(),
+                                          g->mutable_files(),
+                                          g->mutable_lines(),
+                                          g->mutable_columns(),
+                                          g->mutable_module_paths(),
+                                          m->mutable_strings()->mutable_edits(),
+                                          m->mutable_labels()->mutable_strings()};
     for (uint64_t edits = 1 + random() % 3; edits > 0; --edits) {
       Column* column = columns[random() % columns.size()];
       if (column->empty()) continue;
@@ -165,18 +176,18 @@ TEST(SampleCodecTest, Expressions) {
     Set(m->mutable_symbols(), {kName << 1});
     return m->mutable_expressions();
   };
-  ExpectEntriesRefused(
-      table, {
-                 {{kNumSymExprKinds}, "expressions: entry 0: no kind 17"},
-                 {{Kind(SymExpr::Kind::kInt)}, "entry 0: ends too early"},
-                 {{Kind(SymExpr::Kind::kSymbol), kNoString}, "no such symbol"},
-                 {{Kind(SymExpr::Kind::kSymbol), kName + 1}, "no such symbol"},
-                 {{Kind(SymExpr::Kind::kNeg), 1}, "no such operand"},
-                 {{0, 0, Kind(SymExpr::Kind::kNeg), 0}, "entry 1: no such operand"},
-                 {{0, 0, Kind(SymExpr::Kind::kAdd), 1, 2}, "entry 1: no such operand"},
-                 {{0, 0, Kind(SymExpr::Kind::kEq), 1, 1, Kind(SymExpr::Kind::kNeg), 1},
-                  "entry 2: a comparison is an operand"},
-             });
+  ExpectEntriesRefused(table,
+                       {
+                           {{kNumSymExprKinds}, "expressions: entry 0: no kind 17"},
+                           {{Kind(SymExpr::Kind::kInt)}, "entry 0: ends too early"},
+                           {{Kind(SymExpr::Kind::kSymbol), kNoString}, "no such symbol"},
+                           {{Kind(SymExpr::Kind::kSymbol), kName + 1}, "no such symbol"},
+                           {{Kind(SymExpr::Kind::kNeg), 1}, "no such operand"},
+                           {{0, 0, Kind(SymExpr::Kind::kNeg), 0}, "entry 1: no such operand"},
+                           {{0, 0, Kind(SymExpr::Kind::kAdd), 1, 2}, "entry 1: no such operand"},
+                           {{0, 0, Kind(SymExpr::Kind::kEq), 1, 1, Kind(SymExpr::Kind::kNeg), 1},
+                            "entry 2: a comparison is an operand"},
+                       });
 }
 
 TEST(SampleCodecTest, SymbolsAndRelations) {
@@ -184,7 +195,9 @@ TEST(SampleCodecTest, SymbolsAndRelations) {
       {[](auto* m) { Set(m->mutable_symbols(), {0}); }, "symbols: entry 0: no name"},
       {[](auto* m) { Set(m->mutable_symbols(), {kNoString << 1}); }, "no name"},
       {[](auto* m) { Set(m->mutable_symbols(), {kName << 1 | 1}); }, "ends too early"},
-      {[](auto* m) { Set(m->mutable_symbols(), {kName << 1, kName << 1 | 1, 0}); },
+      {[](auto* m) {
+         Set(m->mutable_symbols(), {kName << 1, kName << 1 | 1, 0});
+       },
        "symbols: entry 1: "},
       {[](auto* m) { Set(m->mutable_relations(), {0}); }, "relations: entry 0: no such expression"},
       {[](auto* m) {
@@ -213,26 +226,26 @@ TEST(SampleCodecTest, Metas) {
     return m->mutable_metas();
   };
   const uint64_t shaped = 1 | 2 << 2;
-  ExpectEntriesRefused(table, {
-                                  {{3}, "metas: entry 1: neither a tensor nor a tuple"},
-                                  {{4}, "neither a tensor nor a tuple"},
-                                  {{1 | kNumDTypes << 4}, "no dtype"},
-                                  {{1 | 1 << 2}, "ends too early"},
-                                  {{1 | 1 << 2, kNumDeviceTypes, 0}, "no such device"},
-                                  {{1 | 1 << 2, 0, 1 << 16}, "no such device"},
-                                  {{shaped}, "ends too early"},
-                                  {{shaped, 65}, "too many dimensions: 65"},
-                                  {{shaped, 2, 0}, "ends too early"},
-                                  {{shaped, 1, 2 << 1 | 1}, "no such expression"},
-                                  {{shaped, 1, 1 << 1 | 1}, "a comparison is a dimension"},
-                                  {{shaped, 1, ((uint64_t{1} << 40) + 1) << 1}, "too many elements"},
-                                  {{shaped, 2, uint64_t{1} << 63, uint64_t{1} << 63},
-                                   "too many elements"},
-                                  {{2 | 1 << 2}, "ends too early"},
-                                  {{2 | 1 << 2, 0}, "entry 1: no such element"},
-                                  {{2 | 1 << 2, 2}, "entry 1: no such element"},
-                                  {{2 | uint64_t{1} << 60, 1}, "ends too early"},
-                              });
+  ExpectEntriesRefused(table,
+                       {
+                           {{3}, "metas: entry 1: neither a tensor nor a tuple"},
+                           {{4}, "neither a tensor nor a tuple"},
+                           {{1 | kNumDTypes << 4}, "no dtype"},
+                           {{1 | 1 << 2}, "ends too early"},
+                           {{1 | 1 << 2, kNumDeviceTypes, 0}, "no such device"},
+                           {{1 | 1 << 2, 0, 1 << 16}, "no such device"},
+                           {{shaped}, "ends too early"},
+                           {{shaped, 65}, "too many dimensions: 65"},
+                           {{shaped, 2, 0}, "ends too early"},
+                           {{shaped, 1, 2 << 1 | 1}, "no such expression"},
+                           {{shaped, 1, 1 << 1 | 1}, "a comparison is a dimension"},
+                           {{shaped, 1, ((uint64_t{1} << 40) + 1) << 1}, "too many elements"},
+                           {{shaped, 2, uint64_t{1} << 63, uint64_t{1} << 63}, "too many elements"},
+                           {{2 | 1 << 2}, "ends too early"},
+                           {{2 | 1 << 2, 0}, "entry 1: no such element"},
+                           {{2 | 1 << 2, 2}, "entry 1: no such element"},
+                           {{2 | uint64_t{1} << 60, 1}, "ends too early"},
+                       });
 }
 
 TEST(SampleCodecTest, NestingOfMetas) {
@@ -270,8 +283,7 @@ TEST(SampleCodecTest, Templates) {
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 32}, "no such draw form"},
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 1, 24}, "no such scale"},
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 2, 24}, "no such scale"},
-          {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0,
-            Token(proto::TOKEN_CONSTANT, 1), kNone, 0},
+          {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0, Token(proto::TOKEN_CONSTANT, 1), kNone, 0},
            "a bound is not a number"},
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0, kNone, Token(proto::TOKEN_OPERAND, 0), 0},
            "an operand where none may be"},
@@ -343,15 +355,24 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
     labels->set_literals(text);
   };
   ExpectRefused({
-      {[](auto* m) { Set(m->mutable_attributes(), {5, 0}); }, "attributes: entry 0: no such meta"},
+      {[](auto* m) {
+         Set(m->mutable_attributes(), {5, 0});
+       },
+       "attributes: entry 0: no such meta"},
       {[](auto* m) {
          Append(m->mutable_metas(), {2});
          Set(m->mutable_attributes(), {2, 0});
        },
        "its meta is not a tensor"},
       {[](auto* m) { Set(m->mutable_attributes(), {0}); }, "ends too early"},
-      {[](auto* m) { Set(m->mutable_attributes(), {0, kNoString << 1}); }, "no such annotation"},
-      {[](auto* m) { Set(m->mutable_attributes(), {0, 1}); }, "ends too early"},
+      {[](auto* m) {
+         Set(m->mutable_attributes(), {0, kNoString << 1});
+       },
+       "no such annotation"},
+      {[](auto* m) {
+         Set(m->mutable_attributes(), {0, 1});
+       },
+       "ends too early"},
       {[&](auto* m) {
          add_label(m, "");
          Set(m->mutable_attributes(), {0, 0});
@@ -376,7 +397,9 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          Set(m->mutable_attributes(), {0, 1, 1, 4, kNone, kNone});
        },
        "draws: no mean"},
-      {[](auto* m) { Set(m->mutable_attributes(), {0, 1, 1, 0, kNone, kNone}); },
+      {[](auto* m) {
+         Set(m->mutable_attributes(), {0, 1, 1, 0, kNone, kNone});
+       },
        "draws: no mean"},  // There are no reals.
       {[](auto* m) {
          m->clear_draws();
@@ -388,7 +411,9 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          Set(m->mutable_attributes(), {0, 1, 8, kNone, kNone});
        },
        "none is left for an original name"},
-      {[](auto* m) { Set(m->mutable_attributes(), {0, 1, 16, kNone, kNone}); },
+      {[](auto* m) {
+         Set(m->mutable_attributes(), {0, 1, 16, kNone, kNone});
+       },
        "data: ends too early"},
       {[](auto* m) {
          Set(m->mutable_data(), {2 << 2, 0});
@@ -429,9 +454,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
 }
 
 TEST(SampleCodecTest, Graphs) {
-  const auto first = [](auto fn) {
-    return [fn](proto::Module* m) { fn(m->mutable_graphs(0)); };
-  };
+  const auto first = [](auto fn) { return [fn](proto::Module* m) { fn(m->mutable_graphs(0)); }; };
   ExpectRefused({
       {[](auto* m) { m->clear_graphs(); }, "there is no graph"},
       {first([](auto* g) { g->set_name(0); }), "graph 0: no such name"},
@@ -452,27 +475,31 @@ TEST(SampleCodecTest, Graphs) {
          Set(g->mutable_names(), {proto::NAME_EXPECTED, proto::NAME_BASE + (kName << 1)});
        }),
        "node 2: templates: is a placeholder after another operation"},
-      {first([](auto* g) { g->mutable_operands()->Set(0, 3); }),
-       "node 2: operands: no such node"},
-      {first([](auto* g) { g->mutable_operands()->Set(2, 0); }),
-       "node 3: operands: no such node"},
+      {first([](auto* g) { g->mutable_operands()->Set(0, 3); }), "node 2: operands: no such node"},
+      {first([](auto* g) { g->mutable_operands()->Set(2, 0); }), "node 3: operands: no such node"},
       {first([](auto* g) { g->mutable_operands()->RemoveLast(); }),
        "node 4: operands: no such node"},
       {first([](auto* g) { Append(g->mutable_operands(), {1}); }), "operands: some are left"},
       {first([](auto* g) { Append(g->mutable_suffixes(), {1}); }), "suffixes: some are left"},
       {first([](auto* g) { Append(g->mutable_names(), {3}); }), "names: not as many as nodes"},
       {first([](auto* g) { Append(g->mutable_metas(), {7}); }), "metas: not as many as nodes"},
-      {first([](auto* g) { Set(g->mutable_metas(), {5, 6, 7, 8, 9}); }),
+      {first([](auto* g) {
+         Set(g->mutable_metas(), {5, 6, 7, 8, 9});
+       }),
        "node 0: metas: no such meta"},
       {first([](auto* g) { Set(g->mutable_files(), {kNoString}); }), "files: no such string"},
       {first([](auto* g) { Set(g->mutable_files(), {1}); }), "files: not as many as nodes"},
-      {first([](auto* g) { Set(g->mutable_lines(), {1, 3, 5, 7, 9}); }), "lines: no such line"},
-      {first([](auto* g) { Set(g->mutable_lines(), {uint64_t{1} << 33}); }),
+      {first([](auto* g) {
+         Set(g->mutable_lines(), {1, 3, 5, 7, 9});
+       }),
        "lines: no such line"},
+      {first([](auto* g) { Set(g->mutable_lines(), {uint64_t{1} << 33}); }), "lines: no such line"},
       {first([](auto* g) { Set(g->mutable_columns(), {1 << 16}); }), "columns: no such column"},
       {first([](auto* g) { Set(g->mutable_module_paths(), {kNoString}); }),
        "module_paths: no such string"},
-      {first([](auto* g) { Set(g->mutable_module_paths(), {1, 2}); }),
+      {first([](auto* g) {
+         Set(g->mutable_module_paths(), {1, 2});
+       }),
        "module_paths: not as many as nodes"},
   });
 }

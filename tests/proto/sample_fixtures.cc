@@ -29,9 +29,9 @@ void AddEveryArgument(Module* module, Graph* graph, Graph* body, Node* x, Node* 
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   graph->CallFunction("constants", {Argument::None(), true, false, Argument::Ellipsis()});
-  graph->CallFunction("integers", {0, 1, -1, 31, 32, -32, -33, INT64_MAX, INT64_MIN,
-                                   (int64_t{1} << 62) - 1, int64_t{1} << 62,
-                                   -(int64_t{1} << 62), -(int64_t{1} << 62) - 1});
+  graph->CallFunction("integers",
+                      {0, 1, -1, 31, 32, -32, -33, INT64_MAX, INT64_MIN, (int64_t{1} << 62) - 1,
+                       int64_t{1} << 62, -(int64_t{1} << 62), -(int64_t{1} << 62) - 1});
   graph->CallFunction("floats", {0.0, -0.0, 0.1, -2.5, 1e-05, 1e22, 1e300, 5e-324, inf, -inf, nan,
                                  -nan, 0.08838834764831845, 123456789012.0, 9007199254740993.0});
   const std::complex<double> value(1.5, -0.0);
@@ -79,8 +79,8 @@ void AddEveryMeta(Module* module, Graph* graph, Node* x) {
   shape.push_back(module->SymNeg(module->SymNeg(s0)));
   shape.push_back(module->SymInt(INT64_MIN));
   shape.push_back(int64_t{0});
-  const ValueMeta* symbolic = module->InternValueMeta(
-      Tensor(DType::kFloat16, shape, {DeviceType::kCuda, 0}));
+  const ValueMeta* symbolic =
+      module->InternValueMeta(Tensor(DType::kFloat16, shape, {DeviceType::kCuda, 0}));
   const ValueMeta* unknown = module->InternValueMeta(TensorMeta());
   const ValueMeta* scalar = module->InternValueMeta(Tensor(DType::kInt64, {}));
   const ValueMeta* inner = module->InternTupleMeta({symbolic, unknown, symbolic});
@@ -135,9 +135,9 @@ void AddEveryDrawSpec(Module* module, Graph* graph) {
 
 // Placeholders and calls with names that the format tells in different ways.
 void AddNames(Graph* graph, Node* x) {
-  for (const char* name : {"x_3", "x_4", "x_9", "x_5", "y_0", "y_00", "y_01", "_1", "z_999999999",
-                           "z_1000000000", "z_", "9", "a_name_that_is_long_and_used_once", "Weird",
-                           "\xff", "a b"}) {
+  for (const char* name :
+       {"x_3", "x_4", "x_9", "x_5", "y_0", "y_00", "y_01", "_1", "z_999999999", "z_1000000000",
+        "z_", "9", "a_name_that_is_long_and_used_once", "Weird", "\xff", "a b"}) {
     graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.relu", {x}, {}, name);
   }
   graph->CallMethod("relu", {x});
@@ -233,14 +233,13 @@ Sample MakeRealisticSample(int blocks) {
   std::vector<Node*> parameters;
   const int64_t width = 64;
   for (int i = 0; i < blocks; ++i) {
-    for (const char* leaf : {"0_parameters_weight_", "1_buffers_running_mean_",
-                             "1_buffers_running_var_", "1_parameters_weight_",
-                             "1_parameters_bias_"}) {
-      const std::string rest =
-          absl::StrCat("_self_modules_features_modules_", i / 4, "_modules_", i % 4,
-                       "_modules_block_modules_", leaf);
-      Node* node = place(graph->Placeholder(absl::StrCat("L", rest), absl::StrCat("l", rest)),
-                         ++line);
+    for (const char* leaf :
+         {"0_parameters_weight_", "1_buffers_running_mean_", "1_buffers_running_var_",
+          "1_parameters_weight_", "1_parameters_bias_"}) {
+      const std::string rest = absl::StrCat("_self_modules_features_modules_", i / 4, "_modules_",
+                                            i % 4, "_modules_block_modules_", leaf);
+      Node* node =
+          place(graph->Placeholder(absl::StrCat("L", rest), absl::StrCat("l", rest)), ++line);
       const bool is_convolution = leaf[0] == '0';
       node->set_meta(module->InternValueMeta(
           is_convolution ? Tensor(DType::kFloat32, {width, width, 3, 3}, {DeviceType::kCuda, 0})

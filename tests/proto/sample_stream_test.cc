@@ -117,8 +117,7 @@ TEST(SampleStreamTest, MessagesSayWhichSample) {
   const std::string sample = *SerializeSample(MakeSmallSample());
   std::string bytes = StreamOf({sample, sample});
   bytes[sample.size() + 2 + 100] ^= 1;
-  EXPECT_EQ(Count(bytes).status().message(),
-            "all.pbs: sample 1: damaged: its checksum is wrong");
+  EXPECT_EQ(Count(bytes).status().message(), "all.pbs: sample 1: damaged: its checksum is wrong");
 }
 
 TEST(SampleStreamTest, WritesOnlySamplesAndNothingAfterTheEnd) {

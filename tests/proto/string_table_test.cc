@@ -107,8 +107,9 @@ TEST(StringTableTest, RefusesWhatMakesNoSense) {
     for (const uint64_t value : c.strings) table.add_strings(value);
     table.set_literals(c.literals);
     Arena arena;
-  StringTable decoded;
-    EXPECT_THAT(std::string(decoded.Decode(table, kEnough, &arena).message()), HasSubstr(c.message));
+    StringTable decoded;
+    EXPECT_THAT(std::string(decoded.Decode(table, kEnough, &arena).message()),
+                HasSubstr(c.message));
   }
 }
 

@@ -138,8 +138,8 @@ TEST(ParserLimitsTest, Rank) {
 // The parser takes any shape; what reads a file asks the verifier then.
 TEST(ParserLimitsTest, ElementsOfATensor) {
   for (const int delta : {-1, 0, 1}) {
-    const auto module =
-        ParseModule(absl::StrCat("graph @g(%x : f32[", kMaxTensorElements + delta, "]) { return %x }"), "t");
+    const auto module = ParseModule(
+        absl::StrCat("graph @g(%x : f32[", kMaxTensorElements + delta, "]) { return %x }"), "t");
     ASSERT_TRUE(module.ok()) << module.status();
     EXPECT_EQ(Verify(**module).message(),
               delta <= 0 ? "" : "invariant 11: graph g, node x: too many elements");

@@ -35,7 +35,8 @@ class DagStructureTest : public testing::Test {
     pieces_ = *std::move(pieces);
   }
 
-  void Edit(size_t piece, const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
+  void Edit(size_t piece,
+            const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
     EditPiece(&pieces_[piece], changes);
   }
   // The first finding.
@@ -53,7 +54,9 @@ TEST_F(DagStructureTest, RightPieces) { EXPECT_EQ(First(), "valid"); }
 
 TEST_F(DagStructureTest, InputThatNobodyReturns) {
   Edit(1, {{"return (%a, %b)", "return (%a,)"}});
-  EXPECT_EQ(First(), "E4 port: piece 3: takes %b, which neither the original takes nor a piece before it returns");
+  EXPECT_EQ(
+      First(),
+      "E4 port: piece 3: takes %b, which neither the original takes nor a piece before it returns");
 }
 
 TEST_F(DagStructureTest, OutputThatNobodyTakes) {
@@ -62,7 +65,8 @@ TEST_F(DagStructureTest, OutputThatNobodyTakes) {
 }
 
 TEST_F(DagStructureTest, WriteToAnotherValue) {
-  Edit(2, {{"%a : f32[2]", "%x : f32[2]"}, {"(%a, 1)", "(%x, 1)"}, {"return (%a,)", "return (%x,)"}});
+  Edit(2,
+       {{"%a : f32[2]", "%x : f32[2]"}, {"(%a, 1)", "(%x, 1)"}, {"return (%a,)", "return (%x,)"}});
   EXPECT_EQ(First(), "E4 port: piece 2: returns %x, which no later piece takes");
 }
 
@@ -85,17 +89,22 @@ TEST_F(DagStructureTest, InputOfTheOriginalOfAnotherShape) {
 
 TEST_F(DagStructureTest, SwappedPieces) {
   std::swap(pieces_[1], pieces_[2]);
-  EXPECT_EQ(First(), "E2 config: piece 1: range [2, 3) leaves a gap after what precedes it, which ends at 1 (%b)");
+  EXPECT_EQ(
+      First(),
+      "E2 config: piece 1: range [2, 3) leaves a gap after what precedes it, which ends at 1 (%b)");
   for (Sample& piece : pieces_) piece.provenance.clear();
-  EXPECT_EQ(First(), "E3 operator count: piece 1: add_ (%add_) stands where operator 1 of the original is "
-                     "torch.neg (%b)");
+  EXPECT_EQ(First(),
+            "E3 operator count: piece 1: add_ (%add_) stands where operator 1 of the original is "
+            "torch.neg (%b)");
 }
 
 TEST_F(DagStructureTest, MissingPiece) {
   pieces_.erase(pieces_.begin() + 1);
   for (Sample& piece : pieces_) piece.provenance.clear();
-  EXPECT_THAT(First(), testing::StartsWith("E3 operator count: piece 0: torch.neg (%b), operator 1 of the original, "
-                                           "is missing"));
+  EXPECT_THAT(
+      First(),
+      testing::StartsWith("E3 operator count: piece 0: torch.neg (%b), operator 1 of the original, "
+                          "is missing"));
 }
 
 TEST_F(DagStructureTest, ChangedConstantAndOperand) {

@@ -16,7 +16,8 @@
 namespace graphnet {
 
 // Replaces in the text of a piece; the result must still verify.
-inline void EditPiece(Sample* piece, const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
+inline void EditPiece(Sample* piece,
+                      const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
   std::string text = PrintModule(*piece->module);
   for (const auto& [from, to] : changes) {
     ASSERT_TRUE(absl::StrContains(text, from)) << from << "\n" << text;

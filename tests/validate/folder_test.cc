@@ -25,7 +25,9 @@ using testing::HasSubstr;
 
 class ValidateFolderTest : public testing::Test {
  protected:
-  ValidateFolderTest() : folder_(JoinPath(testing::TempDir(), "pieces")) { std::filesystem::remove_all(folder_); }
+  ValidateFolderTest() : folder_(JoinPath(testing::TempDir(), "pieces")) {
+    std::filesystem::remove_all(folder_);
+  }
 
   static Sample Cnn() {
     Sample sample = ParseFragment(kCnn);
@@ -36,7 +38,8 @@ class ValidateFolderTest : public testing::Test {
   void WriteForeign(const std::vector<std::string>& pieces, const std::string& stem = "subgraph_") {
     std::filesystem::create_directories(folder_);
     for (size_t i = 0; i < pieces.size(); ++i) {
-      EXPECT_OK(WriteGraphNetFolder(ParseFragment(pieces[i]), JoinPath(folder_, absl::StrCat(stem, i))));
+      EXPECT_OK(
+          WriteGraphNetFolder(ParseFragment(pieces[i]), JoinPath(folder_, absl::StrCat(stem, i))));
     }
   }
   void Write(const DecomposeConfig& config, const DecompositionFolderOptions& options = {}) {
@@ -44,7 +47,8 @@ class ValidateFolderTest : public testing::Test {
     ASSERT_OK(made);
     ASSERT_OK(WriteDecomposition(*made, folder_, options));
   }
-  static DecomposeConfig Ranges(std::vector<Range> ranges, bool head_and_tail, Style style = Style::kDag) {
+  static DecomposeConfig Ranges(std::vector<Range> ranges, bool head_and_tail,
+                                Style style = Style::kDag) {
     DecomposeConfig config;
     config.mode = DecomposeMode::kRanges;
     config.subgraph_ranges = std::move(ranges);
@@ -73,7 +77,8 @@ TEST_F(ValidateFolderTest, WeightsByNameAndTheRestInOrder) {
   EXPECT_OK(validation.report.status());
   EXPECT_EQ(validation.report.Counts(), "original=10 pieces=3+3+4=10");
   EXPECT_EQ(validation.options.cut.style, Style::kDag);
-  EXPECT_THAT(validation.report.notes, testing::ElementsAre(HasSubstr("there is no configuration")));
+  EXPECT_THAT(validation.report.notes,
+              testing::ElementsAre(HasSubstr("there is no configuration")));
 }
 
 TEST_F(ValidateFolderTest, ForeignPiecesWithFaults) {
@@ -81,18 +86,22 @@ TEST_F(ValidateFolderTest, ForeignPiecesWithFaults) {
   pieces[1] = absl::StrReplaceAll(pieces[1], {{"inplace = False", "inplace = True"}});
   WriteForeign(pieces);
   EXPECT_EQ(First(),
-            "E8 graph: piece 1: %relu is '%relu = torch.nn.functional.relu(%conv, inplace = True)', in the original "
+            "E8 graph: piece 1: %relu is '%relu = torch.nn.functional.relu(%conv, inplace = "
+            "True)', in the original "
             "'%input_5 = torch.nn.functional.relu(%input_4, inplace = False)'");
   std::filesystem::remove_all(folder_);
   pieces = CnnPieces();
   pieces[2] = absl::StrReplaceAll(pieces[2], {{"%fc2_bias", "%fc3_bias"}});
   WriteForeign(pieces);
-  EXPECT_EQ(First(), "E4 port: piece 2: takes %input_6, which neither the original takes nor a piece before it returns");
+  EXPECT_EQ(First(),
+            "E4 port: piece 2: takes %input_6, which neither the original takes nor a piece before "
+            "it returns");
   std::filesystem::remove_all(folder_);
   pieces = CnnPieces();
   pieces.pop_back();
   WriteForeign(pieces);
-  EXPECT_THAT(First(), HasSubstr("E3 operator count: piece 1: torch.flatten (%input_7), operator 6"));
+  EXPECT_THAT(First(),
+              HasSubstr("E3 operator count: piece 1: torch.flatten (%input_7), operator 6"));
 }
 
 TEST_F(ValidateFolderTest, ForeignChain) {
@@ -110,7 +119,8 @@ TEST_F(ValidateFolderTest, ForeignChain) {
 TEST_F(ValidateFolderTest, PartOfAGraph) {
   for (const Style style : {Style::kDag, Style::kChain}) {
     std::filesystem::remove_all(folder_);
-    Write(style == Style::kDag ? Ranges({{2, 4}, {6, 8}}, false) : Ranges({{2, 4}, {4, 8}}, false, style));
+    Write(style == Style::kDag ? Ranges({{2, 4}, {6, 8}}, false)
+                               : Ranges({{2, 4}, {4, 8}}, false, style));
     const FolderValidation validation = Validate();
     EXPECT_OK(validation.report.status());
     ASSERT_FALSE(validation.report.notes.empty());
@@ -145,16 +155,21 @@ TEST_F(ValidateFolderTest, ConfigurationDisagrees) {
   Write(Ranges({{0, 3}, {3, 6}, {6, 10}}, true));
   const std::string config = "decompose_config.json";
   const std::string right = ReadFile(JoinPath(folder_, config), 1 << 20).value();
-  const auto expect = [&](const std::string& from, const std::string& to, const std::string& message) {
+  const auto expect = [&](const std::string& from, const std::string& to,
+                          const std::string& message) {
     ASSERT_OK(WriteFileAtomic(JoinPath(folder_, config), right));
     EditFile(config, from, to);
     EXPECT_THAT(First(), HasSubstr(message));
   };
-  expect("\"model_name\": \"simple_CNN\"", "\"model_name\": \"other\"", "E2 config: the configuration says that the original is other");
-  expect("\"inputs\": [\"conv2_weight\", \"conv2_bias\", \"input_3\"]", "\"inputs\": [\"conv2_bias\", \"conv2_weight\", \"input_3\"]",
-         "E2 config: piece 1: the configuration says that input 0 is %conv2_bias, it is %conv2_weight");
+  expect("\"model_name\": \"simple_CNN\"", "\"model_name\": \"other\"",
+         "E2 config: the configuration says that the original is other");
+  expect("\"inputs\": [\"conv2_weight\", \"conv2_bias\", \"input_3\"]",
+         "\"inputs\": [\"conv2_bias\", \"conv2_weight\", \"input_3\"]",
+         "E2 config: piece 1: the configuration says that input 0 is %conv2_bias, it is "
+         "%conv2_weight");
   expect("[3, 6]", "[3, 5]", "E2 config: ");
-  expect("\"chain_style\": false", "\"chain_style\": true", "E2 config: piece 0: the configuration says that output 0 is");
+  expect("\"chain_style\": false", "\"chain_style\": true",
+         "E2 config: piece 0: the configuration says that output 0 is");
   std::filesystem::remove(JoinPath(folder_, config));
   EXPECT_THAT(First(), HasSubstr("E2 config: "));
   EXPECT_THAT(First(), HasSubstr("there is no configuration beside the pieces"));

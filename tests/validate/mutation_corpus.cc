@@ -24,7 +24,8 @@ namespace {
 
 int Run(const std::string& root, size_t wanted, const std::string& scratch) {
   std::vector<std::string> paths;
-  for (auto it = std::filesystem::recursive_directory_iterator(root); it != std::filesystem::end(it); ++it) {
+  for (auto it = std::filesystem::recursive_directory_iterator(root);
+       it != std::filesystem::end(it); ++it) {
     if (!it->is_directory() || !IsGraphNetFolder(it->path().string())) continue;
     paths.push_back(it->path().string());
     it.disable_recursion_pending();
@@ -35,7 +36,8 @@ int Run(const std::string& root, size_t wanted, const std::string& scratch) {
   Decomposition other;
   size_t done = 0;
   for (size_t i = 0; i < std::min(wanted, paths.size()); ++i) {
-    const absl::StatusOr<Sample> sample = ReadGraphNetFolder(paths[i * paths.size() / std::min(wanted, paths.size())]);
+    const absl::StatusOr<Sample> sample =
+        ReadGraphNetFolder(paths[i * paths.size() / std::min(wanted, paths.size())]);
     if (!sample.ok()) {
       misses.push_back(std::string(sample.status().message()));
       continue;
@@ -50,7 +52,8 @@ int Run(const std::string& root, size_t wanted, const std::string& scratch) {
     TryMutations(*sample, config, folder, other, i, scratch, &totals, &misses);
     for (size_t k = before; k < misses.size(); ++k) std::printf("MISS %s\n", misses[k].c_str());
     std::fflush(stdout);
-    if (absl::StatusOr<Decomposition> made = Decompose(*sample, config); made.ok()) other = *std::move(made);
+    if (absl::StatusOr<Decomposition> made = Decompose(*sample, config); made.ok())
+      other = *std::move(made);
     ++done;
   }
   std::printf("%s%zu samples, %zu missed\n", MutationTable(totals).c_str(), done, misses.size());

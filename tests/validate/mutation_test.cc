@@ -22,7 +22,8 @@ TEST(MutationTest, AllDamageIsSeen) {
   Decomposition other;
   uint64_t seed = 0;
   for (const char* name : {"resnet", "gpt"}) {
-    const auto sample = ReadSampleFile(absl::StrCat("samples/", name, ".pb"), /*with_weights=*/true);
+    const auto sample =
+        ReadSampleFile(absl::StrCat("samples/", name, ".pb"), /*with_weights=*/true);
     ASSERT_OK(sample);
     for (const Style style : {Style::kChain, Style::kDag}) {
       for (const PieceFormat format : {PieceFormat::kProtobuf, PieceFormat::kGraphNetFolder}) {
@@ -33,8 +34,10 @@ TEST(MutationTest, AllDamageIsSeen) {
         config.mode = DecomposeMode::kEqual;
         config.number = 4;
         config.cut.style = style;
-        TryMutations(original, config, {.format = format}, other, ++seed, testing::TempDir(), &totals, &misses);
-        if (absl::StatusOr<Decomposition> made = Decompose(original, config); made.ok()) other = *std::move(made);
+        TryMutations(original, config, {.format = format}, other, ++seed, testing::TempDir(),
+                     &totals, &misses);
+        if (absl::StatusOr<Decomposition> made = Decompose(original, config); made.ok())
+          other = *std::move(made);
       }
     }
   }

@@ -123,7 +123,9 @@ bool ChangeKwarg(Node* node, const ConstantChange& change) {
 
 NodeChange Constant(const std::string& what, const ConstantChange& change) {
   return [what, change](Random&, Node* node) {
-    return ChangeArgument(node, change) || ChangeKwarg(node, change) ? absl::StrCat("changed ", what) : std::string();
+    return ChangeArgument(node, change) || ChangeKwarg(node, change)
+               ? absl::StrCat("changed ", what)
+               : std::string();
   };
 }
 
@@ -134,8 +136,10 @@ void UpdateConfig(Decomposition* made) {
     SubgraphConfig& subgraph = made->config.subgraphs[i];
     subgraph.inputs.clear();
     subgraph.outputs.clear();
-    for (const Node* node : GraphOf(made, i)->placeholders()) subgraph.inputs.emplace_back(node->name());
-    for (const Node* node : GraphOf(made, i)->output()->operands()) subgraph.outputs.emplace_back(node->name());
+    for (const Node* node : GraphOf(made, i)->placeholders())
+      subgraph.inputs.emplace_back(node->name());
+    for (const Node* node : GraphOf(made, i)->output()->operands())
+      subgraph.outputs.emplace_back(node->name());
   }
 }
 
@@ -149,11 +153,13 @@ MutationKind OnGraph(const std::string& name, const GraphChange& change) {
             for (size_t i = 0; i < made->pieces.size(); ++i) order.push_back(i);
             std::shuffle(order.begin(), order.end(), random);
             for (const size_t i : order) {
-              const std::string what = change(random, GraphOf(made, i), i + 1 == made->pieces.size());
+              const std::string what =
+                  change(random, GraphOf(made, i), i + 1 == made->pieces.size());
               if (what.empty()) continue;
               const bool follow = Below(random, 2) == 0;
               if (follow) UpdateConfig(made);
-              return {absl::StrCat(what, " of piece ", i, follow ? ", configuration too" : ""), static_cast<int>(i)};
+              return {absl::StrCat(what, " of piece ", i, follow ? ", configuration too" : ""),
+                      static_cast<int>(i)};
             }
             return {};
           },
@@ -166,7 +172,8 @@ std::vector<Argument> Returned(const Graph& graph) {
   return {value.elements().begin(), value.elements().end()};
 }
 
-std::string SetReturned(Graph* graph, const std::vector<Argument>& values, const std::string& what) {
+std::string SetReturned(Graph* graph, const std::vector<Argument>& values,
+                        const std::string& what) {
   const Argument before = graph->output()->args()[0];
   if (Argument::Tuple(values) == before) return "";
   graph->output()->set_args({Argument::Tuple(values)});
@@ -178,7 +185,8 @@ std::vector<Node*> PortsWithShape(Random& random, Graph* graph) {
   std::vector<Node*> nodes;
   for (Node* node : graph->placeholders()) {
     const TensorMeta* meta = node->tensor_meta();
-    if (meta != nullptr && meta->has_shape && node->annotation() != "torch.SymInt") nodes.push_back(node);
+    if (meta != nullptr && meta->has_shape && node->annotation() != "torch.SymInt")
+      nodes.push_back(node);
   }
   std::shuffle(nodes.begin(), nodes.end(), random);
   return nodes;
@@ -251,7 +259,9 @@ MutationKind OnPieces(const std::string& name,
 }
 
 template <typename T>
-void Erase(std::vector<T>* from, size_t i) { from->erase(from->begin() + static_cast<ptrdiff_t>(i)); }
+void Erase(std::vector<T>* from, size_t i) {
+  from->erase(from->begin() + static_cast<ptrdiff_t>(i));
+}
 
 constexpr char kStyleKind[] = "configuration: style";
 
@@ -260,36 +270,41 @@ std::vector<MutationKind> MakeKinds() {
   const auto add = [&](MutationKind kind) { kinds.push_back(std::move(kind)); };
 
   // Pieces.
-  add(OnPieces("piece dropped, others renumbered", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    const size_t i = Below(random, made->pieces.size());
-    Erase(&made->pieces, i);
-    return {absl::StrCat("dropped piece ", i), -1};
-  }));
-  add(OnPieces("piece dropped, configuration too", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    if (made->pieces.size() < 2) return {};
-    const size_t i = Below(random, made->pieces.size());
-    Erase(&made->pieces, i);
-    Erase(&made->config.subgraphs, i);
-    for (size_t k = 0; k < made->config.subgraphs.size(); ++k) made->config.subgraphs[k].name = absl::StrCat("subgraph_", k);
-    return {absl::StrCat("dropped piece ", i), -1};
-  }));
+  add(OnPieces("piece dropped, others renumbered",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 const size_t i = Below(random, made->pieces.size());
+                 Erase(&made->pieces, i);
+                 return {absl::StrCat("dropped piece ", i), -1};
+               }));
+  add(OnPieces("piece dropped, configuration too",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 if (made->pieces.size() < 2) return {};
+                 const size_t i = Below(random, made->pieces.size());
+                 Erase(&made->pieces, i);
+                 Erase(&made->config.subgraphs, i);
+                 for (size_t k = 0; k < made->config.subgraphs.size(); ++k)
+                   made->config.subgraphs[k].name = absl::StrCat("subgraph_", k);
+                 return {absl::StrCat("dropped piece ", i), -1};
+               }));
   add({"piece deleted", nullptr, [](Random& random, const std::string& folder) -> Damage {
          std::vector<std::string> pieces;
          for (const auto& entry : std::filesystem::directory_iterator(folder)) {
            const std::string name = entry.path().filename().string();
-           if (absl::StartsWith(name, "subgraph_") && !absl::EndsWith(name, ".safetensors")) pieces.push_back(entry.path());
+           if (absl::StartsWith(name, "subgraph_") && !absl::EndsWith(name, ".safetensors"))
+             pieces.push_back(entry.path());
          }
          std::sort(pieces.begin(), pieces.end());
          const std::string path = Any(random, pieces);
          std::filesystem::remove_all(path);
          return {absl::StrCat("deleted ", BaseName(path)), -1};
        }});
-  add(OnPieces("two pieces swapped", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    if (made->pieces.size() < 2) return {};
-    const size_t i = Below(random, made->pieces.size() - 1);
-    std::swap(made->pieces[i], made->pieces[i + 1]);
-    return {absl::StrCat("swapped ", i, " and ", i + 1), static_cast<int>(i)};
-  }));
+  add(OnPieces("two pieces swapped",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 if (made->pieces.size() < 2) return {};
+                 const size_t i = Below(random, made->pieces.size() - 1);
+                 std::swap(made->pieces[i], made->pieces[i + 1]);
+                 return {absl::StrCat("swapped ", i, " and ", i + 1), static_cast<int>(i)};
+               }));
   add(OnPieces("two pieces swapped, no provenance, configuration too",
                [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
                  if (made->pieces.size() < 2) return {};
@@ -302,22 +317,26 @@ std::vector<MutationKind> MakeKinds() {
                  }
                  return {absl::StrCat("swapped ", i, " and ", i + 1), static_cast<int>(i)};
                }));
-  add(OnPieces("piece doubled", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    const size_t i = Below(random, made->pieces.size());
-    made->pieces.insert(made->pieces.begin() + static_cast<ptrdiff_t>(i), CopySample(made->pieces[i]));
-    return {absl::StrCat("doubled piece ", i), -1};
-  }));
-  add(OnPieces("surplus piece at the end", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    const size_t i = Below(random, made->pieces.size());
-    made->pieces.push_back(CopySample(made->pieces[i]));
-    return {absl::StrCat("piece ", i, " again at the end"), -1};
-  }));
-  add(OnPieces("piece of another model", [](Random& random, const Decomposition& other, Decomposition* made) -> Damage {
-    if (other.pieces.empty()) return {};
-    const size_t i = Below(random, made->pieces.size());
-    made->pieces[i] = CopySample(Any(random, other.pieces));
-    return {absl::StrCat("piece ", i, " of another model"), static_cast<int>(i)};
-  }));
+  add(OnPieces("piece doubled",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 const size_t i = Below(random, made->pieces.size());
+                 made->pieces.insert(made->pieces.begin() + static_cast<ptrdiff_t>(i),
+                                     CopySample(made->pieces[i]));
+                 return {absl::StrCat("doubled piece ", i), -1};
+               }));
+  add(OnPieces("surplus piece at the end",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 const size_t i = Below(random, made->pieces.size());
+                 made->pieces.push_back(CopySample(made->pieces[i]));
+                 return {absl::StrCat("piece ", i, " again at the end"), -1};
+               }));
+  add(OnPieces("piece of another model",
+               [](Random& random, const Decomposition& other, Decomposition* made) -> Damage {
+                 if (other.pieces.empty()) return {};
+                 const size_t i = Below(random, made->pieces.size());
+                 made->pieces[i] = CopySample(Any(random, other.pieces));
+                 return {absl::StrCat("piece ", i, " of another model"), static_cast<int>(i)};
+               }));
 
   // Operators.
   add(OnOperator("operator dropped", [](Random&, Node* node) -> std::string {
@@ -350,7 +369,8 @@ std::vector<MutationKind> MakeKinds() {
   }));
   add(OnOperator("operator changed", [](Random&, Node* node) -> std::string {
     if (node->op() == Op::kGetAttr) return "";
-    node->set_target(node->op() == Op::kCallMethod ? absl::StrCat(node->target(), "_as") : "torch.sigmoid");
+    node->set_target(node->op() == Op::kCallMethod ? absl::StrCat(node->target(), "_as")
+                                                   : "torch.sigmoid");
     return "changed the target";
   }));
   add(OnOperator("operators reordered", [](Random&, Node* node) -> std::string {
@@ -361,57 +381,69 @@ std::vector<MutationKind> MakeKinds() {
     node->graph()->MoveBefore(next, node);
     return "moved the operator behind";
   }));
-  add(OnPieces("boundary moved by one", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    if (made->pieces.size() < 2) return {};
-    // As if the configuration had another cut, which its scheme would not give.
-    const size_t i = Below(random, made->pieces.size() - 1);
-    const int64_t by = Below(random, 2) == 0 ? 1 : -1;
-    made->config.subgraphs[i].range.end += by;
-    made->config.subgraphs[i + 1].range.start += by;
-    for (const size_t k : {i, i + 1}) {
-      const Range& range = made->config.subgraphs[k].range;
-      if (range.start >= range.end) return {};
-      made->pieces[k].provenance[0].start = range.start;
-      made->pieces[k].provenance[0].end = range.end;
-    }
-    return {absl::StrCat("boundary after piece ", i, " moved"), static_cast<int>(i)};
-  }));
+  add(OnPieces("boundary moved by one",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 if (made->pieces.size() < 2) return {};
+                 // As if the configuration had another cut, which its scheme would not give.
+                 const size_t i = Below(random, made->pieces.size() - 1);
+                 const int64_t by = Below(random, 2) == 0 ? 1 : -1;
+                 made->config.subgraphs[i].range.end += by;
+                 made->config.subgraphs[i + 1].range.start += by;
+                 for (const size_t k : {i, i + 1}) {
+                   const Range& range = made->config.subgraphs[k].range;
+                   if (range.start >= range.end) return {};
+                   made->pieces[k].provenance[0].start = range.start;
+                   made->pieces[k].provenance[0].end = range.end;
+                 }
+                 return {absl::StrCat("boundary after piece ", i, " moved"), static_cast<int>(i)};
+               }));
 
   // Arguments.
-  add(OnOperator("integer changed", Constant("an integer", [](const Argument& a) -> std::optional<Argument> {
+  add(OnOperator("integer changed",
+                 Constant("an integer", [](const Argument& a) -> std::optional<Argument> {
                    if (!a.is_int()) return std::nullopt;
                    return Argument(a.integer() + 1);
                  })));
-  add(OnOperator("float changed", Constant("a float", [](const Argument& a) -> std::optional<Argument> {
+  add(OnOperator("float changed",
+                 Constant("a float", [](const Argument& a) -> std::optional<Argument> {
                    if (!a.is_float()) return std::nullopt;
                    return Argument(a.real() == 0 ? 1e-12 : a.real() * (1 + 1e-9) + 1e-300);
                  })));
-  add(OnOperator("integer for float", Constant("a float to an integer", [](const Argument& a) -> std::optional<Argument> {
-                   if (!a.is_float() || a.real() != 1.0) return std::nullopt;
-                   return Argument(int64_t{1});
-                 })));
-  add(OnOperator("bool changed", Constant("a bool", [](const Argument& a) -> std::optional<Argument> {
+  add(OnOperator("integer for float", Constant("a float to an integer",
+                                               [](const Argument& a) -> std::optional<Argument> {
+                                                 if (!a.is_float() || a.real() != 1.0)
+                                                   return std::nullopt;
+                                                 return Argument(int64_t{1});
+                                               })));
+  add(OnOperator("bool changed",
+                 Constant("a bool", [](const Argument& a) -> std::optional<Argument> {
                    if (!a.is_bool()) return std::nullopt;
                    return Argument(!a.boolean());
                  })));
-  add(OnOperator("None changed", Constant("a None", [](const Argument& a) -> std::optional<Argument> {
+  add(OnOperator("None changed",
+                 Constant("a None", [](const Argument& a) -> std::optional<Argument> {
                    if (!a.is_none()) return std::nullopt;
                    return Argument(int64_t{0});
                  })));
-  add(OnOperator("string changed", Constant("a string", [](const Argument& a) -> std::optional<Argument> {
+  add(OnOperator("string changed",
+                 Constant("a string", [](const Argument& a) -> std::optional<Argument> {
                    if (!a.is_string()) return std::nullopt;
                    return Argument(absl::string_view("other"));
                  })));
-  add(OnOperator("dtype literal changed", Constant("a dtype", [](const Argument& a) -> std::optional<Argument> {
+  add(OnOperator("dtype literal changed",
+                 Constant("a dtype", [](const Argument& a) -> std::optional<Argument> {
                    if (a.kind() != Argument::Kind::kDType) return std::nullopt;
-                   return Argument(a.dtype() == DType::kFloat64 ? DType::kFloat32 : DType::kFloat64);
+                   return Argument(a.dtype() == DType::kFloat64 ? DType::kFloat32
+                                                                : DType::kFloat64);
                  })));
   add(OnOperator("list shortened", [](Random&, Node* node) -> std::string {
-    return ChangeArgument(node, [](const Argument& a) -> std::optional<Argument> {
-             if ((!a.is_list() && !a.is_tuple()) || a.elements().size() < 2) return std::nullopt;
-             const auto shorter = a.elements().subspan(0, a.elements().size() - 1);
-             return a.is_list() ? Argument::List(shorter) : Argument::Tuple(shorter);
-           })
+    return ChangeArgument(node,
+                          [](const Argument& a) -> std::optional<Argument> {
+                            if ((!a.is_list() && !a.is_tuple()) || a.elements().size() < 2)
+                              return std::nullopt;
+                            const auto shorter = a.elements().subspan(0, a.elements().size() - 1);
+                            return a.is_list() ? Argument::List(shorter) : Argument::Tuple(shorter);
+                          })
                ? "shortened a list"
                : "";
   }));
@@ -450,12 +482,13 @@ std::vector<MutationKind> MakeKinds() {
     return "rewired operand 0";
   }));
   add(OnOperator("keyword argument changed", [](Random&, Node* node) -> std::string {
-    return ChangeKwarg(node, [](const Argument& a) -> std::optional<Argument> {
-             if (a.is_int()) return Argument(a.integer() - 1);
-             if (a.is_bool()) return Argument(!a.boolean());
-             if (a.is_float()) return Argument(a.real() + 0.5);
-             return std::nullopt;
-           })
+    return ChangeKwarg(node,
+                       [](const Argument& a) -> std::optional<Argument> {
+                         if (a.is_int()) return Argument(a.integer() - 1);
+                         if (a.is_bool()) return Argument(!a.boolean());
+                         if (a.is_float()) return Argument(a.real() + 0.5);
+                         return std::nullopt;
+                       })
                ? "changed a keyword argument"
                : "";
   }));
@@ -496,7 +529,9 @@ std::vector<MutationKind> MakeKinds() {
     return "";
   }));
   add(OnGraph("input added", [](Random&, Graph* graph, bool) -> std::string {
-    const InsertionGuard guard(graph, graph->placeholders().empty() ? graph->first() : graph->placeholders().back()->next());
+    const InsertionGuard guard(graph, graph->placeholders().empty()
+                                          ? graph->first()
+                                          : graph->placeholders().back()->next());
     Node* input = graph->Placeholder("surplus_input");
     TensorMeta meta;
     meta.dtype = DType::kFloat32;
@@ -582,7 +617,8 @@ std::vector<MutationKind> MakeKinds() {
   }));
   add(OnGraph("annotation changed", [](Random& random, Graph* graph, bool) -> std::string {
     for (Node* input : PortsWithShape(random, graph)) {
-      input->set_annotation(input->annotation() == "torch.Tensor" ? "torch.nn.parameter.Parameter" : "torch.Tensor");
+      input->set_annotation(input->annotation() == "torch.Tensor" ? "torch.nn.parameter.Parameter"
+                                                                  : "torch.Tensor");
       return absl::StrCat("changed the annotation of ", input->name());
     }
     return "";
@@ -616,29 +652,33 @@ std::vector<MutationKind> MakeKinds() {
     }
     return {};
   }));
-  add(OnPieces("graph_net.json changed", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    const size_t i = Below(random, made->pieces.size());
-    if (made->pieces[i].graph_net_json.empty()) return {};
-    made->pieces[i].graph_net_json = "{\"framework\": \"other\"}";
-    return {absl::StrCat("changed graph_net.json of piece ", i), static_cast<int>(i)};
-  }));
-  add(OnPieces("provenance changed", [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
-    const size_t i = Below(random, made->pieces.size());
-    Provenance& from = made->pieces[i].provenance[0];
-    ++(Below(random, 2) == 0 ? from.start : from.end);
-    return {absl::StrCat("changed the range of piece ", i), static_cast<int>(i)};
-  }));
+  add(OnPieces("graph_net.json changed",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 const size_t i = Below(random, made->pieces.size());
+                 if (made->pieces[i].graph_net_json.empty()) return {};
+                 made->pieces[i].graph_net_json = "{\"framework\": \"other\"}";
+                 return {absl::StrCat("changed graph_net.json of piece ", i), static_cast<int>(i)};
+               }));
+  add(OnPieces("provenance changed",
+               [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
+                 const size_t i = Below(random, made->pieces.size());
+                 Provenance& from = made->pieces[i].provenance[0];
+                 ++(Below(random, 2) == 0 ? from.start : from.end);
+                 return {absl::StrCat("changed the range of piece ", i), static_cast<int>(i)};
+               }));
 
   // The configuration.
-  add(OnConfig("configuration: number of operators", [](Random&, DecomposeConfig* config) -> std::string {
-    ++config->num_ops;
-    return "num_ops";
-  }));
-  add(OnConfig("configuration: a range", [](Random& random, DecomposeConfig* config) -> std::string {
-    Range& range = config->subgraphs[Below(random, config->subgraphs.size())].range;
-    ++(Below(random, 2) == 0 ? range.start : range.end);
-    return "a range";
-  }));
+  add(OnConfig("configuration: number of operators",
+               [](Random&, DecomposeConfig* config) -> std::string {
+                 ++config->num_ops;
+                 return "num_ops";
+               }));
+  add(OnConfig("configuration: a range",
+               [](Random& random, DecomposeConfig* config) -> std::string {
+                 Range& range = config->subgraphs[Below(random, config->subgraphs.size())].range;
+                 ++(Below(random, 2) == 0 ? range.start : range.end);
+                 return "a range";
+               }));
   add(OnConfig("configuration: a piece less", [](Random&, DecomposeConfig* config) -> std::string {
     if (config->subgraphs.size() < 2) return "";
     config->subgraphs.pop_back();
@@ -649,15 +689,16 @@ std::vector<MutationKind> MakeKinds() {
     config->subgraphs.back().name = absl::StrCat("subgraph_", config->subgraphs.size() - 1);
     return "a piece more";
   }));
-  add(OnConfig("configuration: port names", [](Random& random, DecomposeConfig* config) -> std::string {
-    for (SubgraphConfig& subgraph : config->subgraphs) {
-      auto& names = Below(random, 2) == 0 ? subgraph.inputs : subgraph.outputs;
-      if (names.size() < 2 || names[0] == names.back()) continue;
-      std::swap(names[0], names.back());
-      return "port names";
-    }
-    return "";
-  }));
+  add(OnConfig("configuration: port names",
+               [](Random& random, DecomposeConfig* config) -> std::string {
+                 for (SubgraphConfig& subgraph : config->subgraphs) {
+                   auto& names = Below(random, 2) == 0 ? subgraph.inputs : subgraph.outputs;
+                   if (names.size() < 2 || names[0] == names.back()) continue;
+                   std::swap(names[0], names.back());
+                   return "port names";
+                 }
+                 return "";
+               }));
   add(OnConfig("configuration: a port less", [](Random&, DecomposeConfig* config) -> std::string {
     for (SubgraphConfig& subgraph : config->subgraphs) {
       if (subgraph.inputs.empty()) continue;
@@ -676,12 +717,14 @@ std::vector<MutationKind> MakeKinds() {
     c = c == 'a' ? 'b' : 'a';
     return "hash";
   }));
-  add(OnConfig("configuration: scheme's number", [](Random&, DecomposeConfig* config) -> std::string {
-    // So many pieces at most: with fewer than there are, it must be another cut.
-    if (config->mode != DecomposeMode::kEqual || config->subgraphs.size() < 2) return "";
-    config->number = static_cast<int64_t>(config->subgraphs.size()) - 1;
-    return "scheme's number";
-  }));
+  add(OnConfig("configuration: scheme's number",
+               [](Random&, DecomposeConfig* config) -> std::string {
+                 // So many pieces at most: with fewer than there are, it must be another cut.
+                 if (config->mode != DecomposeMode::kEqual || config->subgraphs.size() < 2)
+                   return "";
+                 config->number = static_cast<int64_t>(config->subgraphs.size()) - 1;
+                 return "scheme's number";
+               }));
   add(OnConfig("configuration: model's name", [](Random&, DecomposeConfig* config) -> std::string {
     config->model_name += "_2";
     return "model's name";
@@ -729,8 +772,8 @@ absl::StatusOr<Read> ReadAll(const std::string& folder) {
 bool SameWeights(const Sample& a, const Sample& b) {
   return std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), b.weights.end(),
                     [](const auto& x, const auto& y) {
-                      return x.first == y.first && x.second.dtype == y.second.dtype && x.second.shape == y.second.shape &&
-                             *x.second.bytes == *y.second.bytes;
+                      return x.first == y.first && x.second.dtype == y.second.dtype &&
+                             x.second.shape == y.second.shape && *x.second.bytes == *y.second.bytes;
                     });
 }
 
@@ -742,7 +785,9 @@ bool SameRead(const absl::StatusOr<Read>& a, const absl::StatusOr<Read>& b, bool
   equality.locations = locations;
   for (size_t i = 0; i < a->pieces.size(); ++i) {
     if (!a->pieces[i].ok() || !b->pieces[i].ok()) return false;
-    if (!CheckEqual(*a->pieces[i], *b->pieces[i], equality).ok() || !SameWeights(*a->pieces[i], *b->pieces[i])) return false;
+    if (!CheckEqual(*a->pieces[i], *b->pieces[i], equality).ok() ||
+        !SameWeights(*a->pieces[i], *b->pieces[i]))
+      return false;
   }
   return true;
 }
@@ -754,8 +799,9 @@ const std::vector<MutationKind>& MutationKinds() {
   return *kKinds;
 }
 
-void TryMutations(const Sample& original, const DecomposeConfig& config, const DecompositionFolderOptions& folder,
-                  const Decomposition& other, uint64_t seed, const std::string& scratch,
+void TryMutations(const Sample& original, const DecomposeConfig& config,
+                  const DecompositionFolderOptions& folder, const Decomposition& other,
+                  uint64_t seed, const std::string& scratch,
                   std::map<std::string, MutationTotal>* totals, std::vector<std::string>* misses) {
   const auto miss = [&](const std::string& kind, const std::string& what) {
     misses->push_back(absl::StrCat(original.name, ", ", kind, ": ", what));
@@ -771,10 +817,13 @@ void TryMutations(const Sample& original, const DecomposeConfig& config, const D
   }
   FolderValidationOptions options;
   options.weights = true;
-  const auto validate = [&](const std::string& path) { return ValidateFolder(CopySample(original), path, options); };
+  const auto validate = [&](const std::string& path) {
+    return ValidateFolder(CopySample(original), path, options);
+  };
   const absl::StatusOr<FolderValidation> valid = validate(right);
   if (!valid.ok() || !valid->report.ok()) {
-    return miss("undamaged", std::string((valid.ok() ? valid->report.status() : valid.status()).message()));
+    return miss("undamaged",
+                std::string((valid.ok() ? valid->report.status() : valid.status()).message()));
   }
   DecomposeConfig flipped = config;
   flipped.cut.style = config.cut.style == Style::kDag ? Style::kChain : Style::kDag;
@@ -798,7 +847,8 @@ void TryMutations(const Sample& original, const DecomposeConfig& config, const D
     }
     MutationTotal& total = (*totals)[kind.name];
     // Where nothing is handed through, or all is, a chain is a DAG as well.
-    if (kind.name == kStyleKind && other_style.ok() && other_style->config.subgraphs == made->config.subgraphs) {
+    if (kind.name == kStyleKind && other_style.ok() &&
+        other_style->config.subgraphs == made->config.subgraphs) {
       ++total.no_effect;
       continue;
     }
@@ -809,19 +859,23 @@ void TryMutations(const Sample& original, const DecomposeConfig& config, const D
     ++total.applied;
     const absl::StatusOr<FolderValidation> found = validate(wrong);
     if (!found.ok() || found->report.ok()) {
-      miss(kind.name, absl::StrCat(damage.what, found.ok() ? "" : absl::StrCat(": ", found.status().message())));
+      miss(kind.name, absl::StrCat(damage.what,
+                                   found.ok() ? "" : absl::StrCat(": ", found.status().message())));
       continue;
     }
     ++total.detected;
     const auto at = [&](const Finding& finding) {
-      if (damage.piece < 0) return finding.piece >= 0 || !finding.where.empty() || absl::StrContains(finding.message, scratch);
+      if (damage.piece < 0)
+        return finding.piece >= 0 || !finding.where.empty() ||
+               absl::StrContains(finding.message, scratch);
       return finding.piece >= damage.piece - 1 && finding.piece <= damage.piece + 1;
     };
     const auto& findings = found->report.findings;
     if (std::any_of(findings.begin(), findings.end(), at)) {
       ++total.placed;
     } else {
-      miss(kind.name, absl::StrCat(damage.what, ", not placed: ", found->report.status().message()));
+      miss(kind.name,
+           absl::StrCat(damage.what, ", not placed: ", found->report.status().message()));
     }
   }
   clear(right);
@@ -829,20 +883,22 @@ void TryMutations(const Sample& original, const DecomposeConfig& config, const D
 }
 
 std::string MutationTable(const std::map<std::string, MutationTotal>& totals) {
-  std::string table = absl::StrFormat("%-52s %8s %9s %7s %10s\n", "kind", "applied", "detected", "placed", "no effect");
+  std::string table = absl::StrFormat("%-52s %8s %9s %7s %10s\n", "kind", "applied", "detected",
+                                      "placed", "no effect");
   MutationTotal sum;
   for (const MutationKind& kind : MutationKinds()) {
     const auto it = totals.find(kind.name);
     const MutationTotal total = it == totals.end() ? MutationTotal() : it->second;
-    absl::StrAppendFormat(&table, "%-52s %8d %9d %7d %10d\n", kind.name, total.applied, total.detected, total.placed,
-                          total.no_effect);
+    absl::StrAppendFormat(&table, "%-52s %8d %9d %7d %10d\n", kind.name, total.applied,
+                          total.detected, total.placed, total.no_effect);
     sum.applied += total.applied;
     sum.detected += total.detected;
     sum.placed += total.placed;
     sum.no_effect += total.no_effect;
   }
-  absl::StrAppendFormat(&table, "%-52s %8d %9d %7d %10d\n", absl::StrCat("all ", MutationKinds().size(), " kinds"),
-                        sum.applied, sum.detected, sum.placed, sum.no_effect);
+  absl::StrAppendFormat(&table, "%-52s %8d %9d %7d %10d\n",
+                        absl::StrCat("all ", MutationKinds().size(), " kinds"), sum.applied,
+                        sum.detected, sum.placed, sum.no_effect);
   return table;
 }
 

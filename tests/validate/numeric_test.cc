@@ -35,7 +35,8 @@ double ScoreAt(const ValidationReport& report, int t) {
 TEST(NumericTest, PiecesOfTheCnn) {
   const Sample original = ParseFragment(kCnn);
   for (const Style style : {Style::kChain, Style::kDag}) {
-    const ValidationReport report = Validate(original, Cut(original, {{0, 3}, {3, 6}, {6, 10}}, style), style);
+    const ValidationReport report =
+        Validate(original, Cut(original, {{0, 3}, {3, 6}, {6, 10}}, style), style);
     EXPECT_OK(report.status());
     EXPECT_EQ(report.numeric->outputs, 1u);
     EXPECT_EQ(report.numeric->bit_equal, 1u);
@@ -53,7 +54,8 @@ TEST(NumericTest, WrongNumbersNameTheirPlace) {
   EXPECT_EQ(report.findings[0].error, ErrorClass::kNumbers);
   EXPECT_EQ(report.findings[0].piece, 1);
   EXPECT_EQ(report.findings[0].where, "input_5");
-  EXPECT_THAT(report.findings[0].message, HasSubstr("the first difference is in %input_5 = torch.tanh"));
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("the first difference is in %input_5 = torch.tanh"));
   EXPECT_EQ(ScoreAt(report, -5), kFailedScore);
   EXPECT_EQ(ScoreAt(report, 1), 1);
   EXPECT_GT(report.numeric->max_difference, 0);
@@ -68,7 +70,8 @@ graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
 }
 )");
   std::vector<Sample> pieces = Cut(original, {{0, 1}, {1, 2}}, Style::kChain);
-  pieces[1].module->main()->FindNode("b")->set_args({pieces[1].module->main()->FindNode("a"), 1.001});
+  pieces[1].module->main()->FindNode("b")->set_args(
+      {pieces[1].module->main()->FindNode("a"), 1.001});
   const ValidationReport report = Validate(original, pieces, Style::kChain);
   EXPECT_FALSE(report.ok());
   EXPECT_EQ(ScoreAt(report, -5), kFailedScore);
@@ -101,7 +104,8 @@ TEST(NumericTest, AMetaThatTheRunContradicts) {
   const ValidationReport report = Validate(original, pieces, Style::kDag);
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].Text(),
-            "E4 port: piece 1: input 6 (%input_3) has another shape or dtype than its meta says: f32 [1, 16, 14, 14] "
+            "E4 port: piece 1: input 6 (%input_3) has another shape or dtype than its meta says: "
+            "f32 [1, 16, 14, 14] "
             "when run");
 }
 
@@ -125,9 +129,12 @@ graph @forward(%x : f32[4, 4] {mean = 0.0, std = 1.0}) {
 }
 
 TEST(NumericTest, AnOriginalThatDoesNotRunIsAnError) {
-  const Sample original = ParseFragment("graph @forward(%x : f32[2]) {\n  %a = torch.nothing(%x)\n  return (%a,)\n}\n");
+  const Sample original =
+      ParseFragment("graph @forward(%x : f32[2]) {\n  %a = torch.nothing(%x)\n  return (%a,)\n}\n");
   ValidationReport report;
-  EXPECT_FALSE(ValidateNumbers(original, Cut(original, {{0, 1}}, Style::kChain), Style::kChain, {}, &report).ok());
+  EXPECT_FALSE(
+      ValidateNumbers(original, Cut(original, {{0, 1}}, Style::kChain), Style::kChain, {}, &report)
+          .ok());
   EXPECT_FALSE(report.numeric.has_value());
 }
 

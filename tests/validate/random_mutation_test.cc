@@ -46,10 +46,8 @@ class Mutation {
         if (i + 1 >= pieces_.size()) return "";
         std::swap(pieces_[i], pieces_[i + 1]);
         return absl::StrCat("swapped pieces ", i, " and ", i + 1);
-      case 3:
-        return ReverseOutputs(i);
-      default:
-        return ChangeOperator(i);
+      case 3: return ReverseOutputs(i);
+      default: return ChangeOperator(i);
     }
   }
 

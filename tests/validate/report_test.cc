@@ -13,7 +13,8 @@ ValidationReport WithFault() {
   report.original_operators = 10;
   report.piece_operators = {3, 3, 4};
   report.Add(ErrorClass::kNumbers, 1, "relu", "output 0 differs");
-  report.numeric = NumericReport{.outputs = 1, .bit_equal = 0, .max_difference = 0.5, .line = {{-1, 0.1}, {0, 0.1}, {1, 1}}};
+  report.numeric = NumericReport{
+      .outputs = 1, .bit_equal = 0, .max_difference = 0.5, .line = {{-1, 0.1}, {0, 0.1}, {1, 1}}};
   return report;
 }
 

@@ -55,7 +55,8 @@ class StructureTest : public testing::Test {
     pieces_ = *std::move(pieces);
   }
 
-  void Edit(size_t piece, const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
+  void Edit(size_t piece,
+            const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
     EditPiece(&pieces_[piece], changes);
   }
   Sample Copy(size_t piece) {
@@ -83,8 +84,8 @@ class StructureTest : public testing::Test {
     EXPECT_EQ(finding.piece, piece) << finding.Text();
     EXPECT_EQ(finding.where, where) << finding.Text();
     EXPECT_EQ(finding.Text(), text);
-    EXPECT_THAT(report.status(),
-                StatusIs(absl::StatusCode::kFailedPrecondition, testing::StartsWith(std::string(text))));
+    EXPECT_THAT(report.status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          testing::StartsWith(std::string(text))));
   }
 
   Sample original_;
@@ -153,13 +154,15 @@ TEST_F(StructureTest, StaleProvenance) {
 
 TEST_F(StructureTest, RangesThatDoNotMakeUpTheGraph) {
   pieces_[1].provenance[0].start = 4;
-  ExpectFinding(ErrorClass::kConfig, 1, "",
-                "E2 config: piece 1: range [4, 6) leaves a gap after what precedes it, which ends at 3 "
-                "(%conv2)");
+  ExpectFinding(
+      ErrorClass::kConfig, 1, "",
+      "E2 config: piece 1: range [4, 6) leaves a gap after what precedes it, which ends at 3 "
+      "(%conv2)");
   pieces_[1].provenance[0].start = 2;
-  ExpectFinding(ErrorClass::kConfig, 1, "",
-                "E2 config: piece 1: range [2, 6) overlaps or comes before what precedes it, which ends "
-                "at 3 (%conv2)");
+  ExpectFinding(
+      ErrorClass::kConfig, 1, "",
+      "E2 config: piece 1: range [2, 6) overlaps or comes before what precedes it, which ends "
+      "at 3 (%conv2)");
   pieces_[1].provenance[0] = pieces_[2].provenance[0];
   pieces_[1].provenance.push_back(pieces_[1].provenance[0]);
   ExpectFinding(ErrorClass::kConfig, 1, "",
@@ -177,10 +180,11 @@ TEST_F(StructureTest, RangeOfAnotherSize) {
 // --- E3 ------------------------------------------------------------------------
 
 TEST_F(StructureTest, DroppedOperator) {
-  Edit(1, {{"  %relu2 = torch.nn.functional.relu(%conv2, inplace = False) : f32[1, 32, 14, 14]@cpu\n", ""},
-           {"(%relu2, 2)", "(%conv2, 2)"}});
-  EXPECT_EQ(First().Text(),
-            "E2 config: piece 1: range [3, 6) has 3 operators, the piece 2");
+  Edit(1,
+       {{"  %relu2 = torch.nn.functional.relu(%conv2, inplace = False) : f32[1, 32, 14, 14]@cpu\n",
+         ""},
+        {"(%relu2, 2)", "(%conv2, 2)"}});
+  EXPECT_EQ(First().Text(), "E2 config: piece 1: range [3, 6) has 3 operators, the piece 2");
   DropProvenance();
   ExpectFinding(ErrorClass::kCount, 1, "relu2",
                 "E3 operator count: piece 1: torch.nn.functional.relu (%relu2), operator 4 of the "
@@ -192,17 +196,20 @@ TEST_F(StructureTest, DroppedOperatorAtABoundary) {
   DropProvenance();
   Edit(0, {{"  %pool1 = torch.max_pool2d(%relu1, 2) : f32[1, 16, 14, 14]@cpu\n", ""},
            {"%pool1", "%relu1"}});
-  ExpectFinding(ErrorClass::kCount, 0, "pool1",
-                "E3 operator count: piece 0: torch.max_pool2d (%pool1), operator 2 of the original, is "
-                "missing in it or right after it; original=10 pieces=9");
+  ExpectFinding(
+      ErrorClass::kCount, 0, "pool1",
+      "E3 operator count: piece 0: torch.max_pool2d (%pool1), operator 2 of the original, is "
+      "missing in it or right after it; original=10 pieces=9");
 }
 
 TEST_F(StructureTest, DroppedOperatorWithoutItsName) {
   // Names are the pieces' own: the last one of that kind is named.
   DropProvenance();
-  Edit(1, {{"  %relu2 = torch.nn.functional.relu(%conv2, inplace = False) : f32[1, 32, 14, 14]@cpu\n", ""},
-           {"(%relu2, 2)", "(%conv2, 2)"},
-           {"%conv2", "%relu2"}});
+  Edit(1,
+       {{"  %relu2 = torch.nn.functional.relu(%conv2, inplace = False) : f32[1, 32, 14, 14]@cpu\n",
+         ""},
+        {"(%relu2, 2)", "(%conv2, 2)"},
+        {"%conv2", "%relu2"}});
   const ValidationReport report = Validate();
   EXPECT_EQ(report.findings[0].error, ErrorClass::kCount);
   EXPECT_EQ(report.findings[0].where, "relu2");
@@ -212,9 +219,10 @@ TEST_F(StructureTest, SurplusOperator) {
   Edit(2, {{"  %linear1", "  %twice = torch.flatten(%flat, 1)\n  %linear1"}});
   EXPECT_EQ(First().error, ErrorClass::kConfig);
   DropProvenance();
-  ExpectFinding(ErrorClass::kCount, 2, "twice",
-                "E3 operator count: piece 2: torch.flatten (%twice) is one more than the original has; "
-                "original=10 pieces=11");
+  ExpectFinding(
+      ErrorClass::kCount, 2, "twice",
+      "E3 operator count: piece 2: torch.flatten (%twice) is one more than the original has; "
+      "original=10 pieces=11");
 }
 
 TEST_F(StructureTest, DuplicatedOperatorAtABoundary) {
@@ -222,9 +230,10 @@ TEST_F(StructureTest, DuplicatedOperatorAtABoundary) {
   DropProvenance();
   Edit(1, {{"(%pool1, %w2", "(%again, %w2"},
            {"  %conv2", "  %again = torch.max_pool2d(%pool1, 2)\n  %conv2"}});
-  ExpectFinding(ErrorClass::kCount, 1, "again",
-                "E3 operator count: piece 1: torch.max_pool2d (%again) is one more than the original "
-                "has; original=10 pieces=11");
+  ExpectFinding(
+      ErrorClass::kCount, 1, "again",
+      "E3 operator count: piece 1: torch.max_pool2d (%again) is one more than the original "
+      "has; original=10 pieces=11");
 }
 
 TEST_F(StructureTest, OtherOperator) {
@@ -232,15 +241,17 @@ TEST_F(StructureTest, OtherOperator) {
   Edit(1, {{"torch.nn.functional.relu(%conv2, inplace = False)", "torch.sigmoid(%conv2)"}});
   const ValidationReport report = Validate();
   ASSERT_EQ(report.findings.size(), 2u);
-  EXPECT_THAT(report.findings[0].Text(), HasSubstr("piece 1: torch.nn.functional.relu (%relu2), operator 4"));
+  EXPECT_THAT(report.findings[0].Text(),
+              HasSubstr("piece 1: torch.nn.functional.relu (%relu2), operator 4"));
   EXPECT_THAT(report.findings[1].Text(), HasSubstr("piece 1: torch.sigmoid (%relu2) is one more"));
 }
 
 TEST_F(StructureTest, MissingPiece) {
   pieces_.erase(pieces_.begin() + 1);
-  ExpectFinding(ErrorClass::kConfig, 1, "",
-                "E2 config: piece 1: range [6, 10) leaves a gap after what precedes it, which ends at 3 "
-                "(%conv2)");
+  ExpectFinding(
+      ErrorClass::kConfig, 1, "",
+      "E2 config: piece 1: range [6, 10) leaves a gap after what precedes it, which ends at 3 "
+      "(%conv2)");
   DropProvenance();
   ExpectFinding(ErrorClass::kCount, 0, "conv2",
                 "E3 operator count: piece 0: torch.conv2d (%conv2), operator 3 of the original, is "
@@ -257,20 +268,23 @@ TEST_F(StructureTest, MissingLastPiece) {
 
 TEST_F(StructureTest, DuplicatedPiece) {
   pieces_.insert(pieces_.begin() + 1, Copy(1));
-  EXPECT_EQ(First().Text(),
-            "E2 config: piece 2: range [3, 6) overlaps or comes before what precedes it, which ends at 6 "
-            "(%flat)");
+  EXPECT_EQ(
+      First().Text(),
+      "E2 config: piece 2: range [3, 6) overlaps or comes before what precedes it, which ends at 6 "
+      "(%flat)");
   DropProvenance();
-  ExpectFinding(ErrorClass::kCount, 2, "conv2",
-                "E3 operator count: piece 2: torch.conv2d (%conv2) is one more than the original has; "
-                "original=10 pieces=13");
+  ExpectFinding(
+      ErrorClass::kCount, 2, "conv2",
+      "E3 operator count: piece 2: torch.conv2d (%conv2) is one more than the original has; "
+      "original=10 pieces=13");
 }
 
 TEST_F(StructureTest, SwappedPieces) {
   std::swap(pieces_[1], pieces_[2]);
-  EXPECT_EQ(First().Text(),
-            "E2 config: piece 1: range [6, 10) leaves a gap after what precedes it, which ends at 3 "
-            "(%conv2)");
+  EXPECT_EQ(
+      First().Text(),
+      "E2 config: piece 1: range [6, 10) leaves a gap after what precedes it, which ends at 3 "
+      "(%conv2)");
   DropProvenance();
   ExpectFinding(ErrorClass::kCount, 1, "flat",
                 "E3 operator count: piece 1: torch.flatten (%flat) stands where operator 3 of the "
@@ -303,7 +317,8 @@ TEST_F(StructureTest, WrongBoundary) {
 }
 
 TEST_F(StructureTest, PieceOfAnotherModel) {
-  const Sample other = ParseFragment("graph @forward(%x) {\n  %a = torch.erf(%x)\n  return (%a,)\n}\n");
+  const Sample other =
+      ParseFragment("graph @forward(%x) {\n  %a = torch.erf(%x)\n  return (%a,)\n}\n");
   auto others = DecomposeChain(other, {});
   ASSERT_OK(others);
   pieces_[1] = std::move((*others)[0]);
@@ -362,7 +377,8 @@ TEST_F(StructureTest, InputsOfTheOriginalStayWhatTheyAre) {
   Edit(0, {{"std = 1.0", "std = 2.0"}});
   ExpectFinding(ErrorClass::kPort, 0, "x",
                 "E4 port: piece 0: input 0 (%x): draw spec is not that of the original's input");
-  Edit(1, {{"%w2 : f32[32, 16, 3, 3]@cpu as torch.nn.parameter.Parameter", "%w2 : f32[32, 16, 3, 3]@cpu"}});
+  Edit(1, {{"%w2 : f32[32, 16, 3, 3]@cpu as torch.nn.parameter.Parameter",
+            "%w2 : f32[32, 16, 3, 3]@cpu"}});
   EXPECT_EQ(Validate().findings[1].Text(),
             "E4 port: piece 1: input 0 (%w2): annotation is not that of the original's input");
 }
@@ -428,7 +444,8 @@ TEST_F(StructureTest, ChangedAttribute) {
 }
 
 TEST_F(StructureTest, ChangedWeights) {
-  original_.weights["fc2.weight"] = {DType::kFloat32, {2}, std::make_shared<const std::string>("12345678")};
+  original_.weights["fc2.weight"] = {
+      DType::kFloat32, {2}, std::make_shared<const std::string>("12345678")};
   EXPECT_EQ(Validate().status().message(), "E8 graph: no piece has the weights of fc2.weight");
   auto pieces = DecomposeChain(original_, {3, 6});
   ASSERT_OK(pieces);
@@ -462,12 +479,11 @@ graph @body(%y) {
 // --- What cuts well ------------------------------------------------------------
 
 TEST(StructureEdgeTest, PiecesWithoutOperatorsOrInputs) {
-  for (const absl::string_view text : {
-           "graph @forward(%x) {\n  return (%x,)\n}\n",
-           "graph @forward(%x, %y) {\n  return ()\n}\n",
-           "graph @forward() {\n  %a = torch.zeros(1)\n  %b = torch.zeros(2)\n  return (%b, %b)\n}\n",
-           "graph @forward(%x) {\n  %a = torch.max(%x, 0)\n  %b = operator.getitem(%a, 0)\n  "
-           "%c = operator.getitem(%a, 1)\n  return (%c, %x, %c)\n}\n"}) {
+  for (const absl::string_view text :
+       {"graph @forward(%x) {\n  return (%x,)\n}\n", "graph @forward(%x, %y) {\n  return ()\n}\n",
+        "graph @forward() {\n  %a = torch.zeros(1)\n  %b = torch.zeros(2)\n  return (%b, %b)\n}\n",
+        "graph @forward(%x) {\n  %a = torch.max(%x, 0)\n  %b = operator.getitem(%a, 0)\n  "
+        "%c = operator.getitem(%a, 1)\n  return (%c, %x, %c)\n}\n"}) {
     const Sample original = ParseFragment(text);
     for (int k = 1; k < 5; ++k) {
       const auto pieces = DecomposeChain(original, EqualCuts(*original.module->main(), k));

@@ -51,8 +51,7 @@ enum Opcode : unsigned char {
 
 bool IsGlobalName(absl::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
-           c == '.';
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
   });
 }
 
@@ -64,8 +63,7 @@ class PickleParser {
 
   absl::StatusOr<Pickle> Parse() {
     if (bytes().size() > kMaxTextFileBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("larger than ", kMaxTextFileBytes, " bytes"));
+      return absl::InvalidArgumentError(absl::StrCat("larger than ", kMaxTextFileBytes, " bytes"));
     }
     if (bytes().size() < 2 || Byte(0) != kProto || Byte(1) != 2) {
       return Error("not a pickle of protocol 2");
@@ -86,17 +84,12 @@ class PickleParser {
   using Id = Pickle::Id;
 
   absl::string_view bytes() const { return pickle_.bytes_; }
-  unsigned char Byte(size_t at) const {
-    return static_cast<unsigned char>(bytes()[at]);
-  }
+  unsigned char Byte(size_t at) const { return static_cast<unsigned char>(bytes()[at]); }
 
   absl::Status ErrorAtByte(size_t offset, absl::string_view message) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("byte ", offset, ": ", message));
+    return absl::InvalidArgumentError(absl::StrCat("byte ", offset, ": ", message));
   }
-  absl::Status Error(absl::string_view message) const {
-    return ErrorAtByte(start_, message);
-  }
+  absl::Status Error(absl::string_view message) const { return ErrorAtByte(start_, message); }
 
   // Executes one opcode.
   absl::Status Step() {
@@ -111,19 +104,14 @@ class PickleParser {
         stopped_ = true;
         return absl::OkStatus();
 
-      case kMark:
-        marks_.push_back(stack_.size());
-        return absl::OkStatus();
+      case kMark: marks_.push_back(stack_.size()); return absl::OkStatus();
 
-      case kNone:
-        return Push(PickleKind::kNone);
+      case kNone: return Push(PickleKind::kNone);
       case kNewTrue:
-      case kNewFalse:
-        return PushNumber(PickleKind::kBool, opcode == kNewTrue);
+      case kNewFalse: return PushNumber(PickleKind::kBool, opcode == kNewTrue);
       case kBinInt:
         RETURN_IF_ERROR(ReadNumber(4, &number));
-        return PushNumber(PickleKind::kInt,
-                          static_cast<int64_t>(static_cast<int32_t>(number)));
+        return PushNumber(PickleKind::kInt, static_cast<int64_t>(static_cast<int32_t>(number)));
       case kBinInt1:
       case kBinInt2:
         RETURN_IF_ERROR(ReadNumber(opcode == kBinInt1 ? 1 : 2, &number));
@@ -158,15 +146,11 @@ class PickleParser {
         at_ += number;
         return absl::OkStatus();
       }
-      case kGlobal:
-        return PushGlobal();
+      case kGlobal: return PushGlobal();
 
-      case kEmptyTuple:
-        return Push(PickleKind::kTuple);
-      case kEmptyList:
-        return Push(PickleKind::kList);
-      case kEmptyDict:
-        return Push(PickleKind::kDict);
+      case kEmptyTuple: return Push(PickleKind::kTuple);
+      case kEmptyList: return Push(PickleKind::kList);
+      case kEmptyDict: return Push(PickleKind::kDict);
       case kTuple: {
         size_t first = 0;
         RETURN_IF_ERROR(PopMark(&first));
@@ -174,29 +158,21 @@ class PickleParser {
       }
       case kTuple1:
       case kTuple2:
-      case kTuple3:
-        return Build(PickleKind::kTuple, opcode - kTuple1 + 1);
-      case kReduce:
-        return Build(PickleKind::kReduce, 2);
-      case kNewObj:
-        return Build(PickleKind::kObject, 2);
-      case kBinPersId:
-        return Build(PickleKind::kPersistentId, 1);
+      case kTuple3: return Build(PickleKind::kTuple, opcode - kTuple1 + 1);
+      case kReduce: return Build(PickleKind::kReduce, 2);
+      case kNewObj: return Build(PickleKind::kObject, 2);
+      case kBinPersId: return Build(PickleKind::kPersistentId, 1);
 
-      case kAppend:
-        return Extend(PickleKind::kList, 1);
-      case kSetItem:
-        return Extend(PickleKind::kDict, 2);
+      case kAppend: return Extend(PickleKind::kList, 1);
+      case kSetItem: return Extend(PickleKind::kDict, 2);
       case kAppends:
       case kSetItems: {
         size_t first = 0;
         RETURN_IF_ERROR(PopMark(&first));
-        return Extend(
-            opcode == kAppends ? PickleKind::kList : PickleKind::kDict,
-            stack_.size() - first);
+        return Extend(opcode == kAppends ? PickleKind::kList : PickleKind::kDict,
+                      stack_.size() - first);
       }
-      case kBuild:
-        return Extend(PickleKind::kObject, 1);
+      case kBuild: return Extend(PickleKind::kObject, 1);
 
       case kBinGet:
       case kLongBinGet: {
@@ -220,8 +196,7 @@ class PickleParser {
         return absl::OkStatus();
       }
       default:
-        return Error(absl::StrCat("opcode 0x", absl::Hex(opcode),
-                                  " is none that PyTorch writes"));
+        return Error(absl::StrCat("opcode 0x", absl::Hex(opcode), " is none that PyTorch writes"));
     }
   }
 
@@ -257,8 +232,7 @@ class PickleParser {
     const size_t first = at_;
     for (int line = 0; line < 2; ++line) {
       const size_t end = bytes().find('\n', at_);
-      if (end == bytes().npos ||
-          !IsGlobalName(bytes().substr(at_, end - at_))) {
+      if (end == bytes().npos || !IsGlobalName(bytes().substr(at_, end - at_))) {
         return Error("a global is not of the form module, name");
       }
       at_ = end + 1;
@@ -367,8 +341,7 @@ class PickleParser {
       if (kind >= PickleKind::kTuple && kind != PickleKind::kGlobal) ++nested;
       if (nested > kMaxPickleDepth) {
         return ErrorAtByte(pickle_.offset(id),
-                           absl::StrCat("values are nested more than ",
-                                        kMaxPickleDepth, " deep"));
+                           absl::StrCat("values are nested more than ", kMaxPickleDepth, " deep"));
       }
       depth[id] = static_cast<uint16_t>(nested);
       state[id] = kDone;

@@ -24,7 +24,7 @@ namespace graphnet {
 enum class PickleKind : uint8_t {
   kNone,
   kBool,
-  kInt,           // fits int64; larger ones are refused
+  kInt,  // fits int64; larger ones are refused
   kDouble,
   kString,        // UTF-8
   kTuple,         // children: the elements
@@ -66,16 +66,10 @@ class Pickle {
   int64_t integer(Id id) const { return absl::bit_cast<int64_t>(Bits(id)); }
   double real(Id id) const { return absl::bit_cast<double>(Bits(id)); }
   // Of a string.
-  absl::string_view text(Id id) const {
-    return bytes_.substr(nodes_[id].first, nodes_[id].count);
-  }
+  absl::string_view text(Id id) const { return bytes_.substr(nodes_[id].first, nodes_[id].count); }
   // Of a global: letters, digits, '_' and '.'.
-  absl::string_view module(Id id) const {
-    return text(id).substr(0, text(id).find('\n'));
-  }
-  absl::string_view name(Id id) const {
-    return text(id).substr(text(id).find('\n') + 1);
-  }
+  absl::string_view module(Id id) const { return text(id).substr(0, text(id).find('\n')); }
+  absl::string_view name(Id id) const { return text(id).substr(text(id).find('\n') + 1); }
   // True for an object that the pickle put into its memo, or shared, before it
   // had its state. Python sees one object; LibTorch, at that point, a number.
   bool used_unbuilt(Id id) const { return nodes_[id].used_unbuilt; }

@@ -63,13 +63,11 @@ uint16_t U16(absl::string_view bytes, uint64_t offset) {
 uint32_t U32(absl::string_view bytes, uint64_t offset) {
   return static_cast<uint32_t>(Number(bytes, offset, 4));
 }
-uint64_t U64(absl::string_view bytes, uint64_t offset) {
-  return Number(bytes, offset, 8);
-}
+uint64_t U64(absl::string_view bytes, uint64_t offset) { return Number(bytes, offset, 8); }
 
 uint32_t Crc(uint32_t crc, absl::string_view bytes) {
-  return static_cast<uint32_t>(crc32_z(
-      crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  return static_cast<uint32_t>(
+      crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 // Finds the zip64 field in a list of extra fields. Other fields are let through
@@ -121,37 +119,27 @@ absl::string_view NameProblem(absl::string_view name) {
 
 }  // namespace
 
-absl::Status ZipReader::Error(uint64_t offset,
-                              absl::string_view message) const {
-  return Annotate(absl::InvalidArgumentError(
-                      absl::StrCat("byte ", offset, ": ", message)),
-                  name_);
+absl::Status ZipReader::Error(uint64_t offset, absl::string_view message) const {
+  return Annotate(absl::InvalidArgumentError(absl::StrCat("byte ", offset, ": ", message)), name_);
 }
 
-absl::Status ZipReader::Error(const ZipEntry& entry,
-                              absl::string_view message) const {
-  return Annotate(Annotate(absl::InvalidArgumentError(message), entry.name),
-                  name_);
+absl::Status ZipReader::Error(const ZipEntry& entry, absl::string_view message) const {
+  return Annotate(Annotate(absl::InvalidArgumentError(message), entry.name), name_);
 }
 
-absl::StatusOr<ZipReader> ZipReader::Open(absl::string_view bytes,
-                                          std::string name_for_messages) {
+absl::StatusOr<ZipReader> ZipReader::Open(absl::string_view bytes, std::string name_for_messages) {
   ZipReader reader(bytes, std::move(name_for_messages));
   ASSIGN_OR_RETURN(const Directory directory, reader.FindDirectory());
-  ASSIGN_OR_RETURN(std::vector<Header> headers,
-                   reader.ReadDirectory(directory));
+  ASSIGN_OR_RETURN(std::vector<Header> headers, reader.ReadDirectory(directory));
   // The records have to lie side by side. So there is no room for a record that
   // the directory does not list, and no byte belongs to two entries.
   std::sort(headers.begin(), headers.end(),
-            [](const Header& a, const Header& b) {
-              return a.offset < b.offset;
-            });
+            [](const Header& a, const Header& b) { return a.offset < b.offset; });
   if ((headers.empty() ? directory.begin : headers.front().offset) != 0) {
     return reader.Error(0, "there are bytes before the first entry");
   }
   for (size_t i = 0; i < headers.size(); ++i) {
-    const uint64_t next =
-        i + 1 < headers.size() ? headers[i + 1].offset : directory.begin;
+    const uint64_t next = i + 1 < headers.size() ? headers[i + 1].offset : directory.begin;
     RETURN_IF_ERROR(reader.CheckLocal(headers[i], next));
   }
   return reader;
@@ -180,16 +168,14 @@ absl::StatusOr<ZipReader::Directory> ZipReader::FindDirectory() const {
 
   // Some readers look for the zip64 records always, some only if a field above
   // says so. So if the records are there, both have to say the same.
-  if (end >= kLocator64Size + kEnd64Size &&
-      U32(bytes_, end - kLocator64Size) == kLocator64Magic) {
+  if (end >= kLocator64Size + kEnd64Size && U32(bytes_, end - kLocator64Size) == kLocator64Magic) {
     const uint64_t locator = end - kLocator64Size;
     const uint64_t end64 = locator - kEnd64Size;
     if (U32(bytes_, locator + 4) != 0 || U64(bytes_, locator + 8) != end64 ||
         U32(bytes_, locator + 16) != 1) {
       return Error(locator, "the zip64 locator does not fit");
     }
-    if (U32(bytes_, end64) != kEnd64Magic ||
-        U64(bytes_, end64 + 4) != kEnd64Size - 12 ||
+    if (U32(bytes_, end64) != kEnd64Magic || U64(bytes_, end64 + 4) != kEnd64Size - 12 ||
         U32(bytes_, end64 + 16) != 0 || U32(bytes_, end64 + 20) != 0 ||
         U64(bytes_, end64 + 24) != U64(bytes_, end64 + 32)) {
       return Error(end64, "the zip64 end record does not fit");
@@ -208,13 +194,10 @@ absl::StatusOr<ZipReader::Directory> ZipReader::FindDirectory() const {
     directory.end = end64;
   }
   if (directory.entries > kMaxArchiveEntries) {
-    return Error(directory.end, absl::StrCat("more than ", kMaxArchiveEntries,
-                                             " entries"));
+    return Error(directory.end, absl::StrCat("more than ", kMaxArchiveEntries, " entries"));
   }
-  if (directory.begin > directory.end ||
-      directory.end - directory.begin != directory_size) {
-    return Error(directory.end,
-                 "the central directory does not end at the end record");
+  if (directory.begin > directory.end || directory.end - directory.begin != directory_size) {
+    return Error(directory.end, "the central directory does not end at the end record");
   }
   return directory;
 }
@@ -235,8 +218,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     }
     ZipEntry entry;
     entry.name = bytes_.substr(at + kCentralSize, name_size);
-    if (absl::string_view problem = NameProblem(entry.name);
-        !problem.empty()) {
+    if (absl::string_view problem = NameProblem(entry.name); !problem.empty()) {
       return Error(at, absl::StrCat(problem, ": ", Printable(entry.name)));
     }
     if (U16(bytes_, at + 32) != 0) return Error(entry, "has a comment");
@@ -251,8 +233,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     }
     // Without the flag, the bytes above 127 mean what the writer's locale says.
     if (!(header.flags & kUtf8Name) &&
-        std::any_of(entry.name.begin(), entry.name.end(),
-                    [](char c) { return c & 0x80; })) {
+        std::any_of(entry.name.begin(), entry.name.end(), [](char c) { return c & 0x80; })) {
       return Error(entry, "the name is not marked as UTF-8");
     }
     const uint16_t method = U16(bytes_, at + 10);
@@ -267,14 +248,12 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     entry.size = U32(bytes_, at + 24);
     header.offset = U32(bytes_, at + 42);
 
-    const absl::string_view extra =
-        bytes_.substr(at + kCentralSize + name_size, extra_size);
+    const absl::string_view extra = bytes_.substr(at + kCentralSize + name_size, extra_size);
     absl::string_view zip64;
     if (absl::Status status = ReadExtra(extra, &zip64); !status.ok()) {
       return Error(entry, absl::StrCat("extra field: ", status.message()));
     }
-    for (uint64_t* field :
-         {&entry.size, &entry.compressed_size, &header.offset}) {
+    for (uint64_t* field : {&entry.size, &entry.compressed_size, &header.offset}) {
       if (*field != kIn64) continue;
       if (zip64.size() < 8) return Error(entry, "a zip64 size is missing");
       *field = U64(zip64, 0);
@@ -297,10 +276,9 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
       return Error(entry, "is larger than the file");
     }
     if (entry.deflated) {
-      if (entry.size > kMaxDeflatedRecordBytes ||
-          entry.compressed_size > kMaxDeflatedRecordBytes) {
-        return Error(entry, absl::StrCat("is deflated and larger than ",
-                                         kMaxDeflatedRecordBytes, " bytes"));
+      if (entry.size > kMaxDeflatedRecordBytes || entry.compressed_size > kMaxDeflatedRecordBytes) {
+        return Error(
+            entry, absl::StrCat("is deflated and larger than ", kMaxDeflatedRecordBytes, " bytes"));
       }
       if (entry.size / kMaxDeflateRatio > entry.compressed_size) {
         return Error(entry, "declares more bytes than it can inflate to");
@@ -308,8 +286,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     }
     total += entry.size;  // no overflow: each is at most the file or 256 MiB
     if (total > kMaxArchiveBytes) {
-      return Error(entry, absl::StrCat("the contents exceed ",
-                                       kMaxArchiveBytes, " bytes"));
+      return Error(entry, absl::StrCat("the contents exceed ", kMaxArchiveBytes, " bytes"));
     }
     if (!index_.emplace(entry.name, entries_.size()).second) {
       return Error(entry, "is there twice");
@@ -336,8 +313,7 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
   const uint64_t name_size = U16(bytes_, at + 26);
   const uint64_t extra_size = U16(bytes_, at + 28);
   const uint64_t room = next - at - kLocalSize;
-  if (room < name_size + extra_size ||
-      room - name_size - extra_size < entry.compressed_size) {
+  if (room < name_size + extra_size || room - name_size - extra_size < entry.compressed_size) {
     return Error(entry, "overlaps another entry");
   }
   const uint16_t method = entry.deflated ? kDeflateMethod : kStoredMethod;
@@ -349,8 +325,7 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
   // With a descriptor, the local header may leave CRC and sizes zero.
   const bool described = header.flags & kHasDescriptor;
   absl::string_view zip64;
-  const absl::string_view extra =
-      bytes_.substr(at + kLocalSize + name_size, extra_size);
+  const absl::string_view extra = bytes_.substr(at + kLocalSize + name_size, extra_size);
   if (absl::Status status = ReadExtra(extra, &zip64); !status.ok()) {
     return Error(entry, absl::StrCat("local extra field: ", status.message()));
   }
@@ -358,8 +333,7 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
   uint64_t compressed_size = U32(bytes_, at + 18);
   uint64_t size = U32(bytes_, at + 22);
   for (auto [field, right] :
-       {std::pair(&size, entry.size),
-        std::pair(&compressed_size, entry.compressed_size)}) {
+       {std::pair(&size, entry.size), std::pair(&compressed_size, entry.compressed_size)}) {
     if (*field == kIn64 && zip64.size() >= 8) {
       *field = U64(zip64, 0);
       zip64.remove_prefix(8);
@@ -373,8 +347,8 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
   for (; !zip64.empty(); zip64.remove_prefix(8)) {
     if (zip64.size() < 8) return Error(entry, "local zip64 field: cut short");
     const uint64_t value = U64(zip64, 0);
-    if (value != entry.size && value != entry.compressed_size &&
-        value != header.offset && !(described && value == 0)) {
+    if (value != entry.size && value != entry.compressed_size && value != header.offset &&
+        !(described && value == 0)) {
       return Error(entry, "local header and central directory differ in size");
     }
   }
@@ -387,14 +361,12 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
   uint64_t rest_size = next - rest;
   if (described) {
     // 12 or 20 bytes, after a signature that a writer may leave out.
-    if ((rest_size == 16 || rest_size == 24) &&
-        U32(bytes_, rest) == kDescriptorMagic) {
+    if ((rest_size == 16 || rest_size == 24) && U32(bytes_, rest) == kDescriptorMagic) {
       rest += 4;
       rest_size -= 4;
     }
     const int width = rest_size == 20 ? 8 : 4;
-    if ((rest_size != 12 && rest_size != 20) ||
-        U32(bytes_, rest) != entry.crc ||
+    if ((rest_size != 12 && rest_size != 20) || U32(bytes_, rest) != entry.crc ||
         Number(bytes_, rest + 4, width) != entry.compressed_size ||
         Number(bytes_, rest + 4 + width, width) != entry.size) {
       return Error(entry, "data descriptor and central directory differ");
@@ -410,9 +382,8 @@ const ZipEntry* ZipReader::Find(absl::string_view name) const {
   return it == index_.end() ? nullptr : &entries_[it->second];
 }
 
-absl::Status ZipReader::Inflate(
-    const ZipEntry& entry,
-    absl::FunctionRef<void(absl::string_view)> append) const {
+absl::Status ZipReader::Inflate(const ZipEntry& entry,
+                                absl::FunctionRef<void(absl::string_view)> append) const {
   const absl::string_view input = Stored(entry);
   z_stream stream = {};
   // Negative: a bare deflate stream, without the header of zlib.
@@ -423,8 +394,7 @@ absl::Status ZipReader::Inflate(
     z_stream* stream;
     ~Ender() { inflateEnd(stream); }
   } ender{&stream};
-  stream.next_in =
-      reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
   stream.avail_in = static_cast<uInt>(input.size());  // at most 256 MiB
 
   std::array<char, 64 << 10> buffer;
@@ -438,12 +408,11 @@ absl::Status ZipReader::Inflate(
     if (code != Z_OK && code != Z_STREAM_END) {
       return Error(entry, "the deflated data is damaged or cut short");
     }
-    const absl::string_view output(buffer.data(),
-                                   buffer.size() - stream.avail_out);
+    const absl::string_view output(buffer.data(), buffer.size() - stream.avail_out);
     size += output.size();
     if (size > entry.size) {
-      return Error(entry, absl::StrCat("inflates to more than the declared ",
-                                       entry.size, " bytes"));
+      return Error(entry,
+                   absl::StrCat("inflates to more than the declared ", entry.size, " bytes"));
     }
     crc = Crc(crc, output);
     append(output);
@@ -452,8 +421,8 @@ absl::Status ZipReader::Inflate(
     return Error(entry, "the deflated data is followed by other bytes");
   }
   if (size != entry.size) {
-    return Error(entry, absl::StrCat("inflates to ", size, " bytes, not the ",
-                                     entry.size, " declared"));
+    return Error(entry,
+                 absl::StrCat("inflates to ", size, " bytes, not the ", entry.size, " declared"));
   }
   if (crc != entry.crc) return Error(entry, "wrong CRC");
   return absl::OkStatus();
@@ -472,9 +441,8 @@ absl::StatusOr<std::string> ZipReader::Read(const ZipEntry& entry) const {
   }
   std::string content;
   content.reserve(entry.size);
-  RETURN_IF_ERROR(Inflate(entry, [&](absl::string_view part) {
-    content.append(part.data(), part.size());
-  }));
+  RETURN_IF_ERROR(
+      Inflate(entry, [&](absl::string_view part) { content.append(part.data(), part.size()); }));
   return content;
 }
 

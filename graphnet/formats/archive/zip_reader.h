@@ -46,8 +46,7 @@ class ZipReader {
   // `bytes` is borrowed and has to outlive the reader and its entries;
   // `name_for_messages` starts each message. InvalidArgument if the archive is
   // refused.
-  static absl::StatusOr<ZipReader> Open(absl::string_view bytes,
-                                        std::string name_for_messages);
+  static absl::StatusOr<ZipReader> Open(absl::string_view bytes, std::string name_for_messages);
 
   // In the order of the central directory.
   absl::Span<const ZipEntry> entries() const { return entries_; }
@@ -67,8 +66,7 @@ class ZipReader {
   absl::Status VerifyAll();
 
  private:
-  ZipReader(absl::string_view bytes, std::string name)
-      : bytes_(bytes), name_(std::move(name)) {}
+  ZipReader(absl::string_view bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}
 
   // Where the central directory lies, and how many entries it has.
   struct Directory {
@@ -88,9 +86,8 @@ class ZipReader {
   // `next` is where the record of this entry has to end.
   absl::Status CheckLocal(const Header& header, uint64_t next);
   absl::Status CheckContent(const ZipEntry& entry) const;
-  absl::Status Inflate(
-      const ZipEntry& entry,
-      absl::FunctionRef<void(absl::string_view)> append) const;
+  absl::Status Inflate(const ZipEntry& entry,
+                       absl::FunctionRef<void(absl::string_view)> append) const;
 
   absl::string_view Stored(const ZipEntry& entry) const {
     return bytes_.substr(entry.offset, entry.compressed_size);

@@ -90,7 +90,8 @@ struct Frame {
     ++frame->num_nodes;
     size_t end = 0;
     for (int depth = 1; !path.empty() && end != absl::string_view::npos; ++depth) {
-      end = depth < kMaxFrameDepth ? path.find('.', end == 0 ? 0 : end + 1) : absl::string_view::npos;
+      end =
+          depth < kMaxFrameDepth ? path.find('.', end == 0 ? 0 : end + 1) : absl::string_view::npos;
       frame = frame->Below(path.substr(0, end));
       ++frame->num_nodes;
     }
@@ -106,7 +107,8 @@ class DotWriter {
     const Graph* main = module_.main();
     absl::StrAppend(&out_, "digraph \"", main == nullptr ? "" : Escape(main->name()), "\" {\n");
     out_ +=
-        "  graph [rankdir=TB, compound=true, fontname=\"Helvetica\", fontsize=11, nodesep=0.3, ranksep=0.35];\n"
+        "  graph [rankdir=TB, compound=true, fontname=\"Helvetica\", fontsize=11, nodesep=0.3, "
+        "ranksep=0.35];\n"
         "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10, "
         "height=0.3, margin=\"0.1,0.05\", color=\"#606060\"];\n"
         "  edge [color=\"#606060\", arrowsize=0.6];\n";
@@ -133,7 +135,8 @@ class DotWriter {
 
   void Indent(int depth) { out_.append(static_cast<size_t>(2 * depth), ' '); }
 
-  void OpenCluster(absl::string_view id, const std::string& label, absl::string_view style, int depth) {
+  void OpenCluster(absl::string_view id, const std::string& label, absl::string_view style,
+                   int depth) {
     Indent(depth);
     absl::StrAppend(&out_, "subgraph cluster_", id, " {\n");
     Indent(depth + 1);
@@ -156,7 +159,8 @@ class DotWriter {
     graph_numbers_[&graph] = number;
     if (framed) {
       OpenCluster(absl::StrCat("g", number), Escape(graph.name()),
-                  is_main ? "style=solid; color=\"#404040\";" : "style=dashed; color=\"#404040\";", 1);
+                  is_main ? "style=solid; color=\"#404040\";" : "style=dashed; color=\"#404040\";",
+                  1);
     }
     const int depth = framed ? 2 : 1;
     for (const Node* node : root.nodes) WriteNode(*node, depth);
@@ -180,7 +184,8 @@ class DotWriter {
 
   void WriteNode(const Node& node, int depth) {
     Indent(depth);
-    absl::StrAppend(&out_, "n", ids_.at(&node), " [label=\"", EscapeEnd(node.name(), kMaxNameBytes));
+    absl::StrAppend(&out_, "n", ids_.at(&node), " [label=\"",
+                    EscapeEnd(node.name(), kMaxNameBytes));
     if (node.is_placeholder() ? node.target() != node.name() : !node.is_output()) {
       absl::StrAppend(&out_, "\\n", node.op() == Op::kCallMethod ? "." : "",
                       EscapeEnd(node.target(), kMaxNameBytes));
@@ -194,7 +199,8 @@ class DotWriter {
       if (ids_.contains(operand) || !seen.insert(operand).second) return;
       if (++num_parameters > kMaxParameters) return;
       // The lines of parameters are set to the left, below the centred others.
-      absl::StrAppend(&out_, num_parameters == 1 ? "\\n" : "", EscapeEnd(operand->target(), kMaxParameterBytes));
+      absl::StrAppend(&out_, num_parameters == 1 ? "\\n" : "",
+                      EscapeEnd(operand->target(), kMaxParameterBytes));
       if (operand->meta() != nullptr) {
         absl::StrAppend(&out_, " : ", Escape(PrintMeta(*operand->meta()), kMaxMetaBytes));
       }

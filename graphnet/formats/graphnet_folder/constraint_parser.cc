@@ -20,7 +20,10 @@ class ConstraintParser {
  public:
   ConstraintParser(const std::string& text, absl::string_view file_name, Module* module,
                    bool* has_constraints, std::vector<std::string>* order)
-      : scanner_(text, file_name), module_(module), has_constraints_(has_constraints), order_(order) {}
+      : scanner_(text, file_name),
+        module_(module),
+        has_constraints_(has_constraints),
+        order_(order) {}
 
   absl::Status Run() {
     *has_constraints_ = scanner_.token().kind != TokenKind::kEnd;
@@ -61,19 +64,22 @@ class ConstraintParser {
     if (target.text == "dynamic_dim_constraint_relations") return ParseRelations();
     if (target.text == "dynamic_dim_constraint_input_shapes") return ParseShapes();
     if (scanner_.IsName("Symbol")) return ParseSymbolDefinition(target);
-    return scanner_.ErrorAtOffset(target.begin, absl::StrCat("unknown variable '", target.text, "'"));
+    return scanner_.ErrorAtOffset(target.begin,
+                                  absl::StrCat("unknown variable '", target.text, "'"));
   }
 
   // S0 = Symbol("S0")
   absl::Status ParseSymbolDefinition(const Token& target) {
     scanner_.Next();
     RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after Symbol"));
-    if (scanner_.token().kind != TokenKind::kString) return scanner_.Expected("the name of the symbol");
+    if (scanner_.token().kind != TokenKind::kString)
+      return scanner_.Expected("the name of the symbol");
     if (scanner_.token().text != target.text) {
       return scanner_.Error(absl::StrCat("the symbol must be named '", target.text, "'"));
     }
     if (!defined_.insert(target.text).second) {
-      return scanner_.ErrorAtOffset(target.begin, absl::StrCat("a second symbol '", target.text, "'"));
+      return scanner_.ErrorAtOffset(target.begin,
+                                    absl::StrCat("a second symbol '", target.text, "'"));
     }
     scanner_.Next();
     return scanner_.Expect(Punct(")"), "after the name of the symbol");
@@ -116,7 +122,8 @@ class ConstraintParser {
         return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", name, "' is not listed"));
       }
       if (symbol->example) {
-        return scanner_.ErrorAtOffset(begin, absl::StrCat("a second example value of '", name, "'"));
+        return scanner_.ErrorAtOffset(begin,
+                                      absl::StrCat("a second example value of '", name, "'"));
       }
       RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the symbol"));
       if (scanner_.token().kind != TokenKind::kInt || scanner_.token().int_value <= 0) {
@@ -202,7 +209,8 @@ class ConstraintParser {
     if (depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
     if (scanner_.Accept(Punct("-"))) {
       ASSIGN_OR_RETURN(const SymExpr* operand, ParseUnary(depth + 1));
-      return operand->kind == Kind::kInt ? scratch_.SymInt(-operand->value) : scratch_.SymNeg(operand);
+      return operand->kind == Kind::kInt ? scratch_.SymInt(-operand->value)
+                                         : scratch_.SymNeg(operand);
     }
     ASSIGN_OR_RETURN(const SymExpr* base, ParseAtom(depth));
     if (!scanner_.Accept(Punct("**"))) return base;
@@ -213,7 +221,8 @@ class ConstraintParser {
   absl::StatusOr<const SymExpr*> ParseAtom(int depth) {
     const Token token = scanner_.token();
     if (token.kind == TokenKind::kInt) {
-      if (token.text == "9223372036854775808") return scanner_.Error("the integer does not fit in 64 bits");
+      if (token.text == "9223372036854775808")
+        return scanner_.Error("the integer does not fit in 64 bits");
       scanner_.Next();
       return scratch_.SymInt(token.int_value);
     }
@@ -223,7 +232,10 @@ class ConstraintParser {
       return inner;
     }
     static constexpr std::pair<absl::string_view, Kind> kFunctions[] = {
-        {"floor_div", Kind::kFloorDiv}, {"Mod", Kind::kMod}, {"Min", Kind::kMin}, {"Max", Kind::kMax}};
+        {"floor_div", Kind::kFloorDiv},
+        {"Mod", Kind::kMod},
+        {"Min", Kind::kMin},
+        {"Max", Kind::kMax}};
     for (const auto& [name, kind] : kFunctions) {
       if (!scanner_.IsName(name)) continue;
       scanner_.Next();
@@ -262,7 +274,8 @@ class ConstraintParser {
       if (name.kind != TokenKind::kString) return scanner_.Expected("the name of an argument");
       const auto it = unlisted.find(name.text);
       if (it == unlisted.end()) {
-        return scanner_.Error(absl::StrCat("'", name.text, "' is no argument of forward, or is listed twice"));
+        return scanner_.Error(
+            absl::StrCat("'", name.text, "' is no argument of forward, or is listed twice"));
       }
       Node* node = it->second;
       unlisted.erase(it);
@@ -303,7 +316,8 @@ class ConstraintParser {
   absl::Status ApplyShape(Node* node, const char* begin) {
     const TensorMeta* known = node->tensor_meta();
     if (known == nullptr) {
-      return scanner_.ErrorAtOffset(begin, absl::StrCat("argument '", node->target(), "' has no record in weight_meta.py"));
+      return scanner_.ErrorAtOffset(
+          begin, absl::StrCat("argument '", node->target(), "' has no record in weight_meta.py"));
     }
     bool same = known->shape.size() == dims_.size();
     for (size_t i = 0; same && i < dims_.size(); ++i) {
@@ -313,7 +327,8 @@ class ConstraintParser {
     }
     if (!same) {
       return scanner_.ErrorAtOffset(
-          begin, absl::StrCat("the shape of '", node->target(), "' at the example values is not the one of weight_meta.py"));
+          begin, absl::StrCat("the shape of '", node->target(),
+                              "' at the example values is not the one of weight_meta.py"));
     }
     if (has_symbol_) {
       TensorMeta meta = *known;

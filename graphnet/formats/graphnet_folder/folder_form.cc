@@ -17,18 +17,18 @@ namespace {
 
 bool IsPythonKeyword(absl::string_view name) {
   static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
-      "False",  "None",   "True",  "and",  "as",     "assert", "async",  "await",    "break",
-      "class",  "continue", "def", "del",  "elif",   "else",   "except", "finally",  "for",
-      "from",   "global", "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",     "pass",   "raise", "return", "try",  "while",  "with",   "yield"};
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   return kKeywords->contains(name);
 }
 
 // Names that the text of model.py gives a meaning of its own.
 bool IsReserved(absl::string_view name) {
   static const auto* const kNames = new absl::flat_hash_set<absl::string_view>{
-      "self", "torch", "device", "inf", "nan", "slice", "Ellipsis", "complex",
-      "float", "operator", "math", "builtins", "typing", "GraphModule", "forward"};
+      "self",  "torch",    "device", "inf",      "nan",    "slice",       "Ellipsis", "complex",
+      "float", "operator", "math",   "builtins", "typing", "GraphModule", "forward"};
   return kNames->contains(name) || IsBuiltinFunction(name);
 }
 
@@ -39,7 +39,8 @@ std::string Identifier(absl::string_view name) {
   for (char& c : out) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
   }
-  if (out.empty() || absl::ascii_isdigit(static_cast<unsigned char>(out[0]))) out = absl::StrCat("_", out);
+  if (out.empty() || absl::ascii_isdigit(static_cast<unsigned char>(out[0])))
+    out = absl::StrCat("_", out);
   return out;
 }
 
@@ -47,7 +48,8 @@ std::string Identifier(absl::string_view name) {
 std::string Claim(absl::string_view name, absl::flat_hash_set<std::string>* taken) {
   const std::string base = Identifier(name);
   std::string candidate = base;
-  for (int i = 1; IsPythonKeyword(candidate) || IsReserved(candidate) || taken->contains(candidate); ++i) {
+  for (int i = 1; IsPythonKeyword(candidate) || IsReserved(candidate) || taken->contains(candidate);
+       ++i) {
     candidate = absl::StrCat(base, "_", i);
   }
   taken->insert(candidate);
@@ -129,8 +131,8 @@ bool IsPythonIdentifier(absl::string_view name) {
 }
 
 bool IsBuiltinFunction(absl::string_view name) {
-  static constexpr absl::string_view kNames[] = {"getattr", "max",  "min",   "abs",   "int",
-                                                 "float",   "bool", "len",   "round", "pow",
+  static constexpr absl::string_view kNames[] = {"getattr", "max",  "min",   "abs",    "int",
+                                                 "float",   "bool", "len",   "round",  "pow",
                                                  "sum",     "list", "tuple", "divmod", "str"};
   return absl::c_linear_search(kNames, name);
 }

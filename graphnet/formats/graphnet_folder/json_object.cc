@@ -29,7 +29,8 @@ class DepthChecker : public nlohmann::json_sax<Json> {
     return Open();
   }
   bool end_array() override { return Close(); }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
     position_ = position;
     return false;
   }
@@ -57,7 +58,8 @@ class DepthChecker : public nlohmann::json_sax<Json> {
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name) {
   DepthChecker checker;
   if (Json::sax_parse(text, &checker)) return absl::OkStatus();
-  if (checker.too_deep()) return ErrorAt(file_name, 1, 1, absl::StrCat("JSON nests more than ", kMaxJsonDepth, " deep"));
+  if (checker.too_deep())
+    return ErrorAt(file_name, 1, 1, absl::StrCat("JSON nests more than ", kMaxJsonDepth, " deep"));
   if (checker.position() == 0) return ErrorAt(file_name, 1, 1, "expected a JSON object");
   size_t line = 1;
   size_t column = 1;

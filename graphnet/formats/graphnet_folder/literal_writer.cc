@@ -24,7 +24,9 @@ void AppendPythonFloat(double value, std::string* out) {
 
 void AppendPythonDecimal(double value, int decimals, std::string* out) {
   if (!std::isfinite(value)) {
-    out->append(std::isnan(value) ? "float(\"nan\")" : value < 0 ? "float(\"-inf\")" : "float(\"inf\")");
+    out->append(std::isnan(value) ? "float(\"nan\")"
+                : value < 0       ? "float(\"-inf\")"
+                                  : "float(\"inf\")");
     return;
   }
   // Room for the longest double in fixed notation.
@@ -32,7 +34,8 @@ void AppendPythonDecimal(double value, int decimals, std::string* out) {
   const auto [end, error] =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
   double back = 0;
-  if (error == std::errc() && std::from_chars(buffer, end, back).ec == std::errc() && back == value) {
+  if (error == std::errc() && std::from_chars(buffer, end, back).ec == std::errc() &&
+      back == value) {
     out->append(buffer, end);
     return;
   }
@@ -50,15 +53,9 @@ void AppendPythonString(absl::string_view text, std::string* out) {
         out->push_back('\\');
         out->push_back(c);
         break;
-      case '\n':
-        out->append("\\n");
-        break;
-      case '\t':
-        out->append("\\t");
-        break;
-      case '\r':
-        out->append("\\r");
-        break;
+      case '\n': out->append("\\n"); break;
+      case '\t': out->append("\\t"); break;
+      case '\r': out->append("\\r"); break;
       default:
         if (byte < 0x20 || byte == 0x7f) {
           out->append("\\x");

@@ -15,8 +15,8 @@
 namespace graphnet {
 namespace {
 
-constexpr absl::string_view kFields[] = {"name", "original_name", "shape",   "dtype",   "device",
-                                         "mean", "std",           "data",    "min_val", "max_val"};
+constexpr absl::string_view kFields[] = {"name", "original_name", "shape", "dtype",   "device",
+                                         "mean", "std",           "data",  "min_val", "max_val"};
 enum Field { kName, kOriginalName, kShape, kDType, kDevice, kMean, kStd, kData, kMin, kMax };
 
 class MetaParser {
@@ -63,7 +63,8 @@ class MetaParser {
       for (size_t i = 0; i < std::size(kFields); ++i) {
         if (scanner_.token().text == kFields[i]) field = static_cast<int>(i);
       }
-      if (field < 0) return scanner_.Error(absl::StrCat("unknown field ", scanner_.DescribeToken()));
+      if (field < 0)
+        return scanner_.Error(absl::StrCat("unknown field ", scanner_.DescribeToken()));
       if (seen >> field & 1) {
         return scanner_.Error(absl::StrCat("field '", kFields[field], "' is given twice"));
       }
@@ -79,7 +80,8 @@ class MetaParser {
     }
     for (int field : {kName, kShape, kDType, kDevice}) {
       if (!(seen >> field & 1)) {
-        return scanner_.ErrorAtOffset(begin, absl::StrCat("the record has no field '", kFields[field], "'"));
+        return scanner_.ErrorAtOffset(
+            begin, absl::StrCat("the record has no field '", kFields[field], "'"));
       }
     }
     return Apply(name, name_begin, class_name);
@@ -88,17 +90,14 @@ class MetaParser {
   absl::Status ParseField(Field field, absl::string_view* name) {
     const Token value = scanner_.token();
     switch (field) {
-      case kName:
-        RETURN_IF_ERROR(ParseString(name));
-        return absl::OkStatus();
+      case kName: RETURN_IF_ERROR(ParseString(name)); return absl::OkStatus();
       case kOriginalName:
         if (scanner_.IsName("None")) {
           scanner_.Next();
           return absl::OkStatus();
         }
         return ParseString(&spec_.original_name);
-      case kShape:
-        return ParseShape();
+      case kShape: return ParseShape();
       case kDType: {
         if (scanner_.IsName("None")) {
           scanner_.Next();
@@ -108,7 +107,8 @@ class MetaParser {
         RETURN_IF_ERROR(ParseString(&text));
         std::optional<DType> dtype;
         if (absl::ConsumePrefix(&text, "torch.")) dtype = ParseDType(text);
-        if (!dtype) return scanner_.ErrorAtOffset(value.begin, "expected a dtype such as \"torch.float32\"");
+        if (!dtype)
+          return scanner_.ErrorAtOffset(value.begin, "expected a dtype such as \"torch.float32\"");
         meta_.dtype = *dtype;
         return absl::OkStatus();
       }
@@ -120,7 +120,8 @@ class MetaParser {
         absl::string_view text;
         RETURN_IF_ERROR(ParseString(&text));
         const std::optional<Device> device = ParseDevice(text);
-        if (!device) return scanner_.ErrorAtOffset(value.begin, "expected a device such as \"cuda:0\"");
+        if (!device)
+          return scanner_.ErrorAtOffset(value.begin, "expected a device such as \"cuda:0\"");
         meta_.device = *device;
         meta_.has_device = true;
         return absl::OkStatus();
@@ -129,7 +130,8 @@ class MetaParser {
       case kStd: {
         ASSIGN_OR_RETURN(const Argument number, ParseNumber());
         if (number.is_none()) return absl::OkStatus();
-        if (number.is_bool()) return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
+        if (number.is_bool())
+          return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
         const double real = number.is_int() ? static_cast<double>(number.integer()) : number.real();
         (field == kMean ? spec_.mean : spec_.std) = real;
         (field == kMean ? spec_.has_mean : spec_.has_std) = true;
@@ -138,19 +140,20 @@ class MetaParser {
       case kMin:
       case kMax: {
         ASSIGN_OR_RETURN(const Argument number, ParseNumber());
-        if (number.is_bool()) return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
+        if (number.is_bool())
+          return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
         (field == kMin ? spec_.min : spec_.max) = number;
         return absl::OkStatus();
       }
-      case kData:
-        return ParseData();
+      case kData: return ParseData();
     }
     return absl::OkStatus();
   }
 
   absl::Status ParseString(absl::string_view* out) {
     if (scanner_.token().kind != TokenKind::kString) return scanner_.Expected("a string");
-    if (scanner_.token().text.size() > kMaxNameBytes) return scanner_.Error("the string is too long");
+    if (scanner_.token().text.size() > kMaxNameBytes)
+      return scanner_.Error("the string is too long");
     *out = scanner_.token().text;
     scanner_.Next();
     return absl::OkStatus();
@@ -163,7 +166,8 @@ class MetaParser {
     if (token.kind == TokenKind::kInt) {
       scanner_.Next();
       if (token.text == "9223372036854775808") {
-        if (!negative) return scanner_.ErrorAtOffset(token.begin, "the integer does not fit in 64 bits");
+        if (!negative)
+          return scanner_.ErrorAtOffset(token.begin, "the integer does not fit in 64 bits");
         return Argument(std::numeric_limits<int64_t>::min());
       }
       return Argument(negative ? -token.int_value : token.int_value);
@@ -183,7 +187,8 @@ class MetaParser {
         value = std::numeric_limits<double>::infinity();
         if (text[0] == '-') value = -value;
       } else {
-        return scanner_.ErrorAtOffset(token.begin, "expected float('nan'), float('inf') or float('-inf')");
+        return scanner_.ErrorAtOffset(token.begin,
+                                      "expected float('nan'), float('inf') or float('-inf')");
       }
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the string"));
     } else if (!negative && scanner_.IsName("None")) {
@@ -210,11 +215,13 @@ class MetaParser {
     int64_t elements = 1;  // without the sizes that are 0
     bool empty = false;
     while (!scanner_.Is(Punct("]"))) {
-      if (scanner_.token().kind != TokenKind::kInt) return scanner_.Expected("a size that is not negative");
+      if (scanner_.token().kind != TokenKind::kInt)
+        return scanner_.Expected("a size that is not negative");
       const int64_t size = scanner_.token().int_value;
       if (size < 0) return scanner_.Error("the integer does not fit in 64 bits");
       empty |= size == 0;
-      if (size > 0 && (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements)) {
+      if (size > 0 &&
+          (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements)) {
         return scanner_.Error("the tensor has too many elements");
       }
       shape_.push_back(size);
@@ -249,8 +256,9 @@ class MetaParser {
 
   absl::Status Apply(absl::string_view name, const char* name_begin, absl::string_view class_name) {
     if (class_name != name) {
-      return scanner_.ErrorAtOffset(name_begin, absl::StrCat("the class is named after '", class_name,
-                                                             "', the record after '", name, "'"));
+      return scanner_.ErrorAtOffset(name_begin,
+                                    absl::StrCat("the class is named after '", class_name,
+                                                 "', the record after '", name, "'"));
     }
     if (expected_ == nullptr || !expected_->is_placeholder() || expected_->target() != name) {
       if (by_target_.empty()) {
@@ -261,7 +269,8 @@ class MetaParser {
       }
       const auto it = by_target_.find(name);
       if (it == by_target_.end()) {
-        return scanner_.ErrorAtOffset(name_begin, absl::StrCat("forward has no argument '", name, "'"));
+        return scanner_.ErrorAtOffset(name_begin,
+                                      absl::StrCat("forward has no argument '", name, "'"));
       }
       expected_ = it->second;
     }
@@ -271,15 +280,17 @@ class MetaParser {
     }
     if (!spec_.data.is_none()) {
       if (meta_.has_shape && static_cast<int64_t>(data_.size()) != elements_) {
-        return scanner_.ErrorAtOffset(data_begin_, absl::StrCat("the data has ", data_.size(),
-                                                    " elements, the shape ", elements_));
+        return scanner_.ErrorAtOffset(
+            data_begin_,
+            absl::StrCat("the data has ", data_.size(), " elements, the shape ", elements_));
       }
       spec_.data = Argument::List(data_);
     }
     const int64_t bytes = elements_ * std::max(1, DTypeBytes(meta_.dtype));
     declared_bytes_ += bytes;
     if (declared_bytes_ > kMaxSampleBytes) {
-      return scanner_.ErrorAtOffset(shape_begin_, "the tensors of the sample are too large together");
+      return scanner_.ErrorAtOffset(shape_begin_,
+                                    "the tensors of the sample are too large together");
     }
     meta_.shape = shape_;
     if (meta_.has_shape || meta_.has_device || meta_.dtype != DType::kUnknown) {

@@ -30,9 +30,10 @@ void AppendNumber(const Argument& number, std::string* out) {
 
 absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind, std::string* out) {
   const DrawSpec& spec = *node.draw_spec();
-  absl::StrAppend(out, "class ",
-                  kind == MetaFile::kWeightMeta ? "Program_weight_tensor_meta_" : "Program_input_tensor_meta_",
-                  node.target(), ":\n    name = \"", node.target(), "\"\n");
+  absl::StrAppend(
+      out, "class ",
+      kind == MetaFile::kWeightMeta ? "Program_weight_tensor_meta_" : "Program_input_tensor_meta_",
+      node.target(), ":\n    name = \"", node.target(), "\"\n");
   if (!spec.original_name.empty()) {
     out->append("    original_name = ");
     AppendPythonString(spec.original_name, out);
@@ -47,8 +48,8 @@ absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
       std::optional<int64_t> size = dim.value;
       if (!dim.is_static()) size = EvaluateWithExamples(module, *dim.expr);
       if (!size) {
-        return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()), ": dimension ", i,
-                                                     " has no example value"));
+        return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()),
+                                                     ": dimension ", i, " has no example value"));
       }
       absl::StrAppend(out, i > 0 ? ", " : "", *size);
     }

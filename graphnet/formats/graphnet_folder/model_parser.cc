@@ -73,10 +73,10 @@ const BinaryOperator* FindAugmented(uint32_t punct) {
 // Python's keywords that the subset has no use for.
 bool IsForeignKeyword(absl::string_view name) {
   static constexpr absl::string_view kKeywords[] = {
-      "and",   "as",     "assert", "async",  "await",    "break", "class",  "continue", "del",
-      "elif",  "else",   "except", "finally", "for",     "from",  "global", "if",       "import",
-      "in",    "is",     "lambda", "nonlocal", "not",    "or",    "pass",   "raise",    "try",
-      "while", "with",   "yield"};
+      "and",  "as",     "assert", "async",  "await",   "break",    "class", "continue",
+      "del",  "elif",   "else",   "except", "finally", "for",      "from",  "global",
+      "if",   "import", "in",     "is",     "lambda",  "nonlocal", "not",   "or",
+      "pass", "raise",  "try",    "while",  "with",    "yield"};
   if (name.size() > 8 || name.size() < 2) return false;
   for (absl::string_view keyword : kKeywords) {
     if (keyword == name) return true;
@@ -97,13 +97,15 @@ class ModelParser {
 
   absl::Status Run() {
     RETURN_IF_ERROR(ParseImports());
-    if (!scanner_.IsName("class")) return scanner_.Expected("'class GraphModule(torch.nn.Module):'");
+    if (!scanner_.IsName("class"))
+      return scanner_.Expected("'class GraphModule(torch.nn.Module):'");
     if (scanner_.indent() != 0) return scanner_.Error("unexpected indentation");
     scanner_.Next();
     if (!scanner_.IsName("GraphModule")) return scanner_.Expected("the class name GraphModule");
     scanner_.Next();
     RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the class name"));
-    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("the base class torch.nn.Module");
+    if (scanner_.token().kind != TokenKind::kName)
+      return scanner_.Expected("the base class torch.nn.Module");
     ASSIGN_OR_RETURN(const absl::string_view base, ParseDotted());
     if (base != "torch.nn.Module") return scanner_.Error("the base class must be torch.nn.Module");
     RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the base class"));
@@ -133,7 +135,8 @@ class ModelParser {
         if (!scanner_.IsName("import")) return scanner_.Expected("'import'");
         do {
           scanner_.Next();
-          if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name to import");
+          if (scanner_.token().kind != TokenKind::kName)
+            return scanner_.Expected("a name to import");
           imports_[scanner_.token().text] =
               module_->InternString(absl::StrCat(from, ".", scanner_.token().text));
           scanner_.Next();
@@ -143,13 +146,16 @@ class ModelParser {
         const absl::string_view name = scanner_.token().text;
         const char* const begin = scanner_.token().begin;
         scanner_.Next();
-        if (!scanner_.Is(Punct("="))) return scanner_.Error("expected an import or the class GraphModule");
+        if (!scanner_.Is(Punct("=")))
+          return scanner_.Error("expected an import or the class GraphModule");
         scanner_.Next();
-        if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("an operator namespace");
+        if (scanner_.token().kind != TokenKind::kName)
+          return scanner_.Expected("an operator namespace");
         ASSIGN_OR_RETURN(const absl::string_view path, ParseDotted());
         if (path != absl::StrCat("torch.ops.", name)) {
-          return scanner_.ErrorAtOffset(begin, absl::StrCat("only an operator namespace may be named here, as in '",
-                                             name, " = torch.ops.", name, "'"));
+          return scanner_.ErrorAtOffset(
+              begin, absl::StrCat("only an operator namespace may be named here, as in '", name,
+                                  " = torch.ops.", name, "'"));
         }
         imports_[name] = name;
       }
@@ -163,8 +169,9 @@ class ModelParser {
     const char* const begin = scanner_.token().begin;
     ASSIGN_OR_RETURN(const absl::string_view name, ParseDotted());
     if (!IsImportable(name)) {
-      return scanner_.ErrorAtOffset(begin, absl::StrCat("module '", name, "' may not be imported; only torch, "
-                                                  "math, operator, builtins and typing may"));
+      return scanner_.ErrorAtOffset(begin, absl::StrCat("module '", name,
+                                                        "' may not be imported; only torch, "
+                                                        "math, operator, builtins and typing may"));
     }
     return name;
   }
@@ -237,7 +244,8 @@ class ModelParser {
       if (binding.kind != Binding::kUndefined || name.text == "self") {
         return scanner_.Error(absl::StrCat("a second parameter named '", name.text, "'"));
       }
-      Node* node = scope_.graph->CreateNodeWithUniqueName(Op::kPlaceholder, name.text, {}, {}, name.text);
+      Node* node =
+          scope_.graph->CreateNodeWithUniqueName(Op::kPlaceholder, name.text, {}, {}, name.text);
       node->set_location(location);
       binding = {node, Binding::kValue, true};
       scanner_.Next();
@@ -317,7 +325,8 @@ class ModelParser {
     if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a statement");
     const Token first = scanner_.token();
     if (IsForeignKeyword(first.text)) {
-      return scanner_.Error(absl::StrCat("'", first.text, "' is outside the subset of straight-line "
+      return scanner_.Error(absl::StrCat("'", first.text,
+                                         "' is outside the subset of straight-line "
                                          "assignments and calls"));
     }
     StartStatement();
@@ -337,7 +346,8 @@ class ModelParser {
     // A call for its effect.
     ASSIGN_OR_RETURN(Argument value, ParseAtomFromName(first));
     ASSIGN_OR_RETURN(value, ParsePostfix(value));
-    if (scanner_.Is(Punct("="))) return scanner_.Error("only names and subscripts can be assigned to");
+    if (scanner_.Is(Punct("=")))
+      return scanner_.Error("only names and subscripts can be assigned to");
     if (!value.is_node() || new_nodes_.empty()) return scanner_.Expected("an assignment or a call");
     NameNewNodes({});
     return absl::OkStatus();
@@ -486,7 +496,8 @@ class ModelParser {
     }
     scanner_.Next();
     ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
-    if (scanner_.Is(Punct("="))) return scanner_.Error("chained assignments to elements are not supported");
+    if (scanner_.Is(Punct("=")))
+      return scanner_.Error("chained assignments to elements are not supported");
     const Argument args[] = {self, index, value};
     Node* node = Create(Op::kCallFunction, "operator.setitem", args, {});
     new_nodes_.pop_back();
@@ -565,7 +576,8 @@ class ModelParser {
     }
     if (it != scope_.names.end() && it->second.kind == Binding::kReleased) {
       return scanner_.ErrorAtOffset(
-          token.begin, absl::StrCat("'", token.text, "' is used after it was released (set to None)"));
+          token.begin,
+          absl::StrCat("'", token.text, "' is used after it was released (set to None)"));
     }
     return scanner_.ErrorAtOffset(token.begin, absl::StrCat("'", token.text, "' is not defined"));
   }
@@ -586,8 +598,7 @@ class ModelParser {
       case 8:
         if (name == "Ellipsis") return Argument::Ellipsis();
         break;
-      default:
-        break;
+      default: break;
     }
     return std::nullopt;
   }
@@ -702,8 +713,9 @@ class ModelParser {
     } else if (punct == '+' && (operand.is_int() || operand.is_float())) {
       return operand;
     }
-    const absl::string_view target =
-        punct == '-' ? "operator.neg" : punct == '~' ? "operator.invert" : "operator.pos";
+    const absl::string_view target = punct == '-'   ? "operator.neg"
+                                     : punct == '~' ? "operator.invert"
+                                                    : "operator.pos";
     return Argument(Create(Op::kCallFunction, target, absl::MakeConstSpan(&operand, 1), {}));
   }
 
@@ -715,18 +727,14 @@ class ModelParser {
   absl::StatusOr<Argument> ParseAtom() {
     const Token token = scanner_.token();
     switch (token.kind) {
-      case TokenKind::kName:
-        scanner_.Next();
-        return ParseAtomFromName(token);
+      case TokenKind::kName: scanner_.Next(); return ParseAtomFromName(token);
       case TokenKind::kInt:
         if (token.text == "9223372036854775808") {
           return scanner_.Error("the integer does not fit in 64 bits");
         }
         scanner_.Next();
         return Argument(token.int_value);
-      case TokenKind::kFloat:
-        scanner_.Next();
-        return Argument(token.float_value);
+      case TokenKind::kFloat: scanner_.Next(); return Argument(token.float_value);
       case TokenKind::kImaginary:
         scanner_.Next();
         return module_->Complex({0.0, token.float_value});
@@ -738,21 +746,14 @@ class ModelParser {
         return Argument(token.text);
       case TokenKind::kPunct:
         switch (token.punct) {
-          case '(':
-            return ParseParenthesis();
-          case '[':
-            return ParseList();
-          case '{':
-            return ParseDict();
-          case Punct("..."):
-            scanner_.Next();
-            return Argument::Ellipsis();
-          default:
-            break;
+          case '(': return ParseParenthesis();
+          case '[': return ParseList();
+          case '{': return ParseDict();
+          case Punct("..."): scanner_.Next(); return Argument::Ellipsis();
+          default: break;
         }
         break;
-      default:
-        break;
+      default: break;
     }
     return scanner_.Expected("an expression");
   }
@@ -768,7 +769,8 @@ class ModelParser {
       }
     }
     if (IsForeignKeyword(token.text)) {
-      return scanner_.ErrorAtOffset(token.begin, absl::StrCat("'", token.text, "' is outside the subset"));
+      return scanner_.ErrorAtOffset(token.begin,
+                                    absl::StrCat("'", token.text, "' is outside the subset"));
     }
     return Lookup(token);
   }
@@ -781,7 +783,8 @@ class ModelParser {
       if (scanner_.token().begin != end) return scanner_.Error("white space inside a dotted name");
       scanner_.Next();
       if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
-      if (scanner_.token().begin != end + 1) return scanner_.Error("white space inside a dotted name");
+      if (scanner_.token().begin != end + 1)
+        return scanner_.Error("white space inside a dotted name");
       end = scanner_.token().begin + scanner_.token().text.size();
       scanner_.Next();
     }
@@ -798,7 +801,8 @@ class ModelParser {
     if (import == imports_.end()) {
       if (first.text == "self") return Lookup(first).status();
       if (is_plain && is_call && IsBuiltinFunction(written)) {
-        return ParseCall(Op::kCallFunction, module_->InternString(absl::StrCat("builtins.", written)));
+        return ParseCall(Op::kCallFunction,
+                         module_->InternString(absl::StrCat("builtins.", written)));
       }
       return scanner_.ErrorAtOffset(first.begin, absl::StrCat("'", first.text, "' is not defined"));
     }
@@ -828,7 +832,8 @@ class ModelParser {
       if (name == "pi") return Argument(std::numbers::pi);
       if (name == "e") return Argument(std::numbers::e);
     }
-    return scanner_.ErrorAtOffset(first.begin, absl::StrCat("'", path, "' is not a constant known here"));
+    return scanner_.ErrorAtOffset(first.begin,
+                                  absl::StrCat("'", path, "' is not a constant known here"));
   }
 
   // device(type='cuda', index=0), device('cuda:0')
@@ -851,13 +856,15 @@ class ModelParser {
     }
     std::optional<Device> device;
     if (known && type.is_string()) device = ParseDevice(type.string());
-    if (device && index.is_int() && device->index < 0 && index.integer() >= 0 && index.integer() < 128) {
+    if (device && index.is_int() && device->index < 0 && index.integer() >= 0 &&
+        index.integer() < 128) {
       device->index = static_cast<int16_t>(index.integer());
     } else if (!index.is_none()) {
       device.reset();
     }
     if (!device) {
-      return scanner_.ErrorAtOffset(first.begin, "expected a device such as device(type='cuda', index=0)");
+      return scanner_.ErrorAtOffset(first.begin,
+                                    "expected a device such as device(type='cuda', index=0)");
     }
     return Argument(*device);
   }
@@ -881,8 +888,8 @@ class ModelParser {
       for (const KwArg& kwarg : call.kwargs()) {
         for (const KwArg& other : kwargs) {
           if (other.name != kwarg.name) continue;
-          return scanner_.ErrorAtOffset(
-              first.begin, absl::StrCat("argument '", kwarg.name, "' is given twice"));
+          return scanner_.ErrorAtOffset(first.begin,
+                                        absl::StrCat("argument '", kwarg.name, "' is given twice"));
         }
         kwargs.push_back(kwarg);
       }
@@ -932,7 +939,8 @@ class ModelParser {
       if (text == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
       if (text == "inf") return Argument(std::numeric_limits<double>::infinity());
       if (text == "-inf") return Argument(-std::numeric_limits<double>::infinity());
-      return scanner_.ErrorAtOffset(first.begin, "expected float('nan'), float('inf') or float('-inf')");
+      return scanner_.ErrorAtOffset(first.begin,
+                                    "expected float('nan'), float('inf') or float('-inf')");
     }
     return Argument(Create(Op::kCallFunction,
                            module_->InternString(absl::StrCat("builtins.", first.text)), args,
@@ -1046,10 +1054,8 @@ class ModelParser {
           value = Create(Op::kCallFunction, "operator.getitem", args, {});
           break;
         }
-        case '(':
-          return scanner_.Error("only functions and methods can be called");
-        default:
-          return value;
+        case '(': return scanner_.Error("only functions and methods can be called");
+        default: return value;
       }
     }
     return value;

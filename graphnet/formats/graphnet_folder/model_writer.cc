@@ -22,18 +22,18 @@ struct Infix {
   absl::string_view text;
 };
 constexpr Infix kInfix[] = {
-    {"operator.add", " + "},       {"operator.sub", " - "},     {"operator.mul", " * "},
-    {"operator.truediv", " / "},   {"operator.floordiv", " // "}, {"operator.mod", " % "},
-    {"operator.matmul", " @ "},    {"operator.pow", " ** "},    {"operator.and_", " & "},
-    {"operator.or_", " | "},       {"operator.xor", " ^ "},     {"operator.lshift", " << "},
-    {"operator.rshift", " >> "},   {"operator.eq", " == "},     {"operator.ne", " != "},
-    {"operator.lt", " < "},        {"operator.le", " <= "},     {"operator.gt", " > "},
+    {"operator.add", " + "},     {"operator.sub", " - "},       {"operator.mul", " * "},
+    {"operator.truediv", " / "}, {"operator.floordiv", " // "}, {"operator.mod", " % "},
+    {"operator.matmul", " @ "},  {"operator.pow", " ** "},      {"operator.and_", " & "},
+    {"operator.or_", " | "},     {"operator.xor", " ^ "},       {"operator.lshift", " << "},
+    {"operator.rshift", " >> "}, {"operator.eq", " == "},       {"operator.ne", " != "},
+    {"operator.lt", " < "},      {"operator.le", " <= "},       {"operator.gt", " > "},
     {"operator.ge", " >= "}};
 constexpr Infix kInPlace[] = {
-    {"operator.iadd", " += "},      {"operator.isub", " -= "},       {"operator.imul", " *= "},
-    {"operator.itruediv", " /= "},  {"operator.ifloordiv", " //= "}, {"operator.imod", " %= "},
-    {"operator.imatmul", " @= "},   {"operator.ipow", " **= "},      {"operator.iand", " &= "},
-    {"operator.ior", " |= "},       {"operator.ixor", " ^= "},       {"operator.ilshift", " <<= "},
+    {"operator.iadd", " += "},     {"operator.isub", " -= "},       {"operator.imul", " *= "},
+    {"operator.itruediv", " /= "}, {"operator.ifloordiv", " //= "}, {"operator.imod", " %= "},
+    {"operator.imatmul", " @= "},  {"operator.ipow", " **= "},      {"operator.iand", " &= "},
+    {"operator.ior", " |= "},      {"operator.ixor", " ^= "},       {"operator.ilshift", " <<= "},
     {"operator.irshift", " >>= "}};
 constexpr Infix kPrefix[] = {
     {"operator.neg", "-"}, {"operator.invert", "~"}, {"operator.pos", "+"}};
@@ -98,12 +98,14 @@ class ModelWriter {
     for (const Node* node : graph.nodes()) {
       const auto write_bodies = [&](const Argument& arg) {
         ForEachArgument(arg, [&](const Argument& a) {
-          if (a.is_graph() && written_.insert(a.graph()).second) WriteFunction(*a.graph(), indent + 4);
+          if (a.is_graph() && written_.insert(a.graph()).second)
+            WriteFunction(*a.graph(), indent + 4);
         });
       };
       for (const Argument& arg : node->args()) write_bodies(arg);
       for (const KwArg& kwarg : node->kwargs()) write_bodies(kwarg.value);
-      if (node->is_placeholder() && node->name() == node->target() && !released.contains(node)) continue;
+      if (node->is_placeholder() && node->name() == node->target() && !released.contains(node))
+        continue;
       WriteNode(*node, indent + 4, released);
     }
     if (is_main) return;
@@ -124,11 +126,11 @@ class ModelWriter {
         WriteArgument(node.args()[0]);
         break;
       case Op::kCallMethod:
-        absl::StrAppend(&out_, node.name(), " = ", node.args()[0].node()->name(), ".", node.target());
+        absl::StrAppend(&out_, node.name(), " = ", node.args()[0].node()->name(), ".",
+                        node.target());
         WriteCall(node.args().subspan(1), node.kwargs());
         break;
-      default:
-        WriteFunctionCall(node);
+      default: WriteFunctionCall(node);
     }
     const auto it = released.find(&node);
     if (it != released.end()) {
@@ -157,8 +159,8 @@ class ModelWriter {
 
   // An operand of an operator. Python binds - and ** differently on literals.
   void WriteOperand(const Argument& arg, absl::string_view op, bool is_left) {
-    const bool negative = (arg.is_int() && arg.integer() < 0) ||
-                          (arg.is_float() && std::signbit(arg.real()));
+    const bool negative =
+        (arg.is_int() && arg.integer() < 0) || (arg.is_float() && std::signbit(arg.real()));
     const bool parenthesise = is_left && negative && op == " ** ";
     if (parenthesise) out_.append("(");
     WriteArgument(arg);
@@ -199,7 +201,8 @@ class ModelWriter {
         out_.append("]");
         return;
       }
-      if (target == "operator.setitem" && args.size() == 3 && args[0].is_node() && !node.has_uses()) {
+      if (target == "operator.setitem" && args.size() == 3 && args[0].is_node() &&
+          !node.has_uses()) {
         const absl::string_view self = args[0].node()->name();
         absl::StrAppend(&out_, self, "[");
         WriteArgument(args[1]);
@@ -262,20 +265,14 @@ class ModelWriter {
 
   void WriteArgument(const Argument& arg) {
     switch (arg.kind()) {
-      case Argument::Kind::kNone:
-        out_.append("None");
-        break;
+      case Argument::Kind::kNone: out_.append("None"); break;
       case Argument::Kind::kNode: {
         const absl::string_view name = arg.node()->name();
         out_.append(name.data(), name.size());
         break;
       }
-      case Argument::Kind::kBool:
-        out_.append(arg.boolean() ? "True" : "False");
-        break;
-      case Argument::Kind::kInt:
-        absl::StrAppend(&out_, arg.integer());
-        break;
+      case Argument::Kind::kBool: out_.append(arg.boolean() ? "True" : "False"); break;
+      case Argument::Kind::kInt: absl::StrAppend(&out_, arg.integer()); break;
       case Argument::Kind::kFloat:
         if (std::isinf(arg.real())) header_.insert("from torch import inf");
         if (std::isnan(arg.real())) header_.insert("from torch import nan");
@@ -288,12 +285,8 @@ class ModelWriter {
         WriteArgument(Argument(arg.complex().imag()));
         out_.append(")");
         break;
-      case Argument::Kind::kString:
-        AppendPythonString(arg.string(), &out_);
-        break;
-      case Argument::Kind::kDType:
-        absl::StrAppend(&out_, "torch.", DTypeName(arg.dtype()));
-        break;
+      case Argument::Kind::kString: AppendPythonString(arg.string(), &out_); break;
+      case Argument::Kind::kDType: absl::StrAppend(&out_, "torch.", DTypeName(arg.dtype())); break;
       case Argument::Kind::kDevice: {
         header_.insert("from torch import device");
         const Device device = arg.device();
@@ -333,14 +326,9 @@ class ModelWriter {
         WriteElements(arg.elements());
         out_.append(")");
         break;
-      case Argument::Kind::kEllipsis:
-        out_.append("Ellipsis");
-        break;
-      case Argument::Kind::kGraph:
-        absl::StrAppend(&out_, arg.graph()->name());
-        break;
-      case Argument::Kind::kSymInt:
-        break;  // FolderForm refuses these.
+      case Argument::Kind::kEllipsis: out_.append("Ellipsis"); break;
+      case Argument::Kind::kGraph: absl::StrAppend(&out_, arg.graph()->name()); break;
+      case Argument::Kind::kSymInt: break;  // FolderForm refuses these.
     }
   }
 

@@ -22,9 +22,9 @@
 namespace graphnet {
 namespace {
 
-constexpr absl::string_view kKnownFiles[] = {
-    "model.py",       "weight_meta.py", "input_meta.py", "input_tensor_constraints.py",
-    "graph_net.json", "graph_hash.txt"};
+constexpr absl::string_view kKnownFiles[] = {"model.py",       "weight_meta.py",
+                                             "input_meta.py",  "input_tensor_constraints.py",
+                                             "graph_net.json", "graph_hash.txt"};
 constexpr size_t kMaxHashBytes = 4096;
 
 // Parses model.py and weight_meta.py, the two that nothing can be done without.
@@ -33,9 +33,11 @@ absl::Status ParseModelAndWeights(const std::string& model_py, const std::string
   // Locations in nodes are relative to the folder, so that a sample does not
   // depend on where it was read from.
   absl::Status status = ParseModelPy(model_py, "model.py", module);
-  if (status.ok()) status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, module);
+  if (status.ok())
+    status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, module);
   if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(Printable(folder, 1000), "/", status.message()));
+    return absl::Status(status.code(),
+                        absl::StrCat(Printable(folder, 1000), "/", status.message()));
   }
   return absl::OkStatus();
 }
@@ -56,7 +58,8 @@ absl::Status CheckAllHaveMetas(const Module& module, const std::string& folder) 
 // Other text files of the folder travel with the sample: sources of custom
 // operators, records of decompositions.
 bool IsExtraFile(absl::string_view name) {
-  static constexpr absl::string_view kEndings[] = {".py", ".json", ".txt", ".md", ".cu", ".cc", ".cpp", ".h"};
+  static constexpr absl::string_view kEndings[] = {".py", ".json", ".txt", ".md",
+                                                   ".cu", ".cc",   ".cpp", ".h"};
   if (absl::StartsWith(name, ".")) return false;
   for (absl::string_view file : kKnownFiles) {
     if (file == name) return false;
@@ -91,7 +94,8 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
   };
   for (absl::string_view name : {"graph_net.json", "model.py", "weight_meta.py"}) {
     if (find(name) == nullptr) {
-      return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": the sample has no file ", name));
+      return absl::NotFoundError(
+          absl::StrCat(Printable(path, 1000), ": the sample has no file ", name));
     }
   }
   // The rest may be missing: older writers did without.
@@ -133,7 +137,8 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
   for (const std::string& name : names) {
     const bool extra = IsExtraFile(name);
-    const bool known = std::find(std::begin(kKnownFiles), std::end(kKnownFiles), name) != std::end(kKnownFiles);
+    const bool known =
+        std::find(std::begin(kKnownFiles), std::end(kKnownFiles), name) != std::end(kKnownFiles);
     const std::string file = JoinPath(path, name);
     if (!known && !extra) continue;
     // It may lead to any file of the reader's, which the sample would then carry.

@@ -176,8 +176,7 @@ void Scanner::SkipSpace() {
         ++line_;
         line_start_ = p_;
         break;
-      default:
-        return;
+      default: return;
     }
   }
 }
@@ -222,7 +221,8 @@ void Scanner::Next() {
 void Scanner::ScanNumber() {
   const char* q = p_;
   bool is_float = false;
-  if (*q == '0' && (q[1] == 'x' || q[1] == 'o' || q[1] == 'b' || q[1] == 'X' || q[1] == 'O' || q[1] == 'B')) {
+  if (*q == '0' &&
+      (q[1] == 'x' || q[1] == 'o' || q[1] == 'b' || q[1] == 'X' || q[1] == 'O' || q[1] == 'B')) {
     return Fail(p_, "only decimal numbers are supported");
   }
   while (Class(*q) & kDigit) ++q;
@@ -304,8 +304,7 @@ void Scanner::ScanString(char quote) {
       case 'x': digits = 2; break;
       case 'u': digits = 4; break;
       case 'U': digits = 8; break;
-      default:
-        return Fail(q - 1, "unknown escape in a string");
+      default: return Fail(q - 1, "unknown escape in a string");
     }
     ++q;
     if (digits > 0) {
@@ -351,8 +350,7 @@ void Scanner::ScanPunct() {
     case ',':
     case ':':
     case ';':
-    case '~':
-      break;
+    case '~': break;
     case '.':
       if (b == '.' && p_[2] == '.') length = 3;
       break;
@@ -383,7 +381,8 @@ void Scanner::ScanPunct() {
       length = 2;
       break;
     default:
-      return Fail(p_, absl::StrCat("unexpected character '", Printable(absl::string_view(p_, 1)), "'"));
+      return Fail(p_,
+                  absl::StrCat("unexpected character '", Printable(absl::string_view(p_, 1)), "'"));
   }
   token_.punct = 0;
   for (size_t i = 0; i < length; ++i) {

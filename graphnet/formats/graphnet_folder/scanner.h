@@ -54,7 +54,9 @@ class Scanner {
   const Token& token() const { return token_; }
   void Next();
 
-  bool Is(uint32_t punct) const { return token_.kind == TokenKind::kPunct && token_.punct == punct; }
+  bool Is(uint32_t punct) const {
+    return token_.kind == TokenKind::kPunct && token_.punct == punct;
+  }
   bool IsName(absl::string_view name) const {
     return token_.kind == TokenKind::kName && token_.text == name;
   }

@@ -67,7 +67,8 @@ absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path) 
   return WriteFolderAtomic(path, replace, [&](const std::string& folder) -> absl::Status {
     for (const auto& [name, content] : files) {
       if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
-        return absl::InvalidArgumentError(absl::StrCat("file name ", Printable(name), " leaves the folder"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("file name ", Printable(name), " leaves the folder"));
       }
       RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, name), content));
     }

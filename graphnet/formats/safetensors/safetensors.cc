@@ -112,15 +112,12 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(size_t) override {
     switch (place_) {
-      case Place::kOutside:
-        place_ = Place::kTop;
-        return true;
+      case Place::kOutside: place_ = Place::kTop; return true;
       case Place::kTop:
         place_ = key_ == kMetadata ? Place::kMetadata : Place::kTensor;
         if (place_ == Place::kTensor) entries_.emplace_back().name = key_;
         return true;
-      default:
-        return Unexpected("an object");
+      default: return Unexpected("an object");
     }
   }
 
@@ -186,8 +183,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool Unexpected(absl::string_view what) {
-    return Fail(absl::StrCat(what, " where the format has none",
-                             key_.empty() ? "" : ", after ", Printable(key_)));
+    return Fail(absl::StrCat(what, " where the format has none", key_.empty() ? "" : ", after ",
+                             Printable(key_)));
   }
 
   Place place_ = Place::kOutside;
@@ -211,8 +208,8 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
     if (!bytes) return fail("its shape is too large");
     if (entry.offsets[1] < entry.offsets[0] ||
         static_cast<uint64_t>(entry.offsets[1] - entry.offsets[0]) != *bytes) {
-      return fail(absl::StrCat("data_offsets ", entry.offsets[0], " to ", entry.offsets[1],
-                               " for ", *bytes, " bytes"));
+      return fail(absl::StrCat("data_offsets ", entry.offsets[0], " to ", entry.offsets[1], " for ",
+                               *bytes, " bytes"));
     }
   }
   std::sort(entries.begin(), entries.end(),
@@ -220,9 +217,9 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
   int64_t end = 0;
   for (const Entry& entry : entries) {
     if (entry.offsets[0] != end) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor ", Printable(entry.name), ": begins at ", entry.offsets[0],
-                       ", the one before ends at ", end));
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", Printable(entry.name),
+                                                     ": begins at ", entry.offsets[0],
+                                                     ", the one before ends at ", end));
     }
     end = entry.offsets[1];
   }
@@ -251,8 +248,7 @@ absl::StatusOr<std::map<std::string, TensorData>> Parse(absl::string_view bytes)
   if (header.empty() || header[0] != '{') return fail("the header does not begin with {");
   HeaderHandler handler;
   if (!nlohmann::json::sax_parse(header.begin(), header.end(), &handler)) {
-    return fail(absl::StrCat("header: ",
-                             handler.error().empty() ? "not JSON" : handler.error()));
+    return fail(absl::StrCat("header: ", handler.error().empty() ? "not JSON" : handler.error()));
   }
   RETURN_IF_ERROR(CheckEntries(handler.entries(), data.size()));
   std::map<std::string, TensorData> tensors;
@@ -284,8 +280,7 @@ absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(const std:
 
 // --- Writing -----------------------------------------------------------------
 
-absl::StatusOr<std::string> SerializeSafetensors(
-    const std::map<std::string, TensorData>& tensors) {
+absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, TensorData>& tensors) {
   std::vector<const std::pair<const std::string, TensorData>*> order;
   order.reserve(tensors.size());
   uint64_t data_bytes = 0;

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/ATen.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ATen/ATen.h"
 
 namespace graphnet::torchscript {
 namespace {
@@ -153,11 +153,11 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
     return absl::InvalidArgumentError(
         absl::StrCat("a tensor of ", c10::toString(tensor.scalar_type()), ", ", name));
   }
-  const std::string view = absl::StrCat(
-      absl::Hex(reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl())), " ",
-      tensor.storage_offset(), " ", static_cast<int>(dtype), tensor.is_conj() ? "c" : "",
-      tensor.is_neg() ? "n" : "", " ", absl::StrJoin(tensor.sizes(), ","), " ",
-      absl::StrJoin(tensor.strides(), ","));
+  const std::string view =
+      absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl())),
+                   " ", tensor.storage_offset(), " ", static_cast<int>(dtype),
+                   tensor.is_conj() ? "c" : "", tensor.is_neg() ? "n" : "", " ",
+                   absl::StrJoin(tensor.sizes(), ","), " ", absl::StrJoin(tensor.strides(), ","));
   const auto found = by_view_.find(view);
   if (found != by_view_.end()) return found->second;
 
@@ -187,8 +187,8 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
     sample_->weights[unique] = {
         .dtype = dtype,
         .shape = tensor.sizes().vec(),
-        .bytes = std::make_shared<const std::string>(static_cast<const char*>(values.const_data_ptr()),
-                                                     values.nbytes())};
+        .bytes = std::make_shared<const std::string>(
+            static_cast<const char*>(values.const_data_ptr()), values.nbytes())};
   }
   return stored;
 }

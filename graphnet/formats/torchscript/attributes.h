@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "ATen/core/Tensor.h"
+#include "ATen/core/jit_type.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
-#include "ATen/core/jit_type.h"
-#include "ATen/core/Tensor.h"
 
 namespace graphnet::torchscript {
 

@@ -59,8 +59,8 @@ Argument AsFormal(const Argument& argument, c10::TypeKind kind) {
 std::string NameOf(const jit::Value* value) {
   if (!value->hasDebugName()) return "";
   std::string name = value->debugName();
-  if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0 &&
-                                          AllDigits(absl::string_view(name).substr(dot + 1))) {
+  if (const size_t dot = name.rfind('.');
+      dot != std::string::npos && dot > 0 && AllDigits(absl::string_view(name).substr(dot + 1))) {
     name.resize(dot);
   }
   if (name.size() > 200 || AllDigits(name)) return "";

@@ -44,10 +44,9 @@ constexpr int kMaxLoops = 200;
 // Keywords that begin a statement and occur nowhere else, and those that occur
 // nowhere at all: True, False, None and NoneType are just names here.
 constexpr absl::string_view kKeywords[] = {
-    "and",  "as",   "assert", "break",  "class", "continue", "def",
-    "del",  "elif", "else",   "for",    "from",  "global",   "if",
-    "import", "in", "is",     "lambda", "not",   "or",       "pass",
-    "raise", "return", "while", "with", "yield",
+    "and",  "as",  "assert", "break",  "class",  "continue", "def",  "del",   "elif",
+    "else", "for", "from",   "global", "if",     "import",   "in",   "is",    "lambda",
+    "not",  "or",  "pass",   "raise",  "return", "while",    "with", "yield",
 };
 
 // Operators whose result grows with the numbers or strings given, and that run
@@ -58,10 +57,31 @@ constexpr absl::string_view kRunsAtLoad[] = {
 
 // Operators that return a string made of their arguments,
 constexpr absl::string_view kStringOperators[] = {
-    "__getitem__", "_unwrap_optional", "add", "annotate", "capitalize", "copy",
-    "format", "getattr", "join", "lower", "lstrip", "max", "min", "mul",
-    "partition", "percentFormat", "rpartition", "rstrip", "slice", "str",
-    "strip", "swapcase", "title", "unchecked_cast", "unchecked_unwrap_optional",
+    "__getitem__",
+    "_unwrap_optional",
+    "add",
+    "annotate",
+    "capitalize",
+    "copy",
+    "format",
+    "getattr",
+    "join",
+    "lower",
+    "lstrip",
+    "max",
+    "min",
+    "mul",
+    "partition",
+    "percentFormat",
+    "rpartition",
+    "rstrip",
+    "slice",
+    "str",
+    "strip",
+    "swapcase",
+    "title",
+    "unchecked_cast",
+    "unchecked_unwrap_optional",
     "upper",
 };
 // or a string of their own, of at most kOwnStringBytes.
@@ -72,16 +92,38 @@ constexpr uint64_t kOwnStringBytes = 64;
 
 // Operators whose result has a type that one of the arguments has or contains.
 constexpr absl::string_view kGenericOperators[] = {
-    "__getitem__", "_unwrap_optional", "add", "annotate", "append", "awaitable",
-    "copy", "extend", "fork", "get", "getattr", "insert", "items", "keys",
-    "list", "max", "min", "mul", "pop", "popitem", "setdefault", "slice",
-    "sorted", "unchecked_cast", "unchecked_unwrap_optional", "update",
-    "values", "wait",
+    "__getitem__",
+    "_unwrap_optional",
+    "add",
+    "annotate",
+    "append",
+    "awaitable",
+    "copy",
+    "extend",
+    "fork",
+    "get",
+    "getattr",
+    "insert",
+    "items",
+    "keys",
+    "list",
+    "max",
+    "min",
+    "mul",
+    "pop",
+    "popitem",
+    "setdefault",
+    "slice",
+    "sorted",
+    "unchecked_cast",
+    "unchecked_unwrap_optional",
+    "update",
+    "values",
+    "wait",
 };
 
 constexpr absl::string_view kNumberNames[] = {"inf", "nan", "infj", "nanj"};
-constexpr absl::string_view kConstantNames[] = {"False", "None", "NoneType",
-                                                "True"};
+constexpr absl::string_view kConstantNames[] = {"False", "None", "NoneType", "True"};
 // Names that no variable may have; the writer renames such variables.
 constexpr absl::string_view kReservedNames[] = {
     "CONSTANTS", "__torch__", "annotate", "fork", "getattr", "inf",
@@ -118,8 +160,7 @@ size_t Closing(Tokens tokens, size_t open) {
 size_t FindOutside(Tokens tokens, absl::string_view text, size_t from = 0) {
   for (size_t i = from; i < tokens.size(); ++i) {
     if (tokens[i].Is(text)) return i;
-    if (tokens[i].kind == Token::kPunctuation &&
-        absl::StrContains("([{", tokens[i].text[0])) {
+    if (tokens[i].kind == Token::kPunctuation && absl::StrContains("([{", tokens[i].text[0])) {
       i = Closing(tokens, i);
     }
   }
@@ -145,8 +186,7 @@ bool IsTorchClasses(absl::string_view qualified_name) {
 class FileCheck {
  public:
   FileCheck(CodeCheck* check, absl::string_view entry, absl::string_view text)
-      : check_(*check), entry_(entry), text_(text), lexer_(text),
-        module_(ModuleName(entry)) {}
+      : check_(*check), entry_(entry), text_(text), lexer_(text), module_(ModuleName(entry)) {}
 
   absl::Status Run() {
     while (lexer_.Next()) RETURN_IF_ERROR(Line(lexer_.tokens()));
@@ -175,9 +215,9 @@ class FileCheck {
   struct Class {
     ClassKind kind = ClassKind::kPlain;
     absl::flat_hash_map<std::string, uint64_t> methods;  // -> depth
-    absl::flat_hash_set<std::string> called;  // by methods of other names
-    absl::flat_hash_set<std::string> hooks;   // that are still to be defined
-    uint64_t deepest_type = 0;                // of an attribute
+    absl::flat_hash_set<std::string> called;             // by methods of other names
+    absl::flat_hash_set<std::string> hooks;              // that are still to be defined
+    uint64_t deepest_type = 0;                           // of an attribute
   };
 
   // A bracket that is open in an expression, or the expression itself. As there
@@ -205,9 +245,7 @@ class FileCheck {
       called = false;
     }
     bool IsOperator() const { return first == "torch" || first == "ops"; }
-    void AddString(uint64_t bytes) {
-      size.string_bytes = Capped(size.string_bytes + bytes);
-    }
+    void AddString(uint64_t bytes) { size.string_bytes = Capped(size.string_bytes + bytes); }
   };
 
   // --- Errors ---------------------------------------------------------------
@@ -215,18 +253,15 @@ class FileCheck {
   Status ErrorAtOffset(size_t offset, absl::string_view message) const {
     const absl::string_view before = text_.substr(0, offset);
     const size_t newline = before.rfind('\n');  // npos + 1 is 0
-    return ErrorAt(entry_, 1 + absl::c_count(before, '\n'),
-                   offset - (newline + 1) + 1, message);
+    return ErrorAt(entry_, 1 + absl::c_count(before, '\n'), offset - (newline + 1) + 1, message);
   }
-  size_t Offset(const Token& token) const {
-    return token.text.data() - text_.data();
-  }
+  size_t Offset(const Token& token) const { return token.text.data() - text_.data(); }
   Status Error(const Token& token, absl::string_view message) const {
     return ErrorAtOffset(Offset(token), message);
   }
   Status Unexpected(const Token& token) const {
-    return Error(token, absl::StrCat("'", Printable(token.text, 40),
-                                     "' is not what PyTorch writes here"));
+    return Error(token,
+                 absl::StrCat("'", Printable(token.text, 40), "' is not what PyTorch writes here"));
   }
   // At the end of tokens that lack something.
   Status Incomplete(Tokens line) const {
@@ -251,8 +286,7 @@ class FileCheck {
         if (first.Is("def")) return FunctionHeader(line);
         return ClassAttribute(line);
       case Block::kFunction:
-      case Block::kOther:
-        return FunctionStatement(line);
+      case Block::kOther: return FunctionStatement(line);
     }
     return absl::InternalError("no such block");
   }
@@ -264,8 +298,8 @@ class FileCheck {
         return Error(line.front(), "the block is empty");
       }
       if (levels_.size() > kMaxNesting) {
-        return Error(line.front(), absl::StrCat("blocks are nested more than ",
-                                                kMaxNesting, " deep"));
+        return Error(line.front(),
+                     absl::StrCat("blocks are nested more than ", kMaxNesting, " deep"));
       }
       levels_.push_back({next_block_, indent, next_closure_, false});
       opens_block_ = false;
@@ -343,8 +377,7 @@ class FileCheck {
     definition.entry = entry_;
     // Definitions come in order, so the lines are counted once.
     const size_t offset = Offset(name);
-    line_ += absl::c_count(
-        text_.substr(line_offset_, offset - line_offset_), '\n');
+    line_ += absl::c_count(text_.substr(line_offset_, offset - line_offset_), '\n');
     line_offset_ = offset;
     definition.line = line_;
     definition.depth = kDefinitionDepth;
@@ -352,9 +385,7 @@ class FileCheck {
     return absl::OkStatus();
   }
 
-  CodeCheck::Definition& definition() {
-    return check_.definitions_[definition_];
-  }
+  CodeCheck::Definition& definition() { return check_.definitions_[definition_]; }
 
   Status EndClass() {
     // A method is compiled where another one calls it.
@@ -367,9 +398,9 @@ class FileCheck {
     if (!check_.sizes_known_) definition().depth += deepest + called;
     // LibTorch looks a hook's function up without a check.
     if (!class_.hooks.empty()) {
-      return ErrorAt(entry_, definition().line, 0,
-                     absl::StrCat("the hook '", *class_.hooks.begin(),
-                                  "' is not defined after its mention"));
+      return ErrorAt(
+          entry_, definition().line, 0,
+          absl::StrCat("the hook '", *class_.hooks.begin(), "' is not defined after its mention"));
     }
     return absl::OkStatus();
   }
@@ -385,8 +416,8 @@ class FileCheck {
   Status CheckNewName(const Token& name) const {
     if (!name.IsName() || IsIn(name.text, kKeywords)) return Unexpected(name);
     if (name.text == "__setstate__" || name.text == "__getstate__") {
-      return Error(name, absl::StrCat("defines ", name.text,
-                                      ", which runs when the file is loaded"));
+      return Error(name,
+                   absl::StrCat("defines ", name.text, ", which runs when the file is loaded"));
     }
     return absl::OkStatus();
   }
@@ -418,8 +449,7 @@ class FileCheck {
     } else {
       // LibTorch takes the first parameter of an interface's method without a
       // look.
-      if (close == 3 || class_.kind == ClassKind::kNamedTuple ||
-          class_.kind == ClassKind::kEnum) {
+      if (close == 3 || class_.kind == ClassKind::kNamedTuple || class_.kind == ClassKind::kEnum) {
         return Unexpected(line[1]);
       }
       class_.hooks.erase(std::string(line[1].text));
@@ -434,8 +464,7 @@ class FileCheck {
     if (close + 2 >= line.size() || !line[close + 1].Is("->")) {
       return Incomplete(line);
     }
-    RETURN_IF_ERROR(
-        Annotation(line.subspan(close + 2, line.size() - close - 3)).status());
+    RETURN_IF_ERROR(Annotation(line.subspan(close + 2, line.size() - close - 3)).status());
     return OpenBlock(line, Block::kFunction);
   }
 
@@ -449,8 +478,7 @@ class FileCheck {
       const size_t equal = FindOutside(parameter, "=");
       if (equal > 1) {
         if (!parameter[1].Is(":")) return Unexpected(parameter[1]);
-        ASSIGN_OR_RETURN(const uint64_t leaves,
-                         Annotation(parameter.subspan(2, equal - 2)));
+        ASSIGN_OR_RETURN(const uint64_t leaves, Annotation(parameter.subspan(2, equal - 2)));
         Assign(parameter[0].text, {0, leaves});
       }
       if (equal < parameter.size()) {
@@ -486,8 +514,7 @@ class FileCheck {
     }
     if (IsListOfNames(name.text) && class_.kind != ClassKind::kNamedTuple) {
       if (equal == 1) {
-        return ListOfNames(line.subspan(2),
-                           absl::EndsWith(name.text, "hooks__"));
+        return ListOfNames(line.subspan(2), absl::EndsWith(name.text, "hooks__"));
       }
       if (name.text != "__annotations__" || equal != 4 || !line[1].Is("[") ||
           line[2].kind != Token::kString) {
@@ -508,8 +535,7 @@ class FileCheck {
       return absl::OkStatus();
     }
     if (equal == line.size()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const uint64_t string_bytes,
-                     Literal(line.subspan(equal)));
+    ASSIGN_OR_RETURN(const uint64_t string_bytes, Literal(line.subspan(equal)));
     NoteStringAttribute(name, string_bytes);
     return absl::OkStatus();
   }
@@ -522,8 +548,7 @@ class FileCheck {
 
   static bool IsListOfNames(absl::string_view attribute) {
     return attribute == "__parameters__" || attribute == "__buffers__" ||
-           attribute == "__annotations__" ||
-           attribute == "__forward_hooks__" ||
+           attribute == "__annotations__" || attribute == "__forward_hooks__" ||
            attribute == "__forward_pre_hooks__";
   }
 
@@ -537,8 +562,7 @@ class FileCheck {
       if (string ? tokens[i].kind != Token::kString : !tokens[i].Is(",")) {
         return Unexpected(tokens[i]);
       }
-      if (string && hooks &&
-          !class_.hooks.emplace(Unquoted(tokens[i])).second) {
+      if (string && hooks && !class_.hooks.emplace(Unquoted(tokens[i])).second) {
         return Error(tokens[i], "the hook is there twice");
       }
     }
@@ -565,8 +589,7 @@ class FileCheck {
     }
     if (class_.kind == ClassKind::kInterface) return Unexpected(first);
     if (first.Is("else")) {
-      return line.size() == 2 ? OpenBlock(line, Block::kOther)
-                              : Incomplete(line);
+      return line.size() == 2 ? OpenBlock(line, Block::kOther) : Incomplete(line);
     }
     if (first.Is("return")) {
       // One return, at the end; so LibTorch need not rewrite the control flow.
@@ -578,26 +601,22 @@ class FileCheck {
       return absl::OkStatus();
     }
     if ((first.Is("for") || first.Is("while")) && ++loops_ > kMaxLoops) {
-      return Error(first, absl::StrCat("more than ", kMaxLoops,
-                                       " loops in a function"));
+      return Error(first, absl::StrCat("more than ", kMaxLoops, " loops in a function"));
     }
     if (first.Is("if") || first.Is("while") || first.Is("with")) {
       if (line.size() < 3) return Incomplete(line);
-      RETURN_IF_ERROR(
-          Expression(line.subspan(1, line.size() - 2)).status());
+      RETURN_IF_ERROR(Expression(line.subspan(1, line.size() - 2)).status());
       return OpenBlock(line, Block::kOther);
     }
     if (first.Is("for")) {
       // Over a range only: a loop over a tuple is unrolled, and such loops
       // within each other multiply.
       if (line.size() < 7 || !line[2].Is("in") || !line[3].Is("range") ||
-          names_.contains("range") || !line[4].Is("(") ||
-          Closing(line, 4) + 2 != line.size()) {
+          names_.contains("range") || !line[4].Is("(") || Closing(line, 4) + 2 != line.size()) {
         return Error(first, "a loop that is not over a range");
       }
       RETURN_IF_ERROR(AddVariable(line[1]));
-      RETURN_IF_ERROR(
-          Expression(line.subspan(3, line.size() - 4)).status());
+      RETURN_IF_ERROR(Expression(line.subspan(3, line.size() - 4)).status());
       return OpenBlock(line, Block::kOther);
     }
     return SimpleStatement(line);
@@ -650,8 +669,7 @@ class FileCheck {
     uint64_t max_leaves;
 
     FoldedSize whole() const {
-      return {sum.string_bytes,
-              is_tuple ? Capped(sum.leaves + 1) : max_leaves};
+      return {sum.string_bytes, is_tuple ? Capped(sum.leaves + 1) : max_leaves};
     }
     FoldedSize element() const { return {sum.string_bytes, max_leaves}; }
   };
@@ -667,24 +685,23 @@ class FileCheck {
       if (token.kind != Token::kPunctuation) {
         if (operand) return Unexpected(token);
         operand = true;
-        if (token.IsName() && frame.kind == Frame::kCall &&
-            i + 1 < tokens.size() && tokens[i + 1].Is("=")) {
+        if (token.IsName() && frame.kind == Frame::kCall && i + 1 < tokens.size() &&
+            tokens[i + 1].Is("=")) {
           ++i;  // the name of an argument
           operand = false;
         } else if (token.IsName()) {
           RETURN_IF_ERROR(Name(tokens, i, &frame));
         } else if (token.kind == Token::kString) {
-          const bool attribute =
-              frames.size() > 1 && frame.kind == Frame::kCall &&
-              frames[frames.size() - 2].last == "getattr";
+          const bool attribute = frames.size() > 1 && frame.kind == Frame::kCall &&
+                                 frames[frames.size() - 2].last == "getattr";
           RETURN_IF_ERROR(String(token, attribute, &frame));
         }
       } else if (absl::StrContains("([{", c)) {
         Frame inner;
         inner.start = &token;
-        inner.kind = c == '(' ? (operand ? Frame::kCall : Frame::kGroup)
-                   : c == '[' ? (operand ? Frame::kIndex : Frame::kList)
-                              : Frame::kDict;
+        inner.kind = c == '('   ? (operand ? Frame::kCall : Frame::kGroup)
+                     : c == '[' ? (operand ? Frame::kIndex : Frame::kList)
+                                : Frame::kDict;
         if (operand && c == '{') return Unexpected(token);
         if (operand) ++frame.chain;
         brackets += frame.chain + 1;
@@ -692,8 +709,7 @@ class FileCheck {
         operand = false;
       } else if (absl::StrContains(")]}", c)) {
         // Elements may end in a comma.
-        if (!operand && frame.start != &tokens[i - 1] &&
-            !tokens[i - 1].Is(",")) {
+        if (!operand && frame.start != &tokens[i - 1] && !tokens[i - 1].Is(",")) {
           return Unexpected(token);
         }
         if (operand) RETURN_IF_ERROR(EndElement(token, &frame));
@@ -742,22 +758,17 @@ class FileCheck {
     // An operator that is not called could be called by another name, which
     // would hide it from the checks below; so could a function such as str.
     const bool bare = frame->chain == 0 && !frame->first.empty();
-    const bool type_fits =
-        frame->kind == Frame::kCall || frame->kind == Frame::kIndex;
+    const bool type_fits = frame->kind == Frame::kCall || frame->kind == Frame::kIndex;
     if ((frame->IsOperator() && !frame->called) ||
         (bare && !type_fits && !names_.contains(frame->first) &&
-         !IsIn(frame->first, kConstantNames) &&
-         !IsIn(frame->first, kNumberNames))) {
-      return Error(token, absl::StrCat("'", Printable(frame->last, 40),
-                                       "' is no value"));
+         !IsIn(frame->first, kConstantNames) && !IsIn(frame->first, kNumberNames))) {
+      return Error(token, absl::StrCat("'", Printable(frame->last, 40), "' is no value"));
     }
-    frame->sum.string_bytes =
-        Capped(frame->sum.string_bytes + frame->size.string_bytes);
+    frame->sum.string_bytes = Capped(frame->sum.string_bytes + frame->size.string_bytes);
     frame->sum.leaves = Capped(frame->sum.leaves + frame->size.leaves);
     frame->max_leaves = std::max(frame->max_leaves, frame->size.leaves);
     if (++frame->elements > kMaxElements) {
-      return Error(token,
-                   absl::StrCat("more than ", kMaxElements, " elements"));
+      return Error(token, absl::StrCat("more than ", kMaxElements, " elements"));
     }
     frame->StartOperand();
     return absl::OkStatus();
@@ -800,8 +811,7 @@ class FileCheck {
     if (name.text == "classes" && before == "torch") {
       return Error(name, "mentions torch.classes");
     }
-    if (IsIn(name.text, kRunsAtLoad) &&
-        (frame->IsOperator() || frame->size.string_bytes > 0)) {
+    if (IsIn(name.text, kRunsAtLoad) && (frame->IsOperator() || frame->size.string_bytes > 0)) {
       return RunsAtLoad(name, name.text);
     }
     if (before == "CONSTANTS") frame->AddString(ConstantStringBytes(name.text));
@@ -813,8 +823,7 @@ class FileCheck {
   }
 
   // An attribute may be a constant string, or a method of the class.
-  Status AttributeName(const Token& token, absl::string_view name,
-                       Frame* frame) {
+  Status AttributeName(const Token& token, absl::string_view name, Frame* frame) {
     if (name == "__setstate__" || name == "__getstate__") {
       return Error(token, absl::StrCat("mentions ", name));
     }
@@ -829,8 +838,7 @@ class FileCheck {
   // CONSTANTS.c0; LibTorch does not look at the first letter.
   uint64_t ConstantStringBytes(absl::string_view name) const {
     size_t index = 0;
-    return absl::SimpleAtoi(name.substr(1), &index) &&
-                   index < check_.constant_string_bytes_.size()
+    return absl::SimpleAtoi(name.substr(1), &index) && index < check_.constant_string_bytes_.size()
                ? check_.constant_string_bytes_[index]
                : 0;
   }
@@ -838,13 +846,11 @@ class FileCheck {
   // Is tokens[i] the sign of a number, or the one within a complex number?
   static bool IsSign(Tokens tokens, size_t i, bool operand) {
     const auto is_number = [](const Token& token) {
-      return token.kind == Token::kNumber ||
-             (token.IsName() && IsIn(token.text, kNumberNames));
+      return token.kind == Token::kNumber || (token.IsName() && IsIn(token.text, kNumberNames));
     };
     if (i + 1 == tokens.size() || !is_number(tokens[i + 1])) return false;
     if (!operand) return tokens[i].Is("-");
-    return is_number(tokens[i - 1]) &&
-           !absl::EndsWith(tokens[i - 1].text, "j") &&
+    return is_number(tokens[i - 1]) && !absl::EndsWith(tokens[i - 1].text, "j") &&
            absl::EndsWith(tokens[i + 1].text, "j");
   }
 
@@ -859,12 +865,10 @@ class FileCheck {
     const uint64_t most = frame.max_leaves;
     FoldedSize& size = outer->size;
     switch (frame.kind) {
-      case Frame::kIndex:
-        break;
+      case Frame::kIndex: break;
       case Frame::kGroup:
         outer->StartOperand();
-        size = {frame.sum.string_bytes,
-                has_comma ? Capped(frame.sum.leaves + 1) : most};
+        size = {frame.sum.string_bytes, has_comma ? Capped(frame.sum.leaves + 1) : most};
         break;
       case Frame::kList:  // of one type
         outer->StartOperand();
@@ -878,18 +882,16 @@ class FileCheck {
         // Of a variable that is called, nothing is known but the annotation.
         absl::string_view callee = outer->last;
         if (outer->chain == 1 && names_.contains(callee)) callee = "";
-        const uint64_t strings =
-            Capped(size.string_bytes + frame.sum.string_bytes);
+        const uint64_t strings = Capped(size.string_bytes + frame.sum.string_bytes);
         const auto named_tuple = check_.named_tuples_.find(callee);
         if (named_tuple != check_.named_tuples_.end()) {
           size = {strings, named_tuple->second};
         } else {
           size.string_bytes = IsIn(callee, kStringOperators) ? strings : 0;
           if (IsIn(callee, kStringSources)) outer->AddString(kOwnStringBytes);
-          size.leaves = IsIn(callee, kGenericOperators)
-                            ? std::max(size.leaves, most)
-                        : outer->IsOperator() ? 1
-                                              : check_.max_annotation_;
+          size.leaves = IsIn(callee, kGenericOperators) ? std::max(size.leaves, most)
+                        : outer->IsOperator()           ? 1
+                                                        : check_.max_annotation_;
         }
         outer->last = "";
         outer->called = true;
@@ -911,8 +913,7 @@ class FileCheck {
   }
 
   void NoteDepth(uint64_t depth) {
-    function_depth_ = std::max<uint64_t>(function_depth_,
-                                         depth + levels_.size());
+    function_depth_ = std::max<uint64_t>(function_depth_, depth + levels_.size());
   }
 
   // A value that LibTorch evaluates when it loads the file: "= literal", of
@@ -932,26 +933,22 @@ class FileCheck {
       if (token.IsName() && !before.Is(".")) {
         // torch.device("cpu") is written out, and annotate(List[int], []).
         runs = token.text == "getattr" || token.text == "ops" ||
-               (token.text == "torch" &&
-                (rest.size() < 6 || !rest[2].Is("device") ||
-                 rest[4].kind != Token::kString || !rest[5].Is(")")));
+               (token.text == "torch" && (rest.size() < 6 || !rest[2].Is("device") ||
+                                          rest[4].kind != Token::kString || !rest[5].Is(")")));
       } else if (token.Is("(") || token.Is("[")) {
         // Behind an operand, a bracket calls or indexes it.
-        const bool operand = before.kind != Token::kPunctuation ||
-                             before.Is(")") || before.Is("]") ||
-                             before.Is("}");
+        const bool operand = before.kind != Token::kPunctuation || before.Is(")") ||
+                             before.Is("]") || before.Is("}");
         const bool plain = before.IsName() && !tokens[i - 2].Is(".");
-        const bool device = i > 3 && before.Is("device") &&
-                            tokens[i - 3].Is("torch") &&
-                            !tokens[i - 4].Is(".");
-        const bool fine = token.Is("[")
-                              ? plain
-                              : device || (plain && before.Is("annotate"));
+        const bool device =
+            i > 3 && before.Is("device") && tokens[i - 3].Is("torch") && !tokens[i - 4].Is(".");
+        const bool fine = token.Is("[") ? plain : device || (plain && before.Is("annotate"));
         runs = operand && !fine;
       }
       if (runs) {
-        return Error(token, "only a literal can be here, as this runs when the "
-                            "file is loaded");
+        return Error(token,
+                     "only a literal can be here, as this runs when the "
+                     "file is loaded");
       }
     }
     RETURN_IF_ERROR(Expression(tokens.subspan(1)).status());
@@ -990,8 +987,7 @@ class FileCheck {
       } else if (token.Is("]") && !tokens[i - 1].Is("[")) {
         --depth;
       } else if (token.Is("(")) {  // Tuple[()]
-        if (i == 0 || !tokens[i - 1].Is("[") || i + 1 == tokens.size() ||
-            !tokens[i + 1].Is(")")) {
+        if (i == 0 || !tokens[i - 1].Is("[") || i + 1 == tokens.size() || !tokens[i + 1].Is(")")) {
           return Unexpected(token);
         }
         ++i;
@@ -1011,8 +1007,8 @@ class FileCheck {
   // The dotted name that begins at tokens[i].
   static std::string Path(Tokens tokens, size_t i) {
     std::string path(tokens[i].text);
-    while (i + 2 < tokens.size() && tokens[i + 1].Is(".") &&
-           tokens[i + 2].IsName() && path.size() <= kMaxNameBytes) {
+    while (i + 2 < tokens.size() && tokens[i + 1].Is(".") && tokens[i + 2].IsName() &&
+           path.size() <= kMaxNameBytes) {
       absl::StrAppend(&path, ".", tokens[i + 2].text);
       i += 2;
     }
@@ -1049,8 +1045,7 @@ class FileCheck {
   absl::flat_hash_map<absl::string_view, FoldedSize> variables_;
 };
 
-absl::Status CodeCheck::AddFile(absl::string_view entry,
-                                absl::string_view text) {
+absl::Status CodeCheck::AddFile(absl::string_view entry, absl::string_view text) {
   files_.emplace_back(entry, text);
   return FileCheck(this, entry, text).Run();
 }
@@ -1161,8 +1156,7 @@ absl::Status CodeCheck::CountNamedTupleLeaves() {
         const int field = Resolve(name);
         if (field < 0) continue;
         self(self, field);
-        definition.leaves =
-            Capped(definition.leaves + definitions_[field].leaves);
+        definition.leaves = Capped(definition.leaves + definitions_[field].leaves);
       }
     };
     count(count, static_cast<int>(root));
@@ -1173,8 +1167,7 @@ absl::Status CodeCheck::CountNamedTupleLeaves() {
     if (!definition.is_named_tuple) continue;
     if (definition.leaves > kMaxNamedTupleLeaves) {
       return ErrorAt(definition.entry, definition.line, 0,
-                     absl::StrCat("a NamedTuple of more than ",
-                                  kMaxNamedTupleLeaves, " leaves"));
+                     absl::StrCat("a NamedTuple of more than ", kMaxNamedTupleLeaves, " leaves"));
     }
     uint64_t& leaves = named_tuples_[name.substr(name.rfind('.') + 1)];
     leaves = std::max(leaves, definition.leaves);
@@ -1191,8 +1184,7 @@ absl::Status CheckTypeText(absl::string_view type) {
       CodeCheck({}).AddFile("code/type.py", text).ok()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("not a plain type: ", Printable(type)));
+  return absl::InvalidArgumentError(absl::StrCat("not a plain type: ", Printable(type)));
 }
 
 }  // namespace graphnet

@@ -10,9 +10,7 @@ namespace graphnet {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNameChar(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+bool IsNameChar(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 }  // namespace
 
@@ -77,8 +75,8 @@ bool CodeLexer::ReadToken() {
   } else if (At(".,:=-+")) {
     at_ += absl::StartsWith(text_.substr(at_), "->") ? 2 : 1;
   } else {
-    return Fail(absl::StrCat("'", Printable(text_.substr(at_, 1)),
-                             "' is not what PyTorch writes here"));
+    return Fail(
+        absl::StrCat("'", Printable(text_.substr(at_, 1)), "' is not what PyTorch writes here"));
   }
   tokens_.push_back({kind, text_.substr(start, at_ - start)});
   return true;
@@ -126,8 +124,7 @@ bool CodeLexer::ReadString() {
 bool CodeLexer::ReadBracket() {
   if (At("([{")) {
     if (open_.size() == static_cast<size_t>(kMaxNesting)) {
-      return Fail(absl::StrCat("brackets are nested more than ", kMaxNesting,
-                               " deep"));
+      return Fail(absl::StrCat("brackets are nested more than ", kMaxNesting, " deep"));
     }
     open_.push_back(text_[at_]);
   } else {

@@ -22,9 +22,7 @@ struct CodeToken {
   Kind kind;
   absl::string_view text;  // a part of the source; a string's has its quotes
 
-  bool Is(absl::string_view expected) const {
-    return kind != kString && text == expected;
-  }
+  bool Is(absl::string_view expected) const { return kind != kString && text == expected; }
   bool IsName() const { return kind == kName; }
 };
 
@@ -43,9 +41,7 @@ class CodeLexer {
   size_t indent() const { return indent_; }  // spaces
 
   // Offset and message of the error, if there was one.
-  const std::optional<std::pair<size_t, std::string>>& error() const {
-    return error_;
-  }
+  const std::optional<std::pair<size_t, std::string>>& error() const { return error_; }
 
  private:
   bool Fail(absl::string_view message);

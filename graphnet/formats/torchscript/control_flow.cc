@@ -29,7 +29,8 @@ void GraphImporter::TakeCaptures(Scope* scope) {
   for (size_t i = scope->inner_count; i < scope->captures->size(); ++i) {
     Node* outer = (*scope->captures)[i];
     const auto type = types_.find(outer);
-    Node* node = AddPlaceholder(scope, outer->name(), type == types_.end() ? nullptr : type->second);
+    Node* node =
+        AddPlaceholder(scope, outer->name(), type == types_.end() ? nullptr : type->second);
     node->set_meta(outer->meta());
     scope->inner[outer] = node;
   }
@@ -63,8 +64,8 @@ absl::Status GraphImporter::ImportIf(const jit::Node* node, int depth) {
   std::vector<Node*> captures;
   Scope bodies[2];
   for (int i = 0; i < 2; ++i) {
-    bodies[i].graph = module_.AddGraph(
-        absl::StrCat(outer->graph->name(), i == 0 ? "_true_" : "_false_", number));
+    bodies[i].graph =
+        module_.AddGraph(absl::StrCat(outer->graph->name(), i == 0 ? "_true_" : "_false_", number));
     bodies[i].parent = outer;
     bodies[i].captures = &captures;
   }
@@ -77,8 +78,8 @@ absl::Status GraphImporter::ImportIf(const jit::Node* node, int depth) {
   scope_ = outer;
   for (Scope& body : bodies) TakeCaptures(&body);
   const std::vector<Argument> operands(captures.begin(), captures.end());
-  Node* cond = Emit("torch.cond", {predicate, bodies[0].graph, bodies[1].graph,
-                                   Argument::Tuple(operands)});
+  Node* cond =
+      Emit("torch.cond", {predicate, bodies[0].graph, bodies[1].graph, Argument::Tuple(operands)});
   SetElements(node, cond, 0);
   return absl::OkStatus();
 }
@@ -93,8 +94,8 @@ absl::Status GraphImporter::ImportLoop(const jit::Node* node, int depth) {
   ASSIGN_OR_RETURN(const Argument condition, Operand(node->input(1)));
   ASSIGN_OR_RETURN(const std::vector<Argument> initial, Operands(node->inputs().slice(2)));
   const auto always = jit::toIValue(block->outputs()[0]);
-  const bool counts = !trip_count.is_int() ||
-                      trip_count.integer() != std::numeric_limits<int64_t>::max();
+  const bool counts =
+      !trip_count.is_int() || trip_count.integer() != std::numeric_limits<int64_t>::max();
   const bool has_index = counts || block->inputs()[0]->hasUses();
   const bool has_condition = !condition.is_bool() || !condition.boolean() || !always ||
                              !always->isBool() || !always->toBool();
@@ -156,8 +157,8 @@ absl::Status GraphImporter::ImportLoop(const jit::Node* node, int depth) {
   scope_ = outer;
   TakeCaptures(&body);
   const std::vector<Argument> operands(captures.begin(), captures.end());
-  Node* loop = Emit("torch.while_loop", {test.graph, body.graph, Argument::Tuple(carried),
-                                         Argument::Tuple(operands)});
+  Node* loop = Emit("torch.while_loop",
+                    {test.graph, body.graph, Argument::Tuple(carried), Argument::Tuple(operands)});
   SetElements(node, loop, (has_index ? 1 : 0) + (has_condition ? 1 : 0));
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "ATen/ops/empty.h"
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
@@ -11,7 +12,6 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/formats/torchscript/exporter_types.h"
-#include "ATen/ops/empty.h"
 
 namespace graphnet::torchscript {
 namespace {
@@ -24,20 +24,20 @@ bool IsWord(absl::string_view text) {
 // What TorchScript reads as something else: Python's keywords, and the method.
 bool IsKeyword(absl::string_view text) {
   static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
-      "False", "None",   "True", "and",     "as",      "assert", "async",  "await",    "break",
-      "class", "continue", "def", "del",    "elif",    "else",   "except", "finally",  "for",
-      "forward", "from", "global", "if",    "import",  "in",     "is",     "lambda",   "nonlocal",
-      "not",   "or",     "pass", "raise",   "return",  "try",    "while",  "with",     "yield"};
+      "False",   "None",     "True",   "and",   "as",     "assert", "async",  "await",   "break",
+      "class",   "continue", "def",    "del",   "elif",   "else",   "except", "finally", "for",
+      "forward", "from",     "global", "if",    "import", "in",     "is",     "lambda",  "nonlocal",
+      "not",     "or",       "pass",   "raise", "return", "try",    "while",  "with",    "yield"};
   return kKeywords->contains(text);
 }
 
 // What the code of an archive calls.
 bool IsBuiltin(absl::string_view text) {
   static const auto* const kBuiltins = new absl::flat_hash_set<absl::string_view>{
-      "CONSTANTS", "__torch__", "annotate", "aten",  "attribute", "bool",   "float",
-      "fork",      "getattr",   "inf",      "infj",  "int",       "isinstance", "nan",
-      "nanj",      "ops",       "print",    "range", "self",      "sorted", "str",
-      "torch",     "unchecked_cast", "uninitialized"};
+      "CONSTANTS",  "__torch__", "annotate", "aten",  "attribute",      "bool",
+      "float",      "fork",      "getattr",  "inf",   "infj",           "int",
+      "isinstance", "nan",       "nanj",     "ops",   "print",          "range",
+      "self",       "sorted",    "str",      "torch", "unchecked_cast", "uninitialized"};
   return kBuiltins->contains(text);
 }
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/core/Tensor.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
-#include "ATen/core/Tensor.h"
 #include "torch/csrc/jit/api/module.h"
 
 namespace graphnet::torchscript {

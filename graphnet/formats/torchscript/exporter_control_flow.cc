@@ -66,14 +66,11 @@ absl::StatusOr<Argument> GraphExporter::ExportBody(const Graph& body,
 absl::StatusOr<jit::Value*> GraphExporter::Condition(const Argument& argument) {
   ASSIGN_OR_RETURN(jit::Value* const value, ValueOf(argument, c10::BoolType::get()));
   switch (value->type()->kind()) {
-    case c10::TypeKind::BoolType:
-      return value;
+    case c10::TypeKind::BoolType: return value;
     case c10::TypeKind::TensorType:
     case c10::TypeKind::IntType:
-    case c10::TypeKind::FloatType:
-      return graph_->insert(aten::Bool, {value});
-    default:
-      return Error(absl::StrCat("a condition of type ", value->type()->annotation_str()));
+    case c10::TypeKind::FloatType: return graph_->insert(aten::Bool, {value});
+    default: return Error(absl::StrCat("a condition of type ", value->type()->annotation_str()));
   }
 }
 
@@ -152,8 +149,7 @@ GraphExporter::LoopForm GraphExporter::FormOf(const Node& loop) const {
   const absl::Span<const Argument> carried = Elements(loop.args()[2]);
   const absl::Span<const Argument> operands = Elements(loop.args()[3]);
   const Argument proceed = loop.args()[0].graph()->output()->args()[0];
-  const absl::Span<const Argument> next =
-      Elements(loop.args()[1].graph()->output()->args()[0]);
+  const absl::Span<const Argument> next = Elements(loop.args()[1].graph()->output()->args()[0]);
   // A value that is to vanish must not be looked at after the loop.
   const auto is_result_used = [&](size_t i) {
     return absl::c_any_of(loop.users(), [&](const Node* user) {
@@ -198,9 +194,8 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
   const std::vector<Node*> placeholders = body.placeholders();
   for (const Graph* graph : {&test, &body}) {
     if (graph->placeholders().size() != carried.size() + operands.size()) {
-      return Error(absl::StrCat("the body ", graph->name(), " takes ",
-                                graph->placeholders().size(), " operands, not ",
-                                carried.size() + operands.size()));
+      return Error(absl::StrCat("the body ", graph->name(), " takes ", graph->placeholders().size(),
+                                " operands, not ", carried.size() + operands.size()));
     }
   }
   const LoopForm form = FormOf(node);
@@ -310,9 +305,8 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
   current_ = current;
   Bound bound{.is_tuple = true};
   for (size_t i = 0; i < carried.size(); ++i) {
-    bound.values.push_back(form.is_carried(i)
-                               ? loop->addOutput()->setType(carried_types_[placeholders[i]])
-                               : nullptr);
+    bound.values.push_back(
+        form.is_carried(i) ? loop->addOutput()->setType(carried_types_[placeholders[i]]) : nullptr);
   }
   bound_[&node] = std::move(bound);
   return absl::OkStatus();

@@ -28,15 +28,28 @@ constexpr absl::string_view kNothing = "TorchScript has nothing for it";
 // Python's operators on numbers, strings and lists. `pow` is not among them:
 // TorchScript's yields a float where Python's yields an int.
 const char* SymbolOfOperator(absl::string_view target) {
-  static const auto* const kSymbols = new absl::flat_hash_map<absl::string_view, const char*>{
-      {"add", "aten::add"},          {"sub", "aten::sub"},          {"mul", "aten::mul"},
-      {"truediv", "aten::div"},      {"floordiv", "aten::floordiv"}, {"mod", "aten::remainder"},
-      {"neg", "aten::neg"},          {"eq", "aten::eq"},            {"ne", "aten::ne"},
-      {"lt", "aten::lt"},            {"le", "aten::le"},            {"gt", "aten::gt"},
-      {"ge", "aten::ge"},            {"and_", "aten::__and__"},     {"or_", "aten::__or__"},
-      {"xor", "aten::__xor__"},      {"not_", "aten::__not__"},     {"lshift", "aten::__lshift__"},
-      {"rshift", "aten::__rshift__"}, {"contains", "aten::__contains__"},
-      {"setitem", "aten::_set_item"}};
+  static const auto* const kSymbols =
+      new absl::flat_hash_map<absl::string_view, const char*>{{"add", "aten::add"},
+                                                              {"sub", "aten::sub"},
+                                                              {"mul", "aten::mul"},
+                                                              {"truediv", "aten::div"},
+                                                              {"floordiv", "aten::floordiv"},
+                                                              {"mod", "aten::remainder"},
+                                                              {"neg", "aten::neg"},
+                                                              {"eq", "aten::eq"},
+                                                              {"ne", "aten::ne"},
+                                                              {"lt", "aten::lt"},
+                                                              {"le", "aten::le"},
+                                                              {"gt", "aten::gt"},
+                                                              {"ge", "aten::ge"},
+                                                              {"and_", "aten::__and__"},
+                                                              {"or_", "aten::__or__"},
+                                                              {"xor", "aten::__xor__"},
+                                                              {"not_", "aten::__not__"},
+                                                              {"lshift", "aten::__lshift__"},
+                                                              {"rshift", "aten::__rshift__"},
+                                                              {"contains", "aten::__contains__"},
+                                                              {"setitem", "aten::_set_item"}};
   if (!absl::ConsumePrefix(&target, "operator.")) return nullptr;
   const auto it = kSymbols->find(target);
   return it == kSymbols->end() ? nullptr : it->second;
@@ -80,9 +93,9 @@ GraphExporter::GraphExporter(const Sample* sample, jit::Module root)
 
 absl::Status GraphExporter::ErrorOf(const Node& node, absl::string_view what) const {
   const SourceLocation location = node.location();
-  const std::string message = absl::StrCat(
-      "cannot export %", Printable(node.name()), " = ",
-      node.op() == Op::kPlaceholder ? "placeholder " : "", Printable(node.target()), ": ", what);
+  const std::string message = absl::StrCat("cannot export %", Printable(node.name()), " = ",
+                                           node.op() == Op::kPlaceholder ? "placeholder " : "",
+                                           Printable(node.target()), ": ", what);
   if (location.file.empty()) return absl::InvalidArgumentError(message);
   return ErrorAt(location.file, location.line, location.column, message);
 }
@@ -117,9 +130,8 @@ absl::Status GraphExporter::AddAttributes() {
     if (data == sample_.weights.end()) continue;  // An error where it is read.
     absl::StatusOr<at::Tensor> tensor = MakeTensor(data->second);
     if (!tensor.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("cannot export attribute ",
-                                                     Printable(attribute.name), ": ",
-                                                     tensor.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cannot export attribute ", Printable(attribute.name), ": ", tensor.status().message()));
     }
     const bool parameter = attribute.annotation == "torch.nn.parameter.Parameter";
     if (parameter && (tensor->is_floating_point() || tensor->is_complex())) {
@@ -261,8 +273,7 @@ absl::Status GraphExporter::ExportNode(const Node& node) {
   current_ = &node;
   switch (node.op()) {
     case Op::kPlaceholder:
-    case Op::kOutput:
-      return absl::OkStatus();
+    case Op::kOutput: return absl::OkStatus();
     case Op::kGetAttr: {
       const AttributeTree::Place* place = attributes_.Find(node.target());
       if (place == nullptr) return Error("the value of the attribute is not known");
@@ -275,8 +286,7 @@ absl::Status GraphExporter::ExportNode(const Node& node) {
                                   " operations with its bodies inlined"));
       }
       return ExportCall(node);
-    default:
-      return Error(kNothing);
+    default: return Error(kNothing);
   }
 }
 
@@ -497,8 +507,8 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
       const Argument& bound = index.elements()[b];
       if (bound.is_none()) continue;
       if (!bound.is_int()) return std::nullopt;
-      bounds[b] = std::clamp<int64_t>(
-          bound.integer() < 0 ? bound.integer() + n : bound.integer(), 0, n);
+      bounds[b] =
+          std::clamp<int64_t>(bound.integer() < 0 ? bound.integer() + n : bound.integer(), 0, n);
     }
     const Argument& step = index.elements()[2];
     if (!step.is_none() && !(step.is_int() && step.integer() == 1)) return std::nullopt;
@@ -510,13 +520,13 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
     if (index.is_int()) {
       Bind(node, whole.values[found->first]);
     } else {
-      bound_[&node] = {.values = {whole.values.begin() + found->first,
-                                  whole.values.begin() + found->second},
-                       .is_tuple = true};
+      bound_[&node] = {
+          .values = {whole.values.begin() + found->first, whole.values.begin() + found->second},
+          .is_tuple = true};
     }
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(jit::Value* value, ValueOf(node.args()[0]));
+  ASSIGN_OR_RETURN(jit::Value * value, ValueOf(node.args()[0]));
   value = Narrow(value, WithoutOptional(value->type()));
   switch (value->type()->kind()) {
     case c10::TypeKind::TupleType: {
@@ -525,13 +535,16 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
         const auto found = range(elements.size());
         if (!found) return Error("the index is out of bounds");
         if (is_slice) {
-          Bind(node, graph_->insertNode(graph_->createTupleSlice(
-                         value, found->first, 1, found->second - found->first))->output());
+          Bind(node, graph_
+                         ->insertNode(graph_->createTupleSlice(value, found->first, 1,
+                                                               found->second - found->first))
+                         ->output());
           return absl::OkStatus();
         }
         jit::Value* const number = graph_->insertConstant(index.integer());
-        Bind(node, graph_->insertNode(graph_->createTupleIndex(value, number,
-                                                               elements[found->first]))->output());
+        Bind(node,
+             graph_->insertNode(graph_->createTupleIndex(value, number, elements[found->first]))
+                 ->output());
         return absl::OkStatus();
       }
       // Which element is known at run time: they are all of one type.
@@ -558,8 +571,7 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
       Bind(node, graph_->insert(aten::slice, args));
       return absl::OkStatus();
     }
-    case c10::TypeKind::TensorType:
-      return ExportTensorGetItem(node, value);
+    case c10::TypeKind::TensorType: return ExportTensorGetItem(node, value);
     default:
       return Error(absl::StrCat("an element of a value of type ", value->type()->annotation_str(),
                                 "; ", kNothing));

@@ -53,9 +53,9 @@ class GraphExporter {
   };
   // How a torch.while_loop fits prim::Loop (exporter_control_flow.cc).
   struct LoopForm {
-    bool counts = false;                 // index < trip_count, the index carried first
-    Argument trip_count;                 // of the outer graph
-    std::optional<size_t> condition;     // carried, and nothing but the condition
+    bool counts = false;              // index < trip_count, the index carried first
+    Argument trip_count;              // of the outer graph
+    std::optional<size_t> condition;  // carried, and nothing but the condition
     bool is_carried(size_t i) const { return !(counts && i == 0) && condition != i; }
   };
   using Handler = absl::Status (GraphExporter::*)(const Node&);
@@ -152,7 +152,7 @@ class GraphExporter {
   AttributeTree attributes_;
   absl::flat_hash_map<const Node*, c10::TypePtr> carried_types_;  // by the body's placeholder
   absl::flat_hash_map<std::string, c10::TypePtr> states_;         // by path
-  std::map<absl::string_view, Operator> operators_;  // which pointers go to
+  std::map<absl::string_view, Operator> operators_;               // which pointers go to
   absl::flat_hash_map<std::string, const AttributeTree::Place*> constants_;  // the garbled ones
   int num_constants_ = 0;
   // The type itself is kept so that no other gets its address.
@@ -163,7 +163,7 @@ class GraphExporter {
   std::shared_ptr<torch::jit::Graph> graph_;
   absl::flat_hash_map<const Node*, Bound> bound_;
   absl::flat_hash_map<std::string, torch::jit::Value*> submodules_;  // by path
-  std::vector<torch::jit::Node*> reads_;                          // of attributes and modules
+  std::vector<torch::jit::Node*> reads_;                             // of attributes and modules
   absl::flat_hash_map<const torch::jit::Node*, const AttributeTree::Place*> reads_of_;
   absl::flat_hash_set<const AttributeTree::Place*> starts_;  // parts of what state starts with
   std::vector<c10::Argument> inputs_;

@@ -91,7 +91,7 @@ absl::StatusOr<std::pair<jit::Value*, std::string>> GraphExporter::OwnerOf(const
     const AttributeTree::Place& place = *attributes_.Find(PathOf(node));
     return std::make_pair(InsertSelf(place.modules), place.name);
   }
-  ASSIGN_OR_RETURN(jit::Value* object, ValueOf(node.args()[0]));
+  ASSIGN_OR_RETURN(jit::Value * object, ValueOf(node.args()[0]));
   object = Narrow(object, WithoutOptional(object->type()));
   if (object->type()->kind() != c10::TypeKind::ClassType) {
     return Error(
@@ -104,8 +104,10 @@ absl::Status GraphExporter::ExportCreateObject(const Node& node) {
   if (node.args().size() != 1 || !node.args()[0].is_string()) {
     return Error("it takes the name of a class");
   }
-  Bind(node, graph_->insertNode(graph_->createObject(
-                       types_.AddClass(std::string(node.args()[0].string()))))->output());
+  Bind(node,
+       graph_
+           ->insertNode(graph_->createObject(types_.AddClass(std::string(node.args()[0].string()))))
+           ->output());
   return absl::OkStatus();
 }
 

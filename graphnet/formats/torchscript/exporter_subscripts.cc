@@ -22,7 +22,8 @@ bool MayTakeSeveral(const Argument& index) {
   const ValueMeta* const meta = index.is_node() ? index.node()->meta() : nullptr;
   if (meta == nullptr || meta->tensor == nullptr) return true;
   const TensorMeta& tensor = *meta->tensor;
-  return (tensor.dtype == DType::kBool || tensor.dtype == DType::kUInt8) && tensor.shape.size() != 1;
+  return (tensor.dtype == DType::kBool || tensor.dtype == DType::kUInt8) &&
+         tensor.shape.size() != 1;
 }
 
 }  // namespace
@@ -79,8 +80,9 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(jit::Value* 
     bool keeps;
     RETURN_IF_ERROR(TakeIndex(indices[i], dim, &keeps, &result));
     if (several && result.view != view) {
-      return Error("an index behind a tensor that may be a mask of several dimensions; with the "
-                   "shapes of its values the graph can be exported");
+      return Error(
+          "an index behind a tensor that may be a mask of several dimensions; with the "
+          "shapes of its values the graph can be exported");
     }
     if (result.tensors.size() != num_tensors && MayTakeSeveral(indices[i])) several = true;
     if (keeps) ++dim;
@@ -124,7 +126,7 @@ absl::Status GraphExporter::ExportSetItem(const Node& node) {
     return ExportOperator(node, *op);
   }
   ASSIGN_OR_RETURN(const Subscript subscript, SubscriptOf(whole, node.args()[1]));
-  ASSIGN_OR_RETURN(jit::Value* value, ValueOf(node.args()[2]));
+  ASSIGN_OR_RETURN(jit::Value * value, ValueOf(node.args()[2]));
   jit::Value* const view = subscript.view;
   const bool is_tensor = value->type()->kind() == c10::TypeKind::TensorType;
   if (subscript.tensors.empty()) {

@@ -60,20 +60,13 @@ std::optional<c10::ScalarType> ScalarTypeOf(DType dtype) {
 
 std::optional<c10::IValue> ConstantOf(const Argument& argument) {
   switch (argument.kind()) {
-    case Argument::Kind::kNone:
-      return c10::IValue();
-    case Argument::Kind::kBool:
-      return c10::IValue(argument.boolean());
-    case Argument::Kind::kInt:
-      return c10::IValue(argument.integer());
-    case Argument::Kind::kFloat:
-      return c10::IValue(argument.real());
-    case Argument::Kind::kComplex:
-      return c10::IValue(c10::complex<double>(argument.complex()));
-    case Argument::Kind::kString:
-      return c10::IValue(std::string(argument.string()));
-    case Argument::Kind::kDevice:
-      return c10::IValue(c10::Device(DeviceName(argument.device())));
+    case Argument::Kind::kNone: return c10::IValue();
+    case Argument::Kind::kBool: return c10::IValue(argument.boolean());
+    case Argument::Kind::kInt: return c10::IValue(argument.integer());
+    case Argument::Kind::kFloat: return c10::IValue(argument.real());
+    case Argument::Kind::kComplex: return c10::IValue(c10::complex<double>(argument.complex()));
+    case Argument::Kind::kString: return c10::IValue(std::string(argument.string()));
+    case Argument::Kind::kDevice: return c10::IValue(c10::Device(DeviceName(argument.device())));
     case Argument::Kind::kMemoryFormat:
       return c10::IValue(static_cast<int64_t>(argument.memory_format()));
     case Argument::Kind::kDType:
@@ -89,8 +82,7 @@ std::optional<c10::IValue> ConstantOf(const Argument& argument) {
     case Argument::Kind::kSymInt:
       if (argument.sym()->kind == SymExpr::Kind::kInt) return c10::IValue(argument.sym()->value);
       return std::nullopt;
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -117,8 +109,7 @@ c10::ClassTypePtr TypeTable::AddClass(const std::string& name) {
   c10::ClassTypePtr& type = classes_[name];
   if (type != nullptr) return type;
   std::string safe = "__torch__";
-  for (const absl::string_view part :
-       absl::StrSplit(absl::StripPrefix(name, "__torch__."), '.')) {
+  for (const absl::string_view part : absl::StrSplit(absl::StripPrefix(name, "__torch__."), '.')) {
     absl::StrAppend(&safe, ".", Identifier(part));
   }
   c10::QualifiedName qualified(safe);

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
+#include "ATen/core/ivalue.h"
+#include "ATen/core/jit_type.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/types.h"
-#include "ATen/core/ivalue.h"
-#include "ATen/core/jit_type.h"
 #include "torch/csrc/jit/api/compilation_unit.h"
 
 namespace graphnet::torchscript {

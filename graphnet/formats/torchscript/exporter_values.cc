@@ -133,10 +133,8 @@ jit::Value* GraphExporter::Narrow(jit::Value* value, const c10::TypePtr& wanted)
     case c10::TypeKind::OptionalType:
     case c10::TypeKind::UnionType:
     case c10::TypeKind::AnyType:
-    case c10::TypeKind::NoneType:
-      return value;
-    default:
-      break;
+    case c10::TypeKind::NoneType: return value;
+    default: break;
   }
   c10::TypePtr narrow;
   if (type->kind() == c10::TypeKind::OptionalType) {
@@ -245,10 +243,8 @@ absl::StatusOr<jit::Value*> GraphExporter::ValueOf(const Argument& argument,
     case Argument::Kind::kSymInt:
       return Error("a symbolic size; it has to be computed from an input");
     case Argument::Kind::kSlice:
-    case Argument::Kind::kEllipsis:
-      return Error("a slice as a value");
-    default:
-      return Error("an argument that TorchScript has no constant for");
+    case Argument::Kind::kEllipsis: return Error("a slice as a value");
+    default: return Error("an argument that TorchScript has no constant for");
   }
 }
 

@@ -57,8 +57,7 @@ bool IsNumber(absl::string_view text) {
 
 // "code/__torch__/a/b.py": the components make up a qualified name.
 bool IsCodeName(absl::string_view name) {
-  if (!absl::ConsumePrefix(&name, "code/") ||
-      !absl::ConsumeSuffix(&name, ".py")) {
+  if (!absl::ConsumePrefix(&name, "code/") || !absl::ConsumeSuffix(&name, ".py")) {
     return false;
   }
   int parts = 0;
@@ -75,19 +74,16 @@ bool IsCodeName(absl::string_view name) {
 }
 
 Role RoleOf(absl::string_view name) {
-  if (name == "data.pkl" || name == "constants.pkl" ||
-      name == "traced_inputs.pkl") {
+  if (name == "data.pkl" || name == "constants.pkl" || name == "traced_inputs.pkl") {
     return Role::kPickle;
   }
   for (absl::string_view folder : {"data/", "constants/", "traced_inputs/"}) {
     if (absl::StartsWith(name, folder)) {
-      return IsNumber(name.substr(folder.size())) ? Role::kStorage
-                                                  : Role::kUnknown;
+      return IsNumber(name.substr(folder.size())) ? Role::kStorage : Role::kUnknown;
     }
   }
   if (IsCodeName(name)) return Role::kCode;
-  if (absl::string_view code = name;
-      absl::ConsumeSuffix(&code, ".debug_pkl") && IsCodeName(code)) {
+  if (absl::string_view code = name; absl::ConsumeSuffix(&code, ".debug_pkl") && IsCodeName(code)) {
     return Role::kDebug;
   }
   if (name == "version" || name == ".data/version") return Role::kVersion;
@@ -102,16 +98,14 @@ Role RoleOf(absl::string_view name) {
 
 class Gate {
  public:
-  Gate(ZipReader zip, absl::string_view name)
-      : zip_(std::move(zip)), name_(name) {}
+  Gate(ZipReader zip, absl::string_view name) : zip_(std::move(zip)), name_(name) {}
 
   absl::Status Run() {
     RETURN_IF_ERROR(CheckNames());
     RETURN_IF_ERROR(zip_.VerifyAll());
     RETURN_IF_ERROR(CheckVersion());
     std::vector<uint64_t> constants;
-    for (absl::string_view name :
-         {"constants", "data", "traced_inputs"}) {
+    for (absl::string_view name : {"constants", "data", "traced_inputs"}) {
       RETURN_IF_ERROR(CheckPickle(name, &constants));
     }
     return CheckCode(std::move(constants));
@@ -119,19 +113,16 @@ class Gate {
 
  private:
   absl::Status Error(absl::string_view entry, absl::string_view message) const {
-    return Annotate(Annotate(absl::InvalidArgumentError(message), entry),
-                    name_);
+    return Annotate(Annotate(absl::InvalidArgumentError(message), entry), name_);
   }
 
   const ZipEntry* Find(absl::string_view name) const {
     return zip_.Find(absl::StrCat(prefix_, name));
   }
 
-  absl::StatusOr<std::string> Read(const ZipEntry& entry,
-                                   uint64_t max_bytes) const {
+  absl::StatusOr<std::string> Read(const ZipEntry& entry, uint64_t max_bytes) const {
     if (entry.size > max_bytes) {
-      return Error(ShortName(entry),
-                   absl::StrCat("larger than ", max_bytes, " bytes"));
+      return Error(ShortName(entry), absl::StrCat("larger than ", max_bytes, " bytes"));
     }
     return zip_.Read(entry);
   }
@@ -148,8 +139,7 @@ class Gate {
     absl::flat_hash_set<std::string> lower;
     for (const ZipEntry& entry : zip_.entries()) {
       if (!absl::StartsWith(entry.name, prefix_)) {
-        return Error(entry.name,
-                     absl::StrCat("is not in the folder ", Printable(prefix_)));
+        return Error(entry.name, absl::StrCat("is not in the folder ", Printable(prefix_)));
       }
       const absl::string_view name = ShortName(entry);
       // LibTorch takes names that differ in case for the same.
@@ -188,8 +178,7 @@ class Gate {
     for (char c : digits) number = 10 * number + (c - '0');
     if (number < kMinVersion || number > kMaxVersion) {
       return Error(ShortName(*version),
-                   absl::StrCat("the format's version ", number,
-                                " is not supported"));
+                   absl::StrCat("the format's version ", number, " is not supported"));
     }
     if (const ZipEntry* order = Find("byteorder"); order != nullptr) {
       ASSIGN_OR_RETURN(const std::string value, Read(*order, 16));
@@ -199,8 +188,7 @@ class Gate {
   }
 
   // Checks <name>.pkl with its storages in <name>/.
-  absl::Status CheckPickle(absl::string_view name,
-                           std::vector<uint64_t>* constants) const {
+  absl::Status CheckPickle(absl::string_view name, std::vector<uint64_t>* constants) const {
     const std::string entry_name = absl::StrCat(name, ".pkl");
     const ZipEntry* entry = Find(entry_name);
     if (entry == nullptr) return absl::OkStatus();
@@ -216,14 +204,12 @@ class Gate {
         (name == "constants" && kind != PickleKind::kTuple)) {
       return Error(entry_name, "is not of the right kind");
     }
-    const auto storage_size =
-        [&](absl::string_view key) -> std::optional<uint64_t> {
+    const auto storage_size = [&](absl::string_view key) -> std::optional<uint64_t> {
       const ZipEntry* storage = Find(absl::StrCat(name, "/", key));
       if (storage == nullptr) return std::nullopt;
       return storage->size;
     };
-    RETURN_IF_ERROR(annotate(
-        CheckValuePickle(*pickle, storage_size, name == "traced_inputs")));
+    RETURN_IF_ERROR(annotate(CheckValuePickle(*pickle, storage_size, name == "traced_inputs")));
     if (name == "constants") *constants = StringBytes(*pickle);
     return absl::OkStatus();
   }
@@ -239,15 +225,13 @@ class Gate {
       ASSIGN_OR_RETURN(std::string bytes, Read(entry, kMaxTextFileBytes));
       if (role == Role::kDebug) {
         const absl::StatusOr<Pickle> pickle = Pickle::Parse(bytes);
-        const absl::Status status =
-            pickle.ok() ? CheckDebugPickle(*pickle) : pickle.status();
+        const absl::Status status = pickle.ok() ? CheckDebugPickle(*pickle) : pickle.status();
         if (!status.ok()) return Annotate(Annotate(status, name), name_);
         continue;
       }
       total += bytes.size();
       if (total > kMaxCodeBytes) {
-        return Error(name, absl::StrCat("the code exceeds ", kMaxCodeBytes,
-                                        " bytes"));
+        return Error(name, absl::StrCat("the code exceeds ", kMaxCodeBytes, " bytes"));
       }
       texts.push_back(std::move(bytes));
       RETURN_IF_ERROR(Annotate(check.AddFile(name, texts.back()), name_));
@@ -262,8 +246,7 @@ class Gate {
 
 }  // namespace
 
-absl::Status CheckTorchScriptArchive(absl::string_view bytes,
-                                     absl::string_view name) {
+absl::Status CheckTorchScriptArchive(absl::string_view bytes, absl::string_view name) {
   ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(bytes, std::string(name)));
   return Gate(std::move(zip), name).Run();
 }
@@ -275,12 +258,10 @@ bool LooksLikeTorchScript(absl::string_view bytes) {
   constexpr size_t kHead = 1 << 20;
   constexpr size_t kTail = 16 << 20;
   const absl::string_view head = bytes.substr(0, kHead);
-  const absl::string_view tail =
-      bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
+  const absl::string_view tail = bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
   for (absl::string_view part : {tail, head}) {
     if (absl::StrContains(part, "/constants.pkl") ||
-        (absl::StrContains(part, "/code/__torch__") &&
-         absl::StrContains(part, "/data.pkl"))) {
+        (absl::StrContains(part, "/code/__torch__") && absl::StrContains(part, "/data.pkl"))) {
       return true;
     }
   }

@@ -28,8 +28,7 @@ namespace graphnet {
 // what the archive holds. A refusal is InvalidArgument with one line that says
 // where: "m.pt: data.pkl: byte 123: ..." or
 // "m.pt: code/__torch__/m.py:12:5: ...".
-absl::Status CheckTorchScriptArchive(absl::string_view bytes,
-                                     absl::string_view name);
+absl::Status CheckTorchScriptArchive(absl::string_view bytes, absl::string_view name);
 
 // Whether the content is meant to be a TorchScript archive, even a damaged one;
 // other zip archives, such as those of torch.save and torch.export, are not.

@@ -24,7 +24,8 @@ namespace {
 
 bool HoldsFuture(const c10::Type& type) {
   return type.kind() == c10::TypeKind::FutureType || type.kind() == c10::TypeKind::AwaitType ||
-         absl::c_any_of(type.containedTypes(), [](const auto& inner) { return HoldsFuture(*inner); });
+         absl::c_any_of(type.containedTypes(),
+                        [](const auto& inner) { return HoldsFuture(*inner); });
 }
 
 // What the comparison of two constants yields, if it is known now.
@@ -102,12 +103,9 @@ absl::Status GraphImporter::ImportBlock(const jit::Block* block, int depth) {
 absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
   switch (node->kind()) {
     case prim::Constant:
-    case prim::ModuleContainerIndex:
-      return absl::OkStatus();  // Looked up where they are used.
-    case prim::GetAttr:
-      return ImportGetAttr(node);
-    case prim::SetAttr:
-      return ImportSetAttr(node);
+    case prim::ModuleContainerIndex: return absl::OkStatus();  // Looked up where they are used.
+    case prim::GetAttr: return ImportGetAttr(node);
+    case prim::SetAttr: return ImportSetAttr(node);
     case prim::CreateObject: {
       const std::string type = TypeText(*node->output()->type());
       if (absl::StartsWith(type, "__torch__.torch.classes.")) {
@@ -116,10 +114,8 @@ absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
       SetResult(node, Emit("prim.CreateObject", {absl::string_view(type)}));
       return absl::OkStatus();
     }
-    case prim::If:
-      return ImportIf(node, depth);
-    case prim::Loop:
-      return ImportLoop(node, depth);
+    case prim::If: return ImportIf(node, depth);
+    case prim::Loop: return ImportLoop(node, depth);
     case prim::Uninitialized:
       // Stands on paths that are never taken, or never looked at.
       values_[node->output()] = Argument::None();
@@ -135,20 +131,14 @@ absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
       values_[node->output()] = Keep(Argument::Kind::kTuple, elements);
       return absl::OkStatus();
     }
-    case prim::ListConstruct:
-      return ImportList(node);
-    case prim::DictConstruct:
-      return ImportDict(node);
+    case prim::ListConstruct: return ImportList(node);
+    case prim::DictConstruct: return ImportDict(node);
     case prim::TupleUnpack:
-    case prim::ListUnpack:
-      return ImportUnpack(node);
+    case prim::ListUnpack: return ImportUnpack(node);
     case prim::TupleIndex:
-    case prim::TupleSlice:
-      return ImportTupleElement(node);
-    case prim::isinstance:
-      return ImportIsInstance(node);
-    default:
-      return ImportCall(node);
+    case prim::TupleSlice: return ImportTupleElement(node);
+    case prim::isinstance: return ImportIsInstance(node);
+    default: return ImportCall(node);
   }
 }
 
@@ -172,22 +162,19 @@ Argument GraphImporter::Keep(Argument::Kind kind, absl::Span<const Argument> ele
   too_large_ |= size.elements > kMaxElements || size.depth > kMaxNesting;
   if (!kept.empty()) sizes_[kept.data()] = size;
   switch (kind) {
-    case Argument::Kind::kList:
-      return Argument::List(kept);
-    case Argument::Kind::kDict:
-      return Argument::Dict(kept);
-    case Argument::Kind::kSlice:
-      return Argument::Slice(kept);
-    default:
-      return Argument::Tuple(kept);
+    case Argument::Kind::kList: return Argument::List(kept);
+    case Argument::Kind::kDict: return Argument::Dict(kept);
+    case Argument::Kind::kSlice: return Argument::Slice(kept);
+    default: return Argument::Tuple(kept);
   }
 }
 
 absl::StatusOr<Argument> GraphImporter::Lookup(const jit::Value* value) {
   if (const auto it = values_.find(value); it != values_.end()) return it->second;
   if (const Program::Object* object = program_.FindObject(value)) {
-    return CannotRepresent(*current_, absl::StrCat("the object self", object->path->empty() ? "" : ".",
-                                                   *object->path, " as a value"));
+    return CannotRepresent(
+        *current_, absl::StrCat("the object self", object->path->empty() ? "" : ".", *object->path,
+                                " as a value"));
   }
   const jit::Node* node = value->node();
   if (node->kind() == prim::GetAttr) {
@@ -296,8 +283,8 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
       if (entry.key().isTensor()) return CannotRepresent(*current_, "a dict with tensors as keys");
       RETURN_IF_ERROR(add(entry.key(), ""));
       const bool named = entry.key().isString();
-      RETURN_IF_ERROR(add(entry.value(), named ? entry.key().toStringRef()
-                                               : absl::StrCat(elements.size() / 2)));
+      RETURN_IF_ERROR(add(entry.value(),
+                          named ? entry.key().toStringRef() : absl::StrCat(elements.size() / 2)));
     }
     return Keep(Argument::Kind::kDict, elements);
   }
@@ -335,8 +322,8 @@ Node* GraphImporter::Emit(absl::string_view target, absl::Span<const Argument> a
   if (too_large_) args = {};  // Reported after this node.
   Node* node = scope_->graph->CallFunction(target, args, kwargs, name);
   const Place place = PlaceOf(*current_);
-  node->set_location({place.file, static_cast<uint32_t>(place.line),
-                      static_cast<uint32_t>(place.column)});
+  node->set_location(
+      {place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)});
   if (const std::string path = program_.ModulePath(current_); !path.empty()) {
     node->set_module_path(path);
   }

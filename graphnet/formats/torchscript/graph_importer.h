@@ -51,7 +51,7 @@ class GraphImporter {
     // the other body of the same call.
     std::vector<Node*>* captures = nullptr;
     absl::flat_hash_map<Node*, Node*> inner = {};  // of captures: placeholder
-    size_t inner_count = 0;  // how many captures have a placeholder
+    size_t inner_count = 0;                        // how many captures have a placeholder
     Node* last_placeholder = nullptr;
     int num_ifs = 0;
     int num_loops = 0;

@@ -22,7 +22,8 @@ struct ImportGraphOptions {
 
 // The module in an archive that has passed the gate, unless `trust`. Operators of
 // torchvision are declared if its library is not loaded.
-absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust = false);
+absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path,
+                                                         bool trust = false);
 
 // The method with all that it calls inlined. Its graph is named after it;
 // bodies of branches and loops are named after the graph they are in.

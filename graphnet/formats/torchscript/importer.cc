@@ -7,10 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "ATen/core/dispatch/Dispatcher.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "caffe2/serialize/read_adapter_interface.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
@@ -19,8 +21,6 @@
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/program.h"
 #include "graphnet/interp/torch_status.h"
-#include "ATen/core/dispatch/Dispatcher.h"
-#include "caffe2/serialize/read_adapter_interface.h"
 #include "torch/csrc/jit/api/function_impl.h"
 #include "torch/csrc/jit/api/module.h"
 #include "torch/csrc/jit/serialization/import.h"

@@ -35,26 +35,34 @@ struct StorageType {
   int64_t element_size;
 };
 constexpr StorageType kStorageTypes[] = {
-    {"BFloat16Storage", 2},        {"BoolStorage", 1},
-    {"ByteStorage", 1},            {"CharStorage", 1},
-    {"ComplexDoubleStorage", 16},  {"ComplexFloatStorage", 8},
-    {"ComplexHalfStorage", 4},     {"DoubleStorage", 8},
-    {"Float8_e4m3fnStorage", 1},   {"Float8_e4m3fnuzStorage", 1},
-    {"Float8_e5m2Storage", 1},     {"Float8_e5m2fnuzStorage", 1},
-    {"FloatStorage", 4},           {"HalfStorage", 2},
-    {"IntStorage", 4},             {"LongStorage", 8},
-    {"ShortStorage", 2},           {"UInt16Storage", 2},
-    {"UInt32Storage", 4},          {"UInt64Storage", 8},
+    {"BFloat16Storage", 2},
+    {"BoolStorage", 1},
+    {"ByteStorage", 1},
+    {"CharStorage", 1},
+    {"ComplexDoubleStorage", 16},
+    {"ComplexFloatStorage", 8},
+    {"ComplexHalfStorage", 4},
+    {"DoubleStorage", 8},
+    {"Float8_e4m3fnStorage", 1},
+    {"Float8_e4m3fnuzStorage", 1},
+    {"Float8_e5m2Storage", 1},
+    {"Float8_e5m2fnuzStorage", 1},
+    {"FloatStorage", 4},
+    {"HalfStorage", 2},
+    {"IntStorage", 4},
+    {"LongStorage", 8},
+    {"ShortStorage", 2},
+    {"UInt16Storage", 2},
+    {"UInt32Storage", 4},
+    {"UInt64Storage", 8},
 };
 
 // "cpu", "cuda:0"
 bool IsDevice(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits(':', 1));
-  static constexpr absl::string_view kTypes[] = {"cpu", "cuda", "hpu",
-                                                 "meta", "mps", "xpu"};
-  if (std::find(std::begin(kTypes), std::end(kTypes), parts.first) ==
-      std::end(kTypes)) {
+  static constexpr absl::string_view kTypes[] = {"cpu", "cuda", "hpu", "meta", "mps", "xpu"};
+  if (std::find(std::begin(kTypes), std::end(kTypes), parts.first) == std::end(kTypes)) {
     return false;
   }
   if (!absl::StrContains(text, ':')) return true;
@@ -65,16 +73,14 @@ bool IsDevice(absl::string_view text) {
 
 bool IsStorageKey(absl::string_view key) {
   return !key.empty() && key.size() <= 9 && (key == "0" || key[0] != '0') &&
-         std::all_of(key.begin(), key.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
+         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // Classes are those of the archive's code. LibTorch parses the name as an
 // expression, by recursion.
 bool IsOwnClass(absl::string_view module, absl::string_view name) {
   const std::string full = absl::StrCat(module, ".", name);
-  if (full == "__torch__.torch.classes" ||
-      absl::StartsWith(full, "__torch__.torch.classes.")) {
+  if (full == "__torch__.torch.classes" || absl::StartsWith(full, "__torch__.torch.classes.")) {
     return false;
   }
   int parts = 0;
@@ -87,9 +93,9 @@ bool IsOwnClass(absl::string_view module, absl::string_view name) {
 
 class ValueCheck {
  public:
-  ValueCheck(const Pickle& pickle, StorageSize storage_size,
-             bool storages_may_be_empty)
-      : pickle_(pickle), storage_size_(storage_size),
+  ValueCheck(const Pickle& pickle, StorageSize storage_size, bool storages_may_be_empty)
+      : pickle_(pickle),
+        storage_size_(storage_size),
         storages_may_be_empty_(storages_may_be_empty),
         callee_(pickle.size(), Callee::kNone) {}
 
@@ -124,8 +130,7 @@ class ValueCheck {
   };
 
   Status Error(Id id, absl::string_view message) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("byte ", pickle_.offset(id), ": ", message));
+    return absl::InvalidArgumentError(absl::StrCat("byte ", pickle_.offset(id), ": ", message));
   }
   bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
   bool IsCall(Id id, Callee callee) const { return callee_[id] == callee; }
@@ -167,31 +172,24 @@ class ValueCheck {
       if (module == known.module && name == known.name) return known.callee;
     }
     if (IsOwnClass(module, name)) return Callee::kEnum;
-    return Error(function, absl::StrCat("calls ", Printable(module), ".",
-                                        Printable(name),
+    return Error(function, absl::StrCat("calls ", Printable(module), ".", Printable(name),
                                         ", which is not on the list"));
   }
 
   Status CheckNode(Id id) {
     switch (pickle_.kind(id)) {
-      case PickleKind::kReduce:
-        return CheckCall(id);
-      case PickleKind::kObject:
-        return CheckObject(id);
-      case PickleKind::kPersistentId:
-        return CheckStorage(id);
-      case PickleKind::kDict:
-        return CheckKeys(id);
-      default:
-        return absl::OkStatus();
+      case PickleKind::kReduce: return CheckCall(id);
+      case PickleKind::kObject: return CheckObject(id);
+      case PickleKind::kPersistentId: return CheckStorage(id);
+      case PickleKind::kDict: return CheckKeys(id);
+      default: return absl::OkStatus();
     }
   }
 
   Status CheckCall(Id call) {
     const Callee callee = callee_[call];
     switch (callee) {
-      case Callee::kTensor:
-        return CheckTensor(call);
+      case Callee::kTensor: return CheckTensor(call);
       case Callee::kOrderedDict:
         if (Arguments(call, 0) != nullptr) return absl::OkStatus();
         break;
@@ -202,12 +200,10 @@ class ValueCheck {
         const Id* arguments = Arguments(call, 1);
         if (arguments == nullptr || !Is(arguments[0], PickleKind::kList)) break;
         for (Id element : pickle_.children(arguments[0])) {
-          const bool right =
-              callee == Callee::kIntList ? Is(element, PickleKind::kInt)
-              : callee == Callee::kDoubleList
-                  ? Is(element, PickleKind::kDouble)
-              : callee == Callee::kBoolList ? Is(element, PickleKind::kBool)
-                                            : IsCall(element, Callee::kTensor);
+          const bool right = callee == Callee::kIntList      ? Is(element, PickleKind::kInt)
+                             : callee == Callee::kDoubleList ? Is(element, PickleKind::kDouble)
+                             : callee == Callee::kBoolList   ? Is(element, PickleKind::kBool)
+                                                             : IsCall(element, Callee::kTensor);
           if (!right) return Error(element, "an element of the wrong type");
         }
         return absl::OkStatus();
@@ -218,10 +214,8 @@ class ValueCheck {
           break;
         }
         const absl::string_view type = pickle_.text(arguments[1]);
-        if (!(Is(arguments[0], PickleKind::kList) &&
-              absl::StartsWith(type, "List[")) &&
-            !(Is(arguments[0], PickleKind::kDict) &&
-              absl::StartsWith(type, "Dict["))) {
+        if (!(Is(arguments[0], PickleKind::kList) && absl::StartsWith(type, "List[")) &&
+            !(Is(arguments[0], PickleKind::kDict) && absl::StartsWith(type, "Dict["))) {
           break;
         }
         if (!types_.insert(type).second) return absl::OkStatus();
@@ -256,32 +250,26 @@ class ValueCheck {
         }
         break;
       }
-      case Callee::kNone:
-        break;
+      case Callee::kNone: break;
     }
-    return Error(call, absl::StrCat(
-                           "the arguments of ",
-                           Printable(pickle_.name(pickle_.children(call)[0])),
+    return Error(
+        call, absl::StrCat("the arguments of ", Printable(pickle_.name(pickle_.children(call)[0])),
                            " are not what torch.jit.save writes"));
   }
 
   // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
   Status CheckTensor(Id call) {
     const Id* arguments = Arguments(call, 6);
-    if (arguments == nullptr ||
-        !Is(arguments[0], PickleKind::kPersistentId) ||
-        !Is(arguments[1], PickleKind::kInt) ||
-        !Is(arguments[2], PickleKind::kTuple) ||
-        !Is(arguments[3], PickleKind::kTuple) ||
-        !Is(arguments[4], PickleKind::kBool) ||
+    if (arguments == nullptr || !Is(arguments[0], PickleKind::kPersistentId) ||
+        !Is(arguments[1], PickleKind::kInt) || !Is(arguments[2], PickleKind::kTuple) ||
+        !Is(arguments[3], PickleKind::kTuple) || !Is(arguments[4], PickleKind::kBool) ||
         !IsCall(arguments[5], Callee::kOrderedDict)) {
       return Error(call, "a tensor is not what torch.jit.save writes");
     }
     const int64_t stored = storages_.at(arguments[0]);
     const absl::Span<const Id> sizes = pickle_.children(arguments[2]);
     const absl::Span<const Id> strides = pickle_.children(arguments[3]);
-    if (sizes.size() != strides.size() ||
-        sizes.size() > static_cast<size_t>(kMaxRank)) {
+    if (sizes.size() != strides.size() || sizes.size() > static_cast<size_t>(kMaxRank)) {
       return Error(call, "a tensor of unusual rank");
     }
     // In a storage of less than 2^63 bytes, numbers of at most 2^63 suffice.
@@ -289,8 +277,7 @@ class ValueCheck {
     int64_t elements = 1;
     __extension__ __int128 last = offset;  // the farthest element
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (!Is(sizes[i], PickleKind::kInt) ||
-          !Is(strides[i], PickleKind::kInt)) {
+      if (!Is(sizes[i], PickleKind::kInt) || !Is(strides[i], PickleKind::kInt)) {
         return Error(call, "a tensor whose size is no number");
       }
       const int64_t size = pickle_.integer(sizes[i]);
@@ -299,8 +286,7 @@ class ValueCheck {
         return Error(call, "a tensor of a negative size or stride");
       }
       if (size > 0 && elements > kMaxTensorElements / size) {
-        return Error(call, absl::StrCat("a tensor of more than ",
-                                        kMaxTensorElements, " elements"));
+        return Error(call, absl::StrCat("a tensor of more than ", kMaxTensorElements, " elements"));
       }
       elements *= size;
       if (size > 0) last += static_cast<__int128>(size - 1) * stride;
@@ -316,20 +302,16 @@ class ValueCheck {
   Status CheckStorage(Id id) {
     const Id tuple = pickle_.children(id)[0];
     const absl::Span<const Id> parts = pickle_.children(tuple);
-    if (!Is(tuple, PickleKind::kTuple) || parts.size() != 5 ||
-        !Is(parts[0], PickleKind::kString) ||
-        pickle_.text(parts[0]) != "storage" ||
-        !Is(parts[1], PickleKind::kGlobal) ||
-        !Is(parts[2], PickleKind::kString) ||
-        !Is(parts[3], PickleKind::kString) ||
+    if (!Is(tuple, PickleKind::kTuple) || parts.size() != 5 || !Is(parts[0], PickleKind::kString) ||
+        pickle_.text(parts[0]) != "storage" || !Is(parts[1], PickleKind::kGlobal) ||
+        !Is(parts[2], PickleKind::kString) || !Is(parts[3], PickleKind::kString) ||
         !Is(parts[4], PickleKind::kInt)) {
       return Error(id, "a storage is not what torch.jit.save writes");
     }
     storage_tuples_.insert(tuple);
     int64_t element_size = 0;
     for (const StorageType& type : kStorageTypes) {
-      if (pickle_.module(parts[1]) == "torch" &&
-          pickle_.name(parts[1]) == type.name) {
+      if (pickle_.module(parts[1]) == "torch" && pickle_.name(parts[1]) == type.name) {
         element_size = type.element_size;
       }
     }
@@ -338,11 +320,9 @@ class ValueCheck {
                                           Printable(pickle_.name(parts[1]))));
     }
     const absl::string_view key = pickle_.text(parts[2]);
-    const std::optional<uint64_t> size =
-        IsStorageKey(key) ? storage_size_(key) : std::nullopt;
+    const std::optional<uint64_t> size = IsStorageKey(key) ? storage_size_(key) : std::nullopt;
     if (!size.has_value()) {
-      return Error(parts[2], absl::StrCat("the archive has no storage '",
-                                          Printable(key), "'"));
+      return Error(parts[2], absl::StrCat("the archive has no storage '", Printable(key), "'"));
     }
     // LibTorch reads the entry once for each mention.
     if (!keys_.insert(key).second) {
@@ -352,13 +332,11 @@ class ValueCheck {
       return Error(parts[3], "a storage on an unknown device");
     }
     const int64_t elements = pickle_.integer(parts[4]);
-    if (elements < 0 ||
-        elements > static_cast<int64_t>(kMaxArchiveBytes) / element_size ||
+    if (elements < 0 || elements > static_cast<int64_t>(kMaxArchiveBytes) / element_size ||
         (static_cast<uint64_t>(elements * element_size) != *size &&
          !(storages_may_be_empty_ && *size == 0))) {
-      return Error(id, absl::StrCat("storage ", key, " has ", *size,
-                                    " bytes, not ", elements, " elements of ",
-                                    element_size, " bytes"));
+      return Error(id, absl::StrCat("storage ", key, " has ", *size, " bytes, not ", elements,
+                                    " elements of ", element_size, " bytes"));
     }
     storages_[id] = elements;
     return absl::OkStatus();
@@ -371,18 +349,15 @@ class ValueCheck {
         !IsOwnClass(pickle_.module(parts[0]), pickle_.name(parts[0]))) {
       return Error(id, "an object of a class that the archive may not use");
     }
-    if (!Is(parts[1], PickleKind::kTuple) ||
-        !pickle_.children(parts[1]).empty() || parts.size() != 3 ||
-        !Is(parts[2], PickleKind::kDict) || pickle_.used_unbuilt(id)) {
+    if (!Is(parts[1], PickleKind::kTuple) || !pickle_.children(parts[1]).empty() ||
+        parts.size() != 3 || !Is(parts[2], PickleKind::kDict) || pickle_.used_unbuilt(id)) {
       return Error(id, "an object is not what torch.jit.save writes");
     }
     absl::flat_hash_set<absl::string_view> names;
     const absl::Span<const Id> state = pickle_.children(parts[2]);
     for (size_t i = 0; i < state.size(); i += 2) {
-      if (!Is(state[i], PickleKind::kString) ||
-          !names.insert(pickle_.text(state[i])).second) {
-        return Error(state[i],
-                     "an attribute's name is no string or there twice");
+      if (!Is(state[i], PickleKind::kString) || !names.insert(pickle_.text(state[i])).second) {
+        return Error(state[i], "an attribute's name is no string or there twice");
       }
     }
     return absl::OkStatus();
@@ -392,11 +367,9 @@ class ValueCheck {
     const absl::Span<const Id> items = pickle_.children(id);
     for (size_t i = 0; i < items.size(); i += 2) {
       const PickleKind kind = pickle_.kind(items[i]);
-      if (kind != PickleKind::kString && kind != PickleKind::kInt &&
-          kind != PickleKind::kDouble && kind != PickleKind::kBool &&
-          !IsCall(items[i], Callee::kComplex) &&
-          !IsCall(items[i], Callee::kDevice) &&
-          !IsCall(items[i], Callee::kTensor)) {
+      if (kind != PickleKind::kString && kind != PickleKind::kInt && kind != PickleKind::kDouble &&
+          kind != PickleKind::kBool && !IsCall(items[i], Callee::kComplex) &&
+          !IsCall(items[i], Callee::kDevice) && !IsCall(items[i], Callee::kTensor)) {
         return Error(items[i], "a dictionary's key of an unusual type");
       }
     }
@@ -412,11 +385,9 @@ class ValueCheck {
       const Id child = children[i];
       const bool placed =
           Is(child, PickleKind::kGlobal)
-              ? (i == 0 && (kind == PickleKind::kReduce ||
-                            kind == PickleKind::kObject)) ||
+              ? (i == 0 && (kind == PickleKind::kReduce || kind == PickleKind::kObject)) ||
                     (i == 1 && storage_tuples_.contains(id))
-          : Is(child, PickleKind::kPersistentId) ||
-                  IsCall(child, Callee::kOrderedDict)
+          : Is(child, PickleKind::kPersistentId) || IsCall(child, Callee::kOrderedDict)
               ? tensor_arguments_.contains(id)
               : true;
       if (!placed) return Error(child, "a value where it does not belong");
@@ -439,13 +410,12 @@ class ValueCheck {
     }
     for (Id id : pickle_.postorder()) {
       for (Id child : pickle_.children(id)) {
-        if (shares[child] || (Is(child, PickleKind::kTuple) &&
-                              parents[child] > 1 && tree[child] > 1)) {
+        if (shares[child] ||
+            (Is(child, PickleKind::kTuple) && parents[child] > 1 && tree[child] > 1)) {
           shares[id] = true;
         }
       }
-      if (Is(id, PickleKind::kTuple) && shares[id] &&
-          tree[id] > kMaxSharedTuple) {
+      if (Is(id, PickleKind::kTuple) && shares[id] && tree[id] > kMaxSharedTuple) {
         return Error(id, "a tuple of shared tuples is too large");
       }
     }
@@ -475,10 +445,8 @@ class DebugCheck {
   // ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...))
   absl::Status Run() {
     absl::Span<const Id> parts;
-    if (!IsTuple(pickle_.root(), 3, &parts) ||
-        !Is(parts[0], PickleKind::kString) ||
-        pickle_.text(parts[0]) != "FORMAT_WITH_STRING_TABLE" ||
-        !Is(parts[1], PickleKind::kTuple) ||
+    if (!IsTuple(pickle_.root(), 3, &parts) || !Is(parts[0], PickleKind::kString) ||
+        pickle_.text(parts[0]) != "FORMAT_WITH_STRING_TABLE" || !Is(parts[1], PickleKind::kTuple) ||
         !Is(parts[2], PickleKind::kTuple)) {
       return Error(pickle_.root());
     }
@@ -499,8 +467,8 @@ class DebugCheck {
       }
       // The writer gives an empty source the range from 0 to 1.
       int64_t length = 0;
-      if (!SourceLength(range[0], &length) || begin < 0 || begin > end ||
-          begin > length || end > length + 1) {
+      if (!SourceLength(range[0], &length) || begin < 0 || begin > end || begin > length ||
+          end > length + 1) {
         return Error(row);
       }
     }
@@ -525,8 +493,7 @@ class DebugCheck {
     return Is(id, PickleKind::kTuple) && elements->size() == size;
   }
   bool IsTextIndex(Id id, int64_t* index) const {
-    return IsInt(id, index) && *index >= 0 &&
-           static_cast<uint64_t>(*index) < texts_.size();
+    return IsInt(id, index) && *index >= 0 && static_cast<uint64_t>(*index) < texts_.size();
   }
 
   // (build_intlist([index of a text, ...]), index of the file name, line)
@@ -544,10 +511,8 @@ class DebugCheck {
       return false;
     }
     const absl::Span<const Id> call = pickle_.children(fields[0]);
-    if (!Is(call[0], PickleKind::kGlobal) ||
-        pickle_.module(call[0]) != "torch.jit._pickle" ||
-        pickle_.name(call[0]) != "build_intlist" ||
-        !IsTuple(call[1], 1, &arguments) ||
+    if (!Is(call[0], PickleKind::kGlobal) || pickle_.module(call[0]) != "torch.jit._pickle" ||
+        pickle_.name(call[0]) != "build_intlist" || !IsTuple(call[1], 1, &arguments) ||
         !Is(arguments[0], PickleKind::kList)) {
       return false;
     }
@@ -572,9 +537,7 @@ absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size,
   return ValueCheck(pickle, storage_size, storages_may_be_empty).Run();
 }
 
-absl::Status CheckDebugPickle(const Pickle& pickle) {
-  return DebugCheck(pickle).Run();
-}
+absl::Status CheckDebugPickle(const Pickle& pickle) { return DebugCheck(pickle).Run(); }
 
 std::vector<uint64_t> StringBytes(const Pickle& pickle) {
   std::vector<uint64_t> bytes(pickle.size(), 0);

@@ -17,8 +17,7 @@ namespace graphnet {
 
 // The size in bytes of the entry that holds a storage, or nullopt if there is
 // none; the key is a decimal number.
-using StorageSize =
-    absl::FunctionRef<std::optional<uint64_t>(absl::string_view key)>;
+using StorageSize = absl::FunctionRef<std::optional<uint64_t>(absl::string_view key)>;
 
 // Checks data.pkl, constants.pkl and traced_inputs.pkl. With
 // `storages_may_be_empty`, the entry of a storage may have no data at all, as

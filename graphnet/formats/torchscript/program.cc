@@ -144,8 +144,9 @@ absl::Status Program::FlattenNode(jit::Node* node, int depth, jit::Node** next) 
       const auto type = object != nullptr ? object->object->type()
                                           : node->input(0)->type()->cast<c10::ClassType>();
       if (type == nullptr) {
-        return CannotRepresent(*node, absl::StrCat("which object has the method ",
-                                                   node->s(attr::name), " is known only at run time"));
+        return CannotRepresent(*node,
+                               absl::StrCat("which object has the method ", node->s(attr::name),
+                                            " is known only at run time"));
       }
       const std::string* path = object != nullptr ? object->path : InfoOf(node).path;
       return InlineCall(node, type->findMethod(node->s(attr::name)), node->inputs(), path, next);
@@ -185,9 +186,7 @@ absl::Status Program::FlattenNode(jit::Node* node, int depth, jit::Node** next) 
     case prim::GetAttr:
     case prim::ModuleContainerIndex:
     case prim::unchecked_cast:
-    case prim::unchecked_unwrap_optional:
-      FindObjectOf(node);
-      return absl::OkStatus();
+    case prim::unchecked_unwrap_optional: FindObjectOf(node); return absl::OkStatus();
     default:
       for (jit::Block* block : node->blocks()) RETURN_IF_ERROR(Flatten(block, depth + 1));
       return absl::OkStatus();
@@ -219,7 +218,8 @@ absl::Status Program::InlineGraph(jit::Node* node, jit::Graph& callee,
     return CannotRepresent(*node, absl::StrCat("the program has more than ", kMaxInlinedNodes,
                                                " operations with its calls inlined"));
   }
-  if (callee.inputs().size() != inputs.size() || callee.outputs().size() != node->outputs().size()) {
+  if (callee.inputs().size() != inputs.size() ||
+      callee.outputs().size() != node->outputs().size()) {
     return CannotRepresent(*node, "the call does not fit the callee");
   }
   jit::Node* const before = node->prev();
@@ -286,10 +286,8 @@ bool MayHaveIdentity(const c10::Type& type) {
     case c10::TypeKind::RRefType:
     case c10::TypeKind::PyObjectType:
     case c10::TypeKind::CapsuleType:
-    case c10::TypeKind::DynamicType:
-      return true;
-    case c10::TypeKind::ClassType:
-      return !type.is_module();  // Modules are known, or an error.
+    case c10::TypeKind::DynamicType: return true;
+    case c10::TypeKind::ClassType: return !type.is_module();  // Modules are known, or an error.
     default:
       for (const c10::TypePtr& inner : type.containedTypes()) {
         if (MayHaveIdentity(*inner)) return true;
@@ -397,13 +395,15 @@ void Program::FindIdentityOfNode(const jit::Node* node) {
     }
     case prim::If:
       for (size_t i = 0; i < node->outputs().size(); ++i) {
-        UniteAll({node->output(i), node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]});
+        UniteAll(
+            {node->output(i), node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]});
       }
       return;
     case prim::Loop: {
       const jit::Block* body = node->blocks()[0];
       for (size_t i = 0; i < node->outputs().size(); ++i) {
-        UniteAll({node->output(i), node->input(i + 2), body->inputs()[i + 1], body->outputs()[i + 1]});
+        UniteAll(
+            {node->output(i), node->input(i + 2), body->inputs()[i + 1], body->outputs()[i + 1]});
       }
       return;
     }
@@ -426,8 +426,7 @@ void Program::FindIdentityOfNode(const jit::Node* node) {
       values.insert(values.end(), node->outputs().begin(), node->outputs().end());
       return UniteAll(values);
     }
-    default:
-      return FindIdentityOfCall(node);
+    default: return FindIdentityOfCall(node);
   }
 }
 
@@ -442,7 +441,9 @@ void Program::FindIdentityOfCall(const jit::Node* node) {
     return;
   }
   if (node->kind() == aten::__is__ || node->kind() == aten::__isnot__) {
-    const auto is_none = [](const jit::Value* v) { return v->type()->kind() == c10::TypeKind::NoneType; };
+    const auto is_none = [](const jit::Value* v) {
+      return v->type()->kind() == c10::TypeKind::NoneType;
+    };
     if (std::none_of(values.begin(), values.end(), is_none)) {
       for (const jit::Value* value : values) MarkChanged(value);
     }
@@ -459,7 +460,8 @@ void Program::FindIdentityOfCall(const jit::Node* node) {
     const jit::Value* output = node->output(i);
     if (!MayHaveIdentity(output)) continue;
     // A list that the operator makes anew is nobody else's; what is in it may be.
-    const bool aliases = i >= schema->returns().size() || schema->returns()[i].alias_info() != nullptr;
+    const bool aliases =
+        i >= schema->returns().size() || schema->returns()[i].alias_info() != nullptr;
     if (!aliases && !ElementsMayHaveIdentity(*output->type())) continue;
     values.push_back(output);
     unite = true;

@@ -19,8 +19,8 @@ absl::Status GraphImporter::ImportGetAttr(const jit::Node* node) {
   const Program::Object* object = program_.FindObject(node->input(0));
   if (object == nullptr) {
     ASSIGN_OR_RETURN(const Argument owner, Operand(node->input(0)));
-    SetResult(node, Emit("prim.GetAttr", {owner, absl::string_view(name)}, {},
-                         NameOf(node->output())));
+    SetResult(node,
+              Emit("prim.GetAttr", {owner, absl::string_view(name)}, {}, NameOf(node->output())));
     return absl::OkStatus();
   }
   if (!program_.IsState(object->object.get(), name)) return absl::OkStatus();
@@ -39,9 +39,10 @@ absl::Status GraphImporter::ImportGetAttr(const jit::Node* node) {
     }
   }
   ASSIGN_OR_RETURN(const Argument initial, AttributeValue(*object, name));
-  SetResult(node, Emit("prim.GetAttr",
-                       {absl::string_view(*object->path), absl::string_view(name), Localize(initial)},
-                       {}, NameOf(node->output())));
+  SetResult(node,
+            Emit("prim.GetAttr",
+                 {absl::string_view(*object->path), absl::string_view(name), Localize(initial)}, {},
+                 NameOf(node->output())));
   return absl::OkStatus();
 }
 
@@ -145,8 +146,8 @@ absl::Status GraphImporter::ImportIsInstance(const jit::Node* node) {
   std::vector<std::string> texts;
   for (const c10::TypePtr& type : node->tys(attr::types)) texts.push_back(TypeText(*type));
   const std::vector<Argument> types(texts.begin(), texts.end());
-  SetResult(node, Emit("prim.isinstance", {value, Argument::Tuple(types)}, {},
-                       NameOf(node->output())));
+  SetResult(node,
+            Emit("prim.isinstance", {value, Argument::Tuple(types)}, {}, NameOf(node->output())));
   return absl::OkStatus();
 }
 

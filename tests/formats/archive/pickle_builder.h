@@ -26,9 +26,7 @@ inline std::string Double(double value) {
   std::string bytes = Bytes(bits, 8);
   return "G" + std::string(bytes.rbegin(), bytes.rend());
 }
-inline std::string Text(const std::string& text) {
-  return "X" + Bytes(text.size(), 4) + text;
-}
+inline std::string Text(const std::string& text) { return "X" + Bytes(text.size(), 4) + text; }
 inline std::string Tuple(const std::string& elements) { return "(" + elements + "t"; }
 inline std::string List(const std::string& elements) { return "](" + elements + "e"; }
 inline std::string Dict(const std::string& items) { return "}(" + items + "u"; }

@@ -70,10 +70,10 @@ TEST(PickleReaderTest, ReadsLongIntegersOfEveryWidth) {
 }
 
 TEST(PickleReaderTest, ReadsContainers) {
-  const std::string bytes = Of(Tuple(")" + Int(1) + "\x85" + Int(2) + Int(3) + "\x86" + Int(4) +
-                                     Int(5) + Int(6) + "\x87" + List(Int(7) + Int(8)) + "]" +
-                                     Int(9) + "a" + Dict(Text("k") + Int(10)) + "}" +
-                                     Text("l") + Int(11) + "s" + List("") + Dict("")));
+  const std::string bytes =
+      Of(Tuple(")" + Int(1) + "\x85" + Int(2) + Int(3) + "\x86" + Int(4) + Int(5) + Int(6) +
+               "\x87" + List(Int(7) + Int(8)) + "]" + Int(9) + "a" + Dict(Text("k") + Int(10)) +
+               "}" + Text("l") + Int(11) + "s" + List("") + Dict("")));
   const absl::StatusOr<Pickle> p = Pickle::Parse(bytes);
   ASSERT_OK(p);
   std::vector<std::pair<PickleKind, size_t>> shapes;
@@ -82,11 +82,10 @@ TEST(PickleReaderTest, ReadsContainers) {
   }
   using K = PickleKind;
   EXPECT_THAT(shapes,
-              ElementsAre(std::pair(K::kTuple, 0), std::pair(K::kTuple, 1),
-                          std::pair(K::kTuple, 2), std::pair(K::kTuple, 3),
-                          std::pair(K::kList, 2), std::pair(K::kList, 1),
-                          std::pair(K::kDict, 2), std::pair(K::kDict, 2),
-                          std::pair(K::kList, 0), std::pair(K::kDict, 0)));
+              ElementsAre(std::pair(K::kTuple, 0), std::pair(K::kTuple, 1), std::pair(K::kTuple, 2),
+                          std::pair(K::kTuple, 3), std::pair(K::kList, 2), std::pair(K::kList, 1),
+                          std::pair(K::kDict, 2), std::pair(K::kDict, 2), std::pair(K::kList, 0),
+                          std::pair(K::kDict, 0)));
   const Pickle::Id last_tuple = p->children(p->root())[3];
   EXPECT_EQ(p->integer(p->children(last_tuple)[0]), 4);
   EXPECT_EQ(p->integer(p->children(last_tuple)[2]), 6);
@@ -106,10 +105,9 @@ TEST(PickleReaderTest, AppendsInBatchesKeepTheirOrder) {
 }
 
 TEST(PickleReaderTest, NotesGlobalsCallsAndObjectsWithoutExecutingThem) {
-  const std::string bytes =
-      Of(Tuple(Reduce(Global("os", "system"), Tuple(Text("true"))) +
-               Object(Global("__torch__.a", "B"), Dict(Text("x") + Int(1))) +
-               PersistentId(Tuple(Text("storage")))));
+  const std::string bytes = Of(Tuple(Reduce(Global("os", "system"), Tuple(Text("true"))) +
+                                     Object(Global("__torch__.a", "B"), Dict(Text("x") + Int(1))) +
+                                     PersistentId(Tuple(Text("storage")))));
   const absl::StatusOr<Pickle> p = Pickle::Parse(bytes);
   ASSERT_OK(p);
   const absl::Span<const Pickle::Id> e = p->children(p->root());
@@ -136,8 +134,8 @@ TEST(PickleReaderTest, NotesObjectsThatAreUsedBeforeTheyHaveTheirState) {
 }
 
 TEST(PickleReaderTest, SharesWhatTheMemoRepeats) {
-  const std::string bytes = Of(List(Int(1)) + Put(0) + Get(0) + "h" + std::string(1, '\0') +
-                               "\x87");
+  const std::string bytes =
+      Of(List(Int(1)) + Put(0) + Get(0) + "h" + std::string(1, '\0') + "\x87");
   const absl::StatusOr<Pickle> p = Pickle::Parse(bytes);
   ASSERT_OK(p);
   const absl::Span<const Pickle::Id> e = p->children(p->root());
@@ -191,8 +189,8 @@ TEST(PickleReaderTest, LimitsTheDepth) {
   ExpectRefused(filled(kMaxPickleDepth + 1), "nested more than 1000 deep");
   // What is shared is as deep as its deepest place.
   const auto shared = [](int depth) {
-    return Of("(]" + Put(0) + std::string(depth - 2, '(') + Get(0) +
-              std::string(depth - 2, 't') + "t");
+    return Of("(]" + Put(0) + std::string(depth - 2, '(') + Get(0) + std::string(depth - 2, 't') +
+              "t");
   };
   EXPECT_OK(Pickle::Parse(shared(kMaxPickleDepth)));
   ExpectRefused(shared(kMaxPickleDepth + 1), "nested more than 1000 deep");

@@ -113,9 +113,9 @@ inline std::string MakeZip(const ZipSpec& spec) {
     }
     if (file.unlisted) continue;
     ++listed;
-    directory += "PK\1\2" + Bytes(0x0314, 2) + Bytes(20, 2) + Bytes(flags, 2) +
-                 Bytes(method, 2) + Bytes(0, 4) + Bytes(crc, 4) + Bytes(compressed_size, 4) +
-                 Bytes(size, 4) + Bytes(file.name.size(), 2) + Bytes(file.extra.size(), 2) +
+    directory += "PK\1\2" + Bytes(0x0314, 2) + Bytes(20, 2) + Bytes(flags, 2) + Bytes(method, 2) +
+                 Bytes(0, 4) + Bytes(crc, 4) + Bytes(compressed_size, 4) + Bytes(size, 4) +
+                 Bytes(file.name.size(), 2) + Bytes(file.extra.size(), 2) +
                  Bytes(file.comment.size(), 2) + Bytes(0, 4) + Bytes(file.attributes, 4) +
                  Bytes(offset, 4) + file.name + file.extra + file.comment;
   }
@@ -124,8 +124,8 @@ inline std::string MakeZip(const ZipSpec& spec) {
   out += directory + spec.after_directory;
   if (spec.zip64) {
     const uint64_t end64 = out.size();
-    out += "PK\6\6" + Bytes(44, 8) + Bytes(45, 2) + Bytes(45, 2) + Bytes(0, 8) +
-           Bytes(listed, 8) + Bytes(listed, 8) + Bytes(directory.size(), 8) + Bytes(begin, 8);
+    out += "PK\6\6" + Bytes(44, 8) + Bytes(45, 2) + Bytes(45, 2) + Bytes(0, 8) + Bytes(listed, 8) +
+           Bytes(listed, 8) + Bytes(directory.size(), 8) + Bytes(begin, 8);
     out += "PK\6\7" + Bytes(0, 4) + Bytes(end64, 8) + Bytes(1, 4);
   }
   const uint64_t shown = std::min<uint64_t>(listed, 0xFFFF);

@@ -42,15 +42,17 @@ void ExpectRefused(const ZipSpec& spec, const std::string& message) {
 
 // One entry of each kind that writers make.
 ZipSpec Mixed() {
-  return {.files = {
-              {.name = "m/stored", .content = "hello", .padded = true},
-              {.name = "m/deflated", .content = std::string(300, 'x'), .deflated = true},
-              {.name = "m/pytorch", .content = "abc", .descriptor = 16, .padded = true,
-               .flags = 0x800},
-              {.name = "m/described", .content = std::string(99, 'y'), .deflated = true,
-               .descriptor = 24},
-              {.name = "m/empty"},
-          }};
+  return {
+      .files = {
+          {.name = "m/stored", .content = "hello", .padded = true},
+          {.name = "m/deflated", .content = std::string(300, 'x'), .deflated = true},
+          {.name = "m/pytorch", .content = "abc", .descriptor = 16, .padded = true, .flags = 0x800},
+          {.name = "m/described",
+           .content = std::string(99, 'y'),
+           .deflated = true,
+           .descriptor = 24},
+          {.name = "m/empty"},
+      }};
 }
 
 TEST(ZipReaderTest, ReadsWhatWritersWrite) {
@@ -68,9 +70,8 @@ TEST(ZipReaderTest, ReadsWhatWritersWrite) {
 
 TEST(ZipReaderTest, ReadsEveryFormOfDataDescriptor) {
   for (int bytes : {12, 16, 20, 24}) {
-    EXPECT_THAT(
-        ReadAll(MakeZip({.files = {{.name = "a", .content = "b", .descriptor = bytes}}})),
-        IsOkAndHolds(Contents({{"a", "b"}})))
+    EXPECT_THAT(ReadAll(MakeZip({.files = {{.name = "a", .content = "b", .descriptor = bytes}}})),
+                IsOkAndHolds(Contents({{"a", "b"}})))
         << bytes;
   }
 }
@@ -164,24 +165,24 @@ TEST(ZipReaderTest, RefusesHeadersThatDiffer) {
   ExpectRefused({.files = {{.name = "a", .content = "b", .local_size = 5}}}, "differ in size");
   ExpectRefused({.files = {{.name = "a", .content = "b", .local_flags = 0x800}}}, "differ");
   ExpectRefused({.files = {{.name = "a", .content = "b", .size = 2}}}, "two different sizes");
-  ExpectRefused({.files = {{.name = "a", .content = "b",
+  ExpectRefused({.files = {{.name = "a",
+                            .content = "b",
                             .local_extra = Bytes(1, 2) + Bytes(8, 2) + Bytes(7, 8)}}},
                 "differ in size");
   // A descriptor that says another size than the directory.
-  std::string bytes =
-      MakeZip({.files = {{.name = "a", .content = "bcd", .descriptor = 16}}});
+  std::string bytes = MakeZip({.files = {{.name = "a", .content = "bcd", .descriptor = 16}}});
   bytes[30 + 1 + 3 + 8] = 2;
-  EXPECT_THAT(ReadAll(bytes), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("descriptor")));
+  EXPECT_THAT(ReadAll(bytes),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("descriptor")));
 }
 
 TEST(ZipReaderTest, RefusesWhatTheDirectoryDoesNotList) {
-  ExpectRefused({.files = {{.name = "a", .content = "1"},
-                           {.name = "b", .content = "2", .unlisted = true}}},
-                "belong to no entry");
-  ExpectRefused({.files = {{.name = "b", .content = "2", .unlisted = true},
-                           {.name = "a", .content = "1"}}},
-                "before the first entry");
+  ExpectRefused(
+      {.files = {{.name = "a", .content = "1"}, {.name = "b", .content = "2", .unlisted = true}}},
+      "belong to no entry");
+  ExpectRefused(
+      {.files = {{.name = "b", .content = "2", .unlisted = true}, {.name = "a", .content = "1"}}},
+      "before the first entry");
   ExpectRefused({.files = {{.name = "a"}}, .before_files = "#!"}, "before the first entry");
   ExpectRefused({.files = {{.name = "a"}}, .after_files = "x"}, "belong to no entry");
   ExpectRefused({.files = {{.name = "a"}}, .after_directory = "x"}, "end record");
@@ -201,15 +202,13 @@ TEST(ZipReaderTest, RefusesASecondArchiveInTheComment) {
 }
 
 TEST(ZipReaderTest, RefusesOverlappingEntries) {
-  ExpectRefused({.files = {{.name = "a", .content = "1"}, {.name = "b", .offset = 0}}},
-                "overlaps");
+  ExpectRefused({.files = {{.name = "a", .content = "1"}, {.name = "b", .offset = 0}}}, "overlaps");
   // The second lies in the content of the first.
   const std::string inner =
       "PK\3\4" + Bytes(20, 2) + Bytes(0, 20) + Bytes(1, 2) + Bytes(0, 2) + "b";
   ExpectRefused({.files = {{.name = "a", .content = inner}, {.name = "b", .offset = 31}}},
                 "overlaps");
-  ExpectRefused({.files = {{.name = "a", .content = "1", .size = 100,
-                            .compressed_size = 100}}},
+  ExpectRefused({.files = {{.name = "a", .content = "1", .size = 100, .compressed_size = 100}}},
                 "overlaps");
 }
 
@@ -220,8 +219,7 @@ TEST(ZipReaderTest, RefusesZipBombs) {
   ExpectRefused({.files = {{.name = "a", .content = large, .deflated = true, .size = 1000}}},
                 "more than the declared 1000");
   ExpectRefused(
-      {.files = {{.name = "a", .content = std::string(1000, 'a'), .deflated = true,
-                  .size = 2000}}},
+      {.files = {{.name = "a", .content = std::string(1000, 'a'), .deflated = true, .size = 2000}}},
       "not the 2000 declared");
   ExpectRefused({.files = {{.name = "a", .content = "b", .deflated = true, .size = 1 << 20}}},
                 "more bytes than it can inflate to");
@@ -231,18 +229,19 @@ TEST(ZipReaderTest, RefusesDamagedDeflatedData) {
   ExpectRefused({.files = {{.name = "a", .content = "\xff\xff", .size = 2, .method = 8}}},
                 "damaged");
   // A whole stream, with other bytes behind it.
-  ExpectRefused({.files = {{.name = "a", .content = Deflate("hello") + "x",
-                            .crc = CrcOf("hello"), .size = 5, .method = 8}}},
+  ExpectRefused({.files = {{.name = "a",
+                            .content = Deflate("hello") + "x",
+                            .crc = CrcOf("hello"),
+                            .size = 5,
+                            .method = 8}}},
                 "followed by other bytes");
 }
 
 TEST(ZipReaderTest, LimitsTheSizeOfDeflatedEntries) {
   // The content is wrong; that is seen to later.
   const auto open = [](uint64_t size) {
-    const std::string bytes = MakeZip({.files = {{.name = "a",
-                                                  .content = std::string(270000, 'a'),
-                                                  .size = size,
-                                                  .method = 8}}});
+    const std::string bytes = MakeZip(
+        {.files = {{.name = "a", .content = std::string(270000, 'a'), .size = size, .method = 8}}});
     return ZipReader::Open(bytes, "a.zip").status();
   };
   EXPECT_OK(open(kMaxDeflatedRecordBytes - 1));
@@ -268,8 +267,8 @@ TEST(ZipReaderTest, LimitsTheSizeOfAllContents) {
   };
   EXPECT_OK(open(1));
   EXPECT_OK(open(2));
-  EXPECT_THAT(open(3), StatusIs(absl::StatusCode::kInvalidArgument,
-                                HasSubstr("the contents exceed")));
+  EXPECT_THAT(open(3),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the contents exceed")));
 }
 
 TEST(ZipReaderTest, LimitsTheNumberOfEntries) {
@@ -288,8 +287,8 @@ TEST(ZipReaderTest, LimitsTheNumberOfEntries) {
 
 TEST(ZipReaderTest, LimitsTheLengthOfNames) {
   // The format allows no more than 65535 bytes, one less than the limit.
-  EXPECT_OK(ReadAll(MakeZip({.files = {{.name = std::string(65534, 'a')},
-                                       {.name = std::string(65535, 'a')}}})));
+  EXPECT_OK(ReadAll(
+      MakeZip({.files = {{.name = std::string(65534, 'a')}, {.name = std::string(65535, 'a')}}})));
 }
 
 TEST(ZipReaderTest, RefusesEveryPrefix) {

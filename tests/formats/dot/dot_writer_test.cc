@@ -106,7 +106,8 @@ TEST(DotWriter, ManyParametersAreCut) {
     weights.back().node()->set_annotation("torch.nn.parameter.Parameter");
   }
   g->Output(g->CallFunction("torch.lstm", {Argument::List(weights)}));
-  EXPECT_TRUE(absl::StrContains(Body(module), "torch.lstm\\nw0\\lw1\\lw2\\lw3\\lw4\\lw5\\l+ 3 more\\l\""))
+  EXPECT_TRUE(
+      absl::StrContains(Body(module), "torch.lstm\\nw0\\lw1\\lw2\\lw3\\lw4\\lw5\\l+ 3 more\\l\""))
       << Body(module);
 }
 
@@ -160,7 +161,8 @@ TEST(DotWriter, OddPaths) {
     y->set_module_path(path);
     z->set_module_path(path);
     g->Output(z);
-    EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("label=\"", path, "\"; labeljust"))) << path;
+    EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("label=\"", path, "\"; labeljust")))
+        << path;
   }
 }
 
@@ -247,7 +249,8 @@ TEST(DotWriter, OfALongNameTheEndIsShown) {
   // Cut inside the two bytes of a character, the cut moves behind it.
   g->Placeholder(absl::StrCat(std::string(100, 'a'), "é", std::string(59, 'b')))->set_name("x");
   g->Output(Argument());
-  EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("\"x\\n…", std::string(59, 'b'), "\""))) << Body(module);
+  EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("\"x\\n…", std::string(59, 'b'), "\"")))
+      << Body(module);
 }
 
 TEST(DotWriter, EmptyModule) { EXPECT_EQ(Body(Module()), "}\n"); }

@@ -58,13 +58,12 @@ absl::Status WithBody(absl::string_view statement) {
 }
 absl::Status WithConstraints(absl::string_view relations, absl::string_view shapes = "",
                              absl::string_view example = "4", absl::string_view symbol = "S0") {
-  return With("input_tensor_constraints.py",
-              absl::StrCat(symbol, " = Symbol(\"", symbol, "\")\n",
-                           "dynamic_dim_constraint_symbols = [", symbol, "]\n",
-                           "dynamic_dim_constraint_symbol2example_value = {", symbol, ": ", example,
-                           "}\n",
-                           "dynamic_dim_constraint_relations = [", relations, "]\n",
-                           "dynamic_dim_constraint_input_shapes = [", shapes, "]\n"));
+  return With(
+      "input_tensor_constraints.py",
+      absl::StrCat(symbol, " = Symbol(\"", symbol, "\")\n", "dynamic_dim_constraint_symbols = [",
+                   symbol, "]\n", "dynamic_dim_constraint_symbol2example_value = {", symbol, ": ",
+                   example, "}\n", "dynamic_dim_constraint_relations = [", relations, "]\n",
+                   "dynamic_dim_constraint_input_shapes = [", shapes, "]\n"));
 }
 
 auto Refused(const std::string& message) {
@@ -94,11 +93,13 @@ TEST(FolderLimitsTest, BytesOfAFile) {
   // The files that only travel with the sample have the limit together.
   ASSERT_OK(WriteFileAtomic(JoinPath(folder, "a.txt"), "12345"));
   for (const size_t rest : {6, 5, 4}) {
-    ASSERT_OK(WriteFileAtomic(JoinPath(folder, "b.txt"), std::string(kMaxTextFileBytes - rest, 'b')));
+    ASSERT_OK(
+        WriteFileAtomic(JoinPath(folder, "b.txt"), std::string(kMaxTextFileBytes - rest, 'b')));
     if (rest >= 5) {
       EXPECT_OK(ReadGraphNetFolder(folder)) << rest;
     } else {
-      EXPECT_THAT(ReadGraphNetFolder(folder), Refused("the additional files are too large together"));
+      EXPECT_THAT(ReadGraphNetFolder(folder),
+                  Refused("the additional files are too large together"));
     }
   }
 }
@@ -162,7 +163,8 @@ TEST(FolderLimitsTest, NestingOfJson) {
   };
   EXPECT_OK(nested(kMaxJsonDepth - 1));
   EXPECT_OK(nested(kMaxJsonDepth));
-  EXPECT_THAT(nested(kMaxJsonDepth + 1), Refused("d/graph_net.json:1:1: JSON nests more than 256 deep"));
+  EXPECT_THAT(nested(kMaxJsonDepth + 1),
+              Refused("d/graph_net.json:1:1: JSON nests more than 256 deep"));
 }
 
 TEST(FolderLimitsTest, BytesOfNames) {
@@ -179,7 +181,8 @@ TEST(FolderLimitsTest, BytesOfNames) {
                 absl::StrCat(Record("x", "2", absl::StrCat("    original_name = \"", name, "\"\n")),
                              Record("y", "3"))),
            "d/weight_meta.py:6:21: the string is too long");
-    expect(WithBody(absl::StrCat(name, " = torch.relu(x)")), "d/model.py:4:9: the name is too long");
+    expect(WithBody(absl::StrCat(name, " = torch.relu(x)")),
+           "d/model.py:4:9: the name is too long");
     expect(WithBody(absl::StrCat("z = torch.relu(x, ", name, "=1)")),
            "d/model.py:4:27: the name is too long");
     expect(WithConstraints("", "", "4", name), ":1:1: the name is too long");
@@ -189,8 +192,8 @@ TEST(FolderLimitsTest, BytesOfNames) {
 TEST(FolderLimitsTest, Integers) {
   EXPECT_OK(WithBody("z = torch.f(9223372036854775806, -9223372036854775807)"));
   EXPECT_OK(WithBody("z = torch.f(9223372036854775807, -9223372036854775808)"));
-  for (const char* value : {"9223372036854775808", "-9223372036854775809", "-(-9223372036854775808)",
-                            "- -9223372036854775808"}) {
+  for (const char* value : {"9223372036854775808", "-9223372036854775809",
+                            "-(-9223372036854775808)", "- -9223372036854775808"}) {
     EXPECT_THAT(WithBody(absl::StrCat("z = torch.f(", value, ")")),
                 Refused("the integer does not fit in 64 bits"))
         << value;
@@ -202,8 +205,10 @@ TEST(FolderLimitsTest, Integers) {
   };
   EXPECT_OK(data("9223372036854775807"));
   EXPECT_OK(data("-9223372036854775808"));
-  EXPECT_THAT(data("9223372036854775808"), Refused("weight_meta.py:6:13: the integer does not fit"));
-  EXPECT_THAT(data("-9223372036854775809"), Refused("weight_meta.py:6:14: the integer does not fit"));
+  EXPECT_THAT(data("9223372036854775808"),
+              Refused("weight_meta.py:6:13: the integer does not fit"));
+  EXPECT_THAT(data("-9223372036854775809"),
+              Refused("weight_meta.py:6:14: the integer does not fit"));
   // A size that does not fit is not taken for the one before it.
   EXPECT_THAT(WithShapes("4, 9223372036854775808"),
               Refused("weight_meta.py:3:17: the integer does not fit"));

@@ -77,11 +77,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a = -x\nb = ~a\nreturn b",
              "%a = operator.neg(%x)\n%b = operator.invert(%a)\nreturn %b\n"},
         Case{"a = x @ y\nb = a ** 2\nc = b // 3\nd = c % 4\ne = d <= 1\nreturn e",
-             "%a = operator.matmul(%x, %y)\n%b = operator.pow(%a, 2)\n%c = operator.floordiv(%b, 3)\n"
+             "%a = operator.matmul(%x, %y)\n%b = operator.pow(%a, 2)\n%c = operator.floordiv(%b, "
+             "3)\n"
              "%d = operator.mod(%c, 4)\n%e = operator.le(%d, 1)\nreturn %e\n"},
         // Precedence: ** over unary over * over +, ** to the right.
         Case{"a = x + y * -x ** 2 ** y\nreturn a",
-             "%pow = operator.pow(2, %y)\n%pow_1 = operator.pow(%x, %pow)\n%neg = operator.neg(%pow_1)\n"
+             "%pow = operator.pow(2, %y)\n%pow_1 = operator.pow(%x, %pow)\n%neg = "
+             "operator.neg(%pow_1)\n"
              "%mul = operator.mul(%y, %neg)\n%a = operator.add(%x, %mul)\nreturn %a\n"},
         Case{"a = (x + y) * 2\nreturn a",
              "%add = operator.add(%x, %y)\n%a = operator.mul(%add, 2)\nreturn %a\n"},
@@ -98,13 +100,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a = x[(slice(None, None, None), Ellipsis, -1)]\nreturn a",
              "%a = operator.getitem(%x, (slice(None, None, None), ..., -1))\nreturn %a\n"},
         Case{"a = x[1:, ::2, y]\nreturn a",
-             "%a = operator.getitem(%x, (slice(1, None, None), slice(None, None, 2), %y))\nreturn %a\n"},
+             "%a = operator.getitem(%x, (slice(1, None, None), slice(None, None, 2), %y))\nreturn "
+             "%a\n"},
         Case{"x[..., 0] = y\nsetitem = x;  setitem = None\nreturn x",
              "%setitem = operator.setitem(%x, (..., 0), %y)\nreturn %x\n"},
         Case{"a = x.shape\nb = a[0]\nreturn b",
              "%a = builtins.getattr(%x, \"shape\")\n%b = operator.getitem(%a, 0)\nreturn %b\n"},
         Case{"a = x.T.shape[1]\nreturn a",
-             "%getattr = builtins.getattr(%x, \"T\")\n%getattr_1 = builtins.getattr(%getattr, \"shape\")\n"
+             "%getattr = builtins.getattr(%x, \"T\")\n%getattr_1 = builtins.getattr(%getattr, "
+             "\"shape\")\n"
              "%a = operator.getitem(%getattr_1, 1)\nreturn %a\n"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -119,19 +123,24 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a = torch.relu(x)\na = torch.relu(a)\nreturn a",
              "%a = torch.relu(%x)\n%a_1 = torch.relu(%a)\nreturn %a_1\n"},
         Case{"a = b = torch.relu(x)\nreturn (a, b)", "%a = torch.relu(%x)\nreturn (%a, %a)\n"},
-        Case{"output = torch.relu(x)\nreturn output", "%output = torch.relu(%x)\n%output_1 = return %output\n"}));
+        Case{"output = torch.relu(x)\nreturn output",
+             "%output = torch.relu(%x)\n%output_1 = return %output\n"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Literals, StatementTest,
-    ::testing::Values(
-        Case{"a = torch.f(x, 1e-05, -1.0, inf, -inf, 9223372036854775807, -9223372036854775808)\nreturn a",
-             "%a = torch.f(%x, 1e-05, -1.0, inf, -inf, 9223372036854775807, -9223372036854775808)\nreturn %a\n"},
-        Case{"a = torch.f(x, 2j, 1 + 2j, complex(1.0, -2.0), float('nan'))\nreturn a",
-             "%a = torch.f(%x, complex(0.0, 2.0), complex(1.0, 2.0), complex(1.0, -2.0), nan)\nreturn %a\n"},
-        Case{"a = torch.f(x, torch.channels_last, torch.strided, (), [], (1,), ((1, 2), [3]))\nreturn a",
-             "%a = torch.f(%x, torch.channels_last, torch.strided, (), [], (1,), ((1, 2), [3]))\nreturn %a\n"},
-        Case{"a = torch.f(x, \"it's\", 'q\\'\\x41\\u00e9')  # comment\n\nreturn a",
-             "%a = torch.f(%x, \"it's\", \"q'Aé\")\nreturn %a\n"}));
+    ::testing::Values(Case{"a = torch.f(x, 1e-05, -1.0, inf, -inf, 9223372036854775807, "
+                           "-9223372036854775808)\nreturn a",
+                           "%a = torch.f(%x, 1e-05, -1.0, inf, -inf, 9223372036854775807, "
+                           "-9223372036854775808)\nreturn %a\n"},
+                      Case{"a = torch.f(x, 2j, 1 + 2j, complex(1.0, -2.0), float('nan'))\nreturn a",
+                           "%a = torch.f(%x, complex(0.0, 2.0), complex(1.0, 2.0), complex(1.0, "
+                           "-2.0), nan)\nreturn %a\n"},
+                      Case{"a = torch.f(x, torch.channels_last, torch.strided, (), [], (1,), ((1, "
+                           "2), [3]))\nreturn a",
+                           "%a = torch.f(%x, torch.channels_last, torch.strided, (), [], (1,), "
+                           "((1, 2), [3]))\nreturn %a\n"},
+                      Case{"a = torch.f(x, \"it's\", 'q\\'\\x41\\u00e9')  # comment\n\nreturn a",
+                           "%a = torch.f(%x, \"it's\", \"q'Aé\")\nreturn %a\n"}));
 
 TEST(ModelParserTest, NestedFunctionsAreGraphs) {
   Module module;
@@ -152,7 +161,8 @@ TEST(ModelParserTest, NestedFunctionsAreGraphs) {
 
 TEST(ModelParserTest, KeepsPlacesAndAnnotations) {
   Module module;
-  ASSERT_EQ(ParseModelPy(Model("a = torch.relu(x)\nreturn a"), "model.py", &module), absl::OkStatus());
+  ASSERT_EQ(ParseModelPy(Model("a = torch.relu(x)\nreturn a"), "model.py", &module),
+            absl::OkStatus());
   const Node* a = module.main()->FindNode("a");
   EXPECT_EQ(a->location().file, "model.py");
   EXPECT_EQ(a->location().line, 5u);
@@ -174,29 +184,36 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"a = torch.relu(b)\nb = x\nreturn a", "model.py:5:24: 'b' is not defined"},
         ErrorCase{"a = x\na = x = None\nb = torch.relu(a)\nreturn b",
                   "model.py:7:24: 'a' is used after it was released (set to None)"},
-        ErrorCase{"a = self.weight\nreturn a", "model.py:5:13: attributes of self are outside the subset"},
+        ErrorCase{"a = self.weight\nreturn a",
+                  "model.py:5:13: attributes of self are outside the subset"},
         ErrorCase{"a = os.system('x')\nreturn a", "model.py:5:13: 'os' is not defined"},
-        ErrorCase{"for i in x:\n    pass\nreturn x",
-                  "model.py:5:9: 'for' is outside the subset of straight-line assignments and calls"},
+        ErrorCase{
+            "for i in x:\n    pass\nreturn x",
+            "model.py:5:9: 'for' is outside the subset of straight-line assignments and calls"},
         ErrorCase{"a = lambda: x\nreturn a", "model.py:5:13: 'lambda' is outside the subset"},
         ErrorCase{"a = x if y else x\nreturn a", "model.py:5:15: 'if' is outside the subset"},
         ErrorCase{"a = [x for x in y]\nreturn a", "model.py:5:16: 'for' is outside the subset"},
         ErrorCase{"a, b = x\nreturn a", "model.py:5:10: assignments to tuples are not supported"},
         ErrorCase{"a: int = x\nreturn a", "model.py:5:10: annotated variables are not supported"},
-        ErrorCase{"x.a = y\nreturn x", "model.py:5:13: only names and subscripts can be assigned to"},
-        ErrorCase{"a = x < y < x\nreturn a", "model.py:5:19: chained comparisons are not supported"},
+        ErrorCase{"x.a = y\nreturn x",
+                  "model.py:5:13: only names and subscripts can be assigned to"},
+        ErrorCase{"a = x < y < x\nreturn a",
+                  "model.py:5:19: chained comparisons are not supported"},
         ErrorCase{"a = f\"{x}\"\nreturn a", "model.py:5:13: prefixed strings are not supported"},
         ErrorCase{"a = torch.f(x, 99999999999999999999)\nreturn a",
                   "model.py:5:24: the integer does not fit in 64 bits"},
-        ErrorCase{"a = torch.f(*x)\nreturn a", "model.py:5:21: starred arguments are not supported"},
+        ErrorCase{"a = torch.f(*x)\nreturn a",
+                  "model.py:5:21: starred arguments are not supported"},
         ErrorCase{"a = torch.f(k=x, k=y)\nreturn a", "model.py:5:27: keyword 'k' is given twice"},
         ErrorCase{"a = torch.f(k=x, y)\nreturn a",
                   "model.py:5:27: a positional argument after a keyword argument"},
         ErrorCase{"a = torch.f(x\nreturn a",
                   "model.py:6:9: expected ')' after the arguments, found 'return'"},
-        ErrorCase{"a = torch.f(x))\nreturn a", "model.py:5:23: a closing bracket that nothing opened"},
+        ErrorCase{"a = torch.f(x))\nreturn a",
+                  "model.py:5:23: a closing bracket that nothing opened"},
         ErrorCase{"a = 'x\nreturn a", "model.py:5:13: the string does not end on its line"},
-        ErrorCase{"a = torch.nothing\nreturn a", "model.py:5:13: 'torch.nothing' is not a constant known here"},
+        ErrorCase{"a = torch.nothing\nreturn a",
+                  "model.py:5:13: 'torch.nothing' is not a constant known here"},
         ErrorCase{"a = device('gpu')\nreturn a",
                   "model.py:5:13: expected a device such as device(type='cuda', index=0)"},
         ErrorCase{"a = x()\nreturn a", "model.py:5:14: only functions and methods can be called"},
@@ -204,7 +221,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"a = torch.relu(x)", "model.py:6:1: the function ends without a return"},
         ErrorCase{"return x\na = x", "model.py:6:9: a statement after the return"},
         ErrorCase{"a = x\n  b = y\nreturn a", "model.py:6:11: unexpected indentation"},
-        ErrorCase{"x", "model.py:5:10: expected an assignment or a call, found the end of the line"}));
+        ErrorCase{"x",
+                  "model.py:5:10: expected an assignment or a call, found the end of the line"}));
 
 absl::Status ParseText(const std::string& text) {
   Module module;
@@ -216,14 +234,19 @@ TEST(ModelParserTest, RefusesForeignFiles) {
     std::string text;
     const char* message;
   } cases[] = {
-      {"", "model.py:1:1: expected 'class GraphModule(torch.nn.Module):', found the end of the file"},
-      {"import os\n", "model.py:1:8: module 'os' may not be imported; only torch, math, operator, builtins "
-                      "and typing may"},
-      {"from os import system\n", "model.py:1:6: module 'os' may not be imported; only torch, math, operator, "
-                                  "builtins and typing may"},
-      {"os = torch.ops.aten\n", "model.py:1:1: only an operator namespace may be named here, as in 'os = "
-                                "torch.ops.os'"},
-      {"class Other(torch.nn.Module):\n", "model.py:1:7: expected the class name GraphModule, found 'Other'"},
+      {"",
+       "model.py:1:1: expected 'class GraphModule(torch.nn.Module):', found the end of the file"},
+      {"import os\n",
+       "model.py:1:8: module 'os' may not be imported; only torch, math, operator, builtins "
+       "and typing may"},
+      {"from os import system\n",
+       "model.py:1:6: module 'os' may not be imported; only torch, math, operator, "
+       "builtins and typing may"},
+      {"os = torch.ops.aten\n",
+       "model.py:1:1: only an operator namespace may be named here, as in 'os = "
+       "torch.ops.os'"},
+      {"class Other(torch.nn.Module):\n",
+       "model.py:1:7: expected the class name GraphModule, found 'Other'"},
       {"class GraphModule(torch.nn.Module):\n    def f(self):\n        return\n",
        "model.py:2:9: expected the method name 'forward', found 'f'"},
       {"class GraphModule(torch.nn.Module):\n    def forward(self, x, x):\n        return x\n",
@@ -265,18 +288,24 @@ TEST(ModelParserTest, SurvivesStrangeBytes) {
 
 TEST(ModelParserTest, NestingIsBounded) {
   const auto nested = [](int depth) {
-    return Model(absl::StrCat("a = torch.f(x, ", std::string(depth, '['), std::string(depth, ']'), ")\nreturn a"));
+    return Model(absl::StrCat("a = torch.f(x, ", std::string(depth, '['), std::string(depth, ']'),
+                              ")\nreturn a"));
   };
   // The call's own parenthesis counts too.
   EXPECT_EQ(ParseText(nested(kMaxNesting - 2)), absl::OkStatus());
   EXPECT_EQ(ParseText(nested(kMaxNesting - 1)), absl::OkStatus());
-  EXPECT_THAT(std::string(ParseText(nested(kMaxNesting)).message()), HasSubstr("brackets nest more than 200 deep"));
-  EXPECT_THAT(std::string(ParseText(nested(1000000)).message()), HasSubstr("brackets nest more than 200 deep"));
-  EXPECT_THAT(std::string(ParseText(Model(absl::StrCat("a = ", std::string(1000000, '-'), "x\nreturn a"))).message()),
-              HasSubstr("operators nest too deep"));
+  EXPECT_THAT(std::string(ParseText(nested(kMaxNesting)).message()),
+              HasSubstr("brackets nest more than 200 deep"));
+  EXPECT_THAT(std::string(ParseText(nested(1000000)).message()),
+              HasSubstr("brackets nest more than 200 deep"));
+  EXPECT_THAT(
+      std::string(ParseText(Model(absl::StrCat("a = ", std::string(1000000, '-'), "x\nreturn a")))
+                      .message()),
+      HasSubstr("operators nest too deep"));
   std::string powers = "a = x";
   for (int i = 0; i < 100000; ++i) powers += " ** x";
-  EXPECT_THAT(std::string(ParseText(Model(powers + "\nreturn a")).message()), HasSubstr("operators nest too deep"));
+  EXPECT_THAT(std::string(ParseText(Model(powers + "\nreturn a")).message()),
+              HasSubstr("operators nest too deep"));
   // Chains to the left are loops and need no bound.
   std::string sums = "a = x";
   for (int i = 0; i < 10000; ++i) sums += " + x";
@@ -285,14 +314,18 @@ TEST(ModelParserTest, NestingIsBounded) {
 
 TEST(ModelParserTest, NamesAreBounded) {
   for (const size_t size : {kMaxNameBytes - 1, kMaxNameBytes}) {
-    EXPECT_EQ(ParseText(Model(absl::StrCat(std::string(size, 'a'), " = torch.relu(x)\nreturn x"))), absl::OkStatus());
+    EXPECT_EQ(ParseText(Model(absl::StrCat(std::string(size, 'a'), " = torch.relu(x)\nreturn x"))),
+              absl::OkStatus());
   }
-  EXPECT_THAT(std::string(ParseText(Model(absl::StrCat(std::string(kMaxNameBytes + 1, 'a'), " = x\nreturn x"))).message()),
+  EXPECT_THAT(std::string(ParseText(Model(absl::StrCat(std::string(kMaxNameBytes + 1, 'a'),
+                                                       " = x\nreturn x")))
+                              .message()),
               HasSubstr("the name is too long"));
 }
 
 TEST(ModelParserTest, EveryTruncationIsRefusedOrWhole) {
-  const std::string text = Model("a = torch.conv2d(x, y, (1, 1), 'zeros')\nb = a[0:2].sum()\nreturn (b,)");
+  const std::string text =
+      Model("a = torch.conv2d(x, y, (1, 1), 'zeros')\nb = a[0:2].sum()\nreturn (b,)");
   for (size_t size = 0; size < text.size() - 1; ++size) {
     EXPECT_FALSE(ParseText(text.substr(0, size)).ok()) << text.substr(0, size);
   }

@@ -24,19 +24,24 @@ GraphNetFileMap SmallSample() {
   return {
       {"model.py",
        "import torch\n\n\nclass GraphModule(torch.nn.Module):\n"
-       "    def forward(self, s0: torch.SymInt, L_x_: torch.Tensor, L_w_: torch.nn.parameter.Parameter):\n"
+       "    def forward(self, s0: torch.SymInt, L_x_: torch.Tensor, L_w_: "
+       "torch.nn.parameter.Parameter):\n"
        "        l_x_ = L_x_\n"
        "        l_w_ = L_w_\n"
        "        linear = torch._C._nn.linear(l_x_, l_w_, None);  l_x_ = l_w_ = None\n"
        "        return (linear,)\n"},
       {"weight_meta.py",
-       "class Program_weight_tensor_meta_s0:\n    name = \"s0\"\n    shape = []\n    dtype = \"torch.int64\"\n"
+       "class Program_weight_tensor_meta_s0:\n    name = \"s0\"\n    shape = []\n    dtype = "
+       "\"torch.int64\"\n"
        "    device = \"cpu\"\n    mean = None\n    std = None\n    data = [4]\n\n\n"
        "class Program_weight_tensor_meta_L_x_:\n    name = \"L_x_\"\n    shape = [4, 8]\n"
-       "    dtype = \"torch.float32\"\n    device = \"cuda:0\"\n    mean = -0.000\n    std = 1.234\n"
+       "    dtype = \"torch.float32\"\n    device = \"cuda:0\"\n    mean = -0.000\n    std = "
+       "1.234\n"
        "    min_val = 0\n    max_val = 1.5\n\n\n"
-       "# a comment\nclass Program_weight_tensor_meta_L_w_:\n    name = (\n        \"L_w_\"\n    )\n"
-       "    original_name = \"w\"\n    shape = [1, 2]\n    dtype = \"torch.float32\"\n    device = \"cpu\"\n"
+       "# a comment\nclass Program_weight_tensor_meta_L_w_:\n    name = (\n        \"L_w_\"\n    "
+       ")\n"
+       "    original_name = \"w\"\n    shape = [1, 2]\n    dtype = \"torch.float32\"\n    device = "
+       "\"cpu\"\n"
        "    mean = float(\"nan\")\n    std = 0.000\n    data = [0.500000, -1.000000]\n"},
       {"input_meta.py", ""},
       {"input_tensor_constraints.py",
@@ -44,7 +49,8 @@ GraphNetFileMap SmallSample() {
        "dynamic_dim_constraint_symbols = [S0]\n\n"
        "dynamic_dim_constraint_symbol2example_value = {S0: 4}\n\n"
        "dynamic_dim_constraint_relations = [Eq(S0 * 2, 8), S0 > 1]\n\n"
-       "dynamic_dim_constraint_input_shapes = [\n    ([1, S0 // 2], \"L_w_\"),\n    ([S0, S0 * 2], \"L_x_\"),\n"
+       "dynamic_dim_constraint_input_shapes = [\n    ([1, S0 // 2], \"L_w_\"),\n    ([S0, S0 * 2], "
+       "\"L_x_\"),\n"
        "    ([], \"s0\"),\n]\n"},
       {"graph_net.json", "{\"framework\": \"torch\", \"unknown\": {\"kept\": [1, 2]}}"},
       {"graph_hash.txt", "abc"},
@@ -133,41 +139,53 @@ INSTANTIATE_TEST_SUITE_P(
                "d/weight_meta.py:15:14: expected a device such as \"cuda:0\""},
         Damage{"weight_meta.py", "data = [4]", "data = [4, 5]",
                "d/weight_meta.py:8:12: the data has 2 elements, the shape 1"},
-        Damage{"weight_meta.py", "data = [4]", "data = [x]", "d/weight_meta.py:8:13: expected a number, found 'x'"},
-        Damage{"weight_meta.py", "data = [4]", "color = 4", "d/weight_meta.py:8:5: unknown field 'color'"},
-        Damage{"weight_meta.py", "data = [4]", "mean = 4", "d/weight_meta.py:8:5: field 'mean' is given twice"},
-        Damage{"weight_meta.py", "    shape = []\n", "", "d/weight_meta.py:1:1: the record has no field 'shape'"},
-        Damage{"weight_meta.py", "class Program_weight_tensor_meta_s0", "import os\nclass Program_weight_tensor_meta_s0",
+        Damage{"weight_meta.py", "data = [4]", "data = [x]",
+               "d/weight_meta.py:8:13: expected a number, found 'x'"},
+        Damage{"weight_meta.py", "data = [4]", "color = 4",
+               "d/weight_meta.py:8:5: unknown field 'color'"},
+        Damage{"weight_meta.py", "data = [4]", "mean = 4",
+               "d/weight_meta.py:8:5: field 'mean' is given twice"},
+        Damage{"weight_meta.py", "    shape = []\n", "",
+               "d/weight_meta.py:1:1: the record has no field 'shape'"},
+        Damage{"weight_meta.py", "class Program_weight_tensor_meta_s0",
+               "import os\nclass Program_weight_tensor_meta_s0",
                "d/weight_meta.py:1:1: expected a class, found 'import'"},
         Damage{"weight_meta.py", "Program_weight_tensor_meta_L_x_:\n    name = \"L_x_\"",
-               "Program_weight_tensor_meta_s0:\n    name = \"s0\"", "d/weight_meta.py:12:12: a second record of 's0'"},
+               "Program_weight_tensor_meta_s0:\n    name = \"s0\"",
+               "d/weight_meta.py:12:12: a second record of 's0'"},
         Damage{"weight_meta.py", "Program_weight_tensor_meta_L_x_:\n    name = \"L_x_\"",
-               "Program_weight_tensor_meta_q:\n    name = \"q\"", "d/weight_meta.py:12:12: forward has no argument 'q'"},
-        Damage{"model.py", "self, s0", "self, more: torch.Tensor, s0",
-               "d/model.py:5:23: argument 'more' has no record in weight_meta.py or input_meta.py"}));
+               "Program_weight_tensor_meta_q:\n    name = \"q\"",
+               "d/weight_meta.py:12:12: forward has no argument 'q'"},
+        Damage{
+            "model.py", "self, s0", "self, more: torch.Tensor, s0",
+            "d/model.py:5:23: argument 'more' has no record in weight_meta.py or input_meta.py"}));
 
 INSTANTIATE_TEST_SUITE_P(
     OtherFiles, DamageTest,
     ::testing::Values(
         Damage{"input_tensor_constraints.py", "[S0, S0 * 2]", "[S0, S0]",
-               "d/input_tensor_constraints.py:13:5: the shape of 'L_x_' at the example values is not the one of "
+               "d/input_tensor_constraints.py:13:5: the shape of 'L_x_' at the example values is "
+               "not the one of "
                "weight_meta.py"},
         Damage{"input_tensor_constraints.py", "S0 > 1", "S0 > 4",
                "d/input_tensor_constraints.py:9:52: the example values break the relation"},
         Damage{"input_tensor_constraints.py", "([], \"s0\")", "([], \"q\")",
-               "d/input_tensor_constraints.py:14:10: 'q' is no argument of forward, or is listed twice"},
+               "d/input_tensor_constraints.py:14:10: 'q' is no argument of forward, or is listed "
+               "twice"},
         Damage{"input_tensor_constraints.py", "Eq(S0 * 2, 8)", "Eq(S0 * 2, )",
                "d/input_tensor_constraints.py:9:48: expected a symbol, found ')'"},
         Damage{"input_tensor_constraints.py", "S0 = Symbol", "import os\nS0 = Symbol",
                "d/input_tensor_constraints.py:3:8: expected '=' after the name, found 'os'"},
-        Damage{"graph_net.json", "{\"framework\"", "[\"framework\"", "d/graph_net.json:1:1: expected a JSON object"},
+        Damage{"graph_net.json", "{\"framework\"", "[\"framework\"",
+               "d/graph_net.json:1:1: expected a JSON object"},
         Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:49: malformed JSON"}));
 
 TEST(ReaderTest, MissingFilesAreNamed) {
   for (const char* name : {"model.py", "weight_meta.py", "graph_net.json"}) {
     GraphNetFileMap files = SmallSample();
     files.erase(name);
-    EXPECT_EQ(ParseGraphNetFiles(files, "d").status().message(), absl::StrCat("d: the sample has no file ", name));
+    EXPECT_EQ(ParseGraphNetFiles(files, "d").status().message(),
+              absl::StrCat("d: the sample has no file ", name));
   }
   for (const char* name : {"input_meta.py", "graph_hash.txt"}) {
     GraphNetFileMap files = SmallSample();
@@ -198,13 +216,15 @@ TEST(ReaderTest, RefusesSymbolicLinks) {
 TEST(ReaderTest, DeepJsonIsRefused) {
   GraphNetFileMap files = SmallSample();
   files["graph_net.json"] = absl::StrCat("{\"a\": ", std::string(1000000, '['));
-  EXPECT_THAT(std::string(ParseGraphNetFiles(files, "d").status().message()), HasSubstr("nests more than 256 deep"));
+  EXPECT_THAT(std::string(ParseGraphNetFiles(files, "d").status().message()),
+              HasSubstr("nests more than 256 deep"));
 }
 
 // Modules that did not come from a folder.
 TEST(WriterTest, HoldsAttributesBodiesAndUnknownInputs) {
   const auto module = ParseModule(
-      "attribute fc.weight : f32[2, 2]@cpu as torch.nn.parameter.Parameter {mean = 0.5, std = 0.25}\n"
+      "attribute fc.weight : f32[2, 2]@cpu as torch.nn.parameter.Parameter {mean = 0.5, std = "
+      "0.25}\n"
       "graph @main(%\"input.1\") {\n"
       "  %w = get_attr fc.weight\n"
       "  %lambda = aten.linear.default(%\"input.1\", %w)\n"
@@ -241,7 +261,8 @@ TEST(WriterTest, SaysWhatAFolderCannotHold) {
   } cases[] = {
       {"graph @f(%x) {\n  %y = call_module fc(%x)\n  return %y\n}\n",
        "node y: a folder has no submodules to call"},
-      {"graph @f(%x) {\n  %y = foo(%x)\n  return %y\n}\n", "node y: target foo has no Python spelling"},
+      {"graph @f(%x) {\n  %y = foo(%x)\n  return %y\n}\n",
+       "node y: target foo has no Python spelling"},
       {"symbol s = 1\ngraph @f(%x) {\n  %y = .view(%x, sym(s))\n  return %y\n}\n",
        "node y: a folder holds no symbolic integers as arguments"},
       {"graph @f(%x) {\n  %y = torch.g([\"\\xff\"])\n  return %y\n}\n",

@@ -85,11 +85,13 @@ TEST(SafetensorsTest, EveryDTypeThatTheFormatHas) {
 TEST(SafetensorsTest, AsTheReferenceImplementationWritesThem) {
   const std::string floats(24, '\0');
   EXPECT_EQ(*SerializeSafetensors({}), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
-  EXPECT_EQ(*SerializeSafetensors({{"attn.0", Data(DType::kFloat32, {1, 2, 3}, floats)}}),
-            File("{\"attn.0\":{\"dtype\":\"F32\",\"shape\":[1,2,3],\"data_offsets\":[0,24]}}", floats));
-  EXPECT_EQ(*SerializeSafetensors({{"attn0", Data(DType::kFloat32, {1, 1, 2, 3}, floats)}}),
-            File("{\"attn0\":{\"dtype\":\"F32\",\"shape\":[1,1,2,3],\"data_offsets\":[0,24]}}       ",
-                 floats));
+  EXPECT_EQ(
+      *SerializeSafetensors({{"attn.0", Data(DType::kFloat32, {1, 2, 3}, floats)}}),
+      File("{\"attn.0\":{\"dtype\":\"F32\",\"shape\":[1,2,3],\"data_offsets\":[0,24]}}", floats));
+  EXPECT_EQ(
+      *SerializeSafetensors({{"attn0", Data(DType::kFloat32, {1, 1, 2, 3}, floats)}}),
+      File("{\"attn0\":{\"dtype\":\"F32\",\"shape\":[1,1,2,3],\"data_offsets\":[0,24]}}       ",
+           floats));
 }
 
 TEST(SafetensorsTest, TensorsAreAlignedToTheirElements) {
@@ -169,11 +171,11 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "xy",
        "the tensors take 1 bytes, the file has 2"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
-       "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", "xyz",
-       "tensor b: begins at 1, the one before ends at 2"},
+       "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
+       "xyz", "tensor b: begins at 1, the one before ends at 2"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-       "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy",
-       "two tensors are named a"},
+       "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
+       "xy", "two tensors are named a"},
       {"{\"__metadata__\":{\"a\":1}}", "", "a number where"},
       {"{\"__metadata__\":{\"a\":{}}}", "", "an object where"},
       {"{\"__metadata__\":{},\"__metadata__\":{}}", "", "__metadata__ comes twice"},
@@ -189,8 +191,9 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
 
 TEST(SafetensorsTest, SizesThatOverflow) {
   const auto shaped = [](absl::string_view shape) {
-    return Error(File(absl::StrCat("{\"a\":{\"dtype\":\"F64\",\"shape\":[", shape,
-                                   "],\"data_offsets\":[0,0]}}"), ""));
+    return Error(File(
+        absl::StrCat("{\"a\":{\"dtype\":\"F64\",\"shape\":[", shape, "],\"data_offsets\":[0,0]}}"),
+        ""));
   };
   EXPECT_THAT(shaped("4294967296,4294967296"), HasSubstr("its shape is too large"));
   EXPECT_THAT(shaped("9223372036854775807,9223372036854775807,0"),

@@ -198,10 +198,9 @@ graph @forward(%x as "List[float]") {
 }
 )",
                            {c10::List<double>({1e12, 0.0})}),
-                   Tuple(
-                       {IValue(c10::List<double>({1e12, 0.0, 0.0, -0.0, 1e12, -1e16, 1e12})),
-                        IValue("a\rb"), IValue(c10::complex<double>(-0.0, 2)),
-                        IValue(c10::complex<double>(1, inf)), IValue(-0.0), IValue(0.0)})));
+                   Tuple({IValue(c10::List<double>({1e12, 0.0, 0.0, -0.0, 1e12, -1e16, 1e12})),
+                          IValue("a\rb"), IValue(c10::complex<double>(-0.0, 2)),
+                          IValue(c10::complex<double>(1, inf)), IValue(-0.0), IValue(0.0)})));
   // They come back as constants.
   const std::string text = R"(
 graph @forward(%x) {
@@ -350,14 +349,14 @@ def forward(self, x, k: str, n: int):
 }
 
 TEST(ExporterTest, Tuples) {
-  CheckRoundTrip(Compile(R"(
+  CheckRoundTrip(
+      Compile(R"(
 def forward(self, t: Tuple[int, Tensor, Tuple[float, str]], p: bool):
     u = t if p else (1, t[1], (2.0, "b"))
     n, x, (f, s) = u
     return u[-1], u[:2], n, x, f, s
 )"),
-                 {{Tuple({IValue(1), IValue(Range({2})), Tuple({IValue(0.5), IValue("a")})}),
-                   true}});
+      {{Tuple({IValue(1), IValue(Range({2})), Tuple({IValue(0.5), IValue("a")})}), true}});
 }
 
 TEST(ExporterTest, InPlace) {
@@ -389,12 +388,11 @@ def forward(self, x, u: Union[int, str], s: float):
 }
 
 TEST(ExporterTest, InputsMayBeLeftOut) {
-  const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(
-      Compile(R"(
+  const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(Compile(R"(
 def forward(self, x, m: Optional[Tensor] = None, n: int = 3, s: float = 0.5, p: bool = True):
     return x * n + s, m, p
 )"),
-      "forward");
+                                                                "forward");
   ASSERT_OK(sample);
   torch::jit::Module saved = Saved(*sample);
   EXPECT_TRUE(Same(saved.forward({Range({2})}),
@@ -407,8 +405,9 @@ TEST(ExporterTest, Attributes) {
   self.register_parameter("weight", Range({2, 2}), false);
   self.register_buffer("steps", torch::tensor(3));
   self.register_attribute("bias", c10::OptionalType::ofTensor(), IValue());
-  self.define("def forward(self, x):\n    self.steps.add_(1)\n"
-              "    return torch.linear(x, self.weight, self.bias) * self.steps\n");
+  self.define(
+      "def forward(self, x):\n    self.steps.add_(1)\n"
+      "    return torch.linear(x, self.weight, self.bias) * self.steps\n");
   layer.register_module("self", self);
   layer.define("def forward(self, x):\n    return self.self.forward(x)\n");
   layers.register_module("0", layer);
@@ -437,8 +436,15 @@ def forward(self, x):
   EXPECT_THAT(parameters, testing::UnorderedElementsAre("layers.0.self.weight", "layers.1"));
   EXPECT_THAT(buffers,
               testing::UnorderedElementsAre("layers.0.self.steps", "scales.0", "scales.1"));
-  EXPECT_TRUE(saved.attr("layers").toModule().attr("0").toModule().attr("self").toModule()
-                  .attr("weight").toTensor().requires_grad());
+  EXPECT_TRUE(saved.attr("layers")
+                  .toModule()
+                  .attr("0")
+                  .toModule()
+                  .attr("self")
+                  .toModule()
+                  .attr("weight")
+                  .toTensor()
+                  .requires_grad());
 }
 
 TEST(ExporterTest, AttributesThatChange) {
@@ -478,7 +484,8 @@ TEST(ExporterTest, GraphsLoweredToAten) {
   const torch::Tensor x = Range({1, 2, 4, 4}), w = Range({2, 2, 3, 3});
   const torch::Tensor y = (torch::conv2d(x, w, {}, 1, 1) + 2) * 0.5;
   const auto [values, indices] = torch::max(y, 1);
-  EXPECT_TRUE(Same(RunText(R"(
+  EXPECT_TRUE(
+      Same(RunText(R"(
 graph @forward(%x, %w, %n, %s as torch.SymInt) {
   %conv = torch.ops.aten.conv2d.default(%x, %w, None, (1, 1), padding = (1, 1))
   %add = aten.add.Tensor(%conv, 2)
@@ -495,11 +502,10 @@ graph @forward(%x, %w, %n, %s as torch.SymInt) {
   return (%sum, %max, %parts)
 }
 )",
-                           {x, w, 2, 3}),
-                   Tuple(
-                       {IValue(values.view({2, 8}).sum({0}, true, torch::kDouble)),
-                        Tuple({IValue(values), IValue(indices)}),
-                        IValue(c10::List<torch::Tensor>({values.view({2, 8})[1].unsqueeze(0)}))})));
+                   {x, w, 2, 3}),
+           Tuple({IValue(values.view({2, 8}).sum({0}, true, torch::kDouble)),
+                  Tuple({IValue(values), IValue(indices)}),
+                  IValue(c10::List<torch::Tensor>({values.view({2, 8})[1].unsqueeze(0)}))})));
 }
 
 TEST(ExporterTest, AnyWhileLoop) {
@@ -535,12 +541,15 @@ TEST(ExporterTest, LoopsThatLookLikeOthers) {
                        const std::string& result) {
     return absl::StrCat(R"(
 graph @forward(%n as int) {
-  %w = torch.while_loop(@test, @body, ()", start, R"(, 0, %n), (%n,))
-  %r = operator.getitem(%w, )", result, R"()
+  %w = torch.while_loop(@test, @body, ()",
+                        start, R"(, 0, %n), (%n,))
+  %r = operator.getitem(%w, )",
+                        result, R"()
   return %r
 }
 graph @test(%i as int, %s as int, %m as int, %n as int) {
-  %lt = operator.lt(%i, %)", limit, R"()
+  %lt = operator.lt(%i, %)",
+                        limit, R"()
   return %lt
 }
 graph @body(%i as int, %s as int, %m as int, %n as int) {
@@ -578,8 +587,7 @@ graph @body(%i, %last, %all as "List[int]", %x, %n) {
 }
 )",
                            {Range({2}), 3}),
-                   Tuple(
-                       {IValue(Range({2}) + 2), IValue(c10::List<int64_t>({0, 1, 2}))})));
+                   Tuple({IValue(Range({2}) + 2), IValue(c10::List<int64_t>({0, 1, 2}))})));
 }
 
 TEST(ExporterTest, BranchesAsTorchExportWritesThem) {
@@ -604,8 +612,7 @@ graph @negative(%x) {
 )";
   for (const double value : {1., -1.}) {
     const torch::Tensor x = torch::full({2}, value);
-    EXPECT_TRUE(Same(RunText(text, {x}), Tuple(
-                                             {IValue(value > 0 ? x * 2 : -x), IValue(x * 2)})));
+    EXPECT_TRUE(Same(RunText(text, {x}), Tuple({IValue(value > 0 ? x * 2 : -x), IValue(x * 2)})));
   }
 }
 
@@ -631,8 +638,7 @@ graph @false(%point as "__torch__.some.Point", %x) {
 }
 )";
   const IValue x(Range({2}));
-  EXPECT_TRUE(Same(RunText(text, {x, true}),
-                   Tuple({x, IValue(-Range({2}))})));
+  EXPECT_TRUE(Same(RunText(text, {x, true}), Tuple({x, IValue(-Range({2}))})));
   EXPECT_TRUE(Same(RunText(text, {x, false}), Tuple({x, IValue()})));
 }
 
@@ -799,17 +805,20 @@ TEST(ExporterTest, ErrorsNameTheNode) {
 graph @one(%x) {
   return (%x,)
 }
-)" : "",
+)"
+                                                                            : "",
                                           absl::StrContains(c.body, "@test") ? R"(
 graph @test(%x) {
   return True
 }
-)" : "",
+)"
+                                                                             : "",
                                           absl::StrContains(c.body, "@two") ? R"(
 graph @two(%x) {
   return (1,)
 }
-)" : "");
+)"
+                                                                            : "");
     EXPECT_THAT(ErrorOf(text), StatusIs(absl::StatusCode::kInvalidArgument,
                                         AllOf(HasSubstr("cannot export %"), HasSubstr(c.message),
                                               testing::Not(HasSubstr("\n")))))
@@ -829,9 +838,8 @@ graph @forward() {
 }
 )");
   TensorData& data = sample.weights["w"];
-  data = {.dtype = DType::kFloat32,
-          .shape = {2},
-          .bytes = std::make_shared<const std::string>(7, 'a')};
+  data = {
+      .dtype = DType::kFloat32, .shape = {2}, .bytes = std::make_shared<const std::string>(7, 'a')};
   const auto fails_with = [&](const std::string& what) {
     return StatusIs(absl::StatusCode::kInvalidArgument, "cannot export attribute w: " + what);
   };
@@ -849,8 +857,9 @@ graph @forward() {
 
 TEST(ExporterTest, Limits) {
   // Each body calls the next one twice.
-  std::string text = "graph @forward(%x, %p as bool) {\n  %y = torch.cond(%p, @g0, @g0, (%x, %p))\n"
-                     "  return %y\n}\n";
+  std::string text =
+      "graph @forward(%x, %p as bool) {\n  %y = torch.cond(%p, @g0, @g0, (%x, %p))\n"
+      "  return %y\n}\n";
   for (int i = 0; i < 20; ++i) {
     absl::StrAppend(&text, "graph @g", i, "(%x, %p) {\n");
     for (const char* result : {"a", "b"}) {

@@ -35,8 +35,8 @@ std::string Repeat(const std::string& text, int times) {
 
 std::string Storage(const std::string& key, int64_t elements,
                     const std::string& type = "FloatStorage") {
-  return PersistentId(Tuple(Text("storage") + Global("torch", type) + Text(key) + Text("cpu") +
-                            Int(elements)));
+  return PersistentId(
+      Tuple(Text("storage") + Global("torch", type) + Text(key) + Text("cpu") + Int(elements)));
 }
 
 std::string Ints(const std::vector<int64_t>& values) {
@@ -45,8 +45,8 @@ std::string Ints(const std::vector<int64_t>& values) {
   return Tuple(elements);
 }
 
-std::string Tensor(const std::string& storage, int64_t offset,
-                   const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+std::string Tensor(const std::string& storage, int64_t offset, const std::vector<int64_t>& sizes,
+                   const std::vector<int64_t>& strides) {
   return Reduce(Global("torch._utils", "_rebuild_tensor_v2"),
                 Tuple(storage + Int(offset) + Ints(sizes) + Ints(strides) + Bool(false) +
                       Reduce(Global("collections", "OrderedDict"), ")")));
@@ -54,21 +54,20 @@ std::string Tensor(const std::string& storage, int64_t offset,
 
 // An object of class M with a tensor and one other attribute.
 std::string Model(const std::string& weight, const std::string& other) {
-  return Of(Object(Global("__torch__.m", "M"),
-                   Dict(Text("weight") + weight + Text("other") + other)));
+  return Of(
+      Object(Global("__torch__.m", "M"), Dict(Text("weight") + weight + Text("other") + other)));
 }
 
 std::string DebugTable(const std::string& texts, const std::string& rows) {
   return Of(Text("FORMAT_WITH_STRING_TABLE") + Tuple(texts) + Tuple(rows) + "\x87");
 }
 
-std::string DebugRow(const std::vector<int64_t>& texts, int64_t file, int64_t begin,
-                     int64_t end) {
+std::string DebugRow(const std::vector<int64_t>& texts, int64_t file, int64_t begin, int64_t end) {
   std::string indices;
   for (int64_t text : texts) indices += Int(text);
   return Int(0) +
-         (Reduce(Global("torch.jit._pickle", "build_intlist"), Tuple(List(indices))) +
-          Int(file) + Int(1) + "\x87") +
+         (Reduce(Global("torch.jit._pickle", "build_intlist"), Tuple(List(indices))) + Int(file) +
+          Int(1) + "\x87") +
          Int(begin) + Int(end) + "\x87" + Int(-1) + "\x87";
 }
 
@@ -106,8 +105,11 @@ Entries Valid() {
 std::string Archive(const Entries& entries) {
   ZipSpec spec;
   for (const auto& [name, content] : entries) {
-    spec.files.push_back({.name = "m/" + name, .content = content, .descriptor = 16,
-                          .padded = true, .flags = 0x800});
+    spec.files.push_back({.name = "m/" + name,
+                          .content = content,
+                          .descriptor = 16,
+                          .padded = true,
+                          .flags = 0x800});
   }
   spec.zip64 = true;
   return MakeZip(spec);
@@ -123,9 +125,7 @@ absl::Status CheckWith(const std::string& name, const std::string& content) {
   entries[name] = content;
   return Check(entries);
 }
-absl::Status CheckCode(const std::string& code) {
-  return CheckWith("code/__torch__/m.py", code);
-}
+absl::Status CheckCode(const std::string& code) { return CheckWith("code/__torch__/m.py", code); }
 absl::Status CheckBody(const std::string& body) { return CheckCode(Code(body)); }
 absl::Status CheckAttribute(const std::string& other) {
   return CheckWith("data.pkl", Model(Tensor(Storage("0", 6), 0, {6}, {1}), other));
@@ -133,8 +133,7 @@ absl::Status CheckAttribute(const std::string& other) {
 
 auto Refused(const std::string& message) {
   return StatusIs(absl::StatusCode::kInvalidArgument,
-                  AllOf(testing::StartsWith("m.pt: "), HasSubstr(message),
-                        Not(HasSubstr("\n"))));
+                  AllOf(testing::StartsWith("m.pt: "), HasSubstr(message), Not(HasSubstr("\n"))));
 }
 
 // --- The archive --------------------------------------------------------------
@@ -201,8 +200,7 @@ TEST(GateTest, RefusesNamesThatDifferOnlyInCase) {
 TEST(GateTest, RefusesDeflatedStorages) {
   ZipSpec spec;
   for (const auto& [name, content] : Valid()) {
-    spec.files.push_back(
-        {.name = "m/" + name, .content = content, .deflated = name != "data/0"});
+    spec.files.push_back({.name = "m/" + name, .content = content, .deflated = name != "data/0"});
   }
   EXPECT_OK(CheckTorchScriptArchive(MakeZip(spec), "m.pt"));
   for (ZipFileSpec& file : spec.files) file.deflated = true;
@@ -375,8 +373,8 @@ TEST(GateTest, StoragesAreAsLargeAsTheirEntries) {
   EXPECT_OK(CheckTensor(Tensor(Storage("0", 6), 0, {6}, {1})));
   EXPECT_OK(CheckTensor(Tensor(Storage("0", 3, "DoubleStorage"), 0, {3}, {1})));
   EXPECT_OK(CheckTensor(Tensor(Storage("0", 0), 0, {0}, {1}), 0));
-  for (int64_t elements : {int64_t{5}, int64_t{7}, int64_t{-6}, int64_t{0}, int64_t{1} << 62,
-                           int64_t{1} << 40}) {
+  for (int64_t elements :
+       {int64_t{5}, int64_t{7}, int64_t{-6}, int64_t{0}, int64_t{1} << 62, int64_t{1} << 40}) {
     EXPECT_THAT(CheckTensor(Tensor(Storage("0", elements), 0, {1}, {1})),
                 Refused("storage 0 has 24 bytes"))
         << elements;
@@ -435,8 +433,8 @@ TEST(GateTest, RefusesValuesThatMultiplyByBeingShared) {
   const auto modules = [](int levels) {
     std::string module = Object(Global("__torch__.m", "M"), Dict(Text("a") + Int(1)));
     for (int i = 0; i < levels; ++i) {
-      module = Object(Global("__torch__.m", "M"), Dict(Text("a") + module + Put(i) +
-                                                       Text("b") + Get(i)));
+      module = Object(Global("__torch__.m", "M"),
+                      Dict(Text("a") + module + Put(i) + Text("b") + Get(i)));
     }
     return Of(module);
   };
@@ -562,11 +560,11 @@ TEST(GateTest, RefusesSetState) {
 
 TEST(GateTest, RefusesDefaultsThatRunWhenTheFileIsLoaded) {
   for (const char* value :
-       {"torch.from_file(\"f\", True, 9)", "ops.aten.from_file(\"f\", True, 9)",
-        "__torch__.m.f()", "__torch__.torch.device(\"cpu\")", "__torch__.m.annotate(1, 2)",
-        "torch.device(f(\"cpu\"))", "[f(1)]", "(torch.rand)([2])", "CONSTANTS.c0.add_(1)",
-        "getattr(torch, \"rand\")([2])", "fork(__torch__.m.f)", "[1][0]", "\"a\".upper()",
-        "1 + 1", "[i for i in range(9)]", "f", ""}) {
+       {"torch.from_file(\"f\", True, 9)", "ops.aten.from_file(\"f\", True, 9)", "__torch__.m.f()",
+        "__torch__.torch.device(\"cpu\")", "__torch__.m.annotate(1, 2)", "torch.device(f(\"cpu\"))",
+        "[f(1)]", "(torch.rand)([2])", "CONSTANTS.c0.add_(1)", "getattr(torch, \"rand\")([2])",
+        "fork(__torch__.m.f)", "[1][0]", "\"a\".upper()", "1 + 1", "[i for i in range(9)]", "f",
+        ""}) {
     EXPECT_FALSE(CheckCode(absl::StrCat("def g(x: Tensor,\n    y: Tensor=", value,
                                         ") -> Tensor:\n  return x\n"))
                      .ok())
@@ -583,12 +581,9 @@ TEST(GateTest, RefusesDefaultsThatRunWhenTheFileIsLoaded) {
 
 TEST(GateTest, RefusesTorchClasses) {
   EXPECT_THAT(CheckBody("    q = __torch__.torch.classes.a.B(x)\n"), Refused("torch.classes"));
-  EXPECT_THAT(CheckBody("    q = __torch__ . torch . classes . a(x)\n"),
-              Refused("torch.classes"));
-  EXPECT_THAT(CheckBody("    q = annotate(\"torch.classes.a.B\", x)\n"),
-              Refused("torch.classes"));
-  EXPECT_THAT(CheckCode("class A:\n  a : __torch__.torch.classes.a.B\n"),
-              Refused("torch.classes"));
+  EXPECT_THAT(CheckBody("    q = __torch__ . torch . classes . a(x)\n"), Refused("torch.classes"));
+  EXPECT_THAT(CheckBody("    q = annotate(\"torch.classes.a.B\", x)\n"), Refused("torch.classes"));
+  EXPECT_THAT(CheckCode("class A:\n  a : __torch__.torch.classes.a.B\n"), Refused("torch.classes"));
   EXPECT_THAT(CheckCode("class A:\n  a : \"torch.classes.a.B\"\n"), Refused("is not what"));
   EXPECT_THAT(CheckWith("code/__torch__/torch/classes/a.py", "class B:\n  a : int\n"),
               Refused("torch.classes"));
@@ -596,12 +591,10 @@ TEST(GateTest, RefusesTorchClasses) {
 }
 
 TEST(GateTest, RefusesWhatTheCompilerFoldsForAnyTime) {
-  for (const char* call :
-       {"torch.zfill(\"a\", 9)", "ops.aten.center(\"a\", 9)", "\"a\".ljust(9)",
-        "(\"a\").rjust(9)", "getattr(x, \"factorial\")(9)", "CONSTANTS.c0.replace(\"a\", x)",
-        "CONSTANTS.x0.zfill(9)"}) {
-    EXPECT_THAT(CheckBody(absl::StrCat("    q = ", call, "\n")), Refused("may run when"))
-        << call;
+  for (const char* call : {"torch.zfill(\"a\", 9)", "ops.aten.center(\"a\", 9)", "\"a\".ljust(9)",
+                           "(\"a\").rjust(9)", "getattr(x, \"factorial\")(9)",
+                           "CONSTANTS.c0.replace(\"a\", x)", "CONSTANTS.x0.zfill(9)"}) {
+    EXPECT_THAT(CheckBody(absl::StrCat("    q = ", call, "\n")), Refused("may run when")) << call;
   }
   EXPECT_OK(CheckBody("    q = (self).center(x)\n    r = self.center\n"));
   // By another name, or as a value to be called.
@@ -637,8 +630,8 @@ TEST(GateTest, RefusesTuplesThatDouble) {
   const auto doubled = [](const std::string& step, int times) {
     std::string body = "    t0 = (x, x)\n";
     for (int i = 0; i < times; ++i) {
-      body += absl::StrReplaceAll(step, {{"$new", absl::StrCat("t", i + 1)},
-                                         {"$old", absl::StrCat("t", i)}});
+      body += absl::StrReplaceAll(
+          step, {{"$new", absl::StrCat("t", i + 1)}, {"$old", absl::StrCat("t", i)}});
     }
     return body;
   };
@@ -774,11 +767,30 @@ TEST(GateTest, LimitsTheSizeOfFiles) {
 }
 
 TEST(GateTest, RefusesTextThatTwoLexersMayReadDifferently) {
-  for (const char* line :
-       {"# a comment", "x = 1 # type: (int) -> int", "x = \\", "\tx = 1", "x = \"\"\"a\"\"\"",
-        "x = '''a'''", "x = \"a\" \"b\"", "x = \"a", "x = \"a\\", "x = \"\x01\"", "x = \"\xc3\xa4\"",
-        "\xc3\xa4 = 1", "x = 0x1f", "x = 1__torch__", "x = 1e", "x = 1.a", "x = .5", "x = ...",
-        "x = (1]", "x = 1)", "x = (1", "x = 1;", "x\r", "x = $"}) {
+  for (const char* line : {"# a comment",
+                           "x = 1 # type: (int) -> int",
+                           "x = \\",
+                           "\tx = 1",
+                           "x = \"\"\"a\"\"\"",
+                           "x = '''a'''",
+                           "x = \"a\" \"b\"",
+                           "x = \"a",
+                           "x = \"a\\",
+                           "x = \"\x01\"",
+                           "x = \"\xc3\xa4\"",
+                           "\xc3\xa4 = 1",
+                           "x = 0x1f",
+                           "x = 1__torch__",
+                           "x = 1e",
+                           "x = 1.a",
+                           "x = .5",
+                           "x = ...",
+                           "x = (1]",
+                           "x = 1)",
+                           "x = (1",
+                           "x = 1;",
+                           "x\r",
+                           "x = $"}) {
     EXPECT_FALSE(CheckBody(absl::StrCat("    ", line, "\n")).ok()) << line;
   }
   EXPECT_FALSE(CheckBody(std::string("    x = 1\0\n", 11)).ok());
@@ -788,24 +800,71 @@ TEST(GateTest, RefusesTextThatTwoLexersMayReadDifferently) {
 }
 
 TEST(GateTest, RefusesWhatTheWriterDoesNotUse) {
-  for (const char* line :
-       {"q = x + x", "q = x * x", "q = - x", "q = not x", "q = x if x else x", "q = x and x",
-        "q = x == x", "q = [i for i in x]", "q = (*x, *x)", "f(*x)", "q = lambda: x",
-        "q += 1", "q = r = 1", "q = x y", "q = 1 2", "assert x", "raise x", "del x", "break",
-        "continue", "global x", "import os", "for i in x:", "for i, j in range(2):",
-        "elif x:", "q = x[1:2]", "q = x.if", "return x\n    q = 1", "class A:", "q =", "= q",
-        "q = (,)", "q = f(,)", "q = x.", "q = {x}}", "@x", "if x: pass", "else: pass",
-        "def f(a): pass", "def f(a: int) -> int:", "with x as y:", "q : = 1"}) {
+  for (const char* line : {"q = x + x",
+                           "q = x * x",
+                           "q = - x",
+                           "q = not x",
+                           "q = x if x else x",
+                           "q = x and x",
+                           "q = x == x",
+                           "q = [i for i in x]",
+                           "q = (*x, *x)",
+                           "f(*x)",
+                           "q = lambda: x",
+                           "q += 1",
+                           "q = r = 1",
+                           "q = x y",
+                           "q = 1 2",
+                           "assert x",
+                           "raise x",
+                           "del x",
+                           "break",
+                           "continue",
+                           "global x",
+                           "import os",
+                           "for i in x:",
+                           "for i, j in range(2):",
+                           "elif x:",
+                           "q = x[1:2]",
+                           "q = x.if",
+                           "return x\n    q = 1",
+                           "class A:",
+                           "q =",
+                           "= q",
+                           "q = (,)",
+                           "q = f(,)",
+                           "q = x.",
+                           "q = {x}}",
+                           "@x",
+                           "if x: pass",
+                           "else: pass",
+                           "def f(a): pass",
+                           "def f(a: int) -> int:",
+                           "with x as y:",
+                           "q : = 1"}) {
     EXPECT_FALSE(CheckBody(absl::StrCat("    ", line, "\n")).ok()) << line;
   }
-  for (const char* code :
-       {"x = 1\n", "import os\n", "op_version_set = 1\n", "  class A:\n    a : int\n", "class A\n",
-        "class A(B):\n  a : int\n", "class A:\n", "class A:\na : int\n", "class A:\n  a\n",
-        "class A:\n  a = 1\n", "class A:\n  pass\n", "class A:\n  a : int\n b : int\n",
-        "class A:\n  __annotations__[0] = int\n", "class A:\n  __parameters__ = f()\n",
-        "class A:\n  __parameters__ = [1]\n", "def f(x) -> int: return x\n",
-        "def f(x):\n  return x\n", "def f(x) -> :\n  return x\n", "def f() -> int:\n",
-        "def if() -> int:\n  return x\n", "class A:\n  a : int\nclass A:\n  a : int\n"}) {
+  for (const char* code : {"x = 1\n",
+                           "import os\n",
+                           "op_version_set = 1\n",
+                           "  class A:\n    a : int\n",
+                           "class A\n",
+                           "class A(B):\n  a : int\n",
+                           "class A:\n",
+                           "class A:\na : int\n",
+                           "class A:\n  a\n",
+                           "class A:\n  a = 1\n",
+                           "class A:\n  pass\n",
+                           "class A:\n  a : int\n b : int\n",
+                           "class A:\n  __annotations__[0] = int\n",
+                           "class A:\n  __parameters__ = f()\n",
+                           "class A:\n  __parameters__ = [1]\n",
+                           "def f(x) -> int: return x\n",
+                           "def f(x):\n  return x\n",
+                           "def f(x) -> :\n  return x\n",
+                           "def f() -> int:\n",
+                           "def if() -> int:\n  return x\n",
+                           "class A:\n  a : int\nclass A:\n  a : int\n"}) {
     EXPECT_FALSE(CheckCode(code).ok()) << code;
   }
 }
@@ -813,11 +872,11 @@ TEST(GateTest, RefusesWhatTheWriterDoesNotUse) {
 // LibTorch expects certain statements in each kind of class, and reads parts of
 // others that they do not have. Where it crashes is noted.
 TEST(GateTest, KindsOfClassesHaveTheirOwnStatements) {
-  EXPECT_OK(CheckCode(
-      "class A(Enum):\n  RED = 1\n  MINUS = -1\n  HALF = 0.5\n  TEXT = \"t\"\n"
-      "class B(Interface):\n  def f(self) -> int:\n    pass\n"
-      "class C(NamedTuple):\n  a : int\n"
-      "class D(Module):\n  __annotations__ = []\n  a : Final[int] = -1\n"));
+  EXPECT_OK(
+      CheckCode("class A(Enum):\n  RED = 1\n  MINUS = -1\n  HALF = 0.5\n  TEXT = \"t\"\n"
+                "class B(Interface):\n  def f(self) -> int:\n    pass\n"
+                "class C(NamedTuple):\n  a : int\n"
+                "class D(Module):\n  __annotations__ = []\n  a : Final[int] = -1\n"));
   const struct {
     const char* code;
     const char* message;
@@ -847,10 +906,10 @@ TEST(GateTest, KindsOfClassesHaveTheirOwnStatements) {
     EXPECT_THAT(CheckCode(c.code), Refused(absl::StrCat("m.py", c.message))) << c.code;
   }
   // The kind of one class does not last until the next, nor until a function.
-  EXPECT_OK(CheckCode(
-      "class A(Interface):\n  def f(self) -> int:\n    pass\n"
-      "def g(x: Tensor) -> Tensor:\n  y = x\n  return y\n"
-      "class B:\n  a : int\n  def f(self: __torch__.m.B) -> int:\n    return 1\n"));
+  EXPECT_OK(
+      CheckCode("class A(Interface):\n  def f(self) -> int:\n    pass\n"
+                "def g(x: Tensor) -> Tensor:\n  y = x\n  return y\n"
+                "class B:\n  a : int\n  def f(self: __torch__.m.B) -> int:\n    return 1\n"));
 }
 
 TEST(GateTest, RefusesEmptyIndices) {
@@ -893,11 +952,10 @@ TEST(GateTest, RecognisesTorchScript) {
   EXPECT_FALSE(LooksLikeTorchScript("PK\3\4"));
   EXPECT_FALSE(LooksLikeTorchScript("/constants.pkl"));
   // torch.save and torch.export
-  EXPECT_FALSE(LooksLikeTorchScript(MakeZip({.files = {{.name = "m/data.pkl"},
-                                                       {.name = "m/version"},
-                                                       {.name = "m/data/0"}}})));
-  EXPECT_FALSE(LooksLikeTorchScript(MakeZip({.files = {{.name = "m/archive_format"},
-                                                       {.name = "m/models/model.json"}}})));
+  EXPECT_FALSE(LooksLikeTorchScript(
+      MakeZip({.files = {{.name = "m/data.pkl"}, {.name = "m/version"}, {.name = "m/data/0"}}})));
+  EXPECT_FALSE(LooksLikeTorchScript(
+      MakeZip({.files = {{.name = "m/archive_format"}, {.name = "m/models/model.json"}}})));
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ def forward(self, x):
 }
 
 TEST(ImporterTest, ListsThatMayBeAChangedOneHaveIdentity) {
-  EXPECT_THAT(Text(Import(R"(
+  EXPECT_THAT(
+      Text(Import(R"(
 def forward(self, x, p: bool):
     a = [1]
     b = [2]
@@ -150,14 +151,14 @@ def forward(self, x, p: bool):
         f.append(6)
     return a, b, c, d
 )")),
-              AllOf(HasSubstr("%a = prim.ListConstruct(1) as \"List[int]\"\n"),
-                    HasSubstr("%b = prim.ListConstruct(2) as \"List[int]\"\n"),
-                    HasSubstr("%c = prim.ListConstruct(3) as \"List[int]\"\n"),
-                    HasSubstr("%d = prim.ListConstruct(%c, %ListConstruct) as \"List[List[int]]\"\n"),
-                    HasSubstr("torch.cond(%p, @forward_true_0, @forward_false_0, (%a, %b))"),
-                    HasSubstr("torch.while_loop(@forward_cond_0, @forward_body_0, (0,), (%d, %len))"),
-                    HasSubstr("%f = aten.__getitem__.t(%d, %index)\n  %append = aten.append.t(%f, 6)"),
-                    HasSubstr("return (%a, %b, %c, %d)")));
+      AllOf(HasSubstr("%a = prim.ListConstruct(1) as \"List[int]\"\n"),
+            HasSubstr("%b = prim.ListConstruct(2) as \"List[int]\"\n"),
+            HasSubstr("%c = prim.ListConstruct(3) as \"List[int]\"\n"),
+            HasSubstr("%d = prim.ListConstruct(%c, %ListConstruct) as \"List[List[int]]\"\n"),
+            HasSubstr("torch.cond(%p, @forward_true_0, @forward_false_0, (%a, %b))"),
+            HasSubstr("torch.while_loop(@forward_cond_0, @forward_body_0, (0,), (%d, %len))"),
+            HasSubstr("%f = aten.__getitem__.t(%d, %index)\n  %append = aten.append.t(%f, 6)"),
+            HasSubstr("return (%a, %b, %c, %d)")));
 }
 
 TEST(ImporterTest, Dicts) {
@@ -285,7 +286,8 @@ graph @forward_body_0(%proceed as bool, %x, %n as int) {
 
 TEST(ImporterTest, BreakAndContinue) {
   // LibTorch turns them into flags and values that stand for none: None.
-  EXPECT_THAT(Text(Import(R"(
+  EXPECT_THAT(
+      Text(Import(R"(
 def forward(self, x, n: int):
     for i in range(n):
         if i == 3:
@@ -295,16 +297,16 @@ def forward(self, x, n: int):
         x = x + i
     return x
 )")),
-              AllOf(HasSubstr("torch.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, 0), (%n,))"),
-                    HasSubstr("graph @forward_body_0_true_0(%x, %carried as int) {\n"
-                              "  return (True, True, %x, None, None)\n}"),
-                    HasSubstr("graph @forward_body_0_false_0_true_0(%x, %carried as int) {\n"
-                              "  return (True, False, %x, None, None)\n}"),
-                    HasSubstr("  %x_1 = aten.add.Scalar(%x, %carried)\n"
-                              "  return (False, None, None, True, %x_1)\n}"),
-                    HasSubstr("  %lt = aten.lt.int(%add, %n)\n"
-                              "  %__and__ = aten.__and__.bool(%lt, %getitem_5)\n"
-                              "  return (%__and__, %getitem_6, %add)\n}")));
+      AllOf(HasSubstr("torch.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, 0), (%n,))"),
+            HasSubstr("graph @forward_body_0_true_0(%x, %carried as int) {\n"
+                      "  return (True, True, %x, None, None)\n}"),
+            HasSubstr("graph @forward_body_0_false_0_true_0(%x, %carried as int) {\n"
+                      "  return (True, False, %x, None, None)\n}"),
+            HasSubstr("  %x_1 = aten.add.Scalar(%x, %carried)\n"
+                      "  return (False, None, None, True, %x_1)\n}"),
+            HasSubstr("  %lt = aten.lt.int(%add, %n)\n"
+                      "  %__and__ = aten.__and__.bool(%lt, %getitem_5)\n"
+                      "  return (%__and__, %getitem_6, %add)\n}")));
 }
 
 TEST(ImporterTest, NestedBodiesCaptureThroughEachOther) {
@@ -347,7 +349,8 @@ graph @forward_body_0_false_0(%x, %w : f32[2]@cpu) {
 }
 
 TEST(ImporterTest, Optional) {
-  EXPECT_EQ(Text(Import(R"(
+  EXPECT_EQ(
+      Text(Import(R"(
 def forward(self, x, m: Optional[Tensor] = None, k: Optional[List[int]] = None):
     if m is not None:
         x = x + m
@@ -355,7 +358,7 @@ def forward(self, x, m: Optional[Tensor] = None, k: Optional[List[int]] = None):
         k = [0]
     return torch.sum(x, k)
 )")),
-            R"(graph @forward(%x as torch.Tensor, %m as "Optional[Tensor]", %k as "Optional[List[int]]") {
+      R"(graph @forward(%x as torch.Tensor, %m as "Optional[Tensor]", %k as "Optional[List[int]]") {
   %__isnot__ = aten.__isnot__.default(%m, None)
   %cond = torch.cond(%__isnot__, @forward_true_0, @forward_false_0, (%x, %m))
   %x_1 = operator.getitem(%cond, 0)
@@ -384,7 +387,8 @@ graph @forward_false_1(%k as "Optional[List[int]]") {
 TEST(ImporterTest, ConstantsDecideBranches) {
   torch::jit::Module module("M");
   module.register_attribute("training", c10::BoolType::get(), false);
-  module.register_attribute("bias", c10::OptionalType::create(c10::TensorType::get()), c10::IValue());
+  module.register_attribute("bias", c10::OptionalType::create(c10::TensorType::get()),
+                            c10::IValue());
   const std::string source = R"(
 def forward(self, x):
     if self.training:
@@ -479,8 +483,7 @@ def forward(self, x):
   ASSERT_OK(sample);
   // `b` is `a`: what is written to one shows in the other.
   EXPECT_THAT(PrintModule(*sample->module, {.header = false, .locations = false}),
-              testing::StartsWith(
-                  R"(attribute)"));
+              testing::StartsWith(R"(attribute)"));
   ASSERT_EQ(sample->weights.size(), 5);
   const TensorData& a = sample->weights.at("a");
   EXPECT_EQ(a.dtype, DType::kFloat32);
@@ -590,7 +593,8 @@ TEST(ImporterTest, Limits) {
   // f0 calls f1 twice, which calls f2 twice …
   std::string calls = "def f0(self, x):\n    return x + 1\n";
   for (int i = 1; i <= 40; ++i) {
-    absl::StrAppend(&calls, "def f", i, "(self, x):\n    return self.f", i - 1, "(self.f", i - 1, "(x))\n");
+    absl::StrAppend(&calls, "def f", i, "(self, x):\n    return self.f", i - 1, "(self.f", i - 1,
+                    "(x))\n");
   }
   EXPECT_THAT(Import(calls + "def forward(self, x):\n    return self.f40(x)\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("with its calls inlined")));

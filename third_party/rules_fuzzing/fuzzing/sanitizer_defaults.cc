@@ -6,6 +6,4 @@ extern "C" const char* __asan_default_options() {
          "external_symbolizer_path=/usr/bin/addr2line";
 }
 
-extern "C" const char* __ubsan_default_options() {
-  return "print_stacktrace=1";
-}
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
