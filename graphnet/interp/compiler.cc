@@ -230,11 +230,59 @@ class Compiler {
     return absl::OkStatus();
   }
 
+  // What a subscript of constants does to a tensor; nothing for others.
+  static void MakeViews(const Argument& subscript, Instruction* instruction) {
+    const absl::Span<const Argument> elements =
+        subscript.is_tuple() ? subscript.elements() : absl::MakeConstSpan(&subscript, 1);
+    const auto is_bound = [](const Argument& a) { return a.is_none() || a.is_int(); };
+    const auto is_slice = [&](const Argument& a) {
+      return a.kind() == Argument::Kind::kSlice && absl::c_all_of(a.elements(), is_bound);
+    };
+    int64_t taken = 0;
+    for (const Argument& element : elements) {
+      if (element.is_int() || is_slice(element)) {
+        ++taken;
+      } else if (!element.is_none() && element.kind() != Argument::Kind::kEllipsis) {
+        return;
+      }
+    }
+    std::vector<ViewStep> views;
+    int64_t left = taken;
+    ViewStep step;  // The next one.
+    for (const Argument& element : elements) {
+      if (element.kind() == Argument::Kind::kEllipsis) {
+        step.from_end = true;
+        continue;
+      }
+      ViewStep made = step;
+      if (step.from_end) made.dim = left;
+      if (element.is_none()) {
+        made.kind = ViewStep::Kind::kUnsqueeze;
+      } else if (element.is_int()) {
+        made.kind = ViewStep::Kind::kSelect;
+        made.start = element.integer();
+      } else {
+        const absl::Span<const Argument> bounds = element.elements();
+        if (bounds[0].is_int()) made.start = bounds[0].integer();
+        if (bounds[1].is_int()) made.stop = bounds[1].integer();
+        if (bounds[2].is_int()) made.step = bounds[2].integer();
+      }
+      left -= element.is_none() ? 0 : 1;
+      step.dim += element.is_int() ? 0 : 1;
+      const bool is_whole = made.kind == ViewStep::Kind::kSlice && !made.start && !made.stop &&
+                            element.elements()[2].is_none();
+      if (!is_whole) views.push_back(made);
+    }
+    instruction->views = std::move(views);
+    instruction->num_subscripts = taken;
+  }
+
   absl::Status CompileBuiltin(const Node& node, Instruction* instruction) {
     instruction->kind = Instruction::Kind::kBuiltin;
     size_t first_argument = 0;
     if (node.target() == "operator.getitem") {
       instruction->kind = Instruction::Kind::kGetItem;
+      MakeViews(node.args()[1], instruction);
     } else if (node.target() == "operator.setitem") {
       instruction->kind = Instruction::Kind::kSetItem;
     } else if (node.target() == "torch.cond" || node.target() == "torch.while_loop") {

@@ -226,6 +226,25 @@ std::vector<TensorIndex> Frame::Indices(const Source& source) {
   return indices;
 }
 
+at::Tensor Frame::View(const at::Tensor& tensor, const Instruction& instruction) {
+  TORCH_CHECK(instruction.num_subscripts <= tensor.dim(),
+              "too many indices for a tensor of dimension ", tensor.dim());
+  const at::Tensor* base = &tensor;
+  at::Tensor view;
+  for (const ViewStep& step : instruction.views) {
+    const int64_t dim = step.from_end ? base->dim() - step.dim : step.dim;
+    switch (step.kind) {
+      case ViewStep::Kind::kSlice:
+        view = at::slice(*base, dim, step.start, step.stop, step.step);
+        break;
+      case ViewStep::Kind::kSelect: view = at::select(*base, dim, *step.start); break;
+      case ViewStep::Kind::kUnsqueeze: view = at::unsqueeze(*base, dim); break;
+    }
+    base = &view;
+  }
+  return view;
+}
+
 bool Frame::GetView(const at::Tensor& tensor, const Source& index, IValue* result) {
   // A subscript's elements: sources, or constants, or the one that stands alone.
   const bool is_tuple = index.kind == Source::Kind::kTuple;
@@ -284,9 +303,15 @@ bool Frame::GetView(const at::Tensor& tensor, const Source& index, IValue* resul
 }
 
 void Frame::GetItem(const Instruction& instruction) {
-  const IValue object = Make(instruction.args[0]);
+  const Source& from = instruction.args[0];
   const Source& index = instruction.args[1];
   IValue& result = slots_[instruction.result];
+  if (!instruction.views.empty() && from.kind == Source::Kind::kSlot &&
+      slots_[from.slot].isTensor()) {
+    result = View(slots_[from.slot].toTensor(), instruction);
+    return;
+  }
+  const IValue object = Make(from);
   if (object.isTensor()) {
     if (GetView(object.toTensor(), index, &result)) return;
     const auto indices = Indices(index);

@@ -36,6 +36,7 @@ class Frame {
   void Call(const Instruction& instruction, c10::Device device);
 
   // Subscripts.
+  static at::Tensor View(const at::Tensor& tensor, const Instruction& instruction);
   void GetItem(const Instruction& instruction);
   // Integers, slices, None and Ellipsis, one view after the other; false if there
   // is anything else.

@@ -35,6 +35,16 @@ struct Source {
   std::vector<Source> elements;
 };
 
+// A part of a subscript of a tensor whose numbers are all written out.
+struct ViewStep {
+  enum class Kind : uint8_t { kSlice, kSelect, kUnsqueeze };
+  Kind kind = Kind::kSlice;
+  bool from_end = false;  // behind an ellipsis: `dim` counts the dimensions from there on
+  int64_t dim = 0;
+  std::optional<int64_t> start, stop;  // of a slice; `start` is what select takes
+  int64_t step = 1;
+};
+
 struct Program;
 
 struct Instruction {
@@ -57,6 +67,8 @@ struct Instruction {
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   Builtin builtin = nullptr;
   std::vector<const Program*> bodies;
+  std::vector<ViewStep> views;    // kGetItem: what it does to a tensor, if that is known
+  int64_t num_subscripts = 0;     // dimensions that those take
   const Node* origin = nullptr;   // of the graph that was given
   std::vector<const Node*> ends;  // the nodes of that graph whose value the result is
 };

@@ -25,10 +25,17 @@ absl::string_view CanonicalKeyword(absl::string_view name, const Schema& schema)
   return name;
 }
 
+// What a call may leave to the overload: nothing that has no default, as Python has it;
+// what may be None; and numbers for tensors, and the like.
+enum class Round { kExact, kOmitted, kLenient };
+
 class Matcher {
  public:
-  Matcher(const Schema& schema, bool lenient, TypeOfNode type_of_node)
-      : schema_(schema), lenient_(lenient), type_of_node_(type_of_node) {}
+  Matcher(const Schema& schema, Round round, TypeOfNode type_of_node)
+      : schema_(schema),
+        may_omit_(round != Round::kExact),
+        lenient_(round == Round::kLenient),
+        type_of_node_(type_of_node) {}
 
   bool Match(absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
     given_.assign(schema_.arguments.size(), nullptr);
@@ -36,7 +43,7 @@ class Matcher {
     for (size_t i = 0; i < given_.size(); ++i) {
       const SchemaArgument& parameter = schema_.arguments[i];
       if (given_[i] == nullptr) {
-        if (!parameter.has_default && !parameter.type.optional) {
+        if (!parameter.has_default && !(may_omit_ && parameter.type.optional)) {
           return Fail(absl::StrCat(parameter.name, " is missing"));
         }
       } else if (given_[i]->is_none() && parameter.default_text == "[]") {
@@ -173,6 +180,7 @@ class Matcher {
   }
 
   const Schema& schema_;
+  const bool may_omit_;
   const bool lenient_;
   const TypeOfNode type_of_node_;
   // By parameter; null when not given.
@@ -240,11 +248,11 @@ absl::StatusOr<BoundCall> Bind(absl::Span<const Schema> overloads, CallForm form
                                absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
                                TypeOfNode type_of_node) {
   std::string reason;
-  for (const bool lenient : {false, true}) {
+  for (const Round round : {Round::kExact, Round::kOmitted, Round::kLenient}) {
     for (const bool visible : {true, false}) {
       for (const Schema& schema : overloads) {
         if (IsVisible(schema, form) != visible) continue;
-        Matcher matcher(schema, lenient, type_of_node);
+        Matcher matcher(schema, round, type_of_node);
         // A method's object is the one called self, wherever it stands.
         std::vector<Argument> reordered;
         if (form == CallForm::kMethod && !args.empty() && !schema.arguments.empty() &&
@@ -259,7 +267,7 @@ absl::StatusOr<BoundCall> Bind(absl::Span<const Schema> overloads, CallForm form
           }
         }
         if (matcher.Match(reordered.empty() ? args : reordered, kwargs)) return matcher.Result();
-        if (reason.empty() || (visible && lenient)) {
+        if (reason.empty() || (visible && round == Round::kLenient)) {
           reason = absl::StrCat(schema.target, ": ", matcher.error());
         }
       }

@@ -74,6 +74,44 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
   EXPECT_TRUE(at::equal(written, expected));
 }
 
+// Constant ones are worked out when a graph is compiled.
+TEST(ExecutableTest, SubscriptsAreThoseOfPython) {
+  using at::indexing::Ellipsis;
+  using at::indexing::None;
+  using at::indexing::Slice;
+  const at::Tensor x = at::arange(24).view({2, 3, 4});
+  const std::vector<std::pair<std::string, std::vector<at::indexing::TensorIndex>>> cases = {
+      {"1", {1}},
+      {"-1", {-1}},
+      {"None", {None}},
+      {"...", {Ellipsis}},
+      {"slice(None, None, None)", {Slice()}},
+      {"slice(None, None, 2)", {Slice(None, None, 2)}},
+      {"(slice(None, None, None), slice(1, 3, None))", {Slice(), Slice(1, 3)}},
+      {"(slice(None, None, None), 0, slice(-2, None, None))", {Slice(), 0, Slice(-2, None)}},
+      {"(..., -1)", {Ellipsis, -1}},
+      {"(..., None)", {Ellipsis, None}},
+      {"(0, ..., None, slice(1, None, None), None)", {0, Ellipsis, None, Slice(1, None), None}},
+      {"(None, 1, None, ..., slice(None, -1, None))", {None, 1, None, Ellipsis, Slice(None, -1)}},
+      {"(1, 2, 3)", {1, 2, 3}},
+  };
+  for (const auto& [text, indices] : cases) {
+    const at::Tensor y = Only(RunText(
+        "graph @forward(%x) {\n  %a = operator.getitem(%x, " + text + ")\n  return (%a,)\n}\n",
+        {x}));
+    const at::Tensor expected = at::indexing::get_item(x, indices);
+    EXPECT_EQ(y.sizes(), expected.sizes()) << text;
+    EXPECT_EQ(y.strides(), expected.strides()) << text;
+    EXPECT_TRUE(at::equal(y, expected)) << text;
+  }
+  EXPECT_THAT(RunText("graph @forward(%x) {\n  %a = operator.getitem(%x, (0, ..., 0, 0, 0))\n"
+                      "  return (%a,)\n}\n",
+                      {x})
+                  .status()
+                  .message(),
+              HasSubstr("too many indices for a tensor of dimension 3"));
+}
+
 TEST(ExecutableTest, InPlaceOperatorsWriteToViews) {
   const at::Tensor y = Only(
       RunText("graph @forward(%x) {\n  %v = .view(%x, -1)\n  %a = .add_(%v, 1)\n  %r = .clone(%x)\n"

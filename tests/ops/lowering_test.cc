@@ -92,6 +92,7 @@ TEST(LoweringTest, ByRule) {
       {"operator.iadd(%x, %y)", "aten.add_.Tensor(%x, %y)"},
       {"operator.iadd(%n, %m)", "operator.add(%n, %m)"},
       {"operator.sub(1, %x)", "aten.rsub.Scalar(%x, 1)"},
+      {"operator.truediv(%x, 2.0)", "aten.div.Scalar(%x, 2.0)"},
       {"operator.truediv(1, %x)", "aten.reciprocal.default(%x); aten.mul.Scalar(%reciprocal, 1)"},
       {"operator.lt(1, %x)", "aten.gt.Scalar(%x, 1)"},
       {"operator.pow(2, %x)", "aten.pow.Scalar(2, %x)"},
