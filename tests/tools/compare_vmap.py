@@ -5,11 +5,12 @@
 
 A program nests vmap up to four levels deep, with random in_dims and out_dims, several
 operands and results a level, values captured from outer levels, results that are not
-batched, and operators of all families. PyTorch runs it with its own torch.vmap; those
-that it refuses are drawn again. graphnet runs the same text as it is read, then with
-flat nesting (flatten-vmap), with that reverted (revert-vmap) and expanded
-(expand-vmap). The first three must agree bit for bit; what is expanded must, too, or
-differ by rounding only, which is reported. The exit status is 0 if all agree.
+batched, operators of all families, and in some programs random numbers. PyTorch runs it
+with its own torch.vmap; those that it refuses are drawn again. graphnet runs the same
+text as it is read, then with flat nesting (flatten-vmap), with that reverted (revert-
+vmap) and expanded (expand-vmap). The first three must agree bit for bit; what is
+expanded must, too, or differ by rounding only, which is reported. The exit status is 0
+if all agree.
 """
 
 import argparse
@@ -44,6 +45,7 @@ class Generator:
         self.random = random.Random(seed)
         self.count = 0
         self.batched: set = set()  # surely, at the level that is being made
+        self.draws = False  # whether this program draws random numbers
 
     def name(self, base: str) -> str:
         self.count += 1
@@ -70,7 +72,7 @@ class Generator:
         x, xt = self.pick(pool, is_float)
         kind = r.choice(["unary", "binary", "compare", "where", "reduce", "reduce", "dims", "view", "view",
                          "view", "subscript", "join", "split", "index", "index", "matmul", "matmul",
-                         "new", "cast"])
+                         "new", "cast", "squeeze", "einsum", "convolution", "images", "write", "write"] + ["random"] * 3 * self.draws)
         if kind == "unary":
             return r.choice([f"torch.sin({x})", f"{x}.neg()", f"torch.nn.functional.relu({x})",
                              f"torch.sigmoid({x})", f"torch.tanh({x})", f"{x}.abs()",
@@ -140,21 +142,60 @@ class Generator:
         if kind == "new":
             return r.choice([f"{x}.new_ones((2,))", f"{x}.new_zeros(())", f"torch.ones_like({x})",
                              "torch.tensor(True)", "torch.arange(3)", f"{x}.new_full((3,), 0.5)"])
+        if kind == "squeeze":
+            return r.choice([f"{x}.squeeze()", f"{x}.squeeze({self.dim(xt)})", f"{x}.sum({self.dim(xt)}, keepdim=True).squeeze()"])
+        if kind == "einsum":
+            y, _ = self.pick(pool, has_dims)
+            return r.choice([f"torch.einsum('ij,jk->ik', {x}, {y})", f"torch.einsum('...ij,...jk', {x}, {y})",
+                             f"torch.einsum('i,j->ji', {x}, {y})", f"torch.einsum('abc,bc->a', {x}, {y})",
+                             f"torch.einsum('ii', {x})", f"torch.einsum('bhd, hd -> bh', {x}, {y})",
+                             f"torch.einsum('...i->...', {x})"])
+        if kind == "convolution":
+            y, yt = self.pick(pool, lambda t: has_dims(t) and t.dim() >= 3)
+            z, _ = self.pick(pool, lambda t: is_float(t) and t.dim() == 1)
+            d = yt.dim() - 2
+            bias, one = r.choice(["None", z]), (1,) * d
+            return r.choice([f"torch.nn.functional.conv{d}d({x}, {y}, {bias}, padding=1)",
+                             f"torch.nn.functional.conv{d}d({x}, {y}[:, :1], {bias}, 1, {one}, 1, {yt.shape[1]})",
+                             f"torch.nn.functional.conv_transpose{d}d({x}, {y}, {bias}, padding=1)",
+                             f"torch.nn.functional.conv{d}d({x}, {y}, {bias}, padding='same')",
+                             f"torch.nn.functional.conv1d({x}, {y}.flatten(2))"])
+        if kind == "images":
+            return r.choice([f"torch.nn.functional.avg_pool1d({x}, 2)", f"torch.nn.functional.max_pool2d({x}, 2)",
+                             f"torch.nn.functional.adaptive_avg_pool2d({x}, (1, 2))", f"torch.nn.functional.group_norm({x}, 1)",
+                             f"torch.nn.functional.interpolate({x}, scale_factor=2.0, mode='nearest')",
+                             f"torch.nn.functional.interpolate({x}, size=5, mode='linear')"])
+        if kind == "write":
+            x, xt = self.pick(pool, has_dims)
+            y, _ = self.pick(pool, lambda t: t.dim() <= xt.dim())
+            i, _ = self.pick(pool, lambda t: t.dtype == torch.int64)
+            i = f"({i} % {min(xt.shape)})"
+            at = r.choice(["0", "...", "..., 0", ":, 1:", "None, 0", "-1:", i, f"..., {i}", f":, {i}", f"{i}, ..., {i}", f"0, {i}"])
+            value = r.choice(["0.5", y, f"{x}[{at}] * 2"])
+            return r.choice([f"{x}.clone(); [{at}] = {value}", f"{x}.clone(); [{at}] = {value}",
+                             f"torch.index_put({x}, ({i},), {y})", f"torch.ops.aten.index_put({x}, [None, {i}], {y})",
+                             f"torch.index_put({x}, ({i}, {i}), {y}, accumulate=True)"])
+        if kind == "random":
+            n = r.choice([2, 3, 17])
+            return r.choice([f"torch.rand({n})", f"torch.randn(({n}, 2))", f"torch.randint(0, 3, ({n},))", "torch.rand(())"])
         return r.choice([f"{x}.to(torch.float64)", f"{x}.to(torch.float16)", f"{x}.mul(10).to(torch.int64).abs()",
                          f"{x}.float()", f"{x}.gt(0)", f"{x}.type_as({x})"])
 
-    def statement(self, pool: List[Value]) -> Tuple[str, Value]:
+    def statements(self, pool: List[Value]) -> Tuple[List[str], Value]:
         for _ in range(60):
+            name = self.name("v")
+            scope = {"torch": torch, **dict(pool)}
             try:
-                text = self.expression(pool)
-                value = eval(text, {"torch": torch}, dict(pool))
+                text, *written = self.expression(pool).split("; ")
+                lines = [f"{name} = {text}"] + [f"{name}{w}" for w in written]
+                exec("\n".join(lines), scope)
+                value = scope[name]
             except Exception:  # It does not fit these shapes.
                 continue
             if isinstance(value, torch.Tensor) and value.dim() <= 5 and 0 < value.numel() <= 4096:
-                name = self.name("v")
                 if not re.search(r"new_|_like|tensor|arange", text) and self.batched & set(re.findall(r"\w+", text)):
                     self.batched.add(name)
-                return f"{name} = {text}", (name, value)
+                return lines, (name, value)
         raise Skip
 
     # --- Levels ----------------------------------------------------------------------
@@ -187,9 +228,10 @@ class Generator:
         for (_, t), d in zip(results, out_dims):
             at = d if d >= 0 else d + t.dim() + 1
             examples.append(torch.stack([t] * size, at))
+        randomness = r.choice(["same", "different"]) if self.draws else "error"
         written = out_dims[0] if len(out_dims) == 1 else tuple(out_dims)
         operands = ", ".join(name for (name, _), _ in chosen)
-        call = f"torch.vmap({body}, in_dims={tuple(in_dims)}, out_dims={written}, randomness='error')({operands})"
+        call = f"torch.vmap({body}, in_dims={tuple(in_dims)}, out_dims={written}, randomness='{randomness}')({operands})"
         result = self.name("r")
         lines.append(f"{result} = {call}")
         if len(results) == 1:
@@ -211,8 +253,8 @@ class Generator:
                 inner, values = self.vmap(pool, depth, indent)
                 lines += inner
             else:
-                line, value = self.statement(pool)
-                lines.append(line)
+                made_lines, value = self.statements(pool)
+                lines += made_lines
                 values = [value]
             pool += values
             made += values
@@ -225,6 +267,7 @@ class Generator:
 
     def program(self) -> Tuple[List[str], List[str], int]:
         depth = self.random.randint(1, 4)
+        self.draws = self.random.random() < 0.3
         pool: List[Value] = [(name, torch.rand(shape)) for name, shape in INPUTS.items()]
         lines, values = self.vmap(pool, depth, "")
         return lines, [name for name, _ in values], depth
@@ -254,6 +297,7 @@ def write_folder(folder: pathlib.Path, programs: List[Tuple[List[str], List[str]
 def run_text(text: str, inputs: Dict[str, torch.Tensor]) -> List[torch.Tensor]:
     scope: Dict[str, object] = {}
     exec(compile(text, "model.py", "exec"), scope)
+    torch.manual_seed(0)
     with torch.inference_mode():
         return list(scope["GraphModule"]()(**{name: t.clone() for name, t in inputs.items()}))
 
