@@ -18,6 +18,7 @@ import json
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -145,21 +146,24 @@ class Generator:
         if kind == "squeeze":
             return r.choice([f"{x}.squeeze()", f"{x}.squeeze({self.dim(xt)})", f"{x}.sum({self.dim(xt)}, keepdim=True).squeeze()"])
         if kind == "einsum":
-            y, _ = self.pick(pool, has_dims)
-            return r.choice([f"torch.einsum('ij,jk->ik', {x}, {y})", f"torch.einsum('...ij,...jk', {x}, {y})",
-                             f"torch.einsum('i,j->ji', {x}, {y})", f"torch.einsum('abc,bc->a', {x}, {y})",
-                             f"torch.einsum('ii', {x})", f"torch.einsum('bhd, hd -> bh', {x}, {y})",
-                             f"torch.einsum('...i->...', {x})"])
+            y, _ = self.pick(pool, lambda t: t.shape == xt.shape and t.dtype == xt.dtype)
+            letters = "abcde"[: xt.dim()]
+            out = "".join(r.sample(letters, r.randint(0, xt.dim())))
+            return r.choice([f"torch.einsum('{letters},{letters}->{out}', {x}, {y})", f"torch.einsum('{letters}->{out}', {x})",
+                             f"torch.einsum('...i,...i', {x}, {y})", f"torch.einsum('...ij, ...kj->...ik', {x}, {y})",
+                             f"torch.einsum('...i,j->j...', {x}, {y}.flatten())"])
         if kind == "convolution":
-            y, yt = self.pick(pool, lambda t: has_dims(t) and t.dim() >= 3)
-            z, _ = self.pick(pool, lambda t: is_float(t) and t.dim() == 1)
-            d = yt.dim() - 2
-            bias, one = r.choice(["None", z]), (1,) * d
-            return r.choice([f"torch.nn.functional.conv{d}d({x}, {y}, {bias}, padding=1)",
-                             f"torch.nn.functional.conv{d}d({x}, {y}[:, :1], {bias}, 1, {one}, 1, {yt.shape[1]})",
-                             f"torch.nn.functional.conv_transpose{d}d({x}, {y}, {bias}, padding=1)",
-                             f"torch.nn.functional.conv{d}d({x}, {y}, {bias}, padding='same')",
-                             f"torch.nn.functional.conv1d({x}, {y}.flatten(2))"])
+            x, xt = self.pick(pool, lambda t: has_dims(t) and t.dim() >= 2)
+            y, _ = self.pick(pool, has_dims)
+            z, _ = self.pick(pool, has_dims)
+            d = r.randint(max(1, xt.dim() - 2), max(1, min(3, xt.dim() - 1)))  # of one image or several
+            c, kernel = xt.shape[-d - 1], "2, " * d
+            n = c * 2**d
+            weight, bias = f"{y}.flatten()[:{n}]", r.choice(["None", f"{z}.flatten()[:1]"])
+            return r.choice([f"torch.nn.functional.conv{d}d({x}, {weight}.reshape(1, {c}, {kernel}), {bias}, padding=1)",
+                             f"torch.nn.functional.conv{d}d({x}, {weight}.reshape({c}, 1, {kernel}), groups={c}, padding=1)",
+                             f"torch.nn.functional.conv{d}d({x}, {weight}.reshape(1, {c}, {kernel}), {bias}, padding='same')",
+                             f"torch.nn.functional.conv_transpose{d}d({x}, {weight}.reshape({c}, 1, {kernel}), {bias})"])
         if kind == "images":
             return r.choice([f"torch.nn.functional.avg_pool1d({x}, 2)", f"torch.nn.functional.max_pool2d({x}, 2)",
                              f"torch.nn.functional.adaptive_avg_pool2d({x}, (1, 2))", f"torch.nn.functional.group_norm({x}, 1)",
@@ -168,13 +172,16 @@ class Generator:
         if kind == "write":
             x, xt = self.pick(pool, has_dims)
             y, _ = self.pick(pool, lambda t: t.dim() <= xt.dim())
-            i, _ = self.pick(pool, lambda t: t.dtype == torch.int64)
-            i = f"({i} % {min(xt.shape)})"
+            f, _ = self.pick(pool, lambda t: is_float(t) and t.dim() <= 2)
+            i = f"({f}.mul(10).to(torch.int64).abs() % {min(xt.shape)})"
             at = r.choice(["0", "...", "..., 0", ":, 1:", "None, 0", "-1:", i, f"..., {i}", f":, {i}", f"{i}, ..., {i}", f"0, {i}"])
-            value = r.choice(["0.5", y, f"{x}[{at}] * 2"])
-            return r.choice([f"{x}.clone(); [{at}] = {value}", f"{x}.clone(); [{at}] = {value}",
-                             f"torch.index_put({x}, ({i},), {y})", f"torch.ops.aten.index_put({x}, [None, {i}], {y})",
-                             f"torch.index_put({x}, ({i}, {i}), {y}, accumulate=True)"])
+            value = r.choice(["0.5", y, f"{x}[{at}] * 2", f"{x}[{at}].sum()"])
+            if r.random() < 0.6:
+                return f"{x}.clone(); [{at}] = {value}"
+            return r.choice([f"torch.index_put({x}, ({i},), {x}[{i}].neg())", f"torch.index_put({x}, ({i},), {y})",
+                             f"torch.ops.aten.index_put({x}, [None, {i}], {x}[:, {i}].neg())",
+                             f"torch.index_put({x}, ({i}, {i}), {x}[{i}, {i}], accumulate=True)",
+                             f"torch.ops.aten.index_put({x}, [{i}, None, {i}], {x}[{i}, :, {i}].abs())"])
         if kind == "random":
             n = r.choice([2, 3, 17])
             return r.choice([f"torch.rand({n})", f"torch.randn(({n}, 2))", f"torch.randint(0, 3, ({n},))", "torch.rand(())"])
@@ -281,8 +288,19 @@ def model_text(programs: List[Tuple[List[str], List[str], int]]) -> str:
     return text + "        return (" + ", ".join(name for _, names, _ in programs for name in names) + ",)\n"
 
 
+def depths_of(text: str) -> List[int]:
+    """Of the programs in the text of a model, how deep vmap nests."""
+    depths: List[int] = []
+    for indent in re.findall(r"^( +)def body", text, re.MULTILINE):
+        level = len(indent) // 4 - 1
+        if level == 1:
+            depths.append(0)
+        depths[-1] = max(depths[-1], level)
+    return depths
+
+
 def write_folder(folder: pathlib.Path, programs: List[Tuple[List[str], List[str], int]]) -> None:
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.py").write_text(model_text(programs))
     metas = [f"class Program_weight_tensor_meta_{name}:\n    name = \"{name}\"\n    shape = {list(shape)}\n"
              f"    dtype = \"torch.float32\"\n    device = \"cpu\"\n    mean = 0.1\n    std = 1.0\n    data = None\n"
@@ -325,7 +343,8 @@ def main() -> int:
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
     parser.add_argument("--programs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=pathlib.Path, help="where to leave the samples")
+    parser.add_argument("--keep", type=pathlib.Path,
+                        help="where to leave the samples; those that are there are taken as they are")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
@@ -339,13 +358,15 @@ def main() -> int:
         root = args.keep or scratch
         compare_runs.write_safetensors(inputs, scratch / "inputs.safetensors")
         for i in range(0, args.programs, PROGRAMS_A_SAMPLE):
-            generator = Generator(args.seed * 1000003 + i)
-            programs = [make_program(generator, inputs) for _ in range(min(PROGRAMS_A_SAMPLE, args.programs - i))]
-            for _, _, depth in programs:
-                depths[depth] = depths.get(depth, 0) + 1
             sample = root / f"vmap_{i}"
-            write_folder(sample, programs)
-            expected = run_text(model_text(programs), inputs)
+            if not (sample / "graph_net.json").exists():
+                generator = Generator(args.seed * 1000003 + i)
+                count = min(PROGRAMS_A_SAMPLE, args.programs - i)
+                write_folder(sample, [make_program(generator, inputs) for _ in range(count)])
+            text = (sample / "model.py").read_text()
+            for depth in depths_of(text):
+                depths[depth] = depths.get(depth, 0) + 1
+            expected = run_text(text, inputs)
             outputs += len(expected)
             passes = {"nested": "", "flat": "flatten-vmap", "reverted": "flatten-vmap,revert-vmap", "expanded": "expand-vmap"}
             for form, pipeline in passes.items():
@@ -353,6 +374,7 @@ def main() -> int:
                 try:
                     if pipeline:
                         path = root / f"vmap_{i}_{form}"
+                        shutil.rmtree(path, ignore_errors=True)
                         done = subprocess.run([args.graphnet, "opt", str(sample), f"--passes={pipeline}", "-o",
                                                str(path), "--verify-each"], check=True, capture_output=True, text=True)
                         if form == "expanded":
@@ -369,7 +391,7 @@ def main() -> int:
                     failures += 1
                     print(f"FAILED {sample.name} {form}: {len(actual)} outputs, not {len(expected)}")
                     continue
-                names = [name for _, results, _ in programs for name in results]
+                names = re.findall(r"\w+", text[text.rindex("return"):])[1:]
                 for j, value in enumerate(expected):
                     got = actual[f"o{j}"]
                     what = common.difference(value, got)
@@ -386,7 +408,7 @@ def main() -> int:
                             continue
                     failures += 1
                     print(f"FAILED {sample.name} {form} {names[j]}: {what}")
-            sys.stdout.flush()
+            print(f"{sample.name}: {len(expected)} outputs, {failures} failures so far", flush=True)
     print(f"{sum(depths.values())} programs (by depth: {dict(sorted(depths.items()))}), {outputs} outputs")
     for form, count in equal.items():
         print(f"  {form}: {count} outputs bit-equal")
