@@ -735,7 +735,7 @@ class Expander {
       }
       case BatchingRule::kIndexPut: {
         const Argument indices = Get(node, *schema, "indices");
-        if (!indices.is_list()) return no_rule();
+        if (!indices.is_list() && !indices.is_tuple()) return no_rule();
         std::vector<Value> values;
         for (const Argument& index : indices.elements()) values.push_back(*ValueOf(index));
         ASSIGN_OR_RETURN(const Put put, AlignPut(self, values, At(node, *schema, "values"),
