@@ -602,8 +602,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     }
     const bool keeps = IsFloatingPoint(common) || (Integral().contains(name) && !has_float &&
                                                    !(has_int && common == DType::kBool));
-    const bool is_complex = common == DType::kComplex32 || common == DType::kComplex64 ||
-                            common == DType::kComplex128;
+    const bool is_complex =
+        common == DType::kComplex32 || common == DType::kComplex64 || common == DType::kComplex128;
     if (keeps && !(name == "abs" && is_complex)) facts.dtype = common;
   } else if (name == "arange") {
     bool all_int = true;
