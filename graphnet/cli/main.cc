@@ -23,6 +23,7 @@
 #include "graphnet/cli/shapes.h"
 #include "graphnet/cli/show.h"
 #include "graphnet/cli/stats.h"
+#include "graphnet/cli/subgraph.h"
 #include "graphnet/cli/validate.h"
 #include "graphnet/text/excerpt.h"
 
@@ -47,6 +48,7 @@ int Main(int argc, char** argv) {
   graphnet::RegisterRoundtrip(app, &run);
   graphnet::RegisterDecompose(app, &run);
   graphnet::RegisterCompose(app, &run);
+  graphnet::RegisterSubgraph(app, &run);
   graphnet::RegisterValidate(app, &run);
   graphnet::RegisterLint(app, &run);
   graphnet::RegisterOpt(app, &run);

@@ -129,6 +129,8 @@ class Cutter {
       modules.push_back(piece.module.get());
       pieces.push_back(std::move(piece));
     }
+    Module unused;  // The first of several gets what none of them uses.
+    if (!options_.keep_unused) modules.insert(modules.begin(), &unused);
     DistributeTables(*parent_.module, modules);
     AddWeights(&pieces);
     return pieces;
@@ -332,6 +334,7 @@ class Cutter {
         if (placeholder_targets_.contains(node->target())) give(node->target(), &piece);
       }
     }
+    if (!options_.keep_unused) return;
     for (const auto& [name, data] : parent_.weights) {
       if (!given.contains(name)) (*pieces)[0].weights[name] = data;
     }

@@ -63,6 +63,9 @@ struct CutOptions {
   Style style = Style::kChain;
   // Whether the first piece takes all inputs of the graph, or those it needs.
   bool all_inputs = true;
+  // Whether the first piece holds the attributes, symbols, relations and weights that no
+  // piece uses, so that together they are the whole.
+  bool keep_unused = true;
 };
 
 // Cuts out the ranges, which rise and do not overlap; empty ones vanish, but a
@@ -78,7 +81,7 @@ struct CutOptions {
 // CanonicalHash of the graph; the graph_net.json of the sample; the bodies,
 // attributes, symbols and relations that it uses; and the weights of its
 // attributes and of the placeholders that are the graph's own. What no piece
-// uses, the first one holds. A graph_hash and extra files are the whole sample's
+// uses, the first one holds (CutOptions::keep_unused). A graph_hash and extra files are the whole sample's
 // alone.
 //
 // Time and memory are linear in the nodes, of bodies once for each piece that uses

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -36,6 +37,14 @@ std::string PathOfOperator(const GraphIndex& index, size_t i) {
     if (!path.empty()) return path;
   }
   return "";
+}
+
+absl::Status CheckEnds(const Range& range, const Regions& regions) {
+  for (const int64_t cut : {range.start, range.end}) {
+    if (regions.OpenAt(cut) == nullptr) continue;
+    return absl::FailedPreconditionError(absl::StrCat("cut ", cut, " ", regions.WhyNot(cut)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -129,10 +138,26 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
   if (range.end == 0) {
     return absl::FailedPreconditionError("no operator lies between the inputs and the outputs");
   }
-  for (const int64_t cut : {range.start, range.end}) {
-    if (regions.OpenAt(cut) == nullptr) continue;
-    return absl::FailedPreconditionError(absl::StrCat("cut ", cut, " ", regions.WhyNot(cut)));
+  RETURN_IF_ERROR(CheckEnds(range, regions));
+  return range;
+}
+
+absl::StatusOr<Range> RangeOfModule(absl::string_view path, const GraphIndex& index,
+                                    const Regions& regions) {
+  Range range = {index.num_operators(), 0};
+  std::string current;
+  for (int64_t k = 0; k < index.num_operators(); ++k) {
+    if (std::string own = PathOfOperator(index, index.operator_node(k)); !own.empty())
+      current = std::move(own);
+    absl::string_view below = current;
+    if (!absl::ConsumePrefix(&below, path) || !(below.empty() || below[0] == '.')) continue;
+    range.start = std::min(range.start, k);
+    range.end = k + 1;
   }
+  if (range.end == 0 || path.empty()) {
+    return absl::NotFoundError(absl::StrCat("no operator is of the module ", Printable(path)));
+  }
+  RETURN_IF_ERROR(CheckEnds(range, regions));
   return range;
 }
 

@@ -43,6 +43,12 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
                                     absl::Span<const std::string> outputs, const GraphIndex& index,
                                     const Regions& regions);
 
+// The smallest range with all operators of the module `path` and those below it, by
+// paths as of ModuleCuts. NotFound if there are none; FailedPrecondition if the range
+// goes through a region.
+absl::StatusOr<Range> RangeOfModule(absl::string_view path, const GraphIndex& index,
+                                    const Regions& regions);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_DECOMPOSE_SCHEMES_H_

@@ -299,7 +299,15 @@ class Compiler {
     } else if (node.target() == "torch.vmap") {
       instruction->kind = Instruction::Kind::kVmap;
       instruction->bodies.push_back(programs_.at(node.args()[0].graph()).get());
-      if (!node.args()[5].is_none()) return Error("chunk_size is not supported");
+      // It saves memory and changes no value, but of random numbers.
+      const Argument& chunk_size = node.args()[5];
+      if (!chunk_size.is_none() && !(chunk_size.is_int() && chunk_size.integer() > 0)) {
+        return Error("chunk_size is above 0");
+      }
+      if (!chunk_size.is_none() && node.args()[4].is_string() &&
+          node.args()[4].string() == "different") {
+        return Error("chunk_size with randomness \"different\" is not supported");
+      }
       first_argument = 1;
     } else {
       instruction->builtin = FindBuiltin(node.target());

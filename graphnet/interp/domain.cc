@@ -31,8 +31,10 @@ Counts CountNonFinite(const c10::IValue& value) {
   Counts counts;
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
-    if (!tensor.defined() || !(tensor.is_floating_point() || tensor.is_complex()) ||
-        tensor.numel() == 0) {
+    // Batched values, of levels of vmap that are open, have no storage; their numbers are
+    // seen when they leave.
+    if (!tensor.defined() || !tensor.has_storage() ||
+        !(tensor.is_floating_point() || tensor.is_complex()) || tensor.numel() == 0) {
       return counts;
     }
     const int64_t finite = at::sum(at::isfinite(tensor)).item<int64_t>();

@@ -5,6 +5,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/tensor_facts.h"
 
@@ -95,6 +97,15 @@ const absl::flat_hash_map<absl::string_view, Rule>& Table() {
     add(Rule::kAddMatmul, {"addmm", "baddbmm", "addmv"});
     add(Rule::kOuter, {"outer", "ger"});
     add(Rule::kAttention, {"scaled_dot_product_attention"});
+    add(Rule::kEinsum, {"einsum"});
+    add(Rule::kConvolution, {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+                             "conv_transpose3d", "convolution"});
+    add(Rule::kImages,
+        {"avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+         "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "upsample_nearest1d",
+         "upsample_nearest2d", "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d",
+         "upsample_linear1d", "upsample_trilinear3d", "group_norm"});
+    add(Rule::kIndexPut, {"index_put", "index_put_"});
     add(Rule::kSize, {"size", "sym_size"});
     return made;
   }();
@@ -128,6 +139,11 @@ absl::string_view BatchingRuleName(BatchingRule rule) {
     case Rule::kAddMatmul: return "sums with products";
     case Rule::kOuter: return "outer product";
     case Rule::kAttention: return "attention";
+    case Rule::kEinsum: return "sums of products by an equation";
+    case Rule::kConvolution: return "convolutions";
+    case Rule::kImages: return "pooling, interpolation and norms of images";
+    case Rule::kIndexPut: return "writing by tensors of indices";
+    case Rule::kRandom: return "random tensors of a size";
     case Rule::kSize: return "sizes of dimensions";
   }
   return "none";
@@ -135,9 +151,17 @@ absl::string_view BatchingRuleName(BatchingRule rule) {
 
 BatchingRule BatchingRuleOf(const Schema& schema) {
   if (IsPointwise(schema)) return Rule::kPointwise;
-  if (schema.mutates()) return Rule::kNone;
   const absl::string_view name = OperatorName(schema);
+  const bool takes_tensors = absl::c_any_of(schema.arguments, [](const SchemaArgument& argument) {
+    return argument.type.kind == SchemaType::Kind::kTensor;
+  });
+  if (schema.is_random && !takes_tensors && schema.FindArgument("size") != nullptr) {
+    return Rule::kRandom;
+  }
   const auto it = Table().find(name);
+  if (schema.mutates() && (it == Table().end() || it->second != Rule::kIndexPut)) {
+    return Rule::kNone;
+  }
   if (it == Table().end()) return Rule::kNone;
   if (name == "view" && schema.FindArgument("size") == nullptr) return Rule::kLike;  // view(dtype)
   if (it->second != Rule::kDims) return it->second;
@@ -174,6 +198,19 @@ std::vector<absl::string_view> OperatorsWithBatchingRule(BatchingRule rule) {
   }
   absl::c_sort(names);
   return names;
+}
+
+std::string BatchingRulesSection() {
+  std::string out =
+      "## Operators that expand-vmap covers\n\n"
+      "| rule | operators of ATen |\n|---|---|\n";
+  for (auto rule = static_cast<int>(Rule::kNone) + 1; rule <= static_cast<int>(Rule::kSize);
+       ++rule) {
+    const auto names = OperatorsWithBatchingRule(static_cast<Rule>(rule));
+    absl::StrAppend(&out, "| ", BatchingRuleName(static_cast<Rule>(rule)), " | `",
+                    absl::StrJoin(names, "` `"), "` |\n");
+  }
+  return out;
 }
 
 }  // namespace graphnet

@@ -3,6 +3,7 @@
 #ifndef GRAPHNET_PASSES_BATCHING_RULES_H_
 #define GRAPHNET_PASSES_BATCHING_RULES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -34,7 +35,12 @@ enum class BatchingRule {
   kAddMatmul,  // addmm, baddbmm, addmv
   kOuter,
   kAttention,
-  kSize,  // size.int: of an own dimension
+  kEinsum,
+  kConvolution,
+  kImages,  // works on images or one of them: the levels become images
+  kIndexPut,
+  kRandom,  // draws a tensor of a size; has a rule by the level's randomness
+  kSize,    // size.int: of an own dimension
 };
 absl::string_view BatchingRuleName(BatchingRule rule);
 
@@ -50,8 +56,10 @@ struct WholeReduction {
 };
 WholeReduction WholeReductionOf(absl::string_view name);
 
-// The operators that have a rule, sorted; by rule for the table in the docs.
+// The operators that have a rule, sorted.
 std::vector<absl::string_view> OperatorsWithBatchingRule(BatchingRule rule);
+// All of them by rule, as the section of docs/passes.md that lists them.
+std::string BatchingRulesSection();
 
 }  // namespace graphnet
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/passes/batching_rules.h"
 #include "graphnet/passes/header_text.h"
 #include "graphnet/passes/registry.h"
 
@@ -165,7 +166,7 @@ absl::StatusOr<std::string> PassesPage() {
                     " |\n");
     absl::StrAppend(&sections, "\n", PassSection(pass, documentation));
   }
-  return out + sections;
+  return absl::StrCat(out, sections, "\n", BatchingRulesSection());
 }
 
 }  // namespace graphnet

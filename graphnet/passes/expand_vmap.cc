@@ -13,6 +13,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ops/lowering.h"
@@ -43,6 +45,8 @@ struct Value {
 using Result = absl::StatusOr<Value>;
 
 absl::Status NoRule(absl::string_view why) { return absl::UnimplementedError(why); }
+
+constexpr absl::string_view kWritten = "a value that is not batched is written to with one that is";
 
 std::string RankUnknown(const Node& node) {
   return absl::StrCat("the number of dimensions of an operand of ", node.target(), " is not known");
@@ -304,6 +308,7 @@ class Expander {
       }
       values_[parameter] = v;
     }
+    info.randomness = read.randomness;
     levels_.resize(static_cast<size_t>(level - 1));
     levels_.push_back(info);
 
@@ -331,6 +336,10 @@ class Expander {
         results.push_back(v);
         continue;
       }
+      if (v.rank() < 0 && !(Has(v.levels, level - 1) && *read.out_dims[i] == 0)) {
+        return NoRule(absl::StrCat("the number of dimensions of a result of ",
+                                   read.results[i].node()->target(), " is not known"));
+      }
       ASSIGN_OR_RETURN(v, Leave(v, level, *read.out_dims[i]));
       results.push_back(v);
     }
@@ -343,9 +352,6 @@ class Expander {
     const int at = level - 1;
     if (!v.arg.is_node() || (!v.is_tensor() && v.batched()))
       return NoRule("a body returns what is no tensor");
-    if (v.rank() < 0 && !(Has(v.levels, at) && out_dim == 0)) {
-      return NoRule("the number of dimensions of a result is not known");
-    }
     const auto dim = static_cast<int>(out_dim < 0 ? out_dim + v.rank() + 1 : out_dim);
     if (dim < 0 || (v.rank() >= 0 && dim > v.rank()))
       return NoRule("out_dims beyond the dimensions");
@@ -450,8 +456,20 @@ class Expander {
     if (made != made_.end()) {
       for (const Node* call : made->second) {
         const Schema* schema = FindOverload(call->target());
-        if (schema != nullptr && schema->is_random)
-          return NoRule("random numbers are drawn under vmap");
+        if (schema == nullptr || !schema->is_random || DropsNothing(*call, *schema)) continue;
+        uint64_t different = 0;
+        for (size_t i = 0; i < levels_.size(); ++i) {
+          if (levels_[i].randomness == "error") {
+            return NoRule("random numbers are drawn under vmap with randomness \"error\"");
+          }
+          if (levels_[i].randomness == "different") different |= uint64_t{1} << i;
+        }
+        if (different == 0) continue;
+        if (made->second.size() != 1 || BatchingRuleOf(*schema) != BatchingRule::kRandom) {
+          return NoRule(absl::StrCat("random numbers of ", call->target(),
+                                     " under vmap with randomness \"different\""));
+        }
+        return Draw(*call, *schema, different);
       }
     }
     if (node.is_call_function("torch.autograd.function.FunctionCtx") && !node.has_uses()) {
@@ -480,6 +498,26 @@ class Expander {
       return NoRule(absl::StrCat(node.target(), " yields a structure of tensors"));
     }
     return absl::OkStatus();
+  }
+
+  // PyTorch draws the numbers of all elements at once, the levels in front.
+  absl::Status Draw(const Node& node, const Schema& schema, uint64_t different) {
+    ASSIGN_OR_RETURN(Call call, Begin(node, schema));
+    const Argument given = Get(node, schema, "size");
+    if (!given.is_list() && !given.is_tuple()) return NoRule("random numbers of an unknown size");
+    const Argument own = MapNodes(given, [&](Node* n) { return values_.at(n).arg; });
+    int prefix = 0;
+    while (different >> prefix != 0) ++prefix;
+    Arguments sizes = SizesOf(different, prefix);
+    sizes.insert(sizes.end(), own.elements().begin(), own.elements().end());
+    call.Set("size", List(sizes));
+    values_[&node] = Yield(call, prefix, different);
+    return absl::OkStatus();
+  }
+  bool DropsNothing(const Node& node, const Schema& schema) {
+    if (schema.FindArgument("dropout_p") == nullptr) return false;
+    const Argument p = Get(node, schema, "dropout_p");
+    return p.is_none() || (p.is_float() && p.real() == 0) || (p.is_int() && p.integer() == 0);
   }
 
   // --- Rules -------------------------------------------------------------------
@@ -544,6 +582,7 @@ class Expander {
 
   Result Apply(const Node& node) {
     if (node.target() == "operator.getitem") return Subscript(node);
+    if (node.target() == "operator.setitem") return SetItem(node);
     if (node.target() == "builtins.getattr") return Attribute(node);
     const Schema* schema = FindOverload(node.target());
     const auto no_rule = [&] {
@@ -551,8 +590,9 @@ class Expander {
     };
     if (schema == nullptr) return no_rule();
     const BatchingRule rule = BatchingRuleOf(*schema);
-    if (schema->is_random && rule != BatchingRule::kAttention) {
-      return NoRule("random numbers are drawn under vmap");
+    // Their order would be that of the batched tensor's memory.
+    if (schema->is_random && !DropsNothing(node, *schema)) {
+      return NoRule("random numbers are drawn for a batched tensor");
     }
     if (rule == BatchingRule::kNone || schema->arguments.empty()) return no_rule();
     ASSIGN_OR_RETURN(Call call, Begin(node, *schema));
@@ -596,10 +636,7 @@ class Expander {
         const absl::string_view name = schema->FindArgument("size") != nullptr ? "size" : "shape";
         const Argument& given = call.args.size() > 1 ? call.args[1] : Argument();
         if (!given.is_list() && !given.is_tuple()) return no_rule();
-        Arguments sizes;
-        for (int i = 0; i < self.prefix; ++i) {
-          sizes.push_back(Has(self.levels, i) ? SizeOf(i) : Argument(1));
-        }
+        Arguments sizes = SizesOf(self.levels, self.prefix);
         sizes.insert(sizes.end(), given.elements().begin(), given.elements().end());
         call.Set(name, List(sizes));
         return Yield(call, self.prefix, self.levels);
@@ -684,6 +721,31 @@ class Expander {
         return Binary("aten.mul.Tensor", a, b, facts_.Of(&node));
       }
       case BatchingRule::kAttention: return Attention(std::move(call));
+      case BatchingRule::kEinsum: return Einsum(std::move(call));
+      case BatchingRule::kConvolution: return Convolution(std::move(call), self);
+      case BatchingRule::kImages: {
+        RETURN_IF_ERROR(only_first());
+        // "avg_pool2d" takes images of two dimensions and channels, or one of them.
+        const absl::string_view name = OperatorName(*schema);
+        const int own = absl::EndsWith(name, "d") ? name[name.size() - 2] - '0' + 1 : 0;
+        if (self.rank() < 1 || (own != 0 && self.rank() != own && self.rank() != own + 1)) {
+          return NoRule(RankUnknown(node));
+        }
+        return Images(std::move(call), schema->arguments[0].name, self, self.rank() != own);
+      }
+      case BatchingRule::kIndexPut: {
+        const Argument indices = Get(node, *schema, "indices");
+        if (!indices.is_list() && !indices.is_tuple()) return no_rule();
+        std::vector<Value> values;
+        for (const Argument& index : indices.elements()) values.push_back(*ValueOf(index));
+        ASSIGN_OR_RETURN(const Put put, AlignPut(self, values, At(node, *schema, "values"),
+                                                 /*in_place=*/schema->mutates()));
+        call.Set("self", put.self);
+        call.Set("indices", List(put.indices));
+        call.Set("values", put.values);
+        return Yield(call, put.prefix, put.levels);
+      }
+      case BatchingRule::kRandom: break;  // it takes no tensor
       case BatchingRule::kSize: {
         const Argument dim = Get(node, *schema, "dim");
         if (!dim.is_int()) return no_rule();
@@ -768,7 +830,7 @@ class Expander {
       levels |= v.levels;
     }
     if (in_place && (tensors.empty() || (levels & ~tensors[0].levels) != 0)) {
-      return NoRule("a value that is not batched is written to with one that is");
+      return NoRule(kWritten);
     }
     if (tensors.size() > 1) {
       if (!in_place) {
@@ -1055,72 +1117,172 @@ class Expander {
       return Value{Emit("operator.getitem", {self.arg, index}), self.prefix, self.levels,
                    facts_.Of(&node)};
     }
+    ASSIGN_OR_RETURN(const Subscripts read, ReadSubscripts(node, self));
+    Value view = self;
+    if (!read.only_slices || !read.any_tensor) {
+      view.arg = Emit("operator.getitem", {self.arg, Tuple(read.basic)});
+      view.facts = facts_.Of(&node);
+    }
+    if (!read.any_tensor) return view;
+    if (self.rank() < 0) return NoRule(RankUnknown(node));
+    view.facts.rank = read.rank;
+    return Index(view, read.indices, facts_.Of(&node));
+  }
+
+  struct Subscripts {
+    Arguments basic;             // slices, numbers and None, those of the levels in front
+    std::vector<Value> indices;  // of the dimensions that the basic ones leave
+    bool any_tensor = false;
+    bool only_slices = true;  // the basic ones, and whole ones
+    int rank = -1;            // that the basic ones leave, without the levels
+  };
+  // Of operator.getitem and setitem on a tensor.
+  absl::StatusOr<Subscripts> ReadSubscripts(const Node& node, const Value& self) {
     if (!self.is_tensor()) return NoRule("what is no tensor is indexed under vmap");
+    const Argument& index = node.args()[1];
     const absl::Span<const Argument> elements =
         index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
-    Arguments basic(static_cast<size_t>(self.prefix), FullSlice());
-    std::vector<Value> indices;  // of the dimensions that the basic ones leave
-    bool any_tensor = false, only_slices = true;
+    Subscripts read;
+    read.basic.assign(static_cast<size_t>(self.prefix), FullSlice());
+    read.rank = self.rank();
     int taken = 0;
     for (const Argument& element : elements)
       taken += element.is_none() || element.kind() == Argument::Kind::kEllipsis ? 0 : 1;
     for (const Argument& element : elements) {
       switch (element.kind()) {
         case Argument::Kind::kInt:
-          basic.push_back(element);
-          only_slices = false;
+          read.basic.push_back(element);
+          read.only_slices = false;
+          --read.rank;
           break;
         case Argument::Kind::kNone:
-          basic.push_back(element);
-          indices.emplace_back();
-          only_slices = false;
+          read.basic.push_back(element);
+          read.indices.emplace_back();
+          read.only_slices = false;
+          ++read.rank;
           break;
         case Argument::Kind::kEllipsis:
           if (self.rank() < 0) return NoRule(RankUnknown(node));
           for (int i = 0; i < self.rank() - taken; ++i) {
-            basic.push_back(FullSlice());
-            indices.emplace_back();
+            read.basic.push_back(FullSlice());
+            read.indices.emplace_back();
           }
           break;
         case Argument::Kind::kSlice: {
           if (AnyBatched(element)) return NoRule("a slice by batched numbers");
           const Argument mapped = MapNodes(element, [&](Node* n) { return values_.at(n).arg; });
-          only_slices = only_slices && absl::c_all_of(mapped.elements(), [](const Argument& a) {
-                          return a.is_none();
-                        });
-          basic.push_back(mapped);
-          indices.emplace_back();
+          read.only_slices =
+              read.only_slices &&
+              absl::c_all_of(mapped.elements(), [](const Argument& a) { return a.is_none(); });
+          read.basic.push_back(mapped);
+          read.indices.emplace_back();
           break;
         }
         case Argument::Kind::kNode: {
           const Value v = *ValueOf(element);
           if (v.facts.kind == TensorFacts::Kind::kOther) {
-            basic.push_back(v.arg);
-            only_slices = false;
+            read.basic.push_back(v.arg);
+            read.only_slices = false;
+            --read.rank;
           } else {
-            basic.push_back(FullSlice());
-            indices.push_back(v);
-            any_tensor = true;
+            read.basic.push_back(FullSlice());
+            read.indices.push_back(v);
+            read.any_tensor = true;
           }
           break;
         }
         default: return NoRule("a subscript of a kind without a batching rule");
       }
     }
-    Value view = self;
-    if (!only_slices || !any_tensor) {
-      view.arg = Emit("operator.getitem", {self.arg, Tuple(basic)});
-      view.facts = facts_.Of(&node);
+    return read;
+  }
+
+  // What index_put takes, all levels in front of all.
+  struct Put {
+    Argument self, values;
+    Arguments indices;
+    int prefix = 0;
+    uint64_t levels = 0;
+  };
+  // The levels are indexed by their numbers, so that the dimensions of the indices come
+  // right behind them.
+  absl::StatusOr<Put> AlignPut(const Value& self, const std::vector<Value>& indices,
+                               const Value& values, bool in_place) {
+    Put put;
+    put.prefix = std::max(self.prefix, values.prefix);
+    put.levels = self.levels | values.levels;
+    int rank = 0, first = -1, last = -1, number = 0;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const Value& v = indices[i];
+      if (!v.arg.is_node()) continue;
+      if (v.rank() < 0 || v.facts.dtype == DType::kBool || v.facts.dtype == DType::kUnknown) {
+        return NoRule("an index under vmap whose dimensions or dtype are not known, or of bool");
+      }
+      if (first < 0) first = static_cast<int>(i);
+      last = static_cast<int>(i);
+      ++number;
+      rank = std::max(rank, v.rank());
+      put.prefix = std::max(put.prefix, v.prefix);
+      put.levels |= v.levels;
     }
-    if (!any_tensor) return view;
-    if (self.rank() < 0) return NoRule(RankUnknown(node));
-    int left = self.rank();
-    for (const Argument& element : elements) {
-      left += element.is_none() ? 1 : element.is_int() ? -1 : 0;
-      if (element.is_node() && ValueOf(element)->facts.kind == TensorFacts::Kind::kOther) --left;
+    const int result = self.rank() - number + rank;
+    if (!self.is_tensor() || self.rank() < 0 || number == 0 ||
+        (values.arg.is_node() && (!values.is_tensor() || values.rank() < 0))) {
+      return NoRule("a tensor of unknown rank is written to under vmap");
     }
-    view.facts.rank = left;
-    return Index(view, indices, facts_.Of(&node));
+    if (values.is_tensor() && values.rank() > result)
+      return NoRule("a tensor is written to with one of more dimensions");
+    if (in_place && (put.levels & ~self.levels) != 0) return NoRule(kWritten);
+    put.self = in_place ? Insert(self.arg, self.prefix, put.prefix - self.prefix)
+                        : Materialize(self, put.prefix, self.rank(), put.levels).arg;
+    const Argument device = Emit("builtins.getattr", {put.self, "device"});
+    for (int i = 0; i < put.prefix; ++i) {
+      const Argument size = Has(put.levels, i) ? SizeOf(i) : Argument(1);
+      const Argument numbers = Emit("torch.arange", {size}, {{"device", device}});
+      put.indices.push_back(Insert(numbers, 1, put.prefix - i - 1 + rank));
+    }
+    for (const Value& v : indices) put.indices.push_back(Align(v, put.prefix, rank));
+    // Where the indices stand together, what is written has their dimensions there.
+    const bool moves = values.is_tensor() && last - first + 1 == number && first > 0 && rank > 0;
+    if (!moves) {
+      put.values = Align(values, put.prefix, result);
+    } else if (values.prefix > 0) {
+      put.values = Move(Align(values, put.prefix, result), put.prefix + first, put.prefix, rank);
+    } else {
+      put.values = Move(Insert(values.arg, 0, result - values.rank()), first, 0, rank);
+    }
+    return put;
+  }
+
+  Result SetItem(const Node& node) {
+    const std::optional<Value> self = ValueOf(node.args()[0]);
+    const std::optional<Value> values = ValueOf(node.args()[2]);
+    if (!self.has_value() || !values.has_value() || (values->batched() && !values->is_tensor()))
+      return NoRule("a structure of tensors is written to");
+    if (self->rank() < 0 || (values->is_tensor() && values->rank() < 0))
+      return NoRule(RankUnknown(node));
+    ASSIGN_OR_RETURN(Subscripts read, ReadSubscripts(node, *self));
+    Value done;
+    done.facts.kind = TensorFacts::Kind::kOther;
+    if (read.any_tensor) {
+      Value view = *self;
+      if (!read.only_slices) view.arg = Emit("operator.getitem", {self->arg, Tuple(read.basic)});
+      view.facts.rank = read.rank;
+      ASSIGN_OR_RETURN(Put put, AlignPut(view, read.indices, *values, /*in_place=*/true));
+      for (Argument& index : put.indices) {
+        if (index.is_none()) index = FullSlice();
+      }
+      Emit("operator.setitem", {put.self, Tuple(put.indices), put.values});
+      return done;
+    }
+    if ((values->levels & ~self->levels) != 0) return NoRule(kWritten);
+    if (values->is_tensor() && values->rank() > read.rank)
+      return NoRule("a tensor is written to with one of more dimensions");
+    const int prefix = std::max(self->prefix, values->prefix);
+    read.basic.insert(read.basic.begin(), static_cast<size_t>(prefix - self->prefix), FullSlice());
+    Emit("operator.setitem", {Insert(self->arg, self->prefix, prefix - self->prefix),
+                              Tuple(read.basic), Align(*values, prefix, read.rank)});
+    return done;
   }
 
   Result Matmul(Value a, Value b, const TensorFacts& facts) {
@@ -1179,10 +1341,6 @@ class Expander {
   }
 
   Result Attention(Call call) {
-    const Argument dropout = Get(*call.node, *call.schema, "dropout_p");
-    const bool none = dropout.is_none() || (dropout.is_float() && dropout.real() == 0) ||
-                      (dropout.is_int() && dropout.integer() == 0);
-    if (!none) return NoRule("random numbers are drawn under vmap");
     const Value mask = At(*call.node, *call.schema, "attn_mask");
     int prefix = mask.prefix, rank = 0;
     uint64_t levels = mask.levels;
@@ -1204,10 +1362,115 @@ class Expander {
     return Yield(call, prefix, levels);
   }
 
+  Result Einsum(Call call) {
+    const Argument equation = Get(*call.node, *call.schema, "equation");
+    const Argument list = Get(*call.node, *call.schema, "tensors");
+    if (!equation.is_string() || !list.is_list())
+      return NoRule("an equation of einsum that is not written out");
+    std::string text(equation.string());
+    text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+    const std::string output = OutputOfEinsum(text);
+    const std::vector<std::string> inputs = absl::StrSplit(text.substr(0, text.find("->")), ',');
+    if (inputs.size() != list.elements().size())
+      return NoRule("an equation of einsum for another number of tensors");
+    // A letter a level; those of size 1 broadcast.
+    std::string letters;
+    for (const char c : absl::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
+      if (!absl::StrContains(text, std::string(1, c))) letters += c;
+    }
+    int prefix = 0;
+    uint64_t levels = 0;
+    std::vector<std::string> terms;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Value v = *ValueOf(list.elements()[i]);
+      prefix = std::max(prefix, v.prefix);
+      levels |= v.levels;
+      if (static_cast<size_t>(v.prefix) > letters.size())
+        return NoRule("einsum with more dimensions than letters");
+      terms.push_back(absl::StrCat(letters.substr(0, static_cast<size_t>(v.prefix)), inputs[i]));
+    }
+    call.Set("equation",
+             arena_.Copy(absl::StrCat(absl::StrJoin(terms, ","), "->",
+                                      letters.substr(0, static_cast<size_t>(prefix)), output)));
+    return Yield(call, prefix, levels);
+  }
+
+  // Dimensions `first` to `last` as one.
+  Argument Flatten(const Argument& x, int first, int last) {
+    return first >= last ? x : Emit("aten.flatten.using_ints", {x, first, last});
+  }
+  // The sizes that the dimensions in front have.
+  Arguments SizesOf(uint64_t levels, int prefix) {
+    Arguments sizes;
+    for (int i = 0; i < prefix; ++i) sizes.push_back(Has(levels, i) ? SizeOf(i) : Argument(1));
+    return sizes;
+  }
+
+  // `x`, argument `name`, is of several images or of one.
+  Value Images(Call call, absl::string_view name, const Value& x, bool several) {
+    Arguments sizes = SizesOf(x.levels, x.prefix);
+    if (several) sizes.push_back(-1);
+    call.Set(name, Flatten(x.arg, 0, static_cast<int>(sizes.size()) - 1));
+    Value made = Yield(call, x.prefix, x.levels);
+    if (sizes.size() > 1) made.arg = Emit("aten.unflatten.int", {made.arg, 0, List(sizes)});
+    made.facts.rank = x.rank();
+    return made;
+  }
+
+  // Where only the images are batched, there are more of them; where the weights are,
+  // more groups.
+  Result Convolution(Call call, const Value& input) {
+    const Value weight = At(*call.node, *call.schema, "weight");
+    Value bias = At(*call.node, *call.schema, "bias");
+    const bool several = input.rank() == weight.rank();
+    if (weight.rank() < 3 || (!several && input.rank() != weight.rank() - 1) ||
+        (bias.arg.is_node() && bias.rank() != 1)) {
+      return NoRule(RankUnknown(*call.node));
+    }
+    if (!weight.batched() && !bias.batched())
+      return Images(std::move(call), "input", input, several);
+    const bool has_bias = bias.arg.is_node();
+    if (has_bias) call.Set("bias", Argument());  // added below, as under vmap
+    Value made;
+    if (weight.batched()) {
+      const int prefix = std::max(input.prefix, weight.prefix);
+      const uint64_t levels = input.levels | weight.levels;
+      Argument x = Materialize(input, prefix, input.rank(), levels).arg;
+      const Argument w = Materialize(weight, prefix, weight.rank(), levels).arg;
+      const int at = several ? 1 : 0;
+      if (several) x = MoveDim(x, prefix, 0);
+      call.Set("input", Flatten(x, at, at + prefix));
+      call.Set("weight", Flatten(w, 0, prefix));
+      Argument groups = Get(*call.node, *call.schema, "groups");
+      if (groups.is_none()) groups = 1;
+      if (!groups.is_int()) return NoRule("groups of a convolution that are not written out");
+      Arguments sizes = SizesOf(levels, prefix);
+      for (const Argument& size : sizes) {
+        groups = size.is_int() && groups.is_int() ? Argument(groups.integer() * size.integer())
+                                                  : Emit("operator.mul", {groups, size});
+      }
+      call.Set("groups", groups);
+      made = Yield(call, prefix, levels);
+      sizes.push_back(-1);
+      made.arg = Emit("aten.unflatten.int", {made.arg, at, List(sizes)});
+      if (several) made.arg = MoveDim(made.arg, 0, prefix);
+    } else if (input.batched()) {
+      made = Images(std::move(call), "input", input, several);
+    } else {
+      made = Yield(call, 0, 0);
+    }
+    made.facts.rank = input.rank();
+    if (!has_bias) return made;
+    bias.arg = Insert(bias.arg, bias.prefix + 1, weight.rank() - 2);
+    bias.facts.rank = weight.rank() - 1;
+    return Binary("aten.add.Tensor", made, bias, facts_.Of(call.node));
+  }
+
   struct Level {
     Argument size;    // None until it is needed
     Argument source;  // a tensor and which of its dimensions it is
     int dim = 0;
+    absl::string_view randomness;
   };
 
   Module* module_;

@@ -19,18 +19,21 @@ namespace graphnet {
 // broadcasting does the rest. What depends on no batched value is copied as it is
 // written; what does becomes ATen operators whose dimensions, sizes and indices count
 // the levels. Where PyTorch promotes a tensor without dimensions otherwise than one
-// with some, it is converted before. Rules exist for operators that work element by
-// element (ops/schemas.txt says which), reductions, operators along dimensions, views,
-// joining and splitting, indexing, the matmul family and new_* (batching_rules.h). A
-// call with an operator without a rule, with random numbers, or of whose values the
-// number of dimensions is not known, stays; those inside of it are tried by themselves.
+// with some, it is converted before. Random numbers are drawn once at levels with
+// randomness "same", and of all elements at once at those with "different". The table
+// at the end of passes.md lists the operators that have a rule. A call with an operator
+// without one, with random numbers that would be drawn in another order, or of whose
+// values the number of dimensions is not known, stays; those inside of it are tried by
+// themselves.
 //
 // Performance impact: O(nodes written). Running needs no dispatch through vmap's
 // levels; the kernels are the same.
 //
-// Risks and limitations: sums and products of matrices may be taken in another order
-// than under vmap and differ by rounding. The number of dimensions is taken from metas
-// and by rules, not by running.
+// Risks and limitations: sums, convolutions and products of matrices may be taken in
+// another order than under vmap and differ by rounding. Random numbers for a batched
+// tensor, as dropout and rand_like draw them, follow its memory and are left; so are
+// those of randperm and the like with randomness "different". The number of dimensions
+// is taken from metas and by rules, not by running.
 //
 // Example: what a causal mask is made of
 //   graph @forward(%q : i64[5], %k : i64[5]) {

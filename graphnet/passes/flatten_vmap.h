@@ -29,8 +29,9 @@ inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 // Performance impact: O(nodes written). Running takes as long as before.
 //
 // Risks and limitations: at most 63 levels, as in PyTorch. A body that several calls
-// share is copied. chunk_size, operands that are structures of tensors, and vmap
-// inside the bodies of other higher-order calls are refused.
+// share is copied. chunk_size, which changes no value, is lost. Operands that are
+// structures of tensors, chunk_size with randomness "different", and vmap inside the
+// bodies of other higher-order calls are refused.
 //
 // Example: a batched and a captured operand
 //   graph @forward(%x : f32[3,2], %c) {

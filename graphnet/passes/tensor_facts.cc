@@ -4,7 +4,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/ops/schema_table.h"
 
@@ -98,6 +101,26 @@ const Names& SameShape() {
                                              "conv1d",
                                              "conv2d",
                                              "conv3d",
+                                             "conv_transpose1d",
+                                             "conv_transpose2d",
+                                             "conv_transpose3d",
+                                             "convolution",
+                                             "avg_pool1d",
+                                             "avg_pool2d",
+                                             "avg_pool3d",
+                                             "max_pool1d",
+                                             "max_pool2d",
+                                             "max_pool3d",
+                                             "adaptive_avg_pool1d",
+                                             "adaptive_avg_pool2d",
+                                             "adaptive_avg_pool3d",
+                                             "upsample_nearest1d",
+                                             "upsample_nearest2d",
+                                             "upsample_nearest3d",
+                                             "upsample_bilinear2d",
+                                             "upsample_bicubic2d",
+                                             "upsample_linear1d",
+                                             "upsample_trilinear3d",
                                              "split",
                                              "split_with_sizes",
                                              "chunk",
@@ -162,6 +185,15 @@ const Names& KeepsDType() {
                                              "bmm",
                                              "mv",
                                              "linear",
+                                             "einsum",
+                                             "conv1d",
+                                             "conv2d",
+                                             "conv3d",
+                                             "conv_transpose1d",
+                                             "conv_transpose2d",
+                                             "conv_transpose3d",
+                                             "convolution",
+                                             "index_put",
                                              "addmm",
                                              "baddbmm",
                                              "expand_as",
@@ -178,6 +210,46 @@ const Names& KeepsDType() {
 
 bool IsFloatScalar(const Argument& a) {
   return a.is_float() || a.kind() == Argument::Kind::kComplex;
+}
+
+// Of results that have all the sizes of the first tensor.
+const Names& KeepsSizes() {
+  static const auto* const names = new Names{
+      "softmax",    "log_softmax", "cumsum",    "cumprod",    "logcumsumexp", "flip",
+      "roll",       "tril",        "triu",      "layer_norm", "rms_norm",     "group_norm",
+      "contiguous", "detach",      "alias",     "to",         "_to_copy",     "type_as",
+      "zeros_like", "ones_like",   "full_like", "empty_like", "rand_like",    "randn_like",
+      "lift_fresh", "dropout",     "index_put", "scatter",    "scatter_add",  "sort",
+      "argsort",    "log_sigmoid"};
+  return *names;
+}
+
+// Dimensions that are written out, counted from 0; none: not known. An argument that
+// is left out is none.
+std::optional<std::vector<int>> DimsOf(const Argument& argument, int rank) {
+  std::vector<int> dims;
+  const bool is_list = argument.is_list() || argument.is_tuple();
+  for (const Argument& dim : is_list ? argument.elements() : absl::MakeConstSpan(&argument, 1)) {
+    if (!dim.is_int()) return std::nullopt;
+    const int64_t at = dim.integer() < 0 ? dim.integer() + rank : dim.integer();
+    if (at < 0 || at >= rank) return std::nullopt;
+    dims.push_back(static_cast<int>(at));
+  }
+  return dims;
+}
+
+// Those of tensors that broadcast.
+std::vector<int64_t> Broadcast(const std::vector<TensorFacts>& tensors, int rank) {
+  std::vector<int64_t> sizes(static_cast<size_t>(rank), 1);
+  for (const TensorFacts& tensor : tensors) {
+    for (int i = 0; i < tensor.rank; ++i) {
+      const int64_t size =
+          tensor.sizes.empty() ? -1 : tensor.sizes[static_cast<size_t>(tensor.rank - 1 - i)];
+      int64_t& sum = sizes[static_cast<size_t>(rank - 1 - i)];
+      if (size != 1 && (sum == 1 || sum == -1)) sum = size;
+    }
+  }
+  return sizes;
 }
 
 // Of a list argument that is written out.
@@ -209,6 +281,20 @@ bool IsPointwise(const Schema& schema) {
   if (name == "where" || name == "masked_fill")
     return true;  // in all overloads but where(condition)
   return schema.is_pointwise || aliases->contains(name);
+}
+
+std::string OutputOfEinsum(absl::string_view equation) {
+  std::string text(equation);
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  if (const size_t arrow = text.find("->"); arrow != std::string::npos)
+    return text.substr(arrow + 2);
+  std::string letters;
+  for (const char c : text) {
+    if (absl::ascii_isalpha(static_cast<unsigned char>(c)) && absl::c_count(text, c) == 1)
+      letters += c;
+  }
+  absl::c_sort(letters);
+  return absl::StrCat(absl::StrContains(text, "...") ? "..." : "", letters);
 }
 
 Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view name) {
@@ -257,6 +343,9 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
       facts.kind = Kind::kTensor;
       if (origin->tensor_meta()->has_shape) {
         facts.rank = static_cast<int>(origin->tensor_meta()->shape.size());
+        facts.sizes.clear();
+        for (const Dim& dim : origin->tensor_meta()->shape)
+          facts.sizes.push_back(dim.is_static() ? dim.value : -1);
       }
       if (origin->tensor_meta()->dtype != DType::kUnknown)
         facts.dtype = origin->tensor_meta()->dtype;
@@ -271,6 +360,7 @@ TensorFacts FactsTable::OfArgument(const Argument& argument) const {
     TensorFacts facts = OfArgument(argument.elements()[0]);
     if (!facts.is_tensor()) return {Kind::kOther};
     facts.kind = Kind::kList;
+    facts.sizes.clear();
     for (const Argument& element : argument.elements()) {
       const TensorFacts other = OfArgument(element);
       if (other.rank != facts.rank) facts.rank = -1;
@@ -287,11 +377,22 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
   const Argument& dims = call.args()[2];
   const bool one_each = dims.is_tuple() || dims.is_list();
   std::vector<TensorFacts> parameters;
+  int64_t batch = -1;
   for (size_t i = 0; i < operands.size(); ++i) {
     TensorFacts facts = OfArgument(operands[i]);
-    const bool batched =
-        one_each ? i < dims.elements().size() && !dims.elements()[i].is_none() : !dims.is_none();
-    if (batched && facts.rank > 0) --facts.rank;
+    const Argument dim = !one_each                    ? dims
+                         : i < dims.elements().size() ? dims.elements()[i]
+                                                      : Argument();
+    if (!dim.is_none() && facts.rank > 0) {
+      const auto at = DimsOf(dim, facts.rank);
+      if (at.has_value() && !facts.sizes.empty()) {
+        batch = std::max(batch, facts.sizes[static_cast<size_t>((*at)[0])]);
+        facts.sizes.erase(facts.sizes.begin() + (*at)[0]);
+      } else {
+        facts.sizes.clear();
+      }
+      --facts.rank;
+    }
     parameters.push_back(facts);
   }
   const auto [it, is_new] = parameters_.try_emplace(body, parameters);
@@ -299,6 +400,20 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
     AddGraph(*body, parameters);
   } else if (it->second != parameters) {
     ambiguous_[body] = true;
+  } else {
+    // Sizes are known of the body where all of its calls agree.
+    bool fewer = false;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      std::vector<int64_t>& known = it->second[i].sizes;
+      for (size_t d = 0; d < known.size(); ++d) {
+        if (known[d] == -1 || (!parameters[i].sizes.empty() && parameters[i].sizes[d] == known[d]))
+          continue;
+        known[d] = -1;
+        fewer = true;
+      }
+    }
+    const std::vector<TensorFacts> agreed = it->second;
+    if (fewer) AddGraph(*body, agreed);
   }
   if (body->output() == nullptr) return {};
   const bool ambiguous = ambiguous_.contains(body);
@@ -308,11 +423,22 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
     const bool each = out_dims.is_tuple() || out_dims.is_list();
     const bool kept = each ? i < out_dims.elements().size() && out_dims.elements()[i].is_none()
                            : out_dims.is_none();
-    return Tensor(ambiguous || facts.rank < 0 ? -1 : facts.rank + (kept ? 0 : 1), facts.dtype);
+    if (ambiguous || facts.rank < 0) return Tensor(-1, facts.dtype);
+    TensorFacts made = Tensor(facts.rank + (kept ? 0 : 1), facts.dtype);
+    if (kept) {
+      made.sizes = facts.sizes;
+    } else if (facts.rank == 0 || !facts.sizes.empty()) {
+      const auto at = DimsOf(each ? out_dims.elements()[i] : out_dims, made.rank);
+      made.sizes = facts.sizes;
+      if (at.has_value()) made.sizes.insert(made.sizes.begin() + (*at)[0], batch);
+      if (!at.has_value()) made.sizes.clear();
+    }
+    return made;
   };
   const Argument& returned = body->output()->args()[0];
   if (!returned.is_tuple() && !returned.is_list()) return result(returned, 0);
   std::vector<TensorFacts>& elements = elements_[&call];
+  elements.clear();
   for (size_t i = 0; i < returned.elements().size(); ++i) {
     elements.push_back(result(returned.elements()[i], i));
   }
@@ -336,15 +462,25 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
   if (!facts.is_tensor()) return {facts.kind};
   if (facts.rank < 0) return facts;
   int tensors = -1;  // the rank of those that index
+  std::vector<int64_t> sizes;
+  size_t next = 0;  // of the dimensions that are indexed
+  const auto take = [&](bool keeps) {
+    if (keeps) sizes.push_back(next < facts.sizes.size() ? facts.sizes[next] : -1);
+    ++next;
+  };
+  const int all = facts.rank;
   const absl::Span<const Argument> elements =
       index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
   for (const Argument& element : elements) {
     if (element.is_int()) {
       --facts.rank;
+      take(false);
     } else if (element.is_none()) {
       ++facts.rank;
+      sizes.push_back(1);
     } else if (element.is_node() && Of(element.node()).kind == Kind::kOther) {
       --facts.rank;  // a number
+      take(false);
     } else if (element.is_node()) {
       const TensorFacts other = Of(element.node());
       if (!other.is_tensor() || other.rank < 0 || other.dtype == DType::kBool ||
@@ -353,12 +489,48 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
       }
       tensors = std::max(tensors, other.rank);
       --facts.rank;
-    } else if (element.kind() != Argument::Kind::kSlice &&
-               element.kind() != Argument::Kind::kEllipsis) {
+    } else if (element.kind() == Argument::Kind::kSlice) {
+      const bool whole =
+          absl::c_all_of(element.elements(), [](const Argument& a) { return a.is_none(); });
+      if (whole) {
+        take(true);
+      } else {
+        sizes.push_back(-1);
+        ++next;
+      }
+    } else if (element.kind() == Argument::Kind::kEllipsis) {
+      const auto taken = absl::c_count_if(elements, [](const Argument& a) {
+        return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
+      });
+      for (auto i = taken; i < all; ++i) take(true);
+    } else {
       return Tensor(-1, facts.dtype);
     }
   }
-  return Tensor(facts.rank + std::max(tensors, 0), facts.dtype);
+  TensorFacts made = Tensor(facts.rank + std::max(tensors, 0), facts.dtype);
+  while (static_cast<int>(next) < all) take(true);
+  if (tensors < 0) made.sizes = std::move(sizes);
+  return made;
+}
+
+int FactsTable::RankOfEinsum(absl::string_view equation, const Argument& tensors) const {
+  const std::string output = OutputOfEinsum(equation);
+  const auto letters = [](absl::string_view term) {
+    return static_cast<int>(absl::c_count_if(
+        term, [](char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); }));
+  };
+  if (!absl::StrContains(output, "...")) return letters(output);
+  const std::vector<absl::string_view> terms =
+      absl::StrSplit(equation.substr(0, equation.find("->")), ',');
+  if (!tensors.is_list() || terms.size() != tensors.elements().size()) return -1;
+  int others = 0;  // that the dots stand for
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const int rank = OfArgument(tensors.elements()[i]).rank;
+    if (!absl::StrContains(terms[i], "...")) continue;
+    if (rank < 0) return -1;
+    others = std::max(others, rank - letters(terms[i]));
+  }
+  return letters(output) + others;
 }
 
 TensorFacts FactsTable::OfCall(const Node& call) {
@@ -430,7 +602,9 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     }
     const bool keeps = IsFloatingPoint(common) || (Integral().contains(name) && !has_float &&
                                                    !(has_int && common == DType::kBool));
-    if (keeps && name != "abs") facts.dtype = common;
+    const bool is_complex =
+        common == DType::kComplex32 || common == DType::kComplex64 || common == DType::kComplex128;
+    if (keeps && !(name == "abs" && is_complex)) facts.dtype = common;
   } else if (name == "arange") {
     bool all_int = true;
     for (const absl::string_view part : {"start", "end", "step"}) {
@@ -453,7 +627,7 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     }
   } else if (absl::StartsWith(name, "new_") || name == "zeros" || name == "ones" ||
              name == "empty" || name == "full" || name == "rand" || name == "randn" ||
-             name == "view" || name == "expand" || name == "randint") {
+             name == "view" || name == "expand" || name == "randint" || name == "normal") {
     facts.rank = name == "view" && schema->FindArgument("size") == nullptr ? first.rank
                                                                            : rank_of_list("size");
   } else if (name == "reshape") {
@@ -476,11 +650,30 @@ TensorFacts FactsTable::OfCall(const Node& call) {
              tensors[1].rank > 0) {
     const int a = tensors[0].rank, b = tensors[1].rank;
     facts.rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
+  } else if (name == "einsum" && argument("equation").is_string()) {
+    facts.rank = RankOfEinsum(argument("equation").string(), argument("tensors"));
   } else if (name == "linear") {
     const int weight = tensors.size() > 1 ? tensors[1].rank : -1;
     facts.rank = first.rank < 0 || weight < 1 ? -1 : first.rank - (weight == 1 ? 1 : 0);
   } else if (first.rank < 0) {
     // Of what follows, all depend on it.
+  } else if (name == "squeeze") {
+    std::optional<std::vector<int>> dims = DimsOf(argument("dim"), first.rank);
+    if (schema->FindArgument("dim") == nullptr) {
+      dims.emplace();
+      for (int i = 0; i < first.rank; ++i) dims->push_back(i);
+    }
+    const bool known = dims.has_value() && absl::c_all_of(*dims, [&](int i) {
+                         return !first.sizes.empty() && first.sizes[static_cast<size_t>(i)] >= 0;
+                       });
+    if (!known) return facts;
+    facts.rank = first.rank;
+    for (const int i : *dims) facts.rank -= first.sizes[static_cast<size_t>(i)] == 1 ? 1 : 0;
+    for (int i = 0; i < first.rank; ++i) {
+      if (!absl::c_linear_search(*dims, i) || first.sizes[static_cast<size_t>(i)] != 1)
+        facts.sizes.push_back(first.sizes[static_cast<size_t>(i)]);
+    }
+    return facts;
   } else if (reduces) {
     const Argument dim = argument("dim");
     const bool whole = dim.is_none() || (dim.is_list() && dim.elements().empty());
@@ -526,7 +719,63 @@ TensorFacts FactsTable::OfCall(const Node& call) {
              name == "median" || name == "count_nonzero") {
     facts.rank = argument("dim").is_none() ? 0 : -1;
   }
+  if (facts.is_tensor() && facts.rank >= 0) {
+    facts.sizes = SizesOfCall(call, *schema, name, tensors, facts);
+    if (static_cast<int>(facts.sizes.size()) != facts.rank) facts.sizes.clear();
+  }
   return facts;
+}
+
+std::vector<int64_t> FactsTable::SizesOfCall(const Node& call, const Schema& schema,
+                                             absl::string_view name,
+                                             const std::vector<TensorFacts>& tensors,
+                                             const TensorFacts& facts) const {
+  const auto argument = [&](absl::string_view of) { return ArgumentOf(call, schema, of); };
+  for (const absl::string_view list : {"size", "shape"}) {
+    if (schema.FindArgument(list) == nullptr || name == "expand") continue;
+    std::vector<int64_t> sizes;
+    const Argument given = argument(list);
+    if (!given.is_list() && !given.is_tuple()) return {};
+    for (const Argument& size : given.elements()) {
+      sizes.push_back(size.is_int() ? std::max<int64_t>(size.integer(), -1) : -1);
+    }
+    return sizes;
+  }
+  if (IsPointwise(schema)) return Broadcast(tensors, facts.rank);
+  if (tensors.empty()) return {};
+  const TensorFacts& first = tensors[0];
+  std::vector<int64_t> sizes = first.sizes;
+  if (KeepsSizes().contains(name)) return sizes;
+  if (sizes.empty() && first.rank != 0) return {};
+  const bool reduces = schema.FindArgument("keepdim") != nullptr;
+  if (name == "unsqueeze") {
+    const auto dims = DimsOf(argument("dim"), first.rank + 1);
+    if (!dims.has_value()) return {};
+    sizes.insert(sizes.begin() + (*dims)[0], 1);
+  } else if (reduces || name == "select") {
+    const auto dims = DimsOf(argument("dim"), first.rank);
+    const Argument keepdim = argument("keepdim");
+    const bool whole = argument("dim").is_none() || (dims.has_value() && dims->empty());
+    if (!whole && !dims.has_value()) return {};
+    sizes.clear();
+    for (int i = 0; i < first.rank; ++i) {
+      const bool reduced = whole || absl::c_linear_search(*dims, i);
+      if (!reduced) sizes.push_back(first.sizes[static_cast<size_t>(i)]);
+      if (reduced && keepdim.is_bool() && keepdim.boolean()) sizes.push_back(1);
+    }
+  } else if (name == "transpose") {
+    const auto a = DimsOf(argument("dim0"), first.rank), b = DimsOf(argument("dim1"), first.rank);
+    if (!a.has_value() || !b.has_value()) return {};
+    std::swap(sizes[static_cast<size_t>((*a)[0])], sizes[static_cast<size_t>((*b)[0])]);
+  } else if (name == "permute") {
+    const auto dims = DimsOf(argument("dims"), first.rank);
+    if (!dims.has_value() || static_cast<int>(dims->size()) != first.rank) return {};
+    for (size_t i = 0; i < sizes.size(); ++i)
+      sizes[i] = first.sizes[static_cast<size_t>((*dims)[i])];
+  } else {
+    return {};
+  }
+  return sizes;
 }
 
 }  // namespace graphnet

@@ -1,11 +1,12 @@
-// What can be known of values without sizes: whether they are tensors, of how many
-// dimensions and of which dtype. From metas where there are some, else by rules for
-// the usual operators.
+// What can be known of values without running: whether they are tensors, of how many
+// dimensions and of which dtype, and some sizes, as squeeze asks for them. From metas
+// where there are some, else by rules for the usual operators.
 #ifndef GRAPHNET_PASSES_TENSOR_FACTS_H_
 #define GRAPHNET_PASSES_TENSOR_FACTS_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -20,10 +21,11 @@ struct TensorFacts {
   Kind kind = Kind::kUnknown;  // kList: several tensors of these facts
   int rank = -1;               // -1: unknown
   DType dtype = DType::kUnknown;
+  std::vector<int64_t> sizes;  // empty, or one a dimension, -1: unknown
 
   bool is_tensor() const { return kind == Kind::kTensor; }
   friend bool operator==(const TensorFacts& a, const TensorFacts& b) {
-    return a.kind == b.kind && a.rank == b.rank && a.dtype == b.dtype;
+    return a.kind == b.kind && a.rank == b.rank && a.dtype == b.dtype;  // whatever the sizes
   }
 };
 
@@ -44,6 +46,11 @@ class FactsTable {
   TensorFacts OfVmap(const Node& call);
   TensorFacts OfSubscript(const Node& call) const;
   TensorFacts OfArgument(const Argument& argument) const;
+  int RankOfEinsum(absl::string_view equation, const Argument& tensors) const;
+  // Of the result of a call whose rank and dtype are `facts`; empty: unknown.
+  std::vector<int64_t> SizesOfCall(const Node& call, const Schema& schema, absl::string_view name,
+                                   const std::vector<TensorFacts>& tensors,
+                                   const TensorFacts& facts) const;
 
   const LoweredModule& lowered_;
   absl::flat_hash_map<const Node*, TensorFacts> facts_;
@@ -62,6 +69,9 @@ absl::string_view OperatorName(const Schema& schema);
 // Whether an operator works element by element, by its schema or as an alias of one
 // that does.
 bool IsPointwise(const Schema& schema);
+
+// What stands behind the arrow of an equation of einsum, or would, without spaces.
+std::string OutputOfEinsum(absl::string_view equation);
 
 }  // namespace graphnet
 

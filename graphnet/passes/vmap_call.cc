@@ -106,7 +106,6 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
     return NodeError(node, "takes a body, its operands, in_dims, out_dims and randomness");
   }
   if (!given[0]->is_graph()) return NodeError(node, "takes a graph");
-  if (given[5] && !given[5]->is_none()) return UnimplementedAt(node, "chunk_size is not supported");
   VmapCall call;
   call.body = given[0]->graph();
   if (given[1]->is_tuple() || given[1]->is_list()) {
@@ -156,6 +155,15 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
     return NodeError(node, "randomness is \"error\", \"different\" or \"same\"");
   }
   call.randomness = randomness.string();
+  const Argument chunk_size = given[5].value_or(Argument());
+  if (chunk_size.is_none()) return call;
+  if (!chunk_size.is_int() || chunk_size.integer() <= 0 ||
+      absl::c_linear_search(call.out_dims, BatchDim())) {
+    return NodeError(node, "chunk_size is above 0, and all results have an out_dim then");
+  }
+  if (call.randomness == "different") {
+    return UnimplementedAt(node, "chunk_size with randomness \"different\"");
+  }
   return call;
 }
 

@@ -48,7 +48,9 @@ struct VmapCall {
 
 bool IsVmapCall(const Node& node);
 // `node` is one. InvalidArgument when PyTorch would not take it; Unimplemented for
-// arguments that are structures of tensors, and chunk_size.
+// arguments that are structures of tensors, and for chunk_size with randomness
+// "different", which draws other numbers. Else chunk_size, how many elements PyTorch
+// computes at a time, changes no value and is not told.
 absl::StatusOr<VmapCall> ReadVmapCall(const Node& node);
 
 // The size of dimension `dim` of `value` if its meta says so.

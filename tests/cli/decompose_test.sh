@@ -75,7 +75,7 @@ expect_error "it holds subgraph_2" decompose resnet -o again --at 3
 cmp resnet/model.py composed_peer/model.py || fail "the peer's layout does not compose"
 
 # --- Parts of a graph.
-"$graphnet" decompose resnet.pb -o part --ranges 2:4,6:9 --style dag --no-head-and-tail --format protobuf >/dev/null
+"$graphnet" decompose resnet.pb -o alone --ranges 2:4,6:9 --style dag --no-head-and-tail --format protobuf >/dev/null
 [ -e part/subgraph_1.pb ] && [ ! -e part/subgraph_2.pb ] || fail "not two pieces"
 expect_error "the pieces are not all of the graph" compose part -o whole.pb
 
@@ -93,6 +93,24 @@ code=0
 [ "$code" -eq 1 ] || fail "a broken sample among others: exit code $code, wanted 1"
 grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
 [ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
+
+# --- One sub-graph, the same as the piece of that range.
+"$graphnet" decompose resnet -o only --ranges 3:9 --no-head-and-tail --minimal-inputs --style dag >/dev/null
+"$graphnet" subgraph resnet -o alone --range 3:9 >out.txt
+grep -q '^operators \[3, 9) of 134, 7 inputs$' out.txt || fail "subgraph says $(cat out.txt)"
+cmp only/subgraph_0/model.py alone/model.py || fail "subgraph and decompose cut otherwise"
+"$graphnet" check alone >/dev/null || fail "a sub-graph is no whole sample"
+"$graphnet" subgraph resnet.pb -o layer.txt --module layer1.0 >out.txt
+grep -q 'layer1.0.conv2.weight' layer.txt || fail "a parameter of the module is missing"
+! grep -q 'layer1.1\|layer2' layer.txt || fail "another module is in it"
+grep -q '^operators \[12, 35) of 236, 1 inputs$' out.txt || fail "--module says $(cat out.txt)"
+"$graphnet" subgraph resnet.pb -o values.txt --by-value max_pool2d:result_2 >out.txt
+grep -q '^operators \[13, 35) of 236' out.txt || fail "--by-value says $(cat out.txt)"
+expect_error "is not START:END" subgraph resnet -o bad --range 9:3
+expect_error "is not within" subgraph resnet -o bad --range 3:100000
+expect_error "is not INPUTS:OUTPUTS" subgraph resnet -o bad --by-value x
+expect_error "no operator is of the module layer9" subgraph resnet.pb -o bad --module layer9
+[ ! -e bad ] || fail "an output in spite of the error"
 
 # --- Errors.
 expect_error "no such file or folder" decompose nowhere --pieces 2

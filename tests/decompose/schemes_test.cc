@@ -102,6 +102,24 @@ TEST(ModuleCutsTest, ByTheirOwnPaths) {
   EXPECT_THAT(*ModuleCuts(2, g.index, g.regions), ElementsAre(1));
 }
 
+TEST(RangeOfModuleTest, AllThatIsBelow) {
+  const Cuttable g(kModules);
+  EXPECT_EQ(*RangeOfModule("layer1", g.index, g.regions), (Range{1, 5}));
+  EXPECT_EQ(*RangeOfModule("layer1.1", g.index, g.regions), (Range{3, 5}));
+  EXPECT_EQ(*RangeOfModule("fc", g.index, g.regions), (Range{5, 6}));
+  for (const absl::string_view wrong : {"layer", "layer1.2", ""}) {
+    EXPECT_THAT(RangeOfModule(wrong, g.index, g.regions).status(),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("no operator is of the module")));
+  }
+  const Cuttable tuple(
+      "graph @f(%x) {\n  %a = torch.split(%x, 2)\n  %b = operator.getitem(%a, 0)\n  return "
+      "%b\n}\n");
+  tuple.index.node(1)->set_module_path("a");
+  tuple.index.node(2)->set_module_path("b");
+  EXPECT_THAT(RangeOfModule("a", tuple.index, tuple.regions).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("cut 1 parts the tuple")));
+}
+
 constexpr absl::string_view kBranches = R"(
 graph @forward(%x, %y) {
   %a = torch.relu(%x)

@@ -47,6 +47,18 @@ TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
             "d inf");
 }
 
+// Inside of levels of vmap that are open, values have no numbers of their own.
+TEST(FindNonFiniteTest, FlatNesting) {
+  const std::string flat = "torch._functorch.predispatch.";
+  EXPECT_EQ(
+      FirstNonFinite(SampleOf("graph @forward(%x : f32[2,3] {mean = 0.0, std = 1.0}) {\n  %i = " +
+                              flat + "_vmap_increment_nesting(2, \"error\")\n  %a = " + flat +
+                              "_add_batch_dim(%x, 0, 1)\n  %s = torch.sqrt(%a)\n  %r = " + flat +
+                              "_remove_batch_dim(%s, 1, 2, 0)\n  %d = " + flat +
+                              "_vmap_decrement_nesting()\n  return (%r,)\n}\n")),
+      "r nan");
+}
+
 TEST(RepairDomainsTest, TheNearestInputGetsTheNarrowestBound) {
   Sample sample = SampleOf(kRoot);
   const auto repair = RepairDomains(&sample);

@@ -104,8 +104,128 @@ graph @f(%x : i64[2], %y : i32[3]) {
 TEST(ExpandVmapTest, WhatHasNoRuleStays) {
   ExpectLeft("  %r = torch.histc(%a)\n", "no batching rule for aten.histc");
   ExpectLeft("  %r = torch.rand_like(%a)\n", "random numbers", "different");
+  ExpectLeft("  %r = torch.rand(3)\n", "randomness \"error\"");
+  ExpectLeft("  %r = torch.randperm(3)\n", "randomness \"different\"", "different");
+  ExpectLeft(
+      "  %c = torch.zeros(3)\n  %s = operator.setitem(%c, slice(None, None, None), %a)\n"
+      "  %r = torch.neg(%c)\n",
+      "written to");
+  ExpectLeft("  %m = torch.gt(%a, 0)\n  %s = operator.setitem(%a, %m, 0.5)\n  %r = torch.neg(%a)\n",
+             "of bool");
   ExpectLeft("  %r = torch.add(%a, %b)\n", "is not known");
   ExpectLeft("  %r = .add_(%b, %a)\n", "is not known");
+}
+
+// In PyTorch's order: one draw for all elements, or one for all to share.
+TEST(ExpandVmapTest, RandomNumbers) {
+  ExpectExpanded(R"(
+graph @f(%x : f32[2,3]) {
+  %q = torch.vmap(@b, (%x,), randomness = "same")
+  return (%q,)
+}
+graph @b(%a) {
+  %d = torch.vmap(@c, (%a,), randomness = "different")
+  return %d
+}
+graph @c(%a) {
+  %u = torch.rand(4)
+  %s = torch.mul(%u, %a)
+  return %s
+}
+)",
+                 R"(
+graph @f(%x : f32[2,3]) {
+  %size = .size(%x, 1)
+  %u = aten.rand.generator([1, %size, 4], generator = None)
+  %s = operator.getitem(%x, (0, 0))
+  %s_1 = torch.result_type(%s, %u)
+  %s_2 = .to(%x, %s_1)
+  %s_3 = aten.unsqueeze.default(%s_2, 2)
+  %q = aten.mul.Tensor(%u, %s_3)
+  return (%q,)
+}
+)");
+}
+
+TEST(ExpandVmapTest, EquationsAndConvolutionsTakeTheLevels) {
+  ExpectExpanded(R"(
+graph @f(%x : f32[2,3,8], %w : f32[5,3,3], %v : f32[2,5,3,3]) {
+  %q = torch.vmap(@b, (%x, %w, %v), in_dims = (0, None, 0))
+  return (%q,)
+}
+graph @b(%x, %w, %v) {
+  %c = torch.conv1d(%x, %w)
+  %d = torch.conv1d(%x, %v)
+  %e = torch.einsum("ij, kj", %c, %d)
+  return %e
+}
+)",
+                 R"(
+graph @f(%x : f32[2,3,8], %w : f32[5,3,3], %v : f32[2,5,3,3]) {
+  %c = aten.conv1d.default(%x, %w)
+  %d = aten.flatten.using_ints(%x, 0, 1)
+  %d_1 = aten.flatten.using_ints(%v, 0, 1)
+  %d_2 = aten.conv1d.default(%d, %d_1, groups = 2)
+  %d_3 = aten.unflatten.int(%d_2, 0, [2, -1])
+  %q = aten.einsum.default("Aij,Akj->Aik", [%c, %d_3])
+  return (%q,)
+}
+)");
+}
+
+// Which dimensions have size 1 is known from metas, also where bodies are shared.
+TEST(ExpandVmapTest, SqueezeAsFarAsSizesAreKnown) {
+  ExpectExpanded(R"(
+graph @f(%x : f32[2,3,1], %z : f32[1,3,4]) {
+  %q = torch.vmap(@b, (%x,), out_dims = -1)
+  %r = torch.vmap(@b, (%z,), out_dims = 1)
+  return (%q, %r)
+}
+graph @b(%x) {
+  %m = torch.mean(%x, -2, keepdim = True)
+  %s = .squeeze(%m, 0)
+  return %s
+}
+)",
+                 R"(
+graph @f(%x : f32[2,3,1], %z : f32[1,3,4]) {
+  %m = aten.mean.dim(%x, [1], True)
+  %s = aten.squeeze.dim(%m, 1)
+  %q = aten.movedim.int(%s, 0, 1)
+  %m_1 = aten.mean.dim(%z, [1], True)
+  %s_1 = aten.squeeze.dim(%m_1, 1)
+  %r = aten.movedim.int(%s_1, 0, 1)
+  return (%q, %r)
+}
+)");
+}
+
+TEST(ExpandVmapTest, WritesByTensors) {
+  ExpectExpanded(R"(
+graph @f(%x : f32[2,3,8], %i : i64[2,4], %v : f32[4]) {
+  %q = torch.vmap(@b, (%x, %i, %v), in_dims = (0, 0, None))
+  return (%q,)
+}
+graph @b(%x, %i, %v) {
+  %c = .clone(%x)
+  %s = operator.setitem(%c, 0, 0.5)
+  %t = operator.setitem(%c, (slice(None, None, None), %i), %v)
+  return %c
+}
+)",
+                 R"(
+graph @f(%x : f32[2,3,8], %i : i64[2,4], %v : f32[4]) {
+  %q = aten.clone.default(%x)
+  %s = operator.setitem(%q, (slice(None, None, None), 0), 0.5)
+  %t = builtins.getattr(%q, "device")
+  %t_1 = torch.arange(2, device = %t)
+  %t_2 = aten.unsqueeze.default(%t_1, 1)
+  %t_3 = aten.unsqueeze.default(%v, 0)
+  %t_4 = aten.movedim.int(%t_3, 1, 0)
+  %t_5 = operator.setitem(%q, (%t_2, slice(None, None, None), %i), %t_4)
+  return (%q,)
+}
+)");
 }
 
 // The rest of a call that stays is tried by itself.

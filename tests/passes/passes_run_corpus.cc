@@ -1,25 +1,31 @@
-// Runs small samples below a folder before and after passes and compares what comes
-// out bit for bit:
+// Runs small samples below a folder before and after a pipeline of passes and compares
+// what comes out bit for bit:
 //
-//   passes_run_corpus FOLDER COUNT MAX_MEGABYTES PIPELINE...
+//   passes_run_corpus FOLDER COUNT MAX_MEGABYTES PIPELINE LOG
 //
-// Samples are taken smallest first, so that each private function is called in at least
-// five of them where the folder has as many of at most MAX_MEGABYTES of inputs, up to
-// COUNT. Prints a line for each sample that does not run or differs and, at the end, a
-// table by private function. Exits with 1 if anything differs.
+// Samples are taken smallest first until COUNT have run; before others come those with
+// a private function that fewer than five have called so far. MAX_MEGABYTES is of inputs.
+// LOG gets a line for each sample as it is done, "same", "differs" or "not-run", its path
+// and why; samples that LOG has already are not run again, and one that was begun and has
+// no verdict, as it took the process with it, is "not-run". Ends with a table by private
+// function. Exits with 1 if anything differs.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "ATen/Parallel.h"
 #include "ATen/core/ivalue.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/inputs/draw.h"
@@ -61,7 +67,8 @@ Candidate Look(const std::string& path) {
   return candidate;
 }
 
-std::vector<Candidate> Choose(const std::string& root, size_t count, double max_bytes) {
+// Smallest first.
+std::vector<Candidate> FindCandidates(const std::string& root, double max_bytes) {
   std::vector<Candidate> all;
   for (auto it = std::filesystem::recursive_directory_iterator(root);
        it != std::filesystem::end(it); ++it) {
@@ -70,22 +77,10 @@ std::vector<Candidate> Choose(const std::string& root, size_t count, double max_
     it.disable_recursion_pending();
     if (candidate.bytes > 0 && candidate.bytes <= max_bytes) all.push_back(std::move(candidate));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
-  std::map<std::string, size_t> covered;
-  std::vector<Candidate> chosen;
-  std::vector<bool> taken(all.size());
-  for (const bool all_wanted : {false, true}) {
-    for (size_t i = 0; i < all.size() && chosen.size() < count; ++i) {
-      bool wanted = all_wanted;
-      for (const std::string& target : all[i].targets) wanted |= covered[target] < kSamplesOfEach;
-      if (taken[i] || !wanted) continue;
-      taken[i] = true;
-      for (const std::string& target : all[i].targets) ++covered[target];
-      chosen.push_back(all[i]);
-    }
-  }
-  return chosen;
+  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.bytes, a.path) < std::tie(b.bytes, b.path);
+  });
+  return all;
 }
 
 absl::StatusOr<std::vector<TensorData>> Run(const Module& module, Values values) {
@@ -125,55 +120,75 @@ absl::Status Compare(const Sample& sample, const Values& values,
   return absl::OkStatus();
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<Candidate> chosen =
-      Choose(argv[1], static_cast<size_t>(std::atoll(argv[2])), 1e6 * std::atof(argv[3]));
-  std::map<std::string, int> samples_by_target;
-  int ran = 0;
-  int not_run = 0;
-  std::map<std::string, std::pair<int, int>> results;  // same, differ, by pipeline
-  for (const Candidate& candidate : chosen) {
-    const absl::StatusOr<Sample> sample = ReadGraphNetFolder(candidate.path);
-    const absl::StatusOr<Values> values = sample.ok() ? DrawInputs(*sample, {}) : sample.status();
-    const absl::StatusOr<std::vector<TensorData>> before =
-        values.ok() ? Run(*sample->module, *values) : values.status();
-    if (!before.ok()) {
-      ++not_run;
-      std::printf("not run %s: %.150s\n", candidate.path.c_str(),
-                  std::string(before.status().message()).c_str());
-      continue;
-    }
-    ++ran;
-    for (const std::string& target : candidate.targets) ++samples_by_target[target];
-    for (int i = 4; i < argc; ++i) {
-      const absl::Status status = Compare(*sample, *values, *before, argv[i]);
-      ++(status.ok() ? results[argv[i]].first : results[argv[i]].second);
-      if (!status.ok()) {
-        std::printf("FAIL %s: %s: %.200s\n", candidate.path.c_str(), argv[i],
-                    std::string(status.message()).c_str());
+// "same", "differs" or "not-run", and why.
+std::pair<std::string, std::string> Judge(const std::string& path, const std::string& pipeline) {
+  const absl::StatusOr<Sample> sample = ReadGraphNetFolder(path);
+  const absl::StatusOr<Values> values = sample.ok() ? DrawInputs(*sample, {}) : sample.status();
+  const absl::StatusOr<std::vector<TensorData>> before =
+      values.ok() ? Run(*sample->module, *values) : values.status();
+  if (!before.ok()) return {"not-run", std::string(before.status().message())};
+  const absl::Status status = Compare(*sample, *values, *before, pipeline);
+  if (!status.ok()) return {"differs", std::string(status.message())};
+  return {"same", ""};
+}
+
+// Verdicts by path, of an earlier run.
+std::map<std::string, std::string> ReadLog(const std::string& path) {
+  std::map<std::string, std::string> verdicts;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const std::vector<std::string> fields = absl::StrSplit(line, '\t');
+    if (fields.size() >= 2) verdicts[fields[1]] = fields[0];
+  }
+  return verdicts;
+}
+
+int Main(char** argv) {
+  const std::vector<Candidate> candidates = FindCandidates(argv[1], 1e6 * std::atof(argv[3]));
+  const auto count = static_cast<size_t>(std::atoll(argv[2]));
+  const std::map<std::string, std::string> earlier = ReadLog(argv[5]);
+  std::ofstream log(argv[5], std::ios::app);
+  std::map<std::string, size_t> samples_by_target;
+  std::map<std::string, size_t> totals;
+  std::vector<bool> tried(candidates.size());
+  for (const bool all_wanted : {false, true}) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const Candidate& candidate = candidates[i];
+      if (totals["same"] + totals["differs"] >= count) break;
+      bool wanted = all_wanted;
+      for (const std::string& target : candidate.targets)
+        wanted |= samples_by_target[target] < kSamplesOfEach;
+      if (tried[i] || !wanted) continue;
+      tried[i] = true;
+      std::string verdict, why;
+      if (const auto it = earlier.find(candidate.path); it != earlier.end()) {
+        verdict = it->second == "begun" ? "not-run" : it->second;
+      } else {
+        log << "begun\t" << candidate.path << std::endl;
+        std::tie(verdict, why) = Judge(candidate.path, argv[4]);
+        std::replace(why.begin(), why.end(), '\n', ' ');
+        log << verdict << "\t" << candidate.path << "\t" << why.substr(0, 300) << std::endl;
       }
+      ++totals[verdict];
+      if (verdict == "not-run") continue;
+      for (const std::string& target : candidate.targets) ++samples_by_target[target];
     }
-    std::fflush(stdout);
   }
-  int failed = 0;
-  for (const auto& [pipeline, counts] : results) {
-    std::printf("%s: %d samples bit-identical, %d not\n", pipeline.c_str(), counts.first,
-                counts.second);
-    failed += counts.second;
-  }
-  for (const auto& [target, count] : samples_by_target)
-    std::printf("%6d samples with %s\n", count, target.c_str());
-  std::printf("%d ran, %d did not\n", ran, not_run);
-  return failed == 0 ? 0 : 1;
+  for (const auto& [target, samples] : samples_by_target)
+    std::printf("%6zu samples with %s\n", samples, target.c_str());
+  std::printf("%s: %zu samples bit-identical, %zu differ, %zu do not run\n", argv[4],
+              totals["same"], totals["differs"], totals["not-run"]);
+  return totals["differs"] == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace graphnet
 
 int main(int argc, char** argv) {
-  if (argc < 5) {
-    std::fprintf(stderr, "usage: passes_run_corpus FOLDER COUNT MAX_MEGABYTES PIPELINE...\n");
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: passes_run_corpus FOLDER COUNT MAX_MEGABYTES PIPELINE LOG\n");
     return 2;
   }
-  return graphnet::Main(argc, argv);
+  at::set_num_threads(1);
+  return graphnet::Main(argv);
 }

@@ -444,7 +444,9 @@ TEST(FlattenVmapTest, WhatCannotBeWrittenIsRefused) {
     EXPECT_TRUE(absl::StrContains(changed.status().message(), why)) << changed.status();
     EXPECT_EQ(PrintModule(*module), before);
   };
-  refused("torch.vmap(@b, (%x,), in_dims = 0, chunk_size = 2)", "chunk_size");
+  refused("torch.vmap(@b, (%x,), chunk_size = 2, randomness = \"different\")", "chunk_size");
+  refused("torch.vmap(@b, (%x,), chunk_size = 0)", "above 0");
+  refused("torch.vmap(@b, (%x,), out_dims = None, chunk_size = 2)", "above 0");
   refused("torch.vmap(@b, (%x, %x))", "takes 1 values");
   refused("torch.vmap(@b, (%x,), in_dims = (None,))", "at least one");
   refused("torch.vmap(@b, (%x,), in_dims = ((0,),))", "in_dims");

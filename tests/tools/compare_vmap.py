@@ -5,11 +5,12 @@
 
 A program nests vmap up to four levels deep, with random in_dims and out_dims, several
 operands and results a level, values captured from outer levels, results that are not
-batched, and operators of all families. PyTorch runs it with its own torch.vmap; those
-that it refuses are drawn again. graphnet runs the same text as it is read, then with
-flat nesting (flatten-vmap), with that reverted (revert-vmap) and expanded
-(expand-vmap). The first three must agree bit for bit; what is expanded must, too, or
-differ by rounding only, which is reported. The exit status is 0 if all agree.
+batched, operators of all families, and in some programs random numbers. PyTorch runs it
+with its own torch.vmap; those that it refuses are drawn again. graphnet runs the same
+text as it is read, then with flat nesting (flatten-vmap), with that reverted (revert-
+vmap) and expanded (expand-vmap). The first three must agree bit for bit; what is
+expanded must, too, or differ by rounding only, which is reported. The exit status is 0
+if all agree.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import json
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +46,7 @@ class Generator:
         self.random = random.Random(seed)
         self.count = 0
         self.batched: set = set()  # surely, at the level that is being made
+        self.draws = False  # whether this program draws random numbers
 
     def name(self, base: str) -> str:
         self.count += 1
@@ -70,7 +73,7 @@ class Generator:
         x, xt = self.pick(pool, is_float)
         kind = r.choice(["unary", "binary", "compare", "where", "reduce", "reduce", "dims", "view", "view",
                          "view", "subscript", "join", "split", "index", "index", "matmul", "matmul",
-                         "new", "cast"])
+                         "new", "cast", "squeeze", "einsum", "convolution", "images", "write", "write"] + ["random"] * 3 * self.draws)
         if kind == "unary":
             return r.choice([f"torch.sin({x})", f"{x}.neg()", f"torch.nn.functional.relu({x})",
                              f"torch.sigmoid({x})", f"torch.tanh({x})", f"{x}.abs()",
@@ -140,21 +143,66 @@ class Generator:
         if kind == "new":
             return r.choice([f"{x}.new_ones((2,))", f"{x}.new_zeros(())", f"torch.ones_like({x})",
                              "torch.tensor(True)", "torch.arange(3)", f"{x}.new_full((3,), 0.5)"])
+        if kind == "squeeze":
+            return r.choice([f"{x}.squeeze()", f"{x}.squeeze({self.dim(xt)})", f"{x}.sum({self.dim(xt)}, keepdim=True).squeeze()"])
+        if kind == "einsum":
+            y, _ = self.pick(pool, lambda t: t.shape == xt.shape and t.dtype == xt.dtype)
+            letters = "abcde"[: xt.dim()]
+            out = "".join(r.sample(letters, r.randint(0, xt.dim())))
+            return r.choice([f"torch.einsum('{letters},{letters}->{out}', {x}, {y})", f"torch.einsum('{letters}->{out}', {x})",
+                             f"torch.einsum('...i,...i', {x}, {y})", f"torch.einsum('...ij, ...kj->...ik', {x}, {y})",
+                             f"torch.einsum('...i,j->j...', {x}, {y}.flatten())"])
+        if kind == "convolution":
+            x, xt = self.pick(pool, lambda t: has_dims(t) and t.dim() >= 2)
+            y, _ = self.pick(pool, has_dims)
+            z, _ = self.pick(pool, has_dims)
+            d = r.randint(max(1, xt.dim() - 2), max(1, min(3, xt.dim() - 1)))  # of one image or several
+            c, kernel = xt.shape[-d - 1], "2, " * d
+            n = c * 2**d
+            weight, bias = f"{y}.flatten()[:{n}]", r.choice(["None", f"{z}.flatten()[:1]"])
+            return r.choice([f"torch.nn.functional.conv{d}d({x}, {weight}.reshape(1, {c}, {kernel}), {bias}, padding=1)",
+                             f"torch.nn.functional.conv{d}d({x}, {weight}.reshape({c}, 1, {kernel}), groups={c}, padding=1)",
+                             f"torch.nn.functional.conv{d}d({x}, {weight}.reshape(1, {c}, {kernel}), {bias}, padding='same')",
+                             f"torch.nn.functional.conv_transpose{d}d({x}, {weight}.reshape({c}, 1, {kernel}), {bias})"])
+        if kind == "images":
+            return r.choice([f"torch.nn.functional.avg_pool1d({x}, 2)", f"torch.nn.functional.max_pool2d({x}, 2)",
+                             f"torch.nn.functional.adaptive_avg_pool2d({x}, (1, 2))", f"torch.nn.functional.group_norm({x}, 1)",
+                             f"torch.nn.functional.interpolate({x}, scale_factor=2.0, mode='nearest')",
+                             f"torch.nn.functional.interpolate({x}, size=5, mode='linear')"])
+        if kind == "write":
+            x, xt = self.pick(pool, has_dims)
+            y, _ = self.pick(pool, lambda t: t.dim() <= xt.dim())
+            f, _ = self.pick(pool, lambda t: is_float(t) and t.dim() <= 2)
+            i = f"({f}.mul(10).to(torch.int64).abs() % {min(xt.shape)})"
+            at = r.choice(["0", "...", "..., 0", ":, 1:", "None, 0", "-1:", i, f"..., {i}", f":, {i}", f"{i}, ..., {i}", f"0, {i}"])
+            value = r.choice(["0.5", y, f"{x}[{at}] * 2", f"{x}[{at}].sum()"])
+            if r.random() < 0.6:
+                return f"{x}.clone(); [{at}] = {value}"
+            return r.choice([f"torch.index_put({x}, ({i},), {x}[{i}].neg())", f"torch.index_put({x}, ({i},), {y})",
+                             f"torch.ops.aten.index_put({x}, [None, {i}], {x}[:, {i}].neg())",
+                             f"torch.index_put({x}, ({i}, {i}), {x}[{i}, {i}], accumulate=True)",
+                             f"torch.ops.aten.index_put({x}, [{i}, None, {i}], {x}[{i}, :, {i}].abs())"])
+        if kind == "random":
+            n = r.choice([2, 3, 17])
+            return r.choice([f"torch.rand({n})", f"torch.randn(({n}, 2))", f"torch.randint(0, 3, ({n},))", "torch.rand(())"])
         return r.choice([f"{x}.to(torch.float64)", f"{x}.to(torch.float16)", f"{x}.mul(10).to(torch.int64).abs()",
                          f"{x}.float()", f"{x}.gt(0)", f"{x}.type_as({x})"])
 
-    def statement(self, pool: List[Value]) -> Tuple[str, Value]:
+    def statements(self, pool: List[Value]) -> Tuple[List[str], Value]:
         for _ in range(60):
+            name = self.name("v")
+            scope = {"torch": torch, **dict(pool)}
             try:
-                text = self.expression(pool)
-                value = eval(text, {"torch": torch}, dict(pool))
+                text, *written = self.expression(pool).split("; ")
+                lines = [f"{name} = {text}"] + [f"{name}{w}" for w in written]
+                exec("\n".join(lines), scope)
+                value = scope[name]
             except Exception:  # It does not fit these shapes.
                 continue
             if isinstance(value, torch.Tensor) and value.dim() <= 5 and 0 < value.numel() <= 4096:
-                name = self.name("v")
                 if not re.search(r"new_|_like|tensor|arange", text) and self.batched & set(re.findall(r"\w+", text)):
                     self.batched.add(name)
-                return f"{name} = {text}", (name, value)
+                return lines, (name, value)
         raise Skip
 
     # --- Levels ----------------------------------------------------------------------
@@ -187,9 +235,10 @@ class Generator:
         for (_, t), d in zip(results, out_dims):
             at = d if d >= 0 else d + t.dim() + 1
             examples.append(torch.stack([t] * size, at))
+        randomness = r.choice(["same", "different"]) if self.draws else "error"
         written = out_dims[0] if len(out_dims) == 1 else tuple(out_dims)
         operands = ", ".join(name for (name, _), _ in chosen)
-        call = f"torch.vmap({body}, in_dims={tuple(in_dims)}, out_dims={written}, randomness='error')({operands})"
+        call = f"torch.vmap({body}, in_dims={tuple(in_dims)}, out_dims={written}, randomness='{randomness}')({operands})"
         result = self.name("r")
         lines.append(f"{result} = {call}")
         if len(results) == 1:
@@ -211,8 +260,8 @@ class Generator:
                 inner, values = self.vmap(pool, depth, indent)
                 lines += inner
             else:
-                line, value = self.statement(pool)
-                lines.append(line)
+                made_lines, value = self.statements(pool)
+                lines += made_lines
                 values = [value]
             pool += values
             made += values
@@ -225,6 +274,7 @@ class Generator:
 
     def program(self) -> Tuple[List[str], List[str], int]:
         depth = self.random.randint(1, 4)
+        self.draws = self.random.random() < 0.3
         pool: List[Value] = [(name, torch.rand(shape)) for name, shape in INPUTS.items()]
         lines, values = self.vmap(pool, depth, "")
         return lines, [name for name, _ in values], depth
@@ -238,8 +288,19 @@ def model_text(programs: List[Tuple[List[str], List[str], int]]) -> str:
     return text + "        return (" + ", ".join(name for _, names, _ in programs for name in names) + ",)\n"
 
 
+def depths_of(text: str) -> List[int]:
+    """Of the programs in the text of a model, how deep vmap nests."""
+    depths: List[int] = []
+    for indent in re.findall(r"^( +)def body", text, re.MULTILINE):
+        level = len(indent) // 4 - 1
+        if level == 1:
+            depths.append(0)
+        depths[-1] = max(depths[-1], level)
+    return depths
+
+
 def write_folder(folder: pathlib.Path, programs: List[Tuple[List[str], List[str], int]]) -> None:
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.py").write_text(model_text(programs))
     metas = [f"class Program_weight_tensor_meta_{name}:\n    name = \"{name}\"\n    shape = {list(shape)}\n"
              f"    dtype = \"torch.float32\"\n    device = \"cpu\"\n    mean = 0.1\n    std = 1.0\n    data = None\n"
@@ -254,6 +315,7 @@ def write_folder(folder: pathlib.Path, programs: List[Tuple[List[str], List[str]
 def run_text(text: str, inputs: Dict[str, torch.Tensor]) -> List[torch.Tensor]:
     scope: Dict[str, object] = {}
     exec(compile(text, "model.py", "exec"), scope)
+    torch.manual_seed(0)
     with torch.inference_mode():
         return list(scope["GraphModule"]()(**{name: t.clone() for name, t in inputs.items()}))
 
@@ -281,7 +343,8 @@ def main() -> int:
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
     parser.add_argument("--programs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=pathlib.Path, help="where to leave the samples")
+    parser.add_argument("--keep", type=pathlib.Path,
+                        help="where to leave the samples; those that are there are taken as they are")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
@@ -295,13 +358,15 @@ def main() -> int:
         root = args.keep or scratch
         compare_runs.write_safetensors(inputs, scratch / "inputs.safetensors")
         for i in range(0, args.programs, PROGRAMS_A_SAMPLE):
-            generator = Generator(args.seed * 1000003 + i)
-            programs = [make_program(generator, inputs) for _ in range(min(PROGRAMS_A_SAMPLE, args.programs - i))]
-            for _, _, depth in programs:
-                depths[depth] = depths.get(depth, 0) + 1
             sample = root / f"vmap_{i}"
-            write_folder(sample, programs)
-            expected = run_text(model_text(programs), inputs)
+            if not (sample / "graph_net.json").exists():
+                generator = Generator(args.seed * 1000003 + i)
+                count = min(PROGRAMS_A_SAMPLE, args.programs - i)
+                write_folder(sample, [make_program(generator, inputs) for _ in range(count)])
+            text = (sample / "model.py").read_text()
+            for depth in depths_of(text):
+                depths[depth] = depths.get(depth, 0) + 1
+            expected = run_text(text, inputs)
             outputs += len(expected)
             passes = {"nested": "", "flat": "flatten-vmap", "reverted": "flatten-vmap,revert-vmap", "expanded": "expand-vmap"}
             for form, pipeline in passes.items():
@@ -309,6 +374,7 @@ def main() -> int:
                 try:
                     if pipeline:
                         path = root / f"vmap_{i}_{form}"
+                        shutil.rmtree(path, ignore_errors=True)
                         done = subprocess.run([args.graphnet, "opt", str(sample), f"--passes={pipeline}", "-o",
                                                str(path), "--verify-each"], check=True, capture_output=True, text=True)
                         if form == "expanded":
@@ -325,7 +391,7 @@ def main() -> int:
                     failures += 1
                     print(f"FAILED {sample.name} {form}: {len(actual)} outputs, not {len(expected)}")
                     continue
-                names = [name for _, results, _ in programs for name in results]
+                names = re.findall(r"\w+", text[text.rindex("return"):])[1:]
                 for j, value in enumerate(expected):
                     got = actual[f"o{j}"]
                     what = common.difference(value, got)
@@ -342,7 +408,7 @@ def main() -> int:
                             continue
                     failures += 1
                     print(f"FAILED {sample.name} {form} {names[j]}: {what}")
-            sys.stdout.flush()
+            print(f"{sample.name}: {len(expected)} outputs, {failures} failures so far", flush=True)
     print(f"{sum(depths.values())} programs (by depth: {dict(sorted(depths.items()))}), {outputs} outputs")
     for form, count in equal.items():
         print(f"  {form}: {count} outputs bit-equal")

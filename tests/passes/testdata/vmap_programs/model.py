@@ -1036,4 +1036,343 @@ class GraphModule(torch.nn.Module):
         r_1443 = torch.vmap(body_1421, in_dims=(None, -1, None, None, 1, -3), out_dims=(0, 0), randomness='error')(x2, x1, x3, x0, x5, x2)
         r_1444 = r_1443[0]
         r_1445 = r_1443[1]
-        return (r_19, r_20, r_33, r_34, r_65, r_87, r_88, r_113, r_114, r_144, r_145, r_154, r_155, r_182, r_213, r_234, r_235, r_267, r_299, r_329, r_330, r_345, r_354, r_355, r_381, r_382, r_419, r_420, r_421, r_431, r_456, r_457, r_493, r_494, r_511, r_512, r_524, r_525, r_537, r_538, r_548, r_549, r_580, r_594, r_595, r_604, r_605, r_631, r_669, r_670, r_696, r_720, r_728, r_758, r_759, r_792, r_827, r_828, r_857, r_858, r_877, r_878, r_909, r_910, r_940, r_941, r_973, r_974, r_1007, r_1008, r_1044, r_1073, r_1074, r_1075, r_1095, r_1096, r_1134, r_1135, r_1163, r_1174, r_1175, r_1211, r_1212, r_1220, r_1229, r_1249, r_1267, r_1283, r_1308, r_1309, r_1317, r_1318, r_1353, r_1384, r_1385, r_1404, r_1420, r_1444, r_1445,)
+        def body_91x(a,b):
+            v_91x = torch.einsum('ij,kij->k', a, b)
+            return v_91x
+        r_91x = torch.vmap(body_91x, in_dims=(0, 0), out_dims=-1, randomness='error')(x0, x4)
+        def body_92ox(s, a,b):
+            a_s = a * s
+            def body_92x(a,b):
+                v_92x = torch.einsum('ij,kij->k', a, b)
+                return v_92x
+            u_92x = torch.vmap(body_92x, in_dims=(0, 0), out_dims=0, randomness='error')(a_s, b)
+            return u_92x
+        r_92x = torch.vmap(body_92ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x4)
+        def body_93x(a,b):
+            v_93x = torch.einsum('i,k->ki', a[:, 0], b)
+            return v_93x
+        r_93x = torch.vmap(body_93x, in_dims=(1, None), out_dims=-1, randomness='error')(x0, x3)
+        def body_94ox(s, a,b):
+            a_s = a * s
+            def body_94x(a,b):
+                v_94x = torch.einsum('i,k->ki', a[:, 0], b)
+                return v_94x
+            u_94x = torch.vmap(body_94x, in_dims=(1, None), out_dims=0, randomness='error')(a_s, b)
+            return u_94x
+        r_94x = torch.vmap(body_94ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x3)
+        def body_95x(a,b):
+            v_95x = torch.einsum('...i,i', a, b)
+            return v_95x
+        r_95x = torch.vmap(body_95x, in_dims=(2, -1), out_dims=-1, randomness='error')(x0, x1)
+        def body_96ox(s, a,b):
+            a_s = a * s
+            def body_96x(a,b):
+                v_96x = torch.einsum('...i,i', a, b)
+                return v_96x
+            u_96x = torch.vmap(body_96x, in_dims=(2, -1), out_dims=0, randomness='error')(a_s, b)
+            return u_96x
+        r_96x = torch.vmap(body_96ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x1)
+        def body_97x(a,b):
+            v_97x = torch.einsum('i,i->i', a, b)
+            return v_97x
+        r_97x = torch.vmap(body_97x, in_dims=(0, 1), out_dims=-1, randomness='error')(x5, x5)
+        def body_98ox(s, a,b):
+            a_s = a * s
+            def body_98x(a,b):
+                v_98x = torch.einsum('i,i->i', a, b)
+                return v_98x
+            u_98x = torch.vmap(body_98x, in_dims=(0, 1), out_dims=0, randomness='error')(a_s, b)
+            return u_98x
+        r_98x = torch.vmap(body_98ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x5, x5)
+        def body_99x(a,b):
+            v_99x = torch.nn.functional.conv1d(a, b, padding=1)
+            return v_99x
+        r_99x = torch.vmap(body_99x, in_dims=(0, None), out_dims=-1, randomness='error')(x4, x0)
+        def body_910ox(s, a,b):
+            a_s = a * s
+            def body_910x(a,b):
+                v_910x = torch.nn.functional.conv1d(a, b, padding=1)
+                return v_910x
+            u_910x = torch.vmap(body_910x, in_dims=(0, None), out_dims=0, randomness='error')(a_s, b)
+            return u_910x
+        r_910x = torch.vmap(body_910ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x0)
+        def body_911x(a,b):
+            v_911x = torch.nn.functional.conv1d(a, b)
+            return v_911x
+        r_911x = torch.vmap(body_911x, in_dims=(None, 1), out_dims=-1, randomness='error')(x0, x4)
+        def body_912ox(s, a,b):
+            b_s = b * s
+            def body_912x(a,b):
+                v_912x = torch.nn.functional.conv1d(a, b)
+                return v_912x
+            u_912x = torch.vmap(body_912x, in_dims=(None, 1), out_dims=0, randomness='error')(a, b_s)
+            return u_912x
+        r_912x = torch.vmap(body_912ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x4)
+        def body_915x(a,b,c):
+            v_915x = torch.nn.functional.conv1d(a, b, c[:2], padding='same')
+            return v_915x
+        r_915x = torch.vmap(body_915x, in_dims=(None, None, 0), out_dims=-1, randomness='error')(x0, x0, x1)
+        def body_916ox(s, a,b,c):
+            c_s = c * s
+            def body_916x(a,b,c):
+                v_916x = torch.nn.functional.conv1d(a, b, c[:2], padding='same')
+                return v_916x
+            u_916x = torch.vmap(body_916x, in_dims=(None, None, 0), out_dims=0, randomness='error')(a, b, c_s)
+            return u_916x
+        r_916x = torch.vmap(body_916ox, in_dims=(0, None, None, None), out_dims=1, randomness='error')(x3, x0, x0, x1)
+        def body_917x(a,b):
+            v_917x = torch.nn.functional.conv1d(a.reshape(1, 6, 4), b.reshape(6, 1, 4)[:, :, :2], groups=6)
+            return v_917x
+        r_917x = torch.vmap(body_917x, in_dims=(1, 0), out_dims=-1, randomness='error')(x4, x4)
+        def body_918ox(s, a,b):
+            a_s = a * s
+            def body_918x(a,b):
+                v_918x = torch.nn.functional.conv1d(a.reshape(1, 6, 4), b.reshape(6, 1, 4)[:, :, :2], groups=6)
+                return v_918x
+            u_918x = torch.vmap(body_918x, in_dims=(1, 0), out_dims=0, randomness='error')(a_s, b)
+            return u_918x
+        r_918x = torch.vmap(body_918ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x4)
+        def body_919x(a,b):
+            v_919x = torch.nn.functional.conv_transpose1d(a, b.transpose(0, 1), padding=1)
+            return v_919x
+        r_919x = torch.vmap(body_919x, in_dims=(0, None), out_dims=-1, randomness='error')(x4, x0)
+        def body_920ox(s, a,b):
+            a_s = a * s
+            def body_920x(a,b):
+                v_920x = torch.nn.functional.conv_transpose1d(a, b.transpose(0, 1), padding=1)
+                return v_920x
+            u_920x = torch.vmap(body_920x, in_dims=(0, None), out_dims=0, randomness='error')(a_s, b)
+            return u_920x
+        r_920x = torch.vmap(body_920ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x0)
+        def body_921x(a,b):
+            v_921x = torch.nn.functional.conv_transpose1d(a, b.reshape(3, 1, 4))
+            return v_921x
+        r_921x = torch.vmap(body_921x, in_dims=(0, 0), out_dims=-1, randomness='error')(x4, x0)
+        def body_922ox(s, a,b):
+            a_s = a * s
+            def body_922x(a,b):
+                v_922x = torch.nn.functional.conv_transpose1d(a, b.reshape(3, 1, 4))
+                return v_922x
+            u_922x = torch.vmap(body_922x, in_dims=(0, 0), out_dims=0, randomness='error')(a_s, b)
+            return u_922x
+        r_922x = torch.vmap(body_922ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x0)
+        def body_923x(a,b):
+            v_923x = torch.nn.functional.conv2d(a, b.reshape(2, 2, 3, 2), stride=1, padding=1)
+            return v_923x
+        r_923x = torch.vmap(body_923x, in_dims=(0, 1), out_dims=-1, randomness='error')(x4, x4)
+        def body_924ox(s, a,b):
+            a_s = a * s
+            def body_924x(a,b):
+                v_924x = torch.nn.functional.conv2d(a, b.reshape(2, 2, 3, 2), stride=1, padding=1)
+                return v_924x
+            u_924x = torch.vmap(body_924x, in_dims=(0, 1), out_dims=0, randomness='error')(a_s, b)
+            return u_924x
+        r_924x = torch.vmap(body_924ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x4)
+        def body_925x(a):
+            v_925x = torch.nn.functional.max_pool2d(a, 2)
+            return v_925x
+        r_925x = torch.vmap(body_925x, in_dims=(0,), out_dims=-1, randomness='error')(x4)
+        def body_926ox(s, a):
+            a_s = a * s
+            def body_926x(a):
+                v_926x = torch.nn.functional.max_pool2d(a, 2)
+                return v_926x
+            u_926x = torch.vmap(body_926x, in_dims=(0,), out_dims=0, randomness='error')(a_s)
+            return u_926x
+        r_926x = torch.vmap(body_926ox, in_dims=(0, None), out_dims=1, randomness='error')(x3, x4)
+        def body_927x(a):
+            v_927x = torch.nn.functional.avg_pool1d(a[0], 2)
+            return v_927x
+        r_927x = torch.vmap(body_927x, in_dims=(2,), out_dims=-1, randomness='error')(x4)
+        def body_928ox(s, a):
+            a_s = a * s
+            def body_928x(a):
+                v_928x = torch.nn.functional.avg_pool1d(a[0], 2)
+                return v_928x
+            u_928x = torch.vmap(body_928x, in_dims=(2,), out_dims=0, randomness='error')(a_s)
+            return u_928x
+        r_928x = torch.vmap(body_928ox, in_dims=(0, None), out_dims=1, randomness='error')(x3, x4)
+        def body_929x(a):
+            v_929x = torch.nn.functional.group_norm(a, 3)
+            return v_929x
+        r_929x = torch.vmap(body_929x, in_dims=(0,), out_dims=-1, randomness='error')(x4)
+        def body_930ox(s, a):
+            a_s = a * s
+            def body_930x(a):
+                v_930x = torch.nn.functional.group_norm(a, 3)
+                return v_930x
+            u_930x = torch.vmap(body_930x, in_dims=(0,), out_dims=0, randomness='error')(a_s)
+            return u_930x
+        r_930x = torch.vmap(body_930ox, in_dims=(0, None), out_dims=1, randomness='error')(x3, x4)
+        def body_931x(a):
+            v_931x = torch.nn.functional.adaptive_avg_pool2d(a, (1, 2))
+            return v_931x
+        r_931x = torch.vmap(body_931x, in_dims=(0,), out_dims=-1, randomness='error')(x4)
+        def body_932ox(s, a):
+            a_s = a * s
+            def body_932x(a):
+                v_932x = torch.nn.functional.adaptive_avg_pool2d(a, (1, 2))
+                return v_932x
+            u_932x = torch.vmap(body_932x, in_dims=(0,), out_dims=0, randomness='error')(a_s)
+            return u_932x
+        r_932x = torch.vmap(body_932ox, in_dims=(0, None), out_dims=1, randomness='error')(x3, x4)
+        def body_933x(a,b):
+            w = a.clone()
+            w[0] = 0.5
+            w[:, 1:3] = b[:, :2]
+            v_933x = w
+            return v_933x
+        r_933x = torch.vmap(body_933x, in_dims=(0, None), out_dims=-1, randomness='error')(x0, x1)
+        def body_934ox(s, a,b):
+            a_s = a * s
+            def body_934x(a,b):
+                w = a.clone()
+                w[0] = 0.5
+                w[:, 1:3] = b[:, :2]
+                v_934x = w
+                return v_934x
+            u_934x = torch.vmap(body_934x, in_dims=(0, None), out_dims=0, randomness='error')(a_s, b)
+            return u_934x
+        r_934x = torch.vmap(body_934ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x1)
+        def body_935x(a,b):
+            w = b.clone()
+            w[..., 0] = a[:, 1]
+            w[None, 1] = a
+            v_935x = w
+            return v_935x
+        r_935x = torch.vmap(body_935x, in_dims=(0, 1), out_dims=-1, randomness='error')(x0, x4)
+        def body_937x(a,b):
+            i = b.mul(10).to(torch.int64).abs() % 2
+            w = a.clone()
+            w[i] = 2.0
+            v_937x = w
+            return v_937x
+        r_937x = torch.vmap(body_937x, in_dims=(1, None), out_dims=-1, randomness='error')(x0, x3)
+        def body_938ox(s, a,b):
+            a_s = a * s
+            def body_938x(a,b):
+                i = b.mul(10).to(torch.int64).abs() % 2
+                w = a.clone()
+                w[i] = 2.0
+                v_938x = w
+                return v_938x
+            u_938x = torch.vmap(body_938x, in_dims=(1, None), out_dims=0, randomness='error')(a_s, b)
+            return u_938x
+        r_938x = torch.vmap(body_938ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x3)
+        def body_941x(a,b):
+            i = b[0].mul(10).to(torch.int64).abs() % 3
+            j = b.mul(7).to(torch.int64).abs() % 3
+            w = a.clone()
+            w[i, j] = w[i, j] + b
+            v_941x = w
+            return v_941x
+        r_941x = torch.vmap(body_941x, in_dims=(0, None), out_dims=-1, randomness='error')(x0, x5)
+        def body_942ox(s, a,b):
+            a_s = a * s
+            def body_942x(a,b):
+                i = b[0].mul(10).to(torch.int64).abs() % 3
+                j = b.mul(7).to(torch.int64).abs() % 3
+                w = a.clone()
+                w[i, j] = w[i, j] + b
+                v_942x = w
+                return v_942x
+            u_942x = torch.vmap(body_942x, in_dims=(0, None), out_dims=0, randomness='error')(a_s, b)
+            return u_942x
+        r_942x = torch.vmap(body_942ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x5)
+        def body_943x(a,b):
+            i = b.mul(10).to(torch.int64).abs() % 2
+            j = i
+            v_943x = torch.index_put(a, (i, j), a[i, j], accumulate=True)
+            return v_943x
+        r_943x = torch.vmap(body_943x, in_dims=(1, 0), out_dims=-1, randomness='error')(x0, x1)
+        def body_944ox(s, a,b):
+            a_s = a * s
+            def body_944x(a,b):
+                i = b.mul(10).to(torch.int64).abs() % 2
+                j = i
+                v_944x = torch.index_put(a, (i, j), a[i, j], accumulate=True)
+                return v_944x
+            u_944x = torch.vmap(body_944x, in_dims=(1, 0), out_dims=0, randomness='error')(a_s, b)
+            return u_944x
+        r_944x = torch.vmap(body_944ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x0, x1)
+        def body_945x(a,b):
+            i = b[:, 0].mul(10).to(torch.int64).abs() % 2
+            v_945x = torch.ops.aten.index_put(a, [i, None, i], a[i, :, i].neg())
+            return v_945x
+        r_945x = torch.vmap(body_945x, in_dims=(0, 1), out_dims=-1, randomness='error')(x4, x2)
+        def body_946ox(s, a,b):
+            a_s = a * s
+            def body_946x(a,b):
+                i = b[:, 0].mul(10).to(torch.int64).abs() % 2
+                v_946x = torch.ops.aten.index_put(a, [i, None, i], a[i, :, i].neg())
+                return v_946x
+            u_946x = torch.vmap(body_946x, in_dims=(0, 1), out_dims=0, randomness='error')(a_s, b)
+            return u_946x
+        r_946x = torch.vmap(body_946ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x2)
+        def body_947x(a,b):
+            i = b[:, 0].mul(10).to(torch.int64).abs() % 3
+            v_947x = torch.ops.aten.index_put(a, [None, i], a[:, i].neg())
+            return v_947x
+        r_947x = torch.vmap(body_947x, in_dims=(0, 1), out_dims=-1, randomness='error')(x4, x2)
+        def body_948ox(s, a,b):
+            a_s = a * s
+            def body_948x(a,b):
+                i = b[:, 0].mul(10).to(torch.int64).abs() % 3
+                v_948x = torch.ops.aten.index_put(a, [None, i], a[:, i].neg())
+                return v_948x
+            u_948x = torch.vmap(body_948x, in_dims=(0, 1), out_dims=0, randomness='error')(a_s, b)
+            return u_948x
+        r_948x = torch.vmap(body_948ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x2)
+        def body_949x(a,b):
+            i = b.mul(10).to(torch.int64).abs() % 3
+            v_949x = torch.ops.aten.index_put(a, [None, i], b[0])
+            return v_949x
+        r_949x = torch.vmap(body_949x, in_dims=(0, None), out_dims=-1, randomness='error')(x4, x3)
+        def body_950ox(s, a,b):
+            a_s = a * s
+            def body_950x(a,b):
+                i = b.mul(10).to(torch.int64).abs() % 3
+                v_950x = torch.ops.aten.index_put(a, [None, i], b[0])
+                return v_950x
+            u_950x = torch.vmap(body_950x, in_dims=(0, None), out_dims=0, randomness='error')(a_s, b)
+            return u_950x
+        r_950x = torch.vmap(body_950ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x3)
+        def body_951x(a,b):
+            i = b[:, 0].mul(10).to(torch.int64).abs() % 2
+            v_951x = torch.index_put(a, (i,), b.sum())
+            return v_951x
+        r_951x = torch.vmap(body_951x, in_dims=(None, 1), out_dims=-1, randomness='error')(x4, x2)
+        def body_952ox(s, a,b):
+            b_s = b * s
+            def body_952x(a,b):
+                i = b[:, 0].mul(10).to(torch.int64).abs() % 2
+                v_952x = torch.index_put(a, (i,), b.sum())
+                return v_952x
+            u_952x = torch.vmap(body_952x, in_dims=(None, 1), out_dims=0, randomness='error')(a, b_s)
+            return u_952x
+        r_952x = torch.vmap(body_952ox, in_dims=(0, None, None), out_dims=1, randomness='error')(x3, x4, x2)
+        def body_953x(a):
+            v_953x = a.sum(0, keepdim=True).squeeze()
+            return v_953x
+        r_953x = torch.vmap(body_953x, in_dims=(0,), out_dims=-1, randomness='error')(x0)
+        def body_954ox(s, a):
+            a_s = a * s
+            def body_954x(a):
+                v_954x = a.sum(0, keepdim=True).squeeze()
+                return v_954x
+            u_954x = torch.vmap(body_954x, in_dims=(0,), out_dims=0, randomness='error')(a_s)
+            return u_954x
+        r_954x = torch.vmap(body_954ox, in_dims=(0, None), out_dims=1, randomness='error')(x3, x0)
+        def body_955x(a):
+            v_955x = a.unsqueeze(1).squeeze(1).squeeze(0)
+            return v_955x
+        r_955x = torch.vmap(body_955x, in_dims=(0,), out_dims=-1, randomness='error')(x0)
+        def body_956ox(s, a):
+            a_s = a * s
+            def body_956x(a):
+                v_956x = a.unsqueeze(1).squeeze(1).squeeze(0)
+                return v_956x
+            u_956x = torch.vmap(body_956x, in_dims=(0,), out_dims=0, randomness='error')(a_s)
+            return u_956x
+        r_956x = torch.vmap(body_956ox, in_dims=(0, None), out_dims=1, randomness='error')(x3, x0)
+        return (r_19, r_20, r_33, r_34, r_65, r_87, r_88, r_113, r_114, r_144, r_145, r_154, r_155, r_182, r_213, r_234, r_235, r_267, r_299, r_329, r_330, r_345, r_354, r_355, r_381, r_382, r_419, r_420, r_421, r_431, r_456, r_457, r_493, r_494, r_511, r_512, r_524, r_525, r_537, r_538, r_548, r_549, r_580, r_594, r_595, r_604, r_605, r_631, r_669, r_670, r_696, r_720, r_728, r_758, r_759, r_792, r_827, r_828, r_857, r_858, r_877, r_878, r_909, r_910, r_940, r_941, r_973, r_974, r_1007, r_1008, r_1044, r_1073, r_1074, r_1075, r_1095, r_1096, r_1134, r_1135, r_1163, r_1174, r_1175, r_1211, r_1212, r_1220, r_1229, r_1249, r_1267, r_1283, r_1308, r_1309, r_1317, r_1318, r_1353, r_1384, r_1385, r_1404, r_1420, r_1444, r_1445, r_91x, r_92x, r_93x, r_94x, r_95x, r_96x, r_97x, r_98x, r_99x, r_910x, r_911x, r_912x, r_915x, r_916x, r_917x, r_918x, r_919x, r_920x, r_921x, r_922x, r_923x, r_924x, r_925x, r_926x, r_927x, r_928x, r_929x, r_930x, r_931x, r_932x, r_933x, r_934x, r_935x, r_937x, r_938x, r_941x, r_942x, r_943x, r_944x, r_945x, r_946x, r_947x, r_948x, r_949x, r_950x, r_951x, r_952x, r_953x, r_954x, r_955x, r_956x,)

@@ -1,0 +1,96 @@
+#include "graphnet/cli/subgraph.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/cli/save.h"
+#include "graphnet/decompose/graph_index.h"
+#include "graphnet/decompose/range_decomposer.h"
+#include "graphnet/decompose/regions.h"
+#include "graphnet/decompose/schemes.h"
+
+namespace graphnet {
+namespace {
+
+struct Options {
+  std::string in;
+  std::string out;
+  std::string range;
+  std::string values;
+  std::string module;
+  Target target = Target::kAuto;
+  bool trust = false;
+};
+
+absl::StatusOr<Range> RangeOf(const Options& options, const Graph& graph) {
+  const GraphIndex index(graph);
+  const Regions regions(index);
+  if (!options.module.empty()) return RangeOfModule(options.module, index, regions);
+  const bool by_values = !options.values.empty();
+  const std::vector<std::string> sides =
+      absl::StrSplit(by_values ? options.values : options.range, ':');
+  if (by_values) {
+    if (sides.size() != 2 || sides[1].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--by-value: ", Printable(options.values), " is not INPUTS:OUTPUTS"));
+    }
+    const std::vector<std::string> inputs = absl::StrSplit(sides[0], ',', absl::SkipEmpty());
+    const std::vector<std::string> outputs = absl::StrSplit(sides[1], ',', absl::SkipEmpty());
+    return RangeOfValues(inputs, outputs, index, regions);
+  }
+  Range range;
+  if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &range.start) ||
+      !absl::SimpleAtoi(sides[1], &range.end) || range.start >= range.end) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--range: ", Printable(options.range), " is not START:END, START below END"));
+  }
+  return range;
+}
+
+absl::StatusOr<int> Subgraph(const Options& options) {
+  const Target target =
+      options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
+  ASSIGN_OR_RETURN(const Sample sample, LoadSample(options.in, {.trust = options.trust,
+                                                                .weights = KeepsWeights(target)}));
+  ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));
+  // Of a DAG: it takes and returns nothing but what it uses and others use of it.
+  ASSIGN_OR_RETURN(const std::vector<Sample> pieces,
+                   CutRanges(sample, {range},
+                             {.style = Style::kDag, .all_inputs = false, .keep_unused = false}));
+  RETURN_IF_ERROR(SaveSample(pieces[0], options.out, target));
+  std::printf("operators [%lld, %lld) of %lld, %zu inputs\n", static_cast<long long>(range.start),
+              static_cast<long long>(range.end),
+              static_cast<long long>(NumOperators(*sample.module->main())),
+              pieces[0].module->main()->placeholders().size());
+  return 0;
+}
+
+}  // namespace
+
+void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("subgraph", "Write some operators of a sample as a sample of their own");
+  command->add_option("IN", options->in, "A sample in any format")->required();
+  command->add_option("-o,--out", options->out, kTargetHelp)->required();
+  CLI::Option_group* which = command->add_option_group("Which", "One of");
+  which->add_option("--range", options->range, "These operators, the end left out: 8:20");
+  which->add_option("--by-value", options->values,
+                    "What lies between values, by name: in1,in2:out1");
+  which->add_option("--module", options->module,
+                    "Those of a module and of all below it, by path: layer1.0");
+  which->require_option(1);
+  AddTargetOption(command, &options->target);
+  command->add_flag("--trust", options->trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
+  command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
+}
+
+}  // namespace graphnet
