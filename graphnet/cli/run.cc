@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ATen/Context.h"
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,8 +19,10 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/run_stitched.h"
 #include "graphnet/extract/folder.h"
+#include "graphnet/extract/stitched.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
+#include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 
@@ -87,44 +91,15 @@ void PrintOutputs(const std::map<std::string, TensorData>& outputs) {
   }
 }
 
-absl::StatusOr<int> Run(const Options& options) {
-  SetNumThreads(options.threads);
-  if (IsExtracted(options.in)) {
-    std::map<std::string, TensorData> given;
-    if (!options.inputs.empty()) {
-      ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs));
-    }
-    ASSIGN_OR_RETURN(const auto outputs, RunStitchedFolder(options.in, given, options.seed));
-    if (!options.outputs.empty()) RETURN_IF_ERROR(WriteSafetensorsFile(outputs, options.outputs));
-    PrintOutputs(outputs);
-    return 0;
-  }
-  ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
-  if (!options.inputs.empty()) {
-    ASSIGN_OR_RETURN(auto given, ReadSafetensorsFile(options.inputs));
-    for (auto& [name, data] : given) sample.weights[name] = std::move(data);
-  }
-  DrawOptions draw;
-  draw.seed = options.seed;
-  draw.max_bytes = AvailableMemoryBytes();
-  draw.compat = options.compat == "bench" ? Compat::kBench : Compat::kGraphNet;
-  ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
-  sample.weights.clear();
-  PrepareOptions prepare;
-  prepare.device = device;
-  prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
-  const Clock::time_point before = Clock::now();
-  ASSIGN_OR_RETURN(const PreparedRun prepared,
-                   PrepareRun(*sample.module, std::move(values), prepare));
-  const Clock::duration prepare_time = Clock::now() - before;
+using RunOnce = std::function<absl::StatusOr<std::vector<c10::IValue>>(const Observer&)>;
 
-  RunOptions run;
-  run.seed = options.seed;
+// Runs, prints and writes what the options ask for.
+absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once,
+                                 const std::string& ready) {
   Profile profile;
+  Observer observer;
   if (options.profile) {
-    run.observer = [&profile](const Node& node, const c10::IValue&) {
+    observer = [&profile](const Node& node, const c10::IValue&) {
       profile.Add(node);
       return absl::OkStatus();
     };
@@ -134,22 +109,84 @@ absl::StatusOr<int> Run(const Options& options) {
   for (int i = 0; i < options.repeat; ++i) {
     profile.Start();
     const Clock::time_point start = Clock::now();
-    ASSIGN_OR_RETURN(outputs, prepared.executable->Run(prepared.inputs, run));
+    ASSIGN_OR_RETURN(outputs, once(observer));
     times.push_back(Milliseconds(Clock::now() - start));
   }
   ASSIGN_OR_RETURN(const auto named, NameOutputs(outputs));
   if (!options.outputs.empty()) RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
   PrintOutputs(named);
   std::sort(times.begin(), times.end());
-  std::printf("%zu instructions, ready in %.1f ms, ran in %.2f ms",
-              prepared.executable->num_instructions(), Milliseconds(prepare_time),
-              times[times.size() / 2]);
+  std::printf("%s, ran in %.2f ms", ready.c_str(), times[times.size() / 2]);
   if (times.size() > 1) {
     std::printf(" (median of %zu, from %.2f to %.2f)", times.size(), times.front(), times.back());
   }
   std::printf("\n");
   if (options.profile) profile.Print();
   return 0;
+}
+
+// An extracted program. Its state goes on from one run to the next.
+absl::StatusOr<int> RunStitched(const Options& options,
+                                const std::map<std::string, TensorData>& given,
+                                const DrawOptions& draw) {
+  if (options.device != "cpu") {
+    return absl::UnimplementedError(
+        "--device: an extracted program runs where it was captured, on the CPU");
+  }
+  if (options.max_memory_mib > 0) {
+    return absl::UnimplementedError(
+        "--max-memory: the memory of an extracted program is not planned; run its subgraphs");
+  }
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(const StitchedRun stitched, PrepareStitchedRun(options.in, given, draw));
+  const size_t subgraphs = stitched.loaded.stored.subgraphs.size();
+  const std::string ready =
+      absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms", subgraphs,
+                      stitched.loaded.stored.manifest.steps.size() - subgraphs,
+                      Milliseconds(Clock::now() - before));
+  const RunOnce once = [&](const Observer& observer) -> absl::StatusOr<std::vector<c10::IValue>> {
+    std::vector<c10::IValue> inputs;
+    for (const c10::IValue& input : stitched.inputs) inputs.push_back(input.deepcopy());
+    at::manual_seed(options.seed);
+    StitchedProgram::RunOptions run;
+    run.observer = observer;
+    const absl::StatusOr<c10::IValue> result = stitched.loaded.program->Run(inputs, run);
+    if (!result.ok()) return Annotate(result.status(), Printable(options.in, 1000));
+    return FlattenResult(*result);
+  };
+  return RunAndReport(options, once, ready);
+}
+
+absl::StatusOr<int> Run(const Options& options) {
+  SetNumThreads(options.threads);
+  std::map<std::string, TensorData> given;
+  if (!options.inputs.empty()) {
+    ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs));
+  }
+  DrawOptions draw;
+  draw.seed = options.seed;
+  draw.max_bytes = AvailableMemoryBytes();
+  draw.compat = options.compat == "bench" ? Compat::kBench : Compat::kGraphNet;
+  if (IsExtracted(options.in)) return RunStitched(options, given, draw);
+  ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
+  ASSIGN_OR_RETURN(Sample sample,
+                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  for (auto& [name, data] : given) sample.weights[name] = std::move(data);
+  ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
+  sample.weights.clear();
+  PrepareOptions prepare;
+  prepare.device = device;
+  prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(const PreparedRun prepared,
+                   PrepareRun(*sample.module, std::move(values), prepare));
+  const std::string ready =
+      absl::StrFormat("%d instructions, ready in %.1f ms", prepared.executable->num_instructions(),
+                      Milliseconds(Clock::now() - before));
+  const RunOnce once = [&](const Observer& observer) {
+    return prepared.executable->Run(prepared.inputs, {.seed = options.seed, .observer = observer});
+  };
+  return RunAndReport(options, once, ready);
 }
 
 }  // namespace

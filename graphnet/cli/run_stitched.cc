@@ -3,14 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "ATen/Context.h"
 #include "absl/strings/str_cat.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/folder.h"
-#include "graphnet/extract/samples.h"
-#include "graphnet/extract/stitched.h"
-#include "graphnet/inputs/draw.h"
 #include "graphnet/interp/tensors.h"
 
 namespace graphnet {
@@ -39,16 +34,15 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, TensorData>> RunStitchedFolder(
-    const std::string& folder, const std::map<std::string, TensorData>& given, uint64_t seed) {
+absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
+                                               const std::map<std::string, TensorData>& given,
+                                               const DrawOptions& draw) {
+  StitchedRun run;
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
-  ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored)));
-  const StitchManifest& manifest = loaded.stored.manifest;
+  ASSIGN_OR_RETURN(run.loaded, LoadProgram(std::move(stored)));
+  const StitchManifest& manifest = run.loaded.stored.manifest;
   std::map<int64_t, std::string> names;
   for (const auto& input : manifest.inputs) NameTensors(input.pattern, input.name, &names);
-  DrawOptions draw;
-  draw.seed = seed;
-  draw.max_bytes = AvailableMemoryBytes();
   std::map<int64_t, at::Tensor> tensors;
   for (const auto& [number, name] : names) {
     const auto it = given.find(name);
@@ -63,18 +57,15 @@ absl::StatusOr<std::map<std::string, TensorData>> RunStitchedFolder(
       }
       const TensorGuard& guard = found->second;
       const std::vector<Dim> shape(guard.sizes.begin(), guard.sizes.end());
-      const Node* placeholder = PlaceholderOf(loaded.stored, number);
+      const Node* placeholder = PlaceholderOf(run.loaded.stored, number);
       ASSIGN_OR_RETURN(data, DrawTensor({.dtype = guard.dtype, .has_shape = true, .shape = shape},
                                         placeholder != nullptr ? placeholder->draw_spec() : nullptr,
                                         name, draw));
     }
     ASSIGN_OR_RETURN(tensors[number], ToTensor(data, c10::Device(c10::kCPU)));
   }
-  ASSIGN_OR_RETURN(const std::vector<c10::IValue> inputs, loaded.program->MakeInputs(tensors));
-  at::manual_seed(seed);
-  absl::StatusOr<c10::IValue> result = loaded.program->Run(inputs, {});
-  if (!result.ok()) return Annotate(result.status(), Printable(folder, 1000));
-  return NameOutputs(FlattenResult(*result));
+  ASSIGN_OR_RETURN(run.inputs, run.loaded.program->MakeInputs(tensors));
+  return run;
 }
 
 }  // namespace graphnet

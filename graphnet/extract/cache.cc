@@ -51,14 +51,27 @@ CaptureCache::CaptureCache(torch::jit::Module module, CaptureOptions options, si
   options_.statistics = false;
 }
 
-bool CaptureCache::Accepts(const Entry& entry, const std::vector<IValue>& inputs,
-                           std::string* why) const {
-  for (const Capture::AttributeGuard& guard : entry.capture->attribute_guards) {
-    if (IsSame(guard.object->getSlot(guard.slot), guard.value)) continue;
-    if (why != nullptr) *why = absl::StrCat("attribute ", guard.name, " has changed");
-    return false;
+absl::Status CaptureCache::CheckAttributes(const Capture& capture) {
+  for (const Capture::AttributeGuard& guard : capture.attribute_guards) {
+    if (!IsSame(guard.object->getSlot(guard.slot), guard.value))
+      return absl::FailedPreconditionError(absl::StrCat("attribute ", guard.name, " has changed"));
   }
-  return entry.program->Accepts(inputs, why);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<IValue> CaptureCache::Replay(const Entry& entry,
+                                            const std::vector<IValue>& inputs) const {
+  RETURN_IF_ERROR(CheckAttributes(*entry.capture));
+  StitchedProgram::RunOptions run;
+  run.print = options_.print;
+  run.custom_operators = options_.custom_operators;
+  if (!entry.program->has_guard_on_the_way()) return entry.program->Run(inputs, run);
+  // A run that meets another branch on the way is given up; nobody may notice.
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Tensor random_state = generator.get_state();
+  absl::StatusOr<IValue> result = entry.program->Run(inputs, run);
+  if (!result.ok()) generator.set_state(random_state);
+  return result;
 }
 
 absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
@@ -66,20 +79,7 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
     c10::InferenceMode inference;
     reasons_.clear();
     for (const Entry& entry : entries_) {
-      std::string why;
-      if (!Accepts(entry, inputs, nullptr)) {
-        Accepts(entry, inputs, &why);
-        ++counters_.guard_failures;
-        reasons_.push_back(std::move(why));
-        continue;
-      }
-      // A run that meets another branch on the way is given up; nobody may notice.
-      at::Generator generator = at::detail::getDefaultCPUGenerator();
-      const at::Tensor random_state = generator.get_state();
-      StitchedProgram::RunOptions run;
-      run.print = options_.print;
-      run.custom_operators = options_.custom_operators;
-      absl::StatusOr<IValue> result = entry.program->Run(inputs, run);
+      absl::StatusOr<IValue> result = Replay(entry, inputs);
       if (result.ok()) {
         ++counters_.hits;
         return result;
@@ -87,7 +87,6 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
       if (result.status().code() != absl::StatusCode::kFailedPrecondition) return result.status();
       ++counters_.guard_failures;
       reasons_.push_back(std::string(result.status().message()));
-      generator.set_state(random_state);
     }
     ++counters_.misses;
     if (counters_.captures < static_cast<int64_t>(max_entries_)) {

@@ -45,7 +45,10 @@ class CaptureCache {
     std::unique_ptr<Capture> capture;
     std::unique_ptr<StitchedProgram> program;
   };
-  bool Accepts(const Entry& entry, const std::vector<c10::IValue>& inputs, std::string* why) const;
+  static absl::Status CheckAttributes(const Capture& capture);
+  // FailedPrecondition if a guard of the entry does not hold.
+  absl::StatusOr<c10::IValue> Replay(const Entry& entry,
+                                     const std::vector<c10::IValue>& inputs) const;
 
   torch::jit::Module module_;
   CaptureOptions options_;

@@ -7,6 +7,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/allowed_operators.h"
 #include "torch/csrc/jit/ir/constants.h"
+#include "torch/csrc/jit/passes/dead_code_elimination.h"
 
 namespace graphnet::extract {
 
@@ -77,6 +78,8 @@ void Classify(StepPlan* step) {
   bool yields_tensors = false;
   for (const c10::Argument& result : schema.returns()) {
     yields_tensors |= HoldsTensor(*result.type());
+    step->yields_list |=
+        HoldsTensor(*result.type()) && result.type()->kind() == c10::TypeKind::ListType;
     is_generic |= HoldsVariable(*result.type());
   }
   bool writes_tensors = false;
@@ -92,6 +95,7 @@ void Classify(StepPlan* step) {
   }
   if (const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name())) {
     step->is_random = handle->hasTag(at::Tag::nondeterministic_seeded);
+    step->sizes_may_depend_on_data = handle->hasTag(at::Tag::dynamic_output_shape);
   }
 }
 
@@ -175,7 +179,10 @@ absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph) {
   std::unique_ptr<FunctionPlan>& plan = plans_[&graph];
   if (plan == nullptr) {
     auto made = std::make_unique<FunctionPlan>();
-    RETURN_IF_ERROR(Maker(made.get()).Run(graph));
+    made->graph = const_cast<jit::Graph&>(graph).copy();  // Reads it only.
+    // TorchScript does not run these either.
+    jit::EliminateDeadCode(made->graph);
+    RETURN_IF_ERROR(Maker(made.get()).Run(*made->graph));
     plan = std::move(made);
   }
   return plan.get();

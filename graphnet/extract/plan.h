@@ -37,6 +37,8 @@ struct StepPlan {
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   OpClass op_class = OpClass::kValues;
   bool is_random = false;
+  bool sizes_may_depend_on_data = false;
+  bool yields_list = false;  // of tensors
   bool is_allowed = false;
   std::vector<int> writes;  // operands
   mutable std::optional<torchscript::Place> place;
@@ -49,6 +51,7 @@ struct BlockPlan {
 };
 
 struct FunctionPlan {
+  std::shared_ptr<torch::jit::Graph> graph;  // without dead code; the steps' nodes are its own
   size_t num_slots = 0;
   BlockPlan body;
 };

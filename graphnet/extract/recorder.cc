@@ -72,6 +72,11 @@ bool Recorder::IsKnown(const at::Tensor& tensor) const {
   return it != tracked_.end() && it->second.known && !unknown_storages_.contains(StorageOf(tensor));
 }
 
+bool Recorder::HasUnknownSizes(const at::Tensor& tensor) const {
+  const auto it = tracked_.find(tensor.unsafeGetTensorImpl());
+  return it != tracked_.end() && it->second.unknown_sizes;
+}
+
 bool Recorder::IsOfAttribute(const at::Tensor& tensor) const {
   const auto* storage = StorageOf(tensor);
   return storage != nullptr && attribute_storages_.contains(storage);
@@ -206,10 +211,7 @@ Node* Recorder::NodeOf(const at::Tensor& tensor) {
     tracked->path.clear();
     return tracked->node;
   }
-  if (tracked->number < 0 && !tracked->attribute.empty())
-    return GetAttr(tracked->attribute, tensor);
-  if (tracked->number >= 0 && !tracked->attribute.empty())
-    return GetAttr(tracked->attribute, tensor);
+  if (!tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
   if (tracked->number < 0 && IsKnown(tensor)) {
     // What an earlier graph, or none, has computed from nothing.
     tracked->node = nullptr;
@@ -258,7 +260,8 @@ Node* Recorder::Call(const torchscript::CallForm& form, const std::string& name,
   return node;
 }
 
-void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path, bool known) {
+void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path,
+                         const ResultFacts& facts) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined()) return;
@@ -266,34 +269,34 @@ void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path
     tracked.graph = graphs_.size() - 1;
     tracked.node = node;
     tracked.path = *path;
-    tracked.known = known && tensor.numel() <= kMaxKnownElements;
+    tracked.known = facts.known && tensor.numel() <= kMaxKnownElements;
+    tracked.unknown_sizes = facts.unknown_sizes;
     if (path->empty()) node->set_meta(MetaOf(*graphs_.back().module, tensor));
     return;
   }
   if (!value.isList() && !value.isTuple()) return;
   path->push_back(0);
   for (const IValue& element : interp::Elements(value)) {
-    SetResult(node, element, path, known);
+    SetResult(node, element, path, facts);
     ++path->back();
   }
   path->pop_back();
 }
 
-void Recorder::SetResults(Node* node, const std::vector<IValue>& results, bool known, bool writes) {
+void Recorder::SetResults(Node* node, const std::vector<IValue>& results,
+                          const ResultFacts& facts) {
   std::vector<int> path;
   if (results.size() == 1) {
-    SetResult(node, results[0], &path, known);
+    SetResult(node, results[0], &path, facts);
   } else {
     for (size_t i = 0; i < results.size(); ++i) {
       path.assign(1, static_cast<int>(i));
-      SetResult(node, results[i], &path, known);
+      SetResult(node, results[i], &path, facts);
     }
   }
   Growing& growing = graphs_.back();
-  if (known && !writes) {
+  if (facts.known && !facts.writes) {
     growing.foldable.push_back(node);
-  } else {
-    ++growing.num_calls;
   }
 }
 

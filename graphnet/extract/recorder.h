@@ -35,6 +35,7 @@ class Recorder {
   int64_t NumberOf(const at::Tensor& tensor);
   // Whether what it holds is the same in every run that gets here.
   bool IsKnown(const at::Tensor& tensor) const;
+  bool HasUnknownSizes(const at::Tensor& tensor) const;
   bool IsOfAttribute(const at::Tensor& tensor) const;
   // Keeps what attributes that share memory with it hold now.
   void KeepInitial(const at::Tensor& tensor);
@@ -46,9 +47,13 @@ class Recorder {
   void ForgetOperands() { scratch_.clear(); }
   Node* Call(const torchscript::CallForm& form, const std::string& name,
              const torchscript::Place& place, const std::string& module_path);
-  // Lets tensors in `results` be those of `node`. `known`: what they hold is known;
-  // `writes`: the call changes operands.
-  void SetResults(Node* node, const std::vector<c10::IValue>& results, bool known, bool writes);
+  struct ResultFacts {
+    bool known = false;          // what they hold
+    bool writes = false;         // the call changes operands
+    bool unknown_sizes = false;  // their sizes depend on data
+  };
+  // Lets tensors in `results` be those of `node`.
+  void SetResults(Node* node, const std::vector<c10::IValue>& results, const ResultFacts& facts);
   // `tensor` has been written to with something that is not known.
   void Forget(const at::Tensor& tensor);
   // Ends the current graph, if there is anything in it, and lists it as a step.
@@ -66,6 +71,7 @@ class Recorder {
     Node* node = nullptr;   // whose value it is, or
     std::vector<int> path;  // an element of it
     bool known = false;
+    bool unknown_sizes = false;
     std::string attribute;
     std::string name;
   };
@@ -80,7 +86,6 @@ class Recorder {
     std::vector<std::pair<int64_t, Node*>> outputs;
     std::vector<Node*> foldable;
     absl::flat_hash_map<std::pair<const Node*, int>, Node*> items;
-    int64_t num_calls = 0;  // those that cannot be folded
     size_t step = 0;
   };
 
@@ -92,7 +97,8 @@ class Recorder {
   Node* GetAttr(const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
   const ValueMeta* MetaOf(Module& module, const at::Tensor& tensor);
-  void SetResult(Node* node, const c10::IValue& value, std::vector<int>* path, bool known);
+  void SetResult(Node* node, const c10::IValue& value, std::vector<int>* path,
+                 const ResultFacts& facts);
   void Describe(const at::Tensor& tensor, Node* node);
 
   Capture& capture_;

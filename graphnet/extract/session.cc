@@ -21,6 +21,7 @@
 #include "graphnet/extract/operation.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/recorder.h"
+#include "graphnet/extract/spelling.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/torch_status.h"
@@ -53,6 +54,18 @@ void ForEachTensor(const IValue& value, Fn&& fn, int depth = 0) {
       ForEachTensor(entry.value(), fn, depth + 1);
     }
   }
+}
+
+// `value` with change(tensor) in place of each tensor in it.
+IValue WithTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::Tensor&)> change) {
+  if (value.isTensor()) {
+    return value.toTensor().defined() ? IValue(change(value.toTensor())) : value;
+  }
+  if (!value.isList() || value.isIntList() || value.isDoubleList() || value.isBoolList())
+    return value;
+  c10::impl::GenericList list(value.toList().elementType());
+  for (const IValue& element : value.toListRef()) list.push_back(WithTensors(element, change));
+  return list;
 }
 
 const void* IdentityOf(const IValue& container) { return container.internalToPointer(); }
@@ -476,30 +489,51 @@ class Session {
     return has;
   }
 
-  // Whether the operator looks at sizes and the like only: then it works on tensors
-  // without data.
-  bool IsOfMeta(const StepPlan& step, const Values& operands) {
-    const auto [it, inserted] = is_of_meta_.try_emplace(step.schema, false);
-    if (!inserted) return it->second;
+  using Change = absl::FunctionRef<at::Tensor(const at::Tensor&)>;
+  // What `step` yields for `operands` with other tensors in their places; nothing if
+  // it does not work on them.
+  static std::optional<Values> Try(const StepPlan& step, const Values& operands, Change change) {
+    if (step.schema->is_varret()) return std::nullopt;
     try {
       Values stack;
-      for (const IValue& operand : operands) {
-        if (operand.isTensor() && operand.toTensor().defined()) {
-          const at::Tensor& tensor = operand.toTensor();
-          stack.push_back(at::empty_strided(tensor.sizes(), tensor.strides(),
-                                            tensor.options().device(at::kMeta)));
-        } else if (HasTensors({operand})) {
-          return false;
-        } else {
-          stack.push_back(operand);
-        }
-      }
-      if (step.schema->is_varret()) return false;
-      if (!Execute(step, &stack).ok()) return false;
-      return it->second = true;
+      for (const IValue& operand : operands) stack.push_back(WithTensors(operand, change));
+      if (!Execute(step, &stack).ok()) return std::nullopt;
+      return stack;
     } catch (...) {
-      return false;
+      return std::nullopt;
     }
+  }
+
+  static at::TensorOptions MetaOf(const at::Tensor& tensor) {
+    return tensor.options().device(at::kMeta);
+  }
+  static at::Tensor ToMeta(const at::Tensor& tensor) {
+    return at::empty_strided(tensor.sizes(), tensor.strides(), MetaOf(tensor));
+  }
+
+  // Whether the operator looks at dtypes, devices and sizes only, as guards do: then
+  // it works on tensors without data, and does not mind how they lie in memory.
+  bool IsOfMeta(const StepPlan& step, const Values& operands) {
+    const auto [it, inserted] = is_of_meta_.try_emplace(step.schema, false);
+    if (inserted && Try(step, operands, ToMeta)) {
+      const auto dense = [](const at::Tensor& t) { return at::empty({2, 3, 4, 5}, MetaOf(t)); };
+      const auto last = [](const at::Tensor& t) {
+        return at::empty({2, 3, 4, 5}, MetaOf(t), at::MemoryFormat::ChannelsLast);
+      };
+      const auto apart = [](const at::Tensor& t) {
+        return at::empty({300}, MetaOf(t)).as_strided({2, 3, 4, 5}, {120, 40, 10, 2}, 1);
+      };
+      const std::optional<Values> found = Try(step, operands, dense);
+      it->second = found == Try(step, operands, last) && found == Try(step, operands, apart);
+    }
+    if (!it->second || !AnyUnknownSizes(operands)) return it->second;
+    return Try(step, operands, ToMeta) == Try(step, operands, [&](const at::Tensor& t) {
+             std::vector<int64_t> sizes = t.sizes().vec();
+             if (recorder_.HasUnknownSizes(t)) {
+               for (int64_t& size : sizes) ++size;
+             }
+             return at::empty(sizes, MetaOf(t));
+           });
   }
 
   // What a value that was read from a tensor is for.
@@ -573,6 +607,8 @@ class Session {
           }
         } else if (asked) {
           reason = BreakReason::kAsked;
+        } else if (step.yields_list && AnyUnknownSizes(operands)) {
+          reason = BreakReason::kDataRead;  // How many tensors there are depends on data.
         } else {
           return Record(step, frame, std::move(operands));
         }
@@ -651,9 +687,26 @@ class Session {
     return absl::OkStatus();
   }
 
+  bool AnyUnknownSizes(const Values& operands) const {
+    bool any = false;
+    for (const IValue& operand : operands) {
+      ForEachTensor(operand,
+                    [&](const at::Tensor& tensor) { any |= recorder_.HasUnknownSizes(tensor); });
+    }
+    return any;
+  }
+
+  // Whether sizes of what `step` yields depend on more than the sizes of `operands`.
+  bool YieldsUnknownSizes(const StepPlan& step, const Values& operands, bool known) {
+    if (known) return false;
+    return AnyUnknownSizes(operands) ||
+           (step.sizes_may_depend_on_data && !Try(step, operands, ToMeta));
+  }
+
   // The call becomes a node of the current graph.
   absl::Status Record(const StepPlan& step, Frame* frame, Values operands) {
     const bool known = !step.is_random && AllKnown(operands);
+    const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
     std::vector<Argument> arguments;
     for (const IValue& operand : operands) {
       absl::StatusOr<Argument> argument = recorder_.Operand(operand);
@@ -661,9 +714,10 @@ class Session {
         return torchscript::CannotRepresent(*step.node, argument.status().message());
       arguments.push_back(*argument);
     }
-    ASSIGN_OR_RETURN(const torchscript::CallForm form,
+    ASSIGN_OR_RETURN(torchscript::CallForm form,
                      operators_.Form(*step.node, std::move(arguments),
                                      [&](const IValue& value) { return Default(value); }));
+    SpellAsScripts(&form);
     const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
     Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
     recorder_.ForgetOperands();
@@ -676,7 +730,9 @@ class Session {
           tensor.has_storage() && input_storages_.contains(tensor.storage().unsafeGetStorageImpl());
     }
     RETURN_IF_ERROR(Execute(step, &operands));
-    recorder_.SetResults(node, operands, known, !written.empty());
+    recorder_.SetResults(
+        node, operands,
+        {.known = known, .writes = !written.empty(), .unknown_sizes = unknown_sizes});
     if (!known) {
       for (const at::Tensor& tensor : written) recorder_.Forget(tensor);
     }

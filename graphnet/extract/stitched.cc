@@ -107,6 +107,10 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
     }
     return absl::OkStatus();
   }));
+  for (const StitchStep& step : manifest.steps) {
+    for (const ValueTree& result : step.results)
+      program->has_guard_on_the_way_ |= HasGuard(result, manifest);
+  }
   program->manifest_ = std::move(manifest);
   program->constants_ = std::move(constants);
   program->store_ = std::move(store);

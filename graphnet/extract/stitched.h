@@ -59,6 +59,8 @@ class StitchedProgram {
   const StitchManifest& manifest() const { return manifest_; }
   // Conditions that Accepts checks.
   size_t num_guards() const;
+  // Whether a guard can fail after the run has begun.
+  bool has_guard_on_the_way() const { return has_guard_on_the_way_; }
   // Whether a guard can fail after something outside the run has changed (with
   // `from_start`: anything at all on the way): such a run cannot be given up.
   bool has_guard_after_effect(bool from_start) const;
@@ -79,6 +81,7 @@ class StitchedProgram {
   std::vector<std::unique_ptr<Executable>> executables_;
   std::map<int64_t, at::Tensor> constants_;
   std::unique_ptr<AttributeStore> store_;
+  bool has_guard_on_the_way_ = false;
   std::unique_ptr<Tensors, Deleter> tensors_;
 };
 

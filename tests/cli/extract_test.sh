@@ -44,6 +44,19 @@ done
 "$graphnet" check "$scratch/graphnet/subgraph_0" >/dev/null
 "$graphnet" run "$scratch/protobuf/subgraph_0.pb" >/dev/null
 
+# What else run is asked for holds for all of the program, or is refused.
+out=$("$graphnet" run "$scratch/protobuf" --repeat 3 --threads 1 --profile)
+contains "$out" "3 subgraphs, 2 operations between them"
+contains "$out" "median of 3"
+contains "$out" "aten.mul.Tensor"
+for option in '--device cuda:0' '--max-memory 64'; do
+  code=0
+  # shellcheck disable=SC2086
+  out=$("$graphnet" run "$scratch/protobuf" $option 2>&1) || code=$?
+  [ "$code" = 2 ] || fail "exit code $code with $option"
+  contains "$out" "${option% *}: "
+done
+
 # No break: a plain sample.
 "$make_archive" "$scratch/none.pt" <<'END'
 def forward(self, x):
@@ -73,7 +86,7 @@ def forward(self, x):
     i = 0
     while i >= 0:
         i = (i + 1) % 7
-    return x
+    return x + i
 END
 refused "a loop without end?" "$scratch/endless.pt" -o "$scratch/e" --input 'f32[3]' --max-steps 1000
 refused "no --input for parameter n" "$scratch/two.pt" -o "$scratch/e" --input 'f32[2,3]'

@@ -92,7 +92,8 @@ Counts OnTensors(const Counts& all) {
   Counts out;
   for (const auto& [name, count] : all) {
     // Views and constants that handling values makes: not operators of the program.
-    if (YieldsTensors(name)) out[name] = count;
+    // What tracing writes as _convolution is captured as conv2d.
+    if (YieldsTensors(name)) out[name == "aten::_convolution" ? "aten::conv2d" : name] += count;
   }
   return out;
 }
