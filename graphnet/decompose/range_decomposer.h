@@ -81,8 +81,8 @@ struct CutOptions {
 // CanonicalHash of the graph; the graph_net.json of the sample; the bodies,
 // attributes, symbols and relations that it uses; and the weights of its
 // attributes and of the placeholders that are the graph's own. What no piece
-// uses, the first one holds (CutOptions::keep_unused). A graph_hash and extra files are the whole sample's
-// alone.
+// uses, the first one holds (CutOptions::keep_unused). A graph_hash and extra files
+// are the whole sample's alone.
 //
 // Time and memory are linear in the nodes, of bodies once for each piece that uses
 // them, and the ports.

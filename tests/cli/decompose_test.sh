@@ -75,7 +75,7 @@ expect_error "it holds subgraph_2" decompose resnet -o again --at 3
 cmp resnet/model.py composed_peer/model.py || fail "the peer's layout does not compose"
 
 # --- Parts of a graph.
-"$graphnet" decompose resnet.pb -o alone --ranges 2:4,6:9 --style dag --no-head-and-tail --format protobuf >/dev/null
+"$graphnet" decompose resnet.pb -o part --ranges 2:4,6:9 --style dag --no-head-and-tail --format protobuf >/dev/null
 [ -e part/subgraph_1.pb ] && [ ! -e part/subgraph_2.pb ] || fail "not two pieces"
 expect_error "the pieces are not all of the graph" compose part -o whole.pb
 

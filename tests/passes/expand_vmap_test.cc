@@ -136,7 +136,7 @@ graph @c(%a) {
                  R"(
 graph @f(%x : f32[2,3]) {
   %size = .size(%x, 1)
-  %u = aten.rand.generator([1, %size, 4], generator = None)
+  %u = aten.rand.default([1, %size, 4])
   %s = operator.getitem(%x, (0, 0))
   %s_1 = torch.result_type(%s, %u)
   %s_2 = .to(%x, %s_1)
