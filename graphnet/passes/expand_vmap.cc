@@ -1030,26 +1030,39 @@ class Expander {
     return Yield(call, prefix, levels);
   }
 
-  // self[indices], where an index without a node is a whole dimension.
-  Result Index(const Value& self, const std::vector<Value>& indices, const TensorFacts& facts) {
-    const absl::string_view target = "aten.index.Tensor";
-    int prefix = self.prefix, rank = 0, first = -1, last = -1, number = 0;
-    uint64_t levels = self.levels;
-    bool any_batched = false;
+  // Of the indices that are tensors, taken together.
+  struct IndexShape {
+    int prefix = 0;
+    uint64_t levels = 0;
+    int rank = 0;
+    int first = -1, last = -1, number = 0;  // where they stand, and how many they are
+  };
+  static absl::StatusOr<IndexShape> ShapeOf(const std::vector<Value>& indices) {
+    IndexShape shape;
     for (size_t i = 0; i < indices.size(); ++i) {
       const Value& v = indices[i];
       if (!v.arg.is_node()) continue;
       if (v.rank() < 0 || v.facts.dtype == DType::kBool || v.facts.dtype == DType::kUnknown) {
         return NoRule("an index under vmap whose dimensions or dtype are not known, or of bool");
       }
-      if (first < 0) first = static_cast<int>(i);
-      last = static_cast<int>(i);
-      ++number;
-      prefix = std::max(prefix, v.prefix);
-      rank = std::max(rank, v.rank());
-      levels |= v.levels;
-      any_batched |= v.batched();
+      if (shape.first < 0) shape.first = static_cast<int>(i);
+      shape.last = static_cast<int>(i);
+      ++shape.number;
+      shape.rank = std::max(shape.rank, v.rank());
+      shape.prefix = std::max(shape.prefix, v.prefix);
+      shape.levels |= v.levels;
     }
+    return shape;
+  }
+
+  // self[indices], where an index without a node is a whole dimension.
+  Result Index(const Value& self, const std::vector<Value>& indices, const TensorFacts& facts) {
+    const absl::string_view target = "aten.index.Tensor";
+    ASSIGN_OR_RETURN(const IndexShape shape, ShapeOf(indices));
+    const int rank = shape.rank, first = shape.first, last = shape.last, number = shape.number;
+    const int prefix = std::max(self.prefix, shape.prefix);
+    const uint64_t levels = self.levels | shape.levels;
+    const bool any_batched = shape.levels != 0;
     if (!self.is_tensor() || self.rank() < 0)
       return NoRule("a tensor of unknown rank is indexed under vmap");
     const bool adjacent = last - first + 1 == number;
@@ -1211,20 +1224,10 @@ class Expander {
     Put put;
     put.prefix = std::max(self.prefix, values.prefix);
     put.levels = self.levels | values.levels;
-    int rank = 0, first = -1, last = -1, number = 0;
-    for (size_t i = 0; i < indices.size(); ++i) {
-      const Value& v = indices[i];
-      if (!v.arg.is_node()) continue;
-      if (v.rank() < 0 || v.facts.dtype == DType::kBool || v.facts.dtype == DType::kUnknown) {
-        return NoRule("an index under vmap whose dimensions or dtype are not known, or of bool");
-      }
-      if (first < 0) first = static_cast<int>(i);
-      last = static_cast<int>(i);
-      ++number;
-      rank = std::max(rank, v.rank());
-      put.prefix = std::max(put.prefix, v.prefix);
-      put.levels |= v.levels;
-    }
+    ASSIGN_OR_RETURN(const IndexShape shape, ShapeOf(indices));
+    const int rank = shape.rank, first = shape.first, last = shape.last, number = shape.number;
+    put.prefix = std::max(put.prefix, shape.prefix);
+    put.levels |= shape.levels;
     const int result = self.rank() - number + rank;
     if (!self.is_tensor() || self.rank() < 0 || number == 0 ||
         (values.arg.is_node() && (!values.is_tensor() || values.rank() < 0))) {
