@@ -246,34 +246,24 @@ at::Tensor Frame::View(const at::Tensor& tensor, const Instruction& instruction)
 }
 
 bool Frame::GetView(const at::Tensor& tensor, const Source& index, IValue* result) {
-  // A subscript's elements: sources, or constants, or the one that stands alone.
-  const bool is_tuple = index.kind == Source::Kind::kTuple;
-  const bool is_constant_tuple = index.kind == Source::Kind::kConstant && index.constant.isTuple();
-  const size_t size = is_tuple            ? index.elements.size()
-                      : is_constant_tuple ? index.constant.toTupleRef().elements().size()
-                                          : 1;
-  const auto source_at = [&](size_t i) -> const Source* {
-    return is_tuple ? &index.elements[i] : is_constant_tuple ? nullptr : &index;
-  };
-  const auto value_at = [&](size_t i) -> const IValue& {
-    const Source* source = source_at(i);
-    if (source == nullptr) return index.constant.toTupleRef().elements()[i];
-    return source->kind == Source::Kind::kSlot ? slots_[source->slot] : source->constant;
-  };
-  const auto kind_at = [&](size_t i) {
-    const Source* source = source_at(i);
-    return source == nullptr ? Source::Kind::kConstant : source->kind;
+  // A subscript's elements, or the one that stands alone; those of a tuple of constants
+  // that are views are in Instruction::views.
+  const absl::Span<const Source> elements = index.kind == Source::Kind::kTuple
+                                                ? absl::MakeConstSpan(index.elements)
+                                                : absl::MakeConstSpan(&index, 1);
+  const auto value_of = [&](const Source& source) -> const IValue& {
+    return source.kind == Source::Kind::kSlot ? slots_[source.slot] : source.constant;
   };
   int64_t taken = 0;  // dimensions that integers and slices take
-  for (size_t i = 0; i < size; ++i) {
-    switch (kind_at(i)) {
+  for (const Source& element : elements) {
+    switch (element.kind) {
       case Source::Kind::kEllipsis: break;
       case Source::Kind::kSlice: ++taken; break;
       case Source::Kind::kSlot:
       case Source::Kind::kConstant:
-        if (value_at(i).isInt()) {
+        if (value_of(element).isInt()) {
           ++taken;
-        } else if (!value_at(i).isNone()) {
+        } else if (!value_of(element).isNone()) {
           return false;
         }
         break;
@@ -283,19 +273,18 @@ bool Frame::GetView(const at::Tensor& tensor, const Source& index, IValue* resul
   TORCH_CHECK(taken <= tensor.dim(), "too many indices for a tensor of dimension ", tensor.dim());
   at::Tensor view = tensor;
   int64_t dim = 0;
-  for (size_t i = 0; i < size; ++i) {
-    if (kind_at(i) == Source::Kind::kEllipsis) {
+  for (const Source& element : elements) {
+    if (element.kind == Source::Kind::kEllipsis) {
       dim += tensor.dim() - taken;
-    } else if (kind_at(i) == Source::Kind::kSlice) {
-      const Source& slice = *source_at(i);
-      const auto start = Bound(slice.elements[0]), stop = Bound(slice.elements[1]),
-                 step = Bound(slice.elements[2]);
+    } else if (element.kind == Source::Kind::kSlice) {
+      const auto start = Bound(element.elements[0]), stop = Bound(element.elements[1]),
+                 step = Bound(element.elements[2]);
       if (start || stop || step) view = at::slice_symint(view, dim, start, stop, step.value_or(1));
       ++dim;
-    } else if (value_at(i).isNone()) {
+    } else if (value_of(element).isNone()) {
       view = view.unsqueeze(dim++);
     } else {
-      view = view.select(dim, value_at(i).toInt());
+      view = view.select(dim, value_of(element).toInt());
     }
   }
   *result = view.is_same(tensor) ? at::alias(view) : view;
