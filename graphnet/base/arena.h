@@ -6,11 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -20,6 +18,9 @@ namespace graphnet {
 class Arena {
  public:
   Arena() = default;
+  ~Arena() {
+    while (blocks_ != nullptr) ::operator delete(std::exchange(blocks_, blocks_->next));
+  }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -79,21 +80,28 @@ class Arena {
     if (want < kMinBlock) want = kMinBlock;
     if (want > kMaxBlock) want = kMaxBlock;
     if (bytes + align > want / 4) {  // A big one gets a block of its own.
-      blocks_.emplace_back(new char[bytes + align]);
-      reserved_ += bytes + align;
-      uintptr_t p = reinterpret_cast<uintptr_t>(blocks_.back().get());
+      const auto p = reinterpret_cast<uintptr_t>(NewBlock(bytes + align));
       return reinterpret_cast<void*>((p + align - 1) & ~(align - 1));
     }
-    blocks_.emplace_back(new char[want]);
-    reserved_ += want;
-    next_ = blocks_.back().get();
+    next_ = NewBlock(want);
     end_ = next_ + want;
     return Allocate(bytes, align);
   }
 
+  char* NewBlock(size_t bytes) {
+    bytes += sizeof(Block);
+    blocks_ = new (::operator new(bytes)) Block{blocks_};
+    reserved_ += bytes;
+    return reinterpret_cast<char*>(blocks_ + 1);
+  }
+
+  // What is allocated follows.
+  struct Block {
+    Block* next;
+  };
   static constexpr size_t kMinBlock = 2 << 10;
   static constexpr size_t kMaxBlock = 256 << 10;
-  std::vector<std::unique_ptr<char[]>> blocks_;
+  Block* blocks_ = nullptr;
   char* next_ = nullptr;
   char* end_ = nullptr;
   size_t reserved_ = 0;

@@ -1,6 +1,7 @@
 #include "graphnet/decompose/range_decomposer.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -78,8 +79,16 @@ class Cutter {
         options_(options),
         copies_(index.size()),
         taken_by_(index.size(), kNobody) {
-    for (size_t i = 0; i < index_.num_placeholders(); ++i)
-      placeholder_targets_.insert(index_.node(i)->target());
+    // Only what is as long as a name can equal it, and most targets are longer.
+    std::bitset<256> sizes;
+    for (size_t i = index_.num_placeholders(); i < index_.size(); ++i) {
+      sizes.set(index_.node(i)->name().size() % sizes.size());
+    }
+    for (size_t i = 0; i < index_.num_placeholders(); ++i) {
+      const Node& node = *index_.node(i);
+      if (!sizes.test(node.target().size() % sizes.size())) continue;
+      if (node.target() != node.name()) renamed_placeholders_.insert(node.target());
+    }
     for (size_t i = 0; i < parent.constraint_order.size(); ++i) {
       constraint_position_.try_emplace(parent.constraint_order[i], i);
     }
@@ -108,8 +117,8 @@ class Cutter {
   absl::StatusOr<std::vector<Sample>> Run() {
     RETURN_IF_ERROR(CheckAttributes());
     const std::string hash = CanonicalHash(*parent_.module);
+    TableDistributor tables(*parent_.module);
     std::vector<Sample> pieces;
-    std::vector<Module*> modules;
     pieces.reserve(ranges_.size());
     if (options_.style == Style::kChain) {
       StartChain();
@@ -126,12 +135,10 @@ class Cutter {
       piece.has_constraints = parent_.has_constraints;
       piece.provenance.push_back({parent_.name, hash, range.start, range.end});
       AddConstraintOrder(&piece);
-      modules.push_back(piece.module.get());
+      tables.Add(piece.module.get());
       pieces.push_back(std::move(piece));
     }
-    Module unused;  // The first of several gets what none of them uses.
-    if (!options_.keep_unused) modules.insert(modules.begin(), &unused);
-    DistributeTables(*parent_.module, modules);
+    tables.Finish(options_.keep_unused);
     AddWeights(&pieces);
     return pieces;
   }
@@ -143,13 +150,15 @@ class Cutter {
     const size_t begin = index_.operator_node(range.start);
     const size_t end = index_.operator_node(range.end);
     const bool ends_graph = end == index_.output();
-    const std::vector<size_t> inputs = options_.style == Style::kChain
-                                           ? std::exchange(live_, {})
-                                           : DagInputs(begin, end, ends_graph);
-    auto module = std::make_unique<Module>();
+    if (options_.style == Style::kChain) {
+      std::swap(inputs_, outputs_);  // what the last piece hands on
+    } else {
+      FindDagInputs(begin, end, ends_graph);
+    }
+    std::unique_ptr<Module> module = Module::DeriveFrom(*parent_.module);
     Graph* graph = module->AddGraph(graph_.name());
     GraphCopier bodies(module.get());
-    for (const size_t i : inputs) copies_[i] = AddPort(i, graph);
+    for (const size_t i : inputs_) copies_[i] = AddPort(i, graph);
     const auto copy = [&](size_t i) {
       const absl::Span<const uint32_t> operands = index_.operands(i);
       size_t next = 0;
@@ -162,49 +171,31 @@ class Cutter {
     if (ends_graph) {
       copy(index_.output());
     } else {
-      std::vector<size_t> outputs = options_.style == Style::kChain
-                                        ? ChainOutputs(inputs, begin, end)
-                                        : DagOutputs(begin, end);
-      std::vector<Argument> values;
-      values.reserve(outputs.size());
-      for (const size_t i : outputs) values.push_back(copies_[i]);
+      FindOutputs(begin, end);
+      returned_.clear();
+      for (const size_t i : outputs_) returned_.push_back(copies_[i]);
       const Node& output = *index_.node(index_.output());
-      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(values)}, {},
-                                      output.name());
-      if (options_.style == Style::kChain) live_ = std::move(outputs);
+      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(returned_)},
+                                      {}, output.name());
     }
     bodies.Finish();
     return module;
   }
 
-  // --- Chain -------------------------------------------------------------------
-  // What the first piece takes.
+  // What the first piece of a chain takes, as if one before it handed it on.
   void StartChain() {
     const size_t begin = ranges_.empty() ? 0 : index_.operator_node(ranges_[0].start);
     for (size_t i = 0; i < begin; ++i) {
       const bool input = options_.all_inputs && i < index_.num_placeholders();
-      if (input || (index_.last_use(i) >= begin && index_.last_use(i) > 0)) live_.push_back(i);
+      if (input || (index_.last_use(i) >= begin && index_.last_use(i) > 0)) outputs_.push_back(i);
     }
   }
 
-  std::vector<size_t> ChainOutputs(absl::Span<const size_t> inputs, size_t begin,
-                                   size_t end) const {
-    std::vector<size_t> outputs;
-    for (const size_t i : inputs) {
-      if (index_.last_use(i) >= end) outputs.push_back(i);
-    }
-    for (size_t i = begin; i < end; ++i) {
-      if (index_.last_use(i) >= end) outputs.push_back(i);
-    }
-    return outputs;
-  }
-
-  // --- DAG ---------------------------------------------------------------------
-  std::vector<size_t> DagInputs(size_t begin, size_t end, bool ends_graph) {
-    std::vector<size_t> inputs;
+  void FindDagInputs(size_t begin, size_t end, bool ends_graph) {
+    inputs_.clear();
     const auto take = [&](size_t i) {
       if (i >= begin || std::exchange(taken_by_[i], piece_) == piece_) return;
-      inputs.push_back(i);
+      inputs_.push_back(i);
     };
     if (piece_ == 0 && options_.all_inputs) {
       for (size_t i = 0; i < index_.num_placeholders(); ++i) take(i);
@@ -226,23 +217,25 @@ class Cutter {
       std::erase_if(carried.values, [&](size_t i) { return index_.last_use(i) < begin; });
       for (const size_t i : carried.values) take(i);
     }
-    std::sort(inputs.begin(), inputs.end());
-    return inputs;
+    std::sort(inputs_.begin(), inputs_.end());
   }
 
-  // After DagInputs of the same piece.
-  std::vector<size_t> DagOutputs(size_t begin, size_t end) {
-    std::vector<size_t> outputs;
-    for (const int c : touched_) {
-      for (const size_t i : carried_[static_cast<size_t>(c)].values) {
-        if (index_.last_use(i) >= end) outputs.push_back(i);
+  // Of what the piece takes or makes, what is used behind it: in a chain all, in a
+  // DAG only what it makes, and memory that is written to.
+  void FindOutputs(size_t begin, size_t end) {
+    outputs_.clear();
+    const auto hand_on = [&](size_t i) {
+      if (index_.last_use(i) >= end) outputs_.push_back(i);
+    };
+    if (options_.style == Style::kChain) {
+      for (const size_t i : inputs_) hand_on(i);
+    } else {
+      for (const int c : touched_) {
+        for (const size_t i : carried_[static_cast<size_t>(c)].values) hand_on(i);
       }
     }
-    for (size_t i = begin; i < end; ++i) {
-      if (index_.last_use(i) >= end) outputs.push_back(i);
-    }
-    std::sort(outputs.begin(), outputs.end());
-    return outputs;
+    for (size_t i = begin; i < end; ++i) hand_on(i);
+    if (!touched_.empty()) std::sort(outputs_.begin(), outputs_.end());
   }
 
   // Notes that the piece touches the memory of a value, if it is still to be
@@ -271,10 +264,7 @@ class Cutter {
       return graph->CopyNodeWithUniqueName(
           node, [](Node* operand) { return operand; }, [](Graph* body) { return body; });
     }
-    Node* port =
-        graph->CreateNodeWithUniqueName(Op::kPlaceholder, PortTarget(i), {}, {}, node.name());
-    port->set_meta(graph->module()->CopyMeta(node.meta()));
-    port->set_annotation(node.annotation());
+    Node* port = graph->PlaceholderForNode(node, PortTarget(i));
     if (node.op() != Op::kGetAttr) return port;
     const Attribute* attribute = parent_.module->FindAttribute(node.target());
     if (node.annotation().empty()) port->set_annotation(attribute->annotation);
@@ -291,18 +281,21 @@ class Cutter {
 
   // The name of the value, or a variant if a placeholder of the graph has it for
   // its target.
-  std::string PortTarget(size_t i) {
-    const std::string name(index_.node(i)->name());
-    if (!placeholder_targets_.contains(name)) return name;
+  absl::string_view PortTarget(size_t i) {
+    const absl::string_view name = index_.node(i)->name();
+    if (renamed_placeholders_.empty() || !renamed_placeholders_.contains(name)) return name;
     std::string& target = renamed_targets_[i];
     if (!target.empty()) return target;
     if (names_.empty()) {
-      for (size_t k = 0; k < index_.size(); ++k) names_.insert(index_.node(k)->name());
+      for (size_t k = 0; k < index_.size(); ++k) {
+        names_.insert(index_.node(k)->name());
+        if (index_.node(k)->is_placeholder()) names_.insert(index_.node(k)->target());
+      }
     }
     int suffix = 0;
     do {
       target = absl::StrCat(name, "_", ++suffix);
-    } while (placeholder_targets_.contains(target) || names_.contains(target));
+    } while (names_.contains(target));
     return target;
   }
 
@@ -320,6 +313,10 @@ class Cutter {
 
   void AddWeights(std::vector<Sample>* pieces) const {
     if (parent_.weights.empty()) return;
+    absl::flat_hash_set<absl::string_view> placeholders;
+    for (size_t i = 0; i < index_.num_placeholders(); ++i) {
+      placeholders.insert(index_.node(i)->target());
+    }
     absl::flat_hash_set<absl::string_view> given;
     const auto give = [&](absl::string_view name, Sample* piece) {
       const auto it = parent_.weights.find(std::string(name));
@@ -331,7 +328,7 @@ class Cutter {
       for (const Attribute& attribute : piece.module->attributes()) give(attribute.name, &piece);
       for (const Node* node : piece.module->main()->nodes()) {
         if (!node->is_placeholder()) break;
-        if (placeholder_targets_.contains(node->target())) give(node->target(), &piece);
+        if (placeholders.contains(node->target())) give(node->target(), &piece);
       }
     }
     if (!options_.keep_unused) return;
@@ -345,9 +342,11 @@ class Cutter {
   const GraphIndex& index_;
   const std::vector<Range> ranges_;
   const CutOptions& options_;
-  std::vector<Node*> copies_;  // by node, in the piece that is being made
-  size_t piece_ = 0;           // the number of that one
-  std::vector<size_t> live_;   // chain: what it takes
+  std::vector<Node*> copies_;       // by node, in the piece that is being made
+  size_t piece_ = 0;                // the number of that one
+  std::vector<size_t> inputs_;      // what it takes
+  std::vector<size_t> outputs_;     // what it hands on
+  std::vector<Argument> returned_;  // those, as the arguments of its output
   // DAG: by node, the last piece that takes it; of memory that is written to, the
   // last piece that touches it, and what is handed on.
   std::vector<size_t> taken_by_;
@@ -355,9 +354,10 @@ class Cutter {
   std::vector<size_t> touched_by_;
   std::vector<int> touched_;
   std::vector<Carried> carried_;
-  absl::flat_hash_set<absl::string_view> placeholder_targets_;
+  // Targets of placeholders that have another name, if a value may have that.
+  absl::flat_hash_set<absl::string_view> renamed_placeholders_;
   absl::flat_hash_map<absl::string_view, size_t> constraint_position_;
-  absl::flat_hash_set<absl::string_view> names_;
+  absl::flat_hash_set<absl::string_view> names_;  // and targets of placeholders
   absl::flat_hash_map<size_t, std::string> renamed_targets_;
 };
 

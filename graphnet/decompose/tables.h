@@ -3,19 +3,76 @@
 #ifndef GRAPHNET_DECOMPOSE_TABLES_H_
 #define GRAPHNET_DECOMPOSE_TABLES_H_
 
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
 
-// Declares in each piece, whose graphs are complete, what its nodes use of
-// `parent`'s tables, in the parent's order: the attributes that its get_attrs
-// read; the symbols that its metas, arguments and attributes mention; the
-// relations among them, with the further symbols that those mention. What no
-// piece uses goes to the first, so that nothing is lost. O(sizes of the pieces
-// and the tables).
-void DistributeTables(const Module& parent, absl::Span<Module* const> pieces);
+// Declares in each piece what its nodes use of the parent's tables, in the parent's
+// order: the attributes that its get_attrs read; the symbols that its metas,
+// arguments and attributes mention; the relations among them, with the further
+// symbols that those mention. O(sizes of the pieces and the tables).
+class TableDistributor {
+ public:
+  // `parent` must outlive this object unchanged.
+  explicit TableDistributor(const Module& parent);
+
+  // Looks at a piece, whose graphs are complete.
+  void Add(Module* piece);
+  // Declares, after the last Add. With `keep_unused`, the first piece gets what no
+  // piece uses, so that nothing is lost.
+  void Finish(bool keep_unused);
+
+ private:
+  // Indices into the parent's tables.
+  struct Piece {
+    Module* module;
+    std::vector<size_t> symbols;
+    std::vector<size_t> relations;
+    std::vector<size_t> attributes;
+  };
+
+  // Which entries of one table are used, by the piece looked at and by any.
+  class Marks {
+   public:
+    explicit Marks(size_t size) : last_(size, kNever) {}
+    // True when it is the piece's first mark.
+    bool Mark(size_t i, size_t piece) { return std::exchange(last_[i], piece) != piece; }
+    // True when no piece has marked it.
+    bool IsFree(size_t i) const { return last_[i] == kNever; }
+
+   private:
+    static constexpr size_t kNever = ~size_t{0};
+    std::vector<size_t> last_;
+  };
+
+  // Of the piece looked at, the last one.
+  size_t current() const { return pieces_.size() - 1; }
+  void CollectNode(const Node& node);
+  void CollectMeta(const ValueMeta& meta);
+  void CollectTensor(const TensorMeta& meta);
+  void CollectExpr(const SymExpr& expr);
+  void MarkSymbol(size_t i);
+  void MarkAttribute(size_t i);
+  // Symbols draw in relations, and those further symbols. Then sorts.
+  void Close();
+  void Declare(const Piece& piece) const;
+
+  const Module& parent_;
+  std::vector<Piece> pieces_;
+  Marks symbols_;
+  Marks relations_;
+  Marks attributes_;
+  std::vector<std::vector<size_t>> relations_of_symbol_;
+  std::vector<std::vector<size_t>> symbols_of_relation_;
+  absl::flat_hash_set<const ValueMeta*> tuples_;  // those of the piece
+};
 
 // Declares in `module` what any piece declares. The order is that of
 // `order_like` (may be null), then that of first declaration.

@@ -70,7 +70,15 @@ void Frame::Return(const Source& source) {
   }
   // Without making the tuple, which may be long.
   results_->reserve(source.elements.size());
-  for (const Source& element : source.elements) Return(Make(element), true);
+  for (const Source& element : source.elements) {
+    if (element.kind == Source::Kind::kSlot && slots_[element.slot].isTensor() &&
+        element.wanted.want == Want::kAny) {
+      IValue& value = slots_[element.slot];
+      results_->push_back(element.last_use ? std::move(value) : value);
+    } else {
+      Return(Make(element), true);
+    }
+  }
 }
 
 void Frame::Return(IValue value, bool is_element) {

@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -18,8 +20,8 @@ namespace graphnet {
 namespace {
 
 // SHA-256 of what is added, each item such that no two sequences of items give
-// the same bytes: numbers take eight bytes, the lowest first, and strings come
-// after their length.
+// the same bytes: numbers are varints as in protobuf, since most are small, and
+// strings come after their length.
 class Digest {
  public:
   Digest() : context_(EVP_MD_CTX_new()) {
@@ -28,9 +30,9 @@ class Digest {
   }
 
   void AddNumber(uint64_t value) {
-    char bytes[8];
-    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
-    AddBytes({bytes, sizeof bytes});
+    if (size_ > sizeof buffer_ - kMaxVarintBytes) Flush();
+    for (; value >= 0x80; value >>= 7) buffer_[size_++] = static_cast<char>(value | 0x80);
+    buffer_[size_++] = static_cast<char>(value);
   }
   template <typename Enum>
   void AddEnum(Enum value) {
@@ -57,19 +59,27 @@ class Digest {
 
  private:
   void AddBytes(absl::string_view bytes) {
-    buffer_.append(bytes.data(), bytes.size());
-    if (buffer_.size() >= 16384) Flush();
+    while (!bytes.empty()) {
+      if (size_ == sizeof buffer_) Flush();
+      const size_t part = std::min(bytes.size(), sizeof buffer_ - size_);
+      std::memcpy(buffer_ + size_, bytes.data(), part);
+      size_ += part;
+      bytes.remove_prefix(part);
+    }
   }
   void Flush() {
-    CHECK(EVP_DigestUpdate(context_.get(), buffer_.data(), buffer_.size()) == 1);
-    buffer_.clear();
+    CHECK(EVP_DigestUpdate(context_.get(), buffer_, size_) == 1);
+    size_ = 0;
   }
+
+  static constexpr size_t kMaxVarintBytes = 10;
 
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
   std::unique_ptr<EVP_MD_CTX, Free> context_;
-  std::string buffer_;
+  size_t size_ = 0;
+  char buffer_[8192];
 };
 
 // Numbers things in the order they are asked for.
@@ -92,7 +102,7 @@ class Hasher {
       : module_(module), options_(options) {}
 
   std::string Run() {
-    digest_.AddString("graphnet canonical hash 1");
+    digest_.AddString("graphnet canonical hash 2");
     digest_.AddNumber(options_.metas);
     if (module_.main() != nullptr) GraphNumber(module_.main());
     for (size_t i = 0; i < graphs_.size(); ++i) AddGraph(*graphs_[i]);
@@ -139,6 +149,7 @@ class Hasher {
   }
 
   void AddArgument(const Argument& argument) {
+    if (!argument.is_aggregate()) return AddOne(argument);
     pending_.push_back(absl::MakeConstSpan(&argument, 1));
     while (!pending_.empty()) {
       if (pending_.back().empty()) {

@@ -331,8 +331,88 @@ Node* Graph::CopyNodeWithUniqueName(const Node& node, absl::FunctionRef<Node*(No
   return CopyNode(node, /*unique_name=*/true, map, map_graph);
 }
 
+Argument Graph::CopySharedArgument(const Argument& argument, absl::FunctionRef<Node*(Node*)> map,
+                                   absl::FunctionRef<Graph*(Graph*)> map_graph, bool* has_node) {
+  if (argument.is_node()) {
+    *has_node = true;
+    Node* node = map(argument.node());
+    CHECK(node != nullptr);
+    return node;
+  }
+  if (argument.is_graph()) {
+    Graph* graph = map_graph(argument.graph());
+    CHECK(graph != nullptr && graph->module() == module_);
+    return graph;
+  }
+  if (!argument.is_aggregate()) return argument;
+  bool changes = false;
+  ForEachArgument(argument, [&](const Argument& a) { changes |= a.is_node() || a.is_graph(); });
+  if (!changes) return argument;
+  const absl::Span<const Argument> elements = argument.elements();
+  Argument* copies = module_->arena_.NewArray<Argument>(elements.size());
+  for (size_t i = 0; i < elements.size(); ++i) {
+    new (&copies[i]) Argument(CopySharedArgument(elements[i], map, map_graph, has_node));
+  }
+  return Argument(argument.kind(), copies, static_cast<uint32_t>(elements.size()));
+}
+
+Node* Graph::CopySharedNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
+                            absl::FunctionRef<Graph*(Graph*)> map_graph) {
+  Node* copy = module_->arena_.New<Node>();
+  copy->graph_ = this;
+  copy->op_ = node.op_;
+  copy->target_ = node.target_;
+  AllocateArguments(copy, node.num_args_, node.num_kwargs_);
+  bool has_node = false;
+  for (size_t i = 0; i < node.num_args_; ++i) {
+    new (&copy->args_[i]) Argument(CopySharedArgument(node.args_[i], map, map_graph, &has_node));
+  }
+  for (size_t i = 0; i < node.num_kwargs_; ++i) {
+    const KwArg& kwarg = node.kwargs()[i];
+    new (&copy->kwarg_array()[i])
+        KwArg{kwarg.name, CopySharedArgument(kwarg.value, map, map_graph, &has_node)};
+  }
+  const absl::string_view name =
+      unique_name ? node.name() : module_->arena_.Copy(UniqueName(node.name()));
+  copy->name_ = name.data();
+  copy->name_size_ = static_cast<uint32_t>(name.size());
+  copy->file_ = module_->InternFile(node.location().file);
+  copy->line_ = node.line_;
+  copy->column_ = node.column_;
+  if (node.rare_ != nullptr) copy->rare_ = module_->arena_.New<Node::Rare>(*node.rare_);
+  copy->meta_ = node.meta_;
+  if (has_node) copy->LinkOperands();
+  LinkBefore(copy, insertion_point_);
+  IndexName(copy);
+  return copy;
+}
+
+Node* Graph::PlaceholderForNode(const Node& node, absl::string_view target) {
+  if (!module_->SharesWith(*node.graph_->module_)) {
+    Node* made = CreateNodeWithUniqueName(Op::kPlaceholder, target, {}, {}, node.name());
+    made->set_annotation(node.annotation());
+    made->meta_ = module_->CopyMeta(node.meta_);
+    return made;
+  }
+  Node* made = module_->arena_.New<Node>();
+  made->graph_ = this;
+  made->op_ = Op::kPlaceholder;
+  made->name_ = node.name_;
+  made->name_size_ = node.name_size_;
+  made->target_ = module_->arena_.New<absl::string_view>(
+      target == node.name() ? node.name() : module_->arena_.Copy(target));
+  if (!node.annotation().empty()) made->rare().annotation = node.rare_->annotation;
+  made->meta_ = node.meta_;
+  LinkBefore(made, insertion_point_);
+  IndexName(made);
+  return made;
+}
+
 Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
                       absl::FunctionRef<Graph*(Graph*)> map_graph) {
+  if (module_->SharesWith(*node.graph_->module_)) {
+    return CopySharedNode(node, unique_name, map, map_graph);
+  }
   std::vector<std::unique_ptr<std::vector<Argument>>> storage;
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
@@ -351,7 +431,7 @@ Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node
     copy->set_annotation(node.annotation());
     if (node.draw_spec()) copy->set_draw_spec(*node.draw_spec());
   }
-  copy->meta_ = node.graph_->module_ == module_ ? node.meta_ : module_->CopyMeta(node.meta_);
+  copy->meta_ = module_->CopyMeta(node.meta_);
   return copy;
 }
 

@@ -10,7 +10,8 @@
 //   y->ReplaceAllUsesWith(x);
 //   g->EraseNode(y);
 //
-// Not thread-safe; different modules may be used by different threads.
+// Not thread-safe; different modules may be used by different threads, but see
+// Module::DeriveFrom.
 #ifndef GRAPHNET_IR_GRAPH_H_
 #define GRAPHNET_IR_GRAPH_H_
 
@@ -123,6 +124,9 @@ class Graph {
   // called for each operand in the order of Node::ForEachOperand.
   Node* CopyNodeWithUniqueName(const Node& node, absl::FunctionRef<Node*(Node*)> map,
                                absl::FunctionRef<Graph*(Graph*)> map_graph);
+  // A placeholder that stands for `node`, of any graph of any module, with its name
+  // (unique here, for which the caller answers), annotation and meta.
+  Node* PlaceholderForNode(const Node& node, absl::string_view target);
 
   // --- Changing --------------------------------------------------------------
   // The node must have no uses.
@@ -144,6 +148,11 @@ class Graph {
 
   Node* CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
                  absl::FunctionRef<Graph*(Graph*)> map_graph);
+  // Ditto from a module that this one shares memory with.
+  Node* CopySharedNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
+                       absl::FunctionRef<Graph*(Graph*)> map_graph);
+  Argument CopySharedArgument(const Argument& argument, absl::FunctionRef<Node*(Node*)> map,
+                              absl::FunctionRef<Graph*(Graph*)> map_graph, bool* has_node);
   // A node without arguments that is in no list yet.
   Node* NewNode(Op op, const absl::string_view* target, absl::string_view name);
   // Room for the arguments of a new node.

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
+#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
 
 namespace graphnet {
 namespace {
 
+// More graphs or files than these have an index by name.
+constexpr size_t kFew = 8;
 constexpr size_t kMaxInternedBytes = 64;  // Longer string arguments rarely recur.
 
 uint64_t Bits(double value) {
@@ -101,8 +105,29 @@ size_t Module::DrawSpecHash::operator()(const DrawSpec* s) const {
 
 bool Module::DrawSpecEq::operator()(const DrawSpec* a, const DrawSpec* b) const { return *a == *b; }
 
-Module::Module() = default;
-Module::~Module() = default;
+Module::Module() : Module(nullptr) {}
+Module::Module(std::shared_ptr<const Pool> base)
+    : pool_(std::make_shared<Pool>()), arena_(pool_->arena) {
+  pool_->base_interned = base == nullptr ? 0 : base->num_interned();
+  pool_->base = std::move(base);
+}
+Module::~Module() {
+  for (const Graph* graph : graphs_) delete graph;
+}
+
+std::unique_ptr<Module> Module::DeriveFrom(const Module& parent) {
+  return absl::WrapUnique(new Module(parent.pool_));
+}
+
+template <typename Table, typename Key>
+const typename Table::value_type* Module::Find(Table Pool::*table, const Key& key) const {
+  for (const Pool* pool = pool_.get(); pool != nullptr; pool = pool->base.get()) {
+    const Table& entries = pool->*table;
+    if (entries.empty()) continue;  // as those of most pieces of a graph
+    if (const auto it = entries.find(key); it != entries.end()) return &*it;
+  }
+  return nullptr;
+}
 
 Graph* Module::AddGraph(absl::string_view name) {
   std::string unique(name);
@@ -112,25 +137,41 @@ Graph* Module::AddGraph(absl::string_view name) {
       unique = absl::StrCat(name, "_", ++suffix);
     } while (FindGraph(unique) != nullptr);
   }
-  graph_owner_.push_back(
-      std::unique_ptr<Graph>(new Graph(this, arena_.Copy(absl::string_view(unique)))));
-  Graph* graph = graph_owner_.back().get();
-  graphs_.push_back(graph);
-  graph_index_[graph->name()] = graph;
-  return graph;
+  graphs_.push_back(new Graph(this, arena_.Copy(absl::string_view(unique))));
+  if (!graph_index_.empty()) {
+    graph_index_[graphs_.back()->name()] = graphs_.back();
+  } else if (graphs_.size() > kFew) {
+    for (Graph* graph : graphs_) graph_index_[graph->name()] = graph;
+  }
+  return graphs_.back();
 }
 
 Graph* Module::FindGraph(absl::string_view name) const {
-  const auto it = graph_index_.find(name);
-  return it == graph_index_.end() ? nullptr : it->second;
+  if (!graph_index_.empty()) {
+    const auto it = graph_index_.find(name);
+    return it == graph_index_.end() ? nullptr : it->second;
+  }
+  const auto it = absl::c_find_if(graphs_, [&](const Graph* g) { return g->name() == name; });
+  return it == graphs_.end() ? nullptr : *it;
 }
 
 void Module::RenameGraph(Graph* graph, absl::string_view name) {
   if (name == graph->name_) return;
   CHECK(FindGraph(name) == nullptr);
-  graph_index_.erase(graph->name_);
+  const bool indexed = graph_index_.erase(graph->name_) > 0;
   graph->name_ = arena_.Copy(name);
-  graph_index_[graph->name_] = graph;
+  if (indexed) graph_index_[graph->name_] = graph;
+}
+
+void Module::EraseGraphsIf(absl::FunctionRef<bool(const Graph*)> erased) {
+  // Deleted last: `erased` may ask the later ones.
+  const auto first = std::stable_partition(graphs_.begin(), graphs_.end(),
+                                           [&](const Graph* graph) { return !erased(graph); });
+  for (auto it = first; it != graphs_.end(); ++it) {
+    graph_index_.erase((*it)->name());
+    delete *it;
+  }
+  graphs_.erase(first, graphs_.end());
 }
 
 void Module::EraseGraph(Graph* graph) {
@@ -139,14 +180,8 @@ void Module::EraseGraph(Graph* graph) {
     if (other != graph) ForEachGraphReference(*other, [&](Graph* g) { CHECK(g != graph); });
   }
 #endif
-  for (size_t i = 0; i < graphs_.size(); ++i) {
-    if (graphs_[i] != graph) continue;
-    graph_index_.erase(graph->name());
-    graphs_.erase(graphs_.begin() + i);
-    graph_owner_.erase(graph_owner_.begin() + i);
-    return;
-  }
-  CHECK(false);
+  CHECK(absl::c_linear_search(graphs_, graph));
+  EraseGraphsIf([graph](const Graph* g) { return g == graph; });
 }
 
 size_t Module::EraseUnusedGraphs() {
@@ -159,16 +194,7 @@ size_t Module::EraseUnusedGraphs() {
     });
   }
   const size_t before = graphs_.size();
-  for (const Graph* graph : graphs_) {
-    if (!used.contains(graph)) graph_index_.erase(graph->name());
-  }
-  graphs_.erase(std::remove_if(graphs_.begin(), graphs_.end(),
-                               [&](const Graph* graph) { return !used.contains(graph); }),
-                graphs_.end());
-  graph_owner_.erase(
-      std::remove_if(graph_owner_.begin(), graph_owner_.end(),
-                     [&](const std::unique_ptr<Graph>& g) { return !used.contains(g.get()); }),
-      graph_owner_.end());
+  EraseGraphsIf([&](const Graph* graph) { return !used.contains(graph); });
   return before - graphs_.size();
 }
 
@@ -226,22 +252,32 @@ const absl::string_view* Module::InternTarget(absl::string_view text) {
   const absl::string_view*& recent =
       recent_strings_[((end + static_cast<uint32_t>(text.size())) * 0x9e3779b1u) >> 27];
   if (recent != nullptr && *recent == text) return recent;
-  const auto it = strings_.find(text);
-  if (it != strings_.end()) return recent = *it;
+  if (const auto* found = Find(&Pool::strings, text)) return recent = *found;
   recent = arena_.New<absl::string_view>(arena_.Copy(text));
-  strings_.insert(recent);
+  pool_->strings.insert(recent);
   return recent;
 }
 
 uint32_t Module::InternFile(absl::string_view file) {
   if (file.empty()) return 0;
   // Mostly there is one file, or nodes of one file follow each other.
-  if (!files_.empty() && files_.back() == file) return static_cast<uint32_t>(files_.size());
-  const auto it = file_index_.find(file);
-  if (it != file_index_.end()) return it->second;
+  const absl::string_view last = files_.empty() ? absl::string_view() : files_.back();
+  if (last.size() == file.size() && (last.data() == file.data() || last == file)) {
+    return static_cast<uint32_t>(files_.size());
+  }
+  if (!file_index_.empty()) {
+    const auto it = file_index_.find(file);
+    if (it != file_index_.end()) return it->second;
+  } else if (const auto it = absl::c_find(files_, file); it != files_.end()) {
+    return static_cast<uint32_t>(it - files_.begin()) + 1;
+  }
   files_.push_back(InternString(file));
   const auto index = static_cast<uint32_t>(files_.size());
-  file_index_.emplace(files_.back(), index);
+  if (!file_index_.empty()) {
+    file_index_[files_.back()] = index;
+  } else if (index > kFew) {
+    for (uint32_t i = 0; i < index; ++i) file_index_[files_[i]] = i + 1;
+  }
   return index;
 }
 
@@ -295,8 +331,7 @@ const TensorMeta* Module::InternMeta(const TensorMeta& original) {
   TensorMeta meta = original;
   if (!meta.has_device) meta.device = Device();
   if (!meta.has_shape) meta.shape = {};
-  const auto it = metas_.find(&meta);
-  if (it != metas_.end()) return *it;
+  if (const auto* found = Find(&Pool::metas, &meta)) return *found;
   TensorMeta* copy = arena_.New<TensorMeta>(meta);
   Dim* shape = arena_.NewArray<Dim>(meta.shape.size());
   for (size_t i = 0; i < meta.shape.size(); ++i) {
@@ -304,28 +339,25 @@ const TensorMeta* Module::InternMeta(const TensorMeta& original) {
     new (&shape[i]) Dim(dim.is_static() ? Dim(dim.value) : Dim(CopySym(dim.expr)));
   }
   copy->shape = {shape, meta.shape.size()};
-  metas_.insert(copy);
+  pool_->metas.insert(copy);
   return copy;
 }
 
 const ValueMeta* Module::InternValueMeta(const TensorMeta& tensor) {
   const TensorMeta* meta = InternMeta(tensor);
-  const ValueMeta*& value = value_metas_[meta];
-  if (value == nullptr) {
-    ValueMeta* made = arena_.New<ValueMeta>();
-    made->tensor = meta;
-    value = made;
-  }
-  return value;
+  if (const auto* found = Find(&Pool::value_metas, meta)) return found->second;
+  ValueMeta* made = arena_.New<ValueMeta>();
+  made->tensor = meta;
+  pool_->value_metas.emplace(meta, made);
+  return made;
 }
 
 const ValueMeta* Module::InternTupleMeta(absl::Span<const ValueMeta* const> elements) {
-  const auto it = tuple_metas_.find(elements);
-  if (it != tuple_metas_.end()) return it->second;
+  if (const auto* found = Find(&Pool::tuple_metas, elements)) return found->second;
   ValueMeta* made = arena_.New<ValueMeta>();
   made->is_tuple = true;
   made->elements = arena_.Copy(elements);
-  tuple_metas_.emplace(made->elements, made);
+  pool_->tuple_metas.emplace(made->elements, made);
   return made;
 }
 
@@ -359,6 +391,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
     case Argument::Kind::kSlice: {
       // Elements are copied first, so that each aggregate is looked at once
       // however deep it lies.
+      if (copied_elements_.capacity() == 0) copied_elements_.reserve(16);
       const size_t base = copied_elements_.size();
       bool nodes_inside = false;
       for (const Argument& element : argument.elements()) {
@@ -374,10 +407,10 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       if (nodes_inside) {
         result = as_argument(arena_.Copy(copies));
       } else {
-        const auto it = shared_aggregates_.find(as_argument(copies));
-        result = it != shared_aggregates_.end()
-                     ? *it
-                     : *shared_aggregates_.insert(as_argument(arena_.Copy(copies))).first;
+        const auto* found = Find(&Pool::shared_aggregates, as_argument(copies));
+        result = found != nullptr
+                     ? *found
+                     : *pool_->shared_aggregates.insert(as_argument(arena_.Copy(copies))).first;
       }
       copied_elements_.resize(base);
       return result;
@@ -393,8 +426,7 @@ Argument Module::Complex(std::complex<double> value) {
 const DrawSpec* Module::CopyDrawSpec(const DrawSpec& spec) {
   const bool shared = spec.data.is_none();
   if (shared) {
-    const auto it = draw_specs_.find(&spec);
-    if (it != draw_specs_.end()) return *it;
+    if (const auto* found = Find(&Pool::draw_specs, &spec)) return *found;
   }
   DrawSpec* copy = arena_.New<DrawSpec>(spec);
   copy->min = CopyArgument(spec.min);
@@ -407,7 +439,7 @@ const DrawSpec* Module::CopyDrawSpec(const DrawSpec& spec) {
     copy->data = CopyArgument(spec.data);
   }
   copy->original_name = InternString(spec.original_name);
-  if (shared) draw_specs_.insert(copy);
+  if (shared) pool_->draw_specs.insert(copy);
   return copy;
 }
 
@@ -433,18 +465,16 @@ std::unique_ptr<Module> Module::Clone() const {
 
 size_t Module::MemoryBytes() const {
   const auto table = [](const auto& t) { return t.capacity() * (sizeof(*t.begin()) + 1); };
-  size_t bytes = sizeof *this + arena_.bytes_reserved();
-  bytes += table(strings_) + table(shared_aggregates_) + table(metas_) + table(value_metas_) +
-           table(draw_specs_) + table(tuple_metas_) + table(attribute_index_) +
-           table(graph_index_) + table(next_graph_suffix_) + table(symbol_index_) +
-           table(file_index_);
+  size_t bytes = sizeof *this + sizeof *pool_ + arena_.bytes_reserved();
+  bytes += table(pool_->strings) + table(pool_->shared_aggregates) + table(pool_->metas) +
+           table(pool_->value_metas) + table(pool_->draw_specs) + table(pool_->tuple_metas) +
+           table(attribute_index_) + table(graph_index_) + table(next_graph_suffix_) +
+           table(symbol_index_) + table(file_index_);
   bytes += symbols_.capacity() * sizeof(Symbol) + relations_.capacity() * sizeof(void*) +
            attributes_.capacity() * sizeof(Attribute) + files_.capacity() * sizeof(files_[0]) +
            copied_elements_.capacity() * sizeof(Argument);
-  for (const auto& list : free_use_arrays_) bytes += list.capacity() * sizeof(void*);
   for (const Graph* graph : graphs_) {
-    bytes +=
-        sizeof(Graph) + 2 * sizeof(void*) + table(graph->by_name_) + table(graph->next_suffix_);
+    bytes += sizeof(Graph) + sizeof(void*) + table(graph->by_name_) + table(graph->next_suffix_);
   }
   return bytes;
 }

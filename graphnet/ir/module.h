@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -44,6 +45,12 @@ class Module {
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
+
+  // An empty module that refers to what `parent` holds (strings, metas, constants)
+  // where another would copy it: copying nodes from the parent costs a fraction. It
+  // keeps that memory alive, so the parent may die first. While one thread uses the
+  // new module, no other may change the parent.
+  static std::unique_ptr<Module> DeriveFrom(const Module& parent);
 
   // --- Graphs ----------------------------------------------------------------
   // The first graph is the main one ("forward"); others are bodies that
@@ -106,7 +113,8 @@ class Module {
   // A deep copy: same graphs, names, order. Pointers differ.
   std::unique_ptr<Module> Clone() const;
 
-  // All memory the module holds, in bytes: arena, tables, names.
+  // All memory the module holds, in bytes: arena, tables, names. What it shares with
+  // the one it derives from counts there.
   size_t MemoryBytes() const;
   // Nodes over all graphs.
   size_t num_nodes() const;
@@ -147,37 +155,68 @@ class Module {
     }
   };
 
+  // What nodes refer to, and all other memory of a module. Nothing in it is freed or
+  // changes its address, so that derived modules can refer to it.
+  struct Pool {
+    Arena arena;
+    absl::flat_hash_set<const absl::string_view*, StringHash, StringEq> strings;
+    absl::flat_hash_set<Argument, ArgumentHash> shared_aggregates;
+    absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas;
+    absl::flat_hash_map<const TensorMeta*, const ValueMeta*> value_metas;
+    absl::flat_hash_map<absl::Span<const ValueMeta* const>, const ValueMeta*> tuple_metas;
+    // Those without literal data: statistics of few decimals recur.
+    absl::flat_hash_set<const DrawSpec*, DrawSpecHash, DrawSpecEq> draw_specs;
+
+    size_t num_interned() const {
+      return strings.size() + shared_aggregates.size() + metas.size() + value_metas.size() +
+             tuple_metas.size() + draw_specs.size();
+    }
+
+    // Of the module that this one derives from, and how much was interned then.
+    std::shared_ptr<const Pool> base;
+    size_t base_interned = 0;
+  };
+
+  explicit Module(std::shared_ptr<const Pool> base);
+
+  // Whether what `other` interned serves here as it is. What it has interned since
+  // this module was derived from it may have an equal here.
+  bool SharesWith(const Module& other) const {
+    return pool_ == other.pool_ ||
+           (pool_->base == other.pool_ && pool_->base_interned == other.pool_->num_interned());
+  }
+  // The entry of `table` for `key`, here or in a module that this one derives from;
+  // null without one.
+  template <typename Table, typename Key>
+  const typename Table::value_type* Find(Table Pool::*table, const Key& key) const;
+
   // `has_node` is set when the copy refers to a node.
   Argument CopyArgumentInternal(const Argument& argument, bool* has_node);
+  void EraseGraphsIf(absl::FunctionRef<bool(const Graph*)> erased);
   uint32_t InternFile(absl::string_view file);
 
-  Arena arena_;
-  std::vector<std::unique_ptr<Graph>> graph_owner_;
-  std::vector<Graph*> graphs_;
+  const std::shared_ptr<Pool> pool_;
+  Arena& arena_;                // in pool_
+  std::vector<Graph*> graphs_;  // owned
   std::vector<Symbol> symbols_;
   std::vector<const SymExpr*> relations_;
   std::vector<Attribute> attributes_;
+  // Of all graphs, once they are too many to look at each.
   absl::flat_hash_map<absl::string_view, Graph*> graph_index_;
   // Where to go on counting for a name that is taken.
   absl::flat_hash_map<std::string, int> next_graph_suffix_;
   absl::flat_hash_map<absl::string_view, size_t> symbol_index_;
   absl::flat_hash_map<absl::string_view, size_t> attribute_index_;
-  absl::flat_hash_set<const absl::string_view*, StringHash, StringEq> strings_;
   // The strings last asked for, by a hash of their size and end: most are asked for again soon.
   const absl::string_view* recent_strings_[32] = {};
-  absl::flat_hash_set<Argument, ArgumentHash> shared_aggregates_;
-  absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas_;
-  absl::flat_hash_map<const TensorMeta*, const ValueMeta*> value_metas_;
-  absl::flat_hash_map<absl::Span<const ValueMeta* const>, const ValueMeta*> tuple_metas_;
-  // Those without literal data: statistics of few decimals recur.
-  absl::flat_hash_set<const DrawSpec*, DrawSpecHash, DrawSpecEq> draw_specs_;
   // SourceLocation::file, by index - 1.
   std::vector<absl::string_view> files_;
-  absl::flat_hash_map<absl::string_view, uint32_t> file_index_;
+  absl::flat_hash_map<absl::string_view, uint32_t> file_index_;  // like graph_index_
   // Elements of the aggregates that are just being copied.
   std::vector<Argument> copied_elements_;
-  // Freed arrays of uses, by log2 of their capacity.
-  std::vector<void*> free_use_arrays_[32];
+  // Freed arrays of uses, by log2 of their capacity; each begins with the address of
+  // the next.
+  void* free_use_arrays_[32] = {};
 };
 
 }  // namespace graphnet

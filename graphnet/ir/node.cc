@@ -1,6 +1,7 @@
 #include "graphnet/ir/node.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "absl/container/flat_hash_set.h"
@@ -29,22 +30,27 @@ const Argument* Node::kwarg(absl::string_view name) const {
   return nullptr;
 }
 
+void Node::FreeUseArray() {
+  if (use_capacity_log2_ == 0) return;
+  void*& free = graph_->module()->free_use_arrays_[use_capacity_log2_];
+  std::memcpy(static_cast<void*>(uses_), &free, sizeof free);
+  free = uses_;
+}
+
 void Node::AddUse(Node* user, Argument* slot) {
   if (num_uses_ == use_capacity()) {
     Module* module = graph_->module();
     const uint32_t capacity = use_capacity() * 2;
-    std::vector<void*>& free = module->free_use_arrays_[use_capacity_log2_ + 1];
+    void*& free = module->free_use_arrays_[use_capacity_log2_ + 1];
     UseEntry* grown;
-    if (free.empty()) {
+    if (free == nullptr) {
       grown = module->arena_.NewArray<UseEntry>(capacity);
     } else {
-      grown = static_cast<UseEntry*>(free.back());
-      free.pop_back();
+      grown = static_cast<UseEntry*>(free);
+      std::memcpy(&free, grown, sizeof free);
     }
     std::copy_n(use_array(), num_uses_, grown);
-    if (use_capacity_log2_ > 0) {
-      module->free_use_arrays_[use_capacity_log2_].push_back(uses_);
-    }
+    FreeUseArray();
     uses_ = grown;
     ++use_capacity_log2_;
   }
@@ -59,7 +65,7 @@ void Node::RemoveUse(Argument* slot) {
   array[i] = array[--num_uses_];
   array[i].slot->size_ = i;
   if (num_uses_ == 0 && use_capacity_log2_ > 0) {
-    graph_->module()->free_use_arrays_[use_capacity_log2_].push_back(uses_);
+    FreeUseArray();
     use_capacity_log2_ = 0;
     inline_use_ = {nullptr, nullptr};
   }

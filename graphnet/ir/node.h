@@ -180,6 +180,8 @@ class Node {
   const UseEntry* use_array() const { return use_capacity_log2_ == 0 ? &inline_use_ : uses_; }
   void AddUse(Node* user, Argument* slot);
   void RemoveUse(Argument* slot);
+  // Gives the array of uses, if there is one, back to the module.
+  void FreeUseArray();
   static void Relink(UseEntry use, Node* value);
   // Registers, or drops, this node as a user of all it refers to.
   void LinkOperands();

