@@ -18,6 +18,8 @@ namespace graphnet {
 class Arena {
  public:
   Arena() = default;
+  // Uses `first`, which it does not own, before it asks the system.
+  explicit Arena(absl::Span<char> first) : next_(first.data()), end_(first.data() + first.size()) {}
   ~Arena() {
     while (blocks_ != nullptr) ::operator delete(std::exchange(blocks_, blocks_->next));
   }

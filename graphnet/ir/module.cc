@@ -112,7 +112,7 @@ Module::Module(std::shared_ptr<const Pool> base)
   pool_->base = std::move(base);
 }
 Module::~Module() {
-  for (const Graph* graph : graphs_) delete graph;
+  for (Graph* graph : graphs_) graph->~Graph();
 }
 
 std::unique_ptr<Module> Module::DeriveFrom(const Module& parent) {
@@ -137,7 +137,8 @@ Graph* Module::AddGraph(absl::string_view name) {
       unique = absl::StrCat(name, "_", ++suffix);
     } while (FindGraph(unique) != nullptr);
   }
-  graphs_.push_back(new Graph(this, arena_.Copy(absl::string_view(unique))));
+  graphs_.push_back(new (arena_.Allocate(sizeof(Graph), alignof(Graph)))
+                        Graph(this, arena_.Copy(absl::string_view(unique))));
   if (!graph_index_.empty()) {
     graph_index_[graphs_.back()->name()] = graphs_.back();
   } else if (graphs_.size() > kFew) {
@@ -164,12 +165,12 @@ void Module::RenameGraph(Graph* graph, absl::string_view name) {
 }
 
 void Module::EraseGraphsIf(absl::FunctionRef<bool(const Graph*)> erased) {
-  // Deleted last: `erased` may ask the later ones.
+  // Destroyed last: `erased` may ask the later ones.
   const auto first = std::stable_partition(graphs_.begin(), graphs_.end(),
                                            [&](const Graph* graph) { return !erased(graph); });
   for (auto it = first; it != graphs_.end(); ++it) {
     graph_index_.erase((*it)->name());
-    delete *it;
+    (*it)->~Graph();
   }
   graphs_.erase(first, graphs_.end());
 }
@@ -474,7 +475,7 @@ size_t Module::MemoryBytes() const {
            attributes_.capacity() * sizeof(Attribute) + files_.capacity() * sizeof(files_[0]) +
            copied_elements_.capacity() * sizeof(Argument);
   for (const Graph* graph : graphs_) {
-    bytes += sizeof(Graph) + sizeof(void*) + table(graph->by_name_) + table(graph->next_suffix_);
+    bytes += table(graph->by_name_) + table(graph->next_suffix_);
   }
   return bytes;
 }

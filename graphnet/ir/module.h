@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
@@ -158,7 +159,12 @@ class Module {
   // What nodes refer to, and all other memory of a module. Nothing in it is freed or
   // changes its address, so that derived modules can refer to it.
   struct Pool {
-    Arena arena;
+    // Not `= default`, which would clear the first block.
+    Pool() {}  // NOLINT
+
+    // Enough for most pieces of a graph.
+    alignas(16) char first_block[1536];
+    Arena arena{absl::MakeSpan(first_block)};
     absl::flat_hash_set<const absl::string_view*, StringHash, StringEq> strings;
     absl::flat_hash_set<Argument, ArgumentHash> shared_aggregates;
     absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas;
@@ -196,8 +202,8 @@ class Module {
   uint32_t InternFile(absl::string_view file);
 
   const std::shared_ptr<Pool> pool_;
-  Arena& arena_;                // in pool_
-  std::vector<Graph*> graphs_;  // owned
+  Arena& arena_;                           // in pool_
+  absl::InlinedVector<Graph*, 1> graphs_;  // in the arena, to be destroyed
   std::vector<Symbol> symbols_;
   std::vector<const SymExpr*> relations_;
   std::vector<Attribute> attributes_;
@@ -210,7 +216,7 @@ class Module {
   // The strings last asked for, by a hash of their size and end: most are asked for again soon.
   const absl::string_view* recent_strings_[32] = {};
   // SourceLocation::file, by index - 1.
-  std::vector<absl::string_view> files_;
+  absl::InlinedVector<absl::string_view, 1> files_;
   absl::flat_hash_map<absl::string_view, uint32_t> file_index_;  // like graph_index_
   // Elements of the aggregates that are just being copied.
   std::vector<Argument> copied_elements_;
