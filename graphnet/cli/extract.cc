@@ -9,7 +9,11 @@
 
 #include "ATen/Context.h"
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/table.h"
@@ -31,6 +35,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string inputs_file;
   std::vector<std::string> break_on;
+  std::vector<std::string> dynamic;
   std::string format = "protobuf";
   uint64_t seed = 0;
   int64_t max_steps = CaptureOptions().max_steps;
@@ -83,6 +88,35 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
     }
   }
   return inputs;
+}
+
+// "0:1=batch": dimension 1 of the first input.
+absl::StatusOr<CaptureOptions::DynamicSize> ParseDynamic(const std::string& text) {
+  CaptureOptions::DynamicSize size;
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  const std::pair<std::string, std::string> place =
+      absl::StrSplit(parts.first, absl::MaxSplits(':', 1));
+  size.name = parts.second;
+  if (!absl::SimpleAtoi(place.first, &size.input) || !absl::SimpleAtoi(place.second, &size.dim) ||
+      size.name.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dynamic ", Printable(text), ": expected input, dimension and name, such as 0:0=batch"));
+  }
+  return size;
+}
+
+void PrintSymbols(const StitchManifest& manifest) {
+  for (const auto& symbol : manifest.symbols) {
+    std::printf("dynamic %s: %lld in the example\n", Printable(symbol.name).c_str(),
+                static_cast<long long>(symbol.example));
+  }
+  for (const auto& relation : manifest.relations) {
+    std::string place;
+    if (relation.line > 0)
+      place = absl::StrCat("  ", Printable(relation.file, 100), ":", relation.line);
+    std::printf("  requires %s%s%s\n", Printable(relation.text).c_str(),
+                absl::StrContains(relation.text, " == ") ? " (specialised)" : "", place.c_str());
+  }
 }
 
 std::string PlaceOf(const StitchStep& step) {
@@ -196,10 +230,20 @@ absl::StatusOr<int> Run(const Options& options) {
   CaptureOptions capture_options;
   capture_options.break_on = options.break_on;
   capture_options.max_steps = options.max_steps;
+  for (const std::string& text : options.dynamic) {
+    ASSIGN_OR_RETURN(capture_options.dynamic.emplace_back(), ParseDynamic(text));
+  }
   at::manual_seed(options.seed);
   absl::StatusOr<Capture> captured = CaptureProgram(module, std::move(inputs), capture_options);
   if (!captured.ok()) return Annotate(captured.status(), Printable(options.in, 1000));
   const Capture& capture = *captured;
+  for (const auto& size : capture_options.dynamic) {
+    if (absl::c_any_of(capture.manifest.symbols,
+                       [&](const auto& s) { return s.name == size.name; }))
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat("--dynamic: ", Printable(size.name),
+                                                   " needs examples of one size, neither 0 nor 1"));
+  }
   absl::StatusOr<ExtractedProgram> program = ToSamples(capture, Stem(options.in));
   if (!program.ok()) return Annotate(program.status(), Printable(options.in, 1000));
   const bool folder = options.format == "graphnet";
@@ -207,6 +251,7 @@ absl::StatusOr<int> Run(const Options& options) {
                                  folder ? ExtractFormat::kGraphNetFolder : ExtractFormat::kProtobuf,
                                  capture.status.ok()));
   PrintSubgraphs(program->manifest);
+  PrintSymbols(program->manifest);
   if (options.explain) Explain(program->manifest);
   size_t operations = 0;
   size_t duplicates = 0;
@@ -245,6 +290,8 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       ->add_option("--break-on", options->break_on,
                    "Operators that end a subgraph: nonzero,aten::unique")
       ->delimiter(',');
+  command->add_option("--dynamic", options->dynamic,
+                      "Sizes that may change: input, dimension and name, 0:0=batch");
   command->add_option("--format", options->format, "What subgraphs are written as")
       ->check(CLI::IsMember({"protobuf", "graphnet"}))
       ->capture_default_str();

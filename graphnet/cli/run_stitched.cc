@@ -26,7 +26,7 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
       if (step.inputs[i] != number) continue;
       return program.subgraphs[static_cast<size_t>(step.subgraph)]
           .module->main()
-          ->placeholders()[i];
+          ->placeholders()[step.symbols.size() + i];
     }
   }
   return nullptr;

@@ -30,6 +30,15 @@ struct CaptureOptions {
   std::string method = "forward";
   // Operators that end the graph, without overload: "nonzero", "aten::unique".
   std::vector<std::string> break_on;
+  // Sizes that are captured as symbols. Those of one name are one size. Where they
+  // differ, or are 0 or 1, which have meanings of their own, they are captured as they
+  // are and StitchManifest::symbols lacks the name.
+  struct DynamicSize {
+    size_t input = 0;  // a tensor
+    int64_t dim = 0;
+    std::string name;
+  };
+  std::vector<DynamicSize> dynamic;
   // Steps of the program, calls and turns of loops included, before it counts as
   // one without end.
   int64_t max_steps = int64_t{1} << 22;

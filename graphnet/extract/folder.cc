@@ -152,7 +152,9 @@ absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder) {
   ASSIGN_OR_RETURN(program.tensors, ReadSafetensorsFile(JoinPath(folder, kTensors)));
   std::vector<size_t> num_inputs(program.manifest.subgraphs.size());
   for (const StitchStep& step : program.manifest.steps) {
-    if (step.subgraph >= 0) num_inputs[static_cast<size_t>(step.subgraph)] = step.inputs.size();
+    if (step.subgraph >= 0) {
+      num_inputs[static_cast<size_t>(step.subgraph)] = step.symbols.size() + step.inputs.size();
+    }
   }
   for (size_t i = 0; i < program.manifest.subgraphs.size(); ++i) {
     const std::string stem = JoinPath(folder, program.manifest.subgraphs[i].name);

@@ -21,15 +21,18 @@ constexpr int64_t kMaxTensors = int64_t{1} << 22;
 // A level of a value is a level of the message.
 constexpr int kMaxValueDepth = 64;
 
+bool IsText(ValueTree::Kind kind) {
+  return kind == ValueTree::Kind::kString || kind == ValueTree::Kind::kDevice ||
+         kind == ValueTree::Kind::kSize;
+}
+
 proto::StitchValue ToProto(const ValueTree& tree) {
   proto::StitchValue out;
   out.set_kind(static_cast<proto::StitchValue::Kind>(tree.kind));
   out.set_number(tree.number);
   out.set_real(tree.real);
   out.set_imaginary(tree.imaginary);
-  const bool is_text =
-      tree.kind == ValueTree::Kind::kString || tree.kind == ValueTree::Kind::kDevice;
-  if (is_text) {
+  if (IsText(tree.kind)) {
     out.set_text(tree.text);
   } else {
     out.set_type(tree.text);
@@ -50,10 +53,12 @@ absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth =
   if (out.kind == ValueTree::Kind::kTensor && (out.number < 0 || out.number >= kMaxTensors)) {
     return absl::InvalidArgumentError("a tensor's number is out of range");
   }
-  const bool is_text = out.kind == ValueTree::Kind::kString || out.kind == ValueTree::Kind::kDevice;
-  out.text = is_text ? value.text() : value.type();
-  if (!is_text && out.text.size() > 1000) return absl::InvalidArgumentError("a type is too long");
-  if (out.kind < ValueTree::Kind::kList && value.elements_size() > 0) {
+  out.text = IsText(out.kind) ? value.text() : value.type();
+  if (!IsText(out.kind) && out.text.size() > 1000)
+    return absl::InvalidArgumentError("a type is too long");
+  const bool is_structure =
+      out.kind >= ValueTree::Kind::kList && out.kind <= ValueTree::Kind::kDict;
+  if (!is_structure && value.elements_size() > 0) {
     return absl::InvalidArgumentError("a value that is no structure has elements");
   }
   if (out.kind == ValueTree::Kind::kDict && value.elements_size() % 2 != 0) {
@@ -71,6 +76,17 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
   out.set_magic(kMagic);
   out.set_version(kVersion);
   out.set_name(manifest.name);
+  for (const auto& symbol : manifest.symbols) {
+    auto* to = out.add_symbols();
+    to->set_name(symbol.name);
+    to->set_example(symbol.example);
+  }
+  for (const auto& relation : manifest.relations) {
+    auto* to = out.add_relations();
+    to->set_text(relation.text);
+    to->set_file(relation.file);
+    to->set_line(relation.line);
+  }
   for (const auto& input : manifest.inputs) {
     auto* to = out.add_inputs();
     to->set_name(input.name);
@@ -88,6 +104,7 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
     to.set_dtype(std::string(DTypeName(guard.dtype)));
     to.set_device(guard.device);
     for (const int64_t size : guard.sizes) to.add_sizes(size);
+    for (const std::string& expression : guard.symbolic) to.add_symbolic(expression);
   }
   for (const auto& subgraph : manifest.subgraphs) {
     auto* to = out.add_subgraphs();
@@ -102,6 +119,7 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
       to->mutable_run()->set_subgraph(step.subgraph);
       for (const int64_t number : step.inputs) to->mutable_run()->add_inputs(number);
       for (const int64_t number : step.outputs) to->mutable_run()->add_outputs(number);
+      for (const std::string& symbol : step.symbols) to->mutable_run()->add_symbols(symbol);
       continue;
     }
     auto* operation = to->mutable_operation();
@@ -137,6 +155,8 @@ class Checker {
     }
     for (const auto& [number, guard] : manifest_.tensors) {
       if (!in_range(number)) return Unknown(number);
+      if (!guard.symbolic.empty() && guard.symbolic.size() != guard.sizes.size())
+        return absl::InvalidArgumentError("a tensor has another number of expressions than sizes");
     }
     for (const auto& input : manifest_.inputs) Make(input.pattern);
     for (const auto& state : manifest_.states) Make(state.pattern);
@@ -196,6 +216,10 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
   }
   StitchManifest out;
   out.name = from.name();
+  for (const auto& symbol : from.symbols())
+    out.symbols.push_back({symbol.name(), symbol.example()});
+  for (const auto& relation : from.relations())
+    out.relations.push_back({relation.text(), relation.file(), relation.line()});
   for (const auto& input : from.inputs()) {
     ASSIGN_OR_RETURN(ValueTree pattern, FromProto(input.pattern()));
     out.inputs.push_back({input.name(), std::move(pattern)});
@@ -209,7 +233,10 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
     const std::optional<DType> dtype = ParseDType(guard.dtype());
     if (!dtype)
       return absl::InvalidArgumentError(absl::StrCat("no dtype: ", Printable(guard.dtype())));
-    out.tensors[number] = {*dtype, guard.device(), {guard.sizes().begin(), guard.sizes().end()}};
+    out.tensors[number] = {*dtype,
+                           guard.device(),
+                           {guard.sizes().begin(), guard.sizes().end()},
+                           {guard.symbolic().begin(), guard.symbolic().end()}};
   }
   for (const auto& subgraph : from.subgraphs()) {
     out.subgraphs.push_back(
@@ -222,6 +249,7 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
       to.subgraph = step.run().subgraph();
       to.inputs.assign(step.run().inputs().begin(), step.run().inputs().end());
       to.outputs.assign(step.run().outputs().begin(), step.run().outputs().end());
+      to.symbols.assign(step.run().symbols().begin(), step.run().symbols().end());
       continue;
     }
     const auto& operation = step.operation();
@@ -264,7 +292,8 @@ std::string PrintValueTree(const ValueTree& tree) {
     case ValueTree::Kind::kFloat: return absl::StrCat(tree.real);
     case ValueTree::Kind::kComplex: return absl::StrCat("(", tree.real, "+", tree.imaginary, "j)");
     case ValueTree::Kind::kString: return absl::StrCat("\"", Printable(tree.text), "\"");
-    case ValueTree::Kind::kDevice: return Printable(tree.text);
+    case ValueTree::Kind::kDevice:
+    case ValueTree::Kind::kSize: return Printable(tree.text);
     case ValueTree::Kind::kList: return absl::StrCat("[", join(", "), "]");
     case ValueTree::Kind::kTuple:
       return absl::StrCat("(", join(", "), tree.elements.size() == 1 ? ",)" : ")");

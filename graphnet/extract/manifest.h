@@ -33,6 +33,7 @@ struct ValueTree {
     kList,     // elements; text: the type of all, "List[Tensor]"
     kTuple,    // elements
     kDict,     // keys and values alternate in elements; text: the type of all
+    kSize,     // text: an int, as an expression over StitchManifest::symbols
   };
   Kind kind = Kind::kNone;
   int64_t number = 0;
@@ -50,6 +51,10 @@ struct TensorGuard {
   DType dtype = DType::kUnknown;
   std::string device;  // "cpu", "cuda:0"
   std::vector<int64_t> sizes;
+  // By dimension, an expression over StitchManifest::symbols, or empty: the number in
+  // `sizes`. Without any if all are numbers. A symbol itself takes the size that it
+  // meets first in an input.
+  std::vector<std::string> symbolic;
 };
 
 // One operation: a subgraph, or, between them, one that broke the graph.
@@ -58,6 +63,7 @@ struct StitchStep {
   // Of a subgraph: the tensors that it takes and yields.
   std::vector<int64_t> inputs;
   std::vector<int64_t> outputs;
+  std::vector<std::string> symbols;  // that it takes in front of `inputs`
   // Of an operation: its TorchScript name and overload ("aten::item", ""); what it
   // takes; a pattern for each of its results. prim::SetAttr takes the path of the
   // object, the name of the attribute and the value.
@@ -90,7 +96,21 @@ struct StitchManifest {
     ValueTree pattern;
   };
 
+  // A dynamic size, and what it was in the run that was captured.
+  struct Symbol {
+    std::string name;
+    int64_t example = 0;
+  };
+  // What must hold of symbols: a comparison, and where the program asked for it.
+  struct Relation {
+    std::string text;
+    std::string file;
+    int64_t line = 0;
+  };
+
   std::string name;  // of the program
+  std::vector<Symbol> symbols;
+  std::vector<Relation> relations;
   std::vector<Input> inputs;
   std::vector<State> states;
   // Numbered tensors that are attributes or constants of the program: the names

@@ -75,6 +75,10 @@ void Classify(StepPlan* step) {
     const c10::AliasInfo* alias = argument.alias_info();
     if (alias != nullptr && alias->isWrite()) step->writes.push_back(static_cast<int>(i));
   }
+  if (!schema.arguments().empty()) {
+    const c10::Type& first = *schema.arguments()[0].type();
+    step->takes_any_list = first.kind() == c10::TypeKind::ListType && HoldsVariable(first);
+  }
   bool yields_tensors = false;
   for (const c10::Argument& result : schema.returns()) {
     yields_tensors |= HoldsTensor(*result.type());

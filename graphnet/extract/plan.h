@@ -38,7 +38,8 @@ struct StepPlan {
   OpClass op_class = OpClass::kValues;
   bool is_random = false;
   bool sizes_may_depend_on_data = false;
-  bool yields_list = false;  // of tensors
+  bool yields_list = false;     // of tensors
+  bool takes_any_list = false;  // first, with elements of any type
   bool is_allowed = false;
   std::vector<int> writes;  // operands
   mutable std::optional<torchscript::Place> place;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <complex>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ir/canonical_hash.h"
+#include "graphnet/text/printer.h"
 
 namespace graphnet::extract {
 namespace {
@@ -43,7 +45,11 @@ int64_t Recorder::AddValue(const at::Tensor& tensor, const std::string& name) {
   if (tracked.number < 0 && tracked.node == nullptr && tracked.attribute.empty()) {
     tracked.number = next_number_++;
     tracked.name = name;
-    capture_.manifest.tensors[tracked.number] = GuardOf(tensor);
+    TensorGuard& guard = capture_.manifest.tensors[tracked.number] = GuardOf(tensor);
+    if (sizes_.IsDynamic(tensor)) {
+      for (const Dim& dim : sizes_.DimsOf(tensor))
+        guard.symbolic.push_back(dim.is_static() ? "" : PrintSymExpr(*dim.expr));
+    }
     return tracked.number;
   }
   return NumberOf(tensor);
@@ -135,7 +141,7 @@ const ValueMeta* Recorder::MetaOf(Module& module, const at::Tensor& tensor) {
   meta.has_device = true;
   meta.device = torchscript::DeviceOf(tensor.device());
   meta.has_shape = true;
-  const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
+  const std::vector<Dim> shape = sizes_.DimsOf(tensor);
   meta.shape = shape;
   return module.InternValueMeta(meta);
 }
@@ -162,6 +168,44 @@ Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Trac
   node->set_meta(MetaOf(*growing.module, tensor));
   Describe(tensor, node);
   growing.inputs.push_back(number);
+  return node;
+}
+
+// A symbol is a placeholder, as in the samples of torch.compile; what is computed of
+// symbols are calls of Python's operators.
+Argument Recorder::Size(const SymExpr& expr) {
+  if (expr.kind == SymExpr::Kind::kInt) return expr.value;
+  Growing& growing = Current();
+  const std::string key = PrintSymExpr(expr);
+  if (const auto it = growing.sizes.find(key); it != growing.sizes.end()) return it->second;
+  Node* node = nullptr;
+  if (expr.kind == SymExpr::Kind::kSymbol) {
+    const InsertionGuard guard(growing.graph, growing.symbols.empty()
+                                                  ? growing.graph->first()
+                                                  : growing.symbols.back()->next());
+    node = growing.graph->Placeholder(expr.name, growing.graph->UniqueName(expr.name));
+    node->set_annotation("torch.SymInt");
+    if (growing.inputs.empty()) growing.last_placeholder = node;
+    growing.symbols.push_back(node);
+  } else {
+    const auto target = [&]() -> absl::string_view {
+      switch (expr.kind) {
+        case SymExpr::Kind::kNeg: return "operator.neg";
+        case SymExpr::Kind::kAdd: return "operator.add";
+        case SymExpr::Kind::kSub: return "operator.sub";
+        case SymExpr::Kind::kMul: return "operator.mul";
+        case SymExpr::Kind::kFloorDiv: return "operator.floordiv";
+        case SymExpr::Kind::kMod: return "operator.mod";
+        case SymExpr::Kind::kPow: return "operator.pow";
+        case SymExpr::Kind::kMin: return "torch.sym_min";
+        default: return "torch.sym_max";
+      }
+    };
+    std::vector<Argument> operands = {Size(*expr.lhs)};
+    if (expr.rhs != nullptr) operands.push_back(Size(*expr.rhs));
+    node = growing.graph->CallFunction(target(), operands);
+  }
+  growing.sizes[key] = node;
   return node;
 }
 
@@ -230,6 +274,7 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
     }
     return Argument(NodeOf(value.toTensor()));
   }
+  if (value.isSymInt()) return Size(ExprOf(value));
   if (value.isBool()) return Argument(value.toBool());
   if (value.isInt()) return Argument(value.toInt());
   if (value.isDouble()) return Argument(value.toDouble());
@@ -295,7 +340,7 @@ void Recorder::SetResults(Node* node, const std::vector<IValue>& results,
     }
   }
   Growing& growing = graphs_.back();
-  if (facts.known && !facts.writes) {
+  if ((facts.known || facts.foldable) && !facts.writes) {
     growing.foldable.push_back(node);
   }
 }
@@ -329,7 +374,33 @@ void Recorder::Finish() {
       ++capture_.folded[std::string((*it)->target())];
       growing.graph->EraseNode(*it);
     }
-    // Constants that only those used.
+    // Sizes and constants that only those used.
+    bool found = true;
+    while (found) {
+      found = false;
+      for (auto it = growing.sizes.begin(); it != growing.sizes.end();) {
+        Node* node = it->second;
+        if (node->has_uses()) {
+          ++it;
+          continue;
+        }
+        growing.symbols.erase(std::remove(growing.symbols.begin(), growing.symbols.end(), node),
+                              growing.symbols.end());
+        growing.graph->EraseNode(node);
+        growing.sizes.erase(it++);
+        found = true;
+      }
+    }
+    for (const Node* node : growing.symbols) step.symbols.push_back(std::string(node->target()));
+    const bool is_dynamic = absl::c_any_of(growing.graph->nodes(), [](const Node* node) {
+      return node->tensor_meta() != nullptr && !node->tensor_meta()->is_static();
+    });
+    if (is_dynamic || !growing.symbols.empty()) {
+      for (const Symbol& symbol : sizes_.module().symbols())
+        growing.module->AddSymbol(symbol.name, symbol.example);
+      for (const SymExpr* relation : sizes_.module().relations())
+        growing.module->AddRelation(growing.module->CopySym(relation));
+    }
     for (const auto& [name, node] : growing.get_attrs) {
       if (node->has_uses()) continue;
       growing.graph->EraseNode(node);

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/extract/capture.h"
+#include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/formats/torchscript/call_form.h"
 #include "graphnet/formats/torchscript/program.h"
 
@@ -21,7 +22,9 @@ namespace graphnet::extract {
 
 class Recorder {
  public:
-  Recorder(Capture* capture, bool statistics) : capture_(*capture), statistics_(statistics) {}
+  // `sizes` must outlive this.
+  Recorder(Capture* capture, DynamicSizes* sizes, bool statistics)
+      : capture_(*capture), sizes_(*sizes), statistics_(statistics) {}
 
   // --- Tensors -------------------------------------------------------------------
   // A tensor that is there before the program, or that an operation between graphs
@@ -49,6 +52,7 @@ class Recorder {
              const torchscript::Place& place, const std::string& module_path);
   struct ResultFacts {
     bool known = false;          // what they hold
+    bool foldable = false;       // the call goes if nothing uses it
     bool writes = false;         // the call changes operands
     bool unknown_sizes = false;  // their sizes depend on data
   };
@@ -79,6 +83,8 @@ class Recorder {
     std::unique_ptr<Module> module;
     Graph* graph = nullptr;
     Node* last_placeholder = nullptr;
+    std::vector<Node*> symbols;                     // placeholders, in front of the others
+    absl::flat_hash_map<std::string, Node*> sizes;  // by expression
     absl::flat_hash_map<int64_t, Node*> placeholders;
     std::vector<int64_t> inputs;
     absl::flat_hash_map<std::string, Node*> get_attrs;
@@ -97,11 +103,13 @@ class Recorder {
   Node* GetAttr(const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
   const ValueMeta* MetaOf(Module& module, const at::Tensor& tensor);
+  Argument Size(const SymExpr& expr);
   void SetResult(Node* node, const c10::IValue& value, std::vector<int>* path,
                  const ResultFacts& facts);
   void Describe(const at::Tensor& tensor, Node* node);
 
   Capture& capture_;
+  DynamicSizes& sizes_;
   const bool statistics_;
   absl::flat_hash_map<const c10::TensorImpl*, Tracked> tracked_;
   absl::flat_hash_map<std::string, at::Tensor> attributes_;  // by name

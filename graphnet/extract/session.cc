@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -18,6 +19,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/capture.h"
+#include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/extract/operation.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/recorder.h"
@@ -25,6 +27,7 @@
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/torch_status.h"
+#include "graphnet/text/printer.h"
 #include "torch/csrc/jit/api/function_impl.h"
 
 namespace graphnet {
@@ -68,6 +71,24 @@ IValue WithTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::T
   return list;
 }
 
+// Lists and dicts in `value`.
+void ForEachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn,
+                      int depth = 0) {
+  if (depth > kMaxNesting) return;
+  if (value.isTuple()) {
+    for (const IValue& element : value.toTupleRef().elements())
+      ForEachContainer(element, fn, depth + 1);
+  } else if (value.isList()) {
+    fn(value);
+    if (value.isIntList() || value.isDoubleList() || value.isBoolList() || value.isTensorList())
+      return;
+    for (const IValue& element : value.toListRef()) ForEachContainer(element, fn, depth + 1);
+  } else if (value.isGenericDict()) {
+    fn(value);
+    for (const auto& entry : value.toGenericDict()) ForEachContainer(entry.value(), fn, depth + 1);
+  }
+}
+
 const void* IdentityOf(const IValue& container) { return container.internalToPointer(); }
 
 std::string Join(const std::string& path, const std::string& name) {
@@ -77,7 +98,7 @@ std::string Join(const std::string& path, const std::string& name) {
 class Session {
  public:
   Session(const CaptureOptions& options, Capture* capture)
-      : options_(options), capture_(*capture), recorder_(capture, options.statistics) {
+      : options_(options), capture_(*capture), recorder_(capture, &sizes_, options.statistics) {
     for (const std::string& name : options.break_on) {
       break_on_.insert(absl::StrContains(name, "::") ? name : absl::StrCat("aten::", name));
     }
@@ -86,6 +107,11 @@ class Session {
   absl::Status Run(const jit::Module& module, jit::GraphFunction& function, Values inputs) {
     FindObjects(module._ivalue(), "", 0);
     const c10::FunctionSchema& schema = function.getSchema();
+    for (const CaptureOptions::DynamicSize& size : options_.dynamic) {
+      RETURN_IF_ERROR(
+          Annotate(AddDynamic(size, inputs), absl::StrCat("dynamic size ", Printable(size.name))));
+    }
+    sizes_.Begin();
     Values arguments;
     arguments.push_back(module._ivalue());
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -94,6 +120,7 @@ class Session {
       ForEachTensor(inputs[i], [&](const at::Tensor& tensor) {
         if (tensor.has_storage()) input_storages_.insert(tensor.storage().unsafeGetStorageImpl());
       });
+      MarkOuter(inputs[i]);
       capture_.manifest.inputs.push_back({name, std::move(pattern)});
       arguments.push_back(std::move(inputs[i]));
     }
@@ -105,12 +132,19 @@ class Session {
           ToTree(*result, [&](const at::Tensor& t) { return Number(t); });
       if (tree.ok()) {
         capture_.manifest.result = *std::move(tree);
-        capture_.result = *std::move(result);
+        capture_.result = WithoutSymbols(*result);
       } else {
         capture_.status = Annotate(tree.status(), "the result");
       }
     }
     recorder_.Finish();
+    for (const Symbol& symbol : sizes_.module().symbols())
+      capture_.manifest.symbols.push_back({std::string(symbol.name), *symbol.example});
+    for (size_t i = 0; i < sizes_.module().relations().size(); ++i) {
+      const torchscript::Place& place = sizes_.places()[i];
+      capture_.manifest.relations.push_back({PrintSymExpr(*sizes_.module().relations()[i]),
+                                             place.file, static_cast<int64_t>(place.line)});
+    }
     return absl::OkStatus();
   }
 
@@ -125,6 +159,22 @@ class Session {
     IValue container;  // stays alive, and where it is
     ValueTree initial;
   };
+
+  absl::Status AddDynamic(const CaptureOptions::DynamicSize& size, const Values& inputs) {
+    if (size.input >= inputs.size() || !inputs[size.input].isTensor())
+      return absl::InvalidArgumentError(absl::StrCat("input ", size.input, " is no tensor"));
+    const bool is_name =
+        !size.name.empty() && !absl::ascii_isdigit(size.name[0]) &&
+        absl::c_all_of(size.name, [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
+    if (!is_name) return absl::InvalidArgumentError("not a name");
+    return sizes_.Add(inputs[size.input].toTensor(), size.dim, size.name);
+  }
+
+  // Lists and dicts that are there after the run: they get no symbols.
+  void MarkOuter(const IValue& value) {
+    if (!sizes_.any()) return;
+    ForEachContainer(value, [&](const IValue& c) { outer_.insert(IdentityOf(c)); });
+  }
 
   absl::StatusOr<int64_t> Number(const at::Tensor& tensor) { return recorder_.NumberOf(tensor); }
 
@@ -174,6 +224,7 @@ class Session {
     const auto [seen, first] = read_.insert({object.get(), slot});
     if (!first) return value;
     const std::string full = Join(found->second, name);
+    MarkOuter(value);
     if (assigned_.contains({object->type().get(), name})) {
       ASSIGN_OR_RETURN(ValueTree pattern, Pattern(value, full));
       // What it holds now is what it begins with.
@@ -198,6 +249,8 @@ class Session {
   }
 
   absl::Status SetAttr(const StepPlan& step, const Frame&, const IValue& owner, IValue value) {
+    value = sizes_.Pin(value);
+    MarkOuter(value);
     const std::string& name = step.node->s(attr::name);
     const auto object = owner.toObject();
     const size_t slot = object->type()->getAttributeSlot(name);
@@ -263,6 +316,7 @@ class Session {
   }
 
   absl::Status RunStep(const StepPlan& step, Frame* frame) {
+    sizes_.set_step(&step);
     try {
       return RunStepOrThrow(step, frame);
     } catch (...) {
@@ -352,7 +406,8 @@ class Session {
       case prim::DictConstruct: {
         const auto& type = node.output()->type();
         c10::impl::GenericDict dict(type->containedType(0), type->containedType(1));
-        for (size_t i = 0; i + 1 < step.in.size(); i += 2) dict.insert_or_assign(in(i), in(i + 1));
+        for (size_t i = 0; i + 1 < step.in.size(); i += 2)
+          dict.insert_or_assign(sizes_.Pin(in(i)), in(i + 1));
         return set(dict);
       }
       case prim::TupleUnpack: return unpack(in(0).toTupleRef().elements().vec());
@@ -374,7 +429,7 @@ class Session {
         return set(elements[static_cast<size_t>(i)]);
       }
       case prim::isinstance: {
-        const auto type = in(0).type();
+        const auto type = WithoutSymbols(in(0)).type();
         return set(absl::c_any_of(node.tys(attr::types),
                                   [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); }));
       }
@@ -573,6 +628,21 @@ class Session {
                                                                " is not run: it may reach beyond "
                                                                "the program's values"));
     }
+    if (sizes_.any() && HasSymbols(operands)) {
+      if (!asked) {
+        if (std::optional<IValue> value = sizes_.Compute(step.schema->name(), operands))
+          return SetOutputs(step, frame, {*std::move(value)});
+      }
+      // Graphs and manifests have expressions; lists hold what they are given.
+      const bool is_outer =
+          !step.writes.empty() && operands[0].isList() && outer_.contains(IdentityOf(operands[0]));
+      if (is_outer || (!custom && step.op_class != OpClass::kCompute && !step.takes_any_list)) {
+        for (IValue& operand : operands) operand = sizes_.Pin(operand);
+      }
+      if (is_outer) {
+        for (const IValue& operand : operands) MarkOuter(operand);
+      }
+    }
     BreakReason reason = custom ? BreakReason::kCustomOperator : BreakReason::kNone;
     switch (step.op_class) {
       case OpClass::kValues:
@@ -587,6 +657,16 @@ class Session {
         break;
       case OpClass::kRead:
         if (custom) break;
+        if (const auto it = numbers_.find(FirstTensor(operands));
+            it != numbers_.end() && IsReadOfNumber(*step.node)) {
+          return SetOutputs(step, frame, {it->second.second});
+        }
+        if (sizes_.AnyDynamic(operands) && IsOfMeta(step, operands)) {
+          Values results = operands;
+          RETURN_IF_ERROR(Execute(step, &results));
+          if (results.size() == 1) results[0] = sizes_.Read(step, operands, results[0]);
+          return SetOutputs(step, frame, std::move(results));
+        }
         if (!HasTensors(operands) || AllKnown(operands) || IsOfMeta(step, operands)) {
           return RunOnValues(step, frame, std::move(operands));
         }
@@ -618,6 +698,17 @@ class Session {
                                            step.schema->overload_name(), std::move(operands),
                                            [&](Values* stack) { return Execute(step, stack); }));
     return SetOutputs(step, frame, std::move(results));
+  }
+
+  static bool IsReadOfNumber(const jit::Node& node) {
+    return node.outputs().size() == 1 && node.inputs().size() == 1 &&
+           (node.output()->type()->kind() == c10::TypeKind::IntType ||
+            node.kind() == aten::ScalarImplicit);
+  }
+  static const c10::TensorImpl* FirstTensor(const Values& operands) {
+    return !operands.empty() && operands[0].isTensor()
+               ? operands[0].toTensor().unsafeGetTensorImpl()
+               : nullptr;
   }
 
   // Operands that the call writes to. Normalisations do so without saying it in
@@ -705,10 +796,23 @@ class Session {
 
   // The call becomes a node of the current graph.
   absl::Status Record(const StepPlan& step, Frame* frame, Values operands) {
-    const bool known = !step.is_random && AllKnown(operands);
+    // Tracing writes sizes as tensors. One that is only read is the number that it holds.
+    const bool is_number =
+        sizes_.any() && step.node->kind() == prim::NumToTensor && HasSymbols(operands);
+    if (is_number && !absl::c_all_of(step.node->output()->uses(), [](const jit::Use& use) {
+          return IsReadOfNumber(*use.user);
+        })) {
+      operands[0] = sizes_.Pin(operands[0]);
+    }
+    const Values symbolic = operands;
+    const bool is_symbolic = sizes_.any() && HasSymbols(symbolic);
+    if (is_symbolic) {
+      for (IValue& operand : operands) operand = WithoutSymbols(operand);
+    }
+    const bool known = !step.is_random && !is_symbolic && AllKnown(operands);
     const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
     std::vector<Argument> arguments;
-    for (const IValue& operand : operands) {
+    for (const IValue& operand : symbolic) {
       absl::StatusOr<Argument> argument = recorder_.Operand(operand);
       if (!argument.ok())
         return torchscript::CannotRepresent(*step.node, argument.status().message());
@@ -730,9 +834,16 @@ class Session {
           tensor.has_storage() && input_storages_.contains(tensor.storage().unsafeGetStorageImpl());
     }
     RETURN_IF_ERROR(Execute(step, &operands));
-    recorder_.SetResults(
-        node, operands,
-        {.known = known, .writes = !written.empty(), .unknown_sizes = unknown_sizes});
+    if (sizes_.any() && !unknown_sizes) sizes_.Run(step, symbolic, operands);
+    if (is_number && is_symbolic) {
+      const at::Tensor& number = operands[0].toTensor();
+      numbers_[number.unsafeGetTensorImpl()] = {number, symbolic[0]};
+    }
+    recorder_.SetResults(node, operands,
+                         {.known = known,
+                          .foldable = is_number && is_symbolic,
+                          .writes = !written.empty(),
+                          .unknown_sizes = unknown_sizes});
     if (!known) {
       for (const at::Tensor& tensor : written) recorder_.Forget(tensor);
     }
@@ -780,7 +891,13 @@ class Session {
           *step.node, absl::StrCat("more than ", options_.max_subgraphs, " subgraphs"));
     }
     recorder_.EndGraph();
+    const Values symbolic = operands;
+    for (IValue& operand : operands) operand = WithoutSymbols(operand);
     RETURN_IF_ERROR(run(&operands));
+    if (sizes_.any() && step.schema != nullptr && op == step.schema->name() &&
+        !step.sizes_may_depend_on_data && HasTensors(operands) && !AnyUnknownSizes(symbolic)) {
+      sizes_.Run(step, symbolic, operands);
+    }
     if (op == "prim::SetAttr") operands.clear();
     const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
     for (const IValue& result : operands) {
@@ -806,6 +923,8 @@ class Session {
 
   const CaptureOptions& options_;
   Capture& capture_;
+  DynamicSizes sizes_;
+  absl::flat_hash_set<const void*> outer_;
   Recorder recorder_;
   Planner planner_;
   torchscript::OperatorTable operators_;
@@ -818,6 +937,8 @@ class Session {
   absl::flat_hash_set<std::pair<const void*, size_t>> read_;  // attributes
   absl::node_hash_map<const void*, Home> homes_;
   absl::flat_hash_map<const c10::FunctionSchema*, bool> is_of_meta_;
+  // Tensors that hold a symbolic number.
+  absl::flat_hash_map<const c10::TensorImpl*, std::pair<at::Tensor, IValue>> numbers_;
   int64_t steps_ = 0;
   int depth_ = 0;
 };

@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
 }
 
 size_t StitchedProgram::num_guards() const {
-  size_t count = 1;  // how many inputs there are
+  size_t count = 1 + manifest_.relations.size();  // 1: how many inputs there are
   for (const auto& input : manifest_.inputs) count += extract::NumGuards(input.pattern, manifest_);
   for (const auto& state : manifest_.states) count += extract::NumGuards(state.pattern, manifest_);
   return count;
@@ -170,7 +170,7 @@ bool StitchedProgram::Accepts(const std::vector<IValue>& inputs, std::string* wh
     if (!tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, why))
       return false;
   }
-  return true;
+  return tensors_->CheckRelations(manifest_, why);
 }
 
 absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchStep& step,
@@ -244,6 +244,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
         continue;
       }
       std::vector<IValue> values;
+      for (const std::string& symbol : step.symbols) values.push_back(tensors_->SizeOf(symbol));
       for (const int64_t number : step.inputs) values.push_back(tensors_->Get(number));
       absl::StatusOr<std::vector<IValue>> outputs =
           executables_[static_cast<size_t>(step.subgraph)]->Run(std::move(values), run);

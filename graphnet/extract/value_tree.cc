@@ -7,8 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/values.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
 #include "torch/csrc/jit/frontend/script_type_parser.h"
 
 namespace graphnet::extract {
@@ -45,6 +49,11 @@ int64_t LargestNumber(const ValueTree& tree) {
   return largest;
 }
 
+void CollectSizes(const ValueTree& tree, std::vector<std::string>* expressions) {
+  if (tree.kind == Kind::kSize) expressions->push_back(tree.text);
+  for (const ValueTree& element : tree.elements) CollectSizes(element, expressions);
+}
+
 bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 }  // namespace
@@ -61,6 +70,9 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, TensorNumber number, int d
   if (value.isTensor()) {
     tree.kind = Kind::kTensor;
     ASSIGN_OR_RETURN(tree.number, number(value.toTensor()));
+  } else if (value.isSymInt()) {
+    tree.kind = Kind::kSize;
+    tree.text = PrintSymExpr(ExprOf(value));
   } else if (value.isBool()) {
     tree.kind = Kind::kBool;
     tree.number = value.toBool() ? 1 : 0;
@@ -121,13 +133,91 @@ TensorTable::TensorTable(const StitchManifest& manifest) {
   if (!manifest.tensors.empty()) largest = std::max(largest, manifest.tensors.rbegin()->first);
   tensors_.resize(static_cast<size_t>(largest + 1));
   guards_.resize(tensors_.size());
+  ReadSymbols(manifest);
   for (const auto& [number, guard] : manifest.tensors) {
-    guards_[static_cast<size_t>(number)] = {true, interp::ToScalarType(guard.dtype),
-                                            c10::Device(guard.device), guard.sizes};
+    Guard& to = guards_[static_cast<size_t>(number)];
+    to = {true, interp::ToScalarType(guard.dtype), c10::Device(guard.device), guard.sizes, {}};
+    for (const std::string& text : guard.symbolic)
+      to.symbolic.push_back(text.empty() ? nullptr : expressions_.at(text));
   }
 }
 
-void TensorTable::Clear() { std::fill(tensors_.begin(), tensors_.end(), at::Tensor()); }
+// The text form has symbols and comparisons: one module of them all, in which an
+// expression is the left side of a comparison with 0.
+void TensorTable::ReadSymbols(const StitchManifest& manifest) {
+  if (manifest.symbols.empty()) return;
+  std::vector<std::string> expressions;
+  for (const auto& [number, guard] : manifest.tensors) {
+    for (const std::string& text : guard.symbolic) {
+      if (!text.empty()) expressions.push_back(text);
+    }
+  }
+  for (const StitchStep& step : manifest.steps) {
+    for (const ValueTree& operand : step.operands) CollectSizes(operand, &expressions);
+  }
+  CollectSizes(manifest.result, &expressions);
+  std::string text;
+  for (const auto& symbol : manifest.symbols) absl::StrAppend(&text, "symbol ", symbol.name, "\n");
+  for (const auto& relation : manifest.relations)
+    absl::StrAppend(&text, "relation ", relation.text, "\n");
+  for (const std::string& expression : expressions)
+    absl::StrAppend(&text, "relation ", expression, " == 0\n");
+  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text, "the manifest's symbols");
+  TORCH_CHECK(module.ok(), module.status().message());
+  symbols_ = *std::move(module);
+  const size_t num_relations = manifest.relations.size();
+  TORCH_CHECK(symbols_->symbols().size() == manifest.symbols.size() &&
+                  symbols_->relations().size() == num_relations + expressions.size(),
+              "the manifest's symbols are not what they seem");
+  relations_.assign(symbols_->relations().begin(),
+                    symbols_->relations().begin() + static_cast<ptrdiff_t>(num_relations));
+  for (size_t i = 0; i < expressions.size(); ++i)
+    expressions_[expressions[i]] = symbols_->relations()[num_relations + i]->lhs;
+}
+
+void TensorTable::Clear() {
+  std::fill(tensors_.begin(), tensors_.end(), at::Tensor());
+  if (symbols_ == nullptr) return;
+  for (const Symbol& symbol : symbols_->symbols()) symbols_->AddSymbol(symbol.name, std::nullopt);
+}
+
+int64_t TensorTable::Evaluate(const SymExpr& expr) const {
+  const std::optional<int64_t> value = EvaluateWithExamples(*symbols_, expr);
+  TORCH_CHECK(value, "the size ", PrintSymExpr(expr), " has no value");
+  return *value;
+}
+
+int64_t TensorTable::SizeOf(const std::string& symbol) const {
+  const Symbol* found = symbols_ == nullptr ? nullptr : symbols_->FindSymbol(symbol);
+  TORCH_CHECK(found != nullptr && found->example, "no size for the symbol ", symbol);
+  return *found->example;
+}
+
+bool TensorTable::CheckRelations(const StitchManifest& manifest, std::string* why) const {
+  for (size_t i = 0; i < relations_.size(); ++i) {
+    if (Evaluate(*relations_[i]) != 0) continue;
+    if (why != nullptr) {
+      *why = absl::StrCat("sizes: expected ", Printable(manifest.relations[i].text), ", found ");
+      for (const Symbol& symbol : symbols_->symbols())
+        absl::StrAppend(why, &symbol == &symbols_->symbols()[0] ? "" : ", ", symbol.name, " = ",
+                        symbol.example.value_or(-1));
+    }
+    return false;
+  }
+  return true;
+}
+
+// Whether a size is the one that is asked for, else `expected`.
+bool TensorTable::MatchSize(const Guard& guard, size_t dim, int64_t size, int64_t* expected) {
+  *expected = guard.sizes[dim];
+  const SymExpr* expr = guard.symbolic.empty() ? nullptr : guard.symbolic[dim];
+  if (expr != nullptr && expr->kind == SymExpr::Kind::kSymbol &&
+      !symbols_->FindSymbol(expr->name)->example) {
+    symbols_->AddSymbol(expr->name, size);
+  }
+  if (expr != nullptr) *expected = Evaluate(*expr);
+  return size == *expected;
+}
 
 IValue TensorTable::Make(const ValueTree& tree) const {
   switch (tree.kind) {
@@ -139,6 +229,11 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     case Kind::kComplex: return c10::complex<double>(tree.real, tree.imaginary);
     case Kind::kString: return tree.text;
     case Kind::kDevice: return c10::Device(tree.text);
+    case Kind::kSize: {
+      const auto it = expressions_.find(tree.text);
+      TORCH_CHECK(it != expressions_.end(), "no such size: ", tree.text);
+      return Evaluate(*it->second);
+    }
     case Kind::kTuple: {
       std::vector<IValue> elements;
       for (const ValueTree& element : tree.elements) elements.push_back(Make(element));
@@ -179,9 +274,15 @@ bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::st
       return Differs(why, name, absl::StrCat("rank ", guard.sizes.size()),
                      absl::StrCat("rank ", sizes.size()));
     }
-    if (!std::equal(sizes.begin(), sizes.end(), guard.sizes.begin())) {
+    if (guard.symbolic.empty() && !std::equal(sizes.begin(), sizes.end(), guard.sizes.begin())) {
       return Differs(why, name, absl::StrCat("sizes ", Sizes(guard.sizes)),
                      absl::StrCat("sizes ", Sizes(sizes)));
+    }
+    for (size_t i = 0; i < guard.symbolic.size(); ++i) {
+      int64_t expected = 0;
+      if (MatchSize(guard, i, sizes[i], &expected)) continue;
+      return Differs(why, name, absl::StrCat("size ", i, " to be ", expected),
+                     absl::StrCat(sizes[i]));
     }
     if (tensor.requires_grad())
       return Differs(why, name, "no gradient to be asked for", "requires_grad");
@@ -221,6 +322,7 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
     case Kind::kInt:
       if (value.isInt() && value.toInt() == pattern.number) return true;
       break;
+    case Kind::kSize: break;  // No program is asked for one.
     case Kind::kFloat:
       if (value.isDouble() && SameBits(value.toDouble(), pattern.real)) return true;
       break;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graphnet/extract/manifest.h"
+#include "graphnet/ir/module.h"
 
 namespace graphnet::extract {
 
@@ -27,6 +29,7 @@ class TensorTable {
  public:
   explicit TensorTable(const StitchManifest& manifest);
 
+  // Forgets tensors and sizes.
   void Clear();
   const at::Tensor& Get(int64_t number) const { return tensors_[static_cast<size_t>(number)]; }
   void Set(int64_t number, at::Tensor tensor) {
@@ -35,6 +38,10 @@ class TensorTable {
 
   // The value that `tree` describes. Throws c10::Error for types that there are not.
   c10::IValue Make(const ValueTree& tree) const;
+  // The size that a symbol has met; throws for one that has met none.
+  int64_t SizeOf(const std::string& symbol) const;
+  // Whether the relations hold of the symbols.
+  bool CheckRelations(const StitchManifest& manifest, std::string* why) const;
   // Whether `value` fits; its tensors are kept. If not, `why` (may be null) says what
   // of `name` does not.
   bool Match(const ValueTree& pattern, const c10::IValue& value, absl::string_view name,
@@ -46,12 +53,21 @@ class TensorTable {
     c10::ScalarType dtype = c10::ScalarType::Undefined;
     c10::Device device = c10::Device(c10::kCPU);
     std::vector<int64_t> sizes;
+    std::vector<const SymExpr*> symbolic;  // by dimension, or null; may be empty
   };
   bool MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name,
                    std::string* why);
 
+  void ReadSymbols(const StitchManifest& manifest);
+  bool MatchSize(const Guard& guard, size_t dim, int64_t size, int64_t* expected);
+  int64_t Evaluate(const SymExpr& expr) const;
+
   std::vector<at::Tensor> tensors_;
   std::vector<Guard> guards_;
+  // The symbols, whose examples are the sizes that they have met, and the relations.
+  std::unique_ptr<Module> symbols_;
+  std::vector<const SymExpr*> relations_;
+  std::map<std::string, const SymExpr*> expressions_;
 };
 
 // How many conditions Match checks: structures, constants, and of each tensor its

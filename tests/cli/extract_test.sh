@@ -70,6 +70,40 @@ contains "$(cat "$scratch/flat/weight_meta.py")" "min_val = 0"
 [ ! -f "$scratch/flat/model.py" ] || fail "the earlier sample is still there"
 "$graphnet" run "$scratch/flat" >/dev/null
 
+# A dynamic size: what was captured for 4 rows runs for 5, and says why not for 1.
+"$make_archive" "$scratch/rows.pt" <<'END'
+def forward(self, x):
+    y = x.view(x.size(0) * 3, 1)
+    print("rows", x.size(0))
+    return y + 1
+END
+# rows N: an input of N rows.
+rows() {
+  local header="{\"x\":{\"dtype\":\"F32\",\"shape\":[$1,3],\"data_offsets\":[0,$((12 * $1))]}}"
+  # shellcheck disable=SC2059
+  printf "\\x$(printf %02x "${#header}")\\0\\0\\0\\0\\0\\0\\0%s" "$header"
+  head -c $((12 * $1)) /dev/zero
+}
+for format in protobuf graphnet; do
+  out=$("$graphnet" extract "$scratch/rows.pt" -o "$scratch/rows" --input 'f32[4,3]' \
+    --dynamic 0:0=batch --format "$format" --check)
+  contains "$out" "dynamic batch: 4 in the example"
+  contains "$out" "requires batch >= 2"
+  contains "$out" "the stitched program yields the same bits"
+  rows 5 >"$scratch/rows.safetensors"
+  out=$("$graphnet" run "$scratch/rows" --inputs "$scratch/rows.safetensors")
+  contains "$out" "rows 5"
+  contains "$out" "o0  f32[15, 1]"
+  rows 1 >"$scratch/rows.safetensors"
+  code=0
+  out=$("$graphnet" run "$scratch/rows" --inputs "$scratch/rows.safetensors" 2>&1) || code=$?
+  [ "$code" = 2 ] || fail "exit code $code: $out"
+  contains "$out" "sizes: expected batch >= 2, found batch = 1"
+done
+refused "expected input, dimension and name" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[4,3]' --dynamic 0:0
+refused "there is no dimension 2" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[4,3]' --dynamic 0:2=n
+refused "needs examples of one size" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[1,3]' --dynamic 0:0=n
+
 # What goes wrong.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):

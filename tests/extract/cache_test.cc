@@ -1,12 +1,16 @@
 // Calls through the cache against calls of the module.
 #include "graphnet/extract/cache.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "ATen/ATen.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/samples.h"
 #include "gtest/gtest.h"
 #include "torch/csrc/jit/ir/irparser.h"
 #include "torch/library.h"
@@ -132,6 +136,191 @@ TEST(CaptureCache, HowATensorLiesInMemoryIsNoConstant) {
   Check(module, cache, {at::ones({2, 2}).t()});
   Check(module, cache, {at::ones({2, 2})});
   EXPECT_EQ(cache.counters().captures, 1 + 1);
+}
+
+// --- Dynamic sizes ---------------------------------------------------------------
+
+std::vector<std::string> RelationsOf(const Capture& capture) {
+  std::vector<std::string> texts;
+  for (const auto& relation : capture.manifest.relations) texts.push_back(relation.text);
+  return texts;
+}
+
+// Captured for 4 rows, replayed for 2, 5 and 9; from a folder, too.
+void CheckDynamic(const std::string& body, const std::vector<std::string>& relations,
+                  size_t num_subgraphs = 1) {
+  const std::string source = "def forward(self, x):\n" + body;
+  torch::jit::Module module = Define(source);
+  CaptureOptions options;
+  options.dynamic.push_back({0, 0, "batch"});
+  options.print = [](const std::string&) {};
+  CaptureCache cache(Define(source), options);
+  for (const int64_t rows : {4, 2, 5, 9, 4}) Check(module, cache, {at::randn({rows, 6})});
+  ASSERT_EQ(cache.num_entries(), 1u)
+      << source << (cache.reasons().empty() ? "" : cache.reasons()[0]);
+  EXPECT_EQ(cache.counters().hits, 4) << source;
+  const Capture& capture = cache.entry(0);
+  EXPECT_EQ(RelationsOf(capture), relations) << source;
+  EXPECT_EQ(capture.subgraphs.size(), num_subgraphs) << source;
+  const absl::StatusOr<ExtractedProgram> samples = ToSamples(capture, "dynamic");
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  const char* scratch = std::getenv("TEST_TMPDIR");
+  const std::string folder = absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/dynamic");
+  for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
+    std::filesystem::remove_all(folder);
+    ASSERT_TRUE(WriteExtracted(*samples, folder, format).ok());
+    absl::StatusOr<ExtractedProgram> stored = ReadExtracted(folder);
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    const absl::StatusOr<LoadedProgram> loaded = LoadProgram(*std::move(stored));
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    for (const int64_t rows : {3, 4}) {
+      const Inputs inputs = {at::randn({rows, 6})};
+      StitchedProgram::RunOptions run;
+      run.print = [](const std::string&) {};
+      const absl::StatusOr<IValue> found = loaded->program->Run(inputs, run);
+      ASSERT_TRUE(found.ok()) << found.status() << source;
+      EXPECT_TRUE(module.forward(inputs).toTensor().equal(found->toTensor())) << source;
+    }
+  }
+}
+
+TEST(DynamicSizes, AreSymbolsInTheCapture) {
+  CheckDynamic("    return torch.relu(x) + 1\n", {"batch >= 2"});
+  CheckDynamic("    return x.view(x.size(0) * 2, -1).sum(1)\n", {"batch >= 2"});
+  CheckDynamic("    a, b = x.shape\n    return x.reshape([b, a]) * (a - 1) + x.numel() // 3\n",
+               {"batch >= 2"});
+  CheckDynamic("    y = torch.cat([x, x])\n    return torch.zeros([y.size(0), 2]) + y[:, 0:2]\n",
+               {"batch >= 2"});
+  CheckDynamic("    if x.size(0) > 1:\n        return x * len(x)\n    return x\n",
+               {"batch >= 2", "batch > 1"});
+  CheckDynamic("    if x.size(0) == 7:\n        return x\n    return -x\n",
+               {"batch >= 2", "batch != 7"}, 1);
+}
+
+TEST(DynamicSizes, GoThroughBreaks) {
+  CheckDynamic("    y = x * 2\n    print(x.size(0))\n    return y.view(y.size(0) * y.size(1))\n",
+               {"batch >= 2"}, 2);
+  CheckDynamic(
+      "    n = x.size(0)\n    y = torch.relu(x)\n    print(y.sum())\n"
+      "    return torch.ones([n, n]).matmul(y)\n",
+      {"batch >= 2"}, 2);
+}
+
+// What holds of the rows of a capture.
+std::vector<std::string> RelationsFor(const std::string& body, int64_t rows = 4) {
+  CaptureOptions options;
+  options.dynamic.push_back({0, 0, "batch"});
+  const absl::StatusOr<Capture> capture =
+      CaptureProgram(Define("def forward(self, x):\n" + body), {at::randn({rows, 6})}, options);
+  EXPECT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  return RelationsOf(*capture);
+}
+
+TEST(DynamicSizes, WhatTakesThemForNumbersPinsThem) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(RelationsFor("    for i in range(x.size(0)):\n        x = x + i\n    return x\n"),
+            Texts({"batch >= 2", "batch == 4"}));
+  EXPECT_EQ(RelationsFor("    return x * float(x.size(0))\n"), Texts({"batch >= 2", "batch == 4"}));
+  EXPECT_EQ(RelationsFor("    return x + torch.ones([4, 1])\n"),
+            Texts({"batch >= 2", "batch == 4"}));
+  EXPECT_EQ(RelationsFor("    return x.split(1)[0]\n"), Texts({"batch >= 2", "batch == 4"}));
+}
+
+TEST(DynamicSizes, WhatIsLinearNearbyOnlyIsPinned) {
+  using Texts = std::vector<std::string>;
+  const Texts pinned4 = {"batch >= 2", "batch == 4"};
+  const Texts pinned40 = {"batch >= 2", "batch == 40"};
+  // Cut off: other sizes below, or above, yield another one.
+  EXPECT_EQ(RelationsFor("    y = x[:3]\n    return y * y.size(0)\n"), pinned4);
+  EXPECT_EQ(RelationsFor("    y = x[:30]\n    return y * y.size(0)\n"), pinned4);
+  // Rounded, and so the same for the next ones.
+  EXPECT_EQ(RelationsFor("    y = x[::32]\n    return y * y.size(0)\n", 40), pinned40);
+  EXPECT_EQ(RelationsFor("    y = x[::2]\n    return y * y.size(0)\n"), pinned4);
+  EXPECT_EQ(RelationsFor("    return x.sum() * len(x.chunk(4))\n", 40), pinned40);
+  // Nobody asks for the size.
+  EXPECT_EQ(RelationsFor("    return x[:3] * 2\n"), Texts({"batch >= 2"}));
+}
+
+TEST(DynamicSizes, WhatDependsOnDataPinsNothing) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(RelationsFor("    return x.view(x.size(0) * 6) * x.sum().item()\n"),
+            Texts({"batch >= 2"}));
+  EXPECT_EQ(RelationsFor("    y = x[x > 0]\n    return y * y.size(0)\n"), Texts({"batch >= 2"}));
+}
+
+TEST(DynamicSizes, ListsOfTheCallerHoldNumbers) {
+  torch::jit::Module module = Define(
+      "def forward(self, x, sizes: List[int]):\n    sizes.append(x.size(0))\n    return x\n");
+  CaptureOptions options;
+  options.dynamic.push_back({0, 0, "batch"});
+  c10::List<int64_t> sizes;
+  const absl::StatusOr<Capture> capture =
+      CaptureProgram(module, {at::ones({4, 6}), sizes}, options);
+  ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  ASSERT_EQ(sizes.size(), 1u);
+  EXPECT_TRUE(IValue(sizes).toListRef()[0].isInt());
+  EXPECT_EQ(RelationsOf(*capture), std::vector<std::string>({"batch >= 2", "batch == 4"}));
+}
+
+TEST(DynamicSizes, AsTracingWritesThem) {
+  torch::jit::Module module("Program");
+  auto graph = std::make_shared<torch::jit::Graph>();
+  torch::jit::parseIR(R"IR(
+graph(%self : Tensor, %x : Tensor):
+  %zero : int = prim::Constant[value=0]()
+  %minus : int = prim::Constant[value=-1]()
+  %size : int = aten::size(%x, %zero)
+  %tensor : Tensor = prim::NumToTensor(%size)
+  %number : int = aten::Int(%tensor)
+  %shape : int[] = prim::ListConstruct(%number, %minus)
+  %result : Tensor = aten::view(%x, %shape)
+  return (%result))IR",
+                      graph.get());
+  graph->inputs()[0]->setType(module.type());
+  module.type()->addMethod(
+      module._ivalue()->compilation_unit()->create_function({"Program.forward"}, graph));
+  CaptureOptions options;
+  options.dynamic.push_back({0, 0, "batch"});
+  CaptureCache cache(module, options);
+  for (const int64_t rows : {4, 7}) Check(module, cache, {at::randn({rows, 2, 3})});
+  EXPECT_EQ(cache.counters().hits, 1);
+}
+
+TEST(DynamicSizes, BadOnesAreRefused) {
+  const auto error = [](CaptureOptions::DynamicSize size) {
+    CaptureOptions options;
+    options.dynamic = {std::move(size)};
+    return std::string(CaptureProgram(Define("def forward(self, x, n: int):\n    return x + n\n"),
+                                      {at::ones({4}), 1}, options)
+                           .status()
+                           .message());
+  };
+  EXPECT_EQ(error({0, 1, "s"}), "dynamic size s: there is no dimension 1: the tensor has 1");
+  EXPECT_EQ(error({1, 0, "s"}), "dynamic size s: input 1 is no tensor");
+  EXPECT_EQ(error({7, 0, "s"}), "dynamic size s: input 7 is no tensor");
+  EXPECT_EQ(error({0, 0, "s t"}), "dynamic size s t: not a name");
+}
+
+TEST(DynamicSizes, WhatTheGuardsMind) {
+  const std::string source =
+      "def forward(self, x, y):\n    if x.size(0) > 8:\n        return x * 2 + y\n    return x + "
+      "y\n";
+  torch::jit::Module module = Define(source);
+  CaptureOptions options;
+  options.dynamic = {{0, 0, "batch"}, {1, 0, "batch"}};
+  CaptureCache cache(Define(source), options);
+  Check(module, cache, {at::ones({4, 1}), at::ones({4, 1})});
+  Check(module, cache, {at::ones({5, 1}), at::ones({5, 1})});
+  EXPECT_EQ(cache.counters().hits, 1);
+  Check(module, cache, {at::ones({9, 1}), at::ones({9, 1})});
+  EXPECT_EQ(cache.reasons(),
+            std::vector<std::string>({"sizes: expected batch <= 8, found batch = 9"}));
+  EXPECT_EQ(cache.counters().captures, 2);
+  // 1 has a meaning of its own, and the name stands for one size.
+  Check(module, cache, {at::ones({1, 1}), at::ones({1, 1})});
+  Check(module, cache, {at::ones({1, 1}), at::ones({5, 1})});
+  EXPECT_EQ(cache.reasons()[0], "y: expected size 0 to be 1, found 5");
+  EXPECT_EQ(cache.counters().captures, 4);
 }
 
 torch::jit::Module WithCustomOperator() {

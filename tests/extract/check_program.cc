@@ -185,6 +185,16 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     }
     return values;
   };
+  // With `more` added to its dynamic sizes.
+  const auto larger = [&](std::vector<IValue> values, int64_t more) {
+    for (const CaptureOptions::DynamicSize& size : program.dynamic) {
+      const at::Tensor& tensor = values[size.input].toTensor();
+      std::vector<int64_t> sizes = tensor.sizes().vec();
+      sizes[static_cast<size_t>(size.dim)] += more;
+      values[size.input] = at::randn(sizes).to(tensor.scalar_type());
+    }
+    return values;
+  };
   ASSIGN_OR_RETURN(const std::vector<IValue> inputs, draw(7));
   const auto copies = [&] {
     std::vector<IValue> out;
@@ -214,6 +224,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   Outcome captured{.inputs = copies()};
   CaptureOptions options;
   options.break_on = program.break_on;
+  options.dynamic = program.dynamic;
   options.statistics = false;
   options.print = [&](const std::string& text) { captured.printed += text; };
   at::manual_seed(1);
@@ -264,6 +275,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     std::vector<IValue> a = copies();
     if (i >= 3) {
       ASSIGN_OR_RETURN(a, draw(static_cast<uint64_t>(7 + i)));
+      a = larger(std::move(a), i);
     }
     std::vector<IValue> b;
     for (const IValue& input : a) b.push_back(input.deepcopy());
@@ -300,6 +312,10 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
                     absl::StrJoin(step.operands, ", ", print), ") -> (",
                     absl::StrJoin(step.results, ", ", print), ") at line ", step.line, "\n");
   }
+  for (const auto& relation : capture.manifest.relations)
+    absl::StrAppend(&text, "requires ", relation.text, "\n");
+  if (!program.dynamic.empty())
+    absl::StrAppend(&text, "calls with other sizes: ", cache.counters().hits - 2, " of 3 hits\n");
   absl::StrAppend(&text, "return ", PrintValueTree(capture.manifest.result), "\n");
   return text;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graphnet/extract/capture.h"
 
 namespace graphnet {
 
@@ -16,12 +17,14 @@ struct TestProgram {
   std::string source;
   std::vector<std::string> inputs;  // as example_input.h has them
   std::vector<std::string> break_on;
+  std::vector<CaptureOptions::DynamicSize> dynamic;
 };
 
 // Runs the program as it is, captured, stitched from memory through the cache, and
 // stitched from a folder of either format. An error if results, prints, changed
 // inputs or state differ, or if the operators of subgraphs, operations between them
-// and folded ones are not those that ran. Else the subgraphs and operations as text.
+// and folded ones are not those that ran. Dynamic sizes are others in half of the
+// calls through the cache. Else the subgraphs and operations as text.
 absl::StatusOr<std::string> CheckProgram(const TestProgram& program);
 
 // Writes the program's module as a TorchScript archive.
