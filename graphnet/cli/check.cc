@@ -13,6 +13,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -167,13 +168,11 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
                                          "Import and verify each input, and take it through text, "
                                          "protobuf and GraphNet folder and back");
   command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
-  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")
-      ->check(CLI::PositiveNumber);
+  AddJobsOption(command, &options->jobs);
   command->add_flag("--calls", options->calls,
                     "Also that PyTorch has every call, with these arguments");
   command->add_flag("--json", options->json, "One JSON object a line and input");
-  command->add_flag("--trust", options->trust,
-                    "Load TorchScript archives that the gate refuses: they can run code");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Check(*options); }; });
 }
 

@@ -5,6 +5,7 @@
 
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/lift_attributes.h"
@@ -44,8 +45,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
       ->required();
   command->add_option("OUT", options->out, kTargetHelp)->required();
   AddTargetOption(command, &options->target);
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddTrustOption(command, &options->trust);
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });
 }

@@ -18,6 +18,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
@@ -308,11 +309,9 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
                                            "As a configuration file says; replays a decomposition");
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
-  command
-      ->add_option("--style", options->config.cut.style,
-                   "chain: each piece takes what the one before returns; "
-                   "dag: what it uses, from wherever it was made")
-      ->transform(CLI::CheckedTransformer(styles))
+  AddChoiceOption(command, "--style", &options->config.cut.style, styles,
+                  "chain (default): each piece takes what the one before returns; "
+                  "dag: what it uses, from wherever it was made")
       ->excludes(config);
   command
       ->add_flag("--no-head-and-tail", options->no_head_and_tail,
@@ -324,24 +323,16 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
-  command
-      ->add_option("--format", options->folder.format,
-                   "graphnet (default): folders; protobuf: files")
-      ->transform(CLI::CheckedTransformer(formats));
+  AddChoiceOption(command, "--format", &options->folder.format, formats,
+                  "graphnet (default): folders; protobuf: files");
   const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs},
                                                        {"peer", FolderLayout::kPeer}};
-  command
-      ->add_option(
-          "--layout", options->folder.layout,
-          "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it")
-      ->transform(CLI::CheckedTransformer(layouts));
+  AddChoiceOption(
+      command, "--layout", &options->folder.layout, layouts,
+      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it");
   command->add_flag("--dry-run", options->dry_run, "Only print the table of pieces");
-  command
-      ->add_option("--jobs,-j", options->jobs,
-                   "Threads for a folder of samples (default: one a CPU)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

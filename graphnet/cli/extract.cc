@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/example_input.h"
@@ -309,7 +310,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                     "Tell why each subgraph ended, and what would help");
   command->add_flag("--check", options->check,
                     "Run what was written and compare; exit code 1 if it differs");
-  command->add_flag("--trust", options->trust, "Load the archive without the gate");
+  AddTrustOption(command, &options->trust);
   command->callback(
       [options, run] { *run = [options] { return Guarded([&] { return Run(*options); }); }; });
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/inputs/draw.h"
@@ -156,8 +157,7 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
       "Write the sample with bounds on how its inputs are drawn that repair what bn-var and "
       "finite-run find");
   command->add_option("--seed", options->seed, "Of the inputs");
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });
 }
 

@@ -17,6 +17,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
@@ -255,12 +256,8 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
                     "Print the lines that each pass removes and adds");
   command->add_option("--pass-limit", options->limit, "Run only so many passes")
       ->check(CLI::NonNegativeNumber);
-  command
-      ->add_option("--jobs,-j", options->jobs,
-                   "Threads for a folder of samples (default: one a CPU)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Opt(*options); }; });
 }
 

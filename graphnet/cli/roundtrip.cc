@@ -19,6 +19,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
@@ -224,8 +225,7 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
       ->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
       ->check(CLI::Range(1, kMaxPieces))
       ->capture_default_str();
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Roundtrip(*options); }; });
 }
 

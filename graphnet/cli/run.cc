@@ -17,6 +17,7 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/run_stitched.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/stitched.h"
@@ -216,7 +217,7 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "Print the time of each target");
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive without the gate");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "graphnet/base/file.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/formats/dot/dot_writer.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/torchscript/exporter.h"
@@ -19,8 +20,7 @@ void AddTargetOption(CLI::App* command, Target* target) {
                                                  {"graphnet", Target::kFolder},
                                                  {"dot", Target::kDot},
                                                  {"torchscript", Target::kTorchScript}};
-  command->add_option("--to", *target, "The format to write, whatever OUT is called")
-      ->transform(CLI::CheckedTransformer(targets));
+  AddChoiceOption(command, "--to", target, targets, "The format to write, whatever OUT is called");
 }
 
 Target TargetOfName(absl::string_view path) {

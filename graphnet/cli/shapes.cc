@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
@@ -97,7 +98,7 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   command->add_option("--seed", options->seed, "Of drawn inputs, on whose data shapes may depend")
       ->capture_default_str();
   command->add_flag("--check", options->check, "Run the graph too and compare each value's shape");
-  command->add_flag("--trust", options->trust, "Load a TorchScript archive without the gate");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

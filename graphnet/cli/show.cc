@@ -11,6 +11,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/formats/dot/dot_writer.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/text/printer.h"
@@ -127,13 +128,10 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
                                              {"tabular", Form::kTabular},
                                              {"dot", Form::kDot},
                                              {"python", Form::kPython}};
-  command
-      ->add_option("--format", options->form,
-                   "text: to read, long constants cut (default); tabular: one row a node; dot: for "
-                   "Graphviz; python: the model.py of a GraphNet folder")
-      ->transform(CLI::CheckedTransformer(forms));
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddChoiceOption(command, "--format", &options->form, forms,
+                  "text: to read, long constants cut (default); tabular: one row a node; dot: for "
+                  "Graphviz; python: the model.py of a GraphNet folder");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Show(*options); }; });
 }
 

@@ -14,6 +14,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/ir/statistics.h"
 #include "nlohmann/json.hpp"
 
@@ -157,10 +158,8 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   command->add_flag("--json", options->json, "One JSON object a line and input");
   command->add_flag("--all", options->all,
                     absl::StrCat("All targets, not the ", kTopTargets, " most frequent"));
-  command->add_option("--jobs,-j", options->jobs, "Threads (default: one a CPU)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust,
-                    "Load TorchScript archives that the gate refuses: they can run code");
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Stats(*options); }; });
 }
 

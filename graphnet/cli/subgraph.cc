@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/decompose/range_decomposer.h"
@@ -88,8 +89,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
                     "Those of a module and of all below it, by path: layer1.0");
   which->require_option(1);
   AddTargetOption(command, &options->target);
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
 }
 

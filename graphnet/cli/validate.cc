@@ -16,6 +16,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/folder.h"
@@ -200,12 +201,8 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
   command->add_option("--threads", options->threads, "Of operators; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command
-      ->add_option("--jobs,-j", options->jobs,
-                   "Threads for a folder of samples (default: one a CPU)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--trust", options->trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

@@ -1,0 +1,15 @@
+#include "graphnet/cli/options.h"
+
+namespace graphnet {
+
+void AddTrustOption(CLI::App* command, bool* trust) {
+  command->add_flag("--trust", *trust,
+                    "Load a TorchScript archive that the gate refuses: it can run code");
+}
+
+void AddJobsOption(CLI::App* command, int* jobs) {
+  command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one a CPU)")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace graphnet

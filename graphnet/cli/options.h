@@ -1,0 +1,42 @@
+// Options that several commands have, said the same way everywhere.
+#ifndef GRAPHNET_CLI_OPTIONS_H_
+#define GRAPHNET_CLI_OPTIONS_H_
+
+#include <map>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace graphnet {
+
+// --trust: TorchScript archives are loaded without the gate.
+void AddTrustOption(CLI::App* command, bool* trust);
+
+// --jobs: threads; 0, the default, is one a CPU.
+void AddJobsOption(CLI::App* command, int* jobs);
+
+// An option that takes one of some names.
+template <typename Enum>
+CLI::Option* AddChoiceOption(CLI::App* command, const std::string& flag, Enum* value,
+                             const std::map<std::string, Enum>& choices, const std::string& help) {
+  const auto name_of = [](std::string* out, const auto& choice) {
+    absl::StrAppend(out, choice.first);
+  };
+  const std::string all = absl::StrJoin(choices, ", ", name_of);
+  return command->add_option(flag, *value, help)
+      ->type_name(absl::StrJoin(choices, "|", name_of))
+      ->transform(CLI::Validator(
+          [choices, all](std::string& text) {
+            const auto it = choices.find(text);
+            if (it == choices.end()) return absl::StrCat(text, " is none of ", all);
+            text = absl::StrCat(static_cast<int>(it->second));
+            return std::string();
+          },
+          /*validator_desc=*/""));
+}
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_OPTIONS_H_
