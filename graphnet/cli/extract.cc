@@ -43,6 +43,7 @@ struct Options {
   int threads = 0;
   bool explain = false;
   bool check = false;
+  bool cond = false;
   bool trust = false;
 };
 
@@ -230,6 +231,7 @@ absl::StatusOr<int> Run(const Options& options) {
       options.check ? Copies(inputs) : std::vector<c10::IValue>();
   CaptureOptions capture_options;
   capture_options.break_on = options.break_on;
+  capture_options.cond = options.cond;
   capture_options.max_steps = options.max_steps;
   for (const std::string& text : options.dynamic) {
     ASSIGN_OR_RETURN(capture_options.dynamic.emplace_back(), ParseDynamic(text));
@@ -293,6 +295,8 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       ->delimiter(',');
   command->add_option("--dynamic", options->dynamic,
                       "Sizes that may change: input, dimension and name, 0:0=batch");
+  command->add_flag("--cond", options->cond,
+                    "Capture branches on what tensors hold as torch.cond where that can be");
   command->add_option("--format", options->format, "What subgraphs are written as")
       ->check(CLI::IsMember({"protobuf", "graphnet"}))
       ->capture_default_str();

@@ -39,6 +39,9 @@ struct CaptureOptions {
     std::string name;
   };
   std::vector<DynamicSize> dynamic;
+  // Captures an `if` on a tensor as torch.cond, both branches, where neither breaks the
+  // graph, writes or draws and both yield alike tensors. Not together with `dynamic`.
+  bool cond = false;
   // Steps of the program, calls and turns of loops included, before it counts as
   // one without end.
   int64_t max_steps = int64_t{1} << 22;

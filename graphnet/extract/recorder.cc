@@ -88,6 +88,10 @@ bool Recorder::IsOfAttribute(const at::Tensor& tensor) const {
   return storage != nullptr && attribute_storages_.contains(storage);
 }
 
+void Recorder::CountAsAttribute(const at::Tensor& tensor) {
+  if (const auto* storage = StorageOf(tensor)) attribute_storages_.insert(storage);
+}
+
 void Recorder::KeepInitial(const at::Tensor& tensor) {
   const auto* storage = StorageOf(tensor);
   for (const auto& [name, attribute] : attributes_) {
@@ -232,8 +236,9 @@ Node* Recorder::Item(Growing& growing, Node* node, const std::vector<int>& path,
              after->next()->args()[0].is_node() && after->next()->args()[0].node() == node) {
         after = after->next();
       }
-      const InsertionGuard guard(growing.graph, after->next());
-      item = growing.graph->CallFunction("operator.getitem", {node, path[i]});
+      Graph* graph = node->graph();
+      const InsertionGuard guard(graph, after->next());
+      item = graph->CallFunction("operator.getitem", {node, path[i]});
       item->set_location(node->location());
       item->set_module_path(node->module_path());
       if (i + 1 == path.size()) item->set_meta(MetaOf(*growing.module, tensor));
@@ -244,6 +249,24 @@ Node* Recorder::Item(Growing& growing, Node* node, const std::vector<int>& path,
 }
 
 Node* Recorder::NodeOf(const at::Tensor& tensor) {
+  Node* node = OuterNodeOf(tensor);
+  return in_body_ && node->graph() != bodies_.back().graph ? Captured(&bodies_.back(), node) : node;
+}
+
+// The placeholder of `body` for an operand.
+Node* Recorder::Captured(Body* body, Node* operand) {
+  Node*& node = body->inner[operand];
+  if (node != nullptr) return node;
+  const InsertionGuard guard(body->graph, body->graph->first());
+  const std::string name = body->graph->UniqueName(operand->name());
+  node = body->graph->Placeholder(name, name);
+  node->set_annotation("torch.Tensor");
+  node->set_meta(operand->meta());
+  if (absl::c_find(operands_, operand) == operands_.end()) operands_.push_back(operand);
+  return node;
+}
+
+Node* Recorder::OuterNodeOf(const at::Tensor& tensor) {
   Tracked* tracked = Find(tensor);
   if (tracked == nullptr) {
     AddConstant(tensor);
@@ -298,7 +321,8 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
 
 Node* Recorder::Call(const torchscript::CallForm& form, const std::string& name,
                      const torchscript::Place& place, const std::string& module_path) {
-  Node* node = Current().graph->CallFunction(form.target, form.args, form.kwargs, name);
+  Graph* graph = in_body_ ? bodies_.back().graph : Current().graph;
+  Node* node = graph->CallFunction(form.target, form.args, form.kwargs, name);
   node->set_location(
       {place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)});
   if (!module_path.empty()) node->set_module_path(module_path);
@@ -340,9 +364,49 @@ void Recorder::SetResults(Node* node, const std::vector<IValue>& results,
     }
   }
   Growing& growing = graphs_.back();
-  if ((facts.known || facts.foldable) && !facts.writes) {
+  if ((facts.known || facts.foldable) && !facts.writes && !in_body_) {
     growing.foldable.push_back(node);
   }
+}
+
+void Recorder::BeginBody(const std::string& name) {
+  Growing& growing = Current();
+  bodies_.push_back({growing.module->AddGraph(name), {}});
+  in_body_ = true;
+}
+
+void Recorder::EndBody(const std::vector<at::Tensor>& outputs) {
+  std::vector<Argument> arguments;
+  for (const at::Tensor& tensor : outputs) arguments.push_back(NodeOf(tensor));
+  bodies_.back().graph->Output(Argument::Tuple(arguments));
+  in_body_ = false;
+}
+
+void Recorder::AbandonBodies() {
+  for (const Body& body : bodies_) graphs_.back().module->EraseGraph(body.graph);
+  bodies_.clear();
+  operands_.clear();
+  in_body_ = false;
+}
+
+void Recorder::Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
+                    const torchscript::Place& place, const std::string& module_path) {
+  std::vector<IValue> elements;
+  for (const at::Tensor& tensor : results) elements.push_back(tensor);
+  for (Body& body : bodies_) {
+    // One order for both.
+    Node* begin = body.graph->first();
+    while (begin->op() == Op::kPlaceholder) begin = begin->next();
+    for (Node* operand : operands_) body.graph->MoveBefore(Captured(&body, operand), begin);
+  }
+  const std::vector<Argument> operands(operands_.begin(), operands_.end());
+  torchscript::CallForm form;
+  form.target = "torch.cond";
+  form.args = {NodeOf(predicate), bodies_[0].graph, bodies_[1].graph, Argument::Tuple(operands)};
+  Node* node = Call(form, "cond", place, module_path);
+  bodies_.clear();
+  operands_.clear();
+  SetResults(node, {c10::ivalue::Tuple::create(std::move(elements))}, {});
 }
 
 void Recorder::EndGraph() {

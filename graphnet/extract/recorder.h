@@ -40,6 +40,8 @@ class Recorder {
   bool IsKnown(const at::Tensor& tensor) const;
   bool HasUnknownSizes(const at::Tensor& tensor) const;
   bool IsOfAttribute(const at::Tensor& tensor) const;
+  // Writing to it may be writing to an attribute.
+  void CountAsAttribute(const at::Tensor& tensor);
   // Keeps what attributes that share memory with it hold now.
   void KeepInitial(const at::Tensor& tensor);
 
@@ -60,6 +62,16 @@ class Recorder {
   void SetResults(Node* node, const std::vector<c10::IValue>& results, const ResultFacts& facts);
   // `tensor` has been written to with something that is not known.
   void Forget(const at::Tensor& tensor);
+  // What is recorded between the two is the body of a branch, which takes what it uses
+  // from the current graph as operands. A body that stays open is given up, and
+  // AbandonBodies forgets those that are closed.
+  void BeginBody(const std::string& name);
+  void EndBody(const std::vector<at::Tensor>& outputs);
+  void AbandonBodies();
+  // Calls one of two bodies; its results are `results`.
+  void Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
+            const torchscript::Place& place, const std::string& module_path);
+  bool in_body() const { return in_body_; }
   // Ends the current graph, if there is anything in it, and lists it as a step.
   void EndGraph();
   // Outputs, hashes, and what the manifest says of the graphs.
@@ -95,10 +107,17 @@ class Recorder {
     size_t step = 0;
   };
 
+  struct Body {
+    Graph* graph = nullptr;
+    absl::flat_hash_map<Node*, Node*> inner;  // of operands
+  };
+
   Tracked* Find(const at::Tensor& tensor);
   Tracked& Track(const at::Tensor& tensor);
   Growing& Current();
   Node* NodeOf(const at::Tensor& tensor);
+  Node* OuterNodeOf(const at::Tensor& tensor);
+  Node* Captured(Body* body, Node* operand);
   Node* Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked);
   Node* GetAttr(const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
@@ -118,6 +137,9 @@ class Recorder {
   std::vector<at::Tensor> kept_;  // whose addresses are in the sets above
   std::deque<Growing> graphs_;
   bool is_open_ = false;
+  std::vector<Body> bodies_;
+  bool in_body_ = false;         // the last of them
+  std::vector<Node*> operands_;  // of all of them
   int64_t next_number_ = 0;
   int num_constants_ = 0;
   std::deque<std::vector<Argument>> scratch_;

@@ -248,7 +248,11 @@ class Session {
     return value;
   }
 
+  // What ends the attempt to capture a branch.
+  static absl::Status NoBody() { return absl::CancelledError("no body of a branch"); }
+
   absl::Status SetAttr(const StepPlan& step, const Frame&, const IValue& owner, IValue value) {
+    if (recorder_.in_body()) return NoBody();
     value = sizes_.Pin(value);
     MarkOuter(value);
     const std::string& name = step.node->s(attr::name);
@@ -351,6 +355,17 @@ class Session {
         if (step.constant.isTensor()) recorder_.AddConstant(step.constant.toTensor());
         return set(step.constant);
       case prim::If: {
+        if (const auto it = deferred_.find(&node); it != deferred_.end()) {
+          const auto [predicate, read] = std::move(it->second);
+          deferred_.erase(it);
+          ASSIGN_OR_RETURN(const bool done, RunCond(step, frame, predicate));
+          if (done) return absl::OkStatus();
+          ASSIGN_OR_RETURN(Values results,
+                           Break(*read, BreakReason::kBranchOnData, read->schema->name(),
+                                 read->schema->overload_name(), {predicate},
+                                 [&](Values* stack) { return Execute(*read, stack); }));
+          frame->slots[step.in[0]] = results[0];
+        }
         const BlockPlan& block = step.blocks[in(0).toBool() ? 0 : 1];
         RETURN_IF_ERROR(RunBlock(block, frame));
         for (size_t i = 0; i < step.out.size(); ++i) {
@@ -481,6 +496,69 @@ class Session {
     const std::string path = found == paths_.end() ? frame->path : found->second;
     ASSIGN_OR_RETURN(IValue result, CallFunction(*method, std::move(arguments), path, step.node));
     return SetCallResult(step, frame, std::move(result));
+  }
+
+  // Captures both branches as torch.cond; false, and nothing done, if that cannot be.
+  absl::StatusOr<bool> RunCond(const StepPlan& step, Frame* frame, const at::Tensor& predicate) {
+    const auto is_tensor = [](const IValue& value) {
+      return value.isTensor() && value.toTensor().defined();
+    };
+    const int number = num_conds_++;
+    const int depth = depth_;
+    Values slots = frame->slots;
+    Values yielded[2];
+    std::vector<at::Tensor> tensors[2];
+    bool can_be = true;
+    for (int i = 0; i < 2 && can_be; ++i) {
+      recorder_.BeginBody(absl::StrCat(i == 0 ? "true_" : "false_", number));
+      // An error in the branch that is taken shows up when it runs by itself.
+      can_be = RunBlock(step.blocks[i], frame).ok();
+      depth_ = depth;
+      if (!can_be) break;
+      for (const int slot : step.blocks[i].outputs) {
+        const IValue& value = yielded[i].emplace_back(frame->slots[slot]);
+        if (is_tensor(value)) {
+          tensors[i].push_back(value.toTensor());
+          can_be &= !recorder_.HasUnknownSizes(value.toTensor());
+        } else {
+          can_be &= value.isNone() || value.isBool() || value.isInt() || value.isDouble();
+        }
+      }
+      if (can_be) recorder_.EndBody(tensors[i]);
+    }
+    can_be = can_be && !tensors[0].empty() &&
+             absl::c_equal(yielded[0], yielded[1], [&](const IValue& a, const IValue& b) {
+               if (!is_tensor(a) || !is_tensor(b)) return !is_tensor(a) && !is_tensor(b) && a == b;
+               const at::Tensor &x = a.toTensor(), &y = b.toTensor();
+               return x.scalar_type() == y.scalar_type() && x.device() == y.device() &&
+                      x.sizes() == y.sizes() && x.layout() == y.layout();
+             });
+    frame->slots = std::move(slots);  // Nothing stays of what the branches have set.
+    if (!can_be) {
+      recorder_.AbandonBodies();
+      return false;
+    }
+    const int taken = predicate.item<bool>() ? 0 : 1;
+    std::vector<at::Tensor> results;
+    for (size_t i = 0; i < step.out.size(); ++i) {
+      IValue value = yielded[taken][i];
+      // Another tensor than the branch's own, which the other branch does not yield.
+      if (is_tensor(value)) value = results.emplace_back(value.toTensor().detach());
+      frame->slots[step.out[i]] = std::move(value);
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      for (const at::Tensor& tensor : {tensors[0][i], tensors[1][i]}) {
+        // It may be what was there before, and writing to the result writes to that.
+        recorder_.Forget(tensor);
+        if (recorder_.IsOfAttribute(tensor)) recorder_.CountAsAttribute(results[i]);
+        if (tensor.has_storage() &&
+            input_storages_.contains(tensor.storage().unsafeGetStorageImpl())) {
+          input_storages_.insert(results[i].storage().unsafeGetStorageImpl());
+        }
+      }
+    }
+    recorder_.Cond(predicate, results, PlaceOf(step), frame->path);
+    return true;
   }
 
   absl::Status RunLoop(const StepPlan& step, Frame* frame) {
@@ -677,6 +755,8 @@ class Session {
           const bool boolean = step.out.size() == 1 && step.node->kind() == aten::Bool;
           reason = number || boolean ? BreakReason::kNumberFromTensor : BreakReason::kDataRead;
         }
+        if (options_.cond && reason == BreakReason::kBranchOnData && DefersToIf(step, operands[0]))
+          return absl::OkStatus();
         break;
       case OpClass::kCompute:
         if (custom) break;
@@ -698,6 +778,20 @@ class Session {
                                            step.schema->overload_name(), std::move(operands),
                                            [&](Values* stack) { return Execute(step, stack); }));
     return SetOutputs(step, frame, std::move(results));
+  }
+
+  // Leaves the read to the `if` right behind it, the only one that asks for it.
+  bool DefersToIf(const StepPlan& step, const IValue& operand) {
+    if (step.node->kind() != aten::Bool || recorder_.in_body() || !operand.isTensor() ||
+        operand.toTensor().numel() != 1 || operand.toTensor().scalar_type() != at::kBool) {
+      return false;
+    }
+    const auto& uses = step.node->output()->uses();
+    if (uses.size() != 1 || uses[0].user != step.node->next() || uses[0].user->kind() != prim::If) {
+      return false;
+    }
+    deferred_[uses[0].user] = {operand.toTensor(), &step};
+    return true;
   }
 
   static bool IsReadOfNumber(const jit::Node& node) {
@@ -747,6 +841,7 @@ class Session {
                                              [&](Values* stack) { return Execute(step, stack); }));
       return SetOutputs(step, frame, std::move(results));
     }
+    if (recorder_.in_body() && (!step.writes.empty() || step.is_random)) return NoBody();
     Values written;
     for (const int i : step.writes) {
       if (static_cast<size_t>(i) < operands.size() &&
@@ -796,6 +891,7 @@ class Session {
 
   // The call becomes a node of the current graph.
   absl::Status Record(const StepPlan& step, Frame* frame, Values operands) {
+    if (recorder_.in_body() && (step.is_random || !Writes(step, operands).empty())) return NoBody();
     // Tracing writes sizes as tensors. One that is only read is the number that it holds.
     const bool is_number =
         sizes_.any() && step.node->kind() == prim::NumToTensor && HasSymbols(operands);
@@ -871,6 +967,7 @@ class Session {
   absl::StatusOr<Values> Break(const StepPlan& step, BreakReason reason, const std::string& op,
                                const std::string& overload, Values operands,
                                absl::FunctionRef<absl::Status(Values*)> run) {
+    if (recorder_.in_body()) return NoBody();
     StitchStep out;
     out.op = op;
     out.overload = overload;
@@ -939,6 +1036,9 @@ class Session {
   absl::flat_hash_map<const c10::FunctionSchema*, bool> is_of_meta_;
   // Tensors that hold a symbolic number.
   absl::flat_hash_map<const c10::TensorImpl*, std::pair<at::Tensor, IValue>> numbers_;
+  // By `if`: the tensor that it depends on, and the step that reads it.
+  absl::flat_hash_map<const jit::Node*, std::pair<at::Tensor, const StepPlan*>> deferred_;
+  int num_conds_ = 0;
   int64_t steps_ = 0;
   int depth_ = 0;
 };
@@ -964,6 +1064,8 @@ absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
         !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
       return absl::InvalidArgumentError("cannot capture the forward hooks of the module");
     }
+    if (options.cond && !options.dynamic.empty())
+      return absl::InvalidArgumentError("cond and dynamic sizes do not go together");
     function->ensure_defined();
     std::vector<c10::IValue> stack = {module._ivalue()};
     stack.insert(stack.end(), inputs.begin(), inputs.end());

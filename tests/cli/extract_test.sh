@@ -104,6 +104,21 @@ refused "expected input, dimension and name" "$scratch/rows.pt" -o "$scratch/e" 
 refused "there is no dimension 2" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[4,3]' --dynamic 0:2=n
 refused "needs examples of one size" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[1,3]' --dynamic 0:0=n
 
+# A branch as torch.cond.
+"$make_archive" "$scratch/branch.pt" <<'END'
+def forward(self, x):
+    if bool(x.sum() > 0):
+        x = x + 1
+    return x * 2
+END
+out=$("$graphnet" extract "$scratch/branch.pt" -o "$scratch/branch" --input 'f32[4,3]')
+contains "$out" "branch-on-data"
+out=$("$graphnet" extract "$scratch/branch.pt" -o "$scratch/branch" --input 'f32[4,3]' --cond --check)
+contains "$out" "1 subgraphs of"
+contains "$out" "the stitched program yields the same bits"
+contains "$("$graphnet" show "$scratch/branch/subgraph_0.pb")" "torch.cond"
+refused "do not go together" "$scratch/branch.pt" -o "$scratch/e" --input 'f32[4,3]' --cond --dynamic 0:0=n
+
 # What goes wrong.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):

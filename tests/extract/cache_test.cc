@@ -323,6 +323,68 @@ TEST(DynamicSizes, WhatTheGuardsMind) {
   EXPECT_EQ(cache.counters().captures, 4);
 }
 
+// --- Branches --------------------------------------------------------------------
+
+bool HasCond(const Capture& capture) {
+  for (const Capture::Subgraph& subgraph : capture.subgraphs) {
+    for (const Node* node : subgraph.module->main()->nodes()) {
+      if (node->is_call_function("torch.cond")) return true;
+    }
+  }
+  return false;
+}
+
+// Captured where the branch is taken, and where it is not; replayed for the other.
+bool BecomesCond(const std::string& body) {
+  const std::string source = "def forward(self, x):\n" + body;
+  CaptureOptions options;
+  options.cond = true;
+  options.print = [](const std::string&) {};
+  bool is_cond = true;
+  for (const int sign : {1, -1}) {
+    torch::jit::Module module = Define(source);
+    CaptureCache cache(Define(source), options);
+    Check(module, cache, {at::full({3}, 2. * sign)});
+    Check(module, cache, {at::full({3}, -3. * sign)});
+    Check(module, cache, {at::full({3}, 4. * sign)});
+    for (size_t i = 0; i < cache.num_entries(); ++i) is_cond &= HasCond(cache.entry(i));
+    is_cond &= cache.num_entries() == 1 && cache.counters().hits == 2;
+  }
+  return is_cond;
+}
+
+TEST(Cond, IsWhatBranchesBecome) {
+  EXPECT_TRUE(BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n    return x * 2\n"));
+  EXPECT_TRUE(
+      BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n        y = x * 2\n"
+                  "    else:\n        y = x\n        x = y - self.buffer\n"
+                  "    return x * y\n"));
+  // A write behind it, to what may be the input.
+  EXPECT_TRUE(
+      BecomesCond("    if bool(x.sum() > 0):\n        y = x\n    else:\n        y = x * 2\n"
+                  "    y.add_(1)\n    return x + y\n"));
+  // Calls, loops and branches on numbers within.
+  EXPECT_TRUE(
+      BecomesCond("    if bool(x.sum() > 0):\n        for i in range(3):\n"
+                  "            if i != 1:\n                x = x + i\n    return x\n"));
+}
+
+TEST(Cond, OrTheyBreakTheGraph) {
+  const auto branch = [](const std::string& statement) {
+    return BecomesCond("    y = x * 2\n    if bool(x.sum() > 0):\n        " + statement +
+                       "\n        y = y + 1\n    return y + x\n");
+  };
+  EXPECT_TRUE(branch("y = y * 3"));
+  EXPECT_FALSE(branch("print(1)"));
+  EXPECT_FALSE(branch("y.mul_(2)"));
+  EXPECT_FALSE(branch("self.scale = 2.0"));
+  EXPECT_FALSE(branch("self.buffer += 1"));
+  EXPECT_FALSE(branch("y = y * y.max().item()"));
+  EXPECT_FALSE(branch("y = y + torch.rand([3]) * 0"));
+  EXPECT_FALSE(branch("y = torch.stack([y, y])"));  // another shape
+  EXPECT_FALSE(branch("y = y[y > 0].sum() + y if bool(y.sum() > 1) else y"));
+}
+
 torch::jit::Module WithCustomOperator() {
   torch::jit::Module module("Program");
   auto graph = std::make_shared<torch::jit::Graph>();

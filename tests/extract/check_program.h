@@ -18,12 +18,13 @@ struct TestProgram {
   std::vector<std::string> inputs;  // as example_input.h has them
   std::vector<std::string> break_on;
   std::vector<CaptureOptions::DynamicSize> dynamic;
+  bool cond = false;
 };
 
 // Runs the program as it is, captured, stitched from memory through the cache, and
 // stitched from a folder of either format. An error if results, prints, changed
 // inputs or state differ, or if the operators of subgraphs, operations between them
-// and folded ones are not those that ran. Dynamic sizes are others in half of the
+// and folded ones are not those that ran (of torch.cond, one body does). Dynamic sizes are others in half of the
 // calls through the cache. Else the subgraphs and operations as text.
 absl::StatusOr<std::string> CheckProgram(const TestProgram& program);
 

@@ -49,10 +49,9 @@ std::vector<TestProgram> Programs() {
     program.source = body;
     program.inputs = absl::StrSplit(fields.at(1), ' ', absl::SkipEmpty());
     if (fields.size() > 2) program.break_on = absl::StrSplit(fields[2], ',', absl::SkipEmpty());
-    if (fields.size() > 3) {
-      // "batch": dimension 0 of the first input.
-      program.dynamic.push_back({0, 0, fields[3]});
-    }
+    // "--cond", or the name of dimension 0 of the first input.
+    program.cond = fields.size() > 3 && fields[3] == "--cond";
+    if (fields.size() > 3 && !program.cond) program.dynamic.push_back({0, 0, fields[3]});
   }
   return programs;
 }

@@ -15,6 +15,7 @@ class Writer {
   TestProgram Run(uint64_t seed) {
     TestProgram program;
     program.name = absl::StrCat("random_", seed);
+    program.cond = seed % 2 == 1;
     program.inputs = {"f32[3]", "f32[3]", absl::StrCat("int=", Pick(4))};
     in_helper_ = true;
     std::string helper =
