@@ -39,6 +39,7 @@ struct Options {
   std::vector<std::string> dynamic;
   std::string format = "protobuf";
   uint64_t seed = 0;
+  int64_t max_unroll = CaptureOptions().max_unroll;
   int64_t max_steps = CaptureOptions().max_steps;
   int threads = 0;
   bool explain = false;
@@ -232,6 +233,7 @@ absl::StatusOr<int> Run(const Options& options) {
   CaptureOptions capture_options;
   capture_options.break_on = options.break_on;
   capture_options.cond = options.cond;
+  capture_options.max_unroll = options.max_unroll;
   capture_options.max_steps = options.max_steps;
   for (const std::string& text : options.dynamic) {
     ASSIGN_OR_RETURN(capture_options.dynamic.emplace_back(), ParseDynamic(text));
@@ -301,6 +303,12 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       ->check(CLI::IsMember({"protobuf", "graphnet"}))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--max-unroll", options->max_unroll,
+          "Turns of a loop that are captured one by one; of more, a while_loop if possible")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
   command
       ->add_option("--max-steps", options->max_steps,

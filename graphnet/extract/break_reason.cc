@@ -36,6 +36,10 @@ constexpr BreakReasonText kReasons[] = {
     {BreakReason::kCustomOperator, "custom-operator", "the operator is not one of PyTorch's own",
      "write it with PyTorch's operators"},
     {BreakReason::kAsked, "asked", "the operator was named by --break-on", "leave it out there"},
+    {BreakReason::kLongLoop, "long-loop",
+     "a loop has had --max-unroll more turns and is no while_loop: it writes, draws, breaks, "
+     "appends, or its sizes or numbers change",
+     "keep what a turn changes in tensors of one size, or raise --max-unroll"},
 };
 
 }  // namespace

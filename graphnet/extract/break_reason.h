@@ -25,6 +25,7 @@ enum class BreakReason : uint8_t {
   kSideEffect,
   kCustomOperator,
   kAsked,
+  kLongLoop,
 };
 
 struct BreakReasonText {

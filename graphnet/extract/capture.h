@@ -42,6 +42,11 @@ struct CaptureOptions {
   // Captures an `if` on a tensor as torch.cond, both branches, where neither breaks the
   // graph, writes or draws and both yield alike tensors. Not together with `dynamic`.
   bool cond = false;
+  // Turns of a loop that are captured one by one, at least 1. A `for` of more becomes
+  // while_loop if a turn does not break the graph, write or draw and each does the same
+  // to tensors of the same sizes; if not, and for `while`, the graph ends after so many.
+  // No while_loop together with `dynamic`.
+  int64_t max_unroll = 1000;
   // Steps of the program, calls and turns of loops included, before it counts as
   // one without end.
   int64_t max_steps = int64_t{1} << 22;

@@ -10,6 +10,7 @@
 #include "c10/core/SymInt.h"
 #include "c10/core/SymNodeImpl.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/interp/meta_rules.h"
 #include "graphnet/ir/verifier.h"
 
@@ -43,46 +44,21 @@ const SizeNode& NodeOf(const IValue& value) {
   return *static_cast<const SizeNode*>(value.toSymInt().toSymNodeImplUnowned());
 }
 
-// `value` with change(SymInt) in place of each SymInt in it: a copy where there are any.
-IValue WithNumbers(const IValue& value, absl::FunctionRef<int64_t(const IValue&)> change) {
-  if (value.isSymInt()) return change(value);
-  if (!HasSymbols(value)) return value;
-  if (value.isTuple()) {
-    Values elements;
-    for (const IValue& element : value.toTupleRef().elements())
-      elements.push_back(WithNumbers(element, change));
-    return c10::ivalue::Tuple::create(std::move(elements));
-  }
-  if (value.isList()) {
-    c10::impl::GenericList list(value.toList().elementType());
-    for (const IValue& element : value.toListRef()) list.push_back(WithNumbers(element, change));
-    return list;
-  }
-  const auto from = value.toGenericDict();
-  c10::impl::GenericDict dict(from.keyType(), from.valueType());
-  for (const auto& entry : from)
-    dict.insert_or_assign(entry.key(), WithNumbers(entry.value(), change));
-  return dict;
-}
-
 // Where an operator does not run without data, it runs on zeros up to this many.
 constexpr int64_t kMaxZeros = int64_t{1} << 24;
 
 // `value` with tensors of zeros, or without data, of the same sizes in it.
 IValue OnDevice(const IValue& value, c10::DeviceType device) {
-  if (value.isTensor() && value.toTensor().defined()) {
-    const at::Tensor& tensor = value.toTensor();
+  return MapLeaves(value, [&](const IValue& leaf) -> IValue {
+    if (!IsTensor(leaf)) return leaf;
+    const at::Tensor& tensor = leaf.toTensor();
     const at::TensorOptions options = tensor.options().device(device);
-    if (device != at::kMeta && tensor.numel() > kMaxZeros)
+    const bool is_meta = device == at::kMeta;
+    if (!is_meta && tensor.numel() > kMaxZeros)
       throw c10::NotImplementedError({__func__, __FILE__, __LINE__}, "too large");
-    return device == at::kMeta
-               ? at::empty_strided(tensor.sizes(), tensor.strides(), options)
-               : at::empty_strided(tensor.sizes(), tensor.strides(), options).zero_();
-  }
-  if (!value.isTensorList() && !value.isOptionalTensorList()) return value;
-  c10::impl::GenericList list(value.toList().elementType());
-  for (const IValue& element : value.toListRef()) list.push_back(OnDevice(element, device));
-  return list;
+    const at::Tensor other = at::empty_strided(tensor.sizes(), tensor.strides(), options);
+    return is_meta ? other : other.zero_();
+  });
 }
 
 void Execute(const StepPlan& step, Values* stack) {
@@ -118,7 +94,10 @@ bool HasSymbols(const Values& values) {
 }
 
 IValue WithoutSymbols(const IValue& value) {
-  return WithNumbers(value, [](const IValue& number) { return NodeOf(number).example; });
+  if (!HasSymbols(value)) return value;
+  return MapLeaves(value, [](const IValue& leaf) {
+    return leaf.isSymInt() ? IValue(NodeOf(leaf).example) : leaf;
+  });
 }
 
 // --- Symbols -------------------------------------------------------------------
@@ -138,19 +117,9 @@ absl::Status DynamicSizes::Add(const at::Tensor& input, int64_t dim, const std::
   return absl::OkStatus();
 }
 
-void DynamicSizes::Begin() {
-  std::map<std::string, std::set<int64_t>> sizes_by_name;
-  for (const auto& [tensor, dims] : inputs_) {
-    for (const auto& [dim, name] : dims) sizes_by_name[name].insert(tensor.size(dim));
-  }
-  for (const auto& [name, sizes] : sizes_by_name) {
-    if (sizes.size() != 1 || *sizes.begin() < 2) continue;
-    module_.AddSymbol(name, *sizes.begin());
-    Relate(Kind::kGe, module_.SymSymbol(name), module_.SymInt(2));
-  }
-  if (!any()) return;
+void DynamicSizes::MakeProbes() {
   std::vector<int64_t> examples;
-  for (const Symbol& symbol : module_.symbols()) examples.push_back(*symbol.example);
+  for (const Symbol& symbol : module_->symbols()) examples.push_back(*symbol.example);
   for (size_t i = 0; i < examples.size(); ++i) {
     for (const int64_t change : {1, 3}) {
       probes_.push_back({examples});
@@ -168,15 +137,29 @@ void DynamicSizes::Begin() {
   add(1, 2);
   add(2, 1);
   add(8, 5);
+}
+
+void DynamicSizes::Begin() {
+  std::map<std::string, std::set<int64_t>> sizes_by_name;
+  for (const auto& [tensor, dims] : inputs_) {
+    for (const auto& [dim, name] : dims) sizes_by_name[name].insert(tensor.size(dim));
+  }
+  for (const auto& [name, sizes] : sizes_by_name) {
+    if (sizes.size() != 1 || *sizes.begin() < 2) continue;
+    module_->AddSymbol(name, *sizes.begin());
+    Relate(Kind::kGe, module_->SymSymbol(name), module_->SymInt(2));
+  }
+  if (!any()) return;
+  MakeProbes();
   for (const auto& [tensor, dims] : inputs_) {
     Shadow shadow{c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr()), {}};
     for (const Probe& probe : probes_) {
       std::vector<int64_t> sizes = tensor.sizes().vec();
       for (const auto& [dim, name] : dims) {
-        const Symbol* symbol = module_.FindSymbol(name);
+        const Symbol* symbol = module_->FindSymbol(name);
         if (symbol == nullptr) continue;
         sizes[static_cast<size_t>(dim)] =
-            probe.values[static_cast<size_t>(symbol - module_.symbols().data())];
+            probe.values[static_cast<size_t>(symbol - module_->symbols().data())];
       }
       shadow.others.push_back(at::empty(sizes, tensor.options().device(at::kMeta)));
     }
@@ -185,24 +168,39 @@ void DynamicSizes::Begin() {
   inputs_.clear();
 }
 
+IValue DynamicSizes::BeginLoop(const std::string& name) {
+  module_->AddSymbol(name, 0);
+  MakeProbes();
+  return Number(module_->SymSymbol(name));
+}
+
+bool DynamicSizes::EndLoop() {
+  const bool is_same = module_->relations().empty() && shadows_.empty();
+  module_ = std::make_unique<Module>();
+  places_.clear();
+  probes_.clear();
+  shadows_.clear();
+  return is_same;
+}
+
 IValue DynamicSizes::Number(const SymExpr* expr) {
   if (expr->kind == Kind::kInt) return expr->value;
-  const int64_t example = *EvaluateWithExamples(module_, *expr);
+  const int64_t example = *EvaluateWithExamples(*module_, *expr);
   return c10::SymInt(c10::SymNode(c10::make_intrusive<SizeNode>(this, expr, example)));
 }
 
 void DynamicSizes::Relate(Kind kind, const SymExpr* lhs, const SymExpr* rhs) {
-  const SymExpr* relation = module_.SymBinary(kind, lhs, rhs);
-  for (const SymExpr* known : module_.relations()) {
+  const SymExpr* relation = module_->SymBinary(kind, lhs, rhs);
+  for (const SymExpr* known : module_->relations()) {
     if (*known == *relation) return;
   }
-  module_.AddRelation(relation);
+  module_->AddRelation(relation);
   places_.push_back(step_ != nullptr ? torchscript::PlaceOf(*step_->node) : torchscript::Place());
 }
 
 int64_t DynamicSizes::Pin(const SymExpr& expr) {
-  const int64_t value = *EvaluateWithExamples(module_, expr);
-  if (expr.kind != Kind::kInt) Relate(Kind::kEq, module_.CopySym(&expr), module_.SymInt(value));
+  const int64_t value = *EvaluateWithExamples(*module_, expr);
+  if (expr.kind != Kind::kInt) Relate(Kind::kEq, module_->CopySym(&expr), module_->SymInt(value));
   return value;
 }
 
@@ -225,7 +223,7 @@ IValue DynamicSizes::Pin(const IValue& value) {
 }
 
 void DynamicSizes::PinAll() {
-  for (const Symbol& symbol : module_.symbols()) Pin(*module_.SymSymbol(symbol.name));
+  for (const Symbol& symbol : module_->symbols()) Pin(*module_->SymSymbol(symbol.name));
   shadows_.clear();
 }
 
@@ -244,16 +242,20 @@ std::optional<IValue> DynamicSizes::Compute(const std::string& op, const Values&
     if (operand.isSymInt()) {
       exprs.push_back(&ExprOf(operand));
     } else if (operand.isInt()) {
-      exprs.push_back(module_.SymInt(operand.toInt()));
+      exprs.push_back(module_->SymInt(operand.toInt()));
     } else {
       return std::nullopt;
     }
   }
-  if (op == "aten::neg" && exprs.size() == 1) return Number(module_.SymNeg(exprs[0]));
+  if (op == "aten::neg" && exprs.size() == 1) return Number(module_->SymNeg(exprs[0]));
+  if (op == "aten::__derive_index" && exprs.size() == 3) {
+    const SymExpr* offset = module_->SymBinary(Kind::kMul, exprs[0], exprs[2]);
+    return Number(module_->SymBinary(Kind::kAdd, exprs[1], offset));
+  }
   const auto kind = kinds->find(op);
   if (kind == kinds->end() || exprs.size() != 2) return std::nullopt;
-  const SymExpr* expr = module_.SymBinary(kind->second, exprs[0], exprs[1]);
-  const std::optional<int64_t> value = EvaluateWithExamples(module_, *expr);
+  const SymExpr* expr = module_->SymBinary(kind->second, exprs[0], exprs[1]);
+  const std::optional<int64_t> value = EvaluateWithExamples(*module_, *expr);
   if (!value) return std::nullopt;  // Division by zero: the operator tells.
   if (!expr->is_relation()) return Number(expr);
   if (*exprs[0] == *exprs[1]) return *value != 0;
@@ -284,18 +286,15 @@ bool DynamicSizes::AnyDynamic(const Values& operands) const {
 }
 
 IValue DynamicSizes::ForProbe(const IValue& value, size_t probe) {
-  if (value.isTensor() && value.toTensor().defined()) {
-    const at::Tensor& tensor = value.toTensor();
-    if (const Shadow* shadow = Find(tensor)) return shadow->others[probe];
-    return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
-  }
-  if (value.isTensorList() || value.isOptionalTensorList()) {
-    c10::impl::GenericList list(value.toList().elementType());
-    for (const IValue& element : value.toListRef()) list.push_back(ForProbe(element, probe));
-    return list;
-  }
-  return WithNumbers(value, [&](const IValue& number) {
-    const std::optional<int64_t> size = Evaluate(ExprOf(number), probes_[probe].values);
+  return MapLeaves(value, [&](const IValue& leaf) -> IValue {
+    if (IsTensor(leaf)) {
+      const at::Tensor& tensor = leaf.toTensor();
+      if (const Shadow* shadow = Find(tensor)) return shadow->others[probe];
+      return at::empty_strided(tensor.sizes(), tensor.strides(),
+                               tensor.options().device(at::kMeta));
+    }
+    if (!leaf.isSymInt()) return leaf;
+    const std::optional<int64_t> size = Evaluate(ExprOf(leaf), probes_[probe].values);
     TORCH_CHECK(size, "a size has no value");
     return *size;
   });
@@ -303,10 +302,10 @@ IValue DynamicSizes::ForProbe(const IValue& value, size_t probe) {
 
 std::optional<int64_t> DynamicSizes::Evaluate(const SymExpr& expr,
                                               const std::vector<int64_t>& values) {
-  const std::vector<Symbol> symbols(module_.symbols().begin(), module_.symbols().end());
-  for (size_t i = 0; i < symbols.size(); ++i) module_.AddSymbol(symbols[i].name, values[i]);
-  const std::optional<int64_t> value = EvaluateWithExamples(module_, expr);
-  for (const Symbol& symbol : symbols) module_.AddSymbol(symbol.name, symbol.example);
+  const std::vector<Symbol> symbols(module_->symbols().begin(), module_->symbols().end());
+  for (size_t i = 0; i < symbols.size(); ++i) module_->AddSymbol(symbols[i].name, values[i]);
+  const std::optional<int64_t> value = EvaluateWithExamples(*module_, expr);
+  for (const Symbol& symbol : symbols) module_->AddSymbol(symbol.name, symbol.example);
   return value;
 }
 
@@ -340,7 +339,7 @@ std::vector<Values> DynamicSizes::RunProbes(const StepPlan& step, const Values& 
     try {
       all[probe] = RunProbe(step, operands, probe);
     } catch (...) {
-      if (probe < 2 * module_.symbols().size()) return {};
+      if (probe < 2 * module_->symbols().size()) return {};
       probes_[probe].works = false;
     }
   }
@@ -349,29 +348,29 @@ std::vector<Values> DynamicSizes::RunProbes(const StepPlan& step, const Values& 
 
 const SymExpr* DynamicSizes::Fit(int64_t size, const std::vector<int64_t>& others) {
   const auto times = [&](int64_t factor, const SymExpr* expr) {
-    return factor == 1 ? expr : module_.SymBinary(Kind::kMul, module_.SymInt(factor), expr);
+    return factor == 1 ? expr : module_->SymBinary(Kind::kMul, module_->SymInt(factor), expr);
   };
   std::vector<std::pair<const Symbol*, int64_t>> slopes;
-  for (size_t i = 0; i < module_.symbols().size(); ++i) {
+  for (size_t i = 0; i < module_->symbols().size(); ++i) {
     const int64_t near = others[2 * i] - size, far = others[2 * i + 1] - size;
     if (far != 3 * near) return nullptr;
-    if (near != 0) slopes.emplace_back(&module_.symbols()[i], near);
+    if (near != 0) slopes.emplace_back(&module_->symbols()[i], near);
   }
   const SymExpr* expr = nullptr;
   if (slopes.size() == 1) {
     const auto& [symbol, slope] = slopes[0];
     const int64_t rest = size - slope * *symbol->example;
-    expr = times(slope, module_.SymSymbol(symbol->name));
-    if (rest > 0) expr = module_.SymBinary(Kind::kAdd, expr, module_.SymInt(rest));
-    if (rest < 0) expr = module_.SymBinary(Kind::kSub, expr, module_.SymInt(-rest));
+    expr = times(slope, module_->SymSymbol(symbol->name));
+    if (rest > 0) expr = module_->SymBinary(Kind::kAdd, expr, module_->SymInt(rest));
+    if (rest < 0) expr = module_->SymBinary(Kind::kSub, expr, module_->SymInt(-rest));
   } else if (slopes.size() == 2) {
     // a * s * t: one more of s is a * t more.
     const auto& [first, slope] = slopes[0];
     const auto& [second, unused] = slopes[1];
-    expr = module_.SymBinary(Kind::kMul,
-                             times(slope / *second->example, module_.SymSymbol(first->name)),
-                             module_.SymSymbol(second->name));
-    if (EvaluateWithExamples(module_, *expr) != size) return nullptr;
+    expr = module_->SymBinary(Kind::kMul,
+                              times(slope / *second->example, module_->SymSymbol(first->name)),
+                              module_->SymSymbol(second->name));
+    if (EvaluateWithExamples(*module_, *expr) != size) return nullptr;
   } else {
     return nullptr;
   }

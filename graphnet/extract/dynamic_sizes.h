@@ -9,6 +9,7 @@
 #define GRAPHNET_EXTRACT_DYNAMIC_SIZES_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,9 +41,14 @@ class DynamicSizes {
   // Call it when all are there. Names whose sizes differ, or are 0 or 1, are no symbols.
   void Begin();
 
-  bool any() const { return !module_.symbols().empty(); }
+  // Which turn of a loop it is, from 0, as a symbol until EndLoop, where there are no
+  // others. EndLoop says whether all that was run is so for any turn.
+  c10::IValue BeginLoop(const std::string& name);
+  bool EndLoop();
+
+  bool any() const { return !module_->symbols().empty(); }
   // With the symbols and what the run has found to hold of them; where, for each.
-  const Module& module() const { return module_; }
+  const Module& module() const { return *module_; }
   const std::vector<torchscript::Place>& places() const { return places_; }
 
   // --- Numbers ---------------------------------------------------------------------
@@ -73,6 +79,7 @@ class DynamicSizes {
     std::vector<at::Tensor> others;                   // without data, one a probe that works
   };
   const Shadow* Find(const at::Tensor& tensor) const;
+  void MakeProbes();
   c10::IValue Number(const SymExpr* expr);
   void Relate(SymExpr::Kind kind, const SymExpr* lhs, const SymExpr* rhs);
   // Nothing is known of how sizes depend on the symbols.
@@ -97,7 +104,7 @@ class DynamicSizes {
     bool works = true;
   };
 
-  Module module_;
+  std::unique_ptr<Module> module_ = std::make_unique<Module>();
   std::vector<Probe> probes_;  // for each symbol two near ones, then others
   absl::flat_hash_map<const c10::TensorImpl*, Shadow> shadows_;
   std::vector<std::pair<at::Tensor, std::vector<std::pair<int64_t, std::string>>>> inputs_;

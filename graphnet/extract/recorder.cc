@@ -180,8 +180,10 @@ Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Trac
 Argument Recorder::Size(const SymExpr& expr) {
   if (expr.kind == SymExpr::Kind::kInt) return expr.value;
   Growing& growing = Current();
+  Graph* graph = in_body_ ? bodies_.back().graph : growing.graph;
+  absl::flat_hash_map<std::string, Node*>& sizes = in_body_ ? bodies_.back().sizes : growing.sizes;
   const std::string key = PrintSymExpr(expr);
-  if (const auto it = growing.sizes.find(key); it != growing.sizes.end()) return it->second;
+  if (const auto it = sizes.find(key); it != sizes.end()) return it->second;
   Node* node = nullptr;
   if (expr.kind == SymExpr::Kind::kSymbol) {
     const InsertionGuard guard(growing.graph, growing.symbols.empty()
@@ -207,9 +209,9 @@ Argument Recorder::Size(const SymExpr& expr) {
     };
     std::vector<Argument> operands = {Size(*expr.lhs)};
     if (expr.rhs != nullptr) operands.push_back(Size(*expr.rhs));
-    node = growing.graph->CallFunction(target(), operands);
+    node = graph->CallFunction(target(), operands);
   }
-  growing.sizes[key] = node;
+  sizes[key] = node;
   return node;
 }
 
@@ -321,6 +323,7 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
 
 Node* Recorder::Call(const torchscript::CallForm& form, const std::string& name,
                      const torchscript::Place& place, const std::string& module_path) {
+  ++num_calls_;
   Graph* graph = in_body_ ? bodies_.back().graph : Current().graph;
   Node* node = graph->CallFunction(form.target, form.args, form.kwargs, name);
   node->set_location(
@@ -382,6 +385,28 @@ void Recorder::EndBody(const std::vector<at::Tensor>& outputs) {
   in_body_ = false;
 }
 
+void Recorder::BeginTurn(const std::string& index, const std::vector<Carried>& carried) {
+  Body& body = bodies_.back();
+  body.index = body.sizes[index] = body.graph->Placeholder(index, index);
+  body.index->set_annotation("int");
+  for (const auto& [tensor, proposal] : carried) {
+    const std::string name = body.graph->UniqueName(proposal.empty() ? "carried" : proposal);
+    Tracked& tracked = Track(tensor);
+    tracked.graph = graphs_.size() - 1;
+    tracked.node = body.graph->Placeholder(name, name);
+    tracked.node->set_annotation("torch.Tensor");
+    tracked.node->set_meta(MetaOf(*graphs_.back().module, tensor));
+  }
+}
+
+void Recorder::EndTurn(const std::vector<at::Tensor>& carried) {
+  Graph* graph = bodies_.back().graph;
+  std::vector<Argument> next = {graph->CallFunction("operator.add", {bodies_.back().index, 1})};
+  for (const at::Tensor& tensor : carried) next.push_back(NodeOf(tensor));
+  graph->Output(Argument::Tuple(next));
+  in_body_ = false;
+}
+
 void Recorder::AbandonBodies() {
   for (const Body& body : bodies_) graphs_.back().module->EraseGraph(body.graph);
   bodies_.clear();
@@ -389,16 +414,18 @@ void Recorder::AbandonBodies() {
   in_body_ = false;
 }
 
+// Operands come last, in one order for all bodies.
+void Recorder::OrderOperands(Body* body) {
+  Node* begin = body->graph->first();
+  while (begin->op() == Op::kPlaceholder) begin = begin->next();
+  for (Node* operand : operands_) body->graph->MoveBefore(Captured(body, operand), begin);
+}
+
 void Recorder::Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
                     const torchscript::Place& place, const std::string& module_path) {
   std::vector<IValue> elements;
   for (const at::Tensor& tensor : results) elements.push_back(tensor);
-  for (Body& body : bodies_) {
-    // One order for both.
-    Node* begin = body.graph->first();
-    while (begin->op() == Op::kPlaceholder) begin = begin->next();
-    for (Node* operand : operands_) body.graph->MoveBefore(Captured(&body, operand), begin);
-  }
+  for (Body& body : bodies_) OrderOperands(&body);
   const std::vector<Argument> operands(operands_.begin(), operands_.end());
   torchscript::CallForm form;
   form.target = "torch.cond";
@@ -406,6 +433,34 @@ void Recorder::Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& 
   Node* node = Call(form, "cond", place, module_path);
   bodies_.clear();
   operands_.clear();
+  SetResults(node, {c10::ivalue::Tuple::create(std::move(elements))}, {});
+}
+
+void Recorder::WhileLoop(const std::string& name, int64_t trips,
+                         const std::vector<at::Tensor>& initial,
+                         const std::vector<at::Tensor>& results, const torchscript::Place& place,
+                         const std::string& module_path) {
+  Body& body = bodies_.back();
+  OrderOperands(&body);
+  Module& module = *graphs_.back().module;
+  Graph* test = module.AddGraph(name);
+  for (Node* node = body.graph->first(); node->op() == Op::kPlaceholder; node = node->next()) {
+    Node* placeholder = test->Placeholder(node->target(), node->name());
+    placeholder->set_annotation(node->annotation());
+    placeholder->set_meta(node->meta());
+  }
+  test->Output(test->CallFunction("operator.lt", {test->first(), trips}));
+  std::vector<Argument> carried = {0};
+  for (const at::Tensor& tensor : initial) carried.push_back(NodeOf(tensor));
+  const std::vector<Argument> operands(operands_.begin(), operands_.end());
+  torchscript::CallForm form;
+  form.target = "torch.ops.higher_order.while_loop";
+  form.args = {test, body.graph, Argument::Tuple(carried), Argument::Tuple(operands)};
+  Node* node = Call(form, "while_loop", place, module_path);
+  bodies_.clear();
+  operands_.clear();
+  std::vector<IValue> elements = {trips};
+  for (const at::Tensor& tensor : results) elements.push_back(tensor);
   SetResults(node, {c10::ivalue::Tuple::create(std::move(elements))}, {});
 }
 
@@ -439,21 +494,14 @@ void Recorder::Finish() {
       growing.graph->EraseNode(*it);
     }
     // Sizes and constants that only those used.
-    bool found = true;
-    while (found) {
-      found = false;
-      for (auto it = growing.sizes.begin(); it != growing.sizes.end();) {
-        Node* node = it->second;
-        if (node->has_uses()) {
-          ++it;
-          continue;
-        }
-        growing.symbols.erase(std::remove(growing.symbols.begin(), growing.symbols.end(), node),
-                              growing.symbols.end());
-        growing.graph->EraseNode(node);
-        growing.sizes.erase(it++);
-        found = true;
-      }
+    absl::flat_hash_set<const Node*> sizes;
+    for (const auto& [expr, node] : growing.sizes) sizes.insert(node);
+    for (Node *node = growing.graph->last(), *before = nullptr; node != nullptr; node = before) {
+      before = node->prev();
+      if (!sizes.contains(node) || node->has_uses()) continue;
+      growing.symbols.erase(std::remove(growing.symbols.begin(), growing.symbols.end(), node),
+                            growing.symbols.end());
+      growing.graph->EraseNode(node);
     }
     for (const Node* node : growing.symbols) step.symbols.push_back(std::string(node->target()));
     const bool is_dynamic = absl::c_any_of(growing.graph->nodes(), [](const Node* node) {

@@ -68,9 +68,21 @@ class Recorder {
   void BeginBody(const std::string& name);
   void EndBody(const std::vector<at::Tensor>& outputs);
   void AbandonBodies();
+  // Lets a body that has just begun be that of a loop: it takes which turn it is, the
+  // symbol `index`, and `carried`, tensors that nothing knows yet; it yields the next.
+  struct Carried {
+    at::Tensor tensor;
+    std::string name;
+  };
+  void BeginTurn(const std::string& index, const std::vector<Carried>& carried);
+  void EndTurn(const std::vector<at::Tensor>& carried);
   // Calls one of two bodies; its results are `results`.
   void Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
             const torchscript::Place& place, const std::string& module_path);
+  // Calls the body of a loop so many times, from `initial` to `results`.
+  void WhileLoop(const std::string& name, int64_t trips, const std::vector<at::Tensor>& initial,
+                 const std::vector<at::Tensor>& results, const torchscript::Place& place,
+                 const std::string& module_path);
   bool in_body() const { return in_body_; }
   // Ends the current graph, if there is anything in it, and lists it as a step.
   void EndGraph();
@@ -78,6 +90,7 @@ class Recorder {
   void Finish();
 
   size_t num_graphs() const { return graphs_.size(); }
+  size_t num_calls() const { return num_calls_; }  // so far
 
  private:
   struct Tracked {
@@ -109,7 +122,9 @@ class Recorder {
 
   struct Body {
     Graph* graph = nullptr;
-    absl::flat_hash_map<Node*, Node*> inner;  // of operands
+    absl::flat_hash_map<Node*, Node*> inner;        // of operands
+    absl::flat_hash_map<std::string, Node*> sizes;  // by expression
+    Node* index = nullptr;                          // of a loop
   };
 
   Tracked* Find(const at::Tensor& tensor);
@@ -118,6 +133,7 @@ class Recorder {
   Node* NodeOf(const at::Tensor& tensor);
   Node* OuterNodeOf(const at::Tensor& tensor);
   Node* Captured(Body* body, Node* operand);
+  void OrderOperands(Body* body);
   Node* Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked);
   Node* GetAttr(const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
@@ -142,6 +158,7 @@ class Recorder {
   std::vector<Node*> operands_;  // of all of them
   int64_t next_number_ = 0;
   int num_constants_ = 0;
+  size_t num_calls_ = 0;
   std::deque<std::vector<Argument>> scratch_;
   std::deque<std::complex<double>> complex_scratch_;
 };

@@ -20,6 +20,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/dynamic_sizes.h"
+#include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/extract/operation.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/recorder.h"
@@ -29,6 +30,7 @@
 #include "graphnet/interp/torch_status.h"
 #include "graphnet/text/printer.h"
 #include "torch/csrc/jit/api/function_impl.h"
+#include "torch/csrc/jit/ir/constants.h"
 
 namespace graphnet {
 namespace extract {
@@ -40,54 +42,6 @@ namespace aten = c10::aten;
 namespace attr = c10::attr;
 using c10::IValue;
 using Values = std::vector<IValue>;
-
-template <typename Fn>
-void ForEachTensor(const IValue& value, Fn&& fn, int depth = 0) {
-  if (depth > kMaxNesting) return;
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) fn(value.toTensor());
-  } else if (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList()) {
-    for (const IValue& element : value.toListRef()) ForEachTensor(element, fn, depth + 1);
-  } else if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements())
-      ForEachTensor(element, fn, depth + 1);
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      ForEachTensor(entry.key(), fn, depth + 1);
-      ForEachTensor(entry.value(), fn, depth + 1);
-    }
-  }
-}
-
-// `value` with change(tensor) in place of each tensor in it.
-IValue WithTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::Tensor&)> change) {
-  if (value.isTensor()) {
-    return value.toTensor().defined() ? IValue(change(value.toTensor())) : value;
-  }
-  if (!value.isList() || value.isIntList() || value.isDoubleList() || value.isBoolList())
-    return value;
-  c10::impl::GenericList list(value.toList().elementType());
-  for (const IValue& element : value.toListRef()) list.push_back(WithTensors(element, change));
-  return list;
-}
-
-// Lists and dicts in `value`.
-void ForEachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn,
-                      int depth = 0) {
-  if (depth > kMaxNesting) return;
-  if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements())
-      ForEachContainer(element, fn, depth + 1);
-  } else if (value.isList()) {
-    fn(value);
-    if (value.isIntList() || value.isDoubleList() || value.isBoolList() || value.isTensorList())
-      return;
-    for (const IValue& element : value.toListRef()) ForEachContainer(element, fn, depth + 1);
-  } else if (value.isGenericDict()) {
-    fn(value);
-    for (const auto& entry : value.toGenericDict()) ForEachContainer(entry.value(), fn, depth + 1);
-  }
-}
 
 const void* IdentityOf(const IValue& container) { return container.internalToPointer(); }
 
@@ -498,11 +452,19 @@ class Session {
     return SetCallResult(step, frame, std::move(result));
   }
 
+  // Whether a body may yield the one as well as the other: tensors with the same meta,
+  // or one number.
+  static bool AreAlike(const IValue& a, const IValue& b) {
+    if (!IsTensor(a) || !IsTensor(b)) {
+      return (a.isNone() || a.isBool() || a.isInt() || a.isDouble()) && a == b;
+    }
+    const at::Tensor &x = a.toTensor(), &y = b.toTensor();
+    return x.scalar_type() == y.scalar_type() && x.device() == y.device() &&
+           x.sizes() == y.sizes() && x.layout() == y.layout();
+  }
+
   // Captures both branches as torch.cond; false, and nothing done, if that cannot be.
   absl::StatusOr<bool> RunCond(const StepPlan& step, Frame* frame, const at::Tensor& predicate) {
-    const auto is_tensor = [](const IValue& value) {
-      return value.isTensor() && value.toTensor().defined();
-    };
     const int number = num_conds_++;
     const int depth = depth_;
     Values slots = frame->slots;
@@ -517,22 +479,16 @@ class Session {
       if (!can_be) break;
       for (const int slot : step.blocks[i].outputs) {
         const IValue& value = yielded[i].emplace_back(frame->slots[slot]);
-        if (is_tensor(value)) {
+        if (IsTensor(value)) {
           tensors[i].push_back(value.toTensor());
           can_be &= !recorder_.HasUnknownSizes(value.toTensor());
         } else {
-          can_be &= value.isNone() || value.isBool() || value.isInt() || value.isDouble();
+          can_be &= AreAlike(value, value);
         }
       }
       if (can_be) recorder_.EndBody(tensors[i]);
     }
-    can_be = can_be && !tensors[0].empty() &&
-             absl::c_equal(yielded[0], yielded[1], [&](const IValue& a, const IValue& b) {
-               if (!is_tensor(a) || !is_tensor(b)) return !is_tensor(a) && !is_tensor(b) && a == b;
-               const at::Tensor &x = a.toTensor(), &y = b.toTensor();
-               return x.scalar_type() == y.scalar_type() && x.device() == y.device() &&
-                      x.sizes() == y.sizes() && x.layout() == y.layout();
-             });
+    can_be = can_be && !tensors[0].empty() && absl::c_equal(yielded[0], yielded[1], AreAlike);
     frame->slots = std::move(slots);  // Nothing stays of what the branches have set.
     if (!can_be) {
       recorder_.AbandonBodies();
@@ -543,7 +499,7 @@ class Session {
     for (size_t i = 0; i < step.out.size(); ++i) {
       IValue value = yielded[taken][i];
       // Another tensor than the branch's own, which the other branch does not yield.
-      if (is_tensor(value)) value = results.emplace_back(value.toTensor().detach());
+      if (IsTensor(value)) value = results.emplace_back(value.toTensor().detach());
       frame->slots[step.out[i]] = std::move(value);
     }
     for (size_t i = 0; i < results.size(); ++i) {
@@ -561,16 +517,100 @@ class Session {
     return true;
   }
 
+  // Captures a loop, one turn of it, as while_loop; false, and nothing done, if that
+  // cannot be.
+  absl::StatusOr<bool> RunWhileLoop(const StepPlan& step, Frame* frame) {
+    if (recorder_.in_body() || sizes_.any()) return false;
+    const BlockPlan& body = step.blocks[0];
+    const int64_t trips = frame->slots[step.in[0]].toInt();
+    const auto initial = [&](size_t k) -> const IValue& { return frame->slots[step.in[k + 2]]; };
+    const auto& formals = step.node->blocks()[0]->inputs();
+    std::string index = torchscript::NameOf(formals[0]);
+    if (index.empty()) index = "index";
+    std::vector<at::Tensor> begin, next;
+    std::vector<Recorder::Carried> carried;
+    bool can_be = true;
+    for (size_t k = 0; k < step.out.size(); ++k) {
+      if (!IsTensor(initial(k))) continue;
+      begin.push_back(initial(k).toTensor());
+      // Another tensor, of which nothing is known.
+      carried.push_back({begin.back().detach(), torchscript::NameOf(formals[k + 1])});
+      can_be &= !recorder_.HasUnknownSizes(begin.back());
+    }
+    if (!can_be || begin.empty()) return false;
+    const std::string name = absl::StrCat("loop_", num_loops_++);
+    const Values slots = frame->slots;
+    const int depth = depth_;
+    recorder_.BeginBody(name);
+    recorder_.BeginTurn(index, carried);
+    frame->slots[body.inputs[0]] = sizes_.BeginLoop(index);
+    for (size_t k = 0, tensor = 0; k < step.out.size(); ++k) {
+      frame->slots[body.inputs[k + 1]] =
+          IsTensor(initial(k)) ? IValue(carried[tensor++].tensor) : initial(k);
+    }
+    // An error of the first turn shows up when it runs by itself.
+    can_be = RunBlock(body, frame).ok();
+    depth_ = depth;
+    for (size_t k = 0; can_be && k < step.out.size(); ++k) {
+      const IValue& value = frame->slots[body.outputs[k + 1]];
+      can_be = AreAlike(slots[step.in[k + 2]], value);
+      if (can_be && IsTensor(value)) next.push_back(value.toTensor());
+    }
+    for (const at::Tensor& tensor : next) can_be &= !recorder_.HasUnknownSizes(tensor);
+    if (can_be) recorder_.EndTurn(next);
+    can_be &= sizes_.EndLoop();
+    numbers_.clear();
+    frame->slots = slots;
+    if (!can_be) {
+      recorder_.AbandonBodies();
+      return false;
+    }
+    is_replaying_ = true;
+    const absl::Status status = RunTurns(step, frame);
+    is_replaying_ = false;
+    if (!status.ok()) {
+      recorder_.AbandonBodies();
+      return status;
+    }
+    std::vector<at::Tensor> results;
+    for (const int slot : step.out) {
+      IValue& value = frame->slots[slot];
+      if (IsTensor(value)) value = results.emplace_back(value.toTensor().detach());
+    }
+    recorder_.WhileLoop(absl::StrCat(name, "_test"), trips, begin, results, PlaceOf(step),
+                        frame->path);
+    return true;
+  }
+
   absl::Status RunLoop(const StepPlan& step, Frame* frame) {
+    const jit::Node& node = *step.node;
+    const auto always = jit::toIValue(node.blocks()[0]->outputs()[0]);
+    const bool counts =
+        frame->slots[step.in[1]].toBool() && always && always->isBool() && always->toBool();
+    if (counts && !is_replaying_ && frame->slots[step.in[0]].toInt() > options_.max_unroll) {
+      ASSIGN_OR_RETURN(const bool done, RunWhileLoop(step, frame));
+      if (done) return absl::OkStatus();
+    }
+    return RunTurns(step, frame);
+  }
+
+  absl::Status RunTurns(const StepPlan& step, Frame* frame) {
     const BlockPlan& body = step.blocks[0];
     const int64_t trips = frame->slots[step.in[0]].toInt();
     bool proceed = frame->slots[step.in[1]].toBool();
     Values carried;
     for (size_t i = 2; i < step.in.size(); ++i) carried.push_back(frame->slots[step.in[i]]);
+    size_t calls = recorder_.num_calls();
     for (int64_t i = 0; i < trips && proceed; ++i) {
       if (++steps_ > options_.max_steps) {
         return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
                                                                  " steps: a loop without end?"));
+      }
+      if (i > 0 && i % options_.max_unroll == 0 && recorder_.num_calls() > calls) {
+        calls = recorder_.num_calls();
+        RETURN_IF_ERROR(Break(step, BreakReason::kLongLoop, "prim::Loop", "", {}, [](Values*) {
+                          return absl::OkStatus();
+                        }).status());
       }
       frame->slots[body.inputs[0]] = i;
       for (size_t k = 0; k < carried.size(); ++k)
@@ -629,7 +669,11 @@ class Session {
     if (step.schema->is_varret()) return std::nullopt;
     try {
       Values stack;
-      for (const IValue& operand : operands) stack.push_back(WithTensors(operand, change));
+      for (const IValue& operand : operands) {
+        stack.push_back(MapLeaves(operand, [&](const IValue& leaf) {
+          return IsTensor(leaf) ? IValue(change(leaf.toTensor())) : leaf;
+        }));
+      }
       if (!Execute(step, &stack).ok()) return std::nullopt;
       return stack;
     } catch (...) {
@@ -705,6 +749,10 @@ class Session {
       return torchscript::ErrorAtNode(*step.node, absl::StrCat(step.schema->name(),
                                                                " is not run: it may reach beyond "
                                                                "the program's values"));
+    }
+    if (is_replaying_) {
+      RETURN_IF_ERROR(Execute(step, &operands));
+      return SetOutputs(step, frame, std::move(operands));
     }
     if (sizes_.any() && HasSymbols(operands)) {
       if (!asked) {
@@ -1039,6 +1087,8 @@ class Session {
   // By `if`: the tensor that it depends on, and the step that reads it.
   absl::flat_hash_map<const jit::Node*, std::pair<at::Tensor, const StepPlan*>> deferred_;
   int num_conds_ = 0;
+  int num_loops_ = 0;
+  bool is_replaying_ = false;  // turns of a loop that is captured already
   int64_t steps_ = 0;
   int depth_ = 0;
 };
@@ -1064,6 +1114,7 @@ absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
         !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
       return absl::InvalidArgumentError("cannot capture the forward hooks of the module");
     }
+    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
     if (options.cond && !options.dynamic.empty())
       return absl::InvalidArgumentError("cond and dynamic sizes do not go together");
     function->ensure_defined();

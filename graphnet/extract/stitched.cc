@@ -185,6 +185,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
     extract::Warn(stack);
     return std::vector<IValue>();
   }
+  if (step.op == "prim::Loop") return std::vector<IValue>();  // between two of its turns
   if (step.op == "prim::SetAttr") {
     if (stack.size() != 3 || !stack[0].isString() || !stack[1].isString()) {
       return absl::InvalidArgumentError("takes an object, a name and a value");

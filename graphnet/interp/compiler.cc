@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/program.h"
@@ -280,13 +281,16 @@ class Compiler {
   absl::Status CompileBuiltin(const Node& node, Instruction* instruction) {
     instruction->kind = Instruction::Kind::kBuiltin;
     size_t first_argument = 0;
+    absl::string_view target = node.target();
+    if (!absl::ConsumePrefix(&target, "torch.ops.higher_order."))
+      absl::ConsumePrefix(&target, "torch.");
+    const bool is_cond = target == "cond";
     if (node.target() == "operator.getitem") {
       instruction->kind = Instruction::Kind::kGetItem;
       MakeViews(node.args()[1], instruction);
     } else if (node.target() == "operator.setitem") {
       instruction->kind = Instruction::Kind::kSetItem;
-    } else if (node.target() == "torch.cond" || node.target() == "torch.while_loop") {
-      const bool is_cond = node.target() == "torch.cond";
+    } else if (is_cond || target == "while_loop") {
       instruction->kind = is_cond ? Instruction::Kind::kCond : Instruction::Kind::kWhile;
       const size_t begin = is_cond ? 1 : 0;
       if (node.args().size() < begin + 3) return Error("lacks arguments");
@@ -296,7 +300,7 @@ class Compiler {
       }
       if (is_cond) RETURN_IF_ERROR(AddArgument(instruction, node.args()[0]));
       first_argument = begin + 2;
-    } else if (node.target() == "torch.vmap") {
+    } else if (target == "vmap") {
       instruction->kind = Instruction::Kind::kVmap;
       instruction->bodies.push_back(programs_.at(node.args()[0].graph()).get());
       // It saves memory and changes no value, but of random numbers.

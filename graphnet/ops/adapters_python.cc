@@ -347,6 +347,8 @@ CallAdapter FindCallAdapter(absl::string_view name) {
       {"torch.amp.autocast_mode._exit_autocast", State<Kind::kNone>},
       {"torch.cond", State<Kind::kUnknown>},
       {"torch.while_loop", State<Kind::kUnknown>},
+      {"torch.ops.higher_order.cond", State<Kind::kUnknown>},
+      {"torch.ops.higher_order.while_loop", State<Kind::kUnknown>},
       {"torch.vmap", Vmap},
   };
   const auto it = table->find(name);

@@ -119,6 +119,23 @@ contains "$out" "the stitched program yields the same bits"
 contains "$("$graphnet" show "$scratch/branch/subgraph_0.pb")" "torch.cond"
 refused "do not go together" "$scratch/branch.pt" -o "$scratch/e" --input 'f32[4,3]' --cond --dynamic 0:0=n
 
+# A loop of more turns than are captured one by one.
+"$make_archive" "$scratch/turns.pt" <<'END'
+def forward(self, x):
+    h = x[0]
+    for i in range(x.size(0)):
+        h = torch.tanh(x[i] + h)
+    return h
+END
+for format in protobuf graphnet; do
+  out=$("$graphnet" extract "$scratch/turns.pt" -o "$scratch/turns" --input 'f32[40,3]' --max-unroll 9 \
+    --format "$format" --check)
+  contains "$out" "subgraph_0      2"
+  contains "$out" "the stitched program yields the same bits"
+done
+contains "$("$graphnet" show "$scratch/turns")" "torch.ops.higher_order.while_loop"
+contains "$("$graphnet" extract "$scratch/turns.pt" -o "$scratch/turns" --input 'f32[40,3]')" "subgraph_0    121"
+
 # What goes wrong.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):

@@ -110,9 +110,18 @@ Counts CountsOf(const Capture& capture) {
     const std::vector<absl::string_view> parts = absl::StrSplit(target, '.');
     return parts.size() > 1 ? absl::StrCat(parts[0], "::", parts[1]) : std::string(target);
   };
+  const auto add = [&](const Graph& graph, int64_t times) {
+    for (const Node* node : graph.nodes()) {
+      if (node->is_call() && node->target() != "operator.getitem")
+        out[name_of(node->target())] += times;
+    }
+  };
   for (const auto& subgraph : capture.subgraphs) {
+    add(*subgraph.module->main(), 1);
     for (const Node* node : subgraph.module->main()->nodes()) {
-      if (node->is_call() && node->target() != "operator.getitem") ++out[name_of(node->target())];
+      if (!node->is_call_function("torch.ops.higher_order.while_loop")) continue;
+      const Node* test = node->args()[0].graph()->last()->args()[0].node();
+      add(*node->args()[1].graph(), test->args()[1].integer());
     }
   }
   for (const auto& [target, count] : capture.folded) out[name_of(target)] += count;
@@ -226,6 +235,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   options.break_on = program.break_on;
   options.dynamic = program.dynamic;
   options.cond = program.cond;
+  options.max_unroll = program.max_unroll;
   options.statistics = false;
   options.print = [&](const std::string& text) { captured.printed += text; };
   at::manual_seed(1);

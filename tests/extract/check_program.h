@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_TESTS_EXTRACT_CHECK_PROGRAM_H_
 #define GRAPHNET_TESTS_EXTRACT_CHECK_PROGRAM_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct TestProgram {
   std::vector<std::string> break_on;
   std::vector<CaptureOptions::DynamicSize> dynamic;
   bool cond = false;
+  int64_t max_unroll = CaptureOptions().max_unroll;
 };
 
 // Runs the program as it is, captured, stitched from memory through the cache, and

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -49,9 +50,16 @@ std::vector<TestProgram> Programs() {
     program.source = body;
     program.inputs = absl::StrSplit(fields.at(1), ' ', absl::SkipEmpty());
     if (fields.size() > 2) program.break_on = absl::StrSplit(fields[2], ',', absl::SkipEmpty());
-    // "--cond", or the name of dimension 0 of the first input.
-    program.cond = fields.size() > 3 && fields[3] == "--cond";
-    if (fields.size() > 3 && !program.cond) program.dynamic.push_back({0, 0, fields[3]});
+    // "--cond", "--max-unroll N", or the name of dimension 0 of the first input.
+    absl::string_view option;
+    if (fields.size() > 3) option = fields[3];
+    if (option == "--cond") {
+      program.cond = true;
+    } else if (absl::ConsumePrefix(&option, "--max-unroll ")) {
+      EXPECT_TRUE(absl::SimpleAtoi(option, &program.max_unroll));
+    } else if (!option.empty()) {
+      program.dynamic.push_back({0, 0, std::string(option)});
+    }
   }
   return programs;
 }

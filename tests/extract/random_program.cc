@@ -16,6 +16,7 @@ class Writer {
     TestProgram program;
     program.name = absl::StrCat("random_", seed);
     program.cond = seed % 2 == 1;
+    if (seed % 3 == 0) program.max_unroll = 1;
     program.inputs = {"f32[3]", "f32[3]", absl::StrCat("int=", Pick(4))};
     in_helper_ = true;
     std::string helper =

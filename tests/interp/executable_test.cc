@@ -9,6 +9,7 @@
 
 #include "ATen/ATen.h"
 #include "ATen/core/dispatch/Dispatcher.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/text/parser.h"
@@ -131,7 +132,7 @@ TEST(ExecutableTest, SeedGivesPyTorchsStream) {
 }
 
 TEST(ExecutableTest, BranchesAndLoops) {
-  const char* text =
+  const std::string text =
       "graph @forward(%x, %n as torch.SymInt) {\n"
       "  %p = operator.gt(%n, 2)\n  %c = torch.cond(%p, @twice, @same, (%x,))\n"
       "  %y = operator.getitem(%c, 0)\n"
@@ -142,8 +143,14 @@ TEST(ExecutableTest, BranchesAndLoops) {
       "graph @below(%i as int, %x, %n as int) {\n  %r = operator.lt(%i, %n)\n  return %r\n}\n"
       "graph @step(%i as int, %x, %n as int) {\n  %j = operator.add(%i, 1)\n"
       "  %y = aten.add.Scalar(%x, 1)\n  return (%j, %y)\n}\n";
-  EXPECT_EQ(Only(RunText(text, {at::full({1}, 5.0), 2})).item<double>(), 7);
-  EXPECT_EQ(Only(RunText(text, {at::full({1}, 5.0), 3})).item<double>(), 13);
+  // As torch.export and Dynamo spell them.
+  const std::string operators =
+      absl::StrReplaceAll(text, {{"torch.cond", "torch.ops.higher_order.cond"},
+                                 {"torch.while_loop", "torch.ops.higher_order.while_loop"}});
+  for (const std::string& spelled : {text, operators}) {
+    EXPECT_EQ(Only(RunText(spelled, {at::full({1}, 5.0), 2})).item<double>(), 7);
+    EXPECT_EQ(Only(RunText(spelled, {at::full({1}, 5.0), 3})).item<double>(), 13);
+  }
 }
 
 TEST(ExecutableTest, VmapNesting) {

@@ -1,5 +1,5 @@
-// Branches and loops: prim::If becomes torch.cond, prim::Loop torch.while_loop,
-// in the form that torch.fx gives them. A body takes all it needs as operands.
+// Branches and loops: prim::If becomes torch.cond, prim::Loop while_loop, in the form
+// that torch.fx gives them. A body takes all it needs as operands.
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -87,7 +87,7 @@ absl::Status GraphImporter::ImportIf(const jit::Node* node, int depth) {
 // prim::Loop(trip count, condition, carried…) runs its body (index, carried…) ->
 // (condition, carried…) while index < trip count and condition. Of index and
 // condition, those that matter become carried values in front of the others:
-//   %w = torch.while_loop(@cond, @body, (index, condition, carried…), (operands…))
+//   torch.ops.higher_order.while_loop(@cond, @body, (index, condition, carried…), (operands…))
 absl::Status GraphImporter::ImportLoop(const jit::Node* node, int depth) {
   const jit::Block* block = node->blocks()[0];
   ASSIGN_OR_RETURN(const Argument trip_count, Operand(node->input(0)));
@@ -157,7 +157,7 @@ absl::Status GraphImporter::ImportLoop(const jit::Node* node, int depth) {
   scope_ = outer;
   TakeCaptures(&body);
   const std::vector<Argument> operands(captures.begin(), captures.end());
-  Node* loop = Emit("torch.while_loop",
+  Node* loop = Emit("torch.ops.higher_order.while_loop",
                     {test.graph, body.graph, Argument::Tuple(carried), Argument::Tuple(operands)});
   SetElements(node, loop, (has_index ? 1 : 0) + (has_condition ? 1 : 0));
   return absl::OkStatus();

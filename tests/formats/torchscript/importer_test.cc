@@ -156,7 +156,7 @@ def forward(self, x, p: bool):
             HasSubstr("%c = prim.ListConstruct(3) as \"List[int]\"\n"),
             HasSubstr("%d = prim.ListConstruct(%c, %ListConstruct) as \"List[List[int]]\"\n"),
             HasSubstr("torch.cond(%p, @forward_true_0, @forward_false_0, (%a, %b))"),
-            HasSubstr("torch.while_loop(@forward_cond_0, @forward_body_0, (0,), (%d, %len))"),
+            HasSubstr("torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (0,), (%d, %len))"),
             HasSubstr("%f = aten.__getitem__.t(%d, %index)\n  %append = aten.append.t(%f, 6)"),
             HasSubstr("return (%a, %b, %c, %d)")));
 }
@@ -243,7 +243,7 @@ def forward(self, x, n: int):
     return x
 )")),
             R"(graph @forward(%x as torch.Tensor, %n as int) {
-  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (0, %x), (%n,))
+  %while_loop = torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (0, %x), (%n,))
   %x_1 = operator.getitem(%while_loop, 1)
   return %x_1
 }
@@ -268,7 +268,7 @@ def forward(self, x, n: int):
 )")),
             R"(graph @forward(%x as torch.Tensor, %n as int) {
   %gt = aten.gt.int(%n, 0)
-  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, %n), ())
+  %while_loop = torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, %n), ())
   %x_1 = operator.getitem(%while_loop, 1)
   return %x_1
 }
@@ -297,7 +297,7 @@ def forward(self, x, n: int):
         x = x + i
     return x
 )")),
-      AllOf(HasSubstr("torch.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, 0), (%n,))"),
+      AllOf(HasSubstr("torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, 0), (%n,))"),
             HasSubstr("graph @forward_body_0_true_0(%x, %carried as int) {\n"
                       "  return (True, True, %x, None, None)\n}"),
             HasSubstr("graph @forward_body_0_false_0_true_0(%x, %carried as int) {\n"
@@ -322,7 +322,7 @@ def forward(self, x, n: int):
   EXPECT_EQ(Text(Import(module)),
             R"(graph @forward(%x as torch.Tensor, %n as int) {
   %w = get_attr w : f32[2]@cpu
-  %while_loop = torch.while_loop(@forward_cond_0, @forward_body_0, (0, %x), (%w, %n))
+  %while_loop = torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (0, %x), (%w, %n))
   %x_1 = operator.getitem(%while_loop, 1)
   %add = aten.add.Tensor(%x_1, %w)
   return %add

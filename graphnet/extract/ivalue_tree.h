@@ -1,0 +1,25 @@
+// Internal: what is in a TorchScript value: lists, tuples, dicts, and what they hold.
+#ifndef GRAPHNET_EXTRACT_IVALUE_TREE_H_
+#define GRAPHNET_EXTRACT_IVALUE_TREE_H_
+
+#include "ATen/core/ivalue.h"
+#include "absl/functional/function_ref.h"
+
+namespace graphnet::extract {
+
+// Whether it is a tensor, and not an undefined one.
+bool IsTensor(const c10::IValue& value);
+
+// Calls fn for each tensor in `value`, those in keys of dicts too.
+void ForEachTensor(const c10::IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn);
+// For each list and dict, outer ones first.
+void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10::IValue&)> fn);
+
+// A copy with change(leaf) in place of each value that is no container; a list of floats
+// or bools is itself.
+c10::IValue MapLeaves(const c10::IValue& value,
+                      absl::FunctionRef<c10::IValue(const c10::IValue&)> change);
+
+}  // namespace graphnet::extract
+
+#endif  // GRAPHNET_EXTRACT_IVALUE_TREE_H_
