@@ -61,12 +61,6 @@ IValue OnDevice(const IValue& value, c10::DeviceType device) {
   });
 }
 
-void Execute(const StepPlan& step, Values* stack) {
-  if (step.schema->is_vararg() && !step.schema->is_varret())
-    stack->push_back(static_cast<int64_t>(step.in.size()));
-  (*step.operation)(*stack);
-}
-
 }  // namespace
 
 const SymExpr& ExprOf(const IValue& value) { return *NodeOf(value).expr; }

@@ -10,6 +10,11 @@ namespace graphnet::extract {
 // Whether it is a tensor, and not an undefined one.
 bool IsTensor(const c10::IValue& value);
 
+// Tells a list or dict from all others while it lives.
+inline const void* IdentityOf(const c10::IValue& container) {
+  return container.internalToPointer();
+}
+
 // Calls fn for each tensor in `value`, those in keys of dicts too.
 void ForEachTensor(const c10::IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn);
 // For each list and dict, outer ones first.

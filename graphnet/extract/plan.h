@@ -57,6 +57,10 @@ struct FunctionPlan {
   BlockPlan body;
 };
 
+// Runs the operator of a step, with its operands on the stack and then its results.
+// Throws what LibTorch throws.
+void Execute(const StepPlan& step, std::vector<c10::IValue>* stack);
+
 // Made once for each graph.
 class Planner {
  public:

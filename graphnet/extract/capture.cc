@@ -1,0 +1,49 @@
+#include "graphnet/extract/capture.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "c10/core/InferenceMode.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/session.h"
+#include "graphnet/interp/torch_status.h"
+
+namespace graphnet {
+
+absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
+                                       std::vector<c10::IValue> inputs,
+                                       const CaptureOptions& options) {
+  return Guarded([&]() -> absl::StatusOr<Capture> {
+    const std::optional<torch::jit::Method> method = module.find_method(options.method);
+    if (!method)
+      return absl::NotFoundError(
+          absl::StrCat("the module has no method ", Printable(options.method)));
+    torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(method->function());
+    if (function == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the method ", Printable(options.method), " is not written in TorchScript"));
+    }
+    const auto& type = module.type();
+    if (options.method == "forward" &&
+        !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
+      return absl::InvalidArgumentError("cannot capture the forward hooks of the module");
+    }
+    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
+    if (options.cond && !options.dynamic.empty())
+      return absl::InvalidArgumentError("cond and dynamic sizes do not go together");
+    function->ensure_defined();
+    std::vector<c10::IValue> stack = {module._ivalue()};
+    stack.insert(stack.end(), inputs.begin(), inputs.end());
+    function->getSchema().checkAndNormalizeInputs(stack);
+    stack.erase(stack.begin());
+    c10::InferenceMode inference;
+    Capture capture;
+    capture.manifest.name = options.method;
+    extract::Session session(options, &capture);
+    RETURN_IF_ERROR(session.Run(module, *function, std::move(stack)));
+    return capture;
+  });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,149 @@
+// Internal: the interpreter that runs a program while it is recorded.
+#ifndef GRAPHNET_EXTRACT_SESSION_H_
+#define GRAPHNET_EXTRACT_SESSION_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/extract/dynamic_sizes.h"
+#include "graphnet/extract/plan.h"
+#include "graphnet/extract/recorder.h"
+#include "graphnet/extract/value_tree.h"
+#include "graphnet/formats/torchscript/call_form.h"
+#include "torch/csrc/jit/api/function_impl.h"
+
+namespace graphnet::extract {
+
+// One capture. Errors are of the run, with the line of the program; what is recorded up
+// to there stays in the Capture.
+class Session {
+ public:
+  Session(const CaptureOptions& options, Capture* capture);
+  absl::Status Run(const torch::jit::Module& module, torch::jit::GraphFunction& function,
+                   std::vector<c10::IValue> inputs);
+
+ private:
+  struct Frame {
+    std::vector<c10::IValue> slots;
+    std::string path;  // of the module whose method it is
+  };
+  struct Home {
+    std::string path;
+    std::string name;
+    c10::IValue container;  // stays alive, and where it is
+    ValueTree initial;
+  };
+  absl::Status AddDynamic(const CaptureOptions::DynamicSize& size,
+                          const std::vector<c10::IValue>& inputs);
+  // Lists and dicts that are there after the run: they get no symbols.
+  void MarkOuter(const c10::IValue& value);
+  absl::StatusOr<int64_t> Number(const at::Tensor& tensor) { return recorder_.NumberOf(tensor); }
+  // A pattern whose tensors are values from outside graphs, called `name`.
+  absl::StatusOr<ValueTree> Pattern(const c10::IValue& value, const std::string& name);
+
+  // --- Objects -------------------------------------------------------------------
+  void FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& path,
+                   int depth);
+  void FindAssigned(const torch::jit::Block& block);
+  absl::StatusOr<c10::IValue> GetAttr(const c10::IValue& owner, const std::string& name);
+  // What ends the attempt to capture a branch.
+  static absl::Status NoBody() { return absl::CancelledError("no body of a branch"); }
+  absl::Status SetAttr(const StepPlan& step, const Frame&, const c10::IValue& owner,
+                       c10::IValue value);
+
+  // --- Functions and blocks ------------------------------------------------------
+  absl::StatusOr<c10::IValue> CallFunction(torch::jit::Function& callee,
+                                           std::vector<c10::IValue> arguments,
+                                           const std::string& path, const torch::jit::Node* node);
+  absl::StatusOr<c10::IValue> RunGraph(const torch::jit::Graph& graph,
+                                       std::vector<c10::IValue> arguments, const std::string& path,
+                                       const torch::jit::Node* node);
+  absl::Status RunBlock(const BlockPlan& block, Frame* frame);
+  absl::Status RunStep(const StepPlan& step, Frame* frame);
+  absl::Status RunStepOrThrow(const StepPlan& step, Frame* frame);
+  absl::Status SetCallResult(const StepPlan& step, Frame* frame, c10::IValue result);
+  absl::Status CallMethod(const StepPlan& step, Frame* frame, const std::string& name,
+                          std::vector<c10::IValue> arguments);
+  // Captures both branches as torch.cond; false, and nothing done, if that cannot be.
+  absl::StatusOr<bool> RunCond(const StepPlan& step, Frame* frame, const at::Tensor& predicate);
+  // Captures a loop, one turn of it, as while_loop; false, and nothing done, if that
+  // cannot be.
+  absl::StatusOr<bool> RunWhileLoop(const StepPlan& step, Frame* frame);
+  absl::Status RunLoop(const StepPlan& step, Frame* frame);
+  absl::Status RunTurns(const StepPlan& step, Frame* frame);
+
+  // --- Operators -----------------------------------------------------------------
+  const torchscript::Place& PlaceOf(const StepPlan& step);
+  // Runs the step's operator where Break wants it.
+  static auto Execution(const StepPlan& step) {
+    return [&step](std::vector<c10::IValue>* stack) {
+      Execute(step, stack);
+      return absl::OkStatus();
+    };
+  }
+  absl::Status SetOutputs(const StepPlan& step, Frame* frame, std::vector<c10::IValue> results);
+  bool AllKnown(const std::vector<c10::IValue>& operands) const;
+  bool HasTensors(const std::vector<c10::IValue>& operands) const;
+  // Whether the operator looks at dtypes, devices and sizes only, as guards do: then
+  // it works on tensors without data, and does not mind how they lie in memory.
+  bool IsOfMeta(const StepPlan& step, const std::vector<c10::IValue>& operands);
+  absl::Status RunOperator(const StepPlan& step, Frame* frame, std::vector<c10::IValue> operands);
+  // Leaves the read to the `if` right behind it, the only one that asks for it.
+  bool DefersToIf(const StepPlan& step, const c10::IValue& operand);
+  bool WritesAttribute(const StepPlan& step, const std::vector<c10::IValue>& operands) const;
+  absl::Status RunOnValues(const StepPlan& step, Frame* frame, std::vector<c10::IValue> operands);
+  bool AnyUnknownSizes(const std::vector<c10::IValue>& operands) const;
+  // Whether sizes of what `step` yields depend on more than the sizes of `operands`.
+  bool YieldsUnknownSizes(const StepPlan& step, const std::vector<c10::IValue>& operands,
+                          bool known);
+  // The call becomes a node of the current graph.
+  absl::Status Record(const StepPlan& step, Frame* frame, std::vector<c10::IValue> operands);
+  absl::StatusOr<Argument> Default(const c10::IValue& value);
+  // Ends the graph, runs the operation, and notes both. `run` turns operands into
+  // results.
+  absl::StatusOr<std::vector<c10::IValue>> Break(
+      const StepPlan& step, BreakReason reason, const std::string& op, const std::string& overload,
+      std::vector<c10::IValue> operands,
+      absl::FunctionRef<absl::Status(std::vector<c10::IValue>*)> run);
+
+  const CaptureOptions& options_;
+  Capture& capture_;
+  DynamicSizes sizes_;
+  absl::flat_hash_set<const void*> outer_;
+  Recorder recorder_;
+  Planner planner_;
+  torchscript::OperatorTable operators_;
+  Arena arena_;
+  absl::flat_hash_set<std::string> break_on_;
+  absl::flat_hash_set<const c10::StorageImpl*> input_storages_;
+  absl::flat_hash_map<const c10::ivalue::Object*, std::string> paths_;
+  absl::flat_hash_set<const c10::ClassType*> types_;
+  absl::flat_hash_set<std::pair<const c10::ClassType*, std::string>> assigned_;
+  absl::flat_hash_set<std::pair<const void*, size_t>> read_;  // attributes
+  absl::node_hash_map<const void*, Home> homes_;
+  absl::flat_hash_map<const c10::FunctionSchema*, bool> is_of_meta_;
+  // Tensors that hold a symbolic number.
+  absl::flat_hash_map<const c10::TensorImpl*, std::pair<at::Tensor, c10::IValue>> numbers_;
+  // By `if`: the tensor that it depends on, and the step that reads it.
+  absl::flat_hash_map<const torch::jit::Node*, std::pair<at::Tensor, const StepPlan*>> deferred_;
+  int num_conds_ = 0;
+  int num_loops_ = 0;
+  bool is_replaying_ = false;  // turns of a loop that is captured already
+  int64_t steps_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace graphnet::extract
+
+#endif  // GRAPHNET_EXTRACT_SESSION_H_

@@ -1,0 +1,454 @@
+// Operators of a program that is captured: recorded as nodes, run as they are, or run
+// between two graphs.
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/ivalue_tree.h"
+#include "graphnet/extract/session.h"
+#include "graphnet/extract/spelling.h"
+
+namespace graphnet::extract {
+
+namespace jit = torch::jit;
+namespace prim = c10::prim;
+namespace aten = c10::aten;
+namespace attr = c10::attr;
+using c10::IValue;
+using Values = std::vector<IValue>;
+
+namespace {
+
+using Change = absl::FunctionRef<at::Tensor(const at::Tensor&)>;
+
+// What `step` yields for `operands` with other tensors in their places; nothing if
+// it does not work on them.
+std::optional<Values> Try(const StepPlan& step, const Values& operands, Change change) {
+  if (step.schema->is_varret()) return std::nullopt;
+  try {
+    Values stack;
+    for (const IValue& operand : operands) {
+      stack.push_back(MapLeaves(operand, [&](const IValue& leaf) {
+        return IsTensor(leaf) ? IValue(change(leaf.toTensor())) : leaf;
+      }));
+    }
+    Execute(step, &stack);
+    return stack;
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+at::TensorOptions MetaOf(const at::Tensor& tensor) { return tensor.options().device(at::kMeta); }
+
+at::Tensor ToMeta(const at::Tensor& tensor) {
+  return at::empty_strided(tensor.sizes(), tensor.strides(), MetaOf(tensor));
+}
+
+// What a value that was read from a tensor is for.
+BreakReason ReasonOfRead(const jit::Value* value, int depth = 0) {
+  const auto raises = [](const jit::Block* block) {
+    return absl::c_any_of(block->nodes(),
+                          [](const jit::Node* n) { return n->kind() == prim::RaiseException; });
+  };
+  BreakReason found = BreakReason::kNone;
+  for (const jit::Use& use : value->uses()) {
+    BreakReason reason = BreakReason::kNone;
+    if (use.user->kind() == prim::If && use.offset == 0) {
+      reason = raises(use.user->blocks()[0]) || raises(use.user->blocks()[1])
+                   ? BreakReason::kAssertOnData
+                   : BreakReason::kBranchOnData;
+    } else if (use.user->kind() == prim::Loop && use.offset < 2) {
+      reason = BreakReason::kLoopOnData;
+    } else if (use.user->kind() == prim::Return && use.offset == 0 &&
+               use.user->owningBlock()->owningNode() != nullptr &&
+               use.user->owningBlock()->owningNode()->kind() == prim::Loop) {
+      reason = BreakReason::kLoopOnData;
+    } else if (depth < 4 && use.user->outputs().size() == 1 &&
+               use.user->output()->type()->kind() == c10::TypeKind::BoolType) {
+      reason = ReasonOfRead(use.user->output(), depth + 1);
+    }
+    if (found == BreakReason::kNone) found = reason;
+  }
+  return found;
+}
+
+bool IsReadOfNumber(const jit::Node& node) {
+  return node.outputs().size() == 1 && node.inputs().size() == 1 &&
+         (node.output()->type()->kind() == c10::TypeKind::IntType ||
+          node.kind() == aten::ScalarImplicit);
+}
+
+const c10::TensorImpl* FirstTensor(const Values& operands) {
+  return !operands.empty() && operands[0].isTensor() ? operands[0].toTensor().unsafeGetTensorImpl()
+                                                     : nullptr;
+}
+
+// Operands that the call writes to. Normalisations do so without saying it in
+// their schema.
+std::vector<int> Writes(const StepPlan& step, const Values& operands) {
+  std::vector<int> writes = step.writes;
+  const auto& formals = step.schema->arguments();
+  bool trains = false;
+  for (size_t i = 0; i < formals.size() && i < operands.size(); ++i) {
+    if ((formals[i].name() == "training" || formals[i].name() == "use_input_stats") &&
+        operands[i].isBool()) {
+      trains = operands[i].toBool();
+    }
+  }
+  for (size_t i = 0; trains && i < formals.size() && i < operands.size(); ++i) {
+    if (absl::StartsWith(formals[i].name(), "running_")) writes.push_back(static_cast<int>(i));
+  }
+  return writes;
+}
+
+std::string SourceLine(const jit::Node& node) {
+  jit::SourceRange range = node.sourceRange();
+  if (range.source() == nullptr) return "";
+  if (const auto original = range.findSourceRangeThatGenerated();
+      original && original->source() != nullptr) {
+    range = *original;
+  }
+  const auto& source = range.source();
+  if (range.start() > source->size()) return "";
+  const std::string line = source->get_line(source->lineno_for_offset(range.start())).str();
+  return Printable(absl::StripAsciiWhitespace(line), 200);
+}
+
+}  // namespace
+
+const torchscript::Place& Session::PlaceOf(const StepPlan& step) {
+  if (!step.place) step.place = torchscript::PlaceOf(*step.node);
+  return *step.place;
+}
+
+absl::Status Session::SetOutputs(const StepPlan& step, Frame* frame, Values results) {
+  if (results.size() != step.out.size()) {
+    return torchscript::ErrorAtNode(
+        *step.node, absl::StrCat("yields ", results.size(), " values, not ", step.out.size()));
+  }
+  for (size_t i = 0; i < results.size(); ++i) frame->slots[step.out[i]] = std::move(results[i]);
+  return absl::OkStatus();
+}
+
+bool Session::AllKnown(const Values& operands) const {
+  bool known = true;
+  for (const IValue& operand : operands) {
+    ForEachTensor(operand, [&](const at::Tensor& tensor) { known &= recorder_.IsKnown(tensor); });
+  }
+  return known;
+}
+
+bool Session::HasTensors(const Values& operands) const {
+  bool has = false;
+  for (const IValue& operand : operands)
+    ForEachTensor(operand, [&](const at::Tensor&) { has = true; });
+  return has;
+}
+
+bool Session::IsOfMeta(const StepPlan& step, const Values& operands) {
+  const auto [it, inserted] = is_of_meta_.try_emplace(step.schema, false);
+  if (inserted && Try(step, operands, ToMeta)) {
+    const auto dense = [](const at::Tensor& t) { return at::empty({2, 3, 4, 5}, MetaOf(t)); };
+    const auto last = [](const at::Tensor& t) {
+      return at::empty({2, 3, 4, 5}, MetaOf(t), at::MemoryFormat::ChannelsLast);
+    };
+    const auto apart = [](const at::Tensor& t) {
+      return at::empty({300}, MetaOf(t)).as_strided({2, 3, 4, 5}, {120, 40, 10, 2}, 1);
+    };
+    const std::optional<Values> found = Try(step, operands, dense);
+    it->second = found == Try(step, operands, last) && found == Try(step, operands, apart);
+  }
+  if (!it->second || !AnyUnknownSizes(operands)) return it->second;
+  return Try(step, operands, ToMeta) == Try(step, operands, [&](const at::Tensor& t) {
+           std::vector<int64_t> sizes = t.sizes().vec();
+           if (recorder_.HasUnknownSizes(t)) {
+             for (int64_t& size : sizes) ++size;
+           }
+           return at::empty(sizes, MetaOf(t));
+         });
+}
+
+absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values operands) {
+  const bool asked = break_on_.contains(step.schema->name());
+  const bool custom = !absl::StartsWith(step.schema->name(), "aten::") &&
+                      !absl::StartsWith(step.schema->name(), "prim::");
+  if (!step.is_allowed && !(custom && options_.custom_operators)) {
+    return torchscript::ErrorAtNode(*step.node, absl::StrCat(step.schema->name(),
+                                                             " is not run: it may reach beyond "
+                                                             "the program's values"));
+  }
+  if (is_replaying_) {
+    Execute(step, &operands);
+    return SetOutputs(step, frame, std::move(operands));
+  }
+  if (sizes_.any() && HasSymbols(operands)) {
+    if (!asked) {
+      if (std::optional<IValue> value = sizes_.Compute(step.schema->name(), operands))
+        return SetOutputs(step, frame, {*std::move(value)});
+    }
+    // Graphs and manifests have expressions; lists hold what they are given.
+    const bool is_outer =
+        !step.writes.empty() && operands[0].isList() && outer_.contains(IdentityOf(operands[0]));
+    if (is_outer || (!custom && step.op_class != OpClass::kCompute && !step.takes_any_list)) {
+      for (IValue& operand : operands) operand = sizes_.Pin(operand);
+    }
+    if (is_outer) {
+      for (const IValue& operand : operands) MarkOuter(operand);
+    }
+  }
+  BreakReason reason = custom ? BreakReason::kCustomOperator : BreakReason::kNone;
+  switch (step.op_class) {
+    case OpClass::kValues:
+      if (!custom) return RunOnValues(step, frame, std::move(operands));
+      break;
+    case OpClass::kEffect:
+      if (!custom && absl::StrContains(step.schema->name(), "grad_enabled")) {
+        return RunOnValues(step, frame,
+                           std::move(operands));  // No gradients are computed anyway.
+      }
+      if (!custom) reason = BreakReason::kSideEffect;
+      break;
+    case OpClass::kRead:
+      if (custom) break;
+      if (const auto it = numbers_.find(FirstTensor(operands));
+          it != numbers_.end() && IsReadOfNumber(*step.node)) {
+        return SetOutputs(step, frame, {it->second.second});
+      }
+      if (sizes_.AnyDynamic(operands) && IsOfMeta(step, operands)) {
+        Values results = operands;
+        Execute(step, &results);
+        if (results.size() == 1) results[0] = sizes_.Read(step, operands, results[0]);
+        return SetOutputs(step, frame, std::move(results));
+      }
+      if (!HasTensors(operands) || AllKnown(operands) || IsOfMeta(step, operands)) {
+        return RunOnValues(step, frame, std::move(operands));
+      }
+      reason = step.out.size() == 1 ? ReasonOfRead(step.node->output()) : BreakReason::kNone;
+      if (reason == BreakReason::kNone) {
+        const bool number = step.out.size() == 1 &&
+                            step.node->output()->type()->isSubtypeOf(*c10::NumberType::get());
+        const bool boolean = step.out.size() == 1 && step.node->kind() == aten::Bool;
+        reason = number || boolean ? BreakReason::kNumberFromTensor : BreakReason::kDataRead;
+      }
+      if (options_.cond && reason == BreakReason::kBranchOnData && DefersToIf(step, operands[0]))
+        return absl::OkStatus();
+      break;
+    case OpClass::kCompute:
+      if (custom) break;
+      if (WritesAttribute(step, operands)) {
+        reason = BreakReason::kAttributeMutated;
+        for (const int i : Writes(step, operands)) {
+          ForEachTensor(operands[i], [&](const at::Tensor& t) { recorder_.KeepInitial(t); });
+        }
+      } else if (asked) {
+        reason = BreakReason::kAsked;
+      } else if (step.yields_list && AnyUnknownSizes(operands)) {
+        reason = BreakReason::kDataRead;  // How many tensors there are depends on data.
+      } else {
+        return Record(step, frame, std::move(operands));
+      }
+      break;
+  }
+  ASSIGN_OR_RETURN(Values results,
+                   Break(step, reason, step.schema->name(), step.schema->overload_name(),
+                         std::move(operands), Execution(step)));
+  return SetOutputs(step, frame, std::move(results));
+}
+
+bool Session::DefersToIf(const StepPlan& step, const IValue& operand) {
+  if (step.node->kind() != aten::Bool || recorder_.in_body() || !operand.isTensor() ||
+      operand.toTensor().numel() != 1 || operand.toTensor().scalar_type() != at::kBool) {
+    return false;
+  }
+  const auto& uses = step.node->output()->uses();
+  if (uses.size() != 1 || uses[0].user != step.node->next() || uses[0].user->kind() != prim::If) {
+    return false;
+  }
+  deferred_[uses[0].user] = {operand.toTensor(), &step};
+  return true;
+}
+
+bool Session::WritesAttribute(const StepPlan& step, const Values& operands) const {
+  bool writes = false;
+  for (const int i : Writes(step, operands)) {
+    ForEachTensor(operands[i],
+                  [&](const at::Tensor& tensor) { writes |= recorder_.IsOfAttribute(tensor); });
+  }
+  return writes;
+}
+
+absl::Status Session::RunOnValues(const StepPlan& step, Frame* frame, Values operands) {
+  const bool yields_text =
+      step.out.size() == 1 && step.node->output()->type()->kind() == c10::TypeKind::StringType;
+  if (yields_text && HasTensors(operands) && !AllKnown(operands)) {
+    ASSIGN_OR_RETURN(Values results,
+                     Break(step, BreakReason::kDataRead, step.schema->name(),
+                           step.schema->overload_name(), std::move(operands), Execution(step)));
+    return SetOutputs(step, frame, std::move(results));
+  }
+  if (recorder_.in_body() && (!step.writes.empty() || step.is_random)) return NoBody();
+  Values written;
+  for (const int i : step.writes) {
+    if (static_cast<size_t>(i) < operands.size() &&
+        (operands[i].isList() || operands[i].isGenericDict())) {
+      const auto home = homes_.find(IdentityOf(operands[i]));
+      if (home == homes_.end()) continue;
+      written.push_back(operands[i]);
+      Home& h = home->second;
+      if (read_.insert({&h, 0}).second) {
+        // Before the first change: what a run begins with.
+        ASSIGN_OR_RETURN(ValueTree pattern,
+                         ToTree(operands[i], [&](const at::Tensor& t) { return Number(t); }));
+        capture_.manifest.states.push_back({h.path, h.name, std::move(pattern)});
+      }
+    }
+  }
+  Execute(step, &operands);
+  RETURN_IF_ERROR(SetOutputs(step, frame, std::move(operands)));
+  for (const IValue& container : written) {
+    const Home& home = homes_.at(IdentityOf(container));
+    RETURN_IF_ERROR(Break(step, BreakReason::kAttributeMutated, "prim::SetAttr", "",
+                          {home.path, home.name, container},
+                          [](Values* values) {
+                            values->clear();
+                            return absl::OkStatus();
+                          })
+                        .status());
+  }
+  return absl::OkStatus();
+}
+
+bool Session::AnyUnknownSizes(const Values& operands) const {
+  bool any = false;
+  for (const IValue& operand : operands) {
+    ForEachTensor(operand,
+                  [&](const at::Tensor& tensor) { any |= recorder_.HasUnknownSizes(tensor); });
+  }
+  return any;
+}
+
+bool Session::YieldsUnknownSizes(const StepPlan& step, const Values& operands, bool known) {
+  if (known) return false;
+  return AnyUnknownSizes(operands) ||
+         (step.sizes_may_depend_on_data && !Try(step, operands, ToMeta));
+}
+
+absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands) {
+  if (recorder_.in_body() && (step.is_random || !Writes(step, operands).empty())) return NoBody();
+  // Tracing writes sizes as tensors. One that is only read is the number that it holds.
+  const bool is_number =
+      sizes_.any() && step.node->kind() == prim::NumToTensor && HasSymbols(operands);
+  if (is_number && !absl::c_all_of(step.node->output()->uses(),
+                                   [](const jit::Use& use) { return IsReadOfNumber(*use.user); })) {
+    operands[0] = sizes_.Pin(operands[0]);
+  }
+  const Values symbolic = operands;
+  const bool is_symbolic = sizes_.any() && HasSymbols(symbolic);
+  if (is_symbolic) {
+    for (IValue& operand : operands) operand = WithoutSymbols(operand);
+  }
+  const bool known = !step.is_random && !is_symbolic && AllKnown(operands);
+  const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
+  std::vector<Argument> arguments;
+  for (const IValue& operand : symbolic) {
+    absl::StatusOr<Argument> argument = recorder_.Operand(operand);
+    if (!argument.ok())
+      return torchscript::CannotRepresent(*step.node, argument.status().message());
+    arguments.push_back(*argument);
+  }
+  ASSIGN_OR_RETURN(torchscript::CallForm form,
+                   operators_.Form(*step.node, std::move(arguments),
+                                   [&](const IValue& value) { return Default(value); }));
+  SpellAsScripts(&form);
+  const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
+  Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
+  recorder_.ForgetOperands();
+  std::vector<at::Tensor> written;
+  for (const int i : Writes(step, operands)) {
+    ForEachTensor(operands[i], [&](const at::Tensor& tensor) { written.push_back(tensor); });
+  }
+  for (const at::Tensor& tensor : written) {
+    capture_.writes_inputs |=
+        tensor.has_storage() && input_storages_.contains(tensor.storage().unsafeGetStorageImpl());
+  }
+  Execute(step, &operands);
+  if (sizes_.any() && !unknown_sizes) sizes_.Run(step, symbolic, operands);
+  if (is_number && is_symbolic) {
+    const at::Tensor& number = operands[0].toTensor();
+    numbers_[number.unsafeGetTensorImpl()] = {number, symbolic[0]};
+  }
+  recorder_.SetResults(node, operands,
+                       {.known = known,
+                        .foldable = is_number && is_symbolic,
+                        .writes = !written.empty(),
+                        .unknown_sizes = unknown_sizes});
+  if (!known) {
+    for (const at::Tensor& tensor : written) recorder_.Forget(tensor);
+  }
+  return SetOutputs(step, frame, std::move(operands));
+}
+
+absl::StatusOr<Argument> Session::Default(const IValue& value) {
+  // As long-lived as the table of operators.
+  if (value.isString()) return Argument(arena_.Copy(absl::string_view(value.toStringRef())));
+  if (value.isList() || value.isTuple()) {
+    std::vector<Argument> elements;
+    for (const IValue& element :
+         value.isList() ? value.toListRef().vec() : value.toTupleRef().elements().vec()) {
+      ASSIGN_OR_RETURN(const Argument argument, Default(element));
+      elements.push_back(argument);
+    }
+    const absl::Span<const Argument> kept = arena_.Copy(absl::Span<const Argument>(elements));
+    return value.isList() ? Argument::List(kept) : Argument::Tuple(kept);
+  }
+  return recorder_.Operand(value);
+}
+
+absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
+                                      const std::string& op, const std::string& overload,
+                                      Values operands,
+                                      absl::FunctionRef<absl::Status(Values*)> run) {
+  if (recorder_.in_body()) return NoBody();
+  StitchStep out;
+  out.op = op;
+  out.overload = overload;
+  out.reason = reason;
+  const torchscript::Place& place = PlaceOf(step);
+  out.file = place.file;
+  out.line = static_cast<int64_t>(place.line);
+  out.column = static_cast<int64_t>(place.column);
+  out.source = SourceLine(*step.node);
+  for (const IValue& operand : operands) {
+    absl::StatusOr<ValueTree> tree =
+        ToTree(operand, [&](const at::Tensor& t) { return Number(t); });
+    if (!tree.ok()) return torchscript::CannotRepresent(*step.node, tree.status().message());
+    out.operands.push_back(*std::move(tree));
+  }
+  if (recorder_.num_graphs() > options_.max_subgraphs) {
+    return torchscript::ErrorAtNode(
+        *step.node, absl::StrCat("more than ", options_.max_subgraphs, " subgraphs"));
+  }
+  recorder_.EndGraph();
+  const Values symbolic = operands;
+  for (IValue& operand : operands) operand = WithoutSymbols(operand);
+  RETURN_IF_ERROR(run(&operands));
+  if (sizes_.any() && step.schema != nullptr && op == step.schema->name() &&
+      !step.sizes_may_depend_on_data && HasTensors(operands) && !AnyUnknownSizes(symbolic)) {
+    sizes_.Run(step, symbolic, operands);
+  }
+  if (op == "prim::SetAttr") operands.clear();
+  const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
+  for (const IValue& result : operands) {
+    ASSIGN_OR_RETURN(ValueTree pattern, Pattern(result, name.empty() ? "result" : name));
+    out.results.push_back(std::move(pattern));
+  }
+  capture_.manifest.steps.push_back(std::move(out));
+  return operands;
+}
+
+}  // namespace graphnet::extract
