@@ -39,6 +39,16 @@ constexpr Prefix kPrefixes[] = {
     {"torch.", ""},
 };
 
+// Python's bindings read the default at::Reduction::Mean as 0, which is none.
+bool LacksReduction(const Schema& schema, absl::Span<const Argument> args,
+                    absl::Span<const KwArg> kwargs) {
+  const auto is_it = [](const auto& argument) { return argument.name == "reduction"; };
+  const auto it = absl::c_find_if(schema.arguments, is_it);
+  return it != schema.arguments.end() &&
+         args.size() <= static_cast<size_t>(it - schema.arguments.begin()) &&
+         absl::c_none_of(kwargs, is_it);
+}
+
 }  // namespace
 
 const Argument& NamedArguments::operator[](absl::string_view name) const {
@@ -254,7 +264,11 @@ absl::StatusOr<Argument> Lowering::LowerFunction(absl::string_view target,
     }
     const std::string op = absl::StrCat(prefix.operator_prefix, name);
     if (name.find('.') == absl::string_view::npos && !FindSchemas(op).empty()) {
-      return AtenSpan(op, args, kwargs, CallForm::kFunction);
+      if (!LacksReduction(FindSchemas(op)[0], args, kwargs))
+        return AtenSpan(op, args, kwargs, CallForm::kFunction);
+      std::vector<KwArg> all(kwargs.begin(), kwargs.end());
+      all.push_back({"reduction", 0});
+      return AtenSpan(op, args, all, CallForm::kFunction);
     }
   }
   return Unresolved(target);

@@ -164,6 +164,12 @@ class Stabilizer {
     for (const KwArg& kwarg : node.kwargs()) {
       if (!add(kwarg.name, kwarg.value)) return std::nullopt;
     }
+    // Without it private functions do not reduce (ops/lowering.cc), public ones do.
+    const auto is_reduction = [](const auto& argument) { return argument.name == "reduction"; };
+    if (absl::c_any_of(schema.arguments, is_reduction) && absl::c_none_of(kwargs, is_reduction) &&
+        !add("reduction", 0)) {
+      return std::nullopt;
+    }
     // An operator that yields indices too is the function that is asked for them.
     if (schema.returns.size() > 1 && !add("return_indices", true)) return std::nullopt;
     return kwargs;

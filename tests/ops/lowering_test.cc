@@ -66,6 +66,11 @@ TEST(LoweringTest, ByRule) {
       {"torch._C._fft.fft_rfft(%x)", "aten.fft_rfft.default(%x)"},
       {"torch.fft.rfft(%x, dim = 1)", "aten.fft_rfft.default(%x, dim=1)"},
       {"torch.linalg.norm(%x)", "aten.linalg_norm.default(%x)"},
+      // Python's bindings take 0 where the schema's default is 1; torch.ops does not.
+      {"torch.kl_div(%x, %y, log_target = True)",
+       "aten.kl_div.default(%x, %y, 0, log_target=True)"},
+      {"torch._C._nn.l1_loss(%x, %y, 1)", "aten.l1_loss.default(%x, %y, 1)"},
+      {"torch.ops.aten.l1_loss.default(%x, %y)", "aten.l1_loss.default(%x, %y)"},
       {"torch.special.i0(%x)", "aten.special_i0.default(%x)"},
       {"torch.nn.functional.relu(%x, inplace = True)", "aten.relu_.default(%x)"},
       {"torch.nn.functional.relu(%x)", "aten.relu.default(%x)"},

@@ -46,6 +46,12 @@ TEST(StabilizeTest, ArgumentsByNameWhereTheyDiffer) {
           "  return (%l,)\n}\n"),
       HasSubstr("torch.nn.functional.binary_cross_entropy(input = %x, target = %y, weight = None, "
                 "reduction = \"sum\")"));
+  // Left out it is 0, not the schema's default.
+  EXPECT_THAT(
+      Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.binary_cross_entropy(%x, %y)\n"
+                 "  return (%l,)\n}\n"),
+      HasSubstr("torch.nn.functional.binary_cross_entropy(input = %x, target = %y, "
+                "reduction = \"none\")"));
   // The Python function does more than the operator.
   EXPECT_THAT(
       Stabilized(
