@@ -17,6 +17,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/example_input.h"
@@ -238,8 +239,13 @@ absl::StatusOr<int> Run(const Options& options) {
   for (const std::string& text : options.dynamic) {
     ASSIGN_OR_RETURN(capture_options.dynamic.emplace_back(), ParseDynamic(text));
   }
+  Progress progress;
+  capture_options.progress = [&](size_t graphs, size_t calls) {
+    progress.Say(absl::StrCat("capturing: ", graphs, " subgraphs, ", calls, " calls"));
+  };
   at::manual_seed(options.seed);
   absl::StatusOr<Capture> captured = CaptureProgram(module, std::move(inputs), capture_options);
+  progress.Clear();
   if (!captured.ok()) return Annotate(captured.status(), Printable(options.in, 1000));
   const Capture& capture = *captured;
   for (const auto& size : capture_options.dynamic) {

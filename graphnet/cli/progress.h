@@ -13,10 +13,11 @@
 
 namespace graphnet {
 
-// A bar on the terminal's last line, if there is a terminal.
+// A bar, or a text where the end is not known, on the terminal's last line, if there is
+// a terminal.
 class Progress {
  public:
-  explicit Progress(size_t total) : total_(total), on_(isatty(STDERR_FILENO) == 1) {}
+  explicit Progress(size_t total = 0) : total_(total), on_(isatty(STDERR_FILENO) == 1) {}
   void Step(size_t done, size_t failed) {
     if (!on_) return;
     constexpr int kWidth = 40;
@@ -24,6 +25,9 @@ class Progress {
     std::fprintf(stderr, "\r[%s%s] %zu/%zu%s", std::string(filled, '#').c_str(),
                  std::string(kWidth - filled, ' ').c_str(), done, total_,
                  failed ? absl::StrCat(", ", failed, " failed").c_str() : "");
+  }
+  void Say(const std::string& text) {
+    if (on_) std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
   }
   void Clear() {
     if (on_) std::fprintf(stderr, "\r\x1b[K");

@@ -55,6 +55,8 @@ struct CaptureOptions {
   bool statistics = true;
   // Lets operators run that are not PyTorch's own. They break the graph.
   bool custom_operators = false;
+  // Is told every 64 calls how many graphs have ended and how many calls are in all.
+  std::function<void(size_t graphs, size_t calls)> progress;
   // Takes what the program prints; by default it goes to standard output.
   std::function<void(const std::string&)> print;
 };

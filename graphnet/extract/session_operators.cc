@@ -367,6 +367,8 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   SpellAsScripts(&form);
   const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
   Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
+  if (options_.progress && recorder_.num_calls() % 64 == 0)
+    options_.progress(recorder_.num_graphs() - 1, recorder_.num_calls());
   recorder_.ForgetOperands();
   std::vector<at::Tensor> written;
   for (const int i : Writes(step, operands)) {
