@@ -379,9 +379,12 @@ void Recorder::BeginBody(const std::string& name) {
 }
 
 void Recorder::EndBody(const std::vector<at::Tensor>& outputs) {
+  const Body& body = bodies_.back();
   std::vector<Argument> arguments;
+  if (body.index != nullptr)
+    arguments.push_back(body.graph->CallFunction("operator.add", {body.index, 1}));
   for (const at::Tensor& tensor : outputs) arguments.push_back(NodeOf(tensor));
-  bodies_.back().graph->Output(Argument::Tuple(arguments));
+  body.graph->Output(Argument::Tuple(arguments));
   in_body_ = false;
 }
 
@@ -399,14 +402,6 @@ void Recorder::BeginTurn(const std::string& index, const std::vector<Carried>& c
   }
 }
 
-void Recorder::EndTurn(const std::vector<at::Tensor>& carried) {
-  Graph* graph = bodies_.back().graph;
-  std::vector<Argument> next = {graph->CallFunction("operator.add", {bodies_.back().index, 1})};
-  for (const at::Tensor& tensor : carried) next.push_back(NodeOf(tensor));
-  graph->Output(Argument::Tuple(next));
-  in_body_ = false;
-}
-
 void Recorder::AbandonBodies() {
   for (const Body& body : bodies_) graphs_.back().module->EraseGraph(body.graph);
   bodies_.clear();
@@ -421,19 +416,24 @@ void Recorder::OrderOperands(Body* body) {
   for (Node* operand : operands_) body->graph->MoveBefore(Captured(body, operand), begin);
 }
 
-void Recorder::Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
-                    const torchscript::Place& place, const std::string& module_path) {
-  std::vector<IValue> elements;
-  for (const at::Tensor& tensor : results) elements.push_back(tensor);
-  for (Body& body : bodies_) OrderOperands(&body);
+void Recorder::CallBodies(torchscript::CallForm form, const std::string& name,
+                          std::vector<IValue> results, const torchscript::Place& place,
+                          const std::string& module_path) {
   const std::vector<Argument> operands(operands_.begin(), operands_.end());
-  torchscript::CallForm form;
-  form.target = "torch.cond";
-  form.args = {NodeOf(predicate), bodies_[0].graph, bodies_[1].graph, Argument::Tuple(operands)};
-  Node* node = Call(form, "cond", place, module_path);
+  form.args.push_back(Argument::Tuple(operands));
+  Node* node = Call(form, name, place, module_path);
   bodies_.clear();
   operands_.clear();
-  SetResults(node, {c10::ivalue::Tuple::create(std::move(elements))}, {});
+  SetResults(node, {c10::ivalue::Tuple::create(std::move(results))}, {});
+}
+
+void Recorder::Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
+                    const torchscript::Place& place, const std::string& module_path) {
+  for (Body& body : bodies_) OrderOperands(&body);
+  torchscript::CallForm form;
+  form.target = "torch.cond";
+  form.args = {NodeOf(predicate), bodies_[0].graph, bodies_[1].graph};
+  CallBodies(std::move(form), "cond", {results.begin(), results.end()}, place, module_path);
 }
 
 void Recorder::WhileLoop(const std::string& name, int64_t trips,
@@ -442,8 +442,7 @@ void Recorder::WhileLoop(const std::string& name, int64_t trips,
                          const std::string& module_path) {
   Body& body = bodies_.back();
   OrderOperands(&body);
-  Module& module = *graphs_.back().module;
-  Graph* test = module.AddGraph(name);
+  Graph* test = graphs_.back().module->AddGraph(name);
   for (Node* node = body.graph->first(); node->op() == Op::kPlaceholder; node = node->next()) {
     Node* placeholder = test->Placeholder(node->target(), node->name());
     placeholder->set_annotation(node->annotation());
@@ -452,16 +451,12 @@ void Recorder::WhileLoop(const std::string& name, int64_t trips,
   test->Output(test->CallFunction("operator.lt", {test->first(), trips}));
   std::vector<Argument> carried = {0};
   for (const at::Tensor& tensor : initial) carried.push_back(NodeOf(tensor));
-  const std::vector<Argument> operands(operands_.begin(), operands_.end());
   torchscript::CallForm form;
   form.target = "torch.ops.higher_order.while_loop";
-  form.args = {test, body.graph, Argument::Tuple(carried), Argument::Tuple(operands)};
-  Node* node = Call(form, "while_loop", place, module_path);
-  bodies_.clear();
-  operands_.clear();
+  form.args = {test, body.graph, Argument::Tuple(carried)};
   std::vector<IValue> elements = {trips};
-  for (const at::Tensor& tensor : results) elements.push_back(tensor);
-  SetResults(node, {c10::ivalue::Tuple::create(std::move(elements))}, {});
+  elements.insert(elements.end(), results.begin(), results.end());
+  CallBodies(std::move(form), "while_loop", std::move(elements), place, module_path);
 }
 
 void Recorder::EndGraph() {

@@ -69,13 +69,13 @@ class Recorder {
   void EndBody(const std::vector<at::Tensor>& outputs);
   void AbandonBodies();
   // Lets a body that has just begun be that of a loop: it takes which turn it is, the
-  // symbol `index`, and `carried`, tensors that nothing knows yet; it yields the next.
+  // symbol `index`, and `carried`, tensors that nothing knows yet; it yields the next
+  // turn, too, before its outputs.
   struct Carried {
     at::Tensor tensor;
     std::string name;
   };
   void BeginTurn(const std::string& index, const std::vector<Carried>& carried);
-  void EndTurn(const std::vector<at::Tensor>& carried);
   // Calls one of two bodies; its results are `results`.
   void Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
             const torchscript::Place& place, const std::string& module_path);
@@ -134,6 +134,10 @@ class Recorder {
   Node* OuterNodeOf(const at::Tensor& tensor);
   Node* Captured(Body* body, Node* operand);
   void OrderOperands(Body* body);
+  // Calls `form` with the operands of the bodies behind its arguments, and ends them.
+  void CallBodies(torchscript::CallForm form, const std::string& name,
+                  std::vector<c10::IValue> results, const torchscript::Place& place,
+                  const std::string& module_path);
   Node* Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked);
   Node* GetAttr(const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);

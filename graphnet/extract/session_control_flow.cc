@@ -11,9 +11,6 @@
 namespace graphnet::extract {
 
 namespace jit = torch::jit;
-namespace prim = c10::prim;
-namespace aten = c10::aten;
-namespace attr = c10::attr;
 using c10::IValue;
 using Values = std::vector<IValue>;
 
@@ -124,7 +121,7 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
     if (can_be && IsTensor(value)) next.push_back(value.toTensor());
   }
   for (const at::Tensor& tensor : next) can_be &= !recorder_.HasUnknownSizes(tensor);
-  if (can_be) recorder_.EndTurn(next);
+  if (can_be) recorder_.EndBody(next);
   can_be &= sizes_.EndLoop();
   numbers_.clear();
   frame->slots = slots;

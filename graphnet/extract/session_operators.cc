@@ -17,7 +17,6 @@ namespace graphnet::extract {
 namespace jit = torch::jit;
 namespace prim = c10::prim;
 namespace aten = c10::aten;
-namespace attr = c10::attr;
 using c10::IValue;
 using Values = std::vector<IValue>;
 
