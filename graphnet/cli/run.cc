@@ -36,7 +36,7 @@ struct Options {
   std::string outputs;
   uint64_t seed = 0;
   std::string device = "cpu";
-  std::string compat = "graph_net";
+  Compat compat = Compat::kGraphNet;
   int repeat = 1;
   int threads = 0;
   int64_t max_memory_mib = 0;
@@ -139,7 +139,8 @@ absl::StatusOr<int> RunStitched(const Options& options,
         "--max-memory: the memory of an extracted program is not planned; run its subgraphs");
   }
   const Clock::time_point before = Clock::now();
-  ASSIGN_OR_RETURN(const StitchedRun stitched, PrepareStitchedRun(options.in, given, draw));
+  ASSIGN_OR_RETURN(const StitchedRun stitched,
+                   PrepareStitchedRun(options.in, given, draw, options.trust));
   const size_t subgraphs = stitched.loaded.stored.subgraphs.size();
   const std::string ready =
       absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms", subgraphs,
@@ -151,6 +152,7 @@ absl::StatusOr<int> RunStitched(const Options& options,
     at::manual_seed(options.seed);
     StitchedProgram::RunOptions run;
     run.observer = observer;
+    run.custom_operators = options.trust;
     const absl::StatusOr<c10::IValue> result = stitched.loaded.program->Run(inputs, run);
     if (!result.ok()) return Annotate(result.status(), Printable(options.in, 1000));
     return FlattenResult(*result);
@@ -167,7 +169,7 @@ absl::StatusOr<int> Run(const Options& options) {
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = AvailableMemoryBytes();
-  draw.compat = options.compat == "bench" ? Compat::kBench : Compat::kGraphNet;
+  draw.compat = options.compat;
   if (IsExtracted(options.in)) return RunStitched(options, given, draw);
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(Sample sample,
@@ -202,9 +204,10 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
       ->capture_default_str();
   command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
-  command->add_option("--compat", options->compat, "Whose rules inputs are drawn by")
-      ->check(CLI::IsMember({"graph_net", "bench"}))
-      ->capture_default_str();
+  const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},
+                                                 {"graph_net", Compat::kGraphNet}};
+  AddChoiceOption(command, "--compat", &options->compat, compats,
+                  "Whose rules inputs are drawn by (default: graph_net)");
   command->add_option("--repeat", options->repeat, "Run that often")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
