@@ -38,7 +38,7 @@ struct Options {
   std::string inputs_file;
   std::vector<std::string> break_on;
   std::vector<std::string> dynamic;
-  std::string format = "protobuf";
+  ExtractFormat format = ExtractFormat::kProtobuf;
   uint64_t seed = 0;
   int64_t max_unroll = CaptureOptions().max_unroll;
   int64_t max_steps = CaptureOptions().max_steps;
@@ -210,10 +210,11 @@ absl::StatusOr<bool> SameBits(const c10::IValue& a, const c10::IValue& b) {
 absl::StatusOr<bool> RunsTheSame(const Options& options, const std::vector<c10::IValue>& inputs,
                                  const c10::IValue& expected) {
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(options.out));
-  ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored)));
+  ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored), options.trust));
   at::manual_seed(options.seed);
   StitchedProgram::RunOptions run;
   run.print = [](const std::string&) {};
+  run.custom_operators = options.trust;
   ASSIGN_OR_RETURN(const c10::IValue result, loaded.program->Run(inputs, run));
   return SameBits(expected, result);
 }
@@ -234,6 +235,7 @@ absl::StatusOr<int> Run(const Options& options) {
   CaptureOptions capture_options;
   capture_options.break_on = options.break_on;
   capture_options.cond = options.cond;
+  capture_options.custom_operators = options.trust;
   capture_options.max_unroll = options.max_unroll;
   capture_options.max_steps = options.max_steps;
   for (const std::string& text : options.dynamic) {
@@ -257,10 +259,7 @@ absl::StatusOr<int> Run(const Options& options) {
   }
   absl::StatusOr<ExtractedProgram> program = ToSamples(capture, Stem(options.in));
   if (!program.ok()) return Annotate(program.status(), Printable(options.in, 1000));
-  const bool folder = options.format == "graphnet";
-  RETURN_IF_ERROR(WriteExtracted(*program, options.out,
-                                 folder ? ExtractFormat::kGraphNetFolder : ExtractFormat::kProtobuf,
-                                 capture.status.ok()));
+  RETURN_IF_ERROR(WriteExtracted(*program, options.out, options.format, capture.status.ok()));
   PrintSubgraphs(program->manifest);
   PrintSymbols(program->manifest);
   if (options.explain) Explain(program->manifest);
@@ -305,9 +304,10 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                       "Sizes that may change: input, dimension and name, 0:0=batch");
   command->add_flag("--cond", options->cond,
                     "Capture branches on what tensors hold as torch.cond where that can be");
-  command->add_option("--format", options->format, "What subgraphs are written as")
-      ->check(CLI::IsMember({"protobuf", "graphnet"}))
-      ->capture_default_str();
+  const std::map<std::string, ExtractFormat> formats = {
+      {"protobuf", ExtractFormat::kProtobuf}, {"graphnet", ExtractFormat::kGraphNetFolder}};
+  AddChoiceOption(command, "--format", &options->format, formats,
+                  "What subgraphs are written as (default: protobuf)");
   command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
       ->capture_default_str();
   command

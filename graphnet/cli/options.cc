@@ -3,8 +3,10 @@
 namespace graphnet {
 
 void AddTrustOption(CLI::App* command, bool* trust) {
-  command->add_flag("--trust", *trust,
-                    "Load a TorchScript archive that the gate refuses: it can run code");
+  command->add_flag(
+      "--trust", *trust,
+      "Load TorchScript that the gate refuses, custom operators and classes included: "
+      "it can run code");
 }
 
 void AddJobsOption(CLI::App* command, int* jobs) {

@@ -36,10 +36,10 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
 
 absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
                                                const std::map<std::string, TensorData>& given,
-                                               const DrawOptions& draw) {
+                                               const DrawOptions& draw, bool trust) {
   StitchedRun run;
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
-  ASSIGN_OR_RETURN(run.loaded, LoadProgram(std::move(stored)));
+  ASSIGN_OR_RETURN(run.loaded, LoadProgram(std::move(stored), trust));
   const StitchManifest& manifest = run.loaded.stored.manifest;
   std::map<int64_t, std::string> names;
   for (const auto& input : manifest.inputs) NameTensors(input.pattern, input.name, &names);

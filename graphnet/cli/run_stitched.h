@@ -20,10 +20,10 @@ struct StitchedRun {
   std::vector<c10::IValue> inputs;
 };
 // `given`: tensors of inputs by name, `x`, or `x.0` for the first one of a structure;
-// the others are drawn as the subgraphs say.
+// the others are drawn as the subgraphs say. `trust`: of LoadProgram.
 absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
                                                const std::map<std::string, TensorData>& given,
-                                               const DrawOptions& draw);
+                                               const DrawOptions& draw, bool trust);
 
 }  // namespace graphnet
 

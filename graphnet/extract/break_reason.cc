@@ -20,8 +20,8 @@ constexpr BreakReasonText kReasons[] = {
      "a tensor becomes a number: .item(), int(t), float(t), bool(t)",
      "keep it a tensor with one element"},
     {BreakReason::kDataRead, "data-read",
-     "what a tensor holds becomes a list, a text or a comparison's result: .tolist(), str(t), "
-     "torch.equal",
+     "what a tensor holds becomes a list, a text, a size or a comparison's result: .tolist(), "
+     "str(t), x[x > 0].size(0), torch.equal",
      "keep it a tensor, or do it after the model"},
     {BreakReason::kPrint, "print", "the program prints", "remove the print"},
     {BreakReason::kWarning, "warning", "the program warns", "remove the warning"},
@@ -33,13 +33,16 @@ constexpr BreakReasonText kReasons[] = {
      "call eval() before scripting, or return the new value"},
     {BreakReason::kSideEffect, "side-effect",
      "an operator without a result changes something besides tensors", "do it outside the model"},
-    {BreakReason::kCustomOperator, "custom-operator", "the operator is not one of PyTorch's own",
+    {BreakReason::kCustomOperator, "custom-operator", "the operator is none of ATen's",
      "write it with PyTorch's operators"},
     {BreakReason::kAsked, "asked", "the operator was named by --break-on", "leave it out there"},
     {BreakReason::kLongLoop, "long-loop",
      "a loop has had --max-unroll more turns and is no while_loop: it writes, draws, breaks, "
      "appends, or its sizes or numbers change",
      "keep what a turn changes in tensors of one size, or raise --max-unroll"},
+    {BreakReason::kCustomClass, "custom-class",
+     "a method of a class that is written in C++ (torchbind) is called",
+     "write the class in TorchScript"},
 };
 
 }  // namespace

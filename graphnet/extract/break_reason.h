@@ -26,6 +26,7 @@ enum class BreakReason : uint8_t {
   kCustomOperator,
   kAsked,
   kLongLoop,
+  kCustomClass,
 };
 
 struct BreakReasonText {

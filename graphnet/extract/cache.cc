@@ -99,10 +99,10 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
       for (const Capture::Subgraph& subgraph : entry.capture->subgraphs) {
         subgraphs.push_back({subgraph.module.get(), subgraph.attributes});
       }
-      ASSIGN_OR_RETURN(
-          entry.program,
-          StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
-                                entry.capture->constants, std::make_unique<ModuleStore>(module_)));
+      ASSIGN_OR_RETURN(entry.program,
+                       StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
+                                             entry.capture->constants, entry.capture->objects,
+                                             std::make_unique<ModuleStore>(module_)));
       IValue result = entry.capture->result;
       entry.capture->result = IValue();
       // What cannot be given up half-way is not replayed.

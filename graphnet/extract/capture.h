@@ -53,7 +53,8 @@ struct CaptureOptions {
   size_t max_subgraphs = 1000;
   // Whether inputs of graphs get statistics of what they held.
   bool statistics = true;
-  // Lets operators run that are not PyTorch's own. They break the graph.
+  // Lets operators run that are none of ATen's, and methods of classes that are written in
+  // C++. They break the graph.
   bool custom_operators = false;
   // Is told every 64 calls how many graphs have ended and how many calls are in all.
   std::function<void(size_t graphs, size_t calls)> progress;
@@ -77,6 +78,10 @@ struct Capture {
   StitchManifest manifest;
   std::vector<Subgraph> subgraphs;
   std::map<int64_t, at::Tensor> constants;  // StitchManifest::constants, the live ones
+  // StitchManifest::objects, the live ones.
+  std::map<int64_t, c10::IValue> objects;
+  // Copies of them from when the run began, of those that can be copied.
+  std::map<int64_t, c10::IValue> initial_objects;
   // Attributes that the run changed in place, as they were before.
   std::map<std::string, at::Tensor> initial;
   std::vector<AttributeGuard> attribute_guards;

@@ -24,11 +24,13 @@ namespace {
 constexpr char kManifest[] = "stitch.pb";
 constexpr char kManifestJson[] = "stitch.json";
 constexpr char kTensors[] = "stitch.safetensors";
+constexpr char kObjects[] = "stitch.pt";
+constexpr size_t kMaxObjectsBytes = size_t{1} << 30;
 
 // Whether an extraction writes files of this name.
 bool IsOurs(absl::string_view name) {
   for (const char* ours :
-       {kManifest, kManifestJson, kTensors, "model.py", "weight_meta.py", "input_meta.py",
+       {kManifest, kManifestJson, kTensors, kObjects, "model.py", "weight_meta.py", "input_meta.py",
         "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
     if (name == ours) return true;
   }
@@ -120,6 +122,7 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
   if (!is_proto && complete && program.subgraphs.size() == 1) {
     ASSIGN_OR_RETURN(Sample sample, Lifted(program.subgraphs[0]));
     ASSIGN_OR_RETURN(sample.extra_files[kTensors], SerializeSafetensors(beside));
+    if (!program.objects.empty()) sample.extra_files[kObjects] = program.objects;
     sample.extra_files[kManifestJson] = json;
     sample.extra_files[kManifest] = manifest;
     return WriteGraphNetFolder(sample, folder);
@@ -136,6 +139,8 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
   }
   if (!complete) return absl::OkStatus();
   RETURN_IF_ERROR(WriteSafetensorsFile(beside, JoinPath(folder, kTensors)));
+  if (!program.objects.empty())
+    RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, kObjects), program.objects));
   RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, kManifestJson), json));
   return WriteFileAtomic(JoinPath(folder, kManifest), manifest);
 }
@@ -150,6 +155,9 @@ absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxTextFileBytes));
   ASSIGN_OR_RETURN(program.manifest, ParseManifest(bytes, path));
   ASSIGN_OR_RETURN(program.tensors, ReadSafetensorsFile(JoinPath(folder, kTensors)));
+  if (const std::string objects = JoinPath(folder, kObjects); FileExists(objects)) {
+    ASSIGN_OR_RETURN(program.objects, ReadFile(objects, kMaxObjectsBytes));
+  }
   std::vector<size_t> num_inputs(program.manifest.subgraphs.size());
   for (const StitchStep& step : program.manifest.steps) {
     if (step.subgraph >= 0) {

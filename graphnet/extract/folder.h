@@ -2,7 +2,8 @@
 //
 //   one subgraph:   protobuf  DIR/subgraph_0.pb       graphnet  DIR/model.py …
 //   several:        protobuf  DIR/subgraph_<i>.pb …   graphnet  DIR/subgraph_<i>/model.py …
-//   beside them:    stitch.safetensors (attributes and constants), stitch.json, stitch.pb
+//   beside them:    stitch.safetensors (attributes and constants), stitch.pt (objects of
+//                   classes that are written in C++, if any), stitch.json, stitch.pb
 //
 // stitch.pb comes last: a folder that has it is complete.
 #ifndef GRAPHNET_EXTRACT_FOLDER_H_
@@ -26,6 +27,9 @@ struct ExtractedProgram {
   StitchManifest manifest;
   std::vector<Sample> subgraphs;
   std::map<std::string, TensorData> tensors;
+  // A TorchScript archive whose attribute object_<number> is that object; empty if there
+  // are none, or none that says how it is stored.
+  std::string objects;
 };
 
 // Each file appears whole or not at all. With `complete` false, as after a run that

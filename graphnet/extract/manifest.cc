@@ -17,9 +17,13 @@ namespace {
 constexpr char kMagic[] = "graphnet-stitch";
 constexpr uint32_t kVersion = 1;
 // Numbers of tensors are indices into a table.
-constexpr int64_t kMaxTensors = int64_t{1} << 22;
+constexpr int64_t kMaxNumber = int64_t{1} << 22;
 // A level of a value is a level of the message.
 constexpr int kMaxValueDepth = 64;
+
+bool IsNumbered(ValueTree::Kind kind) {
+  return kind == ValueTree::Kind::kTensor || kind == ValueTree::Kind::kObject;
+}
 
 bool IsText(ValueTree::Kind kind) {
   return kind == ValueTree::Kind::kString || kind == ValueTree::Kind::kDevice ||
@@ -50,9 +54,8 @@ absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth =
   out.number = value.number();
   out.real = value.real();
   out.imaginary = value.imaginary();
-  if (out.kind == ValueTree::Kind::kTensor && (out.number < 0 || out.number >= kMaxTensors)) {
-    return absl::InvalidArgumentError("a tensor's number is out of range");
-  }
+  if (IsNumbered(out.kind) && (out.number < 0 || out.number >= kMaxNumber))
+    return absl::InvalidArgumentError("the number of a value is out of range");
   out.text = IsText(out.kind) ? value.text() : value.type();
   if (!IsText(out.kind) && out.text.size() > 1000)
     return absl::InvalidArgumentError("a type is too long");
@@ -99,6 +102,7 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
     *to->mutable_pattern() = ToProto(state.pattern);
   }
   for (const auto& [number, name] : manifest.constants) (*out.mutable_constants())[number] = name;
+  for (const auto& [number, path] : manifest.objects) (*out.mutable_objects())[number] = path;
   for (const auto& [number, guard] : manifest.tensors) {
     auto& to = (*out.mutable_tensors())[number];
     to.set_dtype(std::string(DTypeName(guard.dtype)));
@@ -142,16 +146,18 @@ bool IsPlainName(absl::string_view name) {
          name.find_first_of(absl::string_view("/\0", 2)) == absl::string_view::npos;
 }
 
-// Tensors are made once, before they are used.
+// Tensors and objects are made before they are used.
 class Checker {
  public:
   explicit Checker(const StitchManifest& manifest) : manifest_(manifest) {}
 
   absl::Status Run() {
-    const auto in_range = [](int64_t number) { return number >= 0 && number < kMaxTensors; };
-    for (const auto& [number, name] : manifest_.constants) {
-      if (!in_range(number)) return Unknown(number);
-      known_.insert(number);
+    const auto in_range = [](int64_t number) { return number >= 0 && number < kMaxNumber; };
+    for (const auto* names : {&manifest_.constants, &manifest_.objects}) {
+      for (const auto& [number, name] : *names) {
+        if (!in_range(number)) return Unknown(number);
+        known_.insert(number);
+      }
     }
     for (const auto& [number, guard] : manifest_.tensors) {
       if (!in_range(number)) return Unknown(number);
@@ -190,16 +196,14 @@ class Checker {
 
  private:
   static absl::Status Unknown(int64_t number) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tensor ", number, " is used before it is made"));
+    return absl::InvalidArgumentError(absl::StrCat("v", number, " is used before it is made"));
   }
   void Make(const ValueTree& tree) {
-    if (tree.kind == ValueTree::Kind::kTensor) known_.insert(tree.number);
+    if (IsNumbered(tree.kind)) known_.insert(tree.number);
     for (const ValueTree& element : tree.elements) Make(element);
   }
   absl::Status Use(const ValueTree& tree) const {
-    if (tree.kind == ValueTree::Kind::kTensor && !known_.contains(tree.number))
-      return Unknown(tree.number);
+    if (IsNumbered(tree.kind) && !known_.contains(tree.number)) return Unknown(tree.number);
     for (const ValueTree& element : tree.elements) RETURN_IF_ERROR(Use(element));
     return absl::OkStatus();
   }
@@ -229,6 +233,7 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
     out.states.push_back({state.path(), state.name(), std::move(pattern)});
   }
   out.constants.insert(from.constants().begin(), from.constants().end());
+  out.objects.insert(from.objects().begin(), from.objects().end());
   for (const auto& [number, guard] : from.tensors()) {
     const std::optional<DType> dtype = ParseDType(guard.dtype());
     if (!dtype)
@@ -286,7 +291,8 @@ std::string PrintValueTree(const ValueTree& tree) {
   };
   switch (tree.kind) {
     case ValueTree::Kind::kNone: return "None";
-    case ValueTree::Kind::kTensor: return absl::StrCat("v", tree.number);
+    case ValueTree::Kind::kTensor:
+    case ValueTree::Kind::kObject: return absl::StrCat("v", tree.number);
     case ValueTree::Kind::kBool: return tree.number != 0 ? "True" : "False";
     case ValueTree::Kind::kInt: return absl::StrCat(tree.number);
     case ValueTree::Kind::kFloat: return absl::StrCat(tree.real);

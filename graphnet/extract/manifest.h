@@ -15,7 +15,7 @@
 
 namespace graphnet {
 
-// A value as programs pass it. Tensors are numbered; all else is what it was in
+// A value as programs pass it. Tensors and objects are numbered; all else is what it was in
 // the run that was captured. As a result it says what to make; as a pattern (of an
 // argument, or of what an operation yields) it says what must be found: the same
 // structure and constants, and tensors that fit StitchManifest::tensors.
@@ -34,6 +34,7 @@ struct ValueTree {
     kTuple,    // elements
     kDict,     // keys and values alternate in elements; text: the type of all
     kSize,     // text: an int, as an expression over StitchManifest::symbols
+    kObject,   // number; of a class that is written in C++
   };
   Kind kind = Kind::kNone;
   int64_t number = 0;
@@ -66,7 +67,8 @@ struct StitchStep {
   std::vector<std::string> symbols;  // that it takes in front of `inputs`
   // Of an operation: its TorchScript name and overload ("aten::item", ""); what it
   // takes; a pattern for each of its results. prim::SetAttr takes the path of the
-  // object, the name of the attribute and the value.
+  // object, the name of the attribute and the value. Methods of classes that are written
+  // in C++ have qualified names, and __init__ takes no object but yields it.
   std::string op;
   std::string overload;
   std::vector<ValueTree> operands;
@@ -116,6 +118,8 @@ struct StitchManifest {
   // Numbered tensors that are attributes or constants of the program: the names
   // under which they are kept.
   std::map<int64_t, std::string> constants;
+  // Numbered objects that are attributes: their paths.
+  std::map<int64_t, std::string> objects;
   std::map<int64_t, TensorGuard> tensors;
   std::vector<Subgraph> subgraphs;
   std::vector<StitchStep> steps;

@@ -127,6 +127,22 @@ int64_t Recorder::NumberOf(const at::Tensor& tensor) {
   return tracked->number;
 }
 
+int64_t Recorder::NumberOfObject(const IValue& object, const std::string* path) {
+  const auto [it, inserted] =
+      objects_.try_emplace(object.internalToPointer(), object, next_number_);
+  if (!inserted) return it->second.second;
+  const int64_t number = next_number_++;
+  if (path == nullptr) return number;
+  capture_.manifest.objects[number] = *path;
+  capture_.objects[number] = object;
+  try {
+    capture_.initial_objects[number] = object.deepcopy();
+  } catch (...) {
+    // Its class does not say how it is stored.
+  }
+  return number;
+}
+
 // --- Graphs --------------------------------------------------------------------
 
 Recorder::Growing& Recorder::Current() {

@@ -36,6 +36,8 @@ class Recorder {
   void AddConstant(const at::Tensor& tensor);
   // The number by which a manifest refers to it: it becomes an output of its graph.
   int64_t NumberOf(const at::Tensor& tensor);
+  // Of an object whose class is written in C++; at `path` if it is an attribute.
+  int64_t NumberOfObject(const c10::IValue& object, const std::string* path);
   // Whether what it holds is the same in every run that gets here.
   bool IsKnown(const at::Tensor& tensor) const;
   bool HasUnknownSizes(const at::Tensor& tensor) const;
@@ -161,6 +163,8 @@ class Recorder {
   bool in_body_ = false;         // the last of them
   std::vector<Node*> operands_;  // of all of them
   int64_t next_number_ = 0;
+  // Objects of C++, with their numbers.
+  absl::flat_hash_map<const void*, std::pair<c10::IValue, int64_t>> objects_;
   int num_constants_ = 0;
   size_t num_calls_ = 0;
   std::deque<std::vector<Argument>> scratch_;

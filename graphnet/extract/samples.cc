@@ -1,5 +1,6 @@
 #include "graphnet/extract/samples.h"
 
+#include <sstream>
 #include <utility>
 
 #include "ATen/core/dispatch/Dispatcher.h"
@@ -14,6 +15,7 @@
 #include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
+#include "torch/csrc/jit/serialization/import.h"
 
 namespace graphnet {
 namespace {
@@ -65,6 +67,40 @@ absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& sub
   return absl::OkStatus();
 }
 
+constexpr char kObjectPrefix[] = "object_";
+
+std::string SerializeObjects(const std::map<int64_t, c10::IValue>& objects) {
+  if (objects.empty()) return "";
+  torch::jit::Module module("objects");
+  for (const auto& [number, object] : objects)
+    module.register_attribute(absl::StrCat(kObjectPrefix, number), object.type(), object);
+  std::ostringstream bytes;
+  module.save(bytes);
+  return bytes.str();
+}
+
+absl::StatusOr<std::map<int64_t, c10::IValue>> ReadObjects(const StitchManifest& manifest,
+                                                           const std::string& bytes, bool trust) {
+  std::map<int64_t, c10::IValue> objects;
+  if (bytes.empty() || manifest.objects.empty()) return objects;
+  if (!trust) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(Printable(manifest.objects.begin()->second),
+                     " is an object of a class written in C++, whose code would run"));
+  }
+  RETURN_IF_ERROR(Annotate(Guarded([&]() -> absl::Status {
+                             std::istringstream stream(bytes);
+                             const torch::jit::Module module = torch::jit::load(stream);
+                             for (const auto& [number, path] : manifest.objects) {
+                               const std::string name = absl::StrCat(kObjectPrefix, number);
+                               if (module.hasattr(name)) objects[number] = module.attr(name);
+                             }
+                             return absl::OkStatus();
+                           }),
+                           "stitch.pt"));
+  return objects;
+}
+
 }  // namespace
 
 absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::string& name) {
@@ -87,11 +123,12 @@ absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::st
           initial == capture.initial.end() ? capture.constants.at(number) : initial->second;
       ASSIGN_OR_RETURN(out.tensors[key], ToTensorData(tensor));
     }
+    out.objects = SerializeObjects(capture.initial_objects);
     return out;
   });
 }
 
-absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored) {
+absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored, bool trust) {
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, data] : stored.tensors) {
     absl::StatusOr<at::Tensor> tensor = ToTensor(data, c10::Device(c10::kCPU));
@@ -112,9 +149,10 @@ absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored) {
     const auto it = tensors.find(name);
     if (it != tensors.end()) constants[number] = it->second;
   }
+  ASSIGN_OR_RETURN(auto objects, ReadObjects(stored.manifest, stored.objects, trust));
   LoadedProgram out;
   ASSIGN_OR_RETURN(out.program, StitchedProgram::Make(stored.manifest, std::move(subgraphs),
-                                                      std::move(constants)));
+                                                      std::move(constants), std::move(objects)));
   out.stored = std::move(stored);
   return out;
 }

@@ -22,8 +22,9 @@ struct LoadedProgram {
   ExtractedProgram stored;
   std::unique_ptr<StitchedProgram> program;
 };
-// Attributes of one name are one tensor in all subgraphs.
-absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored);
+// Attributes of one name are one tensor in all subgraphs. To read objects of classes that are
+// written in C++ is to run code of these: PermissionDenied unless `trust`.
+absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored, bool trust = false);
 
 }  // namespace graphnet
 

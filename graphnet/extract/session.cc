@@ -74,8 +74,7 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
   if (!result.ok()) {
     capture_.status = result.status();
   } else {
-    absl::StatusOr<ValueTree> tree =
-        ToTree(*result, [&](const at::Tensor& t) { return Number(t); });
+    absl::StatusOr<ValueTree> tree = Operand(*result);
     if (tree.ok()) {
       capture_.manifest.result = *std::move(tree);
       capture_.result = WithoutSymbols(*result);
@@ -110,9 +109,20 @@ void Session::MarkOuter(const IValue& value) {
 }
 
 absl::StatusOr<ValueTree> Session::Pattern(const IValue& value, const std::string& name) {
-  return ToTree(value, [&](const at::Tensor& tensor) -> absl::StatusOr<int64_t> {
-    return recorder_.AddValue(tensor, name);
+  return ToTree(value, [&](const IValue& leaf) -> absl::StatusOr<int64_t> {
+    return leaf.isTensor() ? recorder_.AddValue(leaf.toTensor(), name) : NumberOfObject(leaf);
   });
+}
+
+absl::StatusOr<ValueTree> Session::Operand(const IValue& value) {
+  return ToTree(value, [&](const IValue& leaf) -> absl::StatusOr<int64_t> {
+    return leaf.isTensor() ? recorder_.NumberOf(leaf.toTensor()) : NumberOfObject(leaf);
+  });
+}
+
+int64_t Session::NumberOfObject(const IValue& object) {
+  const auto found = paths_.find(object.toObject().get());
+  return recorder_.NumberOfObject(object, found == paths_.end() ? nullptr : &found->second);
 }
 
 void Session::FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object,
@@ -148,7 +158,7 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
   const size_t slot = object->type()->getAttributeSlot(name);
   const IValue& value = object->getSlot(slot);
   const auto found = paths_.find(object.get());
-  if (found == paths_.end() || value.isObject()) return value;
+  if (found == paths_.end() || (value.isObject() && !value.isCustomClass())) return value;
   const auto [seen, first] = read_.insert({object.get(), slot});
   if (!first) return value;
   const std::string full = Join(found->second, name);
@@ -170,7 +180,7 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
   });
   if (value.isList() || value.isGenericDict()) {
     homes_.try_emplace(IdentityOf(value), Home{found->second, name, value, {}});
-  } else if (!value.isTensor() && !value.isTuple()) {
+  } else if (!value.isTuple()) {
     capture_.attribute_guards.push_back({object, slot, value, full});
   }
   return value;
@@ -403,10 +413,32 @@ absl::Status Session::CallMethod(const StepPlan& step, Frame* frame, const std::
   const auto object = arguments[0].toObject();
   jit::Function* method = object->type()->findMethod(name);
   if (method == nullptr) return torchscript::CannotRepresent(*step.node, "there is no such method");
+  if (jit::tryToGraphFunction(*method) == nullptr)
+    return CallCustomMethod(step, frame, method, std::move(arguments));
   const auto found = paths_.find(object.get());
   const std::string path = found == paths_.end() ? frame->path : found->second;
   ASSIGN_OR_RETURN(IValue result, CallFunction(*method, std::move(arguments), path, step.node));
   return SetCallResult(step, frame, std::move(result));
+}
+
+absl::Status Session::CallCustomMethod(const StepPlan& step, Frame* frame, jit::Function* method,
+                                       Values arguments) {
+  const std::string& name = method->qualname().qualifiedName();
+  if (!options_.custom_operators) {
+    return torchscript::ErrorAtNode(
+        *step.node, absl::StrCat(name, " is not run: it may reach beyond the program's values"));
+  }
+  const bool creates = method->name() == "__init__";
+  const IValue self = arguments[0];
+  if (creates) arguments.erase(arguments.begin());
+  ASSIGN_OR_RETURN(Values results, Break(step, BreakReason::kCustomClass, name, "",
+                                         std::move(arguments), [&](Values* values) {
+                                           if (creates) values->insert(values->begin(), self);
+                                           method->run(*values);
+                                           if (creates) *values = {self};
+                                           return absl::OkStatus();
+                                         }));
+  return SetCallResult(step, frame, creates ? IValue() : std::move(results[0]));
 }
 
 }  // namespace graphnet::extract

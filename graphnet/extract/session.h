@@ -48,7 +48,9 @@ class Session {
                           const std::vector<c10::IValue>& inputs);
   // Lists and dicts that are there after the run: they get no symbols.
   void MarkOuter(const c10::IValue& value);
-  absl::StatusOr<int64_t> Number(const at::Tensor& tensor) { return recorder_.NumberOf(tensor); }
+  int64_t NumberOfObject(const c10::IValue& object);
+  // What stands for a value that is there already.
+  absl::StatusOr<ValueTree> Operand(const c10::IValue& value);
   // A pattern whose tensors are values from outside graphs, called `name`.
   absl::StatusOr<ValueTree> Pattern(const c10::IValue& value, const std::string& name);
 
@@ -75,6 +77,9 @@ class Session {
   absl::Status SetCallResult(const StepPlan& step, Frame* frame, c10::IValue result);
   absl::Status CallMethod(const StepPlan& step, Frame* frame, const std::string& name,
                           std::vector<c10::IValue> arguments);
+  // Of a class that is written in C++.
+  absl::Status CallCustomMethod(const StepPlan& step, Frame* frame, torch::jit::Function* method,
+                                std::vector<c10::IValue> arguments);
   // Captures both branches as torch.cond; false, and nothing done, if that cannot be.
   absl::StatusOr<bool> RunCond(const StepPlan& step, Frame* frame, const at::Tensor& predicate);
   // Captures a loop, one turn of it, as while_loop; false, and nothing done, if that

@@ -301,8 +301,7 @@ absl::Status Session::RunOnValues(const StepPlan& step, Frame* frame, Values ope
       Home& h = home->second;
       if (read_.insert({&h, 0}).second) {
         // Before the first change: what a run begins with.
-        ASSIGN_OR_RETURN(ValueTree pattern,
-                         ToTree(operands[i], [&](const at::Tensor& t) { return Number(t); }));
+        ASSIGN_OR_RETURN(ValueTree pattern, Operand(operands[i]));
         capture_.manifest.states.push_back({h.path, h.name, std::move(pattern)});
       }
     }
@@ -425,8 +424,7 @@ absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
   out.column = static_cast<int64_t>(place.column);
   out.source = SourceLine(*step.node);
   for (const IValue& operand : operands) {
-    absl::StatusOr<ValueTree> tree =
-        ToTree(operand, [&](const at::Tensor& t) { return Number(t); });
+    absl::StatusOr<ValueTree> tree = Operand(operand);
     if (!tree.ok()) return torchscript::CannotRepresent(*step.node, tree.status().message());
     out.operands.push_back(*std::move(tree));
   }

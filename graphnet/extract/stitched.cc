@@ -12,6 +12,7 @@
 #include "graphnet/interp/torch_status.h"
 #include "graphnet/interp/values.h"
 #include "torch/csrc/jit/runtime/operator.h"
+#include "torch/custom_class.h"
 
 namespace graphnet {
 
@@ -74,7 +75,8 @@ std::vector<IValue> FlattenResult(const IValue& value) {
 
 absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
     StitchManifest manifest, std::vector<Subgraph> subgraphs,
-    std::map<int64_t, at::Tensor> constants, std::unique_ptr<AttributeStore> store) {
+    std::map<int64_t, at::Tensor> constants, std::map<int64_t, IValue> objects,
+    std::unique_ptr<AttributeStore> store) {
   std::unique_ptr<StitchedProgram> program(new StitchedProgram);
   for (Subgraph& subgraph : subgraphs) {
     CompileOptions options;
@@ -96,11 +98,18 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
           absl::StrCat("no value for the constant ", Printable(name)));
     }
   }
+  for (const auto& [number, path] : manifest.objects) {
+    if (objects.find(number) == objects.end()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(path), " is an object of a class written in C++, and was not stored"));
+    }
+  }
   RETURN_IF_ERROR(Guarded([&]() -> absl::Status {
     program->tensors_.reset(new Tensors(manifest));
     if (store == nullptr) {
       store = std::make_unique<OwnStore>();
       for (const auto& [number, tensor] : constants) program->tensors_->Set(number, tensor);
+      for (const auto& [number, object] : objects) program->tensors_->SetObject(number, object);
       for (const auto& state : manifest.states) {
         store->Set(state.path, state.name, program->tensors_->Make(state.pattern));
       }
@@ -113,6 +122,7 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
   }
   program->manifest_ = std::move(manifest);
   program->constants_ = std::move(constants);
+  program->objects_ = std::move(objects);
   program->store_ = std::move(store);
   return program;
 }
@@ -145,7 +155,8 @@ bool StitchedProgram::has_guard_after_effect(bool from_start) const {
       case BreakReason::kAttributeAssigned:
       case BreakReason::kAttributeMutated:
       case BreakReason::kSideEffect:
-      case BreakReason::kCustomOperator: effect = true; break;
+      case BreakReason::kCustomOperator:
+      case BreakReason::kCustomClass: effect = true; break;
       default: break;
     }
     for (const ValueTree& result : step.results) {
@@ -173,6 +184,26 @@ bool StitchedProgram::Accepts(const std::vector<IValue>& inputs, std::string* wh
   return tensors_->CheckRelations(manifest_, why);
 }
 
+absl::StatusOr<std::vector<IValue>> StitchedProgram::RunMethod(std::vector<IValue> operands,
+                                                               const StitchStep& step,
+                                                               const RunOptions& options) {
+  const c10::QualifiedName name(step.op);
+  const c10::ClassTypePtr type = torch::getCustomClass(name.prefix());
+  torch::jit::Function* method = type == nullptr ? nullptr : type->findMethod(name.name());
+  if (method == nullptr) return absl::InvalidArgumentError("there is no such method");
+  if (!options.custom_operators)
+    return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
+  const bool creates = name.name() == "__init__";
+  if (creates) {
+    operands.insert(operands.begin(),
+                    c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), 1));
+  }
+  const IValue self = operands.empty() ? IValue() : operands[0];
+  method->getSchema().checkAndNormalizeInputs(operands);
+  method->run(operands);
+  return creates ? std::vector<IValue>{self} : operands;
+}
+
 absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchStep& step,
                                                                   const RunOptions& options) {
   std::vector<IValue> stack;
@@ -193,6 +224,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
     store_->Set(stack[0].toStringRef(), stack[1].toStringRef(), stack[2]);
     return std::vector<IValue>();
   }
+  if (step.reason == BreakReason::kCustomClass) return RunMethod(std::move(stack), step, options);
   std::shared_ptr<torch::jit::Operator> op;
   for (const auto& candidate :
        torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(step.op))) {
@@ -226,6 +258,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
     for (const auto& [number, tensor] : constants_) {
       if (!tensors_->Get(number).defined()) tensors_->Set(number, tensor);
     }
+    for (const auto& [number, object] : objects_) tensors_->SetObject(number, object);
     graphnet::RunOptions run;
     run.observer = options.observer;
     for (const StitchStep& step : manifest_.steps) {

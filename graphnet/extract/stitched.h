@@ -38,15 +38,17 @@ class StitchedProgram {
   };
   struct RunOptions {
     std::function<void(const std::string&)> print;  // default: standard output
-    bool custom_operators = false;
-    Observer observer;  // of the nodes of the subgraphs
+    bool custom_operators = false;                  // CaptureOptions::custom_operators
+    Observer observer;                              // of the nodes of the subgraphs
   };
 
-  // `constants`: the tensors of StitchManifest::constants. Without `store`, the
-  // program keeps its state itself, from one run to the next. Errors of Compile.
+  // `constants`, `objects`: those of StitchManifest. Without `store`, the program keeps its
+  // state itself, from one run to the next. Errors of Compile; FailedPrecondition if there
+  // is no object for an attribute.
   static absl::StatusOr<std::unique_ptr<StitchedProgram>> Make(
       StitchManifest manifest, std::vector<Subgraph> subgraphs,
-      std::map<int64_t, at::Tensor> constants, std::unique_ptr<AttributeStore> store = nullptr);
+      std::map<int64_t, at::Tensor> constants, std::map<int64_t, c10::IValue> objects = {},
+      std::unique_ptr<AttributeStore> store = nullptr);
 
   // FailedPrecondition, with the guard that failed, if the inputs, or what an
   // operation yields on the way, are not such as were captured. Other errors are
@@ -72,6 +74,9 @@ class StitchedProgram {
   StitchedProgram() = default;
   absl::StatusOr<std::vector<c10::IValue>> RunOperation(const StitchStep& step,
                                                         const RunOptions& options);
+  absl::StatusOr<std::vector<c10::IValue>> RunMethod(std::vector<c10::IValue> operands,
+                                                     const StitchStep& step,
+                                                     const RunOptions& options);
 
   class Tensors;
   struct Deleter {
@@ -80,6 +85,7 @@ class StitchedProgram {
   StitchManifest manifest_;
   std::vector<std::unique_ptr<Executable>> executables_;
   std::map<int64_t, at::Tensor> constants_;
+  std::map<int64_t, c10::IValue> objects_;
   std::unique_ptr<AttributeStore> store_;
   bool has_guard_on_the_way_ = false;
   std::unique_ptr<Tensors, Deleter> tensors_;

@@ -58,7 +58,7 @@ bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 }  // namespace
 
-absl::StatusOr<ValueTree> ToTree(const IValue& value, TensorNumber number, int depth) {
+absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, int depth) {
   ValueTree tree;
   if (depth > kMaxDepth) return absl::UnimplementedError("a value that nests too deep");
   const auto add = [&](const IValue& element) -> absl::Status {
@@ -69,7 +69,10 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, TensorNumber number, int d
   if (value.isNone() || (value.isTensor() && !value.toTensor().defined())) return tree;
   if (value.isTensor()) {
     tree.kind = Kind::kTensor;
-    ASSIGN_OR_RETURN(tree.number, number(value.toTensor()));
+    ASSIGN_OR_RETURN(tree.number, number(value));
+  } else if (value.isCustomClass()) {
+    tree.kind = Kind::kObject;
+    ASSIGN_OR_RETURN(tree.number, number(value));
   } else if (value.isSymInt()) {
     tree.kind = Kind::kSize;
     tree.text = PrintSymExpr(ExprOf(value));
@@ -177,6 +180,7 @@ void TensorTable::ReadSymbols(const StitchManifest& manifest) {
 
 void TensorTable::Clear() {
   std::fill(tensors_.begin(), tensors_.end(), at::Tensor());
+  objects_.clear();
   if (symbols_ == nullptr) return;
   for (const Symbol& symbol : symbols_->symbols()) symbols_->AddSymbol(symbol.name, std::nullopt);
 }
@@ -223,6 +227,11 @@ IValue TensorTable::Make(const ValueTree& tree) const {
   switch (tree.kind) {
     case Kind::kNone: return IValue();
     case Kind::kTensor: return Get(tree.number);
+    case Kind::kObject: {
+      const auto it = objects_.find(tree.number);
+      TORCH_CHECK(it != objects_.end(), "there is no object v", tree.number);
+      return it->second;
+    }
     case Kind::kBool: return tree.number != 0;
     case Kind::kInt: return tree.number;
     case Kind::kFloat: return tree.real;
@@ -316,6 +325,11 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
       if (value.isTensor() && value.toTensor().defined())
         return MatchTensor(pattern.number, value.toTensor(), name, why);
       return Differs(why, name, "a tensor", Describe(value));
+    case Kind::kObject:
+      if (!value.isCustomClass()) break;
+      if (const auto it = objects_.try_emplace(pattern.number, value).first; it->second.is(value))
+        return true;
+      return Differs(why, name, "the same object as elsewhere", "another one");
     case Kind::kBool:
       if (value.isBool() && value.toBool() == (pattern.number != 0)) return true;
       break;

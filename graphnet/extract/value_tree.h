@@ -16,24 +16,29 @@
 
 namespace graphnet::extract {
 
-using TensorNumber = absl::FunctionRef<absl::StatusOr<int64_t>(const at::Tensor&)>;
+// Of a tensor, or of an object whose class is written in C++.
+using ValueNumber = absl::FunctionRef<absl::StatusOr<int64_t>(const c10::IValue&)>;
 
-// Unimplemented for objects and other values that a manifest cannot hold, and
+// Unimplemented for objects of other classes and other values that a manifest cannot hold, and
 // beyond 64 levels of structure.
-absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, TensorNumber number, int depth = 0);
+absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, ValueNumber number, int depth = 0);
 
 TensorGuard GuardOf(const at::Tensor& tensor);
 
-// The tensors of a run, by number.
+// The tensors and objects of a run, by number.
 class TensorTable {
  public:
   explicit TensorTable(const StitchManifest& manifest);
 
-  // Forgets tensors and sizes.
+  // Forgets tensors, objects and sizes.
   void Clear();
   const at::Tensor& Get(int64_t number) const { return tensors_[static_cast<size_t>(number)]; }
   void Set(int64_t number, at::Tensor tensor) {
     tensors_[static_cast<size_t>(number)] = std::move(tensor);
+  }
+  // No effect if there is one already.
+  void SetObject(int64_t number, c10::IValue object) {
+    objects_.try_emplace(number, std::move(object));
   }
 
   // The value that `tree` describes. Throws c10::Error for types that there are not.
@@ -63,6 +68,7 @@ class TensorTable {
   int64_t Evaluate(const SymExpr& expr) const;
 
   std::vector<at::Tensor> tensors_;
+  std::map<int64_t, c10::IValue> objects_;
   std::vector<Guard> guards_;
   // The symbols, whose examples are the sizes that they have met, and the relations.
   std::unique_ptr<Module> symbols_;

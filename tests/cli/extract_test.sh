@@ -136,6 +136,19 @@ done
 contains "$("$graphnet" show "$scratch/turns")" "torch.ops.higher_order.while_loop"
 contains "$("$graphnet" extract "$scratch/turns.pt" -o "$scratch/turns" --input 'f32[40,3]')" "subgraph_0    121"
 
+# Operators and objects that are not ATen's, as quantised models have them.
+"$make_archive" "$scratch/packed.pt" <<'END'
+def forward(self, x):
+    packed = quantized.linear_prepack_fp16(torch.diag(self.weight), self.weight)
+    return torch.relu(quantized.linear_dynamic_fp16(x + 1, packed))
+END
+refused "quantized" "$scratch/packed.pt" -o "$scratch/packed" --input 'f32[2,3]'
+out=$("$graphnet" extract "$scratch/packed.pt" -o "$scratch/packed" --input 'f32[2,3]' --check --trust)
+contains "$out" "custom-operator (quantized::linear_dynamic_fp16)"
+contains "$out" "the stitched program yields the same bits"
+contains "$("$graphnet" run "$scratch/packed" --trust)" "f32[2, 3]"
+"$graphnet" run "$scratch/packed" >/dev/null 2>&1 && fail "ran what it was not trusted to run"
+
 # What goes wrong.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):

@@ -13,16 +13,12 @@
 #include "graphnet/extract/samples.h"
 #include "gtest/gtest.h"
 #include "torch/csrc/jit/ir/irparser.h"
-#include "torch/library.h"
 
 namespace graphnet {
 namespace {
 
 using c10::IValue;
 using Inputs = std::vector<IValue>;
-
-at::Tensor Twice(const at::Tensor& x) { return x * 2; }
-TORCH_LIBRARY(graphnet_test, m) { m.def("twice(Tensor x) -> Tensor", Twice); }
 
 torch::jit::Module Define(const std::string& source) {
   torch::jit::Module module("Program");
@@ -93,6 +89,17 @@ TEST(CaptureCache, AnAssignedNumberIsSeen) {
 }
 
 // Operations are replayed in their order on the tensors that are there.
+TEST(CaptureCache, AnotherParameterIsSeen) {
+  const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
+  torch::jit::Module module = Define(source);
+  CaptureCache cache(module);
+  Check(module, cache, {at::ones({3})});
+  module.setattr("buffer", at::full({3}, 4.0));
+  Check(module, cache, {at::ones({3})});
+  ASSERT_EQ(cache.reasons().size(), 1u);
+  EXPECT_EQ(cache.reasons()[0], "attribute buffer has changed");
+}
+
 TEST(CaptureCache, ArgumentsThatShareMemoryNeedNoGuard) {
   const std::string source =
       "def forward(self, x, y):\n    x.add_(1)\n    z = y * 2\n    y.mul_(3)\n    return x + z\n";
@@ -383,45 +390,6 @@ TEST(Cond, OrTheyBreakTheGraph) {
   EXPECT_FALSE(branch("y = y + torch.rand([3]) * 0"));
   EXPECT_FALSE(branch("y = torch.stack([y, y])"));  // another shape
   EXPECT_FALSE(branch("y = y[y > 0].sum() + y if bool(y.sum() > 1) else y"));
-}
-
-torch::jit::Module WithCustomOperator() {
-  torch::jit::Module module("Program");
-  auto graph = std::make_shared<torch::jit::Graph>();
-  torch::jit::parseIR(R"(graph(%self : Tensor, %x : Tensor):
-  %y : Tensor = aten::relu(%x)
-  %z : Tensor = graphnet_test::twice(%y)
-  %w : Tensor = aten::neg(%z)
-  return (%w))",
-                      graph.get());
-  graph->inputs()[0]->setType(module.type());
-  module.type()->addMethod(
-      module._ivalue()->compilation_unit()->create_function({"Program.forward"}, graph));
-  return module;
-}
-
-TEST(CustomOperators, BreakTheGraphWhereTheyAreAllowed) {
-  torch::jit::Module module = WithCustomOperator();
-  const Inputs inputs = {at::randn({3})};
-  const absl::StatusOr<Capture> refused = CaptureProgram(module, inputs);
-  ASSERT_TRUE(refused.ok()) << refused.status();
-  EXPECT_TRUE(absl::StrContains(refused->status.message(), "graphnet_test::twice is not run"))
-      << refused->status;
-  EXPECT_EQ(refused->subgraphs.size(), 1u);
-
-  CaptureOptions options;
-  options.custom_operators = true;
-  const absl::StatusOr<Capture> capture = CaptureProgram(module, inputs, options);
-  ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
-  ASSERT_EQ(capture->manifest.steps.size(), 3u);
-  EXPECT_EQ(capture->manifest.steps[1].op, "graphnet_test::twice");
-  EXPECT_EQ(capture->manifest.steps[1].reason, BreakReason::kCustomOperator);
-  CaptureCache cache(module, options);
-  Check(module, cache, inputs);
-  Check(module, cache, inputs);
-  // What it did besides cannot be taken back if the guard of its result fails.
-  EXPECT_EQ(cache.num_entries(), 0u);
-  EXPECT_EQ(cache.counters().captures, 2);
 }
 
 }  // namespace

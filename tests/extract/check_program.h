@@ -14,7 +14,9 @@ namespace graphnet {
 struct TestProgram {
   std::string name;
   // Methods of a module that has: weight, a parameter f32[3]; buffer, f32[3]; count,
-  // i64[]; scale, a float; history, List[Tensor]; training.
+  // i64[]; scale, a float; history, List[Tensor]; training. One that says self.counter has
+  // a Counter of custom.h, too, that begins with 5; graphnet_test is its namespace of
+  // operators.
   std::string source;
   std::vector<std::string> inputs;  // as example_input.h has them
   std::vector<std::string> break_on;

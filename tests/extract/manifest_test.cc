@@ -65,13 +65,15 @@ TEST(Manifest, RefusesWhatNoExtractionWrites) {
   };
   StitchManifest manifest = Example();
   manifest.result = Tensor(9);
-  refused(manifest, "tensor 9 is used before it is made");
+  refused(manifest, "v9 is used before it is made");
+  manifest.result = {.kind = ValueTree::Kind::kObject, .number = 8};
+  refused(manifest, "v8 is used before it is made");
   manifest = Example();
   manifest.steps[0].inputs.push_back(2);
-  refused(manifest, "tensor 2 is used before it is made");
+  refused(manifest, "v2 is used before it is made");
   manifest = Example();
   manifest.steps[0].outputs = {int64_t{1} << 40};
-  refused(manifest, "tensor 1099511627776");
+  refused(manifest, "v1099511627776");
   manifest = Example();
   manifest.inputs[0].pattern = Tensor(-1);
   refused(manifest, "out of range");

@@ -87,8 +87,6 @@ TEST(Programs, AreWhatTheirSubgraphsAre) {
   }
   // Every reason that these programs can have, they have.
   for (const BreakReasonText& reason : BreakReasons()) {
-    // Programs that are made from text have PyTorch's own operators only.
-    if (reason.reason == BreakReason::kCustomOperator) continue;
     EXPECT_TRUE(absl::StrContains(all, absl::StrCat(reason.name, ": "))) << reason.name;
   }
 }
