@@ -230,6 +230,7 @@ class FileCheck {
     size_t elements = 0;
     FoldedSize sum{0, 0};
     uint64_t max_leaves = 1;
+    std::vector<FoldedSize>* parts = nullptr;  // where the elements are listed, too
 
     // The operand in hand.
     FoldedSize size;
@@ -627,9 +628,9 @@ class FileCheck {
     const size_t equal = FindOutside(line, "=");
     if (equal == line.size()) return Expression(line).status();
     if (equal == 0 || equal + 1 == line.size()) return Incomplete(line);
-    ASSIGN_OR_RETURN(const Folded value, Expression(line.subspan(equal + 1)));
-
     Tokens targets = line.first(equal);
+    std::vector<FoldedSize> parts;
+    ASSIGN_OR_RETURN(const Folded value, Expression(line.subspan(equal + 1), &parts));
     const size_t colon = FindOutside(targets, ":");
     if (colon < targets.size()) {
       RETURN_IF_ERROR(Annotation(targets.subspan(colon + 1)).status());
@@ -648,7 +649,9 @@ class FileCheck {
         continue;
       }
       RETURN_IF_ERROR(AddVariable(targets[i]));
-      Assign(targets[i].text, value.element());
+      // `a, b = b, a` hands over one by one; a tuple's elements are not told apart.
+      const bool one_by_one = value.is_tuple && parts.size() == targets.size() / 2 + 1;
+      Assign(targets[i].text, one_by_one ? parts[i / 2] : value.element());
     }
     return absl::OkStatus();
   }
@@ -674,8 +677,9 @@ class FileCheck {
     FoldedSize element() const { return {sum.string_bytes, max_leaves}; }
   };
 
-  absl::StatusOr<Folded> Expression(Tokens tokens) {
+  absl::StatusOr<Folded> Expression(Tokens tokens, std::vector<FoldedSize>* parts = nullptr) {
     std::vector<Frame> frames(1);
+    frames[0].parts = parts;
     bool operand = false;   // does the previous token end an operand?
     uint64_t brackets = 0;  // levels of recursion of the brackets around
     for (size_t i = 0; i < tokens.size(); ++i) {
@@ -767,6 +771,7 @@ class FileCheck {
     frame->sum.string_bytes = Capped(frame->sum.string_bytes + frame->size.string_bytes);
     frame->sum.leaves = Capped(frame->sum.leaves + frame->size.leaves);
     frame->max_leaves = std::max(frame->max_leaves, frame->size.leaves);
+    if (frame->parts != nullptr) frame->parts->push_back(frame->size);
     if (++frame->elements > kMaxElements) {
       return Error(token, absl::StrCat("more than ", kMaxElements, " elements"));
     }

@@ -626,6 +626,21 @@ TEST(GateTest, RefusesStringsThatDouble) {
   EXPECT_OK(CheckBody(doubled("torch.pad(x, [1], \"constant\")", "torch.add", 200)));
 }
 
+// As MultiheadAttention hands texts through its branches.
+TEST(GateTest, AllowsStringsThatAreHandedOver) {
+  const auto handed = [](const std::string& step, int times) {
+    std::string body = "    s, t = \"abc\", \"def\"\n";
+    for (int i = 0; i < times; ++i) absl::StrAppend(&body, "    ", step, "\n");
+    return body;
+  };
+  EXPECT_OK(CheckBody(handed("s, t = t, s", 300)));
+  EXPECT_OK(CheckBody(handed("a, s, t, b = True, t, s, x", 300)));
+  EXPECT_THAT(CheckBody(handed("s, t = torch.add(s, t), torch.add(t, s)", 30)),
+              Refused("string grows too long"));
+  EXPECT_THAT(CheckBody(handed("u = (s, t)\n    s, t = u\n    v = torch.add(s, t)", 300)),
+              Refused("grows too"));
+}
+
 TEST(GateTest, RefusesTuplesThatDouble) {
   const auto doubled = [](const std::string& step, int times) {
     std::string body = "    t0 = (x, x)\n";
