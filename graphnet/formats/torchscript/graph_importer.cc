@@ -138,6 +138,8 @@ absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
     case prim::TupleIndex:
     case prim::TupleSlice: return ImportTupleElement(node);
     case prim::isinstance: return ImportIsInstance(node);
+    case prim::EnumName:
+    case prim::EnumValue: return ImportEnum(node);
     default: return ImportCall(node);
   }
 }
@@ -256,6 +258,11 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
   }
   if (value.isString()) return Keep(absl::string_view(value.toStringRef()));
   if (value.isDevice()) return Argument(DeviceOf(value.toDevice()));
+  if (value.isEnum()) {
+    // Only asked whether it is another one, and for its name and value.
+    const auto& member = value.toEnumHolder();
+    return Keep(absl::string_view(absl::StrCat(member->qualifiedClassName(), ".", member->name())));
+  }
   if (value.isTensor()) {
     const absl::StatusOr<absl::string_view> name =
         path.empty() ? attributes_.AddConstant(value.toTensor())
@@ -364,7 +371,9 @@ Argument GraphImporter::GetItem(const Argument& tuple, const Argument& index,
 // --- Operators ---------------------------------------------------------------
 
 absl::StatusOr<bool> GraphImporter::Fold(const jit::Node* node) {
-  if (!options_.fold_branches || node->outputs().size() != 1) return false;
+  const bool of_enums =
+      !node->inputs().empty() && node->input(0)->type()->kind() == c10::TypeKind::EnumType;
+  if ((!options_.fold_branches && !of_enums) || node->outputs().size() != 1) return false;
   const c10::Symbol kind = node->kind();
   const bool is = kind == aten::__is__ || kind == aten::__isnot__;
   if (!is && kind != aten::__not__ && kind != aten::eq && kind != aten::ne && kind != aten::lt &&
@@ -377,7 +386,9 @@ absl::StatusOr<bool> GraphImporter::Fold(const jit::Node* node) {
     args.push_back(arg);
   }
   std::optional<bool> result;
-  if (is && args.size() == 2) {
+  if (of_enums && args.size() == 2) {
+    result = Compare(is ? kind == aten::__is__ ? aten::eq : aten::ne : kind, args[0], args[1]);
+  } else if (is && args.size() == 2) {
     // Whether each operand is None: yes, no, or not known now.
     std::optional<bool> none[2];
     for (int i = 0; i < 2; ++i) {
@@ -400,6 +411,22 @@ absl::StatusOr<bool> GraphImporter::Fold(const jit::Node* node) {
   if (!result) return false;
   values_[node->output()] = *result;
   return true;
+}
+
+absl::Status GraphImporter::ImportEnum(const jit::Node* node) {
+  const jit::Value* value = node->input(0);
+  std::optional<c10::IValue> member = jit::toIValue(value);
+  if (value->node()->kind() == prim::GetAttr) {
+    if (const Program::Object* object = program_.FindObject(value->node()->input(0)))
+      member = object->object->getAttr(value->node()->s(attr::name));
+  }
+  if (!member || !member->isEnum()) return CannotRepresent(*node, "an enum that is not known");
+  const auto& holder = member->toEnumHolder();
+  ASSIGN_OR_RETURN(
+      values_[node->output()],
+      Literal(node->kind() == prim::EnumName ? c10::IValue(holder->name()) : holder->value(), "",
+              ""));
+  return absl::OkStatus();
 }
 
 absl::Status GraphImporter::ImportCall(const jit::Node* node) {

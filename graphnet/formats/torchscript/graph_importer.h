@@ -60,6 +60,7 @@ class GraphImporter {
   // --- graph_importer.cc: values and plain operations --------------------------
   absl::Status ImportBlock(const torch::jit::Block* block, int depth);
   absl::Status ImportNode(const torch::jit::Node* node, int depth);
+  absl::Status ImportEnum(const torch::jit::Node* node);
   absl::Status ImportCall(const torch::jit::Node* node);
   // True if the node's value is known now; then it is recorded.
   absl::StatusOr<bool> Fold(const torch::jit::Node* node);

@@ -15,6 +15,8 @@
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
+#include "torch/csrc/jit/frontend/resolver.h"
+#include "torch/csrc/jit/frontend/sugared_value.h"
 #include "torch/csrc/jit/ir/irparser.h"
 #include "torch/script.h"
 
@@ -156,7 +158,8 @@ def forward(self, x, p: bool):
             HasSubstr("%c = prim.ListConstruct(3) as \"List[int]\"\n"),
             HasSubstr("%d = prim.ListConstruct(%c, %ListConstruct) as \"List[List[int]]\"\n"),
             HasSubstr("torch.cond(%p, @forward_true_0, @forward_false_0, (%a, %b))"),
-            HasSubstr("torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (0,), (%d, %len))"),
+            HasSubstr("torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (0,), "
+                      "(%d, %len))"),
             HasSubstr("%f = aten.__getitem__.t(%d, %index)\n  %append = aten.append.t(%f, 6)"),
             HasSubstr("return (%a, %b, %c, %d)")));
 }
@@ -286,8 +289,7 @@ graph @forward_body_0(%proceed as bool, %x, %n as int) {
 
 TEST(ImporterTest, BreakAndContinue) {
   // LibTorch turns them into flags and values that stand for none: None.
-  EXPECT_THAT(
-      Text(Import(R"(
+  EXPECT_THAT(Text(Import(R"(
 def forward(self, x, n: int):
     for i in range(n):
         if i == 3:
@@ -297,16 +299,17 @@ def forward(self, x, n: int):
         x = x + i
     return x
 )")),
-      AllOf(HasSubstr("torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, (%gt, %x, 0), (%n,))"),
-            HasSubstr("graph @forward_body_0_true_0(%x, %carried as int) {\n"
-                      "  return (True, True, %x, None, None)\n}"),
-            HasSubstr("graph @forward_body_0_false_0_true_0(%x, %carried as int) {\n"
-                      "  return (True, False, %x, None, None)\n}"),
-            HasSubstr("  %x_1 = aten.add.Scalar(%x, %carried)\n"
-                      "  return (False, None, None, True, %x_1)\n}"),
-            HasSubstr("  %lt = aten.lt.int(%add, %n)\n"
-                      "  %__and__ = aten.__and__.bool(%lt, %getitem_5)\n"
-                      "  return (%__and__, %getitem_6, %add)\n}")));
+              AllOf(HasSubstr("torch.ops.higher_order.while_loop(@forward_cond_0, @forward_body_0, "
+                              "(%gt, %x, 0), (%n,))"),
+                    HasSubstr("graph @forward_body_0_true_0(%x, %carried as int) {\n"
+                              "  return (True, True, %x, None, None)\n}"),
+                    HasSubstr("graph @forward_body_0_false_0_true_0(%x, %carried as int) {\n"
+                              "  return (True, False, %x, None, None)\n}"),
+                    HasSubstr("  %x_1 = aten.add.Scalar(%x, %carried)\n"
+                              "  return (False, None, None, True, %x_1)\n}"),
+                    HasSubstr("  %lt = aten.lt.int(%add, %n)\n"
+                              "  %__and__ = aten.__and__.bool(%lt, %getitem_5)\n"
+                              "  return (%__and__, %getitem_6, %add)\n}")));
 }
 
 TEST(ImporterTest, NestedBodiesCaptureThroughEachOther) {
@@ -407,6 +410,42 @@ def forward(self, x):
   EXPECT_THAT(Text(ImportTorchScriptMethod(module, "forward", {.fold_branches = false})),
               AllOf(HasSubstr("torch.cond(False, @forward_true_0, @forward_false_0"),
                     HasSubstr("aten.dropout")));
+}
+
+TEST(ImporterTest, EnumsDecideBranches) {
+  torch::jit::Module module("M");
+  const auto type =
+      c10::EnumType::create(c10::QualifiedName("__torch__.Format"), c10::IntType::get(),
+                            {{"NCHW", 3}, {"NHWC", 7}}, module._ivalue()->compilation_unit());
+  module.register_attribute(
+      "format", type,
+      c10::IValue(c10::make_intrusive<c10::ivalue::EnumHolder>(type, "NHWC", c10::IValue(7))));
+  struct Names : torch::jit::NativeResolver {
+    explicit Names(c10::EnumTypePtr type) : format(std::move(type)) {}
+    std::shared_ptr<torch::jit::SugaredValue> resolveValue(
+        const std::string& name, torch::jit::GraphFunction& function,
+        const torch::jit::SourceRange& where) override {
+      if (name == "Format") return std::make_shared<torch::jit::SugaredEnumClass>(format);
+      return NativeResolver::resolveValue(name, function, where);
+    }
+    c10::EnumTypePtr format;
+  };
+  module.define(R"(
+def forward(self, x):
+    if self.format != Format.NCHW:
+        x = torch.relu(x)
+    if self.format == Format.NCHW:
+        x = torch.exp(x)
+    return x * self.format.value
+)",
+                std::make_shared<Names>(type));
+  constexpr char kText[] = R"(graph @forward(%x as torch.Tensor) {
+  %x_1 = aten.relu.default(%x)
+  %mul = aten.mul.Scalar(%x_1, 7)
+  return %mul
+}
+)";
+  EXPECT_EQ(Text(Import(module)), kText);
 }
 
 TEST(ImporterTest, AssignedAttributesAreState) {
