@@ -11,6 +11,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/program.h"
+#include "graphnet/interp/tensors.h"
 #include "graphnet/ir/node_error.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
@@ -119,7 +120,10 @@ class Compiler {
         instruction.kind = Instruction::Kind::kBuiltin;
         instruction.builtin = [](std::vector<IValue>& args, c10::Device) { return args[0]; };
         Source source;
-        source.constant = it->second;
+        const Attribute* attribute = lowered_.module->FindAttribute(node.target());
+        const bool is_parameter =
+            attribute != nullptr && attribute->annotation == "torch.nn.parameter.Parameter";
+        source.constant = is_parameter ? AsParameter(it->second) : it->second;
         instruction.args.push_back(std::move(source));
         return Finish(node, std::move(instruction));
       }

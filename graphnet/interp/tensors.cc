@@ -4,9 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "ATen/EmptyTensor.h"
 #include "ATen/Functions.h"
 #include "ATen/Parallel.h"
 #include "absl/strings/str_cat.h"
+#include "c10/core/InferenceMode.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/torch_status.h"
@@ -14,14 +16,36 @@
 #include "graphnet/ops/value_type.h"
 
 namespace graphnet {
+namespace {
+
+at::Tensor WithStrides(const at::Tensor& tensor, at::IntArrayRef strides) {
+  TORCH_CHECK(tensor.numel() > 0 && tensor.sizes().size() == strides.size() &&
+                  at::detail::computeStorageNbytes(tensor.sizes(), strides, 1) ==
+                      static_cast<size_t>(tensor.numel()),
+              "its strides do not fit its sizes");
+  return at::empty_strided(tensor.sizes(), strides, tensor.options()).copy_(tensor);
+}
+
+}  // namespace
+
 absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device) {
   return Guarded([&]() -> absl::StatusOr<at::Tensor> {
     at::Tensor tensor = at::empty(data.shape, at::dtype(interp::ToScalarType(data.dtype)));
     TORCH_CHECK(data.bytes != nullptr && data.bytes->size() == tensor.nbytes(), "expected ",
                 tensor.nbytes(), " bytes, not ", data.bytes ? data.bytes->size() : 0);
     if (tensor.nbytes() > 0) std::memcpy(tensor.data_ptr(), data.bytes->data(), tensor.nbytes());
+    if (!data.strides.empty()) tensor = WithStrides(tensor, data.strides);
     return tensor.to(device);
   });
+}
+
+at::Tensor AsParameter(const at::Tensor& tensor) {
+  const c10::ScalarType dtype = tensor.scalar_type();
+  if (tensor.requires_grad() || (!c10::isFloatingType(dtype) && !c10::isComplexType(dtype)))
+    return tensor;
+  // Tensors that were made in this mode can only be changed so in it.
+  c10::InferenceMode inference;
+  return tensor.detach().set_requires_grad(true);
 }
 
 absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {

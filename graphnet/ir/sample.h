@@ -17,6 +17,8 @@ struct TensorData {
   DType dtype = DType::kUnknown;
   std::vector<int64_t> shape;
   std::shared_ptr<const std::string> bytes;
+  // How it lies in memory where it is run, as torch.Tensor.stride; empty: row-major too.
+  std::vector<int64_t> strides = {};
 };
 
 // The part of another sample that this one was cut from: [start, end) of its

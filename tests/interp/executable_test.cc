@@ -9,6 +9,7 @@
 
 #include "ATen/ATen.h"
 #include "ATen/core/dispatch/Dispatcher.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ops/schema_table.h"
@@ -191,6 +192,32 @@ TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
                 .status()
                 .code(),
             absl::StatusCode::kAborted);
+}
+
+// at::matmul folds dimensions where a matrix asks for gradients, which rounds otherwise.
+TEST(ExecutableTest, ParametersAskForGradients) {
+  constexpr char kBody[] =
+      "  %t = .transpose(%x, 2, 3)\n  %y = torch.nn.functional.linear(%t, %w, %b)\n"
+      "  return (%y,)\n}\n";
+  const at::Tensor x = at::randn({1, 8, 7, 8, 7, 64}), b = at::randn({192});
+  at::Tensor w = at::randn({192, 64});
+  const at::Tensor plain = Only(
+      RunText(absl::StrCat("graph @forward(%x, %w as torch.nn.parameter.Parameter, %b) {\n", kBody),
+              {x, w, b}));
+  const auto module =
+      Parse(absl::StrCat("attribute w : f32[192, 64] as torch.nn.parameter.Parameter\n"
+                         "graph @forward(%x, %b) {\n  %w = get_attr w\n",
+                         kBody));
+  CompileOptions options;
+  options.attributes["w"] = w.clone();
+  auto executable = Compile(*module, options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const at::Tensor held = Only((*executable)->Run({x, b}, {}));
+  EXPECT_FALSE(options.attributes["w"].requires_grad());
+  const at::NoGradGuard guard;
+  EXPECT_TRUE(at::equal(plain, at::linear(x.transpose(2, 3), w, b)));
+  w.requires_grad_();
+  EXPECT_TRUE(at::equal(held, at::linear(x.transpose(2, 3), w, b)));
 }
 
 TEST(ExecutableTest, ValuesDieAtTheirLastUse) {

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "c10/util/strides.h"
 
 namespace graphnet::torchscript {
 namespace {
@@ -141,6 +142,15 @@ bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>*
   return meta->dtype != DType::kUnknown || meta->has_device || meta->has_shape;
 }
 
+std::vector<int64_t> StridesOf(const at::Tensor& tensor) {
+  if (tensor.layout() != at::kStrided || tensor.numel() == 0 ||
+      !tensor.is_non_overlapping_and_dense() ||
+      tensor.strides() == c10::contiguous_strides(tensor.sizes())) {
+    return {};
+  }
+  return tensor.strides().vec();
+}
+
 absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
                                                       absl::string_view name,
                                                       absl::string_view annotation) {
@@ -188,7 +198,8 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
         .dtype = dtype,
         .shape = tensor.sizes().vec(),
         .bytes = std::make_shared<const std::string>(
-            static_cast<const char*>(values.const_data_ptr()), values.nbytes())};
+            static_cast<const char*>(values.const_data_ptr()), values.nbytes()),
+        .strides = StridesOf(tensor)};
   }
   return stored;
 }

@@ -3,6 +3,7 @@
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ std::string TypeText(const c10::Type& type);
 // What a tensor type says; false if it says nothing. `shape` holds the sizes
 // that `meta` points to.
 bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>* shape);
+
+// As torch.Tensor.stride; empty if it lies in memory dimension after dimension, or has gaps.
+std::vector<int64_t> StridesOf(const at::Tensor& tensor);
 
 // How a tensor like `tensor` (dense, on any device but meta) is drawn: statistics
 // of floats, bounds of integers, and the values of small ones, which `data` holds.
