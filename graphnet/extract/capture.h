@@ -87,8 +87,9 @@ struct Capture {
   std::vector<AttributeGuard> attribute_guards;
   c10::IValue result;
   bool writes_inputs = false;  // in place
-  // Operations on tensors that only led to numbers known while capturing, such as
-  // sizes, and are in no graph; how many by target.
+  // Operations on tensors that are in no graph, as they only led to numbers known while
+  // capturing, such as sizes, or to nothing, or yielded what they took (`to` the same
+  // dtype); how many by target.
   std::map<std::string, int64_t> folded;
   // What ended the run early: an error that the program raised, a limit. The
   // subgraphs up to there are whole; there is no result.

@@ -186,6 +186,10 @@ absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder) {
     Unlift(num_inputs[i], sample.module.get());
     program.subgraphs.push_back(std::move(sample));
   }
+  for (const auto& [name, strides] : program.manifest.strides) {
+    const auto it = program.tensors.find(name);
+    if (it != program.tensors.end()) it->second.strides = strides;
+  }
   return program;
 }
 

@@ -102,6 +102,11 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
     *to->mutable_pattern() = ToProto(state.pattern);
   }
   for (const auto& [number, name] : manifest.constants) (*out.mutable_constants())[number] = name;
+  for (const auto& [name, strides] : manifest.strides) {
+    auto& to = (*out.mutable_strides())[name];
+    for (const int64_t stride : strides) to.add_strides(stride);
+  }
+  for (const int64_t number : manifest.parameters) out.add_parameters(number);
   for (const auto& [number, path] : manifest.objects) (*out.mutable_objects())[number] = path;
   for (const auto& [number, guard] : manifest.tensors) {
     auto& to = (*out.mutable_tensors())[number];
@@ -158,6 +163,9 @@ class Checker {
         if (!in_range(number)) return Unknown(number);
         known_.insert(number);
       }
+    }
+    for (const int64_t number : manifest_.parameters) {
+      if (manifest_.constants.find(number) == manifest_.constants.end()) return Unknown(number);
     }
     for (const auto& [number, guard] : manifest_.tensors) {
       if (!in_range(number)) return Unknown(number);
@@ -233,6 +241,9 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
     out.states.push_back({state.path(), state.name(), std::move(pattern)});
   }
   out.constants.insert(from.constants().begin(), from.constants().end());
+  for (const auto& [name, strides] : from.strides())
+    out.strides[name].assign(strides.strides().begin(), strides.strides().end());
+  out.parameters.assign(from.parameters().begin(), from.parameters().end());
   out.objects.insert(from.objects().begin(), from.objects().end());
   for (const auto& [number, guard] : from.tensors()) {
     const std::optional<DType> dtype = ParseDType(guard.dtype());

@@ -118,6 +118,12 @@ struct StitchManifest {
   // Numbered tensors that are attributes or constants of the program: the names
   // under which they are kept.
   std::map<int64_t, std::string> constants;
+  // Those of them that ask for gradients. None are computed, but products of matrices are
+  // computed in another way.
+  std::vector<int64_t> parameters;
+  // Of attributes and constants that do not lie in memory dimension after dimension, by
+  // name: as torch.Tensor.stride.
+  std::map<std::string, std::vector<int64_t>> strides;
   // Numbered objects that are attributes: their paths.
   std::map<int64_t, std::string> objects;
   std::map<int64_t, TensorGuard> tensors;

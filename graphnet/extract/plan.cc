@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ATen/core/dispatch/Dispatcher.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/allowed_operators.h"
@@ -63,6 +65,23 @@ bool IsChosenByNode(c10::Symbol kind) {
   }
 }
 
+// "aten.mul.Scalar" of "aten::mul.Tensor", of "Tensor_mode" that of "Scalar_mode"; of copy_
+// fill_; empty if there is none.
+std::string TargetForNumbers(const c10::FunctionSchema& schema) {
+  if (schema.name() == "aten::copy_" && schema.overload_name().empty()) return "aten.fill_.Scalar";
+  absl::string_view name = schema.name();
+  absl::string_view overload = schema.overload_name();
+  if (!absl::ConsumePrefix(&name, "aten::") || !absl::ConsumePrefix(&overload, "Tensor") ||
+      schema.arguments().size() < 2) {
+    return "";
+  }
+  const std::string other = absl::StrCat("Scalar", overload);
+  const auto handle = c10::Dispatcher::singleton().findSchema({schema.name(), other});
+  const bool fits = handle && handle->schema().arguments().size() == schema.arguments().size() &&
+                    handle->schema().arguments()[1].type()->kind() == c10::TypeKind::NumberType;
+  return fits ? absl::StrCat("aten.", name, ".", other) : "";
+}
+
 void Classify(StepPlan* step) {
   const c10::FunctionSchema& schema = *step->schema;
   step->is_allowed = interp::IsAllowed(schema);
@@ -99,6 +118,7 @@ void Classify(StepPlan* step) {
   }
   if (const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name())) {
     step->is_random = handle->hasTag(at::Tag::nondeterministic_seeded);
+    step->target_for_numbers = TargetForNumbers(schema);
     step->sizes_may_depend_on_data = handle->hasTag(at::Tag::dynamic_output_shape);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -41,7 +42,9 @@ struct StepPlan {
   bool yields_list = false;     // of tensors
   bool takes_any_list = false;  // first, with elements of any type
   bool is_allowed = false;
-  std::vector<int> writes;  // operands
+  std::vector<int> writes;           // operands
+  // What does the same with a number in place of the tensor that comes second.
+  std::string target_for_numbers;
   mutable std::optional<torchscript::Place> place;
 };
 

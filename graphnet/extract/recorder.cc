@@ -383,9 +383,7 @@ void Recorder::SetResults(Node* node, const std::vector<IValue>& results,
     }
   }
   Growing& growing = graphs_.back();
-  if ((facts.known || facts.foldable) && !facts.writes && !in_body_) {
-    growing.foldable.push_back(node);
-  }
+  if (facts.foldable && !facts.writes && !in_body_) growing.foldable.push_back({node, facts.known});
 }
 
 void Recorder::BeginBody(const std::string& name) {
@@ -440,7 +438,7 @@ void Recorder::CallBodies(torchscript::CallForm form, const std::string& name,
   Node* node = Call(form, name, place, module_path);
   bodies_.clear();
   operands_.clear();
-  SetResults(node, {c10::ivalue::Tuple::create(std::move(results))}, {});
+  SetResults(node, {c10::ivalue::Tuple::create(std::move(results))}, {.foldable = false});
 }
 
 void Recorder::Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
@@ -496,13 +494,16 @@ void Recorder::Finish() {
     }
     growing.graph->Output(Argument::Tuple(outputs));
     for (auto it = growing.foldable.rbegin(); it != growing.foldable.rend(); ++it) {
-      for (Node* user : (*it)->users()) {
+      const auto& [node, is_known] = *it;
+      // Of a run that an error has ended nobody knows what it would have used.
+      if (!is_known && !capture_.status.ok()) continue;
+      for (Node* user : node->users()) {
         if (user->is_call_function("operator.getitem") && !user->has_uses())
           growing.graph->EraseNode(user);
       }
-      if ((*it)->has_uses()) continue;
-      ++capture_.folded[std::string((*it)->target())];
-      growing.graph->EraseNode(*it);
+      if (node->has_uses()) continue;
+      ++capture_.folded[std::string(node->target())];
+      growing.graph->EraseNode(node);
     }
     // Sizes and constants that only those used.
     absl::flat_hash_set<const Node*> sizes;

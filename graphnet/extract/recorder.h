@@ -56,7 +56,7 @@ class Recorder {
              const torchscript::Place& place, const std::string& module_path);
   struct ResultFacts {
     bool known = false;          // what they hold
-    bool foldable = false;       // the call goes if nothing uses it
+    bool foldable = true;        // the call goes if nothing uses it
     bool writes = false;         // the call changes operands
     bool unknown_sizes = false;  // their sizes depend on data
   };
@@ -117,7 +117,7 @@ class Recorder {
     absl::flat_hash_map<std::string, Node*> get_attrs;
     std::map<std::string, at::Tensor> attributes;
     std::vector<std::pair<int64_t, Node*>> outputs;
-    std::vector<Node*> foldable;
+    std::vector<std::pair<Node*, bool>> foldable;  // and whether what they yield is known
     absl::flat_hash_map<std::pair<const Node*, int>, Node*> items;
     size_t step = 0;
   };

@@ -33,8 +33,18 @@ Node* RunningVariance(const Node& node) {
   return operand.is_node() ? operand.node() : nullptr;
 }
 
+// As a file holds it. How it lies in memory is noted, too: operators yield others that lie
+// so, and may round otherwise.
+absl::StatusOr<TensorData> Stored(const std::string& name, const at::Tensor& tensor,
+                                  StitchManifest* manifest) {
+  ASSIGN_OR_RETURN(TensorData data, ToTensorData(tensor));
+  data.strides = torchscript::StridesOf(tensor);
+  if (!data.strides.empty()) manifest->strides[name] = data.strides;
+  return data;
+}
+
 absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& subgraph,
-                            Sample* sample) {
+                            StitchManifest* manifest, Sample* sample) {
   absl::flat_hash_set<std::string> variances;
   for (Node* node : sample->module->main()->nodes()) {
     if (!node->is_call()) continue;
@@ -62,7 +72,7 @@ absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& sub
     attribute.draw_spec = &spec;
     attribute.annotation = tensor.requires_grad() ? "torch.nn.parameter.Parameter" : "torch.Tensor";
     sample->module->AddAttribute(attribute);
-    ASSIGN_OR_RETURN(sample->weights[name], ToTensorData(tensor));
+    ASSIGN_OR_RETURN(sample->weights[name], Stored(name, tensor, manifest));
   }
   return absl::OkStatus();
 }
@@ -113,7 +123,7 @@ absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::st
       sample.name = name;
       sample.module = capture.subgraphs[i].module->Clone();
       sample.graph_hash = CanonicalHash(*sample.module);
-      RETURN_IF_ERROR(FillAttributes(capture, capture.subgraphs[i], &sample));
+      RETURN_IF_ERROR(FillAttributes(capture, capture.subgraphs[i], &out.manifest, &sample));
       RETURN_IF_ERROR(Annotate(Verify(*sample.module), capture.manifest.subgraphs[i].name));
       out.subgraphs.push_back(std::move(sample));
     }
@@ -121,7 +131,7 @@ absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::st
       const auto initial = capture.initial.find(key);
       const at::Tensor& tensor =
           initial == capture.initial.end() ? capture.constants.at(number) : initial->second;
-      ASSIGN_OR_RETURN(out.tensors[key], ToTensorData(tensor));
+      ASSIGN_OR_RETURN(out.tensors[key], Stored(key, tensor, &out.manifest));
     }
     out.objects = SerializeObjects(capture.initial_objects);
     return out;
@@ -148,6 +158,10 @@ absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored, bool trust) {
   for (const auto& [number, name] : stored.manifest.constants) {
     const auto it = tensors.find(name);
     if (it != tensors.end()) constants[number] = it->second;
+  }
+  for (const int64_t number : stored.manifest.parameters) {
+    const auto it = constants.find(number);
+    if (it != constants.end()) it->second = AsParameter(it->second);
   }
   ASSIGN_OR_RETURN(auto objects, ReadObjects(stored.manifest, stored.objects, trust));
   LoadedProgram out;

@@ -83,6 +83,9 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
     }
   }
   recorder_.Finish();
+  for (const auto& [number, tensor] : capture_.constants) {
+    if (tensor.requires_grad()) capture_.manifest.parameters.push_back(number);
+  }
   for (const Symbol& symbol : sizes_.module().symbols())
     capture_.manifest.symbols.push_back({std::string(symbol.name), *symbol.example});
   for (size_t i = 0; i < sizes_.module().relations().size(); ++i) {
@@ -168,8 +171,10 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
     // What it holds now is what it begins with.
     ForEachTensor(value, [&](const at::Tensor& tensor) {
       const int64_t number = recorder_.NumberOf(tensor);
+      const std::string key = absl::StrCat(full, "#", number);
       capture_.constants.try_emplace(number, tensor);
-      capture_.manifest.constants.try_emplace(number, absl::StrCat(full, "#", number));
+      capture_.manifest.constants.try_emplace(number, key);
+      capture_.initial.try_emplace(key, tensor.clone());  // It may be written to, too.
     });
     capture_.manifest.states.push_back({found->second, name, std::move(pattern)});
     return value;

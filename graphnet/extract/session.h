@@ -3,6 +3,7 @@
 #define GRAPHNET_EXTRACT_SESSION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +115,10 @@ class Session {
                           bool known);
   // The call becomes a node of the current graph.
   absl::Status Record(const StepPlan& step, Frame* frame, std::vector<c10::IValue> operands);
+  // The second operand as a number, if it is a tensor that stands for one: tracing writes
+  // numbers so. The overload for numbers does the same.
+  std::optional<c10::IValue> NumberFor(const StepPlan& step,
+                                       const std::vector<c10::IValue>& operands) const;
   absl::StatusOr<Argument> Default(const c10::IValue& value);
   // Ends the graph, runs the operation, and notes both. `run` turns operands into
   // results.

@@ -105,6 +105,23 @@ std::vector<int> Writes(const StepPlan& step, const Values& operands) {
   return writes;
 }
 
+// Whether it is a conversion to what a tensor is. Guards see to it that it always is, but
+// for how it lies in memory.
+bool YieldsItsOperand(const StepPlan& step, const Values& operands, const Values& results) {
+  if (step.node->kind() != aten::to || !results[0].isTensor() ||
+      !results[0].toTensor().is_same(operands[0].toTensor())) {
+    return false;
+  }
+  const std::optional<int> format = step.schema->argumentIndexWithName("memory_format");
+  return !format || operands[static_cast<size_t>(*format)].isNone();
+}
+
+// Where an operation stands. An assignment has no place of its own; its value has.
+const jit::Node& WithPlace(const jit::Node& node) {
+  if (node.kind() != prim::SetAttr || torchscript::PlaceOf(node).line > 0) return node;
+  return *node.inputs().back()->node();
+}
+
 std::string SourceLine(const jit::Node& node) {
   jit::SourceRange range = node.sourceRange();
   if (range.source() == nullptr) return "";
@@ -121,7 +138,7 @@ std::string SourceLine(const jit::Node& node) {
 }  // namespace
 
 const torchscript::Place& Session::PlaceOf(const StepPlan& step) {
-  if (!step.place) step.place = torchscript::PlaceOf(*step.node);
+  if (!step.place) step.place = torchscript::PlaceOf(WithPlace(*step.node));
   return *step.place;
 }
 
@@ -352,8 +369,17 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   }
   const bool known = !step.is_random && !is_symbolic && AllKnown(operands);
   const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
+  Values results = operands;
+  Execute(step, &results);
+  if (YieldsItsOperand(step, operands, results)) {
+    ++capture_.folded[absl::StrCat("aten.to.", step.schema->overload_name())];
+    return SetOutputs(step, frame, std::move(results));
+  }
+  Values spelled = symbolic;
+  const std::optional<IValue> number = NumberFor(step, operands);
+  if (number) spelled[1] = *number;
   std::vector<Argument> arguments;
-  for (const IValue& operand : symbolic) {
+  for (const IValue& operand : spelled) {
     absl::StatusOr<Argument> argument = recorder_.Operand(operand);
     if (!argument.ok())
       return torchscript::CannotRepresent(*step.node, argument.status().message());
@@ -362,7 +388,11 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   ASSIGN_OR_RETURN(torchscript::CallForm form,
                    operators_.Form(*step.node, std::move(arguments),
                                    [&](const IValue& value) { return Default(value); }));
-  SpellAsScripts(&form);
+  if (number) {
+    form.target = step.target_for_numbers;
+    if (step.node->kind() == aten::copy_) form.args.resize(2);
+  }
+  SpellAsScripts(operands, &arena_, &form);
   const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
   Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
   if (options_.progress && recorder_.num_calls() % 64 == 0)
@@ -376,21 +406,36 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
     capture_.writes_inputs |=
         tensor.has_storage() && input_storages_.contains(tensor.storage().unsafeGetStorageImpl());
   }
-  Execute(step, &operands);
-  if (sizes_.any() && !unknown_sizes) sizes_.Run(step, symbolic, operands);
+  if (sizes_.any() && !unknown_sizes) sizes_.Run(step, symbolic, results);
   if (is_number && is_symbolic) {
-    const at::Tensor& number = operands[0].toTensor();
+    const at::Tensor& number = results[0].toTensor();
     numbers_[number.unsafeGetTensorImpl()] = {number, symbolic[0]};
   }
-  recorder_.SetResults(node, operands,
+  recorder_.SetResults(node, results,
                        {.known = known,
-                        .foldable = is_number && is_symbolic,
+                        .foldable = !step.is_random,
                         .writes = !written.empty(),
                         .unknown_sizes = unknown_sizes});
   if (!known) {
     for (const at::Tensor& tensor : written) recorder_.Forget(tensor);
   }
-  return SetOutputs(step, frame, std::move(operands));
+  return SetOutputs(step, frame, std::move(results));
+}
+
+std::optional<IValue> Session::NumberFor(const StepPlan& step, const Values& operands) const {
+  if (step.target_for_numbers.empty()) return std::nullopt;
+  const at::Tensor &self = operands[0].toTensor(), &other = operands[1].toTensor();
+  const c10::ScalarType dtype = other.scalar_type();
+  if (self.dim() == 0 || other.dim() > 0 || !other.is_cpu() || !recorder_.IsKnown(other) ||
+      (dtype != at::kDouble && dtype != at::kFloat && dtype != at::kLong)) {
+    return std::nullopt;
+  }
+  const at::Scalar number = other.item();
+  const c10::ScalarType result = at::result_type(self, other);
+  const bool is_same = result == at::result_type(self, number) &&
+                       (step.node->kind() != aten::copy_ || result == self.scalar_type());
+  if (!is_same) return std::nullopt;
+  return IValue(number);
 }
 
 absl::StatusOr<Argument> Session::Default(const IValue& value) {
@@ -422,7 +467,7 @@ absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
   out.file = place.file;
   out.line = static_cast<int64_t>(place.line);
   out.column = static_cast<int64_t>(place.column);
-  out.source = SourceLine(*step.node);
+  out.source = SourceLine(WithPlace(*step.node));
   for (const IValue& operand : operands) {
     absl::StatusOr<ValueTree> tree = Operand(operand);
     if (!tree.ok()) return torchscript::CannotRepresent(*step.node, tree.status().message());

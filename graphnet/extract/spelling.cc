@@ -1,8 +1,13 @@
 #include "graphnet/extract/spelling.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace graphnet::extract {
 namespace {
@@ -11,6 +16,11 @@ bool AllAre(const Argument& list, int64_t value) {
   return list.is_list() && absl::c_all_of(list.elements(), [&](const Argument& element) {
            return element.is_int() && element.integer() == value;
          });
+}
+
+// Dimensions counted from the front.
+void SpellDim(const at::Tensor& tensor, Argument* dim) {
+  if (dim->is_int() && dim->integer() < 0) *dim = dim->integer() + tensor.dim();
 }
 
 // slice(input, dim = 0, start = None, end = None, step = 1)
@@ -47,11 +57,55 @@ void SpellConvolution(torchscript::CallForm* form) {
   while (is_default(args.size() - 1)) args.pop_back();
 }
 
+// upsample_*(input, output_size, …, a scale or None for each dimension of an image); .vec
+// works out the size from scales that are given.
+void SpellUpsample(const std::vector<c10::IValue>& operands, Arena* arena,
+                   torchscript::CallForm* form) {
+  if (!operands[1].isIntList()) return;
+  const std::vector<int64_t> sizes = operands[1].toIntVector();
+  if (operands.size() < 2 + sizes.size()) return;
+  const size_t first = operands.size() - sizes.size();
+  const at::IntArrayRef from = operands[0].toTensor().sizes();
+  std::vector<Argument> scales;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const c10::IValue& scale = operands[first + i];
+    if (scale.isNone()) continue;
+    if (!scale.isDouble()) return;
+    const auto length = static_cast<double>(from[from.size() - sizes.size() + i]);
+    if (static_cast<int64_t>(std::floor(length * scale.toDouble())) != sizes[i]) return;
+    scales.push_back(scale.toDouble());
+  }
+  if (form->args.size() < first || (!scales.empty() && scales.size() < sizes.size())) return;
+  form->target = arena->Copy(absl::StrCat(absl::StripSuffix(form->target, ".default"), ".vec"));
+  form->args.resize(first);
+  if (!scales.empty()) form->args[1] = Argument::None();
+  form->args.push_back(scales.empty() ? Argument::None()
+                                      : Argument::List(arena->Copy(absl::MakeConstSpan(scales))));
+}
+
 }  // namespace
 
-void SpellAsScripts(torchscript::CallForm* form) {
-  if (form->target == "aten.slice.Tensor") SpellSlice(&form->args);
-  if (form->target == "aten._convolution.default") SpellConvolution(form);
+void SpellAsScripts(const std::vector<c10::IValue>& operands, Arena* arena,
+                    torchscript::CallForm* form) {
+  const absl::string_view target = form->target;
+  std::vector<Argument>& args = form->args;
+  const bool has_dim = target == "aten.slice.Tensor" || target == "aten.select.int";
+  if (has_dim && args.size() > 1) SpellDim(operands[0].toTensor(), &args[1]);
+  if (target == "aten.slice.Tensor") SpellSlice(&args);
+  if (target == "aten._convolution.default") SpellConvolution(form);
+  if (target == "aten.norm.ScalarOpt_dim") {
+    form->target = "aten.linalg_vector_norm.default";
+    if (args[1].is_none()) args[1] = 2.0;
+  }
+  if (target == "aten.split_with_sizes.default") form->target = "aten.split.sizes";
+  if (absl::StrContains(target, "upsample_") && absl::EndsWith(target, ".default"))
+    SpellUpsample(operands, arena, form);
+  form->kwargs.erase(std::remove_if(form->kwargs.begin(), form->kwargs.end(),
+                                    [](const KwArg& kwarg) {
+                                      return kwarg.name == "pin_memory" &&
+                                             kwarg.value == Argument(false);
+                                    }),
+                     form->kwargs.end());
 }
 
 }  // namespace graphnet::extract

@@ -2,14 +2,26 @@
 #ifndef GRAPHNET_EXTRACT_SPELLING_H_
 #define GRAPHNET_EXTRACT_SPELLING_H_
 
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "graphnet/base/arena.h"
 #include "graphnet/formats/torchscript/call_form.h"
 
 namespace graphnet::extract {
 
-// Rewrites the calls that only tracing writes as scripts do: aten._convolution as
-// conv1d, conv2d or conv3d, and the bounds 0 and the largest integer of a slice as
-// None. The call does the same.
-void SpellAsScripts(torchscript::CallForm* form);
+// Rewrites what scripting and tracing write differently; the call on `operands` does the
+// same:
+//   _convolution                       conv1d, conv2d, conv3d
+//   split_with_sizes                   split.sizes
+//   norm over dimensions               linalg_vector_norm
+//   upsample_*(x, size, …, scales…)    upsample_*.vec(x, size or None, …, scales or None)
+//   slice, select                      dimensions counted from the front; the bounds 0 and
+//                                      the largest integer are None
+//   pin_memory = False                 left out
+// What it makes lives in `arena`.
+void SpellAsScripts(const std::vector<c10::IValue>& operands, Arena* arena,
+                    torchscript::CallForm* form);
 
 }  // namespace graphnet::extract
 

@@ -49,11 +49,15 @@ std::string PlaceOf(const StitchStep& step) {
                       Printable(step.op));
 }
 
-// Whether `tree` asks for more than a tensor of any kind.
-bool HasGuard(const ValueTree& tree, const StitchManifest& manifest) {
-  if (tree.kind == ValueTree::Kind::kTensor)
-    return manifest.tensors.find(tree.number) != manifest.tensors.end();
-  return true;
+bool IsCustom(const StitchStep& step) {
+  return step.reason == BreakReason::kCustomOperator || step.reason == BreakReason::kCustomClass;
+}
+
+// Whether what `step` yields in place of `tree` can be such that it does not fit.
+bool HasGuard(const StitchStep& step, const ValueTree& tree, const StitchManifest& manifest) {
+  if (tree.kind == ValueTree::Kind::kObject) return false;
+  if (tree.kind != ValueTree::Kind::kTensor || IsCustom(step)) return true;
+  return manifest.tensors.find(tree.number) != manifest.tensors.end();
 }
 
 }  // namespace
@@ -118,7 +122,7 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
   }));
   for (const StitchStep& step : manifest.steps) {
     for (const ValueTree& result : step.results)
-      program->has_guard_on_the_way_ |= HasGuard(result, manifest);
+      program->has_guard_on_the_way_ |= HasGuard(step, result, manifest);
   }
   program->manifest_ = std::move(manifest);
   program->constants_ = std::move(constants);
@@ -160,7 +164,7 @@ bool StitchedProgram::has_guard_after_effect(bool from_start) const {
       default: break;
     }
     for (const ValueTree& result : step.results) {
-      if (effect && HasGuard(result, manifest_)) return true;
+      if (effect && HasGuard(step, result, manifest_)) return true;
     }
   }
   return false;

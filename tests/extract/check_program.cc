@@ -111,8 +111,15 @@ Counts OnTensors(const Counts& all) {
   Counts out;
   for (const auto& [name, count] : all) {
     // Views and constants that handling values makes: not operators of the program.
-    // What tracing writes as _convolution is captured as conv2d.
-    if (YieldsTensors(name)) out[name == "aten::_convolution" ? "aten::conv2d" : name] += count;
+    if (!YieldsTensors(name)) continue;
+    // What is captured under another name (spelling.h).
+    static const auto* const spelled =
+        new std::map<std::string, std::string>{{"aten::_convolution", "aten::conv2d"},
+                                               {"aten::fill_", "aten::copy_"},
+                                               {"aten::split_with_sizes", "aten::split"},
+                                               {"aten::norm", "aten::linalg_vector_norm"}};
+    const auto it = spelled->find(name);
+    out[it != spelled->end() ? it->second : name] += count;
   }
   return out;
 }

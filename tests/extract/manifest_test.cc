@@ -34,6 +34,7 @@ StitchManifest Example() {
   item.column = 4;
   item.source = "n = y.item()";
   manifest.steps.push_back(item);
+  manifest.strides["w"] = {1, 4};
   ValueTree text{.kind = ValueTree::Kind::kString, .text = std::string("\xff\0z", 3)};
   manifest.result = {
       .kind = ValueTree::Kind::kDict, .text = "Dict(str, Tensor)", .elements = {text, Tensor(2)}};
@@ -66,6 +67,9 @@ TEST(Manifest, RefusesWhatNoExtractionWrites) {
   StitchManifest manifest = Example();
   manifest.result = Tensor(9);
   refused(manifest, "v9 is used before it is made");
+  manifest.parameters = {12};
+  refused(manifest, "v12 is used before it is made");
+  manifest = Example();
   manifest.result = {.kind = ValueTree::Kind::kObject, .number = 8};
   refused(manifest, "v8 is used before it is made");
   manifest = Example();

@@ -1,0 +1,79 @@
+// Attributes come back as modules hold them: operators round by it.
+#include "graphnet/extract/samples.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ATen/ATen.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/extract/folder.h"
+#include "gtest/gtest.h"
+
+namespace graphnet {
+namespace {
+
+using c10::IValue;
+
+// Runs the program as it is and from folders of both formats.
+void ExpectSameBits(const torch::jit::Module& module, const at::Tensor& x,
+                    const std::vector<std::string>& break_on = {}) {
+  at::Tensor expected;
+  {
+    const at::NoGradGuard guard;
+    expected = module.get_method("forward")({x}).toTensor();
+  }
+  CaptureOptions options;
+  options.break_on = break_on;
+  const absl::StatusOr<Capture> capture = CaptureProgram(module, {x}, options);
+  ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  EXPECT_TRUE(capture->result.toTensor().equal(expected));
+  const absl::StatusOr<ExtractedProgram> samples = ToSamples(*capture, "program");
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  const char* scratch = std::getenv("TEST_TMPDIR");
+  const std::string folder = std::string(scratch != nullptr ? scratch : "/tmp") + "/samples";
+  for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
+    std::filesystem::remove_all(folder);
+    ASSERT_TRUE(WriteExtracted(*samples, folder, format).ok());
+    absl::StatusOr<ExtractedProgram> stored = ReadExtracted(folder);
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    const absl::StatusOr<LoadedProgram> loaded = LoadProgram(*std::move(stored));
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const absl::StatusOr<IValue> result = loaded->program->Run({x}, {});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->toTensor().equal(expected));
+    EXPECT_EQ(result->toTensor().strides(), expected.strides());
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Samples, ParametersAskForGradients) {
+  torch::jit::Module module("Program");
+  module.register_parameter("weight", at::randn({192, 64}).requires_grad_(), false);
+  module.register_parameter("bias", at::randn({192}).requires_grad_(), false);
+  module.define(
+      "def forward(self, x):\n"
+      "    return torch.linear(x.transpose(2, 3), self.weight, self.bias)\n");
+  const at::Tensor x = at::randn({1, 8, 7, 8, 7, 64});
+  ExpectSameBits(module, x);
+  ExpectSameBits(module, x, {"linear"});
+}
+
+TEST(Samples, AttributesKeepTheirStrides) {
+  torch::jit::Module module("Program");
+  module.register_parameter(
+      "weight", at::randn({32, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast), false);
+  // Both ways at once, but for its strides.
+  module.register_parameter(
+      "point", at::randn({64, 32, 1, 1}).as_strided({64, 32, 1, 1}, {32, 1, 32, 32}), false);
+  module.define(
+      "def forward(self, x):\n"
+      "    return torch.conv2d(torch.relu(torch.conv2d(x, self.weight)), self.point)\n");
+  const at::Tensor x = at::randn({2, 3, 33, 33});
+  ExpectSameBits(module, x);
+  ExpectSameBits(module, x, {"conv2d"});
+}
+
+}  // namespace
+}  // namespace graphnet
