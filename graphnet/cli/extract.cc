@@ -68,8 +68,8 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
       inputs.emplace_back(std::move(tensor));
       ++used;
     } else if (next < options.inputs.size()) {
-      ASSIGN_OR_RETURN(c10::IValue value,
-                       ParseExampleInput(options.inputs[next++], name, options.seed));
+      ASSIGN_OR_RETURN(c10::IValue value, ParseExampleInput(options.inputs[next++], name,
+                                                            options.seed, formals[i].type()));
       inputs.push_back(std::move(value));
     } else if (!formals[i].default_value()) {
       return absl::InvalidArgumentError(
@@ -293,7 +293,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       ->add_option("--input", options->inputs,
                    "Example inputs, in order: f32[1,3,224,224], i64[1,16]:0..900, int=3, "
                    "float=0.5, bool=true, "
-                   "str=abc, None; tensors are drawn")
+                   "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…); tensors are drawn")
       ->allow_extra_args(false);
   command->add_option("--inputs", options->inputs_file, "Example inputs by name (safetensors)");
   command

@@ -15,8 +15,15 @@ namespace {
 void NameTensors(const ValueTree& tree, const std::string& name,
                  std::map<int64_t, std::string>* names) {
   if (tree.kind == ValueTree::Kind::kTensor) names->try_emplace(tree.number, name);
-  for (size_t i = 0; i < tree.elements.size(); ++i)
-    NameTensors(tree.elements[i], absl::StrCat(name, ".", i), names);
+  const bool is_dict = tree.kind == ValueTree::Kind::kDict;
+  for (size_t i = 0; i < tree.elements.size(); ++i) {
+    // Keys and values alternate.
+    const bool has_key = is_dict && i % 2 == 1 && !tree.elements[i - 1].text.empty();
+    NameTensors(
+        tree.elements[i],
+        has_key ? absl::StrCat(name, ".", tree.elements[i - 1].text) : absl::StrCat(name, ".", i),
+        names);
+  }
 }
 
 // The placeholder that takes tensor `number`, or null.

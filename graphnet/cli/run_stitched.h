@@ -19,8 +19,8 @@ struct StitchedRun {
   LoadedProgram loaded;
   std::vector<c10::IValue> inputs;
 };
-// `given`: tensors of inputs by name, `x`, or `x.0` for the first one of a structure;
-// the others are drawn as the subgraphs say. `trust`: of LoadProgram.
+// `given`: tensors of inputs by name, `x`, or `x.0` for the first one of a list, `x.key` for
+// one of a dict; the others are drawn as the subgraphs say. `trust`: of LoadProgram.
 absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
                                                const std::map<std::string, TensorData>& given,
                                                const DrawOptions& draw, bool trust);

@@ -189,7 +189,9 @@ void DynamicSizes::Relate(Kind kind, const SymExpr* lhs, const SymExpr* rhs) {
     if (*known == *relation) return;
   }
   module_->AddRelation(relation);
-  places_.push_back(step_ != nullptr ? torchscript::PlaceOf(*step_->node) : torchscript::Place());
+  places_.push_back(step_ != nullptr
+                        ? torchscript::PlaceOf(torchscript::NearestWithPlace(*step_->node))
+                        : torchscript::Place());
 }
 
 int64_t DynamicSizes::Pin(const SymExpr& expr) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/base/casts.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -94,6 +95,7 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
     auto* to = out.add_inputs();
     to->set_name(input.name);
     *to->mutable_pattern() = ToProto(input.pattern);
+    if (input.after) *to->mutable_after() = ToProto(*input.after);
   }
   for (const auto& state : manifest.states) {
     auto* to = out.add_states();
@@ -199,6 +201,9 @@ class Checker {
       for (const ValueTree& operand : step.operands) RETURN_IF_ERROR(Use(operand));
       for (const ValueTree& result : step.results) Make(result);
     }
+    for (const auto& input : manifest_.inputs) {
+      if (input.after) RETURN_IF_ERROR(Use(*input.after));
+    }
     return Use(manifest_.result);
   }
 
@@ -234,7 +239,10 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
     out.relations.push_back({relation.text(), relation.file(), relation.line()});
   for (const auto& input : from.inputs()) {
     ASSIGN_OR_RETURN(ValueTree pattern, FromProto(input.pattern()));
-    out.inputs.push_back({input.name(), std::move(pattern)});
+    out.inputs.push_back({input.name(), std::move(pattern), std::nullopt});
+    if (input.has_after()) {
+      ASSIGN_OR_RETURN(out.inputs.back().after, FromProto(input.after()));
+    }
   }
   for (const auto& state : from.states()) {
     ASSIGN_OR_RETURN(ValueTree pattern, FromProto(state.pattern()));
@@ -293,6 +301,13 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
 }
 
 }  // namespace
+
+bool ValueTree::operator==(const ValueTree& other) const {
+  const auto bits = [](double value) { return absl::bit_cast<uint64_t>(value); };
+  return kind == other.kind && number == other.number && bits(real) == bits(other.real) &&
+         bits(imaginary) == bits(other.imaginary) && text == other.text &&
+         elements == other.elements;
+}
 
 std::string PrintValueTree(const ValueTree& tree) {
   const auto join = [&](absl::string_view separator) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct ValueTree {
   double imaginary = 0;
   std::string text;
   std::vector<ValueTree> elements;
+  bool operator==(const ValueTree&) const;  // of floats, the bits
 };
 
 // "(v0, [v1, 3], None)"
@@ -90,6 +92,7 @@ struct StitchManifest {
   struct Input {
     std::string name;  // of the parameter
     ValueTree pattern;
+    std::optional<ValueTree> after;  // what it holds in the end, where lists or dicts change
   };
   // An attribute that the program assigns or changes: it is read when a run begins.
   struct State {

@@ -42,7 +42,7 @@ struct StepPlan {
   bool yields_list = false;     // of tensors
   bool takes_any_list = false;  // first, with elements of any type
   bool is_allowed = false;
-  std::vector<int> writes;           // operands
+  std::vector<int> writes;  // operands
   // What does the same with a number in place of the tensor that comes second.
   std::string target_for_numbers;
   mutable std::optional<torchscript::Place> place;

@@ -67,8 +67,8 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
       if (tensor.has_storage()) input_storages_.insert(tensor.storage().unsafeGetStorageImpl());
     });
     MarkOuter(inputs[i]);
-    capture_.manifest.inputs.push_back({name, std::move(pattern)});
-    arguments.push_back(std::move(inputs[i]));
+    capture_.manifest.inputs.push_back({name, std::move(pattern), std::nullopt});
+    arguments.push_back(inputs[i]);
   }
   absl::StatusOr<IValue> result = CallFunction(function, std::move(arguments), "", nullptr);
   if (!result.ok()) {
@@ -78,6 +78,15 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
     if (tree.ok()) {
       capture_.manifest.result = *std::move(tree);
       capture_.result = WithoutSymbols(*result);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        StitchManifest::Input& input = capture_.manifest.inputs[i];
+        absl::StatusOr<ValueTree> after = Operand(inputs[i]);
+        if (!after.ok()) {
+          capture_.status = Annotate(after.status(), absl::StrCat("input ", input.name));
+        } else if (!(*after == input.pattern)) {
+          input.after = *std::move(after);
+        }
+      }
     } else {
       capture_.status = Annotate(tree.status(), "the result");
     }

@@ -116,12 +116,6 @@ bool YieldsItsOperand(const StepPlan& step, const Values& operands, const Values
   return !format || operands[static_cast<size_t>(*format)].isNone();
 }
 
-// Where an operation stands. An assignment has no place of its own; its value has.
-const jit::Node& WithPlace(const jit::Node& node) {
-  if (node.kind() != prim::SetAttr || torchscript::PlaceOf(node).line > 0) return node;
-  return *node.inputs().back()->node();
-}
-
 std::string SourceLine(const jit::Node& node) {
   jit::SourceRange range = node.sourceRange();
   if (range.source() == nullptr) return "";
@@ -138,7 +132,11 @@ std::string SourceLine(const jit::Node& node) {
 }  // namespace
 
 const torchscript::Place& Session::PlaceOf(const StepPlan& step) {
-  if (!step.place) step.place = torchscript::PlaceOf(WithPlace(*step.node));
+  if (!step.place) {
+    step.place = torchscript::PlaceOf(*step.node);
+    if (step.place->line == 0)
+      step.place = torchscript::PlaceOf(torchscript::NearestWithPlace(*step.node));
+  }
   return *step.place;
 }
 
@@ -369,6 +367,7 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   }
   const bool known = !step.is_random && !is_symbolic && AllKnown(operands);
   const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
+  const std::optional<IValue> number = NumberFor(step, operands);
   Values results = operands;
   Execute(step, &results);
   if (YieldsItsOperand(step, operands, results)) {
@@ -376,7 +375,6 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
     return SetOutputs(step, frame, std::move(results));
   }
   Values spelled = symbolic;
-  const std::optional<IValue> number = NumberFor(step, operands);
   if (number) spelled[1] = *number;
   std::vector<Argument> arguments;
   for (const IValue& operand : spelled) {
@@ -467,7 +465,7 @@ absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
   out.file = place.file;
   out.line = static_cast<int64_t>(place.line);
   out.column = static_cast<int64_t>(place.column);
-  out.source = SourceLine(WithPlace(*step.node));
+  out.source = SourceLine(torchscript::NearestWithPlace(*step.node));
   for (const IValue& operand : operands) {
     absl::StatusOr<ValueTree> tree = Operand(operand);
     if (!tree.ok()) return torchscript::CannotRepresent(*step.node, tree.status().message());

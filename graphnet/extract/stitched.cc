@@ -300,6 +300,9 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
       }
     }
     IValue result = tensors_->Make(manifest_.result);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (manifest_.inputs[i].after) tensors_->Assign(*manifest_.inputs[i].after, inputs[i]);
+    }
     tensors_->Clear();
     return result;
   });

@@ -123,7 +123,8 @@ TensorGuard GuardOf(const at::Tensor& tensor) {
 TensorTable::TensorTable(const StitchManifest& manifest) {
   int64_t largest = LargestNumber(manifest.result);
   for (const auto& input : manifest.inputs)
-    largest = std::max(largest, LargestNumber(input.pattern));
+    largest = std::max(
+        {largest, LargestNumber(input.pattern), input.after ? LargestNumber(*input.after) : -1});
   for (const auto& state : manifest.states)
     largest = std::max(largest, LargestNumber(state.pattern));
   for (const StitchStep& step : manifest.steps) {
@@ -266,6 +267,43 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     }
   }
   return IValue();
+}
+
+void TensorTable::Assign(const ValueTree& tree, const IValue& value) const {
+  const auto is_container = [](const IValue& v) {
+    return v.isList() || v.isGenericDict() || v.isTuple();
+  };
+  // What was there, brought up to date, or something new.
+  const auto element = [&](const ValueTree& to, const IValue& from) {
+    const bool stays = is_container(from) && ((to.kind == Kind::kList && from.isList()) ||
+                                              (to.kind == Kind::kDict && from.isGenericDict()) ||
+                                              (to.kind == Kind::kTuple && from.isTuple() &&
+                                               from.toTupleRef().size() == to.elements.size()));
+    if (!stays) return Make(to);
+    Assign(to, from);
+    return from;
+  };
+  if (tree.kind == Kind::kList && value.isList()) {
+    c10::List<IValue> list = value.toList();
+    const std::vector<IValue> old = list.vec();
+    list.clear();
+    for (size_t i = 0; i < tree.elements.size(); ++i)
+      list.push_back(element(tree.elements[i], i < old.size() ? old[i] : IValue()));
+  } else if (tree.kind == Kind::kDict && value.isGenericDict()) {
+    auto dict = value.toGenericDict();
+    const auto old = dict.copy();
+    dict.clear();
+    for (size_t i = 0; i + 1 < tree.elements.size(); i += 2) {
+      const IValue key = Make(tree.elements[i]);
+      const auto it = old.find(key);
+      dict.insert_or_assign(
+          key, element(tree.elements[i + 1], it == old.end() ? IValue() : it->value()));
+    }
+  } else if (tree.kind == Kind::kTuple && value.isTuple()) {
+    const auto& elements = value.toTupleRef().elements();
+    for (size_t i = 0; i < tree.elements.size() && i < elements.size(); ++i)
+      Assign(tree.elements[i], elements[i]);
+  }
 }
 
 bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::string_view name,

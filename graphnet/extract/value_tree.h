@@ -43,6 +43,8 @@ class TensorTable {
 
   // The value that `tree` describes. Throws c10::Error for types that there are not.
   c10::IValue Make(const ValueTree& tree) const;
+  // Lets the lists and dicts in `value` hold what `tree` says.
+  void Assign(const ValueTree& tree, const c10::IValue& value) const;
   // The size that a symbol has met; throws for one that has met none.
   int64_t SizeOf(const std::string& symbol) const;
   // Whether the relations hold of the symbols.

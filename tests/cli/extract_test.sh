@@ -149,6 +149,22 @@ contains "$out" "the stitched program yields the same bits"
 contains "$("$graphnet" run "$scratch/packed" --trust)" "f32[2, 3]"
 "$graphnet" run "$scratch/packed" >/dev/null 2>&1 && fail "ran what it was not trusted to run"
 
+# Structures as inputs.
+"$make_archive" "$scratch/structures.pt" <<'END'
+def forward(self, xs: List[Tensor], d: Dict[str, Tensor], sizes: List[int]):
+    y = torch.cat(xs) * d["scale"]
+    if bool(y.sum() > 1000):
+        y = y + 1
+    return y, sizes
+END
+out=$("$graphnet" extract "$scratch/structures.pt" -o "$scratch/structures" --check \
+  --input 'list(f32[2,3],f32[1,3])' --input 'dict(scale=f32[3])' --input 'list()')
+contains "$out" "branch-on-data"
+contains "$out" "the stitched program yields the same bits"
+contains "$("$graphnet" run "$scratch/structures")" "f32[3, 3]"
+refused "elements of different types" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3],int=1)'
+refused "brackets do not match" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3]'
+
 # What goes wrong.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):

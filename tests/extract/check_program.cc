@@ -214,8 +214,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     const auto& formals = original.get_method("forward").function().getSchema().arguments();
     std::vector<IValue> values;
     for (size_t i = 0; i < program.inputs.size(); ++i) {
-      ASSIGN_OR_RETURN(IValue value,
-                       ParseExampleInput(program.inputs[i], formals.at(i + 1).name(), seed));
+      ASSIGN_OR_RETURN(IValue value, ParseExampleInput(program.inputs[i], formals.at(i + 1).name(),
+                                                       seed, formals.at(i + 1).type()));
       values.push_back(std::move(value));
     }
     return values;
@@ -351,6 +351,10 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     absl::StrAppend(&text, std::string(TextOf(step.reason).name), ": ", step.op, "(",
                     absl::StrJoin(step.operands, ", ", print), ") -> (",
                     absl::StrJoin(step.results, ", ", print), ") at line ", step.line, "\n");
+  }
+  for (const auto& input : capture.manifest.inputs) {
+    if (input.after)
+      absl::StrAppend(&text, input.name, " becomes ", PrintValueTree(*input.after), "\n");
   }
   for (const auto& relation : capture.manifest.relations)
     absl::StrAppend(&text, "requires ", relation.text, "\n");

@@ -35,14 +35,16 @@ Place PlaceOf(const jit::Node& node) {
   return {file, line, column + 1};
 }
 
-absl::Status ErrorAtNode(const jit::Node& node, absl::string_view message) {
-  // Structures have no place of their own: what stands before them will do.
-  Place place = PlaceOf(node);
-  for (const jit::Node* before = node.prev();
-       place.line == 0 && before != nullptr && before != node.owningBlock()->return_node();
-       before = before->prev()) {
-    place = PlaceOf(*before);
+const jit::Node& NearestWithPlace(const jit::Node& node) {
+  const jit::Node* const end = node.owningBlock()->return_node();
+  for (const jit::Node* near = &node; near != nullptr && near != end; near = near->prev()) {
+    if (PlaceOf(*near).line > 0) return *near;
   }
+  return node;
+}
+
+absl::Status ErrorAtNode(const jit::Node& node, absl::string_view message) {
+  const Place place = PlaceOf(NearestWithPlace(node));
   return ErrorAt(place.file.empty() ? "<torchscript>" : place.file, place.line, place.column,
                  message);
 }

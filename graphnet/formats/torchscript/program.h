@@ -33,6 +33,9 @@ struct Place {
   size_t column = 0;
 };
 Place PlaceOf(const torch::jit::Node& node);
+// The node, or the first before it in its block that has a place: structures and
+// assignments have none of their own.
+const torch::jit::Node& NearestWithPlace(const torch::jit::Node& node);
 
 // "<file>:<line>:<column>: cannot represent <prim::Kind>: <why>"
 absl::Status CannotRepresent(const torch::jit::Node& node, absl::string_view why);
