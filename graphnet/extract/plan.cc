@@ -215,7 +215,7 @@ absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph) {
 void Execute(const StepPlan& step, std::vector<c10::IValue>* stack) {
   // Such operators find their number on the stack; prim::tolist has a fixed one.
   if (step.schema->is_vararg() && !step.schema->is_varret())
-    stack->push_back(static_cast<int64_t>(step.in.size()));
+    stack->emplace_back(static_cast<int64_t>(step.in.size()));
   (*step.operation)(*stack);
 }
 

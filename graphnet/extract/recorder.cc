@@ -119,7 +119,7 @@ int64_t Recorder::NumberOf(const at::Tensor& tensor) {
     tracked->node = Item(growing, tracked->node, tracked->path, tensor);
     tracked->path.clear();
     tracked->name = std::string(tracked->node->name());
-    growing.outputs.push_back({tracked->number, tracked->node});
+    growing.outputs.emplace_back(tracked->number, tracked->node);
   } else {
     capture_.constants[tracked->number] = tensor;
     capture_.manifest.constants[tracked->number] = tracked->attribute;
@@ -383,7 +383,8 @@ void Recorder::SetResults(Node* node, const std::vector<IValue>& results,
     }
   }
   Growing& growing = graphs_.back();
-  if (facts.foldable && !facts.writes && !in_body_) growing.foldable.push_back({node, facts.known});
+  if (facts.foldable && !facts.writes && !in_body_)
+    growing.foldable.emplace_back(node, facts.known);
 }
 
 void Recorder::BeginBody(const std::string& name) {
@@ -396,8 +397,8 @@ void Recorder::EndBody(const std::vector<at::Tensor>& outputs) {
   const Body& body = bodies_.back();
   std::vector<Argument> arguments;
   if (body.index != nullptr)
-    arguments.push_back(body.graph->CallFunction("operator.add", {body.index, 1}));
-  for (const at::Tensor& tensor : outputs) arguments.push_back(NodeOf(tensor));
+    arguments.emplace_back(body.graph->CallFunction("operator.add", {body.index, 1}));
+  for (const at::Tensor& tensor : outputs) arguments.emplace_back(NodeOf(tensor));
   body.graph->Output(Argument::Tuple(arguments));
   in_body_ = false;
 }
@@ -464,7 +465,7 @@ void Recorder::WhileLoop(const std::string& name, int64_t trips,
   }
   test->Output(test->CallFunction("operator.lt", {test->first(), trips}));
   std::vector<Argument> carried = {0};
-  for (const at::Tensor& tensor : initial) carried.push_back(NodeOf(tensor));
+  for (const at::Tensor& tensor : initial) carried.emplace_back(NodeOf(tensor));
   torchscript::CallForm form;
   form.target = "torch.ops.higher_order.while_loop";
   form.args = {test, body.graph, Argument::Tuple(carried)};
@@ -489,7 +490,7 @@ void Recorder::Finish() {
     std::vector<Argument> outputs;
     StitchStep& step = capture_.manifest.steps[growing.step];
     for (const auto& [number, node] : growing.outputs) {
-      outputs.push_back(node);
+      outputs.emplace_back(node);
       step.outputs.push_back(number);
     }
     growing.graph->Output(Argument::Tuple(outputs));

@@ -59,7 +59,7 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
   }
   sizes_.Begin();
   Values arguments;
-  arguments.push_back(module._ivalue());
+  arguments.emplace_back(module._ivalue());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = schema.arguments()[i + 1].name();
     ASSIGN_OR_RETURN(ValueTree pattern, Pattern(inputs[i], name));

@@ -130,7 +130,7 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
     return false;
   }
   is_replaying_ = true;
-  const absl::Status status = RunTurns(step, frame);
+  absl::Status status = RunTurns(step, frame);
   is_replaying_ = false;
   if (!status.ok()) {
     recorder_.AbandonBodies();

@@ -73,7 +73,7 @@ void SpellUpsample(const std::vector<c10::IValue>& operands, Arena* arena,
     if (!scale.isDouble()) return;
     const auto length = static_cast<double>(from[from.size() - sizes.size() + i]);
     if (static_cast<int64_t>(std::floor(length * scale.toDouble())) != sizes[i]) return;
-    scales.push_back(scale.toDouble());
+    scales.emplace_back(scale.toDouble());
   }
   if (form->args.size() < first || (!scales.empty() && scales.size() < sizes.size())) return;
   form->target = arena->Copy(absl::StrCat(absl::StripSuffix(form->target, ".default"), ".vec"));
