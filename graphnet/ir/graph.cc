@@ -177,10 +177,14 @@ Node* Graph::NewNode(Op op, const absl::string_view* target, absl::string_view n
   node->graph_ = this;
   node->op_ = op;
   node->target_ = target;
-  name = op == Op::kPlaceholder && name == *target ? *target : module_->arena_.Copy(name);
   node->name_ = name.data();
   node->name_size_ = static_cast<uint32_t>(name.size());
+  node->index_ = module_->num_indices_++;
   return node;
+}
+
+absl::string_view Graph::CopyName(Op op, absl::string_view target, absl::string_view name) {
+  return op == Op::kPlaceholder && name == target ? target : module_->arena_.Copy(name);
 }
 
 void Graph::AllocateArguments(Node* node, size_t num_args, size_t num_kwargs) {
@@ -195,10 +199,10 @@ Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
                                       absl::Span<const KwArg> kwargs, absl::string_view name) {
   // The targets of placeholders hardly recur: no table of them is kept.
   Arena& arena = module_->arena_;
-  Node* node = NewNode(op,
-                       op == Op::kPlaceholder ? arena.New<absl::string_view>(arena.Copy(target))
-                                              : module_->InternTarget(target),
-                       name);
+  const absl::string_view* const kept = op == Op::kPlaceholder
+                                            ? arena.New<absl::string_view>(arena.Copy(target))
+                                            : module_->InternTarget(target);
+  Node* node = NewNode(op, kept, CopyName(op, *kept, name));
   AllocateArguments(node, args.size(), kwargs.size());
   bool has_node = false;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -217,7 +221,7 @@ Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
 Node* Graph::CreateNodeFromInterned(Op op, const absl::string_view* target,
                                     absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
                                     absl::string_view name) {
-  Node* node = NewNode(op, target, name);
+  Node* node = NewNode(op, target, CopyName(op, *target, name));
   AllocateArguments(node, args.size(), kwargs.size());
   const auto copy = [this](const Argument& argument) {
     bool has_node = false;
@@ -358,10 +362,7 @@ Argument Graph::CopySharedArgument(const Argument& argument, absl::FunctionRef<N
 
 Node* Graph::CopySharedNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
                             absl::FunctionRef<Graph*(Graph*)> map_graph) {
-  Node* copy = module_->arena_.New<Node>();
-  copy->graph_ = this;
-  copy->op_ = node.op_;
-  copy->target_ = node.target_;
+  Node* copy = NewNode(node.op_, node.target_, node.name());
   AllocateArguments(copy, node.num_args_, node.num_kwargs_);
   bool has_node = false;
   for (size_t i = 0; i < node.num_args_; ++i) {
@@ -372,10 +373,11 @@ Node* Graph::CopySharedNode(const Node& node, bool unique_name, absl::FunctionRe
     new (&copy->kwarg_array()[i])
         KwArg{kwarg.name, CopySharedArgument(kwarg.value, map, map_graph, &has_node)};
   }
-  const absl::string_view name =
-      unique_name ? node.name() : module_->arena_.Copy(UniqueName(node.name()));
-  copy->name_ = name.data();
-  copy->name_size_ = static_cast<uint32_t>(name.size());
+  if (!unique_name) {  // Not before the arguments, for which `map` may make nodes.
+    const absl::string_view name = module_->arena_.Copy(UniqueName(node.name()));
+    copy->name_ = name.data();
+    copy->name_size_ = static_cast<uint32_t>(name.size());
+  }
   copy->file_ = module_->InternFile(node.location().file);
   copy->line_ = node.line_;
   copy->column_ = node.column_;
@@ -394,13 +396,10 @@ Node* Graph::PlaceholderForNode(const Node& node, absl::string_view target) {
     made->meta_ = module_->CopyMeta(node.meta_);
     return made;
   }
-  Node* made = module_->arena_.New<Node>();
-  made->graph_ = this;
-  made->op_ = Op::kPlaceholder;
-  made->name_ = node.name_;
-  made->name_size_ = node.name_size_;
-  made->target_ = module_->arena_.New<absl::string_view>(
-      target == node.name() ? node.name() : module_->arena_.Copy(target));
+  Node* made = NewNode(Op::kPlaceholder,
+                       module_->arena_.New<absl::string_view>(
+                           target == node.name() ? node.name() : module_->arena_.Copy(target)),
+                       node.name());
   if (!node.annotation().empty()) made->rare().annotation = node.rare_->annotation;
   made->meta_ = node.meta_;
   LinkBefore(made, insertion_point_);

@@ -138,6 +138,8 @@ class Graph {
   size_t EliminateDeadCode(absl::FunctionRef<bool(const Node&)> is_pure);
   // A name derived from `candidate` that no node has.
   std::string UniqueName(absl::string_view candidate);
+  // Makes room for the names of as many nodes as are about to be made.
+  void ReserveNames(size_t nodes) { by_name_.reserve(by_name_.size() + nodes); }
 
  private:
   friend class Module;
@@ -153,8 +155,10 @@ class Graph {
                        absl::FunctionRef<Graph*(Graph*)> map_graph);
   Argument CopySharedArgument(const Argument& argument, absl::FunctionRef<Node*(Node*)> map,
                               absl::FunctionRef<Graph*(Graph*)> map_graph, bool* has_node);
-  // A node without arguments that is in no list yet.
+  // A node without arguments that is in no list yet; `name` is the module's.
   Node* NewNode(Op op, const absl::string_view* target, absl::string_view name);
+  // `name` in the module, where the one of a placeholder is mostly its target.
+  absl::string_view CopyName(Op op, absl::string_view target, absl::string_view name);
   // Room for the arguments of a new node.
   void AllocateArguments(Node* node, size_t num_args, size_t num_kwargs);
   void BuildNameIndex() const;

@@ -9,6 +9,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
+#include "graphnet/ir/node_table.h"
 
 namespace graphnet {
 namespace {
@@ -451,14 +452,13 @@ std::unique_ptr<Module> Module::Clone() const {
   for (const Attribute& attribute : attributes_) clone->AddAttribute(attribute);
   absl::flat_hash_map<const Graph*, Graph*> graphs;
   for (const Graph* graph : graphs_) graphs[graph] = clone->AddGraph(graph->name());
-  absl::flat_hash_map<const Node*, Node*> nodes;
+  NodeTable<Node*> nodes(*this);
   for (const Graph* graph : graphs_) {
     Graph* copy = graphs[graph];
-    nodes.clear();
-    nodes.reserve(graph->num_nodes());
+    copy->ReserveNames(graph->num_nodes());
     for (Node* node : graph->nodes()) {
       nodes[node] = copy->CopyNodeFrom(
-          *node, [&](Node* n) { return nodes.at(n); }, [&](Graph* g) { return graphs.at(g); });
+          *node, [&](Node* n) { return nodes[n]; }, [&](Graph* g) { return graphs.at(g); });
     }
   }
   return clone;

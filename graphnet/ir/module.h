@@ -119,6 +119,8 @@ class Module {
   size_t MemoryBytes() const;
   // Nodes over all graphs.
   size_t num_nodes() const;
+  // One more than the highest Node::index(): nodes that were ever made.
+  size_t num_indices() const { return num_indices_; }
 
   Arena& arena() { return arena_; }
 
@@ -202,7 +204,8 @@ class Module {
   uint32_t InternFile(absl::string_view file);
 
   const std::shared_ptr<Pool> pool_;
-  Arena& arena_;                           // in pool_
+  Arena& arena_;  // in pool_
+  uint32_t num_indices_ = 0;
   absl::InlinedVector<Graph*, 1> graphs_;  // in the arena, to be destroyed
   std::vector<Symbol> symbols_;
   std::vector<const SymExpr*> relations_;

@@ -244,12 +244,6 @@ void Node::ReplaceAllUsesWith(Node* value) {
   while (num_uses_ > 0) Relink(use_array()[num_uses_ - 1], value);
 }
 
-Node* Node::next() const {
-  Node* n = next_;
-  while (n != nullptr && n->erased_) n = n->next_;
-  return n;
-}
-
 Node* Node::prev() const {
   Node* n = prev_;
   while (n != nullptr && n->erased_) n = n->prev_;

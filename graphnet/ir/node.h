@@ -55,6 +55,9 @@ class Node {
   absl::string_view name() const { return {name_, name_size_}; }
   absl::string_view target() const { return *target_; }
   Graph* graph() const { return graph_; }
+  // Its number among the nodes that were ever made in the module, from 0: what
+  // NodeTable goes by. It never changes and is not given again.
+  uint32_t index() const { return index_; }
 
   bool is_placeholder() const { return op_ == Op::kPlaceholder; }
   bool is_output() const { return op_ == Op::kOutput; }
@@ -115,7 +118,11 @@ class Node {
   // --- Order -----------------------------------------------------------------
   // Both must be live nodes of one graph. O(1).
   bool IsBefore(const Node* other) const { return order_ < other->order_; }
-  Node* next() const;  // null at the end
+  Node* next() const {  // null at the end
+    Node* n = next_;
+    while (n != nullptr && n->erased_) n = n->next_;
+    return n;
+  }
   Node* prev() const;  // null at the start
   bool is_erased() const { return erased_; }
 
@@ -208,7 +215,8 @@ class Node {
   uint32_t num_args_ = 0;
   uint32_t num_kwargs_ = 0;
   uint32_t line_ = 0;
-  uint32_t file_ = 0;    // index in the module's table of files; 0: none
+  uint32_t file_ = 0;  // index in the module's table of files; 0: none
+  uint32_t index_ = 0;
   uint16_t column_ = 0;  // saturates
   Op op_ = Op::kPlaceholder;
   uint8_t erased_ : 1 = 0;
