@@ -29,7 +29,7 @@ class Compiler {
     program_ = programs_.at(&graph).get();
     if (&graph == lowered_.module->main()) FindEnds();
     for (const Node* node : graph.nodes()) {
-      origin_ = lowered_.origins.at(node);
+      origin_ = lowered_.origins[node];
       RETURN_IF_ERROR(CompileNode(*node));
     }
     program_->num_slots = slots_.size();
@@ -42,8 +42,11 @@ class Compiler {
 
   // For the observer, which sees the main graph only.
   void FindEnds() {
-    for (const auto& [node, value] : lowered_.values) {
-      if (node->is_call() && value.is_node()) ends_[value.node()].push_back(node);
+    for (const Graph* graph : lowered_.original->graphs()) {
+      for (const Node* node : graph->nodes()) {
+        const Argument& value = lowered_.values[node];
+        if (node->is_call() && value.is_node()) ends_[value.node()].push_back(node);
+      }
     }
     for (auto& [made, nodes] : ends_) {
       absl::c_sort(nodes, [](const Node* a, const Node* b) { return a->name() < b->name(); });

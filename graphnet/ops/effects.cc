@@ -36,8 +36,7 @@ bool IsForInference(const Node& call, const Schema& schema) {
 
 class Analysis {
  public:
-  explicit Analysis(const Module& module, absl::flat_hash_map<const Node*, CallEffects>* effects)
-      : effects_(*effects) {
+  explicit Analysis(const Module& module, NodeTable<CallEffects>* effects) : effects_(*effects) {
     absl::StatusOr<LoweredModule> lowered = LowerToAten(module, &refused_);
     lowered_ = *std::move(lowered);
     for (const Graph* graph : module.graphs()) {
@@ -65,18 +64,18 @@ class Analysis {
       node.ForEachOperand([&](const Node* operand) { AddOnce(operand, &effects.aliases); });
       return;
     }
-    const Argument& value = lowered_.values.at(&node);
+    const Argument& value = lowered_.values[&node];
     if (value.is_none()) effects_[&node].is_statement = true;
     // The value of another call: of dropout that does nothing, of x.to(dtype).
     if (value.is_node()) {
-      const Node* origin = lowered_.origins.at(value.node());
+      const Node* origin = lowered_.origins[value.node()];
       if (origin != &node) AddOnce(origin, &effects_[&node].aliases);
     }
   }
 
   // The effects on the original graph of one of the calls made for a node.
   void AddLowered(const Node& call) {
-    const Node* origin = lowered_.origins.at(&call);
+    const Node* origin = lowered_.origins[&call];
     if (refused_.contains(origin)) return;
     CallEffects effects;
     const absl::string_view target = call.target();
@@ -134,12 +133,11 @@ class Analysis {
       if (!argument.is_graph()) continue;
       AddGraph(*argument.graph());
       for (const Node* node : argument.graph()->nodes()) {
-        const auto it = effects_.find(lowered_.origins.at(node));
-        if (it == effects_.end()) continue;
-        effects->is_random |= it->second.is_random;
-        effects->is_statement |= it->second.is_statement;
+        const CallEffects& of = effects_[lowered_.origins[node]];
+        effects->is_random |= of.is_random;
+        effects->is_statement |= of.is_statement;
         // What a body writes to may be what it is given.
-        effects->is_unknown |= it->second.is_unknown || !it->second.mutates.empty();
+        effects->is_unknown |= of.is_unknown || !of.mutates.empty();
       }
     }
   }
@@ -174,18 +172,18 @@ class Analysis {
     const auto to_originals = [&](const std::vector<const Node*>& nodes) {
       std::vector<const Node*> originals;
       for (const Node* node : nodes) {
-        const Node* from = lowered_.origins.at(node);
+        const Node* from = lowered_.origins[node];
         if (from != &origin) {
           AddOnce(from, &originals);
-        } else if (const auto it = inner_aliases_.find(node); it != inner_aliases_.end()) {
-          for (const Node* original : it->second) AddOnce(original, &originals);
+        } else {
+          for (const Node* original : inner_aliases_[node]) AddOnce(original, &originals);
         }
       }
       return originals;
     };
     std::vector<const Node*> aliases = to_originals(made.aliases);
     const std::vector<const Node*> mutates = to_originals(made.mutates);
-    const Argument& value = lowered_.values.at(&origin);
+    const Argument& value = lowered_.values[&origin];
     bool is_value = false;
     ForEachArgument(value,
                     [&](const Argument& a) { is_value |= a.is_node() && a.node() == &call; });
@@ -204,12 +202,12 @@ class Analysis {
     inner_aliases_[&call] = std::move(aliases);
   }
 
-  absl::flat_hash_map<const Node*, CallEffects>& effects_;
+  NodeTable<CallEffects>& effects_;
   absl::flat_hash_set<const Graph*> done_;
   RefusedCalls refused_;
   LoweredModule lowered_;
   // Of lowered calls, the original nodes that their values may share memory with.
-  absl::flat_hash_map<const Node*, std::vector<const Node*>> inner_aliases_;
+  NodeTable<std::vector<const Node*>> inner_aliases_;
 };
 
 }  // namespace
@@ -232,12 +230,29 @@ std::string DescribeEffects(const CallEffects& effects) {
   return absl::StrJoin(parts, ", ");
 }
 
-Effects::Effects(const Module& module) { Analysis(module, &effects_); }
-
-const CallEffects& Effects::Of(const Node& node) const {
-  static const auto* const kNone = new CallEffects;
-  const auto it = effects_.find(&node);
-  return it == effects_.end() ? *kNone : it->second;
+MemoryGroups::MemoryGroups(const Module& module, const Effects& effects) : roots_(module) {
+  // While it is built, not yet the root but one that is nearer to it.
+  const auto root_of = [this](const Node* node) {
+    const Node* root = node;
+    while (roots_[root] != nullptr) root = roots_[root];
+    while (node != root) node = std::exchange(roots_[node], root);
+    return root;
+  };
+  const auto for_each_node = [&](auto&& fn) {
+    for (const Graph* graph : module.graphs()) {
+      for (const Node* node : graph->nodes()) fn(node);
+    }
+  };
+  for_each_node([&](const Node* node) {
+    for (const Node* alias : effects.Of(*node).aliases) {
+      const Node* const a = root_of(node);
+      const Node* const b = root_of(alias);
+      if (a != b) roots_[a] = b;
+    }
+  });
+  for_each_node(root_of);
 }
+
+Effects::Effects(const Module& module) : effects_(module) { Analysis(module, &effects_); }
 
 }  // namespace graphnet

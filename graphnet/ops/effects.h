@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/node_table.h"
 
 namespace graphnet {
 
@@ -41,10 +41,23 @@ class Effects {
   explicit Effects(const Module& module);
 
   // Of any node of the module.
-  const CallEffects& Of(const Node& node) const;
+  const CallEffects& Of(const Node& node) const { return effects_[&node]; }
 
  private:
-  absl::flat_hash_map<const Node*, CallEffects> effects_;  // those that have some
+  NodeTable<CallEffects> effects_;
+};
+
+// The values of a module in groups of those that may share memory.
+class MemoryGroups {
+ public:
+  // Of the effects of `module`. O(nodes).
+  MemoryGroups(const Module& module, const Effects& effects);
+
+  // The value that stands for the group of `node`, of which it may be alone.
+  const Node* Of(const Node* node) const { return roots_[node] == nullptr ? node : roots_[node]; }
+
+ private:
+  NodeTable<const Node*> roots_;  // null: the node itself
 };
 
 }  // namespace graphnet

@@ -64,13 +64,9 @@ bool NamedArguments::is_true(absl::string_view name) const {
   return (value.is_bool() && value.boolean()) || (value.is_int() && value.integer() != 0);
 }
 
-ValueType Lowering::TypeOfNode(const Node* node) const {
-  const auto it = types_.find(node);
-  return it == types_.end() ? ValueType() : it->second;
-}
-
 ValueType Lowering::TypeOf(const Argument& argument) const {
-  return graphnet::TypeOf(argument, [this](const Node* node) { return TypeOfNode(node); });
+  return graphnet::TypeOf(argument,
+                          [this](const Node* node) { return std::as_const(types_)[node]; });
 }
 
 ValueType Lowering::ResultOfBody(const Graph& body) {
@@ -124,8 +120,9 @@ absl::StatusOr<Argument> Lowering::AtenSpan(absl::string_view name, absl::Span<c
                                             absl::Span<const KwArg> kwargs, CallForm form) {
   const absl::Span<const Schema> overloads = FindSchemas(name);
   if (overloads.empty()) return Unresolved(name);
-  absl::StatusOr<BoundCall> call =
-      Bind(overloads, form, args, kwargs, [this](const Node* node) { return TypeOfNode(node); });
+  absl::StatusOr<BoundCall> call = Bind(overloads, form, args, kwargs, [this](const Node* node) {
+    return std::as_const(types_)[node];
+  });
   if (!call.ok()) return Error(call.status().message());
   return Emit(call->schema->target, call->args, call->kwargs, ResultType(*call->schema, &arena_));
 }
@@ -297,7 +294,7 @@ absl::StatusOr<Argument> Lowering::LowerMethod(absl::string_view name,
 
 Argument Lowering::Map(const Argument& argument) {
   switch (argument.kind()) {
-    case Argument::Kind::kNode: return result_.values.at(argument.node());
+    case Argument::Kind::kNode: return result_.values[argument.node()];
     case Argument::Kind::kGraph: return graphs_.at(argument.graph());
     case Argument::Kind::kSymInt: return result_.module->CopySym(argument.sym());
     case Argument::Kind::kList:
@@ -364,6 +361,7 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
 
 absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused) {
   graph_ = to;
+  to->ReserveNames(from.num_nodes());
   for (Node* node : from.nodes()) {
     absl::StatusOr<Argument> value = LowerNode(*node);
     if (!value.ok()) {
@@ -371,7 +369,7 @@ absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* re
       (*refused)[node] = value.status();
       std::vector<Argument> operands;
       node->ForEachOperand(
-          [&](const Node* operand) { operands.push_back(result_.values.at(operand)); });
+          [&](const Node* operand) { operands.push_back(result_.values[operand]); });
       value = Emit(node->target(), operands, {}, ValueType());
     }
     result_.values[node] = *value;
@@ -387,14 +385,13 @@ absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* re
   for (const Attribute& attribute : module.attributes()) made->AddAttribute(attribute);
   for (const Graph* graph : module.graphs())
     lowering.graphs_[graph] = made->AddGraph(graph->name());
-  lowering.types_.reserve(module.num_nodes());
-  lowering.result_.origins.reserve(module.num_nodes());
-  lowering.result_.values.reserve(module.num_nodes());
+  lowering.result_.original = &module;
+  lowering.result_.values = NodeTable<Argument>(module);
   for (const Graph* graph : module.graphs()) {
     RETURN_IF_ERROR(lowering.LowerGraph(*graph, lowering.graphs_[graph], refused));
   }
   // The values of nodes may be structures in this arena: the module keeps them.
-  for (auto& [node, value] : lowering.result_.values) value = made->CopyArgument(value);
+  lowering.result_.values.ForEach([&](Argument& value) { value = made->CopyArgument(value); });
   return std::move(lowering.result_);
 }
 

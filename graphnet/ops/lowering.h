@@ -25,6 +25,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/binder.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/ops/value_type.h"
@@ -33,12 +34,13 @@ namespace graphnet {
 
 struct LoweredModule {
   std::unique_ptr<Module> module;
+  const Module* original = nullptr;  // that it was made of
   // For each node of `module` the node it was made for. The value of that one is
   // the value of the last of them, or what `values` says.
-  absl::flat_hash_map<const Node*, const Node*> origins;
+  NodeTable<const Node*> origins;
   // The value of each original node: a node of `module`, a constant, or a
-  // structure of them.
-  absl::flat_hash_map<const Node*, Argument> values;
+  // structure of them. None of nodes that were made since.
+  NodeTable<Argument> values;
 };
 
 // InvalidArgument names the node, its line and what it lacks; near misses are
@@ -96,7 +98,6 @@ class Lowering {
   // By name from `signature` to the operator of that name.
   absl::StatusOr<Argument> CallByName(const Signature& signature,
                                       absl::Span<const Argument> values);
-  ValueType TypeOfNode(const Node* node) const;
   Argument Map(const Argument& argument);
   Node* Emit(absl::string_view target, absl::Span<const Argument> args,
              absl::Span<const KwArg> kwargs, ValueType type);
@@ -106,7 +107,7 @@ class Lowering {
   Arena arena_;
   Graph* graph_ = nullptr;  // that is being made
   const Node* source_ = nullptr;
-  absl::flat_hash_map<const Node*, ValueType> types_;
+  NodeTable<ValueType> types_;
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
   absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;
 };

@@ -34,7 +34,7 @@ absl::Status VerifyCalls(const Module& module) {
   for (const Graph* graph : lowered.module->graphs()) {
     for (const Node* call : graph->nodes()) {
       if (!call->is_call()) continue;
-      const Node* origin = lowered.origins.at(call);
+      const Node* origin = lowered.origins[call];
       if (absl::Status status = CheckWrites(*call, *origin); !status.ok()) {
         refused.try_emplace(origin, std::move(status));
       }

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 
@@ -45,7 +45,7 @@ struct Rewrite {
 // An operand by the node of the original graph that it is the value of.
 bool IsSame(const Argument& written, const Argument& lowered, const LoweredModule& all) {
   if (written.is_node()) {
-    const Argument& value = all.values.at(written.node());
+    const Argument& value = all.values[written.node()];
     return value == lowered;
   }
   const bool sequences =
@@ -112,11 +112,11 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
   // What Python would make of it.
   RefusedCalls refused;
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
-  absl::flat_hash_map<const Node*, std::pair<const Node*, int>> calls;
+  NodeTable<std::pair<const Node*, int>> calls(*module);  // the last and how many
   for (const Graph* graph : lowered.module->graphs()) {
     for (const Node* call : graph->nodes()) {
       if (!call->is_call()) continue;
-      auto& [last, count] = calls[lowered.origins.at(call)];
+      auto& [last, count] = calls[lowered.origins[call]];
       last = call;
       ++count;
     }
@@ -124,11 +124,11 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
   size_t changed = 0;
   for (const Rewrite& rewrite : rewrites) {
     Node* node = rewrite.node;
-    const auto it = calls.find(node);
-    const bool same = !refused.contains(node) && it != calls.end() && it->second.second == 1 &&
-                      lowered.values.at(node) == Argument(const_cast<Node*>(it->second.first)) &&
-                      IsSameCall(*node, absl::StripPrefix(rewrite.target, "torch.ops."),
-                                 *it->second.first, lowered);
+    const auto [call, count] = calls[node];
+    const bool same =
+        !refused.contains(node) && count == 1 &&
+        lowered.values[node] == Argument(const_cast<Node*>(call)) &&
+        IsSameCall(*node, absl::StripPrefix(rewrite.target, "torch.ops."), *call, lowered);
     if (same) {
       ++changed;
       continue;

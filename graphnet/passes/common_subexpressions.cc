@@ -1,82 +1,53 @@
 #include "graphnet/passes/common_subexpressions.h"
 
 #include <string>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {
 
-// Values that may share memory, joined.
-class MemoryGroups {
- public:
-  const Node* Find(const Node* node) {
-    const Node* root = node;
-    for (auto it = parents_.find(root); it != parents_.end(); it = parents_.find(root))
-      root = it->second;
-    while (node != root) {
-      const Node*& parent = parents_[node];
-      node = parent;
-      parent = root;
+void AppendKey(const Argument& argument, std::string* key) {
+  if (argument.is_node()) {
+    absl::StrAppend(key, "%", argument.node()->index());
+  } else if (argument.is_aggregate()) {
+    absl::StrAppend(key, static_cast<int>(argument.kind()), "(");
+    for (const Argument& element : argument.elements()) {
+      AppendKey(element, key);
+      key->push_back(',');
     }
-    return root;
+    key->push_back(')');
+  } else if (argument.is_float()) {
+    // By bits: -0.0 is not 0.0.
+    uint64_t bits = 0;
+    const double real = argument.real();
+    static_assert(sizeof(bits) == sizeof(real));
+    __builtin_memcpy(&bits, &real, sizeof(bits));
+    absl::StrAppend(key, "f", bits);
+  } else {
+    AppendArgument(argument, key);
   }
-  void Join(const Node* a, const Node* b) {
-    a = Find(a);
-    b = Find(b);
-    if (a != b) parents_[a] = b;
-  }
-
- private:
-  absl::flat_hash_map<const Node*, const Node*> parents_;  // none: a root
-};
+}
 
 // The call as it is written, with operands by number.
-class CallKey {
- public:
-  std::string Of(const Node& node, size_t mode) {
-    std::string key = absl::StrCat(mode, node.op() == Op::kCallMethod ? "." : " ", node.target());
-    for (const Argument& argument : node.args()) {
-      key.push_back(',');
-      Append(argument, &key);
-    }
-    for (const KwArg& kwarg : node.kwargs()) {
-      absl::StrAppend(&key, ",", kwarg.name, "=");
-      Append(kwarg.value, &key);
-    }
-    return key;
+void AppendKey(const Node& node, std::string* key) {
+  absl::StrAppend(key, node.op() == Op::kCallMethod ? "." : " ", node.target());
+  for (const Argument& argument : node.args()) {
+    key->push_back(',');
+    AppendKey(argument, key);
   }
-
- private:
-  void Append(const Argument& argument, std::string* key) {
-    if (argument.is_node()) {
-      absl::StrAppend(key, "%",
-                      numbers_.try_emplace(argument.node(), numbers_.size()).first->second);
-    } else if (argument.is_aggregate()) {
-      absl::StrAppend(key, static_cast<int>(argument.kind()), "(");
-      for (const Argument& element : argument.elements()) {
-        Append(element, key);
-        key->push_back(',');
-      }
-      key->push_back(')');
-    } else if (argument.is_float()) {
-      // By bits: -0.0 is not 0.0.
-      uint64_t bits = 0;
-      const double real = argument.real();
-      static_assert(sizeof(bits) == sizeof(real));
-      __builtin_memcpy(&bits, &real, sizeof(bits));
-      absl::StrAppend(key, "f", bits);
-    } else {
-      AppendArgument(argument, key);
-    }
+  for (const KwArg& kwarg : node.kwargs()) {
+    absl::StrAppend(key, ",", kwarg.name, "=");
+    AppendKey(kwarg.value, key);
   }
-  absl::flat_hash_map<const Node*, size_t> numbers_;
-};
+}
 
 bool HasBody(const Node& node) {
   bool has = false;
@@ -85,34 +56,45 @@ bool HasBody(const Node& node) {
   return has;
 }
 
-size_t RunOn(Graph* graph, const Effects& effects) {
-  MemoryGroups groups;
-  for (const Node* node : graph->nodes()) {
-    for (const Node* alias : effects.Of(*node).aliases) groups.Join(node, alias);
+// Of the groups with a value that something writes to, the ones that stand for them.
+NodeTable<bool> FindWritten(const Module& module, const Effects& effects,
+                            const MemoryGroups& groups) {
+  NodeTable<bool> written(module);
+  for (const Graph* graph : module.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      const CallEffects& of = effects.Of(*node);
+      const auto write = [&](const Node* value) { written[groups.Of(value)] = true; };
+      for (const Node* operand : of.mutates) write(operand);
+      if (of.is_unknown) node->ForEachOperand(write);
+    }
   }
-  absl::flat_hash_set<const Node*> written;  // groups
-  for (const Node* node : graph->nodes()) {
-    const CallEffects& of = effects.Of(*node);
-    for (const Node* operand : of.mutates) written.insert(groups.Find(operand));
-    if (of.is_unknown)
-      node->ForEachOperand([&](const Node* operand) { written.insert(groups.Find(operand)); });
-  }
-  CallKey keys;
-  absl::flat_hash_map<std::string, Node*> first;
+  return written;
+}
+
+// `is_written`: whether a value shares memory with one that something writes to.
+size_t RunOn(Graph* graph, const Effects& effects,
+             absl::FunctionRef<bool(const Node*)> is_written) {
+  Arena keys;
+  absl::flat_hash_map<absl::string_view, Node*> first;  // by key
+  std::string key;
   size_t mode = 0;
   size_t erased = 0;
   for (Node* node : graph->nodes()) {
     if (!node->is_call() && node->op() != Op::kGetAttr) continue;
     const CallEffects& of = effects.Of(*node);
     mode += of.is_statement || of.is_unknown ? 1 : 0;
-    if (!of.is_pure() || HasBody(*node) || written.contains(groups.Find(node))) continue;
+    if (!of.is_pure() || HasBody(*node) || is_written(node)) continue;
     bool reads_written = false;
-    node->ForEachOperand(
-        [&](const Node* operand) { reads_written |= written.contains(groups.Find(operand)); });
+    node->ForEachOperand([&](const Node* operand) { reads_written |= is_written(operand); });
     if (reads_written) continue;
-    const auto [it, is_new] =
-        first.try_emplace(keys.Of(*node, node->op() == Op::kGetAttr ? 0 : mode), node);
-    if (is_new) continue;
+    key.clear();
+    absl::StrAppend(&key, node->op() == Op::kGetAttr ? 0 : mode);
+    AppendKey(*node, &key);
+    const auto it = first.find(key);
+    if (it == first.end()) {
+      first.emplace(keys.Copy(key), node);
+      continue;
+    }
     if (it->second->op() != node->op()) continue;
     if (it->second->meta() == nullptr) it->second->set_meta(node->meta());
     node->ReplaceAllUsesWith(it->second);
@@ -126,8 +108,12 @@ size_t RunOn(Graph* graph, const Effects& effects) {
 
 absl::StatusOr<bool> EliminateCommonSubexpressions(Module* module, PassRun& run) {
   const Effects effects(*module);
+  const MemoryGroups groups(*module, effects);
+  const NodeTable<bool> written = FindWritten(*module, effects, groups);
   size_t erased = 0;
-  for (Graph* graph : module->graphs()) erased += RunOn(graph, effects);
+  for (Graph* graph : module->graphs()) {
+    erased += RunOn(graph, effects, [&](const Node* node) { return written[groups.Of(node)]; });
+  }
   if (erased > 0) run.Note("calls computed once instead of again", erased);
   return erased > 0;
 }

@@ -80,7 +80,7 @@ class Variances {
 
  private:
   std::string Place(const Node& call) const {
-    const Node& origin = *lowered_.origins.at(&call);
+    const Node& origin = *lowered_.origins[&call];
     const SourceLocation location = origin.location();
     return absl::StrCat(
         location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
@@ -90,7 +90,7 @@ class Variances {
   void Follow(const Node* value, const Node& user) {
     while (value != nullptr && visited_.insert(value).second) {
       if (value->is_placeholder() && value->graph() == lowered_.module->main()) {
-        Constrain(const_cast<Node*>(lowered_.origins.at(value)), user);
+        Constrain(const_cast<Node*>(lowered_.origins[value]), user);
         return;
       }
       if (value->op() == Op::kGetAttr) {

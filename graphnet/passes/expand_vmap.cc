@@ -11,12 +11,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/batching_rules.h"
@@ -63,7 +65,8 @@ class Expander {
       : module_(module), run_(*run), lowered_(*LowerToAten(*module, &refused_)), facts_(lowered_) {
     for (const Graph* graph : lowered_.module->graphs()) {
       for (const Node* node : graph->nodes()) {
-        if (!node->is_placeholder()) made_[lowered_.origins.at(node)].push_back(node);
+        const Node*& first = first_made_[lowered_.origins[node]];
+        if (first == nullptr) first = node;
       }
     }
   }
@@ -123,13 +126,11 @@ class Expander {
       Value value;
       value.arg = operand;
       if (operand.is_node()) {
-        const auto known = lowered_.values.find(operand.node());
-        if (known != lowered_.values.end() && known->second.is_node()) {
-          value.facts = facts_.Of(known->second.node());
-        } else if (known == lowered_.values.end()) {
-          // It was made by this pass.
-          const auto it = made_facts_.find(operand.node());
-          if (it != made_facts_.end()) value.facts = it->second;
+        const Argument& known = lowered_.values[operand.node()];
+        if (known.is_node()) {
+          value.facts = facts_.Of(known.node());
+        } else if (const auto it = made_facts_.find(operand.node()); it != made_facts_.end()) {
+          value.facts = it->second;  // It was made by this pass.
         }
       }
       operands.push_back(value);
@@ -269,11 +270,11 @@ class Expander {
 
   absl::StatusOr<std::vector<Value>> ExpandLevel(const Node& call, const VmapCall& read,
                                                  std::vector<Value> operands, int level) {
-    const auto known = lowered_.values.find(&call);
-    if (known == lowered_.values.end() || refused_.contains(&call)) {
+    const Argument& known = lowered_.values[&call];
+    if (!known.is_node() || refused_.contains(&call)) {
       return NoRule("a call of torch.vmap that cannot be lowered");
     }
-    const Graph* const body = known->second.node()->args()[0].graph();
+    const Graph* const body = known.node()->args()[0].graph();
     if (facts_.IsAmbiguous(body))
       return NoRule("a body that several calls share with other operands");
     if (level > kMaxVmapLevels) return NoRule("more vmap levels than PyTorch has");
@@ -285,7 +286,7 @@ class Expander {
       if (!parameter->is_placeholder()) break;
       const size_t i = next++;
       Value v = operands[i];
-      source_ = lowered_.origins.at(parameter);
+      source_ = lowered_.origins[parameter];
       if (read.in_dims[i].has_value()) {
         int64_t dim = *read.in_dims[i];
         if (!v.is_tensor() || (v.rank() < 0 && (dim < 0 || v.prefix > 0))) {
@@ -392,24 +393,34 @@ class Expander {
     return it == values_.end() ? std::nullopt : std::optional<Value>(it->second);
   }
   std::optional<Value> ValueOfOriginal(const Node* node) {
-    const Argument& value = lowered_.values.at(node);
+    const Argument& value = lowered_.values[node];
     return ValueOf(value);
+  }
+
+  // The lowered nodes of one as it is written, in order: they stand together.
+  using Calls = absl::InlinedVector<const Node*, 4>;
+  Calls MadeFor(const Node& node) const {
+    Calls made;
+    for (const Node* n = first_made_[&node]; n != nullptr && lowered_.origins[n] == &node;
+         n = n->next()) {
+      made.push_back(n);
+    }
+    return made;
   }
 
   absl::Status ExpandNode(const Node& node, int level) {
     if (IsVmapCall(node)) return ExpandInner(node, level);
     if (node.op() == Op::kGetAttr) {
-      const Node* lowered = lowered_.values.at(&node).node();
+      const Node* lowered = lowered_.values[&node].node();
       values_[lowered] = {Track(graph_->GetAttr(node.target(), node.name())), 0, 0,
                           facts_.Of(lowered)};
       return absl::OkStatus();
     }
-    const auto made = made_.find(&node);
     if (refused_.contains(&node)) return NoRule(absl::StrCat(node.target(), " cannot be lowered"));
     bool batched = false;
     bool unknown = false;
     node.ForEachOperand([&](const Node* operand) {
-      ForEachArgument(lowered_.values.at(operand), [&](const Argument& a) {
+      ForEachArgument(lowered_.values[operand], [&](const Argument& a) {
         if (!a.is_node()) return;
         const auto it = values_.find(a.node());
         if (it != values_.end()) {
@@ -423,8 +434,7 @@ class Expander {
     });
     if (unknown) return NoRule(absl::StrCat(node.target(), " uses a structure of tensors"));
     if (!batched) return Copy(node);
-    if (made == made_.end()) return absl::OkStatus();  // nothing to compute
-    for (const Node* call : made->second) {
+    for (const Node* call : MadeFor(node)) {  // none: nothing to compute
       ASSIGN_OR_RETURN(Value value, Apply(*call));
       values_[call] = value;
     }
@@ -441,7 +451,7 @@ class Expander {
     }
     ASSIGN_OR_RETURN(std::vector<Value> results,
                      ExpandLevel(node, read, std::move(operands), level + 1));
-    const Node* lowered = lowered_.values.at(&node).node();
+    const Node* lowered = lowered_.values[&node].node();
     if (read.yields_tuple) {
       tuples_[lowered] = std::move(results);
     } else {
@@ -452,32 +462,30 @@ class Expander {
 
   // What depends on no level, as it is written.
   absl::Status Copy(const Node& node) {
-    const auto made = made_.find(&node);
-    if (made != made_.end()) {
-      for (const Node* call : made->second) {
-        const Schema* schema = FindOverload(call->target());
-        if (schema == nullptr || !schema->is_random || DropsNothing(*call, *schema)) continue;
-        uint64_t different = 0;
-        for (size_t i = 0; i < levels_.size(); ++i) {
-          if (levels_[i].randomness == "error") {
-            return NoRule("random numbers are drawn under vmap with randomness \"error\"");
-          }
-          if (levels_[i].randomness == "different") different |= uint64_t{1} << i;
+    const Calls made = MadeFor(node);
+    for (const Node* call : made) {
+      const Schema* schema = FindOverload(call->target());
+      if (schema == nullptr || !schema->is_random || DropsNothing(*call, *schema)) continue;
+      uint64_t different = 0;
+      for (size_t i = 0; i < levels_.size(); ++i) {
+        if (levels_[i].randomness == "error") {
+          return NoRule("random numbers are drawn under vmap with randomness \"error\"");
         }
-        if (different == 0) continue;
-        if (made->second.size() != 1 || BatchingRuleOf(*schema) != BatchingRule::kRandom) {
-          return NoRule(absl::StrCat("random numbers of ", call->target(),
-                                     " under vmap with randomness \"different\""));
-        }
-        return Draw(*call, *schema, different);
+        if (levels_[i].randomness == "different") different |= uint64_t{1} << i;
       }
+      if (different == 0) continue;
+      if (made.size() != 1 || BatchingRuleOf(*schema) != BatchingRule::kRandom) {
+        return NoRule(absl::StrCat("random numbers of ", call->target(),
+                                   " under vmap with randomness \"different\""));
+      }
+      return Draw(*call, *schema, different);
     }
     if (node.is_call_function("torch.autograd.function.FunctionCtx") && !node.has_uses()) {
       return absl::OkStatus();
     }
     const auto map = [&](const Argument& a) {
       return MapNodes(a, [&](Node* operand) {
-        return MapNodes(lowered_.values.at(operand), [&](Node* n) { return values_.at(n).arg; });
+        return MapNodes(lowered_.values[operand], [&](Node* n) { return values_.at(n).arg; });
       });
     };
     Arguments args;
@@ -489,9 +497,9 @@ class Expander {
     Node* const copy =
         Track(graph_->CreateNode(node.op(), node.target(), args, kwargs, node.name()));
     copy->set_meta(node.meta());
-    const Argument& value = lowered_.values.at(&node);
+    const Argument& value = lowered_.values[&node];
     if (value.is_node()) {
-      if (lowered_.origins.at(value.node()) == &node) {
+      if (lowered_.origins[value.node()] == &node) {
         values_[value.node()] = {copy, 0, 0, facts_.Of(value.node())};
       }
     } else if (value.is_aggregate() && node.has_uses()) {
@@ -1482,8 +1490,8 @@ class Expander {
   RefusedCalls refused_;
   LoweredModule lowered_;
   FactsTable facts_;
-  // For each node as it is written, the lowered ones, in order.
-  absl::flat_hash_map<const Node*, std::vector<const Node*>> made_;
+  // For each node as it is written, the first of the lowered ones.
+  NodeTable<const Node*> first_made_;
   std::map<std::string, size_t> reasons_;
   bool changed_ = false;
   // Of values that this pass has made, where a later call takes them.
@@ -1503,12 +1511,12 @@ class Expander {
 }  // namespace
 
 absl::StatusOr<bool> ExpandVmap(Module* module, PassRun& run) {
-  bool any = false;
   for (const Graph* graph : module->graphs()) {
-    for (const Node* node : graph->nodes()) any = any || IsVmapCall(*node);
+    for (const Node* node : graph->nodes()) {
+      if (IsVmapCall(*node)) return Expander(module, &run).Run();
+    }
   }
-  if (!any) return false;
-  return Expander(module, &run).Run();
+  return false;
 }
 
 }  // namespace graphnet

@@ -3,10 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 
@@ -35,29 +34,27 @@ absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run) {
   RefusedCalls refused;
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
   // A node that an operator was made for does more than hand on a value.
-  absl::flat_hash_set<const Node*> makes_calls;
-  absl::flat_hash_map<const Node*, const Node*> idle;  // dropouts, and what they yield
+  NodeTable<bool> makes_calls(*module);
+  NodeTable<const Node*> idle(*lowered.module);  // of dropouts: what they yield
   for (const Graph* graph : lowered.module->graphs()) {
     for (const Node* call : graph->nodes()) {
       if (!call->is_call()) continue;
       if (const Node* input = InputOfIdleDropout(*call)) {
-        const auto it = idle.find(input);
-        idle[call] = it == idle.end() ? input : it->second;
+        idle[call] = idle[input] == nullptr ? input : idle[input];
       } else {
-        makes_calls.insert(lowered.origins.at(call));
+        makes_calls[lowered.origins[call]] = true;
       }
     }
   }
   std::vector<std::pair<Node*, const Node*>> aliases;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
-      if (!node->is_call() || makes_calls.contains(node)) continue;
-      const Argument& value = lowered.values.at(node);
+      if (!node->is_call() || makes_calls[node]) continue;
+      const Argument& value = lowered.values[node];
       if (!value.is_node()) continue;
-      const auto it = idle.find(value.node());
-      const Node* yielded = it == idle.end() ? value.node() : it->second;
-      const Node* origin = lowered.origins.at(yielded);
-      const Argument& original = lowered.values.at(origin);
+      const Node* yielded = idle[value.node()] == nullptr ? value.node() : idle[value.node()];
+      const Node* origin = lowered.origins[yielded];
+      const Argument& original = lowered.values[origin];
       if (origin != node && original.is_node() && original.node() == yielded)
         aliases.emplace_back(node, origin);
     }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/passes/vmap_call.h"
 
@@ -80,7 +81,7 @@ class Analysis {
   }
 
   std::vector<Level> levels;
-  absl::flat_hash_map<const Node*, int> level_of_increment;
+  NodeTable<std::optional<int>> level_of_increment;
   std::vector<Node*> loads;
   // What takes the place of an outermost level: nodes and levels moved out of it, in
   // order, with the level itself among them.
@@ -90,9 +91,9 @@ class Analysis {
   };
   std::vector<Group> groups;
 
-  bool IsLevel(const Node* node) const { return level_of_increment.contains(node); }
+  bool IsLevel(const Node* node) const { return level_of_increment[node].has_value(); }
   Level& LevelOf(const Node* increment) {
-    return levels[static_cast<size_t>(level_of_increment.at(increment))];
+    return levels[static_cast<size_t>(*level_of_increment[increment])];
   }
 
  private:
@@ -114,7 +115,7 @@ class Analysis {
                        "opens a vmap level that nothing closes");
     }
     uint64_t batched_at = 0;
-    node->ForEachOperand([&](const Node* operand) { batched_at |= BatchedAt(operand); });
+    node->ForEachOperand([&](const Node* operand) { batched_at |= batched_at_[operand]; });
     // What is drawn inside of a level belongs to it, whatever it is drawn from.
     if (random_levels_ != 0) {
       const CallEffects& effects = GetEffects().Of(*node);
@@ -129,15 +130,15 @@ class Analysis {
 
   void Put(Node* node, uint64_t batched_at) {
     home_[node] = open_.back();
-    if (batched_at != 0) batched_at_[node] = batched_at;
-  }
-  uint64_t BatchedAt(const Node* node) const {
-    const auto it = batched_at_.find(node);
-    return it == batched_at_.end() ? 0 : it->second;
+    batched_at_[node] = batched_at;
   }
   const Effects& GetEffects() {
     if (!effects_.has_value()) effects_.emplace(module_);
     return *effects_;
+  }
+  const Node* GroupOf(const Node* node) {
+    if (!groups_.has_value()) groups_.emplace(module_, GetEffects());
+    return groups_->Of(node);
   }
 
   absl::Status Open(Node* node) {
@@ -192,7 +193,7 @@ class Analysis {
     RETURN_IF_ERROR(CheckLevel(*node, args[2]));
     if (!args[0].is_node()) return NodeError(*node, "adds a dimension to what is no tensor");
     if (!args[1].is_int()) return NodeError(*node, "the batch dimension is no number");
-    const uint64_t batched_at = BatchedAt(args[0].node());
+    const uint64_t batched_at = batched_at_[args[0].node()];
     if ((batched_at & BitOf(top().depth)) != 0) {
       return NodeError(*node, "its tensor is batched at this vmap level already");
     }
@@ -216,7 +217,7 @@ class Analysis {
                        absl::StrCat("its batch size is not that of the vmap level that node ",
                                     top().increment->name(), " opens"));
     }
-    Put(node, BatchedAt(args[0].node()) & ~BitOf(top().depth));
+    Put(node, batched_at_[args[0].node()] & ~BitOf(top().depth));
     top().removes.push_back({node, args[0].node(), args[3].integer()});
     if (args[2].is_node()) top().sizes.push_back(args[2].node());
     return absl::OkStatus();
@@ -241,7 +242,7 @@ class Analysis {
   // The item of level `index` that `node`, which is in it or deeper, belongs to.
   const Node* ItemOf(const Node* node, int index) const {
     while (true) {
-      const int home = home_.at(node);
+      const int home = *home_[node];
       if (home == index) return node;
       node = levels[static_cast<size_t>(home)].increment;
     }
@@ -268,7 +269,7 @@ class Analysis {
     for (const Crossing& remove : LevelOf(item).removes) fn(remove.node);
   }
   uint64_t ItemBatchedAt(const Node* item) {
-    return IsLevel(item) ? LevelOf(item).batched_at : BatchedAt(item);
+    return IsLevel(item) ? LevelOf(item).batched_at : batched_at_[item];
   }
 
   // Tells what is the body of a level that has just been closed from what stands in
@@ -308,7 +309,7 @@ class Analysis {
       ForEachItemValue(item, [&](const Node* value) {
         for (const Use& use : value->uses()) {
           if (!use.user->IsBefore(level.decrement) ||
-              (NestingCallOf(*use.user) == NestingCall::kAdd && home_.at(use.user) == index) ||
+              (NestingCallOf(*use.user) == NestingCall::kAdd && home_[use.user] == index) ||
               outside.contains(ItemOf(use.user, index))) {
             user = use.user;
           }
@@ -329,11 +330,7 @@ class Analysis {
     }
     for (const std::vector<Node*>* moved : {&before, &after}) {
       for (Node* item : *moved) {
-        if (level.parent >= 0) {
-          home_[item] = level.parent;
-        } else {
-          home_.erase(item);
-        }
+        home_[item] = level.parent >= 0 ? std::optional<int>(level.parent) : std::nullopt;
         if (IsLevel(item)) LevelOf(item).parent = level.parent;
       }
     }
@@ -372,35 +369,13 @@ class Analysis {
       ForEachItemValue(item, [&](const Node* value) { known.insert(value); });
       level->batched_at |= ItemBatchedAt(item);
     }
-    for (const Crossing& add : level->adds) level->batched_at |= BatchedAt(add.node);
+    for (const Crossing& add : level->adds) level->batched_at |= batched_at_[add.node];
     for (const Crossing& remove : level->removes) use(remove.operand);
     // Of what is seen from outside, the level itself is gone.
     level->batched_at &= ~BitOf(level->depth);
   }
 
   // --- Whether what moves out passes nothing that it depends on -----------------
-
-  // Values that may share memory are one class.
-  const Node* ClassOf(const Node* node) {
-    while (true) {
-      const auto it = class_.find(node);
-      if (it == class_.end()) return node;
-      const auto next = class_.find(it->second);
-      if (next != class_.end()) it->second = next->second;
-      node = it->second;
-    }
-  }
-  void FindClasses() {
-    if (!class_.empty()) return;
-    for (const Node* node : module_.main()->nodes()) {
-      const auto join = [&](const Node* other) {
-        const Node* a = ClassOf(node);
-        const Node* b = ClassOf(other);
-        if (a != b) class_[b] = a;
-      };
-      for (const Node* alias : GetEffects().Of(*node).aliases) join(alias);
-    }
-  }
 
   struct Footprint {
     bool is_barrier = false;
@@ -416,8 +391,8 @@ class Analysis {
     if (item->is_call_function("torch.autograd.function.FunctionCtx")) return;
     const CallEffects& effects = GetEffects().Of(*item);
     footprint->is_barrier |= effects.is_unknown || effects.is_random || effects.is_statement;
-    item->ForEachOperand([&](const Node* operand) { footprint->reads.insert(ClassOf(operand)); });
-    for (const Node* written : effects.mutates) footprint->writes.insert(ClassOf(written));
+    item->ForEachOperand([&](const Node* operand) { footprint->reads.insert(GroupOf(operand)); });
+    for (const Node* written : effects.mutates) footprint->writes.insert(GroupOf(written));
   }
   static bool Intersect(const absl::flat_hash_set<const Node*>& a,
                         const absl::flat_hash_set<const Node*>& b) {
@@ -449,7 +424,6 @@ class Analysis {
 
   absl::Status CheckMoves(const Level& level, const absl::flat_hash_set<const Node*>& outside,
                           const absl::flat_hash_set<const Node*>& behind) {
-    FindClasses();
     RETURN_IF_ERROR(CheckMovesAgainst(level.items, [&](const Node* item) {
       return outside.contains(item) && !behind.contains(item);
     }));
@@ -462,10 +436,10 @@ class Analysis {
   uint64_t random_levels_ = 0;  // open ones with another randomness than "error"
   // The level that a node between an increment and its decrement is in; an increment
   // is in the one around it.
-  absl::flat_hash_map<const Node*, int> home_;
-  absl::flat_hash_map<const Node*, uint64_t> batched_at_;
+  NodeTable<std::optional<int>> home_;
+  NodeTable<uint64_t> batched_at_;
   std::optional<Effects> effects_;
-  absl::flat_hash_map<const Node*, const Node*> class_;
+  std::optional<MemoryGroups> groups_;
 };
 
 class Builder {

@@ -213,7 +213,7 @@ class Stabilizer {
     std::vector<const Node*> calls[2];
     for (const Node* call : lowered->module->main()->nodes()) {
       if (!call->is_call()) continue;
-      calls[lowered->origins.at(call) == after].push_back(call);
+      calls[lowered->origins[call] == after].push_back(call);
     }
     if (calls[0].size() != calls[1].size()) return false;
     absl::flat_hash_map<const Node*, const Node*> same;
@@ -221,7 +221,7 @@ class Stabilizer {
       if (!IsSameCall(*calls[0][i], *calls[1][i], same)) return false;
       same[calls[0][i]] = calls[1][i];
     }
-    return IsSame(lowered->values.at(before), lowered->values.at(after), same);
+    return IsSame(lowered->values[before], lowered->values[after], same);
   }
 
   using Same = absl::flat_hash_map<const Node*, const Node*>;

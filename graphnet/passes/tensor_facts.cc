@@ -307,14 +307,8 @@ Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view na
   return Argument();
 }
 
-FactsTable::FactsTable(const LoweredModule& lowered) : lowered_(lowered) {
-  facts_.reserve(lowered.module->num_nodes());
+FactsTable::FactsTable(const LoweredModule& lowered) : lowered_(lowered), facts_(*lowered.module) {
   AddGraph(*lowered.module->main(), {});
-}
-
-TensorFacts FactsTable::Of(const Node* node) const {
-  const auto it = facts_.find(node);
-  return it == facts_.end() ? TensorFacts() : it->second;
 }
 
 void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters) {
@@ -334,18 +328,18 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
     } else if (node->is_call()) {
       facts = OfCall(*node);
     }
-    const Node* origin = lowered_.origins.at(node);
+    const Node* origin = lowered_.origins[node];
     // A node's value may be that of another origin: only its own meta is asked.
-    const auto value = lowered_.values.find(origin);
-    const bool is_value =
-        value != lowered_.values.end() && value->second.is_node() && value->second.node() == node;
+    const Argument& value = lowered_.values[origin];
+    const bool is_value = value.is_node() && value.node() == node;
     if (is_value && origin->tensor_meta() != nullptr) {
       facts.kind = Kind::kTensor;
       if (origin->tensor_meta()->has_shape) {
         facts.rank = static_cast<int>(origin->tensor_meta()->shape.size());
-        facts.sizes.clear();
+        std::vector<int64_t> sizes;
         for (const Dim& dim : origin->tensor_meta()->shape)
-          facts.sizes.push_back(dim.is_static() ? dim.value : -1);
+          sizes.push_back(dim.is_static() ? dim.value : -1);
+        facts.sizes = Keep(sizes);
       }
       if (origin->tensor_meta()->dtype != DType::kUnknown)
         facts.dtype = origin->tensor_meta()->dtype;
@@ -360,7 +354,7 @@ TensorFacts FactsTable::OfArgument(const Argument& argument) const {
     TensorFacts facts = OfArgument(argument.elements()[0]);
     if (!facts.is_tensor()) return {Kind::kOther};
     facts.kind = Kind::kList;
-    facts.sizes.clear();
+    facts.sizes = {};
     for (const Argument& element : argument.elements()) {
       const TensorFacts other = OfArgument(element);
       if (other.rank != facts.rank) facts.rank = -1;
@@ -387,9 +381,11 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
       const auto at = DimsOf(dim, facts.rank);
       if (at.has_value() && !facts.sizes.empty()) {
         batch = std::max(batch, facts.sizes[static_cast<size_t>((*at)[0])]);
-        facts.sizes.erase(facts.sizes.begin() + (*at)[0]);
+        std::vector<int64_t> sizes(facts.sizes.begin(), facts.sizes.end());
+        sizes.erase(sizes.begin() + (*at)[0]);
+        facts.sizes = Keep(sizes);
       } else {
-        facts.sizes.clear();
+        facts.sizes = {};
       }
       --facts.rank;
     }
@@ -404,16 +400,17 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
     // Sizes are known of the body where all of its calls agree.
     bool fewer = false;
     for (size_t i = 0; i < parameters.size(); ++i) {
-      std::vector<int64_t>& known = it->second[i].sizes;
-      for (size_t d = 0; d < known.size(); ++d) {
-        if (known[d] == -1 || (!parameters[i].sizes.empty() && parameters[i].sizes[d] == known[d]))
-          continue;
-        known[d] = -1;
-        fewer = true;
+      absl::Span<const int64_t>& known = it->second[i].sizes;
+      const absl::Span<const int64_t> sizes = parameters[i].sizes;
+      std::vector<int64_t> common(known.begin(), known.end());
+      for (size_t d = 0; d < common.size(); ++d) {
+        if (sizes.empty() || sizes[d] != common[d]) common[d] = -1;
       }
+      if (common == known) continue;
+      known = Keep(common);
+      fewer = true;
     }
-    const std::vector<TensorFacts> agreed = it->second;
-    if (fewer) AddGraph(*body, agreed);
+    if (fewer) AddGraph(*body, std::vector<TensorFacts>(it->second));  // which may move
   }
   if (body->output() == nullptr) return {};
   const bool ambiguous = ambiguous_.contains(body);
@@ -429,9 +426,11 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
       made.sizes = facts.sizes;
     } else if (facts.rank == 0 || !facts.sizes.empty()) {
       const auto at = DimsOf(each ? out_dims.elements()[i] : out_dims, made.rank);
-      made.sizes = facts.sizes;
-      if (at.has_value()) made.sizes.insert(made.sizes.begin() + (*at)[0], batch);
-      if (!at.has_value()) made.sizes.clear();
+      if (at.has_value()) {
+        std::vector<int64_t> sizes(facts.sizes.begin(), facts.sizes.end());
+        sizes.insert(sizes.begin() + (*at)[0], batch);
+        made.sizes = Keep(sizes);
+      }
     }
     return made;
   };
@@ -445,7 +444,7 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
   return {Kind::kList};
 }
 
-TensorFacts FactsTable::OfSubscript(const Node& call) const {
+TensorFacts FactsTable::OfSubscript(const Node& call) {
   TensorFacts facts = OfArgument(call.args()[0]);
   const Argument& index = call.args()[1];
   if (facts.kind == Kind::kList) {
@@ -482,7 +481,7 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
       --facts.rank;  // a number
       take(false);
     } else if (element.is_node()) {
-      const TensorFacts other = Of(element.node());
+      const TensorFacts& other = Of(element.node());
       if (!other.is_tensor() || other.rank < 0 || other.dtype == DType::kBool ||
           other.dtype == DType::kUnknown) {
         return Tensor(-1, facts.dtype);
@@ -509,7 +508,7 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
   }
   TensorFacts made = Tensor(facts.rank + std::max(tensors, 0), facts.dtype);
   while (static_cast<int>(next) < all) take(true);
-  if (tensors < 0) made.sizes = std::move(sizes);
+  if (tensors < 0) made.sizes = Keep(sizes);
   return made;
 }
 
@@ -669,10 +668,12 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     if (!known) return facts;
     facts.rank = first.rank;
     for (const int i : *dims) facts.rank -= first.sizes[static_cast<size_t>(i)] == 1 ? 1 : 0;
+    std::vector<int64_t> sizes;
     for (int i = 0; i < first.rank; ++i) {
       if (!absl::c_linear_search(*dims, i) || first.sizes[static_cast<size_t>(i)] != 1)
-        facts.sizes.push_back(first.sizes[static_cast<size_t>(i)]);
+        sizes.push_back(first.sizes[static_cast<size_t>(i)]);
     }
+    facts.sizes = Keep(sizes);
     return facts;
   } else if (reduces) {
     const Argument dim = argument("dim");
@@ -720,8 +721,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
     facts.rank = argument("dim").is_none() ? 0 : -1;
   }
   if (facts.is_tensor() && facts.rank >= 0) {
-    facts.sizes = SizesOfCall(call, *schema, name, tensors, facts);
-    if (static_cast<int>(facts.sizes.size()) != facts.rank) facts.sizes.clear();
+    const std::vector<int64_t> sizes = SizesOfCall(call, *schema, name, tensors, facts);
+    if (static_cast<int>(sizes.size()) == facts.rank) facts.sizes = Keep(sizes);
   }
   return facts;
 }
@@ -744,7 +745,7 @@ std::vector<int64_t> FactsTable::SizesOfCall(const Node& call, const Schema& sch
   if (IsPointwise(schema)) return Broadcast(tensors, facts.rank);
   if (tensors.empty()) return {};
   const TensorFacts& first = tensors[0];
-  std::vector<int64_t> sizes = first.sizes;
+  std::vector<int64_t> sizes(first.sizes.begin(), first.sizes.end());
   if (KeepsSizes().contains(name)) return sizes;
   if (sizes.empty() && first.rank != 0) return {};
   const bool reduces = schema.FindArgument("keepdim") != nullptr;

@@ -11,7 +11,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "graphnet/base/arena.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 
 namespace graphnet {
@@ -21,7 +23,8 @@ struct TensorFacts {
   Kind kind = Kind::kUnknown;  // kList: several tensors of these facts
   int rank = -1;               // -1: unknown
   DType dtype = DType::kUnknown;
-  std::vector<int64_t> sizes;  // empty, or one a dimension, -1: unknown
+  // Empty, or one a dimension, -1: unknown. In the arena of the table.
+  absl::Span<const int64_t> sizes;
 
   bool is_tensor() const { return kind == Kind::kTensor; }
   friend bool operator==(const TensorFacts& a, const TensorFacts& b) {
@@ -35,16 +38,19 @@ class FactsTable {
   explicit FactsTable(const LoweredModule& lowered);
 
   // Of a node of the lowered module.
-  TensorFacts Of(const Node* node) const;
+  const TensorFacts& Of(const Node* node) const { return facts_[node]; }
   // Whether calls of `body` differ in the facts of their operands: then nothing in it
   // is known.
   bool IsAmbiguous(const Graph* body) const { return ambiguous_.contains(body); }
 
  private:
+  absl::Span<const int64_t> Keep(const std::vector<int64_t>& sizes) {
+    return arena_.Copy(absl::MakeConstSpan(sizes));
+  }
   void AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters);
   TensorFacts OfCall(const Node& call);
   TensorFacts OfVmap(const Node& call);
-  TensorFacts OfSubscript(const Node& call) const;
+  TensorFacts OfSubscript(const Node& call);
   TensorFacts OfArgument(const Argument& argument) const;
   int RankOfEinsum(absl::string_view equation, const Argument& tensors) const;
   // Of the result of a call whose rank and dtype are `facts`; empty: unknown.
@@ -53,7 +59,8 @@ class FactsTable {
                                    const TensorFacts& facts) const;
 
   const LoweredModule& lowered_;
-  absl::flat_hash_map<const Node*, TensorFacts> facts_;
+  Arena arena_;
+  NodeTable<TensorFacts> facts_;
   absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;
   absl::flat_hash_map<const Graph*, bool> ambiguous_;
   // Of the results of vmap calls that yield several.

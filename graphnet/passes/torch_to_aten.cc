@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/equality.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 
 namespace graphnet {
@@ -13,9 +14,8 @@ namespace {
 
 // Takes the place of the calls of `graph` by those of `lowered`.
 void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
-             const absl::flat_hash_map<const Graph*, Graph*>& graphs) {
-  absl::flat_hash_map<const Node*, Node*> made;
-  const auto map = [&](Node* node) { return made.at(node); };
+             const absl::flat_hash_map<const Graph*, Graph*>& graphs, NodeTable<Node*>& made) {
+  const auto map = [&](Node* node) { return made[node]; };
   const auto map_graph = [&](Graph* body) { return graphs.at(body); };
   // Erased nodes keep what they know until the module dies.
   std::vector<Node*> old;
@@ -24,7 +24,7 @@ void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
   }
   for (auto it = old.rbegin(); it != old.rend(); ++it) graph->EraseNode(*it);
   for (Node* node : lowered.nodes()) {
-    const Node* origin = all.origins.at(node);
+    const Node* origin = all.origins[node];
     if (node->is_placeholder()) {
       made[node] = const_cast<Node*>(origin);
       continue;
@@ -35,7 +35,7 @@ void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
       copy->set_location(origin->location());
       continue;
     }
-    const Argument& value = all.values.at(origin);
+    const Argument& value = all.values[origin];
     if (value.is_node() && value.node() == node) copy->set_meta(origin->meta());
   }
 }
@@ -52,7 +52,10 @@ absl::StatusOr<bool> TorchToAten(Module* module) {
   for (size_t i = 0; i < module->graphs().size(); ++i) {
     graphs[lowered.module->graphs()[i]] = module->graphs()[i];
   }
-  for (Graph* graph : lowered.module->graphs()) Replace(graphs.at(graph), *graph, lowered, graphs);
+  NodeTable<Node*> copies(*lowered.module);
+  for (Graph* graph : lowered.module->graphs()) {
+    Replace(graphs.at(graph), *graph, lowered, graphs, copies);
+  }
   module->EraseUnusedGraphs();
   return true;
 }

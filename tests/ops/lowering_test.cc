@@ -141,7 +141,7 @@ TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
   EXPECT_EQ(lowered->module->main()->num_nodes(), 5u);
   for (const Node* node : (*module)->main()->nodes()) {
     if (!node->is_call()) continue;
-    EXPECT_TRUE(lowered->values.at(node).is_node());
+    EXPECT_TRUE(lowered->values[node].is_node());
   }
   // Index out of a tuple that is known.
   const auto wrong = ParseModule(
