@@ -14,10 +14,13 @@
 
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/arena.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ir/types.h"
 
@@ -96,6 +99,10 @@ class Argument {
   static Argument Slice(absl::Span<const Argument> v) {
     DCHECK(v.size() == 3);
     return Aggregate(Kind::kSlice, v);
+  }
+  // Of one of these kinds.
+  static Argument Aggregate(Kind kind, absl::Span<const Argument> v) {
+    return Argument(kind, v.data(), static_cast<uint32_t>(v.size()));
   }
 
   Kind kind() const { return kind_; }
@@ -180,9 +187,6 @@ class Argument {
   Argument(Kind kind, const Argument* elements, uint32_t size) : kind_(kind), size_(size) {
     u_.elements = elements;
   }
-  static Argument Aggregate(Kind kind, absl::Span<const Argument> v) {
-    return Argument(kind, v.data(), static_cast<uint32_t>(v.size()));
-  }
 
   Kind kind_ = Kind::kNone;
   // String and aggregate: the size. Node, once stored in a user: the position
@@ -215,6 +219,19 @@ void ForEachArgument(const Argument& arg, Fn&& fn) {
   if (arg.is_aggregate()) {
     for (const Argument& element : arg.elements()) ForEachArgument(element, fn);
   }
+}
+
+// `arg` with fn(const Argument&) in the place of everything in it that is no aggregate.
+// Aggregates are made anew, in `arena`.
+template <typename Fn>
+Argument MapArgument(const Argument& arg, Arena* arena, Fn&& fn) {
+  if (!arg.is_aggregate()) return fn(arg);
+  const absl::Span<const Argument> from = arg.elements();
+  Argument* const to = arena->NewArray<Argument>(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    new (&to[i]) Argument(MapArgument(from[i], arena, fn));
+  }
+  return Argument::Aggregate(arg.kind(), absl::MakeConstSpan(to, from.size()));
 }
 
 }  // namespace graphnet

@@ -1,7 +1,6 @@
 #include "graphnet/ir/graph.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -277,48 +276,6 @@ Node* Graph::Output(const Argument& value) {
   return CreateNode(Op::kOutput, "output", absl::MakeConstSpan(&value, 1), {}, "output");
 }
 
-namespace {
-
-// Rebuilds `arg` with its nodes, graphs and expressions mapped into `module`;
-// nested aggregates are kept alive by `storage`.
-Argument MapArgument(const Argument& arg, Module* module, absl::FunctionRef<Node*(Node*)> map,
-                     absl::FunctionRef<Graph*(Graph*)> map_graph,
-                     std::vector<std::unique_ptr<std::vector<Argument>>>& storage) {
-  switch (arg.kind()) {
-    case Argument::Kind::kNode: {
-      Node* node = map(arg.node());
-      CHECK(node != nullptr);
-      return node;
-    }
-    case Argument::Kind::kGraph: {
-      Graph* graph = map_graph(arg.graph());
-      CHECK(graph != nullptr && graph->module() == module);
-      return graph;
-    }
-    case Argument::Kind::kList:
-    case Argument::Kind::kTuple:
-    case Argument::Kind::kDict:
-    case Argument::Kind::kSlice: {
-      auto elements = std::make_unique<std::vector<Argument>>();
-      elements->reserve(arg.elements().size());
-      for (const Argument& element : arg.elements()) {
-        elements->push_back(MapArgument(element, module, map, map_graph, storage));
-      }
-      const absl::Span<const Argument> view = *elements;
-      storage.push_back(std::move(elements));
-      switch (arg.kind()) {
-        case Argument::Kind::kList: return Argument::List(view);
-        case Argument::Kind::kTuple: return Argument::Tuple(view);
-        case Argument::Kind::kDict: return Argument::Dict(view);
-        default: return Argument::Slice(view);
-      }
-    }
-    default: return arg;
-  }
-}
-
-}  // namespace
-
 Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map) {
   return CopyNodeFrom(node, map, [](Graph* graph) { return graph; });
 }
@@ -412,14 +369,27 @@ Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node
   if (module_->SharesWith(*node.graph_->module_)) {
     return CopySharedNode(node, unique_name, map, map_graph);
   }
-  std::vector<std::unique_ptr<std::vector<Argument>>> storage;
+  Arena arena;  // Until the copy has its own.
+  const auto map_argument = [&](const Argument& argument) {
+    return MapArgument(argument, &arena, [&](const Argument& a) {
+      if (a.is_node()) {
+        Node* mapped = map(a.node());
+        CHECK(mapped != nullptr);
+        return Argument(mapped);
+      }
+      if (a.is_graph()) {
+        Graph* mapped = map_graph(a.graph());
+        CHECK(mapped != nullptr && mapped->module() == module_);
+        return Argument(mapped);
+      }
+      return a;
+    });
+  };
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
-  for (const Argument& arg : node.args()) {
-    args.push_back(MapArgument(arg, module_, map, map_graph, storage));
-  }
+  for (const Argument& arg : node.args()) args.push_back(map_argument(arg));
   for (const KwArg& kwarg : node.kwargs()) {
-    kwargs.push_back({kwarg.name, MapArgument(kwarg.value, module_, map, map_graph, storage)});
+    kwargs.push_back({kwarg.name, map_argument(kwarg.value)});
   }
   Node* copy = unique_name
                    ? CreateNodeWithUniqueName(node.op(), node.target(), args, kwargs, node.name())

@@ -293,26 +293,14 @@ absl::StatusOr<Argument> Lowering::LowerMethod(absl::string_view name,
 }
 
 Argument Lowering::Map(const Argument& argument) {
-  switch (argument.kind()) {
-    case Argument::Kind::kNode: return result_.values[argument.node()];
-    case Argument::Kind::kGraph: return graphs_.at(argument.graph());
-    case Argument::Kind::kSymInt: return result_.module->CopySym(argument.sym());
-    case Argument::Kind::kList:
-    case Argument::Kind::kTuple:
-    case Argument::Kind::kDict:
-    case Argument::Kind::kSlice: {
-      Argument* elements = arena_.NewArray<Argument>(argument.elements().size());
-      for (size_t i = 0; i < argument.elements().size(); ++i) {
-        new (&elements[i]) Argument(Map(argument.elements()[i]));
-      }
-      const auto span = absl::MakeConstSpan(elements, argument.elements().size());
-      return argument.is_list()                         ? Argument::List(span)
-             : argument.is_tuple()                      ? Argument::Tuple(span)
-             : argument.kind() == Argument::Kind::kDict ? Argument::Dict(span)
-                                                        : Argument::Slice(span);
+  return MapArgument(argument, &arena_, [this](const Argument& a) -> Argument {
+    switch (a.kind()) {
+      case Argument::Kind::kNode: return result_.values[a.node()];
+      case Argument::Kind::kGraph: return graphs_.at(a.graph());
+      case Argument::Kind::kSymInt: return result_.module->CopySym(a.sym());
+      default: return a;
     }
-    default: return argument;
-  }
+  });
 }
 
 absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {

@@ -121,10 +121,7 @@ class DeviceChange {
     if (!any) return argument;
     *changed = true;
     const auto kept = arena->Copy(absl::MakeConstSpan(elements));
-    return argument.is_list()                         ? Argument::List(kept)
-           : argument.is_tuple()                      ? Argument::Tuple(kept)
-           : argument.kind() == Argument::Kind::kDict ? Argument::Dict(kept)
-                                                      : Argument::Slice(kept);
+    return Argument::Aggregate(argument.kind(), kept);
   }
 
   Module* const module_;

@@ -189,18 +189,9 @@ class Expander {
   }
 
   template <typename Fn>
-  Argument MapNodes(const Argument& a, Fn&& fn) {
-    if (a.is_node()) return fn(a.node());
-    if (!a.is_aggregate()) return a;
-    Arguments elements;
-    for (const Argument& element : a.elements()) elements.push_back(MapNodes(element, fn));
-    const auto kept = arena_.Copy(absl::MakeConstSpan(elements));
-    switch (a.kind()) {
-      case Argument::Kind::kList: return Argument::List(kept);
-      case Argument::Kind::kTuple: return Argument::Tuple(kept);
-      case Argument::Kind::kDict: return Argument::Dict(kept);
-      default: return Argument::Slice(kept);
-    }
+  Argument MapNodes(const Argument& argument, Fn&& fn) {
+    return MapArgument(argument, &arena_,
+                       [&](const Argument& a) { return a.is_node() ? Argument(fn(a.node())) : a; });
   }
   Argument List(const Arguments& elements) {
     return Argument::List(arena_.Copy(absl::MakeConstSpan(elements)));

@@ -144,20 +144,12 @@ class Flattener {
     return tuple.elements()[static_cast<size_t>(i)];
   }
 
+  // The arena keeps it until it is copied into a node.
   Argument Map(const Argument& argument, const Values& values) {
-    if (argument.is_node())
-      return values.contains(argument.node()) ? values.at(argument.node()) : argument;
-    if (!argument.is_aggregate()) return argument;
-    std::vector<Argument> elements;
-    for (const Argument& element : argument.elements()) elements.push_back(Map(element, values));
-    // The arena keeps it until it is copied into a node.
-    const absl::Span<const Argument> kept = arena_.Copy(absl::MakeConstSpan(elements));
-    switch (argument.kind()) {
-      case Argument::Kind::kList: return Argument::List(kept);
-      case Argument::Kind::kTuple: return Argument::Tuple(kept);
-      case Argument::Kind::kDict: return Argument::Dict(kept);
-      default: return Argument::Slice(kept);
-    }
+    return MapArgument(argument, &arena_, [&](const Argument& a) {
+      const auto it = a.is_node() ? values.find(a.node()) : values.end();
+      return it == values.end() ? a : it->second;
+    });
   }
 
   Node* Call(const Node& like, absl::string_view target, absl::Span<const Argument> args,

@@ -248,10 +248,7 @@ class Rewriter {
         std::vector<Argument> elements;
         Fill(argument.elements(), match, made, arena, &elements);
         const absl::Span<const Argument> kept = arena->Copy(absl::MakeConstSpan(elements));
-        out->push_back(argument.is_list()                         ? Argument::List(kept)
-                       : argument.is_tuple()                      ? Argument::Tuple(kept)
-                       : argument.kind() == Argument::Kind::kDict ? Argument::Dict(kept)
-                                                                  : Argument::Slice(kept));
+        out->push_back(Argument::Aggregate(argument.kind(), kept));
       } else {
         out->push_back(argument);
       }

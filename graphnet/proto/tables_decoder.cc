@@ -430,13 +430,7 @@ absl::Status TablesDecoder::DecodeElements(Argument::Kind kind, uint64_t count, 
     RETURN_IF_ERROR(DecodeArgument(in, depth + 1, gathered, &elements[i]));
   }
   gathered.allow_operands = allow_operands;
-  const absl::Span<const Argument> span(elements, count);
-  switch (kind) {
-    case Argument::Kind::kList: *out = Argument::List(span); break;
-    case Argument::Kind::kTuple: *out = Argument::Tuple(span); break;
-    case Argument::Kind::kDict: *out = Argument::Dict(span); break;
-    default: *out = Argument::Slice(span);
-  }
+  *out = Argument::Aggregate(kind, absl::MakeConstSpan(elements, count));
   return absl::OkStatus();
 }
 

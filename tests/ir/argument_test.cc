@@ -170,6 +170,28 @@ TEST(ArgumentTest, ForEachArgumentVisitsParentsFirst) {
   EXPECT_EQ(seen, "L1T2L3");
 }
 
+TEST(ArgumentTest, MapArgumentReplacesWhatIsNoAggregate) {
+  const Argument inner[] = {1, "a"};
+  const Argument slice[] = {2, Argument(), 3};
+  const Argument dict[] = {"k", 4};
+  const Argument outer[] = {Argument::List(inner), Argument::Slice(slice), Argument::Dict(dict), 5};
+  const Argument before = Argument::Tuple(outer);
+  Arena arena;
+  const Argument after = MapArgument(before, &arena, [](const Argument& a) {
+    return a.is_int() ? Argument(10 * a.integer()) : a;
+  });
+  const Argument inner10[] = {10, "a"};
+  const Argument slice10[] = {20, Argument(), 30};
+  const Argument dict10[] = {"k", 40};
+  const Argument expected[] = {Argument::List(inner10), Argument::Slice(slice10),
+                               Argument::Dict(dict10), 50};
+  EXPECT_EQ(after, Argument::Tuple(expected));
+  EXPECT_EQ(before.elements()[3], Argument(5));
+  const Argument empty =
+      MapArgument(Argument::List({}), &arena, [](const Argument& a) { return a; });
+  EXPECT_EQ(empty, Argument::List({}));
+}
+
 TEST(SymExprTest, EqualityIsStructural) {
   Module m;
   const auto add = [&](const SymExpr* a, const SymExpr* b) {

@@ -163,12 +163,7 @@ Argument GraphImporter::Keep(Argument::Kind kind, absl::Span<const Argument> ele
   }
   too_large_ |= size.elements > kMaxElements || size.depth > kMaxNesting;
   if (!kept.empty()) sizes_[kept.data()] = size;
-  switch (kind) {
-    case Argument::Kind::kList: return Argument::List(kept);
-    case Argument::Kind::kDict: return Argument::Dict(kept);
-    case Argument::Kind::kSlice: return Argument::Slice(kept);
-    default: return Argument::Tuple(kept);
-  }
+  return Argument::Aggregate(kind, kept);
 }
 
 absl::StatusOr<Argument> GraphImporter::Lookup(const jit::Value* value) {
