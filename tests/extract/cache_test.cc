@@ -1,17 +1,14 @@
 // Calls through the cache against calls of the module.
 #include "graphnet/extract/cache.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "ATen/ATen.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "graphnet/extract/folder.h"
 #include "graphnet/extract/samples.h"
 #include "gtest/gtest.h"
+#include "tests/extract/store_and_load.h"
 #include "torch/csrc/jit/ir/irparser.h"
 
 namespace graphnet {
@@ -171,14 +168,8 @@ void CheckDynamic(const std::string& body, const std::vector<std::string>& relat
   EXPECT_EQ(capture.subgraphs.size(), num_subgraphs) << source;
   const absl::StatusOr<ExtractedProgram> samples = ToSamples(capture, "dynamic");
   ASSERT_TRUE(samples.ok()) << samples.status();
-  const char* scratch = std::getenv("TEST_TMPDIR");
-  const std::string folder = absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/dynamic");
   for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
-    std::filesystem::remove_all(folder);
-    ASSERT_TRUE(WriteExtracted(*samples, folder, format).ok());
-    absl::StatusOr<ExtractedProgram> stored = ReadExtracted(folder);
-    ASSERT_TRUE(stored.ok()) << stored.status();
-    const absl::StatusOr<LoadedProgram> loaded = LoadProgram(*std::move(stored));
+    const absl::StatusOr<LoadedProgram> loaded = StoreAndLoad(*samples, format);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     for (const int64_t rows : {3, 4}) {
       const Inputs inputs = {at::randn({rows, 6})};

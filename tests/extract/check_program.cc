@@ -1,10 +1,6 @@
 #include "tests/extract/check_program.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -20,11 +16,11 @@
 #include "graphnet/extract/cache.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/example_input.h"
-#include "graphnet/extract/folder.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/interp/torch_status.h"
 #include "graphnet/text/printer.h"
 #include "tests/extract/custom.h"
+#include "tests/extract/store_and_load.h"
 #include "torch/csrc/jit/api/module.h"
 #include "torch/csrc/jit/frontend/resolver.h"
 #include "torch/csrc/jit/frontend/sugared_value.h"
@@ -285,14 +281,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
 
   // From a folder.
   ASSIGN_OR_RETURN(const ExtractedProgram samples, ToSamples(capture, program.name));
-  const char* scratch = std::getenv("TEST_TMPDIR");
-  const std::string folder =
-      absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/extracted_", getpid());
   for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
-    std::filesystem::remove_all(folder);
-    RETURN_IF_ERROR(WriteExtracted(samples, folder, format));
-    ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
-    ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored), /*trust=*/true));
+    ASSIGN_OR_RETURN(const LoadedProgram loaded, StoreAndLoad(samples, format, /*trust=*/true));
     Outcome stitched{.inputs = copies()};
     StitchedProgram::RunOptions run;
     run.custom_operators = true;
@@ -302,7 +292,6 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     RETURN_IF_ERROR(Compare(expected, stitched,
                             format == ExtractFormat::kProtobuf ? "protobuf" : "folder", false));
   }
-  std::filesystem::remove_all(folder);
 
   // Calls through the cache against calls of the original: three with the inputs of the
   // capture, which then holds, and three with others, on which branches and sizes may

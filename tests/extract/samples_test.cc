@@ -1,15 +1,13 @@
 // Attributes come back as modules hold them: operators round by it.
 #include "graphnet/extract/samples.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "ATen/ATen.h"
 #include "graphnet/extract/capture.h"
-#include "graphnet/extract/folder.h"
 #include "gtest/gtest.h"
+#include "tests/extract/store_and_load.h"
 
 namespace graphnet {
 namespace {
@@ -31,21 +29,14 @@ void ExpectSameBits(const torch::jit::Module& module, const at::Tensor& x,
   EXPECT_TRUE(capture->result.toTensor().equal(expected));
   const absl::StatusOr<ExtractedProgram> samples = ToSamples(*capture, "program");
   ASSERT_TRUE(samples.ok()) << samples.status();
-  const char* scratch = std::getenv("TEST_TMPDIR");
-  const std::string folder = std::string(scratch != nullptr ? scratch : "/tmp") + "/samples";
   for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
-    std::filesystem::remove_all(folder);
-    ASSERT_TRUE(WriteExtracted(*samples, folder, format).ok());
-    absl::StatusOr<ExtractedProgram> stored = ReadExtracted(folder);
-    ASSERT_TRUE(stored.ok()) << stored.status();
-    const absl::StatusOr<LoadedProgram> loaded = LoadProgram(*std::move(stored));
+    const absl::StatusOr<LoadedProgram> loaded = StoreAndLoad(*samples, format);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     const absl::StatusOr<IValue> result = loaded->program->Run({x}, {});
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_TRUE(result->toTensor().equal(expected));
     EXPECT_EQ(result->toTensor().strides(), expected.strides());
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Samples, ParametersAskForGradients) {

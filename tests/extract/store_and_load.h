@@ -1,0 +1,18 @@
+// An extracted program by way of a folder.
+#ifndef GRAPHNET_TESTS_EXTRACT_STORE_AND_LOAD_H_
+#define GRAPHNET_TESTS_EXTRACT_STORE_AND_LOAD_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/samples.h"
+
+namespace graphnet {
+
+// Writes `samples` to a folder in $TEST_TMPDIR, or /tmp, reads them from there, and
+// removes it. Errors are those of WriteExtracted, ReadExtracted and LoadProgram.
+absl::StatusOr<LoadedProgram> StoreAndLoad(const ExtractedProgram& samples, ExtractFormat format,
+                                           bool trust = false);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_TESTS_EXTRACT_STORE_AND_LOAD_H_
