@@ -13,6 +13,7 @@
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch_status.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
 #include "torch/csrc/jit/serialization/import.h"
@@ -70,7 +71,7 @@ absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& sub
     if (!tensor.is_meta()) torchscript::DescribeValues(tensor, &spec, &data);
     if (variances.contains(name)) spec.min = 0;
     attribute.draw_spec = &spec;
-    attribute.annotation = tensor.requires_grad() ? "torch.nn.parameter.Parameter" : "torch.Tensor";
+    attribute.annotation = tensor.requires_grad() ? kParameterAnnotation : "torch.Tensor";
     sample->module->AddAttribute(attribute);
     ASSIGN_OR_RETURN(sample->weights[name], Stored(name, tensor, manifest));
   }

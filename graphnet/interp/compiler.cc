@@ -12,6 +12,7 @@
 #include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
@@ -125,7 +126,7 @@ class Compiler {
         Source source;
         const Attribute* attribute = lowered_.module->FindAttribute(node.target());
         const bool is_parameter =
-            attribute != nullptr && attribute->annotation == "torch.nn.parameter.Parameter";
+            attribute != nullptr && attribute->annotation == kParameterAnnotation;
         source.constant = is_parameter ? AsParameter(it->second) : it->second;
         instruction.args.push_back(std::move(source));
         return Finish(node, std::move(instruction));

@@ -7,12 +7,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
 namespace {
-
-constexpr absl::string_view kParameter = "torch.nn.parameter.Parameter";
 
 void SaturatingAdd(int64_t value, int64_t* sum) {
   if (__builtin_add_overflow(*sum, value, sum)) *sum = std::numeric_limits<int64_t>::max();
@@ -81,7 +80,7 @@ ModuleStatistics ComputeStatistics(const Module& module) {
       if (node->is_placeholder()) {
         if (!is_main) continue;
         ++statistics.placeholders;
-        if (node->annotation() == kParameter)
+        if (node->annotation() == kParameterAnnotation)
           AddParameter(module, node->tensor_meta(), &statistics);
       } else if (node->is_output()) {
         if (is_main) statistics.outputs = NumReturned(*node);
@@ -100,7 +99,8 @@ ModuleStatistics ComputeStatistics(const Module& module) {
     statistics.counts[target.empty() ? std::string(op) : absl::StrCat(op, " ", target)] += count;
   }
   for (const Attribute& attribute : module.attributes()) {
-    if (attribute.annotation == kParameter) AddParameter(module, attribute.meta, &statistics);
+    if (attribute.annotation == kParameterAnnotation)
+      AddParameter(module, attribute.meta, &statistics);
   }
   return statistics;
 }

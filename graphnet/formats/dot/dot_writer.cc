@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -62,8 +63,7 @@ std::string EscapeEnd(absl::string_view text, size_t max_bytes) {
 bool IsParameter(const Node& node) {
   if (node.op() == Op::kGetAttr) return true;
   if (!node.is_placeholder()) return false;
-  return node.annotation() == "torch.nn.parameter.Parameter" ||
-         absl::StrContains(node.target(), "_self_") ||
+  return node.annotation() == kParameterAnnotation || absl::StrContains(node.target(), "_self_") ||
          absl::StrContains(node.target(), "_instance_modules_");
 }
 

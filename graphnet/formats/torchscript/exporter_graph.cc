@@ -10,6 +10,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
 #include "graphnet/interp/torch_status.h"
+#include "graphnet/ir/annotation.h"
 
 namespace graphnet::torchscript {
 
@@ -133,7 +134,7 @@ absl::Status GraphExporter::AddAttributes() {
       return absl::InvalidArgumentError(absl::StrCat(
           "cannot export attribute ", Printable(attribute.name), ": ", tensor.status().message()));
     }
-    const bool parameter = attribute.annotation == "torch.nn.parameter.Parameter";
+    const bool parameter = attribute.annotation == kParameterAnnotation;
     if (parameter && (tensor->is_floating_point() || tensor->is_complex())) {
       tensor->set_requires_grad(true);
     }

@@ -15,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/formats/torchscript/exporter_attributes.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/tensor_meta.h"
 #include "torch/csrc/jit/frontend/resolver.h"
 #include "torch/csrc/jit/frontend/script_type_parser.h"
@@ -126,7 +127,7 @@ c10::TypePtr TypeTable::FindClass(const std::string& name) const {
 
 absl::StatusOr<c10::TypePtr> TypeTable::Parse(absl::string_view annotation) const {
   // As the inputs of GraphNet's samples are annotated.
-  if (annotation == "torch.nn.parameter.Parameter" || annotation == "torch.nn.Parameter") {
+  if (annotation == kParameterAnnotation || annotation == "torch.nn.Parameter") {
     return c10::TensorType::get();
   }
   if (annotation == "torch.SymInt") return c10::IntType::get();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/annotation.h"
 #include "torch/csrc/jit/ir/constants.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
@@ -310,7 +311,7 @@ absl::StatusOr<Argument> GraphImporter::AttributeValue(const Program::Object& ob
   const std::optional<size_t> slot = type->findAttributeSlot(name);
   if (!slot) return CannotRepresent(*current_, absl::StrCat("there is no attribute ", name));
   const absl::string_view annotation =
-      type->is_parameter(*slot) ? "torch.nn.parameter.Parameter" : "torch.Tensor";
+      type->is_parameter(*slot) ? kParameterAnnotation : "torch.Tensor";
   return Literal(object.object->getSlot(*slot),
                  object.path->empty() ? name : absl::StrCat(*object.path, ".", name), annotation);
 }
