@@ -104,7 +104,7 @@ class Analysis {
       effects.is_unknown = true;
       AddAllOperands(call, &effects.aliases);
     }
-    Merge(call, *origin, std::move(effects));
+    Merge(call, *origin, effects);
   }
 
   void AddSchema(const Node& call, const Schema& schema, CallEffects* effects) {
@@ -166,7 +166,7 @@ class Analysis {
   }
 
   // Adds what a lowered call does, in terms of the original nodes.
-  void Merge(const Node& call, const Node& origin, CallEffects made) {
+  void Merge(const Node& call, const Node& origin, const CallEffects& made) {
     // What a call shares with nodes made for the same origin, it shares with what
     // they share.
     const auto to_originals = [&](const std::vector<const Node*>& nodes) {
@@ -214,10 +214,10 @@ class Analysis {
 
 std::string DescribeEffects(const CallEffects& effects) {
   std::vector<std::string> parts;
-  if (effects.is_pure()) parts.push_back("pure");
-  if (effects.is_unknown) parts.push_back("unknown");
-  if (effects.is_random) parts.push_back("random");
-  if (effects.is_statement) parts.push_back("statement");
+  if (effects.is_pure()) parts.emplace_back("pure");
+  if (effects.is_unknown) parts.emplace_back("unknown");
+  if (effects.is_random) parts.emplace_back("random");
+  if (effects.is_statement) parts.emplace_back("statement");
   const auto add = [&parts](absl::string_view what, const std::vector<const Node*>& nodes) {
     if (nodes.empty()) return;
     parts.push_back(

@@ -502,7 +502,7 @@ class Builder {
       parameter->set_location(like.location());
       parameter->set_meta(like.meta());
       if (like.is_placeholder()) parameter->set_annotation(like.annotation());
-      operands.push_back(operand);
+      operands.emplace_back(operand);
       in_dims.push_back(dim);
       inner[&like] = parameter;
     };
@@ -529,8 +529,8 @@ class Builder {
     std::vector<Argument> results;
     std::vector<Argument> out_dims;
     for (const Crossing& remove : level.removes) {
-      results.push_back(inner.at(remove.operand));
-      out_dims.push_back(remove.dim);
+      results.emplace_back(inner.at(remove.operand));
+      out_dims.emplace_back(remove.dim);
     }
     for (Node* size : level.sizes) {
       for (const Values* known :
