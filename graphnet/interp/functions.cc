@@ -128,9 +128,10 @@ struct Projections {
   Tensor q, k, v;
 };
 
-// _in_projection_packed
+// _in_projection_packed, which asks whether tensors are the same objects of Python.
 Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& w,
-                          const std::optional<Tensor>& b, bool same_key, bool same_value) {
+                          const std::optional<Tensor>& b) {
+  const bool same_key = q.is_same(k), same_value = k.is_same(v);
   const int64_t e = q.size(-1);
   const auto unpack = [e](const Tensor& packed, int64_t parts) {
     return packed.unflatten(-1, {parts, e}).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous();
@@ -161,7 +162,7 @@ Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, con
 }
 
 IValue MultiHeadAttention(Args& a, c10::Device) {
-  TORCH_CHECK(a.size() == 27, "takes 27 arguments");
+  TORCH_CHECK(a.size() == 25, "takes 25 arguments");
   Tensor query = a[0].toTensor(), key = a[1].toTensor(), value = a[2].toTensor();
   const int64_t num_heads = a[4].toInt();
   const auto in_bias = OptionalTensor(a[6]);
@@ -194,7 +195,7 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
 
   Projections p;
   if (!a[17].toBool()) {
-    p = ProjectPacked(query, key, value, a[5].toTensor(), in_bias, a[25].toBool(), a[26].toBool());
+    p = ProjectPacked(query, key, value, a[5].toTensor(), in_bias);
   } else {
     std::vector<std::optional<Tensor>> bs(3);
     if (in_bias.has_value()) {

@@ -180,8 +180,6 @@ Result LocalResponseNorm(Lowering& l, const NamedArguments& a) {
 Result MultiHeadAttention(Lowering& l, const NamedArguments& a) {
   static const ValueType* const results = new ValueType[2]{Kind::kTensor, Kind::kTensor};
   static const ValueType* const no_weights = new ValueType[2]{Kind::kTensor, Kind::kNone};
-  const bool same_key = a["query"] == a["key"];
-  const bool same_value = a["key"] == a["value"];
   return l.Builtin(
       "torch.nn.functional.multi_head_attention_forward",
       {a["query"],
@@ -208,9 +206,7 @@ Result MultiHeadAttention(Lowering& l, const NamedArguments& a) {
        a["static_k"],
        a["static_v"],
        a["average_attn_weights"],
-       a["is_causal"],
-       same_key,
-       same_value},
+       a["is_causal"]},
       ValueType(Kind::kTuple,
                 absl::MakeConstSpan(a.is_true("need_weights") ? results : no_weights, 2)));
 }

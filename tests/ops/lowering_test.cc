@@ -130,6 +130,20 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
 }
 
+// torch-to-aten writes it: it must be a call that Python takes.
+TEST(LoweringTest, WhatStaysACallOfPythonIsLoweredToItself) {
+  for (const char* call :
+       {"torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %y, None, None, None, "
+        "False, 0.0, %y, None, training = False, average_attn_weights = False)",
+        "torch.nn.functional.interpolate(%x, scale_factor = 2.0)",
+        "torch.nn.functional.upsample(%x, 5)",
+        "torch.nn.functional.local_response_norm(%x, 3, k = 2.0)"}) {
+    const std::string once = Lowered(call);
+    EXPECT_THAT(once, testing::StartsWith("torch.nn.functional.")) << call;
+    EXPECT_EQ(Lowered(once), once) << call;
+  }
+}
+
 TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
   const auto module = ParseModule(
       "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 0)\n"

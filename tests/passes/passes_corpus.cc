@@ -2,9 +2,9 @@
 //
 //   passes_corpus FOLDER [JOBS [STRIDE [PIPELINE]]]
 //
-// after each: that the verifier is content, that what the pass says of having changed
-// something is so by the text form, and that running it again changes neither text nor
-// hash. PIPELINE, as in `graphnet opt`, runs instead of all. Prints a line for each
+// after each: that the verifier is content, that every call is one of PyTorch's, that
+// what the pass says of having changed something is so by the text form, and that running
+// it again works and changes neither text nor hash. PIPELINE, as in `graphnet opt`, runs instead of all. Prints a line for each
 // failure and, at the end, a table and what the passes noted. Exits with 1 if anything
 // failed.
 #include <time.h>
@@ -26,6 +26,7 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/verify_calls.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/text/printer.h"
@@ -155,11 +156,18 @@ class Corpus {
                                          : "changed and does not say so");
     }
     const std::string hash = CanonicalHash(*module, {.metas = true});
+    // Only what the sample has wrong itself may be wrong.
+    if (const absl::Status calls = VerifyCalls(*module);
+        !calls.ok() && VerifyCalls(original).ok()) {
+      return absl::InternalError(absl::StrCat("made a call that is none: ", calls.message()));
+    }
     PipelineOptions options;
     options.verify_each = true;
-    ASSIGN_OR_RETURN(const std::vector<StepResult> again,
-                     RunPipeline(pipeline, module.get(), options));
-    for (const StepResult& result : again) {
+    const absl::StatusOr<std::vector<StepResult>> again =
+        RunPipeline(pipeline, module.get(), options);
+    if (!again.ok())
+      return absl::InternalError(absl::StrCat("running again: ", again.status().message()));
+    for (const StepResult& result : *again) {
       if (result.changed) return absl::InternalError("running again changes more");
     }
     if (CanonicalHash(*module, {.metas = true}) != hash)

@@ -3,8 +3,8 @@
 
     make_targets_samples.py OUT [--each]
 
-The statements below are ordinary PyTorch; none of these targets is in the corpus that
-graphnet is measured on. OUT/targets gets all of them, with --each OUT/NNN_TARGET one
+The statements below are ordinary PyTorch; hardly one of these targets is in the corpus
+that graphnet is measured on. OUT/targets gets all of them, with --each OUT/NNN_TARGET one
 each. compare_runs.py then shows that graphnet runs them by rule.
 """
 
@@ -190,6 +190,10 @@ torch._C._nn.soft_margin_loss(x, y)
 torch.nn.functional.kl_div(x, y, reduction="sum", log_target=True)
 torch.nn.functional.l1_loss(x, y, reduction="none")
 torch.nn.functional.local_response_norm(img, 3)
+torch.nn.functional.multi_head_attention_forward(x, x, x, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
+torch.nn.functional.multi_head_attention_forward(x, y, y, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
+torch.nn.functional.multi_head_attention_forward(x, y, x, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
+torch.nn.functional.multi_head_attention_forward(w, w, w, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
 torch.nn.functional.log_softmax(x, dim=1)
 torch.nn.functional.logsigmoid(x)
 torch.nn.functional.lp_pool2d
