@@ -161,18 +161,25 @@ Result GetAttr(Lowering& l, Args args, KwArgs) {
 
 // --- Constructors ------------------------------------------------------------
 
-// torch.tensor(data, dtype=None, device=None): numbers and nested lists of them.
+// torch.tensor(data, *, dtype=None, device=None): numbers and nested lists of them.
+Argument MakeTensor(Lowering& l, const Argument& data, const Argument& dtype,
+                    const Argument& device) {
+  std::vector<KwArg> kwargs;
+  if (!dtype.is_none()) kwargs.push_back({"dtype", dtype});
+  if (!device.is_none()) kwargs.push_back({"device", device});
+  return l.Builtin("torch.tensor", {data}, Kind::kTensor, kwargs);
+}
 Result Tensor(Lowering& l, Args args, KwArgs kwargs) {
   const Argument data = Get(args, kwargs, 0, "data");
   const Argument dtype = Get(args, kwargs, 1, "dtype");
   const Argument device = Get(args, kwargs, 2, "device");
-  return l.Builtin("torch.tensor", {data, dtype, device}, Kind::kTensor);
+  return MakeTensor(l, data, dtype, device);
 }
 Result AsTensor(Lowering& l, Args args, KwArgs kwargs) {
   const Argument data = Get(args, kwargs, 0, "data");
   const Argument dtype = Get(args, kwargs, 1, "dtype");
   const Argument device = Get(args, kwargs, 2, "device");
-  if (!l.IsTensor(data)) return l.Builtin("torch.tensor", {data, dtype, device}, Kind::kTensor);
+  if (!l.IsTensor(data)) return MakeTensor(l, data, dtype, device);
   if (dtype.is_none() && device.is_none()) return data;
   return l.Aten("to", {data}, {{"dtype", dtype}, {"device", device}});
 }
@@ -181,7 +188,7 @@ Result NewTensor(Lowering& l, Args args, KwArgs kwargs) {
   if (dtype.is_none()) dtype = l.Builtin("builtins.getattr", {args[0], "dtype"}, Kind::kDType);
   Argument device = Get({}, kwargs, 0, "device");
   if (device.is_none()) device = l.Builtin("builtins.getattr", {args[0], "device"}, Kind::kDevice);
-  return l.Builtin("torch.tensor", {Get(args, kwargs, 1, "data"), dtype, device}, Kind::kTensor);
+  return MakeTensor(l, Get(args, kwargs, 1, "data"), dtype, device);
 }
 
 // torch.unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):

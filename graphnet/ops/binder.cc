@@ -73,9 +73,9 @@ class Matcher {
           call.args.push_back(Argument());
         }
       } else if (gap || parameter.keyword_only) {
-        call.kwargs.push_back({parameter.name, *given_[i]});
+        call.kwargs.push_back({parameter.name, AsList(*given_[i], parameter.type, &call)});
       } else {
-        call.args.push_back(*given_[i]);
+        call.args.push_back(AsList(*given_[i], parameter.type, &call));
       }
     }
     call.gathered = std::move(gathered_);  // Keeps its address.
@@ -137,6 +137,15 @@ class Matcher {
       place = &kwarg.value;
     }
     return true;
+  }
+
+  // Of "SymInt[2]", for which torch.ops takes no single number as the Python API does.
+  Argument AsList(const Argument& argument, const SchemaType& type, BoundCall* call) const {
+    const bool one = type.is_symbolic && type.list_size > 0 && !argument.is_none() &&
+                     IsInt(TypeOf(argument, type_of_node_));
+    if (!one) return argument;
+    call->repeated.emplace_back(type.list_size, argument);
+    return Argument::List(call->repeated.back());
   }
 
   static bool IsInt(const ValueType& type) {

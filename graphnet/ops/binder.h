@@ -24,6 +24,8 @@ struct BoundCall {
   // The list that a call like `x.view(2, 3)` writes without brackets; an element
   // of `args` points here.
   std::vector<Argument> gathered;
+  // Lists of one number repeated; elements of `args` and `kwargs` point here.
+  std::vector<std::vector<Argument>> repeated;
 };
 
 // How the call is written, which says which overloads Python sees.

@@ -105,8 +105,8 @@ Node* Lowering::Emit(absl::string_view target, absl::Span<const Argument> args,
 }
 
 Argument Lowering::Builtin(absl::string_view target, absl::Span<const Argument> args,
-                           ValueType type) {
-  return Emit(target, args, {}, type);
+                           ValueType type, absl::Span<const KwArg> kwargs) {
+  return Emit(target, args, kwargs, type);
 }
 
 absl::StatusOr<Argument> Lowering::Aten(absl::string_view name,

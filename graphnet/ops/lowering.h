@@ -58,7 +58,8 @@ class Lowering {
   absl::StatusOr<Argument> AtenSpan(absl::string_view name, absl::Span<const Argument> args,
                                     absl::Span<const KwArg> kwargs, CallForm form);
   // Calls what Python itself does.
-  Argument Builtin(absl::string_view target, absl::Span<const Argument> args, ValueType type);
+  Argument Builtin(absl::string_view target, absl::Span<const Argument> args, ValueType type,
+                   absl::Span<const KwArg> kwargs = {});
   // A Python operator, "add", on tensors, numbers or sequences.
   absl::StatusOr<Argument> Operator(absl::string_view name, absl::Span<const Argument> args);
 

@@ -81,6 +81,7 @@ class Parser {
       type->kind = Kind::kScalar;
     } else if (name == "int" || name == "SymInt" || name == "DeviceIndex") {
       type->kind = Kind::kInt;
+      type->is_symbolic = name == "SymInt";
     } else if (name == "float") {
       type->kind = Kind::kFloat;
     } else if (name == "bool") {

@@ -27,7 +27,8 @@ struct SchemaType {
     kOther,  // generators, storages, streams: no graph has them
   };
   Kind kind = Kind::kOther;
-  bool optional = false;  // None may stand for it
+  bool optional = false;     // None may stand for it
+  bool is_symbolic = false;  // SymInt
   bool is_list = false;
   bool optional_elements = false;  // "Tensor?[]"
   bool is_mutated = false;         // "(a!)": the operator writes to it

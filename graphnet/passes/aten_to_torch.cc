@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -47,6 +48,11 @@ bool IsSame(const Argument& written, const Argument& lowered, const LoweredModul
   if (written.is_node()) {
     const Argument& value = all.values[written.node()];
     return value == lowered;
+  }
+  // Lowering repeats a number where ATen asks for a list.
+  if (lowered.is_list() && !written.is_aggregate() && !lowered.elements().empty()) {
+    return absl::c_all_of(lowered.elements(),
+                          [&](const Argument& element) { return IsSame(written, element, all); });
   }
   const bool sequences =
       (written.is_list() || written.is_tuple()) && (lowered.is_list() || lowered.is_tuple());

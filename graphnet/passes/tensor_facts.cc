@@ -544,7 +544,8 @@ TensorFacts FactsTable::OfCall(const Node& call) {
       data = &data->elements()[0];
     }
     if (data->is_node()) rank = -1;
-    const Argument dtype = call.args().size() > 1 ? call.args()[1] : Argument();
+    const Argument* asked = call.kwarg("dtype");
+    const Argument dtype = asked == nullptr ? Argument() : *asked;
     return Tensor(rank, dtype.kind() == Argument::Kind::kDType ? dtype.dtype()
                         : data->is_bool()                      ? DType::kBool
                         : data->is_int()                       ? DType::kInt64

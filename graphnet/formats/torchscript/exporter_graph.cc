@@ -466,10 +466,14 @@ absl::Status GraphExporter::ExportProperty(const Node& node) {
 
 // torch.tensor(data, dtype, device), as lowering makes it.
 absl::Status GraphExporter::ExportTensor(const Node& node) {
-  if (node.args().size() != 3 || !node.kwargs().empty()) return Error("it takes three operands");
+  if (node.args().size() != 1) return Error("it takes one operand");
+  const auto keyword = [&node](absl::string_view name) {
+    const Argument* argument = node.kwarg(name);
+    return argument == nullptr ? Argument() : *argument;
+  };
   ASSIGN_OR_RETURN(jit::Value* const data, ValueOf(node.args()[0]));
-  ASSIGN_OR_RETURN(jit::Value* const dtype, ValueOf(node.args()[1]));
-  ASSIGN_OR_RETURN(jit::Value* const device, ValueOf(node.args()[2]));
+  ASSIGN_OR_RETURN(jit::Value* const dtype, ValueOf(keyword("dtype")));
+  ASSIGN_OR_RETURN(jit::Value* const device, ValueOf(keyword("device")));
   Bind(node, graph_->insert(aten::tensor, {data}, {{"dtype", dtype}, {"device", device}}));
   return absl::OkStatus();
 }
