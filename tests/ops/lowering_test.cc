@@ -63,6 +63,13 @@ TEST(LoweringTest, ByRule) {
       {"torch.conv2d(%x, %y, padding = \"same\")", "aten.conv2d.padding(%x, %y, padding=\"same\")"},
       {"torch._C._nn.gelu(%x, approximate = \"tanh\")",
        "aten.gelu.default(%x, approximate=\"tanh\")"},
+      // For SymInt[2], torch.ops takes no single number; for int[2] it does.
+      {"torch.nn.functional.adaptive_avg_pool2d(%x, 1)",
+       "aten.adaptive_avg_pool2d.default(%x, [1, 1])"},
+      {"torch.conv2d(%x, %y, None, 2)", "aten.conv2d.default(%x, %y, None, [2, 2])"},
+      {"torch.avg_pool2d(%x, 2)", "aten.avg_pool2d.default(%x, 2)"},
+      {"torch.tensor([1, 2], dtype = torch.int64, device = None)",
+       "torch.tensor([1, 2], dtype=torch.int64)"},
       {"torch._C._fft.fft_rfft(%x)", "aten.fft_rfft.default(%x)"},
       {"torch.fft.rfft(%x, dim = 1)", "aten.fft_rfft.default(%x, dim=1)"},
       {"torch.linalg.norm(%x)", "aten.linalg_norm.default(%x)"},
