@@ -328,7 +328,7 @@ class Compiler {
     for (const Argument& argument : node.args().subspan(first_argument)) {
       RETURN_IF_ERROR(AddArgument(instruction, argument));
     }
-    if (target == "tensor") {  // The one that has keywords.
+    if (node.target() == "torch.tensor") {  // The one that has keywords.
       for (const absl::string_view name : {"dtype", "device"}) {
         const Argument* argument = node.kwarg(name);
         RETURN_IF_ERROR(AddArgument(instruction, argument == nullptr ? Argument() : *argument));

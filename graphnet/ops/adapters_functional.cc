@@ -162,10 +162,7 @@ Result SmoothL1Loss(Lowering& l, const NamedArguments& a) {
 // One call that the interpreter takes apart when it knows the ranks: all
 // arguments by position.
 Result WholeInterpolate(Lowering& l, const NamedArguments& a) {
-  return l.Builtin("torch.nn.functional.interpolate",
-                   {a["input"], a["size"], a["scale_factor"], a["mode"], a["align_corners"],
-                    a["recompute_scale_factor"], a["antialias"]},
-                   Kind::kTensor);
+  return l.Builtin("torch.nn.functional.interpolate", a.all(), Kind::kTensor);
 }
 Result Upsample(Lowering& l, const NamedArguments& a) {
   return l.Builtin(
@@ -174,39 +171,13 @@ Result Upsample(Lowering& l, const NamedArguments& a) {
       Kind::kTensor);
 }
 Result LocalResponseNorm(Lowering& l, const NamedArguments& a) {
-  return l.Builtin("torch.nn.functional.local_response_norm",
-                   {a["input"], a["size"], a["alpha"], a["beta"], a["k"]}, Kind::kTensor);
+  return l.Builtin("torch.nn.functional.local_response_norm", a.all(), Kind::kTensor);
 }
 Result MultiHeadAttention(Lowering& l, const NamedArguments& a) {
   static const ValueType* const results = new ValueType[2]{Kind::kTensor, Kind::kTensor};
   static const ValueType* const no_weights = new ValueType[2]{Kind::kTensor, Kind::kNone};
   return l.Builtin(
-      "torch.nn.functional.multi_head_attention_forward",
-      {a["query"],
-       a["key"],
-       a["value"],
-       a["embed_dim_to_check"],
-       a["num_heads"],
-       a["in_proj_weight"],
-       a["in_proj_bias"],
-       a["bias_k"],
-       a["bias_v"],
-       a["add_zero_attn"],
-       a["dropout_p"],
-       a["out_proj_weight"],
-       a["out_proj_bias"],
-       a["training"],
-       a["key_padding_mask"],
-       a["need_weights"],
-       a["attn_mask"],
-       a["use_separate_proj_weight"],
-       a["q_proj_weight"],
-       a["k_proj_weight"],
-       a["v_proj_weight"],
-       a["static_k"],
-       a["static_v"],
-       a["average_attn_weights"],
-       a["is_causal"]},
+      "torch.nn.functional.multi_head_attention_forward", a.all(),
       ValueType(Kind::kTuple,
                 absl::MakeConstSpan(a.is_true("need_weights") ? results : no_weights, 2)));
 }

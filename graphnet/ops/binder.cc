@@ -78,7 +78,8 @@ class Matcher {
         call.args.push_back(AsList(*given_[i], parameter.type, &call));
       }
     }
-    call.gathered = std::move(gathered_);  // Keeps its address.
+    // Keeps its address.
+    if (!gathered_.empty()) call.lists.push_back(std::move(gathered_));
     return call;
   }
 
@@ -141,11 +142,10 @@ class Matcher {
 
   // Of "SymInt[2]", for which torch.ops takes no single number as the Python API does.
   Argument AsList(const Argument& argument, const SchemaType& type, BoundCall* call) const {
-    const bool one = type.is_symbolic && type.list_size > 0 && !argument.is_none() &&
-                     IsInt(TypeOf(argument, type_of_node_));
+    const bool one =
+        type.is_symbolic && type.list_size > 0 && IsInt(TypeOf(argument, type_of_node_));
     if (!one) return argument;
-    call->repeated.emplace_back(type.list_size, argument);
-    return Argument::List(call->repeated.back());
+    return Argument::List(call->lists.emplace_back(type.list_size, argument));
   }
 
   static bool IsInt(const ValueType& type) {

@@ -21,11 +21,9 @@ struct BoundCall {
   const Schema* schema = nullptr;
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
-  // The list that a call like `x.view(2, 3)` writes without brackets; an element
-  // of `args` points here.
-  std::vector<Argument> gathered;
-  // Lists of one number repeated; elements of `args` and `kwargs` point here.
-  std::vector<std::vector<Argument>> repeated;
+  // Lists that the call does not write as such, `x.view(2, 3)` or one number for
+  // several; elements of `args` and `kwargs` point here.
+  std::vector<std::vector<Argument>> lists;
 };
 
 // How the call is written, which says which overloads Python sees.

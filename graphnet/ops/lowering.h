@@ -120,6 +120,8 @@ class NamedArguments {
       : signature_(signature), values_(values) {}
   // The value of parameter `name`, which the signature must have.
   const Argument& operator[](absl::string_view name) const;
+  // All, in the order of the parameters.
+  absl::Span<const Argument> all() const { return values_; }
   // Those of a variadic parameter.
   absl::Span<const Argument> variadic() const { return values_.back().elements(); }
   // Whether it is given and not None.

@@ -4,9 +4,9 @@
 //
 // after each: that the verifier is content, that every call is one of PyTorch's, that
 // what the pass says of having changed something is so by the text form, and that running
-// it again works and changes neither text nor hash. PIPELINE, as in `graphnet opt`, runs instead of all. Prints a line for each
-// failure and, at the end, a table and what the passes noted. Exits with 1 if anything
-// failed.
+// it again works and changes neither text nor hash. PIPELINE, as in `graphnet opt`, runs
+// instead of all. Prints a line for each failure and, at the end, a table and what the
+// passes noted. Exits with 1 if anything failed.
 #include <time.h>
 
 #include <algorithm>

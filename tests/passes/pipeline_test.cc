@@ -56,6 +56,22 @@ TEST(PipelineTest, SaysWhatEachStepDid) {
   EXPECT_EQ(diff, "dce\n-   %a = torch.exp(%x)\n");
 }
 
+// Lowering makes the stride of both a list.
+TEST(PipelineTest, AtenToTorchKeepsOneNumberForSeveral) {
+  const auto module = ParseModule(
+      "graph @forward(%x, %w) {\n  %y = aten.conv2d.default(%x, %w, None, 2)\n  return (%y,)\n}\n",
+      "test");
+  ASSERT_OK(module);
+  const auto pipeline = ParsePipeline("aten-to-torch");
+  ASSERT_OK(pipeline);
+  const auto results = RunPipeline(*pipeline, module->get());
+  ASSERT_OK(results);
+  EXPECT_TRUE((*results)[0].changed);
+  const Node* call = (*module)->main()->last()->prev();
+  EXPECT_EQ(call->target(), "torch.conv2d");
+  EXPECT_EQ(call->args()[3], Argument(2));
+}
+
 TEST(PipelineTest, LimitLeavesOutTheRest) {
   const auto module = ParseModule(kDead, "test");
   ASSERT_OK(module);

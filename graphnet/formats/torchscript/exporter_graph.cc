@@ -464,7 +464,7 @@ absl::Status GraphExporter::ExportProperty(const Node& node) {
   return absl::OkStatus();
 }
 
-// torch.tensor(data, dtype, device), as lowering makes it.
+// torch.tensor(data, dtype=…, device=…), as lowering makes it.
 absl::Status GraphExporter::ExportTensor(const Node& node) {
   if (node.args().size() != 1) return Error("it takes one operand");
   const auto keyword = [&node](absl::string_view name) {
