@@ -21,6 +21,7 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

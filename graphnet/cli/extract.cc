@@ -26,7 +26,8 @@
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/interp/torch_status.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/folder.h"
-#include "graphnet/interp/tensors.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

@@ -16,9 +16,10 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
+#include "graphnet/torch/types.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {
@@ -34,7 +35,7 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
   if (meta.tensor != nullptr) {
     if (!value.isTensor()) return false;
     const at::Tensor& tensor = value.toTensor();
-    if (interp::FromScalarType(tensor.scalar_type()) != meta.tensor->dtype) return false;
+    if (DTypeOf(tensor.scalar_type()) != meta.tensor->dtype) return false;
     if (static_cast<size_t>(tensor.dim()) != meta.tensor->shape.size()) return false;
     for (int64_t i = 0; i < tensor.dim(); ++i) {
       const Dim& dim = meta.tensor->shape[static_cast<size_t>(i)];
@@ -44,7 +45,7 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
     }
     return true;
   }
-  const std::vector<c10::IValue> elements = interp::Elements(value);
+  const std::vector<c10::IValue> elements = Elements(value);
   if (elements.size() != meta.elements.size()) return false;
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!Agrees(module, *meta.elements[i], elements[i])) return false;

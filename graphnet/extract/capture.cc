@@ -7,7 +7,7 @@
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/session.h"
-#include "graphnet/interp/torch_status.h"
+#include "graphnet/torch/status.h"
 
 namespace graphnet {
 

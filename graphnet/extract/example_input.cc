@@ -14,7 +14,7 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/interp/tensors.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
-#include "graphnet/interp/allowed_operators.h"
+#include "graphnet/torch/allowed_operators.h"
 #include "torch/csrc/jit/ir/constants.h"
 #include "torch/csrc/jit/passes/dead_code_elimination.h"
 
@@ -84,7 +84,7 @@ std::string TargetForNumbers(const c10::FunctionSchema& schema) {
 
 void Classify(StepPlan* step) {
   const c10::FunctionSchema& schema = *step->schema;
-  step->is_allowed = interp::IsAllowed(schema);
+  step->is_allowed = IsAllowed(schema);
   bool takes_tensors = schema.is_vararg();
   bool is_generic = false;
   for (size_t i = 0; i < schema.arguments().size(); ++i) {

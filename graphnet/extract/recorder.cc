@@ -8,9 +8,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/text/printer.h"
+#include "graphnet/torch/types.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet::extract {
 namespace {
@@ -157,9 +158,9 @@ Recorder::Growing& Recorder::Current() {
 
 const ValueMeta* Recorder::MetaOf(Module& module, const at::Tensor& tensor) {
   TensorMeta meta;
-  meta.dtype = torchscript::DTypeOf(tensor.scalar_type());
+  meta.dtype = DTypeOf(tensor.scalar_type());
   meta.has_device = true;
-  meta.device = torchscript::DeviceOf(tensor.device());
+  meta.device = DeviceOf(tensor.device());
   meta.has_shape = true;
   const std::vector<Dim> shape = sizes_.DimsOf(tensor);
   meta.shape = shape;
@@ -307,7 +308,6 @@ Node* Recorder::OuterNodeOf(const at::Tensor& tensor) {
 }
 
 absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
-  if (value.isNone()) return Argument::None();
   if (value.isTensor()) {
     if (!value.toTensor().defined()) return Argument::None();
     if (value.toTensor().layout() != at::kStrided && Find(value.toTensor()) == nullptr) {
@@ -316,18 +316,14 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
     return Argument(NodeOf(value.toTensor()));
   }
   if (value.isSymInt()) return Size(ExprOf(value));
-  if (value.isBool()) return Argument(value.toBool());
-  if (value.isInt()) return Argument(value.toInt());
-  if (value.isDouble()) return Argument(value.toDouble());
-  if (value.isComplexDouble()) {
-    const c10::complex<double> c = value.toComplexDouble();
-    return Argument(&complex_scratch_.emplace_back(c.real(), c.imag()));
+  std::complex<double> complex;
+  if (const std::optional<Argument> argument = ArgumentOf(value, &complex)) {
+    if (argument->kind() != Argument::Kind::kComplex) return *argument;
+    return Argument(&complex_scratch_.emplace_back(complex));
   }
-  if (value.isString()) return Argument(absl::string_view(value.toStringRef()));
-  if (value.isDevice()) return Argument(torchscript::DeviceOf(value.toDevice()));
   if (value.isList() || value.isTuple()) {
     std::vector<Argument> elements;
-    for (const IValue& element : interp::Elements(value)) {
+    for (const IValue& element : Elements(value)) {
       ASSIGN_OR_RETURN(const Argument argument, Operand(element));
       elements.push_back(argument);
     }
@@ -364,7 +360,7 @@ void Recorder::SetResult(Node* node, const IValue& value, std::vector<int>* path
   }
   if (!value.isList() && !value.isTuple()) return;
   path->push_back(0);
-  for (const IValue& element : interp::Elements(value)) {
+  for (const IValue& element : Elements(value)) {
     SetResult(node, element, path, facts);
     ++path->back();
   }

@@ -11,11 +11,11 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/attributes.h"
-#include "graphnet/interp/tensors.h"
-#include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/serialization/import.h"
 
 namespace graphnet {

@@ -8,9 +8,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/operation.h"
 #include "graphnet/extract/value_tree.h"
-#include "graphnet/interp/allowed_operators.h"
-#include "graphnet/interp/torch_status.h"
-#include "graphnet/interp/values.h"
+#include "graphnet/torch/allowed_operators.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/values.h"
 #include "torch/csrc/jit/runtime/operator.h"
 #include "torch/custom_class.h"
 
@@ -68,7 +68,7 @@ std::vector<IValue> FlattenResult(const IValue& value) {
     for (IValue& leaf : FlattenResult(element)) leaves.push_back(std::move(leaf));
   };
   if (value.isList() || value.isTuple()) {
-    for (const IValue& element : interp::Elements(value)) add(element);
+    for (const IValue& element : Elements(value)) add(element);
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) add(entry.value());
   } else {
@@ -236,7 +236,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
   }
   if (op == nullptr) return absl::InvalidArgumentError("there is no such operator");
   const bool custom = !absl::StartsWith(step.op, "aten::") && !absl::StartsWith(step.op, "prim::");
-  if (!interp::IsAllowed(op->schema()) && !(custom && options.custom_operators)) {
+  if (!IsAllowed(op->schema()) && !(custom && options.custom_operators)) {
     return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
   }
   if (!op->schema().is_vararg() && stack.size() != op->schema().arguments().size()) {

@@ -9,10 +9,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/formats/torchscript/attributes.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
+#include "graphnet/torch/types.h"
 #include "torch/csrc/jit/frontend/script_type_parser.h"
 
 namespace graphnet::extract {
@@ -117,7 +117,7 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, int de
 }
 
 TensorGuard GuardOf(const at::Tensor& tensor) {
-  return {torchscript::DTypeOf(tensor.scalar_type()), tensor.device().str(), tensor.sizes().vec()};
+  return {DTypeOf(tensor.scalar_type()), tensor.device().str(), tensor.sizes().vec()};
 }
 
 TensorTable::TensorTable(const StitchManifest& manifest) {
@@ -140,7 +140,7 @@ TensorTable::TensorTable(const StitchManifest& manifest) {
   ReadSymbols(manifest);
   for (const auto& [number, guard] : manifest.tensors) {
     Guard& to = guards_[static_cast<size_t>(number)];
-    to = {true, interp::ToScalarType(guard.dtype), c10::Device(guard.device), guard.sizes, {}};
+    to = {true, ScalarTypeOf(guard.dtype), c10::Device(guard.device), guard.sizes, {}};
     for (const std::string& text : guard.symbolic)
       to.symbolic.push_back(text.empty() ? nullptr : expressions_.at(text));
   }

@@ -9,11 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
-#include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/torch/allowed_operators.h"
+#include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
 namespace graphnet::interp {

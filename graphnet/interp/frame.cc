@@ -9,8 +9,8 @@
 #include "ATen/WrapDimUtils.h"
 #include "c10/util/Exception.h"
 #include "graphnet/base/status.h"
-#include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/torch/status.h"
 
 namespace graphnet::interp {
 namespace {

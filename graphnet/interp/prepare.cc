@@ -9,7 +9,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/ops/value_type.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

@@ -12,9 +12,11 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/interp/torch_status.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/tensors.h"
+#include "graphnet/torch/types.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {
@@ -46,7 +48,7 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
     }
   }
   const absl::StatusOr<at::Tensor> tensor = Guarded([&]() -> absl::StatusOr<at::Tensor> {
-    return at::empty(shape, at::TensorOptions(kMeta).dtype(interp::ToScalarType(dtype)));
+    return at::empty(shape, at::TensorOptions(kMeta).dtype(ScalarTypeOf(dtype)));
   });
   if (!tensor.ok()) return error(tensor.status().message());
   return tensor;
@@ -58,7 +60,7 @@ const ValueMeta* MetaOf(const c10::IValue& value, Module* module) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined()) return nullptr;
     TensorMeta meta;
-    meta.dtype = interp::FromScalarType(tensor.scalar_type());
+    meta.dtype = DTypeOf(tensor.scalar_type());
     meta.has_shape = true;
     const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
     meta.shape = shape;
@@ -66,7 +68,7 @@ const ValueMeta* MetaOf(const c10::IValue& value, Module* module) {
   }
   if (!value.isTuple() && !value.isTensorList()) return nullptr;
   std::vector<const ValueMeta*> elements;
-  for (const c10::IValue& element : interp::Elements(value)) {
+  for (const c10::IValue& element : Elements(value)) {
     const ValueMeta* meta = MetaOf(element, module);
     if (meta == nullptr) return nullptr;
     elements.push_back(meta);
@@ -85,7 +87,7 @@ class MemoryMeter {
                                                       Entry{storage.getWeakStorageImpl(), bytes});
       if (is_new) added_ += bytes;
     } else if (value.isTuple() || value.isTensorList()) {
-      for (const c10::IValue& element : interp::Elements(value)) Add(element);
+      for (const c10::IValue& element : Elements(value)) Add(element);
     }
   }
   // While a value is made, what was alive before it still is.

@@ -1,4 +1,4 @@
-// Between TensorData, which files and inputs are made of, and what runs.
+// What goes into a run and comes out of it.
 #ifndef GRAPHNET_INTERP_TENSORS_H_
 #define GRAPHNET_INTERP_TENSORS_H_
 
@@ -12,17 +12,6 @@
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
-
-// A copy on the device, with its strides if it has any. InvalidArgument for a dtype that LibTorch does
-// not compute in, or bytes or strides that do not fit the shape.
-absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device);
-// A contiguous copy on the CPU.
-absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor);
-
-// The tensor as modules hold parameters: it asks for gradients. Nobody computes any, but
-// at::matmul then takes another way, and rounds otherwise. Itself if it does already, or
-// if its dtype has none.
-at::Tensor AsParameter(const at::Tensor& tensor);
 
 // What Executable::Run takes for a placeholder: the tensor, or the number in it
 // where the annotation names one; InvalidArgument if that is not one number.

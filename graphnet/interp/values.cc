@@ -147,59 +147,6 @@ void Convert(const Wanted& wanted, IValue* value) {
   }
 }
 
-c10::ScalarType ToScalarType(DType dtype) {
-  using S = c10::ScalarType;
-  switch (dtype) {
-#define GRAPHNET_DTYPE(name, type) \
-  case DType::name: return S::type;
-    GRAPHNET_DTYPE(kBool, Bool)
-    GRAPHNET_DTYPE(kUInt8, Byte)
-    GRAPHNET_DTYPE(kInt8, Char)
-    GRAPHNET_DTYPE(kInt16, Short)
-    GRAPHNET_DTYPE(kInt32, Int)
-    GRAPHNET_DTYPE(kInt64, Long)
-    GRAPHNET_DTYPE(kUInt16, UInt16)
-    GRAPHNET_DTYPE(kUInt32, UInt32)
-    GRAPHNET_DTYPE(kUInt64, UInt64)
-    GRAPHNET_DTYPE(kFloat16, Half)
-    GRAPHNET_DTYPE(kBFloat16, BFloat16)
-    GRAPHNET_DTYPE(kFloat32, Float)
-    GRAPHNET_DTYPE(kFloat64, Double)
-    GRAPHNET_DTYPE(kComplex64, ComplexFloat)
-    GRAPHNET_DTYPE(kComplex128, ComplexDouble)
-#undef GRAPHNET_DTYPE
-    default: break;
-  }
-  TORCH_CHECK(false, "dtype ", std::string(DTypeName(dtype)), " cannot be run");
-}
-
-DType FromScalarType(c10::ScalarType type) {
-  for (int i = 1; i < kNumDTypes; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    switch (dtype) {
-      case DType::kBool:
-      case DType::kUInt8:
-      case DType::kInt8:
-      case DType::kInt16:
-      case DType::kInt32:
-      case DType::kInt64:
-      case DType::kUInt16:
-      case DType::kUInt32:
-      case DType::kUInt64:
-      case DType::kFloat16:
-      case DType::kBFloat16:
-      case DType::kFloat32:
-      case DType::kFloat64:
-      case DType::kComplex64:
-      case DType::kComplex128:
-        if (ToScalarType(dtype) == type) return dtype;
-        break;
-      default: break;
-    }
-  }
-  return DType::kUnknown;
-}
-
 c10::Device ToDevice(Device device, c10::Device target) {
   if (target.is_meta() || device.type != DeviceType::kCpu) return target;
   return c10::Device(c10::kCPU);
@@ -239,60 +186,19 @@ IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
 }
 
 IValue ToIValue(const Argument& argument, c10::Device target) {
-  switch (argument.kind()) {
-    case Argument::Kind::kNone: return IValue();
-    case Argument::Kind::kBool: return argument.boolean();
-    case Argument::Kind::kInt: return argument.integer();
-    case Argument::Kind::kFloat: return argument.real();
-    case Argument::Kind::kComplex: {
-      const auto value = argument.complex();
-      return c10::complex<double>(value.real(), value.imag());
-    }
-    case Argument::Kind::kString:
-      return std::string(argument.string().data(), argument.string().size());
-    case Argument::Kind::kDType: return static_cast<int64_t>(ToScalarType(argument.dtype()));
-    case Argument::Kind::kDevice: return ToDevice(argument.device(), target);
-    case Argument::Kind::kLayout:
-      TORCH_CHECK(argument.layout() == Layout::kStrided, "only the strided layout can be run");
-      return static_cast<int64_t>(c10::Layout::Strided);
-    case Argument::Kind::kMemoryFormat:
-      switch (argument.memory_format()) {
-        case MemoryFormat::kContiguous: return static_cast<int64_t>(c10::MemoryFormat::Contiguous);
-        case MemoryFormat::kPreserve: return static_cast<int64_t>(c10::MemoryFormat::Preserve);
-        case MemoryFormat::kChannelsLast:
-          return static_cast<int64_t>(c10::MemoryFormat::ChannelsLast);
-        case MemoryFormat::kChannelsLast3d:
-          return static_cast<int64_t>(c10::MemoryFormat::ChannelsLast3d);
-      }
-      TORCH_CHECK(false, "unknown memory format");
-    case Argument::Kind::kList:
-    case Argument::Kind::kTuple: {
-      std::vector<IValue> elements;
-      elements.reserve(argument.elements().size());
-      for (const Argument& e : argument.elements()) elements.push_back(ToIValue(e, target));
-      return MakeSequence(std::move(elements), argument.is_tuple());
-    }
-    case Argument::Kind::kNode:
-    case Argument::Kind::kDict:
-    case Argument::Kind::kSlice:
-    case Argument::Kind::kEllipsis:
-    case Argument::Kind::kGraph:
-    case Argument::Kind::kSymInt: break;
+  if (argument.is_list() || argument.is_tuple()) {
+    std::vector<IValue> elements;
+    elements.reserve(argument.elements().size());
+    for (const Argument& e : argument.elements()) elements.push_back(ToIValue(e, target));
+    return MakeSequence(std::move(elements), argument.is_tuple());
   }
-  TORCH_CHECK(false, "an argument of this kind is no constant");
-}
-
-std::vector<IValue> Elements(const IValue& sequence) {
-  if (sequence.isTuple()) {
-    // Parentheses: with braces it would be a list of two.
-    const auto& elements = sequence.toTupleRef().elements();
-    return std::vector<IValue>(elements.begin(), elements.end());
+  if (argument.kind() == Argument::Kind::kDevice) return ToDevice(argument.device(), target);
+  if (argument.kind() == Argument::Kind::kLayout) {
+    TORCH_CHECK(argument.layout() == Layout::kStrided, "only the strided layout can be run");
   }
-  if (sequence.isList()) {
-    const c10::ArrayRef<IValue> list = sequence.toListRef();
-    return std::vector<IValue>(list.begin(), list.end());
-  }
-  TORCH_CHECK(false, "expected a list or tuple, not ", sequence.tagKind());
+  std::optional<IValue> constant = ConstantOf(argument);
+  TORCH_CHECK(constant, "an argument of this kind is no constant");
+  return *std::move(constant);
 }
 
 }  // namespace graphnet::interp

@@ -10,6 +10,7 @@
 #include "ATen/core/jit_type.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/types.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet::interp {
 
@@ -49,8 +50,6 @@ c10::IValue AsTensor(const c10::IValue& value);
 // Of a number or a tensor with one element.
 int64_t AsInt(const c10::IValue& value);
 
-c10::ScalarType ToScalarType(DType dtype);
-DType FromScalarType(c10::ScalarType type);
 // `target` takes the place of devices that are not the CPU; of all when it is
 // the meta device.
 c10::Device ToDevice(Device device, c10::Device target);
@@ -60,9 +59,6 @@ c10::Device ToDevice(Device device, c10::Device target);
 c10::IValue ToIValue(const Argument& argument, c10::Device target);
 // A list or tuple of `elements`.
 c10::IValue MakeSequence(std::vector<c10::IValue> elements, bool tuple);
-
-// The elements of a list or tuple of any kind. Throws for other values.
-std::vector<c10::IValue> Elements(const c10::IValue& sequence);
 
 }  // namespace graphnet::interp
 

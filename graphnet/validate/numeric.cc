@@ -25,9 +25,10 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/torch/tensors.h"
+#include "graphnet/torch/types.h"
 #include "graphnet/validate/findings.h"
 
 namespace graphnet {
@@ -123,7 +124,7 @@ bool IsWithin(const Comparison& c, int t) {
 // --- Running -----------------------------------------------------------------------
 
 bool AgreesWithMeta(const Module& module, const TensorMeta& meta, const at::Tensor& tensor) {
-  if (meta.dtype != DType::kUnknown && interp::FromScalarType(tensor.scalar_type()) != meta.dtype)
+  if (meta.dtype != DType::kUnknown && DTypeOf(tensor.scalar_type()) != meta.dtype)
     return false;
   if (!meta.has_shape) return true;
   if (static_cast<size_t>(tensor.dim()) != meta.shape.size()) return false;
@@ -284,7 +285,7 @@ class Runner {
       Fail(ErrorClass::kPort, i, ports[k]->name(),
            absl::StrCat("input ", k, " (", ValueName(ports[k]->name()),
                         ") has another shape or dtype than its meta says: ",
-                        DTypeShortName(interp::FromScalarType(tensor.scalar_type())), " [",
+                        DTypeShortName(DTypeOf(tensor.scalar_type())), " [",
                         absl::StrJoin(tensor.sizes(), ", "), "] when run"));
     }
     return true;

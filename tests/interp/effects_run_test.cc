@@ -12,10 +12,10 @@
 #include "ATen/ATen.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/interp/executable.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/text/parser.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {
@@ -138,7 +138,7 @@ void AddStorages(const c10::IValue& value, std::set<const void*>* storages) {
   if (value.isTensor() && value.toTensor().has_storage()) {
     storages->insert(value.toTensor().storage().unsafeGetStorageImpl());
   } else if (value.isTuple() || value.isTensorList()) {
-    for (const c10::IValue& element : interp::Elements(value)) AddStorages(element, storages);
+    for (const c10::IValue& element : Elements(value)) AddStorages(element, storages);
   }
 }
 

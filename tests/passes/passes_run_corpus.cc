@@ -34,6 +34,7 @@
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/target.h"
 #include "graphnet/passes/pipeline.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

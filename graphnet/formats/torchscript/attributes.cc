@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/util/strides.h"
+#include "graphnet/torch/types.h"
 
 namespace graphnet::torchscript {
 namespace {
@@ -25,10 +26,6 @@ double Rounded(double value, int digits) {
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
   return std::strtod(text, nullptr);
-}
-
-std::optional<DeviceType> DeviceTypeOf(c10::DeviceType type) {
-  return ParseDeviceType(c10::DeviceTypeName(type, /*lower_case=*/true));
 }
 
 // The statistics of `tensor`: on the CPU, contiguous. `data` backs spec->data.
@@ -67,46 +64,6 @@ void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* d
 
 void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data) {
   Describe(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous(), spec, data);
-}
-
-DType DTypeOf(c10::ScalarType type) {
-  using S = c10::ScalarType;
-  switch (type) {
-    case S::Bool: return DType::kBool;
-    case S::Byte: return DType::kUInt8;
-    case S::Char: return DType::kInt8;
-    case S::Short: return DType::kInt16;
-    case S::Int: return DType::kInt32;
-    case S::Long: return DType::kInt64;
-    case S::UInt16: return DType::kUInt16;
-    case S::UInt32: return DType::kUInt32;
-    case S::UInt64: return DType::kUInt64;
-    case S::Half: return DType::kFloat16;
-    case S::BFloat16: return DType::kBFloat16;
-    case S::Float: return DType::kFloat32;
-    case S::Double: return DType::kFloat64;
-    case S::ComplexHalf: return DType::kComplex32;
-    case S::ComplexFloat: return DType::kComplex64;
-    case S::ComplexDouble: return DType::kComplex128;
-    case S::Float8_e4m3fn: return DType::kFloat8E4M3FN;
-    case S::Float8_e5m2: return DType::kFloat8E5M2;
-    case S::Float8_e4m3fnuz: return DType::kFloat8E4M3FNUZ;
-    case S::Float8_e5m2fnuz: return DType::kFloat8E5M2FNUZ;
-    case S::Float8_e8m0fnu: return DType::kFloat8E8M0FNU;
-    case S::QInt8: return DType::kQInt8;
-    case S::QUInt8: return DType::kQUInt8;
-    case S::QInt32: return DType::kQInt32;
-    case S::QUInt4x2: return DType::kQUInt4x2;
-    case S::QUInt2x4: return DType::kQUInt2x4;
-    case S::Bits8: return DType::kBits8;
-    case S::Bits16: return DType::kBits16;
-    default: return DType::kUnknown;
-  }
-}
-
-Device DeviceOf(c10::Device device) {
-  return {DeviceTypeOf(device.type()).value_or(DeviceType::kPrivateuseone),
-          static_cast<int16_t>(device.has_index() ? device.index() : -1)};
 }
 
 std::string TypeText(const c10::Type& type) {

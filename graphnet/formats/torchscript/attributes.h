@@ -16,10 +16,6 @@
 
 namespace graphnet::torchscript {
 
-// kUnknown for those that the IR has no name for.
-DType DTypeOf(c10::ScalarType type);
-Device DeviceOf(c10::Device device);
-
 // The type as one writes it in TorchScript ("Optional[Tensor]"), a named tuple
 // as the tuple that it is.
 std::string TypeText(const c10::Type& type);

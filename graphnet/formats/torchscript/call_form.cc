@@ -1,6 +1,5 @@
 #include "graphnet/formats/torchscript/call_form.h"
 
-#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -8,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet::torchscript {
 
@@ -24,34 +23,6 @@ c10::TypeKind FormalKind(const c10::Type& type) {
     return optional->getElementType()->kind();
   }
   return type.kind();
-}
-
-std::optional<Layout> LayoutOf(int64_t value) {
-  static constexpr Layout kLayouts[] = {Layout::kStrided,   Layout::kSparseCoo, Layout::kSparseCsr,
-                                        Layout::kMkldnn,    Layout::kSparseCsc, Layout::kSparseBsr,
-                                        Layout::kSparseBsc, Layout::kJagged};
-  if (value < 0 || value >= static_cast<int64_t>(std::size(kLayouts))) return std::nullopt;
-  return kLayouts[value];
-}
-
-// TorchScript writes dtypes, layouts and memory formats as ints; the schema says
-// which int is which.
-Argument AsFormal(const Argument& argument, c10::TypeKind kind) {
-  if (!argument.is_int()) return argument;
-  const int64_t value = argument.integer();
-  if (kind == c10::TypeKind::ScalarTypeType) {
-    if (value < 0 || value >= static_cast<int64_t>(c10::ScalarType::NumOptions)) return argument;
-    const DType dtype = DTypeOf(static_cast<c10::ScalarType>(value));
-    return dtype == DType::kUnknown ? argument : Argument(dtype);
-  }
-  if (kind == c10::TypeKind::LayoutType) {
-    const std::optional<Layout> layout = LayoutOf(value);
-    return layout ? Argument(*layout) : argument;
-  }
-  if (kind == c10::TypeKind::MemoryFormatType && value >= 0 && value < kNumMemoryFormats) {
-    return static_cast<MemoryFormat>(value);
-  }
-  return argument;
 }
 
 }  // namespace

@@ -50,27 +50,6 @@ std::string Identifier(absl::string_view text) {
   return out;
 }
 
-absl::StatusOr<at::Tensor> MakeTensor(const TensorData& data) {
-  const std::optional<c10::ScalarType> type = ScalarTypeOf(data.dtype);
-  if (!type || c10::isQIntType(*type)) {
-    return absl::InvalidArgumentError(absl::StrCat("a tensor of ", DTypeName(data.dtype)));
-  }
-  if (data.shape.size() > kMaxRank) return absl::InvalidArgumentError("its rank is too large");
-  int64_t elements = 1;
-  bool overflow = false;
-  for (const int64_t size : data.shape) {
-    overflow |= size < 0 || __builtin_mul_overflow(elements, size, &elements);
-  }
-  const size_t bytes = data.bytes == nullptr ? 0 : data.bytes->size();
-  if (overflow || elements > kMaxTensorElements ||
-      static_cast<uint64_t>(elements) * c10::elementSize(*type) != bytes) {
-    return absl::InvalidArgumentError("the number of bytes does not fit the shape");
-  }
-  at::Tensor tensor = at::empty(data.shape, *type);
-  if (bytes > 0) std::memcpy(tensor.mutable_data_ptr(), data.bytes->data(), bytes);
-  return tensor;
-}
-
 bool AttributeTree::FindPlace(absl::string_view path, bool identifier, Place* place) {
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '.');
   if (parts.size() > kMaxNesting) return false;

@@ -21,9 +21,6 @@ namespace graphnet::torchscript {
 // in the names of attributes and inputs: this keeps code out of them.
 std::string Identifier(absl::string_view text);
 
-// A copy of the values, on the CPU.
-absl::StatusOr<at::Tensor> MakeTensor(const TensorData& data);
-
 class AttributeTree {
  public:
   enum class Kind { kParameter, kBuffer, kOther };

@@ -9,8 +9,9 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
-#include "graphnet/interp/torch_status.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet::torchscript {
 
@@ -129,7 +130,7 @@ absl::Status GraphExporter::AddAttributes() {
   for (const Attribute& attribute : module_.attributes()) {
     const auto data = sample_.weights.find(std::string(attribute.name));
     if (data == sample_.weights.end()) continue;  // An error where it is read.
-    absl::StatusOr<at::Tensor> tensor = MakeTensor(data->second);
+    absl::StatusOr<at::Tensor> tensor = ToTensor(data->second, c10::kCPU);
     if (!tensor.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "cannot export attribute ", Printable(attribute.name), ": ", tensor.status().message()));

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -23,20 +21,6 @@
 namespace graphnet::torchscript {
 namespace {
 
-std::optional<c10::Layout> LayoutOf(Layout layout) {
-  switch (layout) {
-    case Layout::kStrided: return c10::Layout::Strided;
-    case Layout::kSparseCoo: return c10::Layout::Sparse;
-    case Layout::kSparseCsr: return c10::Layout::SparseCsr;
-    case Layout::kSparseCsc: return c10::Layout::SparseCsc;
-    case Layout::kSparseBsr: return c10::Layout::SparseBsr;
-    case Layout::kSparseBsc: return c10::Layout::SparseBsc;
-    case Layout::kMkldnn: return c10::Layout::Mkldnn;
-    case Layout::kJagged: return c10::Layout::Jagged;
-  }
-  return std::nullopt;
-}
-
 class ClassResolver : public torch::jit::Resolver {
  public:
   explicit ClassResolver(const TypeTable* types) : types_(types) {}
@@ -49,43 +33,6 @@ class ClassResolver : public torch::jit::Resolver {
 };
 
 }  // namespace
-
-std::optional<c10::ScalarType> ScalarTypeOf(DType dtype) {
-  if (dtype == DType::kUnknown) return std::nullopt;
-  for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions); ++i) {
-    const auto type = static_cast<c10::ScalarType>(i);
-    if (DTypeOf(type) == dtype) return type;
-  }
-  return std::nullopt;
-}
-
-std::optional<c10::IValue> ConstantOf(const Argument& argument) {
-  switch (argument.kind()) {
-    case Argument::Kind::kNone: return c10::IValue();
-    case Argument::Kind::kBool: return c10::IValue(argument.boolean());
-    case Argument::Kind::kInt: return c10::IValue(argument.integer());
-    case Argument::Kind::kFloat: return c10::IValue(argument.real());
-    case Argument::Kind::kComplex: return c10::IValue(c10::complex<double>(argument.complex()));
-    case Argument::Kind::kString: return c10::IValue(std::string(argument.string()));
-    case Argument::Kind::kDevice: return c10::IValue(c10::Device(DeviceName(argument.device())));
-    case Argument::Kind::kMemoryFormat:
-      return c10::IValue(static_cast<int64_t>(argument.memory_format()));
-    case Argument::Kind::kDType:
-      if (const auto type = ScalarTypeOf(argument.dtype())) {
-        return c10::IValue(static_cast<int64_t>(*type));
-      }
-      return std::nullopt;
-    case Argument::Kind::kLayout:
-      if (const auto layout = LayoutOf(argument.layout())) {
-        return c10::IValue(static_cast<int64_t>(*layout));
-      }
-      return std::nullopt;
-    case Argument::Kind::kSymInt:
-      if (argument.sym()->kind == SymExpr::Kind::kInt) return c10::IValue(argument.sym()->value);
-      return std::nullopt;
-    default: return std::nullopt;
-  }
-}
 
 bool IsGarbled(const c10::IValue& constant) {
   const auto is_garbled = [](double value) {

@@ -17,12 +17,6 @@
 
 namespace graphnet::torchscript {
 
-std::optional<c10::ScalarType> ScalarTypeOf(DType dtype);
-
-// The value of an argument that holds no others and stands for itself; dtypes,
-// layouts and memory formats are ints in TorchScript.
-std::optional<c10::IValue> ConstantOf(const Argument& argument);
-
 // Whether LibTorch writes the constant so that it reads another, or none: floats
 // such as 1e12 come back as ints, -0.0 as 0.0; "\r" is no escape that it knows.
 bool IsGarbled(const c10::IValue& constant);

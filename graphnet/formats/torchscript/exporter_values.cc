@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet::torchscript {
 

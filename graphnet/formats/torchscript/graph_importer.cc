@@ -11,6 +11,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/torch/values.h"
 #include "torch/csrc/jit/ir/constants.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
@@ -244,16 +245,12 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
   if (depth > kMaxNesting) {
     return CannotRepresent(*current_, absl::StrCat("constants nest deeper than ", kMaxNesting));
   }
-  if (value.isNone()) return Argument::None();
-  if (value.isBool()) return Argument(value.toBool());
-  if (value.isInt()) return Argument(value.toInt());
-  if (value.isDouble()) return Argument(value.toDouble());
-  if (value.isComplexDouble()) {
-    const c10::complex<double> c = value.toComplexDouble();
-    return Argument(arena_.New<std::complex<double>>(c.real(), c.imag()));
+  std::complex<double> complex;
+  if (const std::optional<Argument> argument = ArgumentOf(value, &complex)) {
+    if (argument->is_string()) return Keep(argument->string());
+    if (argument->kind() != Argument::Kind::kComplex) return *argument;
+    return Argument(arena_.New<std::complex<double>>(complex));
   }
-  if (value.isString()) return Keep(absl::string_view(value.toStringRef()));
-  if (value.isDevice()) return Argument(DeviceOf(value.toDevice()));
   if (value.isEnum()) {
     // Only asked whether it is another one, and for its name and value.
     const auto& member = value.toEnumHolder();

@@ -1,9 +1,9 @@
-#include "graphnet/interp/allowed_operators.h"
+#include "graphnet/torch/allowed_operators.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
-namespace graphnet::interp {
+namespace graphnet {
 
 // An operator that touches files, processes or devices' internals says so in its
 // schema: by a name or type that no computation on tensors needs.
@@ -28,4 +28,4 @@ bool IsAllowed(const c10::FunctionSchema& schema) {
   return true;
 }
 
-}  // namespace graphnet::interp
+}  // namespace graphnet

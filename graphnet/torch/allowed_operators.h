@@ -1,14 +1,14 @@
 // Which of PyTorch's operators graphs and programs may run.
-#ifndef GRAPHNET_INTERP_ALLOWED_OPERATORS_H_
-#define GRAPHNET_INTERP_ALLOWED_OPERATORS_H_
+#ifndef GRAPHNET_TORCH_ALLOWED_OPERATORS_H_
+#define GRAPHNET_TORCH_ALLOWED_OPERATORS_H_
 
 #include "ATen/core/function_schema.h"
 
-namespace graphnet::interp {
+namespace graphnet {
 
 // True for operators of ATen and TorchScript that only compute on their operands.
 bool IsAllowed(const c10::FunctionSchema& schema);
 
-}  // namespace graphnet::interp
+}  // namespace graphnet
 
-#endif  // GRAPHNET_INTERP_ALLOWED_OPERATORS_H_
+#endif  // GRAPHNET_TORCH_ALLOWED_OPERATORS_H_

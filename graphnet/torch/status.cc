@@ -1,4 +1,4 @@
-#include "graphnet/interp/torch_status.h"
+#include "graphnet/torch/status.h"
 
 #include <exception>
 #include <new>

@@ -1,6 +1,6 @@
 // What LibTorch throws, as a status.
-#ifndef GRAPHNET_INTERP_TORCH_STATUS_H_
-#define GRAPHNET_INTERP_TORCH_STATUS_H_
+#ifndef GRAPHNET_TORCH_STATUS_H_
+#define GRAPHNET_TORCH_STATUS_H_
 
 #include "absl/status/status.h"
 
@@ -23,4 +23,4 @@ auto Guarded(Fn&& fn) -> decltype(fn()) {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_INTERP_TORCH_STATUS_H_
+#endif  // GRAPHNET_TORCH_STATUS_H_
