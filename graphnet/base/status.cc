@@ -3,29 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/utf8.h"
 
 namespace graphnet {
 namespace {
-
-// Length of the valid UTF-8 sequence at the start of `s`, or 0.
-size_t Utf8Length(absl::string_view s) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const unsigned char c = byte(0);
-  const size_t n = c < 0x80                ? 1
-                   : c >= 0xC2 && c < 0xE0 ? 2
-                   : c >= 0xE0 && c < 0xF0 ? 3
-                   : c >= 0xF0 && c < 0xF5 ? 4
-                                           : 0;
-  if (n == 0 || n > s.size()) return 0;
-  for (size_t i = 1; i < n; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (c == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-  if (c == 0xED && byte(1) > 0x9F) return 0;  // surrogate
-  if (c == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (c == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
-  return n;
-}
 
 // Whether the valid UTF-8 sequence `s` drives the terminal or the layout rather
 // than showing something: C0 and C1 controls, DEL, marks that turn the direction

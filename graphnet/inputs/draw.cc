@@ -21,8 +21,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/float16.h"
 #include "graphnet/inputs/generator.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/ops/value_type.h"
 
 namespace graphnet {
 namespace {
@@ -387,16 +387,6 @@ absl::StatusOr<TensorData> DrawUnnamed(const TensorMeta& meta, const DrawSpec& s
   ASSIGN_OR_RETURN(TensorData tensor, Drawing(spec, key, count, options).Run(meta.dtype));
   tensor.shape = std::move(shape);
   return tensor;
-}
-
-// The dtype of a number that is written as `annotation`.
-std::optional<DType> NumberDType(absl::string_view annotation) {
-  switch (TypeOfAnnotation(annotation).kind) {
-    case ValueType::Kind::kInt: return DType::kInt64;
-    case ValueType::Kind::kFloat: return DType::kFloat64;
-    case ValueType::Kind::kBool: return DType::kBool;
-    default: return std::nullopt;
-  }
 }
 
 // Something to draw: a placeholder or an attribute.

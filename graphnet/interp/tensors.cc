@@ -7,27 +7,24 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
-#include "graphnet/ops/value_type.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder) {
-  const ValueType::Kind kind = TypeOfAnnotation(placeholder.annotation()).kind;
-  if (kind != ValueType::Kind::kInt && kind != ValueType::Kind::kFloat &&
-      kind != ValueType::Kind::kBool) {
-    return c10::IValue(std::move(tensor));
-  }
+  const std::optional<DType> dtype = NumberDType(placeholder.annotation());
+  if (!dtype) return c10::IValue(std::move(tensor));
   if (tensor.numel() != 1) {
     return absl::InvalidArgumentError(absl::StrCat("input ", Printable(placeholder.target()),
                                                    ": expected one number, not ", tensor.numel()));
   }
   return Guarded([&]() -> absl::StatusOr<c10::IValue> {
     const at::Scalar number = tensor.item();
-    return kind == ValueType::Kind::kInt     ? c10::IValue(number.toLong())
-           : kind == ValueType::Kind::kFloat ? c10::IValue(number.toDouble())
-                                             : c10::IValue(number.toBool());
+    return *dtype == DType::kInt64  ? c10::IValue(number.toLong())
+           : *dtype == DType::kBool ? c10::IValue(number.toBool())
+                                    : c10::IValue(number.toDouble());
   });
 }
 

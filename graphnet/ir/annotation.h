@@ -1,13 +1,25 @@
-// The annotation (Node::annotation, Attribute::annotation) of what a model learns, as
-// GraphNet's samples write it.
+// Annotations (Node::annotation, Attribute::annotation), as GraphNet's samples and
+// TorchScript write them.
 #ifndef GRAPHNET_IR_ANNOTATION_H_
 #define GRAPHNET_IR_ANNOTATION_H_
 
+#include <optional>
+
 #include "absl/strings/string_view.h"
+#include "graphnet/ir/types.h"
 
 namespace graphnet {
 
+// Of what a model learns.
 inline constexpr absl::string_view kParameterAnnotation = "torch.nn.parameter.Parameter";
+
+// The dtype of an input that is a number; nullopt for all others.
+inline std::optional<DType> NumberDType(absl::string_view annotation) {
+  if (annotation == "torch.SymInt" || annotation == "int") return DType::kInt64;
+  if (annotation == "torch.SymFloat" || annotation == "float") return DType::kFloat64;
+  if (annotation == "torch.SymBool" || annotation == "bool") return DType::kBool;
+  return std::nullopt;
+}
 
 }  // namespace graphnet
 

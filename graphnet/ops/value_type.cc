@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/ir/annotation.h"
 
 namespace graphnet {
 namespace {
@@ -68,9 +69,11 @@ ValueType ListOf(Kind element) {
 }
 
 ValueType TypeOfAnnotation(absl::string_view annotation) {
-  if (annotation == "torch.SymInt" || annotation == "int") return Kind::kInt;
-  if (annotation == "torch.SymFloat" || annotation == "float") return Kind::kFloat;
-  if (annotation == "torch.SymBool" || annotation == "bool") return Kind::kBool;
+  if (const std::optional<DType> number = NumberDType(annotation)) {
+    return *number == DType::kInt64  ? Kind::kInt
+           : *number == DType::kBool ? Kind::kBool
+                                     : Kind::kFloat;
+  }
   if (annotation == "str") return Kind::kString;
   if (annotation == "List[int]") return ListOf(Kind::kInt);
   if (annotation == "List[float]") return ListOf(Kind::kFloat);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "graphnet/base/utf8.h"
+
 namespace graphnet {
 namespace {
 
@@ -15,22 +17,12 @@ using literal_internal::kPlain;
 
 constexpr char kHex[] = "0123456789abcdef";
 
-// Length of the UTF-8 sequence of a printable non-ASCII character at the start
-// of `s`; 0 if there is none. C1 controls (U+0080..U+009F) do not count.
+// Bytes of the printable character beyond ASCII at the start of `s`; 0 if there is none.
+// C1 controls (U+0080..U+009F) do not count.
 size_t PrintableUtf8Length(absl::string_view s) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const unsigned char c = byte(0);
-  const size_t n = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-  if (n == 0 || n > s.size()) return 0;
-  for (size_t i = 1; i < n; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (c == 0xC2 && byte(1) < 0xA0) return 0;  // C1 control
-  if (c == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-  if (c == 0xED && byte(1) > 0x9F) return 0;  // surrogate
-  if (c == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (c == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
-  return n;
+  const size_t n = Utf8Length(s);
+  const bool is_control = n == 2 && s[0] == '\xC2' && static_cast<unsigned char>(s[1]) < 0xA0;
+  return n == 1 || is_control ? 0 : n;
 }
 
 }  // namespace

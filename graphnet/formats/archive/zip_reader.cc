@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/archive/utf8.h"
+#include "graphnet/base/utf8.h"
 
 namespace graphnet {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/archive/utf8.h"
+#include "graphnet/base/utf8.h"
 #include "graphnet/passes/lift_attributes.h"
 
 namespace graphnet {

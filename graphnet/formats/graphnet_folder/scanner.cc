@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/archive/utf8.h"
+#include "graphnet/base/utf8.h"
 
 namespace graphnet {
 namespace {
