@@ -15,7 +15,6 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
-#include "graphnet/passes/lift_attributes.h"
 #include "graphnet/proto/sample_proto.h"
 
 namespace graphnet {
@@ -80,16 +79,7 @@ absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram&
   return tensors;
 }
 
-absl::StatusOr<Sample> Lifted(const Sample& from) {
-  Sample sample;
-  sample.name = from.name;
-  sample.graph_hash = from.graph_hash;
-  sample.module = from.module->Clone();
-  RETURN_IF_ERROR(LiftAttributes(sample.module.get()).status());
-  return sample;
-}
-
-// Undoes Lifted: placeholders after the first `num_inputs` are attributes.
+// Undoes what a folder does: placeholders after the first `num_inputs` are attributes.
 void Unlift(size_t num_inputs, Module* module) {
   Graph* graph = module->main();
   const std::vector<Node*> placeholders = graph->placeholders();
@@ -120,21 +110,20 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
   const std::string json = ManifestJson(program.manifest);
   RETURN_IF_ERROR(Clear(folder));
   if (!is_proto && complete && program.subgraphs.size() == 1) {
-    ASSIGN_OR_RETURN(Sample sample, Lifted(program.subgraphs[0]));
-    ASSIGN_OR_RETURN(sample.extra_files[kTensors], SerializeSafetensors(beside));
-    if (!program.objects.empty()) sample.extra_files[kObjects] = program.objects;
-    sample.extra_files[kManifestJson] = json;
-    sample.extra_files[kManifest] = manifest;
-    return WriteGraphNetFolder(sample, folder);
+    ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(program.subgraphs[0]));
+    ASSIGN_OR_RETURN(files[kTensors], SerializeSafetensors(beside));
+    if (!program.objects.empty()) files[kObjects] = program.objects;
+    files[kManifestJson] = json;
+    files[kManifest] = manifest;
+    return WriteGraphNetFiles(std::move(files), folder);
   }
   for (size_t i = 0; i < program.subgraphs.size(); ++i) {
     const std::string path = JoinPath(folder, program.manifest.subgraphs[i].name);
     if (is_proto) {
       RETURN_IF_ERROR(WriteSampleFile(program.subgraphs[i], path + ".pb"));
     } else {
-      ASSIGN_OR_RETURN(const Sample sample, Lifted(program.subgraphs[i]));
-      RETURN_IF_ERROR(
-          Annotate(WriteGraphNetFolder(sample, path), program.manifest.subgraphs[i].name));
+      RETURN_IF_ERROR(Annotate(WriteGraphNetFolder(program.subgraphs[i], path),
+                               program.manifest.subgraphs[i].name));
     }
   }
   if (!complete) return absl::OkStatus();
