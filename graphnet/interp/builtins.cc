@@ -1,12 +1,16 @@
 #include "graphnet/interp/builtins.h"
 
-#include <cmath>
+#include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "ATen/Functions.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/interp/values.h"
 
 namespace graphnet::interp {
@@ -15,56 +19,13 @@ namespace {
 using c10::IValue;
 using Args = std::vector<IValue>;
 
-double Real(const IValue& v) {
-  if (v.isTensor()) return v.toTensor().item().toDouble();
-  return v.toScalar().toDouble();
+// The number in a tensor of one element.
+IValue Item(const IValue& value) {
+  return value.isTensor() ? IValue(value.toTensor().item()) : value;
 }
 
-// --- Numbers -----------------------------------------------------------------
-
-// A float as Python's int(), floor and ceil make an int of it.
-IValue ToInt(double value) {
-  TORCH_CHECK(std::isfinite(value), "cannot convert ", value, " to an int");
-  TORCH_CHECK(std::fabs(value) < 9.3e18, "the number ", value, " is no int64");
-  return static_cast<int64_t>(value);
-}
-bool IsIntegral(const IValue& v) { return v.isInt() || v.isBool(); }
-
-IValue Int(Args& a, c10::Device) {
-  if (a.at(0).isTensor()) return a[0].toTensor().item().toLong();
-  return IsIntegral(a[0]) ? IValue(a[0].toScalar().toLong()) : ToInt(Real(a[0]));
-}
-IValue Float(Args& a, c10::Device) { return Real(a.at(0)); }
-IValue Bool(Args& a, c10::Device) { return Real(a.at(0)) != 0; }
-IValue Not(Args& a, c10::Device) { return Real(a.at(0)) == 0; }
-IValue Floor(Args& a, c10::Device d) {
-  return IsIntegral(a.at(0)) ? Int(a, d) : ToInt(std::floor(Real(a[0])));
-}
-IValue Ceil(Args& a, c10::Device d) {
-  return IsIntegral(a.at(0)) ? Int(a, d) : ToInt(std::ceil(Real(a[0])));
-}
-IValue Round(Args& a, c10::Device d) {
-  // Half to even, the mode that programs start in.
-  return IsIntegral(a.at(0)) ? Int(a, d) : ToInt(std::nearbyint(Real(a[0])));
-}
-IValue Abs(Args& a, c10::Device) {
-  return IsIntegral(a.at(0)) ? IValue(std::abs(a[0].toScalar().toLong()))
-                             : IValue(std::fabs(Real(a[0])));
-}
-template <double (*fn)(double)>
-IValue Apply(Args& a, c10::Device) {
-  return fn(Real(a.at(0)));
-}
-double Sqrt(double x) { return std::sqrt(x); }
-double Exp(double x) { return std::exp(x); }
-double Log(double x) { return std::log(x); }
-double Log2(double x) { return std::log2(x); }
-double Log10(double x) { return std::log10(x); }
-double Sin(double x) { return std::sin(x); }
-double Cos(double x) { return std::cos(x); }
-double Tan(double x) { return std::tan(x); }
-double Fabs(double x) { return std::fabs(x); }
-IValue Pow(Args& a, c10::Device) { return std::pow(Real(a.at(0)), Real(a.at(1))); }
+IValue Is(Args& a, c10::Device) { return a[0].is(a[1]); }
+IValue IsNot(Args& a, c10::Device) { return !a[0].is(a[1]); }
 
 // Of the arguments, or of the one sequence.
 Args Operands(Args& a) { return a.size() == 1 && !a[0].isScalar() ? Elements(a[0]) : a; }
@@ -72,35 +33,44 @@ template <bool greatest>
 IValue Extreme(Args& a, c10::Device) {
   const Args all = Operands(a);
   TORCH_CHECK(!all.empty(), "the extreme of nothing");
-  const IValue* best = &all[0];
+  const IValue* best = nullptr;
+  std::optional<python::Number> best_number;
   for (const IValue& v : all) {
-    if (greatest ? Real(v) > Real(*best) : Real(v) < Real(*best)) best = &v;
+    const std::optional<python::Number> number = NumberOf(Item(v));
+    TORCH_CHECK(number, "expected a number, not ", v.tagKind());
+    if (best == nullptr || (greatest ? python::Compare(*number, *best_number) > 0
+                                     : python::Compare(*number, *best_number) < 0)) {
+      best = &v;
+      best_number = number;
+    }
   }
   return *best;
 }
-IValue Sum(Args& a, c10::Device device) {
-  IValue sum = 0;
-  for (const IValue& v : Operands(a)) {
-    Args pair = {sum, v};
-    sum = FindOperator("add")(pair, device);
+// The elements joined by an operator, from the left.
+IValue Joined(const char* op, IValue start, const Args& elements, c10::Device device) {
+  const Builtin join = FindBuiltin(op);
+  for (const IValue& v : elements) {
+    Args pair = {std::move(start), v};
+    start = join(pair, device);
   }
-  return sum;
+  return start;
+}
+IValue Sum(Args& a, c10::Device device) {
+  return Joined("operator.add", 0, Operands(a), device);
 }
 IValue Product(Args& a, c10::Device device) {
-  IValue product = 1;
-  for (const IValue& v : Operands(a)) {
-    Args pair = {product, v};
-    product = FindOperator("mul")(pair, device);
-  }
-  return product;
+  return Joined("operator.mul", 1, Operands(a), device);
 }
-IValue Ite(Args& a, c10::Device) { return Real(a.at(0)) != 0 ? a.at(1) : a.at(2); }
+IValue Ite(Args& a, c10::Device device) {
+  Args condition = {a[0]};
+  return FindBuiltin("operator.truth")(condition, device).toBool() ? a[1] : a[2];
+}
 
 // --- Tensors -----------------------------------------------------------------
 
 IValue GetAttr(Args& a, c10::Device) {
-  const at::Tensor& tensor = a.at(0).toTensor();
-  const std::string& name = a.at(1).toStringRef();
+  const at::Tensor& tensor = a[0].toTensor();
+  const std::string& name = a[1].toStringRef();
   if (name == "shape") return c10::List<int64_t>(tensor.sizes());
   if (name == "dtype") return static_cast<int64_t>(tensor.scalar_type());
   if (name == "device") return tensor.device();
@@ -113,12 +83,12 @@ IValue GetAttr(Args& a, c10::Device) {
   TORCH_CHECK(false, "no attribute ", name);
 }
 IValue Len(Args& a, c10::Device) {
-  if (a.at(0).isTensor()) return a[0].toTensor().size(0);
+  if (a[0].isTensor()) return a[0].toTensor().size(0);
   return static_cast<int64_t>(Elements(a[0]).size());
 }
-IValue NumElements(Args& a, c10::Device) { return a.at(0).toTensor().numel(); }
+IValue NumElements(Args& a, c10::Device) { return a[0].toTensor().numel(); }
 IValue IsFloatingPoint(Args& a, c10::Device) {
-  return at::isFloatingType(a.at(0).toTensor().scalar_type());
+  return at::isFloatingType(a[0].toTensor().scalar_type());
 }
 
 IValue ToList(const at::Tensor& tensor) {
@@ -132,7 +102,7 @@ IValue ToList(const at::Tensor& tensor) {
   for (int64_t i = 0; i < tensor.size(0); ++i) elements.push_back(ToList(tensor.select(0, i)));
   return MakeSequence(std::move(elements), false);
 }
-IValue TensorToList(Args& a, c10::Device) { return ToList(a.at(0).toTensor()); }
+IValue TensorToList(Args& a, c10::Device) { return ToList(a[0].toTensor()); }
 
 // The numbers of a nested list in row-major order, and its shape.
 struct Data {
@@ -159,10 +129,10 @@ struct Data {
 
 // torch.tensor(data, dtype, device)
 IValue Tensor(Args& a, c10::Device target) {
-  const IValue& data = a.at(0);
+  const IValue& data = a[0];
   std::optional<c10::ScalarType> asked;
-  if (!a.at(1).isNone()) asked = static_cast<c10::ScalarType>(a[1].toInt());
-  c10::Device device = a.at(2).isNone()  ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
+  if (!a[1].isNone()) asked = static_cast<c10::ScalarType>(a[1].toInt());
+  c10::Device device = a[2].isNone()  ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
                        : a[2].isString() ? c10::Device(a[2].toStringRef())
                                          : a[2].toDevice();
   if (data.isTensor()) {
@@ -206,46 +176,62 @@ IValue Tensor(Args& a, c10::Device target) {
 
 }  // namespace
 
+std::optional<python::Number> NumberOf(const IValue& value) {
+  if (value.isBool()) return value.toBool();
+  if (value.isInt()) return value.toInt();
+  if (value.isDouble()) return value.toDouble();
+  return std::nullopt;
+}
+
+absl::Status Builtin::CheckNumArgs(size_t num_args) const {
+  if (num_args >= static_cast<size_t>(min_args_) && num_args <= static_cast<size_t>(max_args_)) {
+    return absl::OkStatus();
+  }
+  const bool any = max_args_ == std::numeric_limits<int>::max();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "takes ", min_args_, any ? " or more" : max_args_ > min_args_ ? " to " : "",
+      max_args_ > min_args_ && !any ? absl::StrCat(max_args_) : "",
+      max_args_ == 1 ? " argument, not " : " arguments, not ", num_args));
+}
+
+IValue Builtin::operator()(Args& args, c10::Device target) const {
+  if (numbers_ == nullptr) return call_(args, target);
+  absl::InlinedVector<python::Number, 3> numbers;
+  for (const IValue& arg : args) {
+    const std::optional<python::Number> number = NumberOf(call_ == nullptr ? Item(arg) : arg);
+    if (!number && call_ != nullptr) return call_(args, target);
+    TORCH_CHECK(number, "expected a number, not ", arg.tagKind());
+    numbers.push_back(*number);
+  }
+  const absl::StatusOr<python::Number> result = numbers_->call(numbers);
+  TORCH_CHECK(result.ok(), std::string(result.status().message()));
+  return std::visit([](auto value) { return IValue(value); }, *result);
+}
+
 Builtin FindBuiltin(absl::string_view name) {
+  constexpr int kAny = std::numeric_limits<int>::max();
   static const auto* const table = new absl::flat_hash_map<absl::string_view, Builtin>{
-      {"builtins.getattr", GetAttr},
-      {"builtins.len", Len},
-      {"builtins.int", Int},
-      {"builtins.float", Float},
-      {"builtins.bool", Bool},
-      {"builtins.abs", Abs},
-      {"builtins.round", Round},
-      {"builtins.max", Extreme<true>},
-      {"builtins.min", Extreme<false>},
-      {"math.floor", Floor},
-      {"math.ceil", Ceil},
-      {"math.trunc", Int},
-      {"math.sqrt", Apply<Sqrt>},
-      {"math.exp", Apply<Exp>},
-      {"math.log", Apply<Log>},
-      {"math.log2", Apply<Log2>},
-      {"math.log10", Apply<Log10>},
-      {"math.pow", Pow},
-      {"math.sin", Apply<Sin>},
-      {"math.cos", Apply<Cos>},
-      {"math.tan", Apply<Tan>},
-      {"math.fabs", Apply<Fabs>},
-      {"math.prod", Product},
-      {"torch.sym_int", Int},
-      {"torch.sym_float", Float},
-      {"torch.sym_not", Not},
-      {"torch.sym_max", Extreme<true>},
-      {"torch.sym_min", Extreme<false>},
-      {"torch.sym_ite", Ite},
-      {"torch.sym_sum", Sum},
-      {"torch._sym_sqrt", Apply<Sqrt>},
-      {"torch.numel", NumElements},
-      {"torch.is_floating_point", IsFloatingPoint},
-      {"torch.tensor", Tensor},
-      {"Tensor.tolist", TensorToList},
+      {"builtins.getattr", {GetAttr, 2, 3}},
+      {"builtins.len", {Len, 1}},
+      {"builtins.max", {Extreme<true>, 1, kAny}},
+      {"builtins.min", {Extreme<false>, 1, kAny}},
+      {"math.prod", {Product, 1}},
+      {"operator.contains", {Contains, 2}},
+      {"operator.is_", {Is, 2}},
+      {"operator.is_not", {IsNot, 2}},
+      {"torch.sym_ite", {Ite, 3}},
+      {"torch.sym_max", {Extreme<true>, 2}},
+      {"torch.sym_min", {Extreme<false>, 2}},
+      {"torch.sym_sum", {Sum, 1, kAny}},
+      {"torch.numel", {NumElements, 1}},
+      {"torch.is_floating_point", {IsFloatingPoint, 1}},
+      {"torch.tensor", {Tensor, 3}},
+      {"Tensor.tolist", {TensorToList, 1}},
   };
   if (const auto it = table->find(name); it != table->end()) return it->second;
-  if (absl::string_view op = name; absl::ConsumePrefix(&op, "operator.")) return FindOperator(op);
+  if (const python::Function* numbers = python::FindFunction(name)) {
+    return Builtin(numbers, FindOperator(name));
+  }
   if (absl::StartsWith(name, "torch.nn.functional.")) return FindFunction(name);
   return FindStateCall(name);
 }

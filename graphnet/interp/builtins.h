@@ -4,23 +4,59 @@
 #ifndef GRAPHNET_INTERP_BUILTINS_H_
 #define GRAPHNET_INTERP_BUILTINS_H_
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "ATen/core/ivalue.h"
 #include "ATen/core/jit_type.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "c10/core/Device.h"
+#include "graphnet/base/python_numbers.h"
 
 namespace graphnet::interp {
 
-// Throws c10::Error where Python would raise. `target` is the device asked for.
-using Builtin = c10::IValue (*)(std::vector<c10::IValue>& args, c10::Device target);
+// Throws c10::Error where Python would raise.
+class Builtin {
+ public:
+  // `target` is the device asked for.
+  using Call = c10::IValue (*)(std::vector<c10::IValue>& args, c10::Device target);
 
-// Null when there is none of that name.
+  Builtin() = default;
+  Builtin(Call call, int num_args) : Builtin(call, num_args, num_args) {}
+  Builtin(Call call, int min_args, int max_args)
+      : call_(call), min_args_(min_args), max_args_(max_args) {}
+  // On numbers; where some argument is none, `call`. If that is null, tensors of one
+  // element are taken for the number in them.
+  Builtin(const python::Function* numbers, Call call)
+      : call_(call),
+        numbers_(numbers),
+        min_args_(numbers->min_args),
+        max_args_(numbers->max_args) {}
+
+  explicit operator bool() const { return call_ != nullptr || numbers_ != nullptr; }
+  // Whether it takes so many arguments; what it is called with is not looked at again.
+  absl::Status CheckNumArgs(size_t num_args) const;
+  c10::IValue operator()(std::vector<c10::IValue>& args, c10::Device target) const;
+
+ private:
+  Call call_ = nullptr;
+  const python::Function* numbers_ = nullptr;
+  int min_args_ = 0;
+  int max_args_ = 0;
+};
+
+// None when there is none of that name.
 Builtin FindBuiltin(absl::string_view name);
 
-// Python's operator `name` ("add") on numbers, sequences, strings and tensors.
-Builtin FindOperator(absl::string_view name);  // operators.cc
+// Python's operator `name` ("operator.add") on sequences, strings and tensors; null for
+// those that take numbers alone.
+Builtin::Call FindOperator(absl::string_view name);  // operators.cc
+c10::IValue Contains(std::vector<c10::IValue>& args, c10::Device target);
+// A bool, int or float; nullopt for other values.
+std::optional<python::Number> NumberOf(const c10::IValue& value);
 // torch.nn.functional.*
 Builtin FindFunction(absl::string_view name);  // functions.cc
 // vmap and autocast, which change the state of the thread.
@@ -28,12 +64,15 @@ Builtin FindStateCall(absl::string_view name);  // state.cc
 
 // prim.* and what TorchScript's interpreter does itself
 Builtin FindTorchScriptCall(absl::string_view name);  // torchscript.cc
-// Attributes that calls of it have written are as they were at the start.
-void ForgetAttributes();
+// Attributes that the program has written, by "path:name", while it runs.
+using WrittenAttributes = absl::flat_hash_map<std::string, c10::IValue>;
+WrittenAttributes& Written();
 // Of keys and values, which alternate.
 c10::IValue MakeDict(c10::TypePtr key_type, std::vector<c10::IValue> entries);
 
-// Undoes what calls of FindStateCall have left behind when it goes out of scope.
+// A run begins without written attributes, and what its calls of FindStateCall have left
+// behind is undone when this goes out of scope. Runs may nest: the outer one finds its own
+// state again.
 class StateGuard {
  public:
   StateGuard();
@@ -42,7 +81,9 @@ class StateGuard {
   StateGuard& operator=(const StateGuard&) = delete;
 
  private:
-  size_t depth_;
+  size_t outer_levels_;
+  size_t outer_autocasts_;
+  WrittenAttributes outer_written_;
 };
 
 }  // namespace graphnet::interp

@@ -123,7 +123,7 @@ class Compiler {
         if (it == options_.attributes.end()) return Error("no value is known for this attribute");
         Instruction instruction;
         instruction.kind = Instruction::Kind::kBuiltin;
-        instruction.builtin = [](std::vector<IValue>& args, c10::Device) { return args[0]; };
+        instruction.builtin = {[](std::vector<IValue>& args, c10::Device) { return args[0]; }, 1};
         Source source;
         const Attribute* attribute = lowered_.module->FindAttribute(node.target());
         const bool is_parameter =
@@ -162,6 +162,10 @@ class Compiler {
   }
 
   absl::Status Finish(const Node& node, Instruction instruction) {
+    if (instruction.kind == Instruction::Kind::kBuiltin) {
+      const absl::Status status = instruction.builtin.CheckNumArgs(instruction.args.size());
+      if (!status.ok()) return Error(status.message());
+    }
     instruction.origin = origin_;
     instruction.result = NewSlot(&node);
     const auto ends = ends_.find(&node);
@@ -324,7 +328,7 @@ class Compiler {
       first_argument = 1;
     } else {
       instruction->builtin = FindBuiltin(node.target());
-      if (instruction->builtin == nullptr) return Error("nothing is known to run it");
+      if (!instruction->builtin) return Error("nothing is known to run it");
     }
     for (const Argument& argument : node.args().subspan(first_argument)) {
       RETURN_IF_ERROR(AddArgument(instruction, argument));

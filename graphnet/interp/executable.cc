@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "ATen/Context.h"
+#include "ATen/core/LegacyTypeDispatch.h"
+#include "ATen/core/grad_mode.h"
 #include "absl/strings/str_cat.h"
-#include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/builtins.h"
 #include "graphnet/interp/frame.h"
@@ -40,7 +41,10 @@ class ExecutableImpl : public Executable {
           absl::StrCat("the graph takes ", main_->inputs.size(), " inputs, not ", inputs.size()));
     }
     if (options.seed.has_value()) at::manual_seed(*options.seed);
-    c10::InferenceMode inference;
+    // Tensors are ordinary ones, as under torch.no_grad; autograd's kernels, which would
+    // record nothing, are not passed through.
+    const at::NoGradGuard no_grad;
+    const at::AutoDispatchBelowAutograd below_autograd;
     interp::StateGuard state;
     interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr);
     std::vector<IValue> results;

@@ -53,7 +53,9 @@ class Executable {
   // `inputs`: one a placeholder of the main graph, in order: tensors, or numbers
   // for SymInts. They are modified where the graph writes to them. The outputs
   // are what the output node returns, flattened in order: tensors, numbers and
-  // None. Errors name the node and its line.
+  // None. Nothing is recorded for gradients, as under torch.no_grad, and what is
+  // returned may take part in what is. Errors name the node and its line. An observer
+  // may run other executables.
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(std::vector<c10::IValue> inputs,
                                                        const RunOptions& options = {}) = 0;
   // Operators and calls that a run takes, nested graphs not counted.

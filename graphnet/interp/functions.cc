@@ -33,8 +33,8 @@ std::vector<IValue> PerDimension(const IValue& value, int64_t dims) {
 }
 
 IValue Interpolate(Args& a, c10::Device) {
-  const Tensor input = a.at(0).toTensor();
-  const std::string& mode = a.at(3).toStringRef();
+  const Tensor input = a[0].toTensor();
+  const std::string& mode = a[3].toStringRef();
   const int64_t dims = input.dim() - 2;
   const bool has_size = !a[1].isNone();
   const bool has_scale = !a[2].isNone();
@@ -97,8 +97,8 @@ IValue Interpolate(Args& a, c10::Device) {
 // --- local_response_norm(input, size, alpha, beta, k)
 
 IValue LocalResponseNorm(Args& a, c10::Device) {
-  const Tensor input = a.at(0).toTensor();
-  const int64_t size = a.at(1).toInt();
+  const Tensor input = a[0].toTensor();
+  const int64_t size = a[1].toInt();
   TORCH_CHECK(input.dim() >= 3, "expected rank 3 or more, not ", input.dim());
   if (input.numel() == 0) return input;
   Tensor div = input.mul(input);
@@ -111,7 +111,7 @@ IValue LocalResponseNorm(Args& a, c10::Device) {
     div = at::pad(div, {0, 0, 0, 0, size / 2, (size - 1) / 2});
     div = at::avg_pool3d(div, {size, 1, 1}, 1).squeeze(1).view(sizes);
   }
-  return input / div.mul(a.at(2).toScalar()).add(a.at(4).toScalar()).pow(a.at(3).toScalar());
+  return input / div.mul(a[2].toScalar()).add(a[4].toScalar()).pow(a[3].toScalar());
 }
 
 // --- multi_head_attention_forward
@@ -162,7 +162,6 @@ Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, con
 }
 
 IValue MultiHeadAttention(Args& a, c10::Device) {
-  TORCH_CHECK(a.size() == 25, "takes 25 arguments");
   Tensor query = a[0].toTensor(), key = a[1].toTensor(), value = a[2].toTensor();
   const int64_t num_heads = a[4].toInt();
   const auto in_bias = OptionalTensor(a[6]);
@@ -272,10 +271,10 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
 }  // namespace
 
 Builtin FindFunction(absl::string_view name) {
-  if (name == "torch.nn.functional.interpolate") return Interpolate;
-  if (name == "torch.nn.functional.local_response_norm") return LocalResponseNorm;
-  if (name == "torch.nn.functional.multi_head_attention_forward") return MultiHeadAttention;
-  return nullptr;
+  if (name == "torch.nn.functional.interpolate") return {Interpolate, 7};
+  if (name == "torch.nn.functional.local_response_norm") return {LocalResponseNorm, 5};
+  if (name == "torch.nn.functional.multi_head_attention_forward") return {MultiHeadAttention, 25};
+  return Builtin();
 }
 
 }  // namespace graphnet::interp

@@ -65,7 +65,7 @@ struct Instruction {
   std::optional<c10::OperatorHandle> op;
   const DirectCall* direct = nullptr;  // calls `op` where its signature is known
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
-  Builtin builtin = nullptr;
+  Builtin builtin;
   std::vector<const Program*> bodies;
   std::vector<ViewStep> views;    // kGetItem: what it does to a tensor, if that is known
   int64_t num_subscripts = 0;     // dimensions that those take

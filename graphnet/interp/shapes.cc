@@ -54,8 +54,9 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
   return tensor;
 }
 
-// Of a tensor, or a tuple of values; null for anything else.
-const ValueMeta* MetaOf(const c10::IValue& value, Module* module) {
+// Of a tensor, or a tuple of values; null for anything else. The run was on no real device:
+// what `known` says of devices stays.
+const ValueMeta* MetaOf(const c10::IValue& value, const ValueMeta* known, Module* module) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined()) return nullptr;
@@ -64,12 +65,18 @@ const ValueMeta* MetaOf(const c10::IValue& value, Module* module) {
     meta.has_shape = true;
     const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
     meta.shape = shape;
+    if (known != nullptr && known->tensor != nullptr) {
+      meta.has_device = known->tensor->has_device;
+      meta.device = known->tensor->device;
+    }
     return module->InternValueMeta(meta);
   }
   if (!value.isTuple() && !value.isTensorList()) return nullptr;
   std::vector<const ValueMeta*> elements;
   for (const c10::IValue& element : Elements(value)) {
-    const ValueMeta* meta = MetaOf(element, module);
+    const size_t i = elements.size();
+    const bool is_known = known != nullptr && i < known->elements.size();
+    const ValueMeta* meta = MetaOf(element, is_known ? known->elements[i] : nullptr, module);
     if (meta == nullptr) return nullptr;
     elements.push_back(meta);
   }
@@ -244,7 +251,7 @@ class SymbolProber {
       module_.AddSymbol(symbol.name, *symbol.example + change);
     RunForShapes(module_, values_,
                  [&](const Node& node, const c10::IValue& value) {
-                   if (const ValueMeta* meta = MetaOf(value, &module_))
+                   if (const ValueMeta* meta = MetaOf(value, nullptr, &module_))
                      AppendSizes(*meta, &observed[&node]);
                    return absl::OkStatus();
                  })
@@ -333,7 +340,7 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   for (Node* node : module->main()->nodes()) nodes[node] = node;
   ASSIGN_OR_RETURN(report.peak_bytes,
                    RunForShapes(*module, values, [&](const Node& node, const c10::IValue& value) {
-                     if (const ValueMeta* meta = MetaOf(value, module)) {
+                     if (const ValueMeta* meta = MetaOf(value, node.meta(), module)) {
                        nodes.at(&node)->set_meta(meta);
                        ++report.nodes;
                      }

@@ -1,5 +1,6 @@
 // vmap's nesting levels and autocast: calls that change the state of the thread.
 #include <string>
+#include <utility>
 
 #include "ATen/Functions.h"
 #include "ATen/WrapDimUtils.h"
@@ -19,8 +20,13 @@ using Args = std::vector<IValue>;
 
 // --- vmap (torch/csrc/functorch/init.cpp) ------------------------------------
 
+// How many levels of vmap were open when the run began: those are not its own.
+thread_local size_t run_levels = 0;
+
+size_t NumLevels() { return at::functorch::getDynamicLayerStack().size(); }
+
 IValue IncrementNesting(Args& a, c10::Device) {
-  const std::string& randomness = a.at(1).toStringRef();
+  const std::string& randomness = a[1].toStringRef();
   const at::functorch::RandomnessType type =
       randomness == "error"       ? at::functorch::RandomnessType::Error
       : randomness == "same"      ? at::functorch::RandomnessType::Same
@@ -28,20 +34,20 @@ IValue IncrementNesting(Args& a, c10::Device) {
                                   : at::functorch::RandomnessType::END;
   TORCH_CHECK(type != at::functorch::RandomnessType::END, "no such randomness: ", randomness);
   return at::functorch::initAndPushDynamicLayer(at::functorch::TransformType::Vmap,
-                                                c10::SymInt(a.at(0).toInt()), type);
+                                                c10::SymInt(a[0].toInt()), type);
 }
 
 IValue DecrementNesting(Args&, c10::Device) {
-  TORCH_CHECK(!at::functorch::getDynamicLayerStack().empty(), "no vmap level is open");
+  TORCH_CHECK(NumLevels() > run_levels, "no vmap level is open");
   const auto layer = at::functorch::popDynamicLayerAndDeleteMetadata();
   TORCH_CHECK(layer.key() == at::functorch::TransformType::Vmap, "the open level is not of vmap");
   return layer.layerId();
 }
 
 IValue AddBatchDim(Args& a, c10::Device) {
-  const at::Tensor& tensor = a.at(0).toTensor();
-  const int64_t dim = c10::maybe_wrap_dim(a.at(1).toInt(), tensor.dim());
-  return at::functorch::addBatchDim(tensor, dim, a.at(2).toInt());
+  const at::Tensor& tensor = a[0].toTensor();
+  const int64_t dim = c10::maybe_wrap_dim(a[1].toInt(), tensor.dim());
+  return at::functorch::addBatchDim(tensor, dim, a[2].toInt());
 }
 
 bool HasLevel(const at::Tensor& tensor, int64_t level) {
@@ -50,10 +56,10 @@ bool HasLevel(const at::Tensor& tensor, int64_t level) {
 }
 
 IValue RemoveBatchDim(Args& a, c10::Device) {
-  const at::Tensor& self = a.at(0).toTensor();
-  const int64_t level = a.at(1).toInt();
-  const int64_t size = a.at(2).toInt();
-  const int64_t dim = a.at(3).toInt();
+  const at::Tensor& self = a[0].toTensor();
+  const int64_t level = a[1].toInt();
+  const int64_t size = a[2].toInt();
+  const int64_t dim = a[3].toInt();
   if (!HasLevel(self, level)) {  // Never batched here: it is the same for all.
     std::vector<int64_t> sizes = self.sizes().vec();
     const int64_t at = dim < 0 ? dim + self.dim() + 1 : dim;
@@ -76,6 +82,7 @@ struct Autocast {
   c10::ScalarType dtype;
 };
 thread_local std::vector<Autocast> autocasts;
+thread_local size_t run_autocasts = 0;  // As run_levels.
 
 void Leave() {
   const Autocast& saved = autocasts.back();
@@ -87,7 +94,7 @@ void Leave() {
 }
 
 IValue EnterAutocast(Args& a, c10::Device target) {
-  c10::Device device(a.at(0).toStringRef());
+  c10::Device device(a[0].toStringRef());
   // What holds for the device of the program holds for the one asked for.
   if (!device.is_cpu()) device = target;
   if (device.is_meta()) device = c10::Device(c10::kCPU);
@@ -105,40 +112,41 @@ IValue EnterAutocast(Args& a, c10::Device target) {
 }
 
 IValue ExitAutocast(Args&, c10::Device) {
-  TORCH_CHECK(!autocasts.empty(), "no autocast is open");
+  TORCH_CHECK(autocasts.size() > run_autocasts, "no autocast is open");
   Leave();
   return IValue();
 }
 
 }  // namespace
 
-StateGuard::StateGuard() : depth_(at::functorch::getDynamicLayerStack().size()) {
-  ForgetAttributes();
-}
+StateGuard::StateGuard()
+    : outer_levels_(std::exchange(run_levels, NumLevels())),
+      outer_autocasts_(std::exchange(run_autocasts, autocasts.size())),
+      outer_written_(std::exchange(Written(), {})) {}
 
 StateGuard::~StateGuard() {
-  while (at::functorch::getDynamicLayerStack().size() > depth_) {
-    at::functorch::popDynamicLayerAndDeleteMetadata();
-  }
-  while (!autocasts.empty()) Leave();
-  ForgetAttributes();
+  while (NumLevels() > run_levels) at::functorch::popDynamicLayerAndDeleteMetadata();
+  while (autocasts.size() > run_autocasts) Leave();
+  run_levels = outer_levels_;
+  run_autocasts = outer_autocasts_;
+  Written() = std::move(outer_written_);
 }
 
 Builtin FindStateCall(absl::string_view name) {
   static const auto* const table = new absl::flat_hash_map<absl::string_view, Builtin>{
-      {"_vmap_increment_nesting", IncrementNesting},
-      {"_vmap_decrement_nesting", DecrementNesting},
-      {"_add_batch_dim", AddBatchDim},
-      {"_remove_batch_dim", RemoveBatchDim},
+      {"_vmap_increment_nesting", {IncrementNesting, 2}},
+      {"_vmap_decrement_nesting", {DecrementNesting, 0}},
+      {"_add_batch_dim", {AddBatchDim, 3}},
+      {"_remove_batch_dim", {RemoveBatchDim, 4}},
   };
-  if (name == "torch.amp.autocast_mode._enter_autocast") return EnterAutocast;
-  if (name == "torch.amp.autocast_mode._exit_autocast") return ExitAutocast;
+  if (name == "torch.amp.autocast_mode._enter_autocast") return {EnterAutocast, 1, 4};
+  if (name == "torch.amp.autocast_mode._exit_autocast") return {ExitAutocast, 0, 1};
   if (!absl::ConsumePrefix(&name, "torch._functorch.predispatch.") &&
       !absl::ConsumePrefix(&name, "torch._C._functorch.")) {
-    return nullptr;
+    return Builtin();
   }
   const auto it = table->find(name);
-  return it == table->end() ? nullptr : it->second;
+  return it == table->end() ? Builtin() : it->second;
 }
 
 }  // namespace graphnet::interp

@@ -1,5 +1,6 @@
 // What TorchScript does besides calling operators: lists and dicts that are
 // changed in place, objects and their attributes, questions about types.
+#include <limits>
 #include <string>
 
 #include "ATen/core/Dict.h"
@@ -17,9 +18,6 @@ namespace {
 using c10::IValue;
 using Args = std::vector<IValue>;
 
-// Attributes that the program has written, by "path:name", while it runs.
-thread_local absl::flat_hash_map<std::string, IValue> written;
-
 c10::TypePtr TypeNamed(absl::string_view name) {
   if (name == "Tensor") return c10::TensorType::get();
   if (name == "int") return c10::IntType::get();
@@ -32,7 +30,7 @@ c10::TypePtr TypeNamed(absl::string_view name) {
 
 // prim.ListConstruct("List[int]", elements…)
 IValue ListConstruct(Args& a, c10::Device) {
-  absl::string_view type = a.at(0).toStringRef();
+  absl::string_view type = a[0].toStringRef();
   if (absl::ConsumePrefix(&type, "List[")) absl::ConsumeSuffix(&type, "]");
   c10::impl::GenericList list(TypeNamed(type));
   for (size_t i = 1; i < a.size(); ++i) list.push_back(std::move(a[i]));
@@ -41,7 +39,7 @@ IValue ListConstruct(Args& a, c10::Device) {
 
 // prim.DictConstruct("Dict[str, Tensor]", key, value, …)
 IValue DictConstruct(Args& a, c10::Device) {
-  absl::string_view type = a.at(0).toStringRef();
+  absl::string_view type = a[0].toStringRef();
   absl::ConsumePrefix(&type, "Dict[");
   return MakeDict(TypeNamed(type.substr(0, type.find(','))), Args(a.begin() + 1, a.end()));
 }
@@ -51,19 +49,20 @@ IValue CreateObject(Args&, c10::Device) {
 }
 
 std::string Key(const Args& a) {
-  return absl::StrCat(a[0].toStringRef(), ":", a.at(1).toStringRef());
+  return absl::StrCat(a[0].toStringRef(), ":", a[1].toStringRef());
 }
 // prim.GetAttr(path, name, value at the start) or (object, name)
 IValue GetAttr(Args& a, c10::Device) {
-  if (!a.at(0).isString()) return a[0].toGenericDict().at(a.at(1));
+  if (!a[0].isString()) return a[0].toGenericDict().at(a[1]);
+  TORCH_CHECK(a.size() == 3, "takes the value at the start too");
   // What it yields may be changed in place: it is the same one next time.
-  return written.try_emplace(Key(a), a.at(2)).first->second;
+  return Written().try_emplace(Key(a), a[2]).first->second;
 }
 IValue SetAttr(Args& a, c10::Device) {
-  if (a.at(0).isString()) {
-    written[Key(a)] = a.at(2);
+  if (a[0].isString()) {
+    Written()[Key(a)] = a[2];
   } else {
-    a[0].toGenericDict().insert_or_assign(a.at(1), a.at(2));
+    a[0].toGenericDict().insert_or_assign(a[1], a[2]);
   }
   return IValue();
 }
@@ -95,7 +94,7 @@ bool IsInstance(const IValue& value, absl::string_view type) {
   return false;
 }
 IValue IsInstanceOf(Args& a, c10::Device) {
-  for (const IValue& type : Elements(a.at(1))) {
+  for (const IValue& type : Elements(a[1])) {
     if (IsInstance(a[0], type.toStringRef())) return true;
   }
   return false;
@@ -105,7 +104,10 @@ IValue Nothing(Args&, c10::Device) { return IValue(); }
 
 }  // namespace
 
-void ForgetAttributes() { written.clear(); }
+WrittenAttributes& Written() {
+  thread_local WrittenAttributes written;
+  return written;
+}
 
 IValue MakeDict(c10::TypePtr key_type, Args entries) {
   c10::impl::GenericDict dict(std::move(key_type), c10::AnyType::get());
@@ -116,19 +118,20 @@ IValue MakeDict(c10::TypePtr key_type, Args entries) {
 }
 
 Builtin FindTorchScriptCall(absl::string_view name) {
+  constexpr int kAny = std::numeric_limits<int>::max();
   static const auto* const table = new absl::flat_hash_map<absl::string_view, Builtin>{
-      {"prim.ListConstruct", ListConstruct},
-      {"prim.DictConstruct", DictConstruct},
-      {"prim.CreateObject", CreateObject},
-      {"prim.GetAttr", GetAttr},
-      {"prim.SetAttr", SetAttr},
-      {"prim.isinstance", IsInstanceOf},
+      {"prim.ListConstruct", {ListConstruct, 1, kAny}},
+      {"prim.DictConstruct", {DictConstruct, 1, kAny}},
+      {"prim.CreateObject", {CreateObject, 0, kAny}},
+      {"prim.GetAttr", {GetAttr, 2, 3}},
+      {"prim.SetAttr", {SetAttr, 3}},
+      {"prim.isinstance", {IsInstanceOf, 2}},
       // Words for people.
-      {"aten.warn.default", Nothing},
-      {"prim.Print.default", Nothing},
+      {"aten.warn.default", {Nothing, 0, kAny}},
+      {"prim.Print.default", {Nothing, 0, kAny}},
   };
   const auto it = table->find(name);
-  return it == table->end() ? nullptr : it->second;
+  return it == table->end() ? Builtin() : it->second;
 }
 
 }  // namespace graphnet::interp

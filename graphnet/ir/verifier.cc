@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -343,35 +344,18 @@ std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr, int d
   }
   const std::optional<int64_t> lhs = Evaluate(module, *expr.lhs, depth + 1);
   if (!lhs) return std::nullopt;
-  int64_t out = 0;
-  if (expr.kind == Kind::kNeg) {
-    if (__builtin_sub_overflow(int64_t{0}, *lhs, &out)) return std::nullopt;
-    return out;
-  }
+  if (expr.kind == Kind::kNeg) return python::Subtract(0, *lhs);
   const std::optional<int64_t> rhs = Evaluate(module, *expr.rhs, depth + 1);
   if (!rhs) return std::nullopt;
   const int64_t a = *lhs;
   const int64_t b = *rhs;
   switch (expr.kind) {
-    case Kind::kAdd: return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case Kind::kSub: return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case Kind::kMul: return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case Kind::kFloorDiv:
-    case Kind::kMod: {
-      if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
-      const int64_t rest = a % b;
-      const bool round_down = rest != 0 && (rest < 0) != (b < 0);
-      if (expr.kind == Kind::kFloorDiv) return a / b - (round_down ? 1 : 0);
-      return round_down ? rest + b : rest;
-    }
-    case Kind::kPow: {
-      if (b < 0 || b > 63) return std::nullopt;
-      out = 1;
-      for (int64_t i = 0; i < b; ++i) {
-        if (__builtin_mul_overflow(out, a, &out)) return std::nullopt;
-      }
-      return out;
-    }
+    case Kind::kAdd: return python::Add(a, b);
+    case Kind::kSub: return python::Subtract(a, b);
+    case Kind::kMul: return python::Multiply(a, b);
+    case Kind::kFloorDiv: return python::FloorDivide(a, b);
+    case Kind::kMod: return python::Modulo(a, b);
+    case Kind::kPow: return python::Power(a, b);
     case Kind::kMin: return std::min(a, b);
     case Kind::kMax: return std::max(a, b);
     case Kind::kEq: return a == b;

@@ -11,7 +11,7 @@
 namespace graphnet {
 
 // The value of "operator.add", "builtins.max", "math.floor", "torch.sym_max", … on
-// constants, exactly as CPython has it; operator.getitem of a tuple or list and
+// constants, as CPython has it; operator.getitem of a tuple or list and
 // builtins.len too. nullopt when it is unknown, an error in Python (division by
 // zero), or does not fit an int64. A result may point into `args`.
 std::optional<Argument> EvaluateScalar(absl::string_view target, absl::Span<const Argument> args);

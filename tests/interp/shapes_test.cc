@@ -42,6 +42,16 @@ TEST(InferShapesTest, Operators) {
             "f32[1, 2, 9]");
 }
 
+// They are computed on no device that there is.
+TEST(InferShapesTest, DevicesStay) {
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[4, 3]@cuda:0) {\n"
+                   "  %a = torch.relu(%x) : f32[9]@cuda:0\n"
+                   "  %b = torch.chunk(%a, 2) : (f32[9]@cuda:0, _)\n"
+                   "  %c = operator.getitem(%b, 0)\n"
+                   "  %d = operator.getitem(%b, 1) : f16[1]@cuda:1\n  return (%c, %d)\n}\n"),
+            "f32[4, 3]@cuda:0 f32[2, 3] f32[2, 3]@cuda:1");
+}
+
 TEST(InferShapesTest, SymbolicSizesStay) {
   EXPECT_EQ(
       Shapes("symbol S0 = 4\nsymbol S1 = 6\n\n"

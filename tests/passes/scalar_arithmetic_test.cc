@@ -37,6 +37,10 @@ TEST(EvaluateScalarTest, IntegersAsInPython) {
 }
 
 TEST(EvaluateScalarTest, FloatsAsInPython) {
+  EXPECT_EQ(Value("operator.truediv", {kMax, 3}), "3.0744573456182584e+18");
+  EXPECT_EQ(Value("operator.mod", {-7.5, 2}), "0.5");
+  EXPECT_EQ(Value("builtins.round", {2.675, 2}), "2.67");
+  EXPECT_EQ(Value("operator.lt", {kMax, 9.223372036854775807e18}), "True");
   EXPECT_EQ(Value("operator.mul", {0.1, 3}), "0.30000000000000004");
   EXPECT_EQ(Value("math.floor", {-1.5}), "-2");
   EXPECT_EQ(Value("math.ceil", {1.2}), "2");
@@ -56,11 +60,12 @@ TEST(EvaluateScalarTest, WhatIsAnErrorOrTooLargeIsLeft) {
   EXPECT_EQ(Value("operator.mod", {kMin, -1}), "0");
   EXPECT_EQ(Value("operator.pow", {2, 63}), "");
   EXPECT_EQ(Value("operator.pow", {2, -1}), "");
-  EXPECT_EQ(Value("operator.truediv", {kMax, 3}), "");
   EXPECT_EQ(Value("math.sqrt", {-1.0}), "");
   EXPECT_EQ(Value("math.floor", {1e300}), "");
   EXPECT_EQ(Value("operator.add", {"a", 1}), "");
   EXPECT_EQ(Value("math.log", {2.0}), "");
+  EXPECT_EQ(Value("operator.pow", {2.0, 0.5}), "");
+  EXPECT_EQ(Value("builtins.abs", {-1, 2}), "");
   EXPECT_EQ(Value("mylib.add", {1, 2}), "");
 }
 

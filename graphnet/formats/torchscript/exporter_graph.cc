@@ -12,6 +12,7 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
+#include "graphnet/torch/values.h"
 
 namespace graphnet::torchscript {
 
