@@ -10,12 +10,17 @@
 #undef CHECK
 #undef DCHECK
 
-#define CHECK(condition)                                                                 \
-  do {                                                                                   \
-    if (!(condition)) [[unlikely]] {                                                     \
-      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
+#define CHECK(condition) CHECK_SAYS(condition, "%s", #condition)
+
+// Ditto, and says what is wrong: a format of printf and its arguments.
+#define CHECK_SAYS(condition, ...)                                       \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]] {                                     \
+      std::fprintf(stderr, "%s:%d: check failed: ", __FILE__, __LINE__); \
+      std::fprintf(stderr, __VA_ARGS__);                                 \
+      std::fputc('\n', stderr);                                          \
+      std::abort();                                                      \
+    }                                                                    \
   } while (false)
 
 #ifdef NDEBUG

@@ -23,9 +23,9 @@
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/validate/structure.h"
 
 namespace graphnet {

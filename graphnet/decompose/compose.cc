@@ -12,8 +12,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/graph_copier.h"
 #include "graphnet/decompose/tables.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/text/equality.h"
 
 namespace graphnet {
 namespace {

@@ -17,8 +17,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/proto/sample_proto.h"
+#include "graphnet/text/equality.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {

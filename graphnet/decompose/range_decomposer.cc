@@ -19,6 +19,7 @@
 #include "graphnet/decompose/tables.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -163,7 +164,7 @@ class Cutter {
       const absl::Span<const uint32_t> operands = index_.operands(i);
       size_t next = 0;
       // Names are unique in the whole graph.
-      copies_[i] = graph->CopyNodeWithUniqueName(
+      copies_[i] = UncheckedBuilder(graph).CopyNode(
           *index_.node(i), [&](Node*) { return copies_[operands[next++]]; },
           [&](Graph* body) { return bodies.CopyOf(body); });
     };
@@ -175,8 +176,8 @@ class Cutter {
       returned_.clear();
       for (const size_t i : outputs_) returned_.push_back(copies_[i]);
       const Node& output = *index_.node(index_.output());
-      graph->CreateNodeWithUniqueName(Op::kOutput, output.target(), {Argument::Tuple(returned_)},
-                                      {}, output.name());
+      UncheckedBuilder(graph).CreateNode(Op::kOutput, output.target(), {Argument::Tuple(returned_)},
+                                         {}, output.name());
     }
     bodies.Finish();
     return module;
@@ -261,10 +262,10 @@ class Cutter {
   Node* AddPort(size_t i, Graph* graph) {
     const Node& node = *index_.node(i);
     if (node.is_placeholder()) {
-      return graph->CopyNodeWithUniqueName(
+      return UncheckedBuilder(graph).CopyNode(
           node, [](Node* operand) { return operand; }, [](Graph* body) { return body; });
     }
-    Node* port = graph->PlaceholderForNode(node, PortTarget(i));
+    Node* port = UncheckedBuilder(graph).PlaceholderFor(node, PortTarget(i));
     if (node.op() != Op::kGetAttr) return port;
     const Attribute* attribute = parent_.module->FindAttribute(node.target());
     if (node.annotation().empty()) port->set_annotation(attribute->annotation);

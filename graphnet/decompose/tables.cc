@@ -74,11 +74,6 @@ std::vector<std::string> Names(absl::Span<const T> things) {
   return names;
 }
 
-template <typename T>
-bool EqualPointees(const T* a, const T* b) {
-  return a == b || (a != nullptr && b != nullptr && *a == *b);
-}
-
 absl::Status Conflict(size_t piece, absl::string_view what, absl::string_view name) {
   return absl::FailedPreconditionError(absl::StrCat("piece ", piece, " declares ", what, " ",
                                                     Printable(name),

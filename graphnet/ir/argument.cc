@@ -1,7 +1,10 @@
 #include "graphnet/ir/argument.h"
 
 #include <cstring>
+#include <iterator>
 
+#include "absl/algorithm/container.h"
+#include "graphnet/base/check.h"
 #include "graphnet/ir/tensor_meta.h"
 
 namespace graphnet {
@@ -9,7 +12,19 @@ namespace {
 
 bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
+// By Argument::Kind.
+constexpr const char* kKindNames[] = {
+    "None",     "a node",  "a bool",   "an int",   "a float",         "a complex",
+    "a string", "a dtype", "a device", "a layout", "a memory format", "a list",
+    "a tuple",  "a dict",  "a slice",  "...",      "a graph",         "a symbolic int"};
+static_assert(std::size(kKindNames) == static_cast<size_t>(Argument::Kind::kSymInt) + 1);
+
 }  // namespace
+
+void Argument::WrongKind(Kind wanted) const { WrongKind(kKindNames[static_cast<size_t>(wanted)]); }
+void Argument::WrongKind(const char* wanted) const {
+  CHECK_SAYS(false, "the argument is %s, not %s", kKindNames[static_cast<size_t>(kind_)], wanted);
+}
 
 bool operator==(const Argument& a, const Argument& b) {
   using Kind = Argument::Kind;
@@ -66,6 +81,12 @@ bool operator==(const TensorMeta& a, const TensorMeta& b) {
   return a.dtype == b.dtype && a.has_device == b.has_device &&
          (!a.has_device || a.device == b.device) && a.has_shape == b.has_shape &&
          (!a.has_shape || a.shape == b.shape);
+}
+
+bool operator==(const ValueMeta& a, const ValueMeta& b) {
+  if (&a == &b) return true;
+  return a.is_tuple == b.is_tuple && EqualPointees(a.tensor, b.tensor) &&
+         absl::c_equal(a.elements, b.elements, EqualPointees<ValueMeta>);
 }
 
 bool operator==(const DrawSpec& a, const DrawSpec& b) {

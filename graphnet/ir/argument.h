@@ -8,7 +8,11 @@
 //
 //   graph.CallFunction("torch.cat", {Argument::List({x, y}), 1});
 //
-// is safe: the braced lists outlive the call.
+// is safe: the braced lists outlive the call. But
+//
+//   Argument list = Argument::List({x, y});
+//
+// dangles after the statement; clang says so (-Wdangling), GCC does not.
 #ifndef GRAPHNET_IR_ARGUMENT_H_
 #define GRAPHNET_IR_ARGUMENT_H_
 
@@ -18,6 +22,7 @@
 #include <cstdint>
 #include <new>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
@@ -29,6 +34,10 @@ namespace graphnet {
 class Graph;
 class Node;
 struct SymExpr;
+
+template <typename T>
+concept Character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+                    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
 
 class Argument {
  public:
@@ -62,12 +71,15 @@ class Argument {
     u_.i = v;
   }  // NOLINT
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
+    requires(!std::same_as<T, bool> && !Character<T>)
   Argument(T v) : kind_(Kind::kInt) {
     u_.i = static_cast<int64_t>(v);
-  }                                                       // NOLINT
-  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }  // NOLINT
-  Argument(absl::string_view v)                           // NOLINT
+  }  // NOLINT
+  // A character is neither a number nor a string.
+  template <Character T>
+  Argument(T v) = delete;                                      // NOLINT
+  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }       // NOLINT
+  Argument(absl::string_view v ABSL_ATTRIBUTE_LIFETIME_BOUND)  // NOLINT
       : kind_(Kind::kString), size_(static_cast<uint32_t>(v.size())) {
     u_.chars = v.data();
   }
@@ -88,21 +100,27 @@ class Argument {
 
   static Argument None() { return Argument(); }
   static Argument Ellipsis() { return Argument(Kind::kEllipsis, nullptr, 0); }
-  static Argument List(absl::Span<const Argument> v) { return Aggregate(Kind::kList, v); }
-  static Argument Tuple(absl::Span<const Argument> v) { return Aggregate(Kind::kTuple, v); }
+  static Argument List(absl::Span<const Argument> v ABSL_ATTRIBUTE_LIFETIME_BOUND) {
+    return Aggregate(Kind::kList, v);
+  }
+  static Argument Tuple(absl::Span<const Argument> v ABSL_ATTRIBUTE_LIFETIME_BOUND) {
+    return Aggregate(Kind::kTuple, v);
+  }
   // `v` alternates keys and values.
-  static Argument Dict(absl::Span<const Argument> v) {
-    DCHECK(v.size() % 2 == 0);
+  static Argument Dict(absl::Span<const Argument> v ABSL_ATTRIBUTE_LIFETIME_BOUND) {
     return Aggregate(Kind::kDict, v);
   }
   // `v` is start, stop, step.
-  static Argument Slice(absl::Span<const Argument> v) {
-    DCHECK(v.size() == 3);
+  static Argument Slice(absl::Span<const Argument> v ABSL_ATTRIBUTE_LIFETIME_BOUND) {
     return Aggregate(Kind::kSlice, v);
   }
   // Of one of these kinds.
-  static Argument Aggregate(Kind kind, absl::Span<const Argument> v) {
-    return Argument(kind, v.data(), static_cast<uint32_t>(v.size()));
+  static Argument Aggregate(Kind kind, absl::Span<const Argument> v ABSL_ATTRIBUTE_LIFETIME_BOUND) {
+    const Argument made(kind, v.data(), static_cast<uint32_t>(v.size()));
+    CHECK(made.is_aggregate());
+    CHECK(kind != Kind::kDict || v.size() % 2 == 0);
+    CHECK(kind != Kind::kSlice || v.size() == 3);
+    return made;
   }
 
   Kind kind() const { return kind_; }
@@ -118,57 +136,59 @@ class Argument {
   // List, tuple, dict or slice: has elements().
   bool is_aggregate() const { return kind_ >= Kind::kList && kind_ <= Kind::kSlice; }
 
-  // Each accessor needs the matching kind.
+  // Each accessor needs the matching kind; with another the program ends here, in every
+  // build.
   Node* node() const {
-    DCHECK(is_node());
+    Expect(Kind::kNode);
     return u_.node;
   }
   bool boolean() const {
-    DCHECK(is_bool());
+    Expect(Kind::kBool);
     return u_.i != 0;
   }
   int64_t integer() const {
-    DCHECK(is_int());
+    Expect(Kind::kInt);
     return u_.i;
   }
   double real() const {
-    DCHECK(is_float());
+    Expect(Kind::kFloat);
     return u_.d;
   }
   std::complex<double> complex() const {
-    DCHECK(kind_ == Kind::kComplex);
+    Expect(Kind::kComplex);
     return *u_.complex;
   }
   absl::string_view string() const {
-    DCHECK(is_string());
+    Expect(Kind::kString);
     return {u_.chars, size_};
   }
   DType dtype() const {
-    DCHECK(kind_ == Kind::kDType);
+    Expect(Kind::kDType);
     return static_cast<DType>(u_.i);
   }
   Device device() const {
-    DCHECK(kind_ == Kind::kDevice);
+    Expect(Kind::kDevice);
     return {static_cast<DeviceType>(u_.i & 0xff), static_cast<int16_t>(u_.i >> 8)};
   }
   Layout layout() const {
-    DCHECK(kind_ == Kind::kLayout);
+    Expect(Kind::kLayout);
     return static_cast<Layout>(u_.i);
   }
   MemoryFormat memory_format() const {
-    DCHECK(kind_ == Kind::kMemoryFormat);
+    Expect(Kind::kMemoryFormat);
     return static_cast<MemoryFormat>(u_.i);
   }
   absl::Span<const Argument> elements() const {
-    DCHECK(is_aggregate());
+    if (!is_aggregate()) [[unlikely]]
+      WrongKind("a list, tuple, dict or slice");
     return absl::MakeConstSpan(u_.elements, size_);
   }
   Graph* graph() const {
-    DCHECK(is_graph());
+    Expect(Kind::kGraph);
     return u_.graph;
   }
   const SymExpr* sym() const {
-    DCHECK(kind_ == Kind::kSymInt);
+    Expect(Kind::kSymInt);
     return u_.sym;
   }
 
@@ -187,6 +207,13 @@ class Argument {
   Argument(Kind kind, const Argument* elements, uint32_t size) : kind_(kind), size_(size) {
     u_.elements = elements;
   }
+  void Expect(Kind kind) const {
+    if (kind_ != kind) [[unlikely]]
+      WrongKind(kind);
+  }
+  // Out of line: what is inlined at each access is a comparison.
+  [[noreturn]] ABSL_ATTRIBUTE_COLD void WrongKind(Kind wanted) const;
+  [[noreturn]] ABSL_ATTRIBUTE_COLD void WrongKind(const char* wanted) const;
 
   Kind kind_ = Kind::kNone;
   // String and aggregate: the size. Node, once stored in a user: the position

@@ -66,12 +66,14 @@ Node* Graph::output() const {
 }
 
 void Graph::BuildNameIndex() const {
-  if (has_name_index_) return;
-  has_name_index_ = true;
+  if (has_name_index_.load(std::memory_order_acquire)) return;
+  const absl::MutexLock lock(&name_index_mutex_);
+  if (has_name_index_.load(std::memory_order_relaxed)) return;
   by_name_.reserve(num_nodes_);
   for (Node* node : nodes()) {
     if (!node->name().empty()) by_name_[node->name()] = node;
   }
+  has_name_index_.store(true, std::memory_order_release);
 }
 
 void Graph::IndexName(Node* node) {
@@ -193,9 +195,8 @@ void Graph::AllocateArguments(Node* node, size_t num_args, size_t num_kwargs) {
   if (bytes > 0) node->args_ = static_cast<Argument*>(module_->arena_.Allocate(bytes));
 }
 
-Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
-                                      absl::Span<const Argument> args,
-                                      absl::Span<const KwArg> kwargs, absl::string_view name) {
+Node* Graph::MakeNode(Op op, absl::string_view target, absl::Span<const Argument> args,
+                      absl::Span<const KwArg> kwargs, absl::string_view name) {
   // The targets of placeholders hardly recur: no table of them is kept.
   Arena& arena = module_->arena_;
   const absl::string_view* const kept = op == Op::kPlaceholder
@@ -217,29 +218,7 @@ Node* Graph::CreateNodeWithUniqueName(Op op, absl::string_view target,
   return node;
 }
 
-Node* Graph::CreateNodeFromInterned(Op op, const absl::string_view* target,
-                                    absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
-                                    absl::string_view name) {
-  Node* node = NewNode(op, target, CopyName(op, *target, name));
-  AllocateArguments(node, args.size(), kwargs.size());
-  const auto copy = [this](const Argument& argument) {
-    bool has_node = false;
-    if (argument.is_aggregate()) {
-      ForEachArgument(argument, [&](const Argument& a) { has_node |= a.is_node(); });
-    }
-    return has_node ? module_->CopyArgumentInternal(argument, &has_node) : argument;
-  };
-  for (size_t i = 0; i < args.size(); ++i) new (&node->args_[i]) Argument(copy(args[i]));
-  for (size_t i = 0; i < kwargs.size(); ++i) {
-    new (&node->kwarg_array()[i]) KwArg{kwargs[i].name, copy(kwargs[i].value)};
-  }
-  node->LinkOperands();
-  LinkBefore(node, insertion_point_);
-  IndexName(node);
-  return node;
-}
-
-void Graph::SetUniqueName(Node* node, absl::string_view name) {
+void Graph::SetName(Node* node, absl::string_view name) {
   CHECK(node->graph_ == this && !node->erased_);
   ForgetName(node);
   const absl::string_view copy = module_->arena_.Copy(name);
@@ -250,8 +229,7 @@ void Graph::SetUniqueName(Node* node, absl::string_view name) {
 
 Node* Graph::CreateNode(Op op, absl::string_view target, absl::Span<const Argument> args,
                         absl::Span<const KwArg> kwargs, absl::string_view name) {
-  return CreateNodeWithUniqueName(op, target, args, kwargs,
-                                  UniqueName(name.empty() ? BaseOfTarget(target) : name));
+  return MakeNode(op, target, args, kwargs, UniqueName(name.empty() ? BaseOfTarget(target) : name));
 }
 
 Node* Graph::Placeholder(absl::string_view target, absl::string_view name) {
@@ -276,6 +254,23 @@ Node* Graph::Output(const Argument& value) {
   return CreateNode(Op::kOutput, "output", absl::MakeConstSpan(&value, 1), {}, "output");
 }
 
+Node* Graph::CallLike(const Node& origin, absl::string_view target, absl::Span<const Argument> args,
+                      absl::Span<const KwArg> kwargs) {
+  const Op op = absl::ConsumePrefix(&target, ".") ? Op::kCallMethod : Op::kCallFunction;
+  Node* made = CreateNode(op, target, args, kwargs, origin.name());
+  made->set_location(origin.location());
+  made->set_module_path(origin.module_path());
+  if (origin.is_call()) made->set_annotation(origin.annotation());
+  made->set_meta(origin.meta());
+  if (origin.graph_ != this || origin.erased_) return made;
+  bool is_behind = origin.is_placeholder();
+  made->ForEachOperand([&](const Node* operand) { is_behind |= operand == &origin; });
+  Node* before = const_cast<Node*>(&origin);
+  while (is_behind && (before = before->next()) != nullptr) is_behind = before->is_placeholder();
+  MoveBefore(made, before);
+  return made;
+}
+
 Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map) {
   return CopyNodeFrom(node, map, [](Graph* graph) { return graph; });
 }
@@ -287,23 +282,14 @@ Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
   return CopyNode(node, !by_name_.contains(node.name()), map, map_graph);
 }
 
-Node* Graph::CopyNodeWithUniqueName(const Node& node, absl::FunctionRef<Node*(Node*)> map,
-                                    absl::FunctionRef<Graph*(Graph*)> map_graph) {
-  return CopyNode(node, /*unique_name=*/true, map, map_graph);
-}
-
 Argument Graph::CopySharedArgument(const Argument& argument, absl::FunctionRef<Node*(Node*)> map,
                                    absl::FunctionRef<Graph*(Graph*)> map_graph, bool* has_node) {
   if (argument.is_node()) {
     *has_node = true;
-    Node* node = map(argument.node());
-    CHECK(node != nullptr);
-    return node;
+    return map(argument.node());
   }
   if (argument.is_graph()) {
-    Graph* graph = map_graph(argument.graph());
-    CHECK(graph != nullptr && graph->module() == module_);
-    return graph;
+    return module_->CheckedBody(map_graph(argument.graph()));
   }
   if (!argument.is_aggregate()) return argument;
   bool changes = false;
@@ -346,24 +332,6 @@ Node* Graph::CopySharedNode(const Node& node, bool unique_name, absl::FunctionRe
   return copy;
 }
 
-Node* Graph::PlaceholderForNode(const Node& node, absl::string_view target) {
-  if (!module_->SharesWith(*node.graph_->module_)) {
-    Node* made = CreateNodeWithUniqueName(Op::kPlaceholder, target, {}, {}, node.name());
-    made->set_annotation(node.annotation());
-    made->meta_ = module_->CopyMeta(node.meta_);
-    return made;
-  }
-  Node* made = NewNode(Op::kPlaceholder,
-                       module_->arena_.New<absl::string_view>(
-                           target == node.name() ? node.name() : module_->arena_.Copy(target)),
-                       node.name());
-  if (!node.annotation().empty()) made->rare().annotation = node.rare_->annotation;
-  made->meta_ = node.meta_;
-  LinkBefore(made, insertion_point_);
-  IndexName(made);
-  return made;
-}
-
 Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
                       absl::FunctionRef<Graph*(Graph*)> map_graph) {
   if (module_->SharesWith(*node.graph_->module_)) {
@@ -372,17 +340,7 @@ Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node
   Arena arena;  // Until the copy has its own.
   const auto map_argument = [&](const Argument& argument) {
     return MapArgument(argument, &arena, [&](const Argument& a) {
-      if (a.is_node()) {
-        Node* mapped = map(a.node());
-        CHECK(mapped != nullptr);
-        return Argument(mapped);
-      }
-      if (a.is_graph()) {
-        Graph* mapped = map_graph(a.graph());
-        CHECK(mapped != nullptr && mapped->module() == module_);
-        return Argument(mapped);
-      }
-      return a;
+      return a.is_node() ? Argument(map(a.node())) : a.is_graph() ? map_graph(a.graph()) : a;
     });
   };
   std::vector<Argument> args;
@@ -391,9 +349,8 @@ Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node
   for (const KwArg& kwarg : node.kwargs()) {
     kwargs.push_back({kwarg.name, map_argument(kwarg.value)});
   }
-  Node* copy = unique_name
-                   ? CreateNodeWithUniqueName(node.op(), node.target(), args, kwargs, node.name())
-                   : CreateNode(node.op(), node.target(), args, kwargs, node.name());
+  Node* copy = unique_name ? MakeNode(node.op(), node.target(), args, kwargs, node.name())
+                           : CreateNode(node.op(), node.target(), args, kwargs, node.name());
   copy->set_location(node.location());
   if (node.rare_ != nullptr) {
     copy->set_module_path(node.module_path());

@@ -10,11 +10,12 @@
 //   y->ReplaceAllUsesWith(x);
 //   g->EraseNode(y);
 //
-// Not thread-safe; different modules may be used by different threads, but see
-// Module::DeriveFrom.
+// Any number of threads may read one module at a time; one that changes it must be
+// alone. See Module::DeriveFrom for modules that share memory.
 #ifndef GRAPHNET_IR_GRAPH_H_
 #define GRAPHNET_IR_GRAPH_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -24,6 +25,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/node.h"
@@ -76,12 +78,15 @@ class Graph {
   std::vector<Node*> placeholders() const;
   // The output node; null while there is none.
   Node* output() const;
-  // Null when no node has that name. The first call builds an index.
+  // Null when no node has that name. The first call builds an index; several threads
+  // may be the first.
   Node* FindNode(absl::string_view name) const;
 
   // --- Building (at the insertion point, by default the end) -----------------
   // An empty `name` lets the graph choose one after the target. A name that is
-  // taken gets a suffix, as in torch.fx ("relu", "relu_1").
+  // taken gets a suffix, as in torch.fx ("relu", "relu_1"). Operands must be live nodes
+  // of this graph, bodies graphs of its module, or the program ends here. Readers that
+  // know the names to be unique use unchecked_builder.h.
   Node* Placeholder(absl::string_view target, absl::string_view name = {});
   Node* GetAttr(absl::string_view target, absl::string_view name = {});
   Node* CallFunction(absl::string_view target, absl::Span<const Argument> args,
@@ -93,18 +98,13 @@ class Graph {
   Node* Output(const Argument& value);
   Node* CreateNode(Op op, absl::string_view target, absl::Span<const Argument> args,
                    absl::Span<const KwArg> kwargs = {}, absl::string_view name = {});
-  // For importers: like CreateNode, but the caller answers for `name` being
-  // unique in the graph (the verifier checks).
-  Node* CreateNodeWithUniqueName(Op op, absl::string_view target, absl::Span<const Argument> args,
-                                 absl::Span<const KwArg> kwargs, absl::string_view name);
-  // Ditto, without a look at `target`, the keywords and what the arguments refer
-  // to: all of it belongs to the module already. Only aggregates with nodes in
-  // them are copied.
-  Node* CreateNodeFromInterned(Op op, const absl::string_view* target,
-                               absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
-                               absl::string_view name);
-  // Ditto: gives a node made with an empty name, or renames one.
-  void SetUniqueName(Node* node, absl::string_view name);
+  // A call that stands for `origin` or works on it: of a method if `target` is written
+  // with a dot in front (".view"), else of a function. It takes origin's name (or the
+  // next that is free), location, module path, meta and, from a call, annotation. It
+  // goes right before `origin`, or right behind it if it takes it as an operand; for an
+  // origin of another graph to the insertion point.
+  Node* CallLike(const Node& origin, absl::string_view target, absl::Span<const Argument> args,
+                 absl::Span<const KwArg> kwargs = {});
 
   // New nodes go before this node; null: to the end. When the node is erased,
   // the one after it takes its part; when it is moved, the point goes along.
@@ -120,13 +120,6 @@ class Graph {
   Node* CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map);
   Node* CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
                      absl::FunctionRef<Graph*(Graph*)> map_graph);
-  // Ditto, but the caller answers for the name being unique in this graph. `map` is
-  // called for each operand in the order of Node::ForEachOperand.
-  Node* CopyNodeWithUniqueName(const Node& node, absl::FunctionRef<Node*(Node*)> map,
-                               absl::FunctionRef<Graph*(Graph*)> map_graph);
-  // A placeholder that stands for `node`, of any graph of any module, with its name
-  // (unique here, for which the caller answers), annotation and meta.
-  Node* PlaceholderForNode(const Node& node, absl::string_view target);
 
   // --- Changing --------------------------------------------------------------
   // The node must have no uses.
@@ -138,16 +131,19 @@ class Graph {
   size_t EliminateDeadCode(absl::FunctionRef<bool(const Node&)> is_pure);
   // A name derived from `candidate` that no node has.
   std::string UniqueName(absl::string_view candidate);
-  // Makes room for the names of as many nodes as are about to be made.
-  void ReserveNames(size_t nodes) { by_name_.reserve(by_name_.size() + nodes); }
 
  private:
   friend class Module;
   friend class Node;
+  friend class UncheckedBuilder;
   friend class Verifier;
   friend class IrTestPeer;
   Graph(Module* module, absl::string_view name) : module_(module), name_(name) {}
 
+  // `name` is unique, as UncheckedBuilder says it.
+  Node* MakeNode(Op op, absl::string_view target, absl::Span<const Argument> args,
+                 absl::Span<const KwArg> kwargs, absl::string_view name);
+  void SetName(Node* node, absl::string_view name);
   Node* CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node*(Node*)> map,
                  absl::FunctionRef<Graph*(Graph*)> map_graph);
   // Ditto from a module that this one shares memory with.
@@ -175,7 +171,8 @@ class Graph {
   size_t num_nodes_ = 0;
   // Built when a name is first looked up or made, so that an imported graph
   // that is only read does not pay for it.
-  mutable bool has_name_index_ = false;
+  mutable absl::Mutex name_index_mutex_;  // held while readers build it
+  mutable std::atomic<bool> has_name_index_ = false;
   mutable absl::flat_hash_map<absl::string_view, Node*> by_name_;
   // Where to go on counting for a base name, so that making n equal names
   // costs O(n).

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
 namespace {
@@ -71,14 +72,10 @@ bool IsNumber(const Argument& a) { return a.is_bool() || a.is_int() || a.is_floa
 // Calls fn(Graph*) for every reference to a graph in the arguments of `graph`.
 template <typename Fn>
 void ForEachGraphReference(const Graph& graph, Fn&& fn) {
-  const auto visit = [&fn](const Argument& argument) {
-    ForEachArgument(argument, [&fn](const Argument& a) {
+  for (const Node* node : graph.nodes()) {
+    node->ForEachArgument([&fn](const Argument& a) {
       if (a.is_graph()) fn(a.graph());
     });
-  };
-  for (const Node* node : graph.nodes()) {
-    for (const Argument& arg : node->args()) visit(arg);
-    for (const KwArg& kwarg : node->kwargs()) visit(kwarg.value);
   }
 }
 
@@ -283,49 +280,47 @@ uint32_t Module::InternFile(absl::string_view file) {
   return index;
 }
 
+const SymExpr* Module::InternSym(const SymExpr& expr) {
+  if (const auto* found = Find(&Pool::exprs, &expr)) return *found;
+  SymExpr* made = arena_.New<SymExpr>(expr);
+  made->name = InternString(expr.name);
+  pool_->exprs.insert(made);
+  return made;
+}
+
 const SymExpr* Module::SymInt(int64_t value) {
-  SymExpr* expr = arena_.New<SymExpr>();
-  expr->kind = SymExpr::Kind::kInt;
-  expr->value = value;
-  return expr;
+  return InternSym({.kind = SymExpr::Kind::kInt, .value = value});
 }
 
 const SymExpr* Module::SymSymbol(absl::string_view name) {
-  SymExpr* expr = arena_.New<SymExpr>();
-  expr->kind = SymExpr::Kind::kSymbol;
-  expr->name = InternString(name);
-  return expr;
+  return InternSym({.kind = SymExpr::Kind::kSymbol, .name = name});
 }
 
 const SymExpr* Module::SymNeg(const SymExpr* operand) {
-  SymExpr* expr = arena_.New<SymExpr>();
-  expr->kind = SymExpr::Kind::kNeg;
-  expr->lhs = operand;
-  return expr;
+  return InternSym({.kind = SymExpr::Kind::kNeg, .lhs = CopySym(operand)});
 }
 
 const SymExpr* Module::SymBinary(SymExpr::Kind kind, const SymExpr* lhs, const SymExpr* rhs) {
   CHECK(kind >= SymExpr::Kind::kAdd);
-  SymExpr* expr = arena_.New<SymExpr>();
-  expr->kind = kind;
-  expr->lhs = lhs;
-  expr->rhs = rhs;
-  return expr;
+  return InternSym({.kind = kind, .lhs = CopySym(lhs), .rhs = CopySym(rhs)});
 }
 
 const SymExpr* Module::CopySym(const SymExpr* expr) {
-  // Iterative along lhs, the direction in which sums and products grow.
-  const SymExpr* result = nullptr;
-  const SymExpr** end = &result;
+  // Iterative along lhs, the direction in which sums and products grow, down to what this
+  // module has made.
+  absl::InlinedVector<const SymExpr*, 8> chain;
   for (; expr != nullptr; expr = expr->lhs) {
-    SymExpr* copy = arena_.New<SymExpr>(*expr);
-    copy->name = InternString(expr->name);
-    copy->lhs = nullptr;
-    copy->rhs = CopySym(expr->rhs);
-    *end = copy;
-    end = &copy->lhs;
+    const auto it = pool_->exprs.find(expr);
+    if (it != pool_->exprs.end() && *it == expr) break;
+    chain.push_back(expr);
   }
-  return result;
+  for (; !chain.empty(); chain.pop_back()) {
+    SymExpr copy = *chain.back();
+    copy.lhs = expr;
+    copy.rhs = CopySym(copy.rhs);
+    expr = InternSym(copy);
+  }
+  return expr;
 }
 
 const TensorMeta* Module::InternMeta(const TensorMeta& original) {
@@ -356,6 +351,9 @@ const ValueMeta* Module::InternValueMeta(const TensorMeta& tensor) {
 
 const ValueMeta* Module::InternTupleMeta(absl::Span<const ValueMeta* const> elements) {
   if (const auto* found = Find(&Pool::tuple_metas, elements)) return found->second;
+  absl::InlinedVector<const ValueMeta*, 8> own;
+  for (const ValueMeta* element : elements) own.push_back(CopyMeta(element));
+  if (own != elements) return InternTupleMeta(own);
   ValueMeta* made = arena_.New<ValueMeta>();
   made->is_tuple = true;
   made->elements = arena_.Copy(elements);
@@ -364,13 +362,21 @@ const ValueMeta* Module::InternTupleMeta(absl::Span<const ValueMeta* const> elem
 }
 
 const ValueMeta* Module::CopyMeta(const ValueMeta* meta) {
+  static constexpr ValueMeta kUnknown;
   if (meta == nullptr) return nullptr;
-  if (meta->tensor != nullptr) return InternValueMeta(*meta->tensor);
-  if (!meta->is_tuple) return arena_.New<ValueMeta>();
-  std::vector<const ValueMeta*> elements;
-  elements.reserve(meta->elements.size());
-  for (const ValueMeta* element : meta->elements) elements.push_back(CopyMeta(element));
-  return InternTupleMeta(elements);
+  if (meta->tensor == nullptr) {
+    return meta->is_tuple ? InternTupleMeta(meta->elements) : &kUnknown;
+  }
+  // By address, one that this module has interned.
+  const auto it = pool_->value_metas.find(meta->tensor);
+  return it != pool_->value_metas.end() ? it->second : InternValueMeta(*meta->tensor);
+}
+
+Graph* Module::CheckedBody(Graph* body) const {
+  CHECK_SAYS(body != nullptr, "the body of a call is null");
+  CHECK_SAYS(body->module() == this, "the body @%s of a call belongs to another module",
+             std::string(body->name()).c_str());
+  return body;
 }
 
 Argument Module::CopyArgument(const Argument& argument) {
@@ -386,6 +392,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       return text.size() <= kMaxInternedBytes ? InternString(text) : arena_.Copy(text);
     }
     case Argument::Kind::kComplex: return Complex(argument.complex());
+    case Argument::Kind::kGraph: return CheckedBody(argument.graph());
     case Argument::Kind::kSymInt: return CopySym(argument.sym());
     case Argument::Kind::kList:
     case Argument::Kind::kTuple:
@@ -448,14 +455,14 @@ const DrawSpec* Module::CopyDrawSpec(const DrawSpec& spec) {
 std::unique_ptr<Module> Module::Clone() const {
   auto clone = std::make_unique<Module>();
   for (const Symbol& symbol : symbols_) clone->AddSymbol(symbol.name, symbol.example);
-  for (const SymExpr* relation : relations_) clone->AddRelation(clone->CopySym(relation));
+  for (const SymExpr* relation : relations_) clone->AddRelation(relation);
   for (const Attribute& attribute : attributes_) clone->AddAttribute(attribute);
   absl::flat_hash_map<const Graph*, Graph*> graphs;
   for (const Graph* graph : graphs_) graphs[graph] = clone->AddGraph(graph->name());
   NodeTable<Node*> nodes(*this);
   for (const Graph* graph : graphs_) {
     Graph* copy = graphs[graph];
-    copy->ReserveNames(graph->num_nodes());
+    UncheckedBuilder(copy).ReserveNames(graph->num_nodes());
     for (Node* node : graph->nodes()) {
       nodes[node] = copy->CopyNodeFrom(
           *node, [&](Node* n) { return nodes[n]; }, [&](Graph* g) { return graphs.at(g); });
@@ -467,10 +474,10 @@ std::unique_ptr<Module> Module::Clone() const {
 size_t Module::MemoryBytes() const {
   const auto table = [](const auto& t) { return t.capacity() * (sizeof(*t.begin()) + 1); };
   size_t bytes = sizeof *this + sizeof *pool_ + arena_.bytes_reserved();
-  bytes += table(pool_->strings) + table(pool_->shared_aggregates) + table(pool_->metas) +
-           table(pool_->value_metas) + table(pool_->draw_specs) + table(pool_->tuple_metas) +
-           table(attribute_index_) + table(graph_index_) + table(next_graph_suffix_) +
-           table(symbol_index_) + table(file_index_);
+  bytes += table(pool_->strings) + table(pool_->shared_aggregates) + table(pool_->exprs) +
+           table(pool_->metas) + table(pool_->value_metas) + table(pool_->draw_specs) +
+           table(pool_->tuple_metas) + table(attribute_index_) + table(graph_index_) +
+           table(next_graph_suffix_) + table(symbol_index_) + table(file_index_);
   bytes += symbols_.capacity() * sizeof(Symbol) + relations_.capacity() * sizeof(void*) +
            attributes_.capacity() * sizeof(Attribute) + files_.capacity() * sizeof(files_[0]) +
            copied_elements_.capacity() * sizeof(Argument);

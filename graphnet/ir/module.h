@@ -1,6 +1,10 @@
 // Module: the owner of everything: graphs, the strings, metas and expressions
 // they refer to, the symbols of dynamic dimensions and the attributes that
 // get_attr nodes read.
+//
+// A module copies all that it, its graphs and its nodes are given (strings, arguments,
+// metas, expressions, draw specs, of any module or none), or finds an equal that it has:
+// nothing must outlive the call. What it gives lives as long as the module.
 #ifndef GRAPHNET_IR_MODULE_H_
 #define GRAPHNET_IR_MODULE_H_
 
@@ -77,9 +81,9 @@ class Module {
   absl::Span<const Symbol> symbols() const { return symbols_; }
   const Symbol* FindSymbol(absl::string_view name) const;
   // What holds of the symbols; `relation->is_relation()`.
-  void AddRelation(const SymExpr* relation) { relations_.push_back(relation); }
+  void AddRelation(const SymExpr* relation) { relations_.push_back(CopySym(relation)); }
   absl::Span<const SymExpr* const> relations() const { return relations_; }
-  // Copies what `attribute` points to. A second one of a name replaces the first.
+  // A second one of a name replaces the first.
   void AddAttribute(const Attribute& attribute);
   absl::Span<const Attribute> attributes() const { return attributes_; }
   const Attribute* FindAttribute(absl::string_view name) const;
@@ -96,14 +100,13 @@ class Module {
   const SymExpr* SymSymbol(absl::string_view name);
   const SymExpr* SymNeg(const SymExpr* operand);
   const SymExpr* SymBinary(SymExpr::Kind kind, const SymExpr* lhs, const SymExpr* rhs);
-  // A copy of an expression of any module.
+  // That of this module which equals one of any module.
   const SymExpr* CopySym(const SymExpr* expr);
 
-  // Copies (shape included) and interns.
   const TensorMeta* InternMeta(const TensorMeta& meta);
   const ValueMeta* InternValueMeta(const TensorMeta& tensor);
   const ValueMeta* InternTupleMeta(absl::Span<const ValueMeta* const> elements);
-  // A copy of a meta of any module.
+  // That of this module which equals one of any module.
   const ValueMeta* CopyMeta(const ValueMeta* meta);
 
   // A deep copy in the arena. Aggregates without nodes are shared.
@@ -127,6 +130,7 @@ class Module {
  private:
   friend class Graph;
   friend class Node;
+  friend class UncheckedBuilder;
   friend class IrTestPeer;
   // By content; used to share equal aggregates and metas.
   struct ArgumentHash {
@@ -137,6 +141,18 @@ class Module {
   };
   struct MetaEq {
     bool operator()(const TensorMeta* a, const TensorMeta* b) const;
+  };
+  // By the addresses of what is below, which is interned.
+  struct SymHash {
+    size_t operator()(const SymExpr* e) const {
+      return absl::HashOf(e->kind, e->value, e->name, e->lhs, e->rhs);
+    }
+  };
+  struct SymEq {
+    bool operator()(const SymExpr* a, const SymExpr* b) const {
+      return a->kind == b->kind && a->value == b->value && a->name == b->name && a->lhs == b->lhs &&
+             a->rhs == b->rhs;
+    }
   };
   struct DrawSpecHash {
     size_t operator()(const DrawSpec* s) const;
@@ -169,6 +185,7 @@ class Module {
     Arena arena{absl::MakeSpan(first_block)};
     absl::flat_hash_set<const absl::string_view*, StringHash, StringEq> strings;
     absl::flat_hash_set<Argument, ArgumentHash> shared_aggregates;
+    absl::flat_hash_set<const SymExpr*, SymHash, SymEq> exprs;
     absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas;
     absl::flat_hash_map<const TensorMeta*, const ValueMeta*> value_metas;
     absl::flat_hash_map<absl::Span<const ValueMeta* const>, const ValueMeta*> tuple_metas;
@@ -176,8 +193,8 @@ class Module {
     absl::flat_hash_set<const DrawSpec*, DrawSpecHash, DrawSpecEq> draw_specs;
 
     size_t num_interned() const {
-      return strings.size() + shared_aggregates.size() + metas.size() + value_metas.size() +
-             tuple_metas.size() + draw_specs.size();
+      return strings.size() + shared_aggregates.size() + exprs.size() + metas.size() +
+             value_metas.size() + tuple_metas.size() + draw_specs.size();
     }
 
     // Of the module that this one derives from, and how much was interned then.
@@ -198,6 +215,10 @@ class Module {
   template <typename Table, typename Key>
   const typename Table::value_type* Find(Table Pool::*table, const Key& key) const;
 
+  // The one expression of this content; what is below it is of this module.
+  const SymExpr* InternSym(const SymExpr& expr);
+  // Ends the program unless `body` is a graph of this module.
+  Graph* CheckedBody(Graph* body) const;
   // `has_node` is set when the copy refers to a node.
   Argument CopyArgumentInternal(const Argument& argument, bool* has_node);
   void EraseGraphsIf(absl::FunctionRef<bool(const Graph*)> erased);

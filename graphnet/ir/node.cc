@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 
@@ -77,8 +79,18 @@ void Node::Relink(UseEntry use, Node* value) {
   value->AddUse(use.user, use.slot);
 }
 
+void Node::RefuseOperand(const Node* operand) const {
+  const char* const what = operand == nullptr ? "is null"
+                           : operand->erased_ ? "is erased"
+                                              : "belongs to another graph";
+  const std::string given = operand == nullptr ? "" : absl::StrCat(" %", operand->name());
+  CHECK_SAYS(false, "an operand%s of %%%s (%s) %s", given.c_str(), std::string(name()).c_str(),
+             std::string(target()).c_str(), what);
+}
+
 void Node::LinkArgument(Argument& arg) {
   if (arg.is_node()) {
+    CheckOperand(arg.u_.node);
     arg.u_.node->AddUse(this, &arg);
   } else if (arg.is_aggregate()) {
     // Aggregates without nodes are shared and never written; those with nodes
@@ -139,6 +151,51 @@ void Node::set_kwargs(absl::Span<const KwArg> kwargs) {
   StoreArguments(kept, copies);
 }
 
+void Node::StoreArgument(Argument* slot, const Argument& value) {
+  CHECK(!erased_);
+  const Argument copy = graph_->module()->CopyArgument(value);
+  UnlinkArgument(*slot);
+  *slot = copy;
+  LinkArgument(*slot);
+}
+
+void Node::set_arg(size_t i, const Argument& value) {
+  CHECK(i < num_args_);
+  StoreArgument(&args_[i], value);
+}
+
+void Node::set_kwarg(absl::string_view name, const Argument& value) {
+  if (const Argument* found = kwarg(name))
+    return StoreArgument(const_cast<Argument*>(found), value);
+  absl::InlinedVector<KwArg, 4> longer(kwargs().begin(), kwargs().end());
+  longer.push_back({name, value});
+  set_kwargs(longer);
+}
+
+bool Node::MapArguments(absl::FunctionRef<Argument(const Argument&)> fn) {
+  Arena arena;  // Until the node has its copies.
+  bool any_changed = false;
+  const auto map = [&](Argument& slot) {
+    bool changed = false;
+    const Argument mapped = MapArgument(slot, &arena, [&](const Argument& from) {
+      const Argument to = fn(from);
+      changed |= to != from;
+      return to;
+    });
+    if (changed) StoreArgument(&slot, mapped);
+    any_changed |= changed;
+  };
+  for (uint32_t i = 0; i < num_args_; ++i) map(args_[i]);
+  for (uint32_t i = 0; i < num_kwargs_; ++i) map(kwarg_array()[i].value);
+  return any_changed;
+}
+
+bool Node::HasBody() const {
+  bool found = false;
+  ForEachArgument([&](const Argument& argument) { found |= argument.is_graph(); });
+  return found;
+}
+
 void Node::set_target(absl::string_view target) {
   target_ = graph_->module()->InternTarget(target);
 }
@@ -148,7 +205,7 @@ void Node::set_name(absl::string_view name) {
   CHECK(!erased_);
   graph_->BuildNameIndex();
   graph_->ForgetName(this);  // Its own name is free for it.
-  graph_->SetUniqueName(this, graph_->UniqueName(name));
+  graph_->SetName(this, graph_->UniqueName(name));
 }
 
 std::vector<Node*> Node::operands() const {
@@ -159,52 +216,30 @@ std::vector<Node*> Node::operands() const {
 
 namespace {
 
-// Finds the i-th node reference, in operand order.
-const Argument* FindOperand(const Argument& arg, int& i) {
-  if (arg.is_node()) return i-- == 0 ? &arg : nullptr;
-  if (arg.is_aggregate()) {
-    for (const Argument& element : arg.elements()) {
-      if (const Argument* found = FindOperand(element, i)) return found;
-    }
-  }
-  return nullptr;
-}
-
-const Argument* FindOperand(const Node& node, int i) {
-  for (const Argument& arg : node.args()) {
-    if (const Argument* found = FindOperand(arg, i)) return found;
-  }
-  for (const KwArg& kwarg : node.kwargs()) {
-    if (const Argument* found = FindOperand(kwarg.value, i)) return found;
-  }
-  return nullptr;
-}
-
 // Calls fn(const Argument&) on the operands of `node`, in order.
 template <typename Fn>
 void ForEachOperandSlot(const Node& node, Fn&& fn) {
-  const auto visit = [&fn](const Argument& argument) {
-    ForEachArgument(argument, [&fn](const Argument& a) {
-      if (a.is_node()) fn(a);
-    });
-  };
-  for (const Argument& arg : node.args()) visit(arg);
-  for (const KwArg& kwarg : node.kwargs()) visit(kwarg.value);
+  node.ForEachArgument([&fn](const Argument& a) {
+    if (a.is_node()) fn(a);
+  });
 }
 
 }  // namespace
 
 void Node::SetOperand(int i, Node* value) {
   CHECK(i >= 0 && !erased_);
-  const Argument* slot = FindOperand(*this, i);
+  const Argument* slot = nullptr;
+  ForEachOperandSlot(*this, [&](const Argument& a) {
+    if (i-- == 0) slot = &a;
+  });
   CHECK(slot != nullptr);
-  CHECK(value->graph_ == graph_ && !value->erased_);
+  CheckOperand(value);
   Relink({this, const_cast<Argument*>(slot)}, value);
 }
 
 void Node::ReplaceInput(Node* from, Node* to) {
   CHECK(!erased_);
-  CHECK(to->graph_ == graph_ && !to->erased_);
+  CheckOperand(to);
   if (from == to) return;
   std::vector<Argument*> slots;
   ForEachOperandSlot(*this, [&](const Argument& a) {
@@ -239,7 +274,7 @@ std::vector<Node*> Node::users() const {
 }
 
 void Node::ReplaceAllUsesWith(Node* value) {
-  CHECK(value->graph_ == graph_ && !value->erased_);
+  CheckOperand(value);
   if (value == this) return;
   while (num_uses_ > 0) Relink(use_array()[num_uses_ - 1], value);
 }
@@ -278,6 +313,8 @@ void Node::set_annotation(absl::string_view annotation) {
   if (annotation == this->annotation()) return;
   rare().annotation = graph_->module()->InternTarget(annotation);
 }
+
+void Node::set_meta(const ValueMeta* meta) { meta_ = graph_->module()->CopyMeta(meta); }
 
 void Node::set_draw_spec(const DrawSpec& spec) {
   rare().draw_spec = graph_->module()->CopyDrawSpec(spec);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/check.h"
@@ -75,9 +77,28 @@ class Node {
   absl::Span<const KwArg> kwargs() const { return absl::MakeConstSpan(kwarg_array(), num_kwargs_); }
   // Null when there is none of that name.
   const Argument* kwarg(absl::string_view name) const;
-  // Replace the arguments; what they contain is copied into the arena.
+  // What the call gives a parameter, by its position or else by its name; null when neither.
+  const Argument* FindArg(absl::string_view name, size_t position) const {
+    return position < num_args_ ? &args_[position] : kwarg(name);
+  }
+  // Calls fn(const Argument&) on all arguments and what they contain, parents first: args,
+  // then the values of kwargs.
+  template <typename Fn>
+  void ForEachArgument(Fn&& fn) const {
+    for (const Argument& arg : args()) graphnet::ForEachArgument(arg, fn);
+    for (const KwArg& kwarg : kwargs()) graphnet::ForEachArgument(kwarg.value, fn);
+  }
+  // Whether an argument is, or contains, a graph.
+  bool HasBody() const;
+
+  // Replace arguments. Operands must be live nodes of this graph, or the program ends here.
   void set_args(absl::Span<const Argument> args);
   void set_kwargs(absl::Span<const KwArg> kwargs);
+  void set_arg(size_t i, const Argument& value);
+  void set_kwarg(absl::string_view name, const Argument& value);  // adds it if there is none
+  // Puts fn(argument) in the place of each argument, however deep, that is no aggregate.
+  // Returns whether one differs from what was there.
+  bool MapArguments(absl::FunctionRef<Argument(const Argument&)> fn);
   void set_target(absl::string_view target);
   // Takes `name` with all that cannot be in an identifier made "_", or a variant
   // of it if another node has it.
@@ -108,7 +129,7 @@ class Node {
   // must not change the graph.
   template <typename Fn>
   void ReplaceUsesWithIf(Node* value, Fn&& replace) {
-    CHECK(value->graph_ == graph_ && !value->erased_);
+    CheckOperand(value);
     for (uint32_t i = num_uses_; i-- > 0;) {
       UseEntry e = use_array()[i];
       if (replace(e.user)) Relink(e, value);
@@ -131,8 +152,7 @@ class Node {
   const ValueMeta* meta() const { return meta_; }
   // The meta when the value is known to be one tensor, else null.
   const TensorMeta* tensor_meta() const { return meta_ ? meta_->tensor : nullptr; }
-  // `meta` must be interned in this module.
-  void set_meta(const ValueMeta* meta) { meta_ = meta; }
+  void set_meta(const ValueMeta* meta);
 
   SourceLocation location() const;
   void set_location(const SourceLocation& location);
@@ -157,6 +177,7 @@ class Node {
   friend class Graph;
   friend class Module;
   friend class Arena;
+  friend class UncheckedBuilder;
   friend class Verifier;
   friend class IrTestPeer;
   struct UseEntry {
@@ -180,6 +201,15 @@ class Node {
     }
   }
   KwArg* kwarg_array() const { return reinterpret_cast<KwArg*>(args_ + num_args_); }
+  // Ends the program unless `operand` is a live node of the graph of this one.
+  void CheckOperand(const Node* operand) const {
+    if (operand == nullptr || operand->graph_ != graph_ || operand->erased_) [[unlikely]] {
+      RefuseOperand(operand);
+    }
+  }
+  [[noreturn]] ABSL_ATTRIBUTE_COLD void RefuseOperand(const Node* operand) const;
+  // Puts a copy of `value` in the place of one of the arguments.
+  void StoreArgument(Argument* slot, const Argument& value);
   // Makes these the arguments; what they contain is in the arena already.
   void StoreArguments(absl::Span<const Argument> args, absl::Span<const KwArg> kwargs);
   uint32_t use_capacity() const { return uint32_t{1} << use_capacity_log2_; }

@@ -86,6 +86,7 @@ struct ValueMeta {
   bool is_tuple = false;
   absl::Span<const ValueMeta* const> elements;
 };
+bool operator==(const ValueMeta& a, const ValueMeta& b);
 
 // How the value of an input or attribute is drawn when no real one is given
 // (spec of GraphNet's weight_meta.py). `mean` and `std` describe floats;
@@ -102,6 +103,12 @@ struct DrawSpec {
   absl::string_view original_name;  // name before a renaming pass, or empty
 };
 bool operator==(const DrawSpec& a, const DrawSpec& b);
+
+// Whether both are null or what they point to is equal.
+template <typename T>
+bool EqualPointees(const T* a, const T* b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
 
 }  // namespace graphnet
 

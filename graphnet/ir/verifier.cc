@@ -289,17 +289,26 @@ class Verifier {
         return Fail(9, absl::StrCat("graph ", Printable(graph->name()), " is never referred to"));
       }
     }
-    // Depth-first with an explicit stack; `active` holds the graphs on it.
-    absl::flat_hash_set<const Graph*> done;
+    // Depth-first with an explicit stack; `active` holds the graphs on it, `heights` how
+    // deep the bodies below a graph nest.
+    absl::flat_hash_map<const Graph*, int> heights;
     for (const Graph* root : module_.graphs()) {
       std::vector<std::pair<const Graph*, size_t>> stack = {{root, 0}};
       absl::flat_hash_set<const Graph*> active = {root};
-      if (done.contains(root)) continue;
+      if (heights.contains(root)) continue;
       while (!stack.empty()) {
         auto& [graph, next] = stack.back();
         const auto it = callees.find(graph);
         if (it == callees.end() || next == it->second.size()) {
-          done.insert(graph);
+          int height = 0;
+          if (it != callees.end()) {
+            for (const Graph* callee : it->second) height = std::max(height, heights[callee] + 1);
+          }
+          if (height > kMaxNesting) {
+            return Fail(13, absl::StrCat("in graph ", Printable(graph->name()),
+                                         ", bodies nest deeper than ", kMaxNesting));
+          }
+          heights[graph] = height;
           active.erase(graph);
           stack.pop_back();
           continue;
@@ -308,7 +317,7 @@ class Verifier {
         if (active.contains(callee)) {
           return Fail(9, absl::StrCat("graph ", Printable(callee->name()), " refers to itself"));
         }
-        if (!done.contains(callee)) {
+        if (!heights.contains(callee)) {
           active.insert(callee);
           stack.push_back({callee, 0});
         }

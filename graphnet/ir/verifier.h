@@ -22,8 +22,8 @@
 // 12. Symbol names are non-empty; expressions mention only declared symbols;
 //     a relation is a comparison, at its top and nowhere else, and a dimension
 //     or argument is none.
-// 13. Arguments and expressions nest at most kMaxNesting deep; the keys of a
-//     dict hold no nodes.
+// 13. Arguments, expressions and bodies nest at most kMaxNesting deep, so that
+//     what follows them may recurse; the keys of a dict hold no nodes.
 // 14. Only placeholders have draw specs; literal data has as many elements as
 //     the shape (with the example values of the symbols).
 #ifndef GRAPHNET_IR_VERIFIER_H_

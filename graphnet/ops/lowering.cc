@@ -10,6 +10,7 @@
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ops/adapters.h"
 
 namespace graphnet {
@@ -349,7 +350,7 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
 
 absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused) {
   graph_ = to;
-  to->ReserveNames(from.num_nodes());
+  UncheckedBuilder(to).ReserveNames(from.num_nodes());
   for (Node* node : from.nodes()) {
     absl::StatusOr<Argument> value = LowerNode(*node);
     if (!value.ok()) {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
 namespace {
@@ -52,7 +53,7 @@ bool RunOn(Graph* graph) {
     } while (!taken.insert(name).second);
     if (node->name() != name) renamed.emplace_back(node, std::move(name));
   }
-  for (const auto& [node, name] : renamed) graph->SetUniqueName(node, name);
+  for (const auto& [node, name] : renamed) UncheckedBuilder(graph).SetName(node, name);
   return !renamed.empty();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/proto/names.h"
 
 namespace graphnet::proto_internal {
@@ -132,6 +133,7 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
   RunReader module_paths(message.module_paths());
   SourceLocation location;
   uint64_t file_id = 0;
+  UncheckedBuilder builder(graph);
   for (const uint64_t template_index : Values(message.templates())) {
     if (template_index >= tables_.templates().size()) return fail("templates", "no such template");
     const Template& t = tables_.templates()[template_index];
@@ -158,13 +160,14 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     if (!budget_.Charge(AddCosts(t.cost, meta_cost)) || !budget_.Charge(name_.size())) {
       return fail("templates", "the graph is too large for a file of this size");
     }
-    Node* node = interned_target != nullptr
-                     ? graph->CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
-                     : graph->CreateNodeWithUniqueName(t.op, target, t.args, t.kwargs, name_);
+    Node* node =
+        interned_target != nullptr
+            ? builder.CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
+            : builder.CreateNode(t.op, target, t.args, t.kwargs, name_);
     if (!names_.insert(node->name()).second) {
       return fail("names", absl::StrCat(Printable(node->name()), " a second time"));
     }
-    node->set_meta(meta);
+    builder.SetMeta(node, meta);
 
     if (const uint64_t id = files.Next(); id != file_id) {
       if (!tables_.Name(id, &location.file)) return fail("files", "no such string");

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/text/literal.h"
 #include "graphnet/text/sample_parser.h"
 #include "graphnet/text/scanner.h"
@@ -64,7 +65,7 @@ class ModuleParser {
   bool DefineName(absl::string_view* name, Node*** slot);
   bool ReserveName(const char* where, absl::string_view name, Node*** slot);
   Node* MakeNode(Op op, absl::string_view target, absl::string_view name) {
-    return graph_->CreateNodeWithUniqueName(op, target, values_.args(), values_.kwargs(), name);
+    return UncheckedBuilder(graph_).CreateNode(op, target, values_.args(), values_.kwargs(), name);
   }
   // Reads arguments; see Unresolved.
   bool ParseArguments(bool in_parentheses);
@@ -193,7 +194,7 @@ bool ModuleParser::ParseParameter() {
   if (!DefineName(&name, &slot)) return false;
   absl::string_view target = name;
   if (in_.Peek() == '"' && !in_.ReadName("a name", &target)) return false;
-  *slot = graph_->CreateNodeWithUniqueName(Op::kPlaceholder, target, {}, {}, name);
+  *slot = UncheckedBuilder(graph_).CreateNode(Op::kPlaceholder, target, {}, {}, name);
   return ParseSuffix(*slot);
 }
 
@@ -265,7 +266,7 @@ bool ModuleParser::ParseOperation(absl::string_view name, Node** out) {
     *out = MakeNode(op, target, name);
     RememberUnresolved(*out);
   } else {
-    *out = graph_->CreateNodeWithUniqueName(op, target, {}, {}, name);
+    *out = UncheckedBuilder(graph_).CreateNode(op, target, {}, {}, name);
   }
   return true;
 }
@@ -276,7 +277,7 @@ bool ModuleParser::ParseSuffix(Node* node) {
   if (in_.TryChar(':')) {
     const ValueMeta* meta = nullptr;
     if (!values_.ParseMeta(&meta)) return false;
-    node->set_meta(meta);
+    UncheckedBuilder(graph_).SetMeta(node, meta);
   }
   absl::string_view name;
   if (in_.TryWord("as")) {

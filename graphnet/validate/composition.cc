@@ -18,11 +18,6 @@ namespace {
 
 constexpr size_t kMaxTextBytes = 500;
 
-template <typename T>
-bool SamePointees(const T* a, const T* b) {
-  return a == b || (a != nullptr && b != nullptr && *a == *b);
-}
-
 class Composition {
  public:
   using Inputs = absl::flat_hash_map<absl::string_view, const Node*>;
@@ -158,9 +153,9 @@ class Composition {
         const Attribute* other = original_.FindAttribute(attribute.name);
         const bool same =
             other != nullptr &&
-            (!equality_.metas || (SamePointees(other->meta, attribute.meta) &&
+            (!equality_.metas || (EqualPointees(other->meta, attribute.meta) &&
                                   other->annotation == attribute.annotation &&
-                                  SamePointees(other->draw_spec, attribute.draw_spec)));
+                                  EqualPointees(other->draw_spec, attribute.draw_spec)));
         if (same) continue;
         Add(i, attribute.name,
             absl::StrCat("attribute ", Printable(attribute.name), " is not the original's"));

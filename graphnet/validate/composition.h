@@ -7,8 +7,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/validate/findings.h"
 
 namespace graphnet::validate_internal {

@@ -26,20 +26,6 @@ using validate_internal::ValueName;
 
 namespace {
 
-bool SameMeta(const ValueMeta* a, const ValueMeta* b) {
-  if (a == b) return true;
-  if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple ||
-      a->elements.size() != b->elements.size() ||
-      (a->tensor == nullptr) != (b->tensor == nullptr)) {
-    return false;
-  }
-  if (a->tensor != nullptr && !(*a->tensor == *b->tensor)) return false;
-  for (size_t i = 0; i < a->elements.size(); ++i) {
-    if (!SameMeta(a->elements[i], b->elements[i])) return false;
-  }
-  return true;
-}
-
 // Whether both say something of shape or dtype, and not the same.
 bool Contradict(const TensorMeta* a, const TensorMeta* b) {
   if (a == nullptr || b == nullptr) return false;
@@ -48,10 +34,6 @@ bool Contradict(const TensorMeta* a, const TensorMeta* b) {
 
 std::string MetaText(const ValueMeta* meta) {
   return meta == nullptr ? "unknown" : Printable(PrintMeta(*meta));
-}
-
-bool SameDrawSpec(const DrawSpec* a, const DrawSpec* b) {
-  return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
 bool SameData(const TensorData& a, const TensorData& b) {
@@ -336,7 +318,7 @@ class StructureCheck {
     if (equality.names && port.name() != given.name()) {
       return differ("name", ValueName(port.name()), ValueName(given.name()));
     }
-    if (equality.metas ? !SameMeta(port.meta(), given.meta())
+    if (equality.metas ? !EqualPointees(port.meta(), given.meta())
                        : Contradict(port.tensor_meta(), given.tensor_meta())) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
@@ -354,7 +336,7 @@ class StructureCheck {
     if (equality.attribute_names && port.target() != input.target()) of_original("target");
     if (!equality.metas) return;
     if (port.annotation() != input.annotation()) of_original("annotation");
-    if (!SameDrawSpec(port.draw_spec(), input.draw_spec())) of_original("draw spec");
+    if (!EqualPointees(port.draw_spec(), input.draw_spec())) of_original("draw spec");
   }
 
   // A port says nothing but the meta of a value that operators made, and of an attribute

@@ -9,8 +9,8 @@
 
 #include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/validate/report.h"
 
 namespace graphnet {

@@ -14,7 +14,7 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/schemes.h"
-#include "graphnet/ir/equality.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/text/printer.h"
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"

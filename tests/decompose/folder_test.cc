@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/file.h"
 #include "graphnet/decompose/compose.h"
-#include "graphnet/ir/equality.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"

@@ -14,11 +14,11 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/envelope.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/proto/sample_stream.h"
+#include "graphnet/text/equality.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "graphnet/ir/module.h"
@@ -70,6 +71,37 @@ TEST(ArgumentTest, AccessorsGiveBackTheValue) {
   const std::string with_nul("a\0b", 3);
   EXPECT_EQ(Argument(absl::string_view(with_nul)).string().size(), 3u);
 }
+
+TEST(ArgumentDeathTest, AccessorsCheckTheKindInEveryBuild) {
+  const Argument number(1);
+  EXPECT_DEATH(number.node(), "check failed: the argument is an int, not a node");
+  EXPECT_DEATH(number.string(), "check failed: the argument is an int, not a string");
+  EXPECT_DEATH(number.elements(),
+               "check failed: the argument is an int, not a list, tuple, dict or slice");
+  EXPECT_DEATH(number.graph(), "not a graph");
+  EXPECT_DEATH(number.sym(), "not a symbolic int");
+  EXPECT_DEATH(number.complex(), "not a complex");
+  EXPECT_DEATH(Argument(1.5).integer(), "the argument is a float, not an int");
+  EXPECT_DEATH(Argument(true).integer(), "the argument is a bool, not an int");
+  EXPECT_DEATH(Argument("x").real(), "the argument is a string, not a float");
+  EXPECT_DEATH(Argument().boolean(), "the argument is None, not a bool");
+  EXPECT_DEATH(Argument::Ellipsis().dtype(), "not a dtype");
+  EXPECT_DEATH(Argument(DType::kBool).device(), "the argument is a dtype, not a device");
+  EXPECT_DEATH(Argument(Layout::kStrided).memory_format(), "is a layout, not a memory format");
+  EXPECT_DEATH(Argument(MemoryFormat::kPreserve).layout(), "is a memory format, not a layout");
+  EXPECT_DEATH(Argument::Dict({1}), "check failed");
+  EXPECT_DEATH(Argument::Slice({1, 2}), "check failed");
+  EXPECT_DEATH(Argument::Aggregate(Kind::kInt, {1}), "check failed");
+}
+
+// They would be numbers.
+static_assert(!std::is_constructible_v<Argument, char>);
+static_assert(!std::is_constructible_v<Argument, wchar_t>);
+static_assert(!std::is_constructible_v<Argument, char8_t>);
+static_assert(!std::is_constructible_v<Argument, char16_t>);
+static_assert(!std::is_constructible_v<Argument, char32_t>);
+static_assert(std::is_constructible_v<Argument, int8_t>);
+static_assert(std::is_constructible_v<Argument, uint8_t>);
 
 TEST(ArgumentTest, DevicesKeepAnyIndex) {
   for (int type = 0; type < kNumDeviceTypes; ++type) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
@@ -108,7 +109,8 @@ TEST(CanonicalHashTest, LabelsDoNotCount) {
        [](Fixture& f) {
          for (Graph* graph : f.module.graphs()) {
            int i = 0;
-           for (Node* node : graph->nodes()) graph->SetUniqueName(node, absl::StrCat("n", i++));
+           for (Node* node : graph->nodes())
+             UncheckedBuilder(graph).SetName(node, absl::StrCat("n", i++));
          }
        }},
       {"graph names", [](Fixture& f) { f.module.RenameGraph(f.main, "main"); }},
@@ -366,8 +368,8 @@ TEST(CanonicalHashTest, AMillionNodes) {
   Node* value = x;
   const auto none = absl::Span<const KwArg>();
   for (int i = 0; i < 1000000; ++i) {
-    value =
-        graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.add", {value, x, i}, none, "n");
+    value = UncheckedBuilder(graph).CreateNode(Op::kCallFunction, "torch.add", {value, x, i}, none,
+                                               "n");
   }
   graph->Output(value);
   const std::string hash = CanonicalHash(m);

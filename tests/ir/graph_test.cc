@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/ir/ir_test_peer.h"
@@ -257,7 +259,7 @@ TEST_F(OpenGraphTest, NodesMadeWhileIteratingAreSeenIfTheyComeLater) {
 
 TEST_F(OpenGraphTest, ErasingMillionsWhileIteratingIsLinear) {
   for (int i = 0; i < 300000; ++i)
-    graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {}, {});
+    UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {}, {}, {});
   // From behind, with an iterator standing on the first.
   NodeIterator it = graph_->nodes().begin();
   for (Node* node = graph_->last(); node != graph_->first();) {
@@ -268,6 +270,54 @@ TEST_F(OpenGraphTest, ErasingMillionsWhileIteratingIsLinear) {
   ++it;
   EXPECT_EQ(*it, nullptr);
   graph_->EraseNode(graph_->first());
+}
+
+// --- CallLike -----------------------------------------------------------------------
+
+TEST_F(OpenGraphTest, CallLikeTakesWhatDescribesItsOrigin) {
+  Node* x = graph_->Placeholder("x");
+  Node* f = graph_->CallFunction("f", {x}, {}, "value");
+  f->set_location({"m.py", 3, 5});
+  f->set_module_path("layer1.0");
+  f->set_annotation("torch.Tensor");
+  TensorMeta meta;
+  meta.dtype = DType::kFloat32;
+  f->set_meta(module_.InternValueMeta(meta));
+  graph_->Output(f);
+  Node* g = graph_->CallLike(*f, "torch.g", {x}, {{"k", 1}});
+  EXPECT_EQ(PrintNode(*g), "%value_1 = torch.g(%x, k = 1) : f32 as torch.Tensor");
+  EXPECT_EQ(g->location().file, "m.py");
+  EXPECT_EQ(g->location().line, 3u);
+  EXPECT_EQ(g->location().column, 5u);
+  EXPECT_EQ(g->module_path(), "layer1.0");
+  EXPECT_EQ(graph_->insertion_point(), nullptr);
+  EXPECT_EQ(PrintNode(*graph_->CallLike(*x, ".view", {x, -1})), "%x_1 = .view(%x, -1)");
+}
+
+TEST_F(OpenGraphTest, CallLikeGoesBeforeItsOriginOrRightBehind) {
+  Node* x = graph_->Placeholder("x");
+  Node* y = graph_->Placeholder("y");
+  Node* f = graph_->CallFunction("f", {x});
+  Node* output = graph_->Output(f);
+  InsertionGuard guard(graph_, f);
+  EXPECT_EQ(graph_->CallLike(*f, "before", {x})->next(), f);
+  EXPECT_EQ(graph_->CallLike(*f, "behind", {f})->prev(), f);
+  EXPECT_EQ(graph_->CallLike(*f, "behind", {}, {{"k", Argument::List({1, f})}})->prev(), f);
+  // Nothing goes between placeholders.
+  EXPECT_EQ(graph_->CallLike(*x, "behind", {x})->prev(), y);
+  EXPECT_EQ(graph_->CallLike(*y, "behind", {})->prev(), y);
+  EXPECT_EQ(graph_->CallLike(*output, "last", {f})->next(), output);
+  EXPECT_EQ(graph_->insertion_point(), f);
+  // The origin may be of another graph, or gone.
+  Module other;
+  Node* foreign = other.AddGraph("forward")->CallFunction("foreign", {});
+  foreign->set_module_path("there");
+  Node* made = graph_->CallLike(*foreign, "g", {x});
+  EXPECT_EQ(made->next(), f);
+  EXPECT_EQ(made->name(), "foreign");
+  EXPECT_EQ(made->module_path(), "there");
+  graph_->EraseNode(made);
+  EXPECT_EQ(graph_->CallLike(*made, "g", {x})->next(), f);
 }
 
 // --- Order ----------------------------------------------------------------------
@@ -285,12 +335,13 @@ class OrderTest : public OpenGraphTest {
     }
   }
   Node* MakeNameless() {
-    return graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {}, {});
+    return UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {}, {}, {});
   }
   // Verify wants names.
   void TearDown() override {
     int i = 0;
-    for (Node* node : graph_->nodes()) graph_->SetUniqueName(node, absl::StrCat("n", i++));
+    for (Node* node : graph_->nodes())
+      UncheckedBuilder(graph_).SetName(node, absl::StrCat("n", i++));
     OpenGraphTest::TearDown();
   }
 };
@@ -414,8 +465,8 @@ TEST_F(OpenGraphTest, NamesGetSuffixesAsInFx) {
       {"v_99", "v_99"},     {"v", "v"},         {"v", "v_100"},
   };
   for (const auto& [candidate, name] : cases) {
-    Node* node = graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {},
-                                                  graph_->UniqueName(candidate));
+    Node* node = UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {}, {},
+                                                     graph_->UniqueName(candidate));
     EXPECT_EQ(node->name(), name) << candidate;
   }
 }
@@ -475,14 +526,14 @@ TEST_F(OpenGraphTest, SetUniqueNameMaySwapNames) {
   Node* a = Make("a");
   Node* b = Make("b");
   EXPECT_EQ(graph_->FindNode("a"), a);
-  graph_->SetUniqueName(a, "b");
-  graph_->SetUniqueName(b, "a");
+  UncheckedBuilder(graph_).SetName(a, "b");
+  UncheckedBuilder(graph_).SetName(b, "a");
   EXPECT_EQ(graph_->FindNode("a"), b);
   EXPECT_EQ(graph_->FindNode("b"), a);
   EXPECT_EQ(graph_->UniqueName("b"), "b_1");
   // Taken in passing, then left to its owner.
-  graph_->SetUniqueName(a, "a");
-  graph_->SetUniqueName(a, "c");
+  UncheckedBuilder(graph_).SetName(a, "a");
+  UncheckedBuilder(graph_).SetName(a, "c");
   EXPECT_EQ(graph_->FindNode("a"), b);
   EXPECT_EQ(graph_->FindNode("c"), a);
   EXPECT_EQ(graph_->FindNode("b"), nullptr);
@@ -493,10 +544,10 @@ TEST_F(OpenGraphTest, NodesMayBeNamedLater) {
   std::vector<Node*> nodes;
   EXPECT_EQ(graph_->FindNode(""), nullptr);
   for (int i = 0; i < 10; ++i) {
-    nodes.push_back(graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {}, {}, {}));
+    nodes.push_back(UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {}, {}, {}));
   }
   EXPECT_EQ(graph_->FindNode(""), nullptr);
-  for (int i = 0; i < 10; ++i) graph_->SetUniqueName(nodes[i], absl::StrCat("n", i));
+  for (int i = 0; i < 10; ++i) UncheckedBuilder(graph_).SetName(nodes[i], absl::StrCat("n", i));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(graph_->FindNode(absl::StrCat("n", i)), nodes[i]);
   EXPECT_EQ(graph_->UniqueName("n3"), "n3_1");
 }
@@ -538,8 +589,8 @@ TEST_F(GraphTest, DeadChainsDieInOneGo) {
   Node* value = graph_->Placeholder("x");
   Node* x = value;
   for (int i = 0; i < 100000; ++i) {
-    value = graph_->CreateNodeWithUniqueName(Op::kCallFunction, "f", {value, value}, {},
-                                             absl::StrCat("n", i));
+    value = UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {value, value}, {},
+                                                absl::StrCat("n", i));
   }
   graph_->Output(x);
   EXPECT_EQ(graph_->EliminateDeadCode(IsPure), 100000u);
@@ -617,7 +668,7 @@ TEST_F(CopyNodeTest, AcrossModules) {
         {a, Argument::List({b, Argument::Tuple({a, "short", absl::string_view(long_text)}), twice}),
          source_body, original->Complex({1, 2}), DType::kInt8},
         {{"key", Argument::Dict({"k", Argument::Slice({Argument(), b, 2.5})})}}, "weird name!");
-    source->SetUniqueName(node, "weird name!");
+    UncheckedBuilder(source).SetName(node, "weird name!");
     node->set_location({"dir/model.py", 3, 4});
     node->set_module_path("a.b");
     node->set_annotation("Ann");

@@ -29,6 +29,10 @@ class IrTestPeer {
     argument->kind_ = Argument::Kind::kNode;
     argument->u_.node = node;
   }
+  static void set_graph(Argument* argument, Graph* graph) {
+    argument->kind_ = Argument::Kind::kGraph;
+    argument->u_.graph = graph;
+  }
   static uint32_t& position(Argument* argument) { return argument->size_; }
 
   static size_t& num_nodes(Graph* graph) { return graph->num_nodes_; }

@@ -1,17 +1,21 @@
 #include "graphnet/ir/module.h"
 
+#include <atomic>
 #include <complex>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graphnet/ir/equality.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/equality.h"
+#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 
@@ -286,6 +290,91 @@ TEST(ModuleTest, EqualMetasShareAnAddress) {
 }
 
 // Equal aggregates are one; nested ones too, and in whatever is around them.
+// Whatever a module is given may die after the call, or belong to another module.
+TEST(ModuleTest, OwnsWhatItIsGiven) {
+  Module module;
+  module.AddSymbol("s0", 4);
+  Node* x = module.AddGraph("forward")->Placeholder("x");
+  const SymExpr* own = module.SymSymbol("s0");
+  {
+    Module other;
+    const SymExpr* sum =
+        other.SymBinary(SymExpr::Kind::kAdd, other.SymSymbol("s0"), other.SymInt(1));
+    module.AddRelation(module.SymBinary(SymExpr::Kind::kLt, module.SymNeg(sum), own));
+    module.AddRelation(other.SymBinary(SymExpr::Kind::kEq, sum, other.SymInt(5)));
+    TensorMeta meta;
+    meta.has_shape = true;
+    const std::vector<Dim> shape = {sum, 3};
+    meta.shape = shape;
+    const ValueMeta stacked = {.tensor = &meta};
+    const ValueMeta* const elements[] = {&stacked, other.InternValueMeta(meta), nullptr};
+    const ValueMeta tuple = {.is_tuple = true, .elements = elements};
+    x->set_meta(&tuple);
+    module.main()->CallFunction("f", {x})->set_meta(x->meta());
+    module.main()->CallFunction("g", {x})->set_meta(module.InternTupleMeta(elements));
+    const ValueMeta unknown;
+    module.main()->CallFunction("h", {x})->set_meta(&unknown);
+  }
+  module.main()->Output(x);
+  EXPECT_OK(Verify(module));
+  EXPECT_EQ(PrintModule(module, {.header = false}), R"(symbol s0 = 4
+relation -(s0 + 1) < s0
+relation s0 + 1 == 5
+
+graph @forward(
+  %x : (?[s0 + 1, 3], ?[s0 + 1, 3], _)
+) {
+  %f = f(%x) : (?[s0 + 1, 3], ?[s0 + 1, 3], _)
+  %g = g(%x) : (?[s0 + 1, 3], ?[s0 + 1, 3], _)
+  %h = h(%x) : _
+  return %x
+}
+)");
+  // Equal metas share an address.
+  EXPECT_EQ(x->meta()->elements[0], x->meta()->elements[1]);
+  EXPECT_EQ(x->next()->meta(), x->meta());
+  EXPECT_EQ(x->next()->next()->meta(), x->meta());
+}
+
+TEST(ModuleTest, EqualExpressionsShareAnAddress) {
+  Module module;
+  const auto sum = [](Module& m, int64_t i) {
+    return m.SymBinary(SymExpr::Kind::kAdd, m.SymNeg(m.SymSymbol("s0")), m.SymInt(i));
+  };
+  EXPECT_EQ(sum(module, 1), sum(module, 1));
+  EXPECT_NE(sum(module, 1), sum(module, 2));
+  Module other;
+  EXPECT_NE(sum(module, 1), sum(other, 1));
+  EXPECT_EQ(sum(module, 1), module.CopySym(sum(other, 1)));
+  const auto derived = Module::DeriveFrom(module);
+  EXPECT_EQ(sum(module, 1), sum(*derived, 1));
+}
+
+// Threads may read one module together; run under ThreadSanitizer this also says that
+// they do not race.
+TEST(ModuleTest, ThreadsMayReadOneModule) {
+  for (int round = 0; round < 20; ++round) {
+    Module module;
+    Graph* graph = module.AddGraph("forward");
+    for (int i = 0; i < 500; ++i) {
+      UncheckedBuilder(graph).CreateNode(Op::kCallFunction, "f", {}, {}, absl::StrCat("n", i));
+    }
+    std::atomic<int> found = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 500; ++i) {
+          const std::string name = absl::StrCat("n", (i * 7 + t) % 500);
+          const Node* node = graph->FindNode(name);
+          found += node != nullptr && node->name() == name;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(found, 4 * 500);
+  }
+}
+
 TEST(ModuleTest, AggregatesAreShared) {
   Module module;
   const std::complex<double> complex(1, 2);
@@ -437,7 +526,7 @@ std::unique_ptr<Module> MakeRichModule() {
   Node* call = main->CallFunction(
       "torch.vmap", {outer, Argument::Tuple({x, Argument::List({w, sum, "s", 1.5})})},
       {{"device", Device{DeviceType::kCpu, -1}}, {"c", module->Complex({1, -1})}}, "odd");
-  main->SetUniqueName(call, "odd name-1");
+  UncheckedBuilder(main).SetName(call, "odd name-1");
   call->set_location({"model.py", 10, 3});
   call->set_module_path("layer1");
   call->set_meta(module->InternTupleMeta({x->meta(), module->InternTupleMeta({})}));
@@ -487,8 +576,10 @@ void CopyAll(const Module& from, Module* to) {
   for (const Graph* graph : from.graphs()) {
     std::map<const Node*, Node*> nodes;
     for (Node* node : graph->nodes()) {
-      nodes[node] = graphs.at(graph)->CopyNodeWithUniqueName(
-          *node, [&](Node* n) { return nodes.at(n); }, [&](Graph* g) { return graphs.at(g); });
+      nodes[node] = UncheckedBuilder(graphs.at(graph))
+                        .CopyNode(
+                            *node, [&](Node* n) { return nodes.at(n); },
+                            [&](Graph* g) { return graphs.at(g); });
     }
   }
 }
@@ -554,7 +645,7 @@ TEST(DeriveFromTest, EqualThingsShareAnAddress) {
   x->set_meta(later);
   Node* copy = child->AddGraph("forward")->CopyNodeFrom(*x, [](Node* node) { return node; });
   EXPECT_EQ(copy->meta(), own);
-  EXPECT_EQ(child->AddGraph("other")->PlaceholderForNode(*x, "y")->meta(), own);
+  EXPECT_EQ(UncheckedBuilder(child->AddGraph("other")).PlaceholderFor(*x, "y")->meta(), own);
 }
 
 TEST(DeriveFromTest, PlaceholderForNode) {
@@ -568,7 +659,7 @@ TEST(DeriveFromTest, PlaceholderForNode) {
   const auto child = Module::DeriveFrom(parent);
   Module stranger;
   for (Module* module : {child.get(), &stranger}) {
-    Node* port = module->AddGraph("forward")->PlaceholderForNode(*relu, "in");
+    Node* port = UncheckedBuilder(module->AddGraph("forward")).PlaceholderFor(*relu, "in");
     EXPECT_TRUE(port->is_placeholder());
     EXPECT_EQ(port->name(), "relu");
     EXPECT_EQ(port->target(), "in");
@@ -592,7 +683,8 @@ TEST(MemoryBytesTest, FollowsUse) {
   Node* value = x;
   for (int step = 0; step < 4; ++step) {
     for (int i = 0; i < 10000; ++i) {
-      value = graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.add", {value, x}, {}, "n");
+      value =
+          UncheckedBuilder(graph).CreateNode(Op::kCallFunction, "torch.add", {value, x}, {}, "n");
     }
     const size_t now = module.MemoryBytes();
     EXPECT_GT(now, before + 10000 * sizeof(Node));

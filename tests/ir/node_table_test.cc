@@ -1,6 +1,7 @@
 #include "graphnet/ir/node_table.h"
 
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "gtest/gtest.h"
 
 namespace graphnet {
@@ -54,7 +55,7 @@ TEST(NodeTableTest, EveryWayToMakeANodeGivesItAnIndexOfItsModule) {
   graph->CallFunction("torch.relu", {x});
   const auto derived = Module::DeriveFrom(module);
   Graph* piece = derived->AddGraph("piece");
-  Node* input = piece->PlaceholderForNode(*x, "x");
+  Node* input = UncheckedBuilder(piece).PlaceholderFor(*x, "x");
   Node* copy = piece->CopyNodeFrom(*graph->last(), [&](Node*) { return input; });
   EXPECT_EQ(input->index(), 0u);
   EXPECT_EQ(copy->index(), 1u);

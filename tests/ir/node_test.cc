@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 
@@ -27,6 +28,14 @@ std::vector<std::pair<std::string, int>> UsesOf(const Node* node) {
 }
 
 std::pair<std::string, int> UseAt(const char* user, int operand) { return {user, operand}; }
+
+using Kind = Argument::Kind;
+
+// "f(%x, k = 1)"
+std::string PrintNode(const Node* node) {
+  const std::string statement = graphnet::PrintNode(*node);
+  return statement.substr(statement.find(" = ") + 3);
+}
 
 // A module that is verified at the end of each test.
 class NodeTest : public testing::Test {
@@ -464,6 +473,113 @@ TEST_F(NodeDeathTest, MisuseOfErasedNodesIsCaught) {
   EXPECT_DEATH(x_->ReplaceAllUsesWith(f), "check failed");
   EXPECT_DEATH(x_->ReplaceUsesWithIf(f, [](const Node*) { return true; }), "check failed");
   EXPECT_DEATH(graph_->EraseNode(x_), "check failed");  // has uses
+}
+
+// However a node gets its arguments.
+TEST_F(NodeDeathTest, OperandsMustBeLiveNodesOfTheGraph) {
+  Node* erased = graph_->CallFunction("gone", {});
+  graph_->EraseNode(erased);
+  Graph* body = module_.AddGraph("body");
+  Node* foreign = body->Placeholder("z");
+  body->Output(foreign);
+  Node* g = graph_->CallFunction("g", {x_, 1, body}, {{"k", 1}});
+  graph_->Output(g);
+  const struct {
+    Node* operand;
+    const char* message;
+  } cases[] = {
+      {nullptr, "check failed: an operand of %[a-z]+ .[a-z]+. is null"},
+      {erased, "check failed: an operand %gone of %[a-z]+ .[a-z]+. is erased"},
+      {foreign, "check failed: an operand %z of %[a-z]+ .[a-z]+. belongs to another graph"},
+  };
+  for (const auto& c : cases) {
+    const Argument list[] = {1, c.operand};
+    for (const Argument& argument : {Argument(c.operand), Argument::List(list)}) {
+      EXPECT_DEATH(graph_->CallFunction("f", {argument}), c.message);
+      EXPECT_DEATH(graph_->CallMethod("f", {x_}, {{"k", argument}}), c.message);
+      EXPECT_DEATH(graph_->CallLike(*g, "f", {argument}), c.message);
+      EXPECT_DEATH(g->set_args({argument}), c.message);
+      EXPECT_DEATH(g->set_kwargs({{"k", argument}}), c.message);
+      EXPECT_DEATH(g->set_arg(1, argument), c.message);
+      EXPECT_DEATH(g->set_kwarg("k", argument), c.message);
+      EXPECT_DEATH(g->set_kwarg("l", argument), c.message);
+      EXPECT_DEATH(g->MapArguments([&](const Argument& a) { return a.is_int() ? argument : a; }),
+                   c.message);
+    }
+    EXPECT_DEATH(g->SetOperand(0, c.operand), c.message);
+    EXPECT_DEATH(g->ReplaceInput(x_, c.operand), c.message);
+    EXPECT_DEATH(x_->ReplaceAllUsesWith(c.operand), c.message);
+    EXPECT_DEATH(graph_->CopyNodeFrom(*g, [&](Node*) { return c.operand; }), c.message);
+  }
+  EXPECT_DEATH(g->set_arg(3, 1), "check failed");
+}
+
+TEST_F(NodeDeathTest, BodiesMustBeGraphsOfTheModule) {
+  Module other;
+  Graph* foreign = other.AddGraph("elsewhere");
+  EXPECT_DEATH(graph_->CallFunction("torch.vmap", {foreign}),
+               "check failed: the body @elsewhere of a call belongs to another module");
+  EXPECT_DEATH(graph_->CallFunction("torch.vmap", {static_cast<Graph*>(nullptr)}),
+               "check failed: the body of a call is null");
+  graph_->Output(1);
+}
+
+// --- Arguments as a whole ---------------------------------------------------------
+
+TEST_F(NodeTest, FindArgIsByPositionOrByName) {
+  Node* f = graph_->CallFunction("f", {x_, 1}, {{"dim", 2}});
+  graph_->Output(f);
+  EXPECT_EQ(*f->FindArg("input", 0), Argument(x_));
+  EXPECT_EQ(*f->FindArg("anything", 1), Argument(1));
+  EXPECT_EQ(*f->FindArg("dim", 2), Argument(2));
+  EXPECT_EQ(f->FindArg("keepdim", 3), nullptr);
+}
+
+TEST_F(NodeTest, ForEachArgumentVisitsAllOfThem) {
+  Graph* body = module_.AddGraph("body");
+  body->Output(0);
+  Node* f = graph_->CallFunction("f", {x_, Argument::List({1, Argument::Tuple({y_})})},
+                                 {{"k", Argument::Dict({"a", body})}, {"l", 2}});
+  graph_->Output(f);
+  std::vector<Kind> kinds;
+  f->ForEachArgument([&](const Argument& a) { kinds.push_back(a.kind()); });
+  EXPECT_THAT(kinds, ElementsAre(Kind::kNode, Kind::kList, Kind::kInt, Kind::kTuple, Kind::kNode,
+                                 Kind::kDict, Kind::kString, Kind::kGraph, Kind::kInt));
+  EXPECT_TRUE(f->HasBody());
+  f->set_kwarg("k", 0);
+  EXPECT_FALSE(f->HasBody());
+  f->set_arg(1, body);
+  EXPECT_TRUE(f->HasBody());
+}
+
+TEST_F(NodeTest, SingleArgumentsAreReplaced) {
+  Node* f = graph_->CallFunction("f", {Argument::List({x_, y_}), x_}, {{"k", y_}});
+  graph_->Output(f);
+  f->set_arg(0, f->args()[0].elements()[1]);  // a view of what goes away
+  EXPECT_EQ(PrintNode(f), "f(%y, %x, k = %y)");
+  f->set_kwarg("k", Argument::Tuple({x_, x_}));
+  f->set_kwarg("l", 1.5);
+  EXPECT_EQ(PrintNode(f), "f(%y, %x, k = (%x, %x), l = 1.5)");
+  EXPECT_THAT(UsesOf(x_), ElementsAre(UseAt("f", 1), UseAt("f", 2), UseAt("f", 3)));
+  EXPECT_THAT(UsesOf(y_), ElementsAre(UseAt("f", 0)));
+  f->set_kwarg("k", Argument::None());
+  EXPECT_EQ(PrintNode(f), "f(%y, %x, k = None, l = 1.5)");
+}
+
+TEST_F(NodeTest, MapArgumentsReplacesLeaves) {
+  Node* f = graph_->CallFunction("f", {x_, Argument::List({1, Argument::Tuple({x_, 2})})},
+                                 {{"k", x_}, {"l", 3}});
+  graph_->Output(f);
+  EXPECT_FALSE(f->MapArguments([](const Argument& a) { return a; }));
+  const std::string text = "a text that lives as long as the mapping";
+  const Argument pair[] = {absl::string_view(text), x_};
+  EXPECT_TRUE(f->MapArguments([&](const Argument& a) {
+    if (a.is_node()) return Argument(y_);
+    return a == Argument(2) ? Argument::List(pair) : a;
+  }));
+  EXPECT_EQ(PrintNode(f), "f(%y, [1, (%y, [\"" + text + "\", %x])], k = %y, l = 3)");
+  EXPECT_THAT(UsesOf(x_), ElementsAre(UseAt("f", 2)));
+  EXPECT_THAT(UsesOf(y_), ElementsAre(UseAt("f", 0), UseAt("f", 1), UseAt("f", 3)));
 }
 
 }  // namespace

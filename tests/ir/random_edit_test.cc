@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/equality.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 
@@ -276,9 +277,9 @@ class RandomEdits {
       Node* other = order_[Random(order_.size())];
       const std::string name(node->name());
       const std::string other_name(other->name());
-      graph_->SetUniqueName(node, other_name);
-      graph_->SetUniqueName(other, name);
-      if (node == other) graph_->SetUniqueName(node, name);
+      UncheckedBuilder(graph_).SetName(node, other_name);
+      UncheckedBuilder(graph_).SetName(other, name);
+      if (node == other) UncheckedBuilder(graph_).SetName(node, name);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/ir/ir_test_peer.h"
@@ -149,14 +151,14 @@ TEST(VerifierTest, Invariant2) {
 
 TEST(VerifierTest, Invariant3) {
   ExpectMessages({
-      {"no name", [](Fixture& f) { f.main->SetUniqueName(f.f, ""); },
+      {"no name", [](Fixture& f) { UncheckedBuilder(f.main).SetName(f.f, ""); },
        "invariant 3: graph forward, node : has no name"},
-      {"taken", [](Fixture& f) { f.main->SetUniqueName(f.f, "x"); },
+      {"taken", [](Fixture& f) { UncheckedBuilder(f.main).SetName(f.f, "x"); },
        "invariant 3: graph forward, node x: the name is not unique"},
       {"made with a name that is taken",
        [](Fixture& f) {
          InsertionGuard guard(f.main, f.output);
-         f.main->CreateNodeWithUniqueName(Op::kCallFunction, "g", {}, {}, "x");
+         UncheckedBuilder(f.main).CreateNode(Op::kCallFunction, "g", {}, {}, "x");
        },
        "invariant 3: graph forward, node x: the name is not unique"},
       {"too long", [](Fixture& f) { f.f->set_name(std::string(kMaxNameBytes + 1, 'n')); },
@@ -167,8 +169,8 @@ TEST(VerifierTest, Invariant3) {
   fixture.f->set_name(std::string(kMaxNameBytes, 'n'));
   EXPECT_OK(Verify(fixture.module));
   // Names are labels: any bytes will do, and another graph may have them too.
-  fixture.main->SetUniqueName(fixture.f, "\n \xff");
-  fixture.main->SetUniqueName(fixture.x, "bx");
+  UncheckedBuilder(fixture.main).SetName(fixture.f, "\n \xff");
+  UncheckedBuilder(fixture.main).SetName(fixture.x, "bx");
   EXPECT_OK(Verify(fixture.module));
 }
 
@@ -225,7 +227,7 @@ TEST(VerifierTest, Invariant5) {
 
 TEST(VerifierTest, Invariant6) {
   ExpectMessages({
-      {"of another graph", [](Fixture& f) { f.output->set_args({f.body_x}); },
+      {"of another graph", [](Fixture& f) { Peer::set_node(Peer::arg(f.output, 0), f.body_x); },
        "invariant 6: graph forward, node output: an operand belongs to another graph"},
       {"none", [](Fixture& f) { Peer::set_node(Peer::arg(f.m, 1), nullptr); },
        "invariant 6: graph forward, node view: an operand belongs to another graph"},
@@ -233,7 +235,7 @@ TEST(VerifierTest, Invariant6) {
        [](Fixture& f) {
          Node* g = f.main->CallFunction("g", {});
          f.main->EraseNode(g);
-         f.output->set_args({g});
+         Peer::set_node(Peer::arg(f.output, 0), g);
        },
        "invariant 6: graph forward, node output: operand g is erased"},
       {"later", [](Fixture& f) { f.main->MoveBefore(f.m, f.f); },
@@ -290,14 +292,14 @@ TEST(VerifierTest, Invariant8) {
 
 TEST(VerifierTest, Invariant9) {
   ExpectMessages({
-      {"no graph", [](Fixture& f) { f.f->set_args({static_cast<Graph*>(nullptr)}); },
-       "invariant 9: graph forward, node f: refers to a graph that is not of this module"},
+      {"no graph", [](Fixture& f) { Peer::set_graph(Peer::arg(f.cond, 1), nullptr); },
+       "invariant 9: graph forward, node cond: refers to a graph that is not of this module"},
       {"of another module",
        [](Fixture& f) {
          static Module* const other = new Module;
-         f.f->set_args({Argument::List({other->AddGraph("body")})});
+         Peer::set_graph(Peer::arg(f.cond, 1), other->AddGraph("body"));
        },
-       "invariant 9: graph forward, node f: refers to a graph that is not of this module"},
+       "invariant 9: graph forward, node cond: refers to a graph that is not of this module"},
       {"not referred to", [](Fixture& f) { f.module.AddGraph("orphan")->Output(1); },
        "invariant 9: graph orphan is never referred to"},
       {"itself",
@@ -354,18 +356,49 @@ TEST(VerifierTest, ReferencesAreFollowedOnce) {
   EXPECT_OK(Verify(f.module));
 }
 
-TEST(VerifierTest, LongChainsOfBodies) {
-  Module module;
-  Graph* graph = module.AddGraph("forward");
-  for (int i = 0; i < 100000; ++i) {
-    Graph* next = module.AddGraph("body");
-    graph->Output(next);
+// A first graph and a chain of `bodies`, each of which refers to the next.
+std::unique_ptr<Module> Chain(int bodies) {
+  auto module = std::make_unique<Module>();
+  Graph* graph = module->AddGraph("forward");
+  for (int i = 0; i < bodies; ++i) {
+    Graph* next = module->AddGraph("body");
+    graph->Output(Argument::Dict({"body", next}));
     graph = next;
   }
   graph->Output(1);
-  EXPECT_OK(Verify(module));
-  graph->last()->set_args({module.graphs()[5]});
-  EXPECT_THAT(Verify(module), StatusIs(kBroken, "invariant 9: graph body_4 refers to itself"));
+  return module;
+}
+
+// What recurses into bodies relies on the bound.
+TEST(VerifierTest, BodiesNestSoDeep) {
+  EXPECT_OK(Verify(*Chain(kMaxNesting - 1)));
+  EXPECT_OK(Verify(*Chain(kMaxNesting)));
+  EXPECT_THAT(Verify(*Chain(kMaxNesting + 1)),
+              StatusIs(kBroken, "invariant 13: in graph forward, bodies nest deeper than 200"));
+  for (const int bodies : {5000, 120000}) {
+    const auto module = Chain(bodies);
+    EXPECT_THAT(Verify(*module), StatusIs(kBroken, testing::StartsWith("invariant 13: in graph")));
+    Graph* last = module->graphs().back();
+    last->last()->set_args({module->graphs()[5]});
+    EXPECT_THAT(Verify(*module), StatusIs(kBroken, "invariant 9: graph body_4 refers to itself"));
+  }
+}
+
+// The longest way counts, whichever is seen first.
+TEST(VerifierTest, BodiesNestByTheLongestWay) {
+  for (const bool long_way_first : {false, true}) {
+    const auto module = Chain(kMaxNesting);
+    Graph* first = module->main();
+    Graph* second = module->graphs()[1];
+    first->last()->set_args({long_way_first ? Argument::Tuple({second, module->graphs()[150]})
+                                            : Argument::Tuple({module->graphs()[150], second})});
+    EXPECT_OK(Verify(*module));
+    Graph* more = module->AddGraph("more");
+    more->Output(2);
+    module->graphs()[kMaxNesting]->last()->set_args({more});
+    EXPECT_THAT(Verify(*module),
+                StatusIs(kBroken, "invariant 13: in graph forward, bodies nest deeper than 200"));
+  }
 }
 
 TEST(VerifierTest, Invariant10) {

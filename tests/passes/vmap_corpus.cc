@@ -29,12 +29,12 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/ir/canonical_hash.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/revert_vmap.h"
 #include "graphnet/passes/vmap_call.h"
+#include "graphnet/text/equality.h"
 
 namespace graphnet {
 namespace {

@@ -13,11 +13,11 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/budget.h"
 #include "graphnet/proto/column.h"
 #include "graphnet/proto/graphnet.pb.h"
+#include "graphnet/text/equality.h"
 #include "tests/proto/sample_fixtures.h"
 #include "tests/text/random_module.h"
 

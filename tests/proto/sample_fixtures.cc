@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
 namespace {
@@ -138,11 +139,11 @@ void AddNames(Graph* graph, Node* x) {
   for (const char* name :
        {"x_3", "x_4", "x_9", "x_5", "y_0", "y_00", "y_01", "_1", "z_999999999", "z_1000000000",
         "z_", "9", "a_name_that_is_long_and_used_once", "Weird", "\xff", "a b"}) {
-    graph->CreateNodeWithUniqueName(Op::kCallFunction, "torch.relu", {x}, {}, name);
+    UncheckedBuilder(graph).CreateNode(Op::kCallFunction, "torch.relu", {x}, {}, name);
   }
   graph->CallMethod("relu", {x});
   graph->CallMethod("relu", {x});
-  graph->CreateNodeWithUniqueName(Op::kCallMethod, "once", {x}, {}, "once");
+  UncheckedBuilder(graph).CreateNode(Op::kCallMethod, "once", {x}, {}, "once");
 }
 
 }  // namespace
@@ -180,7 +181,7 @@ Sample MakeFullSample() {
   Graph* body = module->AddGraph("body");
   Graph* inner = module->AddGraph("inner_0");
   const auto placeholder = [graph](absl::string_view target, absl::string_view name) {
-    return graph->CreateNodeWithUniqueName(Op::kPlaceholder, target, {}, {}, name);
+    return UncheckedBuilder(graph).CreateNode(Op::kPlaceholder, target, {}, {}, name);
   };
   Node* x = placeholder("L_x_", "l_x_");
   Node* y = placeholder("L_self_LayerNorm_", "l_self_layer_norm_");

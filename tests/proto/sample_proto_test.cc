@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/equality.h"
 #include "tests/proto/sample_fixtures.h"
 
 namespace graphnet {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/ir/equality.h"
 #include "graphnet/proto/sample_proto.h"
+#include "graphnet/text/equality.h"
 #include "tests/proto/sample_fixtures.h"
 
 namespace graphnet {

@@ -74,6 +74,26 @@ TEST(ParserLimitsTest, NestingOfArguments) {
   EXPECT_EQ(Error(Return(Repeat("[", 202))), "t:1:222: nested deeper than 200");
 }
 
+// A text holds bodies beside each other, so that the parser takes any chain of them; what
+// recurses into bodies comes behind the verifier.
+TEST(ParserLimitsTest, ChainsOfBodiesAreVerified) {
+  for (const int bodies : {kMaxNesting - 1, kMaxNesting, kMaxNesting + 1, 5000, 120000}) {
+    std::string text;
+    for (int i = 0; i < bodies; ++i) {
+      absl::StrAppend(&text, "graph @g", i, "() { %v = torch.vmap(@g", i + 1, ") return %v }\n");
+    }
+    absl::StrAppend(&text, "graph @g", bodies, "() { return 1 }\n");
+    const auto module = ParseModule(text, "t");
+    ASSERT_TRUE(module.ok()) << module.status();
+    const absl::Status status = Verify(**module);
+    EXPECT_EQ(status.ok(), bodies <= kMaxNesting) << bodies << status;
+    if (bodies > kMaxNesting) {
+      EXPECT_EQ(status.message(), absl::StrCat("invariant 13: in graph g", bodies - 201,
+                                               ", bodies nest deeper than 200"));
+    }
+  }
+}
+
 TEST(ParserLimitsTest, NestingAgreesWithTheVerifier) {
   for (const int depth : {kMaxNesting - 1, kMaxNesting, kMaxNesting + 1}) {
     const size_t n = static_cast<size_t>(depth);

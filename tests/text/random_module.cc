@@ -18,6 +18,7 @@
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/tensor_meta.h"
 #include "graphnet/ir/types.h"
+#include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
 namespace {
@@ -358,7 +359,7 @@ void Generator::AddNode(Op op, absl::string_view target, absl::Span<const Argume
                                ? std::string("output")
                                : UniqueName(names_);
   names_.insert(name);
-  Node* node = graph_->CreateNodeWithUniqueName(op, target, args, kwargs, name);
+  Node* node = UncheckedBuilder(graph_).CreateNode(op, target, args, kwargs, name);
   if (OneIn(2)) node->set_meta(Meta(3));
   if (OneIn(5)) node->set_annotation(Name());
   if (OneIn(4)) node->set_module_path(Name());

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"

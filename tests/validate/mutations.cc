@@ -13,9 +13,9 @@
 #include "absl/types/span.h"
 #include "graphnet/base/file.h"
 #include "graphnet/decompose/regions.h"
-#include "graphnet/ir/equality.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/validate/folder.h"
 
 namespace graphnet {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/utf8.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/passes/lift_attributes.h"
 
 namespace graphnet {
@@ -102,7 +103,7 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
       if (spec.original_name.empty()) spec.original_name = node->target();
       node->set_draw_spec(spec);
       node->set_target(target);
-      if (same_name) graph->SetUniqueName(node, target);
+      if (same_name) UncheckedBuilder(graph).SetName(node, target);
     }
     // A text of Python holds no other bytes, and the name is only a note.
     if (node->draw_spec() != nullptr && !IsUtf8(node->draw_spec()->original_name)) {
@@ -118,9 +119,9 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
     std::string name = Claim(node->name(), &taken);
     if (name != node->name()) renamed.push_back({node, std::move(name)});
   }
-  for (const auto& [node, name] : renamed) graph->SetUniqueName(node, name);
+  for (const auto& [node, name] : renamed) UncheckedBuilder(graph).SetName(node, name);
   if (Node* output = graph->output()) {
-    graph->SetUniqueName(output, Claim("output", &taken));
+    UncheckedBuilder(graph).SetName(output, Claim("output", &taken));
   }
 }
 

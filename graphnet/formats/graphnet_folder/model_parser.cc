@@ -14,6 +14,7 @@
 #include "graphnet/formats/graphnet_folder/argument_stack.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
+#include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
 namespace {
@@ -245,7 +246,7 @@ class ModelParser {
         return scanner_.Error(absl::StrCat("a second parameter named '", name.text, "'"));
       }
       Node* node =
-          scope_.graph->CreateNodeWithUniqueName(Op::kPlaceholder, name.text, {}, {}, name.text);
+          UncheckedBuilder(scope_.graph).CreateNode(Op::kPlaceholder, name.text, {}, {}, name.text);
       node->set_location(location);
       binding = {node, Binding::kValue, true};
       scanner_.Next();
@@ -306,8 +307,8 @@ class ModelParser {
     NameNewNodes({});
     // "output" may be the name of a variable.
     const absl::string_view name = UniqueName("output");
-    Node* node = scope_.graph->CreateNodeWithUniqueName(Op::kOutput, "output",
-                                                        absl::MakeConstSpan(&value, 1), {}, name);
+    Node* node = UncheckedBuilder(scope_.graph)
+                     .CreateNode(Op::kOutput, "output", absl::MakeConstSpan(&value, 1), {}, name);
     node->set_location(location);
     scanner_.Accept(Punct(";"));
     return scanner_.ExpectNewline("after the return");
@@ -444,7 +445,7 @@ class ModelParser {
         Binding& binding = scope_.names[target];
         if (!binding.names_a_node) {
           binding.names_a_node = true;
-          scope_.graph->SetUniqueName(scope_.unnamed, target);
+          UncheckedBuilder(scope_.graph).SetName(scope_.unnamed, target);
           scope_.unnamed = nullptr;
         }
       }
@@ -455,7 +456,7 @@ class ModelParser {
     // them (`l_x_ = L_x_`).
     if (value.is_node() && value.node()->is_placeholder() && !binding.names_a_node &&
         value.node()->name() == value.node()->target()) {
-      scope_.graph->SetUniqueName(value.node(), target);
+      UncheckedBuilder(scope_.graph).SetName(value.node(), target);
       binding.names_a_node = true;
     }
     binding.value = value;
@@ -522,9 +523,9 @@ class ModelParser {
     Binding& binding = scope_.names[name];
     if (!binding.names_a_node) {
       binding.names_a_node = true;
-      scope_.graph->SetUniqueName(node, name);
+      UncheckedBuilder(scope_.graph).SetName(node, name);
     } else {
-      scope_.graph->SetUniqueName(node, UniqueName(name));
+      UncheckedBuilder(scope_.graph).SetName(node, UniqueName(name));
     }
   }
 
@@ -556,7 +557,7 @@ class ModelParser {
 
   Node* Create(Op op, absl::string_view target, absl::Span<const Argument> args,
                absl::Span<const KwArg> kwargs) {
-    Node* node = scope_.graph->CreateNodeWithUniqueName(op, target, args, kwargs, {});
+    Node* node = UncheckedBuilder(scope_.graph).CreateNode(op, target, args, kwargs, {});
     node->set_location(location_);
     new_nodes_.push_back(node);
     return node;

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/file.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/ir/equality.h"
+#include "graphnet/text/equality.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"

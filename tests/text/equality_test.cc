@@ -1,4 +1,4 @@
-#include "graphnet/ir/equality.h"
+#include "graphnet/text/equality.h"
 
 #include <functional>
 #include <memory>
@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/ir/unchecked_builder.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 
@@ -43,6 +44,17 @@ struct Fixture {
     meta.dtype = DType::kFloat32;
     x->set_meta(module.InternValueMeta(meta));
     call->set_meta(module.InternTupleMeta({x->meta()}));
+  }
+
+  // Gives `x` a meta; null: unknown.
+  void SetMeta(DType dtype, const std::vector<Dim>* shape, const Device* device) {
+    TensorMeta meta;
+    meta.dtype = dtype;
+    meta.has_shape = shape != nullptr;
+    if (shape != nullptr) meta.shape = *shape;
+    meta.has_device = device != nullptr;
+    if (device != nullptr) meta.device = *device;
+    x->set_meta(module.InternValueMeta(meta));
   }
 
   Module module;
@@ -82,43 +94,43 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
       {"graph name", [](Fixture& f) { f.module.RenameGraph(f.body, "other"); },
        "graph name differs: body against other", false, false},
       {"operand", [](Fixture& f) { f.call->SetOperand(0, f.w); },
-       "graph forward, node f: argument differs: number 0 against f"},
+       "graph forward, node f: argument 0 differs: %x against %w"},
       {"nested operand", [](Fixture& f) { f.call->SetOperand(1, f.x); },
-       "graph forward, node f: argument differs: number 1 against f"},
+       "graph forward, node f: argument 1 differs: [%w, 1, sym(s0)] against [%x, 1, sym(s0)]"},
       {"number of arguments", [](Fixture& f) { f.method->set_args({f.call}); },
        "graph forward, node view: number of arguments differs: 2 against 1"},
       {"kind of argument",
        [](Fixture& f) {
          f.output->set_args({Argument::List({f.method, f.x})});
        },
-       "graph forward, node output: argument differs: number 0 against output"},
+       "graph forward, node output: argument 0 differs: (%view, %x) against [%view, %x]"},
       {"size of argument", [](Fixture& f) { f.output->set_args({Argument::Tuple({f.method})}); },
-       "graph forward, node output: argument differs: number 0 against output"},
+       "graph forward, node output: argument 0 differs: (%view, %x) against (%view,)"},
       {"literal",
        [](Fixture& f) {
          f.call->set_args({f.x, Argument::List({f.w, 2, f.module.SymSymbol("s0")}), f.body});
        },
-       "graph forward, node f: argument differs: number 1 against f"},
+       "graph forward, node f: argument 1 differs: [%w, 1, sym(s0)] against [%w, 2, sym(s0)]"},
       {"symbol in an argument",
        [](Fixture& f) {
          f.call->set_args({f.x, Argument::List({f.w, 1, f.module.SymSymbol("s1")}), f.body});
        },
-       "graph forward, node f: argument differs: number 1 against f"},
+       "graph forward, node f: argument 1 differs: [%w, 1, sym(s0)] against [%w, 1, sym(s1)]"},
       {"keyword value",
        [](Fixture& f) {
          f.call->set_kwargs({{"k", 2.0}, {"l", f.x}});
        },
-       "graph forward, node f: keyword argument differs: k against k"},
+       "graph forward, node f: keyword argument k differs: 2.5 against 2.0"},
       {"keyword name",
        [](Fixture& f) {
          f.call->set_kwargs({{"m", 2.5}, {"l", f.x}});
        },
-       "graph forward, node f: keyword argument differs: k against m"},
+       "graph forward, node f: keyword differs: k against m"},
       {"keyword order",
        [](Fixture& f) {
          f.call->set_kwargs({{"l", f.x}, {"k", 2.5}});
        },
-       "graph forward, node f: keyword argument differs: k against l"},
+       "graph forward, node f: keyword differs: k against l"},
       {"number of keywords",
        [](Fixture& f) {
          f.call->set_kwargs({{"k", 2.5}});
@@ -131,21 +143,35 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
       {"number of graphs", [](Fixture& f) { f.module.AddGraph("more"); },
        "number of graphs differs: 2 against 3"},
       {"meta", [](Fixture& f) { f.x->set_meta(nullptr); },
-       "graph forward, node x: meta differs: one against the other", true, false},
+       "graph forward, node x: meta differs: f32 against _", true, false},
+      {"dtype", [](Fixture& f) { f.SetMeta(DType::kFloat16, nullptr, nullptr); },
+       "graph forward, node x: dtype differs: f32 against f16", true, false},
+      {"shape",
+       [](Fixture& f) {
+         const std::vector<Dim> shape = {2, f.module.SymSymbol("s0")};
+         f.SetMeta(DType::kFloat32, &shape, nullptr);
+       },
+       "graph forward, node x: shape differs: f32 against f32[2, s0]", true, false},
+      {"device",
+       [](Fixture& f) {
+         const Device device = {DeviceType::kCuda, 1};
+         f.SetMeta(DType::kFloat32, nullptr, &device);
+       },
+       "graph forward, node x: device differs: f32 against f32@cuda:1", true, false},
       {"meta in a tuple",
        [](Fixture& f) {
          f.call->set_meta(f.module.InternTupleMeta({f.x->meta(), f.x->meta()}));
        },
-       "graph forward, node f: meta differs: one against the other", true, false},
+       "graph forward, node f: meta differs: (f32,) against (f32, f32)", true, false},
       {"unknown meta in a tuple",
        [](Fixture& f) {
          f.call->set_meta(f.module.InternTupleMeta({f.module.arena().New<ValueMeta>()}));
        },
-       "graph forward, node f: meta differs: one against the other", true, false},
+       "graph forward, node f: meta differs: (f32,) against (_,)", true, false},
       {"annotation", [](Fixture& f) { f.x->set_annotation("T"); },
        "graph forward, node x: annotation differs:  against T", true, false},
       {"draw spec", [](Fixture& f) { f.x->set_draw_spec({}); },
-       "graph forward, node x: draw spec differs: one against the other", true, false},
+       "graph forward, node x: draw spec differs: none against {}", true, false},
       {"file",
        [](Fixture& f) {
          f.x->set_location({"m.py", 0, 0});
@@ -181,19 +207,20 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
        },
        "attribute differs: w against v", true, false},
       {"attribute annotation", [](Fixture& f) { f.module.AddAttribute({.name = "w"}); },
-       "meta of attribute differs: w against w", true, false},
+       "attribute w: annotation differs: Parameter against ", true, false},
       {"attribute meta",
        [](Fixture& f) {
          TensorMeta meta;
          f.module.AddAttribute({"w", &meta, "Parameter", nullptr});
        },
-       "meta of attribute differs: w against w", true, false},
+       "attribute w: meta differs: _ against ?", true, false},
       {"attribute draw spec",
        [](Fixture& f) {
          DrawSpec spec;
+         spec.min = 1;
          f.module.AddAttribute({"w", nullptr, "Parameter", &spec});
        },
-       "meta of attribute differs: w against w", true, false},
+       "attribute w: draw spec differs: none against {min = 1}", true, false},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
@@ -215,8 +242,25 @@ TEST(EqualityTest, ADifferentRelationIsSeen) {
   for (Module* m : {&a, &b}) {
     m->AddRelation(m->SymBinary(SymExpr::Kind::kLt, m->SymInt(1), m->SymInt(m == &a ? 2 : 3)));
   }
-  EXPECT_THAT(CheckEqual(a, b),
-              StatusIs(kDifferent, "relation differs: number 0 against number 0"));
+  EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent, "relation 0 differs: 1 < 2 against 1 < 3"));
+}
+
+// Of long texts, what is before the first difference is cut.
+TEST(EqualityTest, LongDifferencesAreShownWhereTheyAre) {
+  const auto make = [](int value, Module& m) {
+    std::vector<Argument> numbers(1000, Argument(7));
+    numbers[900] = value;
+    m.AddGraph("forward")->Output(Argument::List(numbers));
+  };
+  Module a;
+  Module b;
+  make(1, a);
+  make(2, b);
+  EXPECT_THAT(
+      CheckEqual(a, b),
+      StatusIs(kDifferent, testing::MatchesRegex("graph forward, node output: argument 0 differs: "
+                                                 "\\.\\.\\.[7, ]{20}1, [7, ]*\\.\\.\\. against "
+                                                 "\\.\\.\\.[7, ]{20}2, [7, ]*\\.\\.\\.")));
 }
 
 // Bodies are paired by what refers to them, not by their order or names.
@@ -270,15 +314,15 @@ TEST(EqualityTest, UnusedGraphsAreCompared) {
   make(3, b);
   make(2, c);
   EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent,
-                                         "graph unused_1, node output: argument differs: "
-                                         "number 0 against output"));
+                                         "graph unused_1, node output: argument 0 differs: "
+                                         "2 against 3"));
   EXPECT_OK(CheckEqual(a, c));
 }
 
 TEST(EqualityTest, NamesInMessagesAreEscaped) {
   Fixture a;
   Fixture b;
-  a.main->SetUniqueName(a.x, "a\nb");
+  UncheckedBuilder(a.main).SetName(a.x, "a\nb");
   EXPECT_THAT(CheckEqual(a.module, b.module, kExact),
               StatusIs(kDifferent, "graph forward, node a\\nb: name differs: a\\nb against x"));
 }

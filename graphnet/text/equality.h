@@ -1,6 +1,6 @@
 // Structural equality of modules, with an account of the first difference.
-#ifndef GRAPHNET_IR_EQUALITY_H_
-#define GRAPHNET_IR_EQUALITY_H_
+#ifndef GRAPHNET_TEXT_EQUALITY_H_
+#define GRAPHNET_TEXT_EQUALITY_H_
 
 #include <cstddef>
 #include <utility>
@@ -72,4 +72,4 @@ class NodeComparison {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_IR_EQUALITY_H_
+#endif  // GRAPHNET_TEXT_EQUALITY_H_

@@ -1,4 +1,4 @@
-#include "graphnet/ir/equality.h"
+#include "graphnet/text/equality.h"
 
 #include <string>
 #include <utility>
@@ -6,34 +6,74 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/text/value_printer.h"
 
 namespace graphnet {
 namespace {
 
-bool EqualMetas(const ValueMeta* a, const ValueMeta* b) {
-  if (a == b) return true;
-  if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple) return false;
-  if ((a->tensor == nullptr) != (b->tensor == nullptr)) return false;
-  if (a->tensor != nullptr && !(*a->tensor == *b->tensor)) return false;
-  if (a->elements.size() != b->elements.size()) return false;
-  for (size_t i = 0; i < a->elements.size(); ++i) {
-    if (!EqualMetas(a->elements[i], b->elements[i])) return false;
-  }
-  return true;
+using text_internal::ValuePrinter;
+
+// How the text form writes something.
+std::string Text(absl::FunctionRef<void(ValuePrinter&)> print) {
+  std::string out;
+  ValuePrinter printer(&out);
+  print(printer);
+  return out;
+}
+std::string Text(const Argument& argument) {
+  return Text([&](ValuePrinter& printer) { printer.Value(argument); });
+}
+std::string Text(const ValueMeta* meta) {
+  return Text([&](ValuePrinter& printer) { printer.Meta(meta); });
+}
+std::string Text(const TensorMeta* meta) {
+  const ValueMeta value = {.tensor = meta};
+  return Text(&value);
+}
+std::string Text(const DrawSpec* spec) {
+  return spec == nullptr ? "none" : Text([&](ValuePrinter& printer) { printer.Draw(*spec); });
+}
+std::string Text(const SymExpr& expr) {
+  return Text([&](ValuePrinter& printer) { printer.Expr(expr); });
+}
+std::string Text(const SourceLocation& location) {
+  return absl::StrCat(location.file, ":", location.line, ":", location.column);
 }
 
-template <typename T>
-bool EqualPointees(const T* a, const T* b) {
-  return a == b || (a != nullptr && b != nullptr && *a == *b);
+// What two metas differ in.
+absl::string_view FieldOf(const TensorMeta* a, const TensorMeta* b) {
+  if (a == nullptr || b == nullptr) return "meta";
+  if (a->dtype != b->dtype) return "dtype";
+  return a->has_shape != b->has_shape || a->shape != b->shape ? "shape" : "device";
+}
+absl::string_view FieldOf(const ValueMeta* a, const ValueMeta* b) {
+  return a == nullptr || b == nullptr ? "meta" : FieldOf(a->tensor, b->tensor);
+}
+
+// Cuts what two long texts have in common in front, but a little, so that a message
+// shows where they differ.
+void CutCommonStart(absl::string_view* a, absl::string_view* b) {
+  constexpr size_t kShort = 150;  // all of it fits in a message
+  constexpr size_t kKept = 20;
+  if (a->size() < kShort && b->size() < kShort) return;
+  size_t same = 0;
+  while (same < a->size() && same < b->size() && (*a)[same] == (*b)[same]) ++same;
+  if (same <= kKept) return;
+  a->remove_prefix(same - kKept);
+  b->remove_prefix(same - kKept);
 }
 
 absl::Status Differ(absl::string_view where, absl::string_view what, absl::string_view a,
                     absl::string_view b) {
+  const size_t size = a.size();
+  CutCommonStart(&a, &b);
+  const absl::string_view cut = a.size() < size ? "..." : "";
   return absl::FailedPreconditionError(absl::StrCat(where, where.empty() ? "" : ": ", what,
-                                                    " differs: ", Printable(a), " against ",
-                                                    Printable(b)));
+                                                    " differs: ", cut, Printable(a), " against ",
+                                                    cut, Printable(b)));
 }
 
 }  // namespace
@@ -92,7 +132,7 @@ absl::Status NodeComparison::CompareFields(const Node& x, const Node& y, bool na
   }
   for (size_t i = 0; i < x.args().size(); ++i) {
     if (!Same(x.args()[i], y.args()[i])) {
-      return differ("argument", absl::StrCat("number ", i), y.name());
+      return differ(absl::StrCat("argument ", i), Text(x.args()[i]), Text(y.args()[i]));
     }
   }
   if (x.kwargs().size() != y.kwargs().size()) {
@@ -102,25 +142,28 @@ absl::Status NodeComparison::CompareFields(const Node& x, const Node& y, bool na
   for (size_t i = 0; i < x.kwargs().size(); ++i) {
     const KwArg& p = x.kwargs()[i];
     const KwArg& q = y.kwargs()[i];
-    if (p.name != q.name || !Same(p.value, q.value)) {
-      return differ("keyword argument", p.name, q.name);
+    if (p.name != q.name) return differ("keyword", p.name, q.name);
+    if (!Same(p.value, q.value)) {
+      return differ(absl::StrCat("keyword argument ", Printable(p.name)), Text(p.value),
+                    Text(q.value));
     }
   }
   if (options_.metas) {
-    if (!EqualMetas(x.meta(), y.meta())) return differ("meta", "one", "the other");
+    if (!EqualPointees(x.meta(), y.meta())) {
+      return differ(FieldOf(x.meta(), y.meta()), Text(x.meta()), Text(y.meta()));
+    }
     if (x.annotation() != y.annotation()) {
       return differ("annotation", x.annotation(), y.annotation());
     }
     if (!EqualPointees(x.draw_spec(), y.draw_spec())) {
-      return differ("draw spec", "one", "the other");
+      return differ("draw spec", Text(x.draw_spec()), Text(y.draw_spec()));
     }
   }
   if (options_.locations) {
     const SourceLocation p = x.location();
     const SourceLocation q = y.location();
     if (p.file != q.file || p.line != q.line || p.column != q.column) {
-      return differ("location", absl::StrCat(p.file, ":", p.line, ":", p.column),
-                    absl::StrCat(q.file, ":", q.line, ":", q.column));
+      return differ("location", Text(p), Text(q));
     }
     if (x.module_path() != y.module_path()) {
       return differ("module path", x.module_path(), y.module_path());
@@ -199,7 +242,8 @@ class ModuleComparison {
     }
     for (size_t i = 0; i < a_.relations().size(); ++i) {
       if (!(*a_.relations()[i] == *b_.relations()[i])) {
-        return Differ("", "relation", absl::StrCat("number ", i), absl::StrCat("number ", i));
+        return Differ("", absl::StrCat("relation ", i), Text(*a_.relations()[i]),
+                      Text(*b_.relations()[i]));
       }
     }
     return absl::OkStatus();
@@ -216,9 +260,16 @@ class ModuleComparison {
       if (options_.attribute_names && x.name != y.name) {
         return Differ("", "attribute", x.name, y.name);
       }
-      if (options_.metas && (!EqualPointees(x.meta, y.meta) || x.annotation != y.annotation ||
-                             !EqualPointees(x.draw_spec, y.draw_spec))) {
-        return Differ("", "meta of attribute", x.name, y.name);
+      if (!options_.metas) continue;
+      const std::string where = absl::StrCat("attribute ", Printable(x.name));
+      if (!EqualPointees(x.meta, y.meta)) {
+        return Differ(where, FieldOf(x.meta, y.meta), Text(x.meta), Text(y.meta));
+      }
+      if (x.annotation != y.annotation) {
+        return Differ(where, "annotation", x.annotation, y.annotation);
+      }
+      if (!EqualPointees(x.draw_spec, y.draw_spec)) {
+        return Differ(where, "draw spec", Text(x.draw_spec), Text(y.draw_spec));
       }
     }
     return absl::OkStatus();

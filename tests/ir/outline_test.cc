@@ -1,0 +1,331 @@
+#include "graphnet/ir/outline.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/equality.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr char kTarget[] = "torch.ops.higher_order.wrap";
+
+class OutlineTest : public testing::Test {
+ protected:
+  // The module of a text; its graph is verified at the end.
+  Module& Parse(absl::string_view text) {
+    auto module = ParseModule(text, "test");
+    EXPECT_OK(module);
+    module_ = *std::move(module);
+    return *module_;
+  }
+  void TearDown() override { EXPECT_OK(Verify(*module_)); }
+
+  std::vector<Node*> Nodes(const std::vector<std::string>& names) {
+    std::vector<Node*> nodes;
+    for (const std::string& name : names) nodes.push_back(module_->main()->FindNode(name));
+    return nodes;
+  }
+  std::string Print() { return PrintModule(*module_, {.header = false}); }
+
+  std::unique_ptr<Module> module_;
+};
+
+constexpr char kChain[] = R"(graph @forward(%x, %y) {
+  %a = f(%x) : f32[2] in one
+  %b = f(%y)
+  %c = f(%a, %y) : f32[3] as torch.Tensor
+  %d = f(%b)
+  %e = f([%c, %a], k = (%c, 1))
+  return (%d, %e)
+}
+)";
+
+TEST_F(OutlineTest, OneOutputIsTheCall) {
+  Parse(kChain);
+  const auto call = Outline(Nodes({"c", "a"}), kTarget, "part");
+  ASSERT_OK(call);
+  EXPECT_EQ((*call)->name(), "c");
+  // %a is used outside as well: two outputs.
+  Parse(kChain);
+  ASSERT_OK(Outline(Nodes({"e", "c", "a"}), kTarget, "part"));
+  EXPECT_EQ(Print(), R"(graph @forward(%x, %y) {
+  %b = f(%y)
+  %d = f(%b)
+  %e = torch.ops.higher_order.wrap(@part, %x, %y)
+  return (%d, %e)
+}
+
+graph @part(%x, %y) {
+  %a = f(%x) : f32[2] in one
+  %c = f(%a, %y) : f32[3] as torch.Tensor
+  %e = f([%c, %a], k = (%c, 1))
+  return %e
+}
+)");
+}
+
+TEST_F(OutlineTest, SeveralOutputsAreTakenApart) {
+  Parse(kChain);
+  ASSERT_OK(Outline(Nodes({"a", "c"}), kTarget, "part"));
+  EXPECT_EQ(Print(), R"(graph @forward(%x, %y) {
+  %b = f(%y)
+  %part = torch.ops.higher_order.wrap(@part, %x, %y) : (f32[2], f32[3]) in one
+  %a = operator.getitem(%part, 0) : f32[2] in one
+  %c = operator.getitem(%part, 1) : f32[3] as torch.Tensor
+  %d = f(%b)
+  %e = f([%c, %a], k = (%c, 1))
+  return (%d, %e)
+}
+
+graph @part(%x, %y) {
+  %a = f(%x) : f32[2] in one
+  %c = f(%a, %y) : f32[3] as torch.Tensor
+  return (%a, %c)
+}
+)");
+}
+
+// What stands between the nodes and uses them goes behind the call; what they use stays.
+TEST_F(OutlineTest, NodesNeedNotBeNeighbours) {
+  Parse(R"(graph @forward(%x) {
+  %a = f(%x)
+  %after = g(%a)
+  %more = g(%after)
+  %before = g(%x)
+  %b = f(%before)
+  return (%more, %b)
+}
+)");
+  ASSERT_OK(Outline(Nodes({"a", "b"}), kTarget, "part"));
+  EXPECT_EQ(Print(), R"(graph @forward(%x) {
+  %before = g(%x)
+  %part = torch.ops.higher_order.wrap(@part, %x, %before) : (_, _)
+  %a = operator.getitem(%part, 0)
+  %b = operator.getitem(%part, 1)
+  %after = g(%a)
+  %more = g(%after)
+  return (%more, %b)
+}
+
+graph @part(%x, %before) {
+  %a = f(%x)
+  %b = f(%before)
+  return (%a, %b)
+}
+)");
+}
+
+TEST_F(OutlineTest, AWayThatLeavesAndComesBackIsNamed) {
+  Parse(kChain);
+  const std::string before = Print();
+  EXPECT_THAT(FindSubgraph(Nodes({"a", "e"})).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "graph forward: the nodes are not convex: %a -> %c -> %e"));
+  EXPECT_FALSE(Outline(Nodes({"a", "e"}), kTarget, "part").ok());
+  EXPECT_EQ(Print(), before);
+  Parse(R"(graph @forward(%x) {
+  %a = f(%x)
+  %b = f(%x)
+  %c = f(%a)
+  %d = f(%c, %b)
+  %e = f(%x, %d)
+  return %e
+}
+)");
+  EXPECT_THAT(FindSubgraph(Nodes({"e", "a"})).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "graph forward: the nodes are not convex: %a -> %c -> %d -> %e"));
+  EXPECT_OK(FindSubgraph(Nodes({"a", "c", "d", "e"})));
+  EXPECT_OK(FindSubgraph(Nodes({"b", "d"})));
+}
+
+TEST_F(OutlineTest, SetsThatAreNone) {
+  Parse(kChain);
+  const auto error = [](const std::vector<Node*>& nodes) {
+    return std::string(FindSubgraph(nodes).status().message());
+  };
+  EXPECT_EQ(error({}), "there are no nodes");
+  EXPECT_EQ(error(Nodes({"a", "x"})), "%x is a placeholder");
+  EXPECT_EQ(error(Nodes({"output"})), "%output is the output");
+  Module other;
+  EXPECT_EQ(error({Nodes({"a"})[0], other.AddGraph("forward")->CallFunction("z", {})}),
+            "%z is of another graph");
+  const auto subgraph = FindSubgraph(Nodes({"e", "c", "e"}));
+  ASSERT_OK(subgraph);
+  EXPECT_EQ(subgraph->nodes, Nodes({"c", "e"}));
+  EXPECT_EQ(subgraph->inputs, Nodes({"y", "a"}));
+  EXPECT_EQ(subgraph->outputs, Nodes({"e"}));
+}
+
+TEST_F(OutlineTest, WithoutInputsOrOutputs) {
+  Parse(R"(graph @forward() {
+  %a = f()
+  %b = g(%a)
+  return 1
+}
+)");
+  ASSERT_OK(Outline(Nodes({"a", "b"}), kTarget, "part"));
+  EXPECT_EQ(Print(), R"(graph @forward() {
+  %part = torch.ops.higher_order.wrap(@part) : ()
+  return 1
+}
+
+graph @part() {
+  %a = f()
+  %b = g(%a)
+  return ()
+}
+)");
+}
+
+TEST_F(OutlineTest, ACutIsAModuleOfItsOwn) {
+  const Module& whole = Parse(R"(symbol s0 = 4
+relation s0 < 9
+attribute w : f32[s0] as torch.nn.parameter.Parameter
+attribute v
+
+graph @forward(%x : f32[s0]) {
+  %w = get_attr w
+  %v = get_attr v
+  %a = torch.vmap(@outer, (%x, %w)) : f32[s0]
+  return (%a, %v)
+}
+
+graph @outer(%p, %q) {
+  %r = torch.vmap(@inner, (%p, %q))
+  return %r
+}
+
+graph @inner(%p, %q) {
+  %r = f(%p, %q)
+  return %r
+}
+)");
+  const std::string before = Print();
+  const auto subgraph = FindSubgraph(Nodes({"w", "a"}));
+  ASSERT_OK(subgraph);
+  const auto piece = CutSubgraph(*subgraph);
+  EXPECT_OK(Verify(*piece));
+  EXPECT_EQ(Print(), before);
+  EXPECT_NE(piece->arena().bytes_reserved(), whole.MemoryBytes());
+  EXPECT_EQ(PrintModule(*piece, {.header = false}), R"(symbol s0 = 4
+relation s0 < 9
+
+attribute w : f32[s0] as torch.nn.parameter.Parameter
+
+graph @forward(%x : f32[s0]) {
+  %w = get_attr w
+  %a = torch.vmap(@outer, (%x, %w)) : f32[s0]
+  return %a
+}
+
+graph @outer(%p, %q) {
+  %r = torch.vmap(@inner, (%p, %q))
+  return %r
+}
+
+graph @inner(%p, %q) {
+  %r = f(%p, %q)
+  return %r
+}
+)");
+}
+
+TEST_F(OutlineTest, InlinePutsTheBodyInThePlaceOfTheCall) {
+  Parse(R"(graph @forward(%x, %f) {
+  %call = torch.ops.higher_order.wrap(@part, [%x, 2], 3) : (f32[2], _)
+  %a = operator.getitem(%call, 0) : f32[2]
+  %b = operator.getitem(%call, -2)
+  %c = operator.getitem(%call, 1)
+  %whole = g(%call, k = %c)
+  return (%a, %b, %whole)
+}
+
+graph @part(%p, %n) {
+  %f = f(%p, k = [%n, 1]) : f32[2] in layer
+  return (%f, %n)
+}
+)");
+  ASSERT_OK(Inline(module_->main()->FindNode("call")));
+  EXPECT_EQ(module_->EraseUnusedGraphs(), 1u);
+  EXPECT_EQ(Print(), R"(graph @forward(%x, %f) {
+  %b = f([%x, 2], k = [3, 1]) : f32[2] in layer
+  %whole = g((%b, 3), k = 3)
+  return (%b, %b, %whole)
+}
+)");
+}
+
+TEST_F(OutlineTest, CallsOfOtherFormsAreNotInlined) {
+  Parse(R"(graph @forward(%x) {
+  %a = f(%x)
+  %b = torch.ops.higher_order.wrap(@part, %x, %x)
+  %c = torch.ops.higher_order.wrap(@part, %x, k = 1)
+  return (%a, %b, %c)
+}
+
+graph @part(%p) {
+  return %p
+}
+)");
+  const std::string before = Print();
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_THAT(Inline(module_->main()->FindNode(name)),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  EXPECT_EQ(Print(), before);
+}
+
+// Random graphs: outlining either says a way, which is there, or is undone by Inline.
+TEST_F(OutlineTest, InlineUndoesOutline) {
+  std::mt19937 random(7);
+  int outlined = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string text = "graph @forward(%n0) {\n";
+    const int size = 4 + static_cast<int>(random() % 12);
+    std::string returned;
+    for (int i = 1; i < size; ++i) {
+      absl::StrAppend(&text, "  %n", i, " = f(%n", random() % i, ", %n", random() % i, ")\n");
+      if (random() % 3 == 0) absl::StrAppend(&returned, "%n", i, ", ");
+    }
+    absl::StrAppend(&text, "  return (", returned, "%n0,)\n}\n");
+    Parse(text);
+    std::vector<Node*> nodes;
+    for (Node* node : module_->main()->nodes()) {
+      if (node->is_call() && random() % 2 == 0) nodes.push_back(node);
+    }
+    if (nodes.empty()) continue;
+    const auto reference = module_->Clone();
+    const auto call = Outline(nodes, kTarget, "part");
+    ASSERT_OK(Verify(*module_));
+    if (!call.ok()) {
+      EXPECT_OK(CheckEqual(*module_, *reference, kExact));
+      continue;
+    }
+    ++outlined;
+    ASSERT_OK(Inline(*call));
+    EXPECT_EQ(module_->EraseUnusedGraphs(), 1u);
+    // In another order, perhaps: the same node by name has the same operands.
+    ASSERT_EQ(module_->main()->num_nodes(), reference->main()->num_nodes());
+    for (Node* node : reference->main()->nodes()) {
+      const Node* other = module_->main()->FindNode(node->name());
+      ASSERT_NE(other, nullptr) << text;
+      EXPECT_EQ(PrintNode(*other), PrintNode(*node));
+    }
+  }
+  EXPECT_GT(outlined, 30);
+}
+
+}  // namespace
+}  // namespace graphnet
