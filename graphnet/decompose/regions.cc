@@ -4,27 +4,14 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/ops/memory_use.h"
 
 namespace graphnet {
 namespace {
 
-struct Bracket {
-  absl::string_view open;
-  absl::string_view close;
-};
-constexpr Bracket kBrackets[] = {
-    {"_vmap_increment_nesting", "_vmap_decrement_nesting"},
-    {"_enter_autocast", "_exit_autocast"},
-};
-constexpr size_t kNumBrackets = sizeof kBrackets / sizeof kBrackets[0];
-
-absl::string_view LastComponent(absl::string_view target) {
-  const size_t dot = target.rfind('.');
-  return dot == absl::string_view::npos ? target : target.substr(dot + 1);
-}
+using Bracket = Schema::Bracket;
 
 }  // namespace
 
@@ -49,27 +36,27 @@ Regions::Regions(const GraphIndex& index) {
 }
 
 void Regions::AddBrackets(const GraphIndex& index) {
-  size_t open[kNumBrackets] = {};  // how many of each kind
-  size_t depth = 0;                // how many of all
+  size_t vmaps = 0, autocasts = 0;  // that are open
   Region region;
+  Callees callees;
   const int64_t n = index.num_operators();
   for (int64_t position = 0; position < n; ++position) {
     const Node* node = index.node(index.operator_node(position));
-    if (node->op() != Op::kCallFunction) continue;
-    const absl::string_view name = LastComponent(node->target());
-    for (size_t kind = 0; kind < kNumBrackets; ++kind) {
-      if (name == kBrackets[kind].open) {
-        if (depth++ == 0) region = {position, 0, node, false};
-        ++open[kind];
-      } else if (name == kBrackets[kind].close && open[kind] > 0) {
-        --open[kind];
-        if (--depth > 0) continue;
-        region.last = position;
-        regions_.push_back(region);
-      }
+    const Bracket bracket = callees.Of(*node).bracket();
+    if (bracket == Bracket::kNone) continue;
+    size_t& open =
+        bracket == Bracket::kVmapOpen || bracket == Bracket::kVmapClose ? vmaps : autocasts;
+    if (bracket == Bracket::kVmapOpen || bracket == Bracket::kAutocastOpen) {
+      if (vmaps + autocasts == 0) region = {position, 0, node, false};
+      ++open;
+    } else if (open > 0) {
+      --open;
+      if (vmaps + autocasts > 0) continue;
+      region.last = position;
+      regions_.push_back(region);
     }
   }
-  if (depth > 0) {
+  if (vmaps + autocasts > 0) {
     region.last = n - 1;
     regions_.push_back(region);
   }

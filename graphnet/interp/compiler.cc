@@ -7,12 +7,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/runtime/operator.h"
@@ -294,16 +294,14 @@ class Compiler {
   absl::Status CompileBuiltin(const Node& node, Instruction* instruction) {
     instruction->kind = Instruction::Kind::kBuiltin;
     size_t first_argument = 0;
-    absl::string_view target = node.target();
-    if (!absl::ConsumePrefix(&target, "torch.ops.higher_order."))
-      absl::ConsumePrefix(&target, "torch.");
-    const bool is_cond = target == "cond";
+    const Callable callee = CalleeOf(node);
+    const bool is_cond = callee.is_function("torch.cond");
     if (node.target() == "operator.getitem") {
       instruction->kind = Instruction::Kind::kGetItem;
       MakeViews(node.args()[1], instruction);
     } else if (node.target() == "operator.setitem") {
       instruction->kind = Instruction::Kind::kSetItem;
-    } else if (is_cond || target == "while_loop") {
+    } else if (is_cond || callee.is_function("torch.while_loop")) {
       instruction->kind = is_cond ? Instruction::Kind::kCond : Instruction::Kind::kWhile;
       const size_t begin = is_cond ? 1 : 0;
       if (node.args().size() < begin + 3) return Error("lacks arguments");
@@ -313,7 +311,7 @@ class Compiler {
       }
       if (is_cond) RETURN_IF_ERROR(AddArgument(instruction, node.args()[0]));
       first_argument = begin + 2;
-    } else if (target == "vmap") {
+    } else if (callee.is_function("torch.vmap")) {
       instruction->kind = Instruction::Kind::kVmap;
       instruction->bodies.push_back(programs_.at(node.args()[0].graph()).get());
       // It saves memory and changes no value, but of random numbers.

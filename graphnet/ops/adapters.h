@@ -1,9 +1,12 @@
 // Adapters: Python functions and methods that do more than call the ATen
 // operator of their name. One small function each, as PyTorch's Python code has
 // it (torch/nn/functional.py, torch/functional.py, torch/_tensor.py), in one
-// table a file.
+// table a file. They see arguments by the names of their parameters, never how a call
+// is written.
 #ifndef GRAPHNET_OPS_ADAPTERS_H_
 #define GRAPHNET_OPS_ADAPTERS_H_
+
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -12,16 +15,16 @@
 
 namespace graphnet {
 
-// Of a function with a signature (signatures.txt).
-using SignatureAdapter = absl::StatusOr<Argument> (*)(Lowering&, const NamedArguments&);
-// Of any other: the arguments as they are written; a method has its object first.
-using CallAdapter = absl::StatusOr<Argument> (*)(Lowering&, absl::Span<const Argument>,
-                                                 absl::Span<const KwArg>);
+using Adapter = absl::StatusOr<Argument> (*)(Lowering&, const BoundCall&);
 
-// By full name ("torch.nn.functional.embedding"); null when there is none.
-SignatureAdapter FindSignatureAdapter(absl::string_view name);
-// By name ("torch.tensor", "math.floor", "Tensor.to"); null when there is none.
-CallAdapter FindCallAdapter(absl::string_view name);
+// By the name of a row of signatures.txt or callables.txt: "torch.nn.functional.embedding",
+// "Tensor.to". Null when there is none.
+Adapter FindAdapter(absl::string_view name);
+
+// Those of a file.
+using AdapterRow = std::pair<absl::string_view, Adapter>;
+absl::Span<const AdapterRow> FunctionalAdapters();
+absl::Span<const AdapterRow> PythonAdapters();
 
 }  // namespace graphnet
 

@@ -1,6 +1,11 @@
 // Functions of torch/nn/functional.py and torch/functional.py.
-#include "absl/container/flat_hash_map.h"
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ops/adapters.h"
 
@@ -12,7 +17,7 @@ using Result = absl::StatusOr<Argument>;
 
 // --- torch.nn.functional -----------------------------------------------------
 
-Result Embedding(Lowering& l, const NamedArguments& a) {
+Result Embedding(Lowering& l, const BoundCall& a) {
   Argument padding = a["padding_idx"];
   if (padding.is_none()) padding = -1;
   if (padding.is_int() && padding.integer() < 0 && a.has("padding_idx")) {
@@ -30,24 +35,24 @@ Result Embedding(Lowering& l, const NamedArguments& a) {
   return l.Aten("embedding", {a["weight"], indices, padding, a["scale_grad_by_freq"], a["sparse"]});
 }
 
-Result Dropout(Lowering& l, const NamedArguments& a, absl::string_view name) {
+Result Dropout(Lowering& l, const BoundCall& a, absl::string_view name) {
   if (a.is_true("inplace")) name = l.Text(absl::StrCat(name, "_"));
   return l.Aten(name, {a["input"], a["p"], a["training"]});
 }
-Result PlainDropout(Lowering& l, const NamedArguments& a) { return Dropout(l, a, "dropout"); }
-Result FeatureDropout(Lowering& l, const NamedArguments& a) {
+Result PlainDropout(Lowering& l, const BoundCall& a) { return Dropout(l, a, "dropout"); }
+Result FeatureDropout(Lowering& l, const BoundCall& a) {
   return Dropout(l, a, "feature_dropout");
 }
 
-Result Unfold(Lowering& l, const NamedArguments& a) {
+Result Unfold(Lowering& l, const BoundCall& a) {
   return l.Aten("im2col", {a["input"], a["kernel_size"], a["dilation"], a["padding"], a["stride"]});
 }
-Result Fold(Lowering& l, const NamedArguments& a) {
+Result Fold(Lowering& l, const BoundCall& a) {
   return l.Aten("col2im", {a["input"], a["output_size"], a["kernel_size"], a["dilation"],
                            a["padding"], a["stride"]});
 }
 
-Result Normalize(Lowering& l, const NamedArguments& a) {
+Result Normalize(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument norm,
                    l.Aten("linalg_vector_norm", {a["input"], a["p"], a["dim"], true}));
   ASSIGN_OR_RETURN(const Argument clamped, l.Aten("clamp_min", {norm, a["eps"]}));
@@ -55,87 +60,101 @@ Result Normalize(Lowering& l, const NamedArguments& a) {
   return l.Operator("truediv", {a["input"], expanded});
 }
 
-// The position of `value` in `names`; an error if it is not there.
-Result EnumOf(Lowering& l, const Argument& value, std::initializer_list<absl::string_view> names) {
-  int64_t i = 0;
-  for (const absl::string_view name : names) {
-    if (value.is_string() && value.string() == name) return Argument(i);
-    ++i;
-  }
-  return l.Error(absl::StrCat(
-      "no such mode: ", value.is_string() ? value.string() : absl::string_view("not a string")));
+// The position of the word that parameter `name` is given among those that it takes.
+int64_t WordOf(const BoundCall& a, absl::string_view name) {
+  const absl::Span<const absl::string_view> words = a.schema().FindArgument(name)->words;
+  return absl::c_find(words, a[name].string()) - words.begin();
 }
 
-Result GridSample(Lowering& l, const NamedArguments& a) {
-  ASSIGN_OR_RETURN(const Argument mode, EnumOf(l, a["mode"], {"bilinear", "nearest", "bicubic"}));
-  ASSIGN_OR_RETURN(const Argument padding,
-                   EnumOf(l, a["padding_mode"], {"zeros", "border", "reflection"}));
-  return l.Aten("grid_sampler", {a["input"], a["grid"], mode, padding, a.is_true("align_corners")});
+Result GridSample(Lowering& l, const BoundCall& a) {
+  if (!a["mode"].is_string() || !a["padding_mode"].is_string()) return l.Error("modes are words");
+  return l.Aten("grid_sampler", {a["input"], a["grid"], WordOf(a, "mode"),
+                                 WordOf(a, "padding_mode"), a.is_true("align_corners")});
 }
-Result AffineGrid(Lowering& l, const NamedArguments& a) {
+Result AffineGrid(Lowering& l, const BoundCall& a) {
   return l.Aten("affine_grid_generator", {a["theta"], a["size"], a.is_true("align_corners")});
 }
 
-Result Softsign(Lowering& l, const NamedArguments& a) {
+Result Softsign(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument abs, l.Aten("abs", {a["input"]}));
   ASSIGN_OR_RETURN(const Argument sum, l.Aten("add", {abs, 1}));
   return l.Aten("div", {a["input"], sum});
 }
-Result Tanhshrink(Lowering& l, const NamedArguments& a) {
+Result Tanhshrink(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument tanh, l.Aten("tanh", {a["input"]}));
   return l.Aten("sub", {a["input"], tanh});
 }
-Result Softmin(Lowering& l, const NamedArguments& a) {
+Result Softmin(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument neg, l.Aten("neg", {a["input"]}));
   return l.Aten("softmax", {neg, a["dim"], a["dtype"]});
 }
 
 // max_pool2d and its kin: with indices it is another operator.
-Result MaxPool(Lowering& l, const NamedArguments& a, absl::string_view name) {
+Result MaxPool(Lowering& l, const BoundCall& a, absl::string_view name) {
   if (a.is_true("return_indices")) name = l.Text(absl::StrCat(name, "_with_indices"));
   const Argument stride = a.has("stride") ? a["stride"] : l.List({});
   return l.Aten(
       name, {a["input"], a["kernel_size"], stride, a["padding"], a["dilation"], a["ceil_mode"]});
 }
-Result MaxPool1d(Lowering& l, const NamedArguments& a) { return MaxPool(l, a, "max_pool1d"); }
-Result MaxPool2d(Lowering& l, const NamedArguments& a) { return MaxPool(l, a, "max_pool2d"); }
-Result MaxPool3d(Lowering& l, const NamedArguments& a) { return MaxPool(l, a, "max_pool3d"); }
+Result MaxPool1d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool1d"); }
+Result MaxPool2d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool2d"); }
+Result MaxPool3d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool3d"); }
 
-Result AdaptiveMaxPool(Lowering& l, const NamedArguments& a, absl::string_view name) {
+// The functions behind them, which always yield both.
+Result WithIndices(Lowering& l, const BoundCall& a) {
+  const absl::string_view name = a.schema().name.substr(a.schema().name.rfind('.') + 1);
+  if (a.schema().IndexOf("stride") < 0) {
+    return l.Aten(absl::StripSuffix(name, "_with_indices"), {a["input"], a["output_size"]});
+  }
+  const Argument stride = a.has("stride") ? a["stride"] : l.List({});
+  return l.Aten(
+      name, {a["input"], a["kernel_size"], stride, a["padding"], a["dilation"], a["ceil_mode"]});
+}
+
+Result AdaptiveMaxPool(Lowering& l, const BoundCall& a, absl::string_view name) {
   ASSIGN_OR_RETURN(const Argument both, l.Aten(name, {a["input"], a["output_size"]}));
   if (a.is_true("return_indices")) return both;
   return l.Operator("getitem", {both, 0});
 }
-Result AdaptiveMaxPool1d(Lowering& l, const NamedArguments& a) {
+Result AdaptiveMaxPool1d(Lowering& l, const BoundCall& a) {
   return AdaptiveMaxPool(l, a, "adaptive_max_pool1d");
 }
-Result AdaptiveMaxPool2d(Lowering& l, const NamedArguments& a) {
+Result AdaptiveMaxPool2d(Lowering& l, const BoundCall& a) {
   return AdaptiveMaxPool(l, a, "adaptive_max_pool2d");
 }
-Result AdaptiveMaxPool3d(Lowering& l, const NamedArguments& a) {
+Result AdaptiveMaxPool3d(Lowering& l, const BoundCall& a) {
   return AdaptiveMaxPool(l, a, "adaptive_max_pool3d");
 }
 
 // --- Losses ------------------------------------------------------------------
 
-Result Reduction(Lowering& l, const NamedArguments& a) {
-  if (a.has("size_average") || a.has("reduce")) {
-    return l.Error("size_average and reduce are not supported: use reduction");
-  }
-  return EnumOf(l, a["reduction"], {"none", "mean", "sum"});
+// As torch.nn.functional and torch.ops count them.
+Result Reduction(Lowering& l, const BoundCall& a) {
+  if (!a["reduction"].is_string()) return l.Error("reduction is a word");
+  const absl::string_view word = a["reduction"].string();
+  return Argument(word == "none" ? 0 : word == "mean" ? 1 : 2);
 }
-Result CrossEntropy(Lowering& l, const NamedArguments& a) {
+// "batchmean" is the sum, divided by the number of rows.
+Result KlDiv(Lowering& l, const BoundCall& a) {
+  ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
+  ASSIGN_OR_RETURN(const Argument loss, l.Aten("kl_div", {a["input"], a["target"], reduction},
+                                               {{"log_target", a["log_target"]}}));
+  if (a["reduction"].string() != "batchmean") return loss;
+  ASSIGN_OR_RETURN(const Argument rows, l.Aten("size", {a["input"], 0}));
+  return l.Operator("truediv", {loss, rows});
+}
+Result CrossEntropy(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
   return l.Aten("cross_entropy_loss", {a["input"], a["target"], a["weight"], reduction,
                                        a["ignore_index"], a["label_smoothing"]});
 }
-Result NllLoss(Lowering& l, const NamedArguments& a) {
+Result NllLoss(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
   return l.Aten("nll_loss_nd",
                 {a["input"], a["target"], a["weight"], reduction, a["ignore_index"]});
 }
 // Those that take two tensors of one shape.
-Result PairLoss(Lowering& l, const NamedArguments& a, absl::string_view name,
+Result PairLoss(Lowering& l, const BoundCall& a, absl::string_view name,
                 absl::string_view extra) {
   ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
   ASSIGN_OR_RETURN(const Argument pair,
@@ -145,35 +164,27 @@ Result PairLoss(Lowering& l, const NamedArguments& a, absl::string_view name,
   if (extra.empty()) return l.Aten(name, {input, target, reduction});
   return l.Aten(name, {input, target, reduction, a[extra]});
 }
-Result MseLoss(Lowering& l, const NamedArguments& a) {
+Result MseLoss(Lowering& l, const BoundCall& a) {
   if (a.has("weight")) return l.Error("weight is not supported");
   return PairLoss(l, a, "mse_loss", "");
 }
-Result L1Loss(Lowering& l, const NamedArguments& a) {
+Result L1Loss(Lowering& l, const BoundCall& a) {
   if (a.has("weight")) return l.Error("weight is not supported");
   return PairLoss(l, a, "l1_loss", "");
 }
-Result SmoothL1Loss(Lowering& l, const NamedArguments& a) {
+Result SmoothL1Loss(Lowering& l, const BoundCall& a) {
   return PairLoss(l, a, "smooth_l1_loss", "beta");
 }
 
 // --- Steps that depend on ranks ----------------------------------------------
 
-// One call that the interpreter takes apart when it knows the ranks: all
-// arguments by position.
-Result WholeInterpolate(Lowering& l, const NamedArguments& a) {
-  return l.Builtin("torch.nn.functional.interpolate", a.all(), Kind::kTensor);
-}
-Result Upsample(Lowering& l, const NamedArguments& a) {
+Result Upsample(Lowering& l, const BoundCall& a) {
   return l.Builtin(
       "torch.nn.functional.interpolate",
       {a["input"], a["size"], a["scale_factor"], a["mode"], a["align_corners"], Argument(), false},
       Kind::kTensor);
 }
-Result LocalResponseNorm(Lowering& l, const NamedArguments& a) {
-  return l.Builtin("torch.nn.functional.local_response_norm", a.all(), Kind::kTensor);
-}
-Result MultiHeadAttention(Lowering& l, const NamedArguments& a) {
+Result MultiHeadAttention(Lowering& l, const BoundCall& a) {
   static const ValueType* const results = new ValueType[2]{Kind::kTensor, Kind::kTensor};
   static const ValueType* const no_weights = new ValueType[2]{Kind::kTensor, Kind::kNone};
   return l.Builtin(
@@ -184,27 +195,27 @@ Result MultiHeadAttention(Lowering& l, const NamedArguments& a) {
 
 // --- torch.functional --------------------------------------------------------
 
-Result Split(Lowering& l, const NamedArguments& a) {
-  return l.Aten("split", {a["tensor"], a["split_size_or_sections"], a["dim"]});
+Result Split(Lowering& l, const BoundCall& a) {
+  return l.Aten("split", {a.self(), a[size_t{1}], a["dim"]});
 }
 
-Result Norm(Lowering& l, const NamedArguments& a) {
+Result Norm(Lowering& l, const BoundCall& a) {
   const Argument dim = a["dim"].is_int() ? l.List({a["dim"]}) : a["dim"];
   Argument p = a["p"];
   if (p.is_string()) {
     const size_t dims = dim.is_none() ? 0 : dim.elements().size();
     if (p.string() != "fro" || dims > 2) {
       if (dim.is_none()) return l.Error("a matrix norm without dim");
-      return l.Aten("linalg_matrix_norm", {a["input"], p, dim, a["keepdim"]},
+      return l.Aten("linalg_matrix_norm", {a.self(), p, dim, a["keepdim"]},
                     {{"dtype", a["dtype"]}});
     }
     p = 2;
   }
   if (p.is_none()) p = 2.0;
-  return l.Aten("linalg_vector_norm", {a["input"], p, dim, a["keepdim"]}, {{"dtype", a["dtype"]}});
+  return l.Aten("linalg_vector_norm", {a.self(), p, dim, a["keepdim"]}, {{"dtype", a["dtype"]}});
 }
 
-Result Einsum(Lowering& l, const NamedArguments& a) {
+Result Einsum(Lowering& l, const BoundCall& a) {
   const absl::Span<const Argument> all = a.variadic();
   if (all.empty() || !all[0].is_string()) return l.Error("the form without an equation");
   const bool one_list = all.size() == 2 && !l.IsTensor(all[1]);
@@ -212,11 +223,11 @@ Result Einsum(Lowering& l, const NamedArguments& a) {
 }
 
 // *tensors, or one list of them.
-Argument TensorsOf(Lowering& l, const NamedArguments& a) {
+Argument TensorsOf(Lowering& l, const BoundCall& a) {
   const absl::Span<const Argument> all = a.variadic();
   return all.size() == 1 && l.TypeOf(all[0]).is_sequence() ? all[0] : l.List(all);
 }
-Result Meshgrid(Lowering& l, const NamedArguments& a) {
+Result Meshgrid(Lowering& l, const BoundCall& a) {
   // The last parameter is `indexing`, the tensors come before it.
   const Argument tensors = a["tensors"];
   const bool one_list =
@@ -225,40 +236,39 @@ Result Meshgrid(Lowering& l, const NamedArguments& a) {
   if (!a.has("indexing")) return l.Aten("meshgrid", {list});
   return l.Aten("meshgrid", {list}, {{"indexing", a["indexing"]}});
 }
-Result BroadcastTensors(Lowering& l, const NamedArguments& a) {
+Result BroadcastTensors(Lowering& l, const BoundCall& a) {
   return l.Aten("broadcast_tensors", {TensorsOf(l, a)});
 }
-Result BlockDiag(Lowering& l, const NamedArguments& a) {
+Result BlockDiag(Lowering& l, const BoundCall& a) {
   return l.Aten("block_diag", {TensorsOf(l, a)});
 }
-Result CartesianProd(Lowering& l, const NamedArguments& a) {
+Result CartesianProd(Lowering& l, const BoundCall& a) {
   return l.Aten("cartesian_prod", {TensorsOf(l, a)});
 }
 // One tensor gives a tensor, several a tuple.
-Result AtLeast(Lowering& l, const NamedArguments& a, absl::string_view name) {
+Result AtLeast(Lowering& l, const BoundCall& a, absl::string_view name) {
   const absl::Span<const Argument> all = a.variadic();
   if (all.size() == 1 && l.IsTensor(all[0])) return l.Aten(name, {all[0]});
   return l.Aten(name, {TensorsOf(l, a)});
 }
-Result AtLeast1d(Lowering& l, const NamedArguments& a) { return AtLeast(l, a, "atleast_1d"); }
-Result AtLeast2d(Lowering& l, const NamedArguments& a) { return AtLeast(l, a, "atleast_2d"); }
-Result AtLeast3d(Lowering& l, const NamedArguments& a) { return AtLeast(l, a, "atleast_3d"); }
+Result AtLeast1d(Lowering& l, const BoundCall& a) { return AtLeast(l, a, "atleast_1d"); }
+Result AtLeast2d(Lowering& l, const BoundCall& a) { return AtLeast(l, a, "atleast_2d"); }
+Result AtLeast3d(Lowering& l, const BoundCall& a) { return AtLeast(l, a, "atleast_3d"); }
 
-Result Cdist(Lowering& l, const NamedArguments& a) {
+Result Cdist(Lowering& l, const BoundCall& a) {
   const Argument& mode = a["compute_mode"];
   if (mode.is_none()) return l.Aten("cdist", {a["x1"], a["x2"], a["p"]});
-  ASSIGN_OR_RETURN(const Argument code,
-                   EnumOf(l, mode,
-                          {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
-                           "donot_use_mm_for_euclid_dist"}));
-  const Argument passed = code.integer() == 0 ? Argument() : code;
-  return l.Aten("cdist", {a["x1"], a["x2"], a["p"], passed});
+  const int64_t code = mode.is_string() ? WordOf(a, "compute_mode") : 0;
+  return l.Aten("cdist", {a["x1"], a["x2"], a["p"], code == 0 ? Argument() : Argument(code)});
 }
 
-Result Tensordot(Lowering& l, const NamedArguments& a) {
+Result Tensordot(Lowering& l, const BoundCall& a) {
   const Argument& dims = a["dims"];
   if (dims.is_int()) {
     // The last n dimensions of a, the first n of b.
+    if (dims.integer() < 0 || dims.integer() > kMaxRank) {
+      return l.Error(absl::StrCat("dims is from 0 to ", kMaxRank, ", not ", dims.integer()));
+    }
     std::vector<Argument> last, first;
     for (int64_t i = 0; i < dims.integer(); ++i) {
       last.push_back(i - dims.integer());
@@ -275,8 +285,28 @@ Result Tensordot(Lowering& l, const NamedArguments& a) {
 
 }  // namespace
 
-SignatureAdapter FindSignatureAdapter(absl::string_view name) {
-  static const auto* const table = new absl::flat_hash_map<absl::string_view, SignatureAdapter>{
+absl::Span<const AdapterRow> FunctionalAdapters() {
+  static constexpr AdapterRow kRows[] = {
+      {"torch.nn.functional.adaptive_max_pool1d_with_indices", WithIndices},
+      {"torch.nn.functional.adaptive_max_pool2d_with_indices", WithIndices},
+      {"torch.nn.functional.adaptive_max_pool3d_with_indices", WithIndices},
+      {"torch.nn.functional.max_pool1d_with_indices", WithIndices},
+      {"torch.nn.functional.max_pool2d_with_indices", WithIndices},
+      {"torch.nn.functional.max_pool3d_with_indices", WithIndices},
+      {"Tensor.norm", Norm},
+      {"Tensor.split", Split},
+      {"torch.functional.atleast_1d", AtLeast1d},
+      {"torch.functional.atleast_2d", AtLeast2d},
+      {"torch.functional.atleast_3d", AtLeast3d},
+      {"torch.functional.block_diag", BlockDiag},
+      {"torch.functional.broadcast_tensors", BroadcastTensors},
+      {"torch.functional.cartesian_prod", CartesianProd},
+      {"torch.functional.cdist", Cdist},
+      {"torch.functional.einsum", Einsum},
+      {"torch.functional.meshgrid", Meshgrid},
+      {"torch.functional.norm", Norm},
+      {"torch.functional.split", Split},
+      {"torch.functional.tensordot", Tensordot},
       {"torch.nn.functional.adaptive_max_pool1d", AdaptiveMaxPool1d},
       {"torch.nn.functional.adaptive_max_pool2d", AdaptiveMaxPool2d},
       {"torch.nn.functional.adaptive_max_pool3d", AdaptiveMaxPool3d},
@@ -289,9 +319,8 @@ SignatureAdapter FindSignatureAdapter(absl::string_view name) {
       {"torch.nn.functional.embedding", Embedding},
       {"torch.nn.functional.fold", Fold},
       {"torch.nn.functional.grid_sample", GridSample},
-      {"torch.nn.functional.interpolate", WholeInterpolate},
+      {"torch.nn.functional.kl_div", KlDiv},
       {"torch.nn.functional.l1_loss", L1Loss},
-      {"torch.nn.functional.local_response_norm", LocalResponseNorm},
       {"torch.nn.functional.max_pool1d", MaxPool1d},
       {"torch.nn.functional.max_pool2d", MaxPool2d},
       {"torch.nn.functional.max_pool3d", MaxPool3d},
@@ -305,21 +334,8 @@ SignatureAdapter FindSignatureAdapter(absl::string_view name) {
       {"torch.nn.functional.tanhshrink", Tanhshrink},
       {"torch.nn.functional.unfold", Unfold},
       {"torch.nn.functional.upsample", Upsample},
-      {"torch.functional.atleast_1d", AtLeast1d},
-      {"torch.functional.atleast_2d", AtLeast2d},
-      {"torch.functional.atleast_3d", AtLeast3d},
-      {"torch.functional.block_diag", BlockDiag},
-      {"torch.functional.broadcast_tensors", BroadcastTensors},
-      {"torch.functional.cartesian_prod", CartesianProd},
-      {"torch.functional.cdist", Cdist},
-      {"torch.functional.einsum", Einsum},
-      {"torch.functional.meshgrid", Meshgrid},
-      {"torch.functional.norm", Norm},
-      {"torch.functional.split", Split},
-      {"torch.functional.tensordot", Tensordot},
   };
-  const auto it = table->find(name);
-  return it == table->end() ? nullptr : it->second;
+  return kRows;
 }
 
 }  // namespace graphnet

@@ -6,15 +6,18 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/base/check.h"
+#include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
-namespace {
 
 using Kind = ValueType::Kind;
 
+namespace {
+
 // What the Python parser takes for a keyword besides the name in the schema.
 absl::string_view CanonicalKeyword(absl::string_view name, const Schema& schema) {
-  if (schema.FindArgument(name) != nullptr) return name;
+  if (schema.is_python || schema.FindArgument(name) != nullptr) return name;
   if (name == "axis") return "dim";
   if (name == "keepdims") return "keepdim";
   if (name == "x2") return "other";
@@ -25,64 +28,45 @@ absl::string_view CanonicalKeyword(absl::string_view name, const Schema& schema)
   return name;
 }
 
-// What a call may leave to the overload: nothing that has no default, as Python has it;
-// what may be None; and numbers for tensors, and the like.
-enum class Round { kExact, kOmitted, kLenient };
+// Given to an operator that has no such parameter, it says nothing.
+bool SaysNothing(const KwArg& kwarg, const Schema& schema) {
+  if (schema.is_python) return false;
+  if (kwarg.name == "requires_grad") return kwarg.value.is_none() || kwarg.value.is_bool();
+  return kwarg.value.is_none() &&
+         (kwarg.name == "out" || kwarg.name == "names" || kwarg.name == "generator");
+}
 
+// What a call may leave to the overload: nothing that has no default, as Python has it;
+// what may be None; numbers for tensors, and the like; any type.
+enum class Round { kExact, kOmitted, kLenient, kUntyped };
+
+}  // namespace
+
+// Tries one overload.
 class Matcher {
  public:
-  Matcher(const Schema& schema, Round round, TypeOfNode type_of_node)
+  Matcher(const Schema& schema, CallForm form, Round round, TypeOfNode type_of_node)
       : schema_(schema),
+        self_(form == CallForm::kMethod ? static_cast<size_t>(std::max(schema.IndexOf("self"), 0))
+                                        : 0),
         may_omit_(round != Round::kExact),
-        lenient_(round == Round::kLenient),
+        lenient_(round >= Round::kLenient),
+        untyped_(round == Round::kUntyped),
         type_of_node_(type_of_node) {}
 
   bool Match(absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
-    given_.assign(schema_.arguments.size(), nullptr);
+    call_.given_.assign(schema_.arguments.size(), nullptr);
     if (!PlacePositional(args) || !PlaceKeywords(kwargs)) return false;
-    for (size_t i = 0; i < given_.size(); ++i) {
-      const SchemaArgument& parameter = schema_.arguments[i];
-      if (given_[i] == nullptr) {
-        if (!parameter.has_default && !(may_omit_ && parameter.type.optional)) {
-          return Fail(absl::StrCat(parameter.name, " is missing"));
-        }
-      } else if (given_[i]->is_none() && parameter.default_text == "[]") {
-        // Python takes None for it.
-        given_[i] = nullptr;
-      } else if (!Fits(*given_[i], parameter.type)) {
-        return Fail(absl::StrCat(parameter.name, " cannot be a ",
-                                 TypeName(TypeOf(*given_[i], type_of_node_))));
-      }
+    for (size_t i = 0; i < call_.given_.size(); ++i) {
+      if (!Take(schema_.arguments[i], &call_.given_[i])) return false;
     }
     return true;
   }
 
   BoundCall Result() {
-    BoundCall call;
-    call.schema = &schema_;
-    bool gap = false;
-    for (size_t i = 0; i < given_.size(); ++i) {
-      const SchemaArgument& parameter = schema_.arguments[i];
-      if (given_[i] == nullptr) {
-        // An optional one without a default must still be passed.
-        if (parameter.has_default) {
-          gap = true;
-        } else if (gap || parameter.keyword_only) {
-          call.kwargs.push_back({parameter.name, Argument()});
-        } else {
-          call.args.push_back(Argument());
-        }
-      } else if (gap || parameter.keyword_only) {
-        call.kwargs.push_back({parameter.name, AsList(*given_[i], parameter.type, &call)});
-      } else {
-        call.args.push_back(AsList(*given_[i], parameter.type, &call));
-      }
-    }
-    // Keeps its address.
-    if (!gathered_.empty()) call.lists.push_back(std::move(gathered_));
-    return call;
+    call_.schema_ = &schema_;
+    return std::move(call_);
   }
-
   const std::string& error() const { return error_; }
 
  private:
@@ -91,11 +75,60 @@ class Matcher {
     return false;
   }
 
+  // Whether the parameter takes what it is given.
+  bool Take(const SchemaArgument& parameter, const Argument** given) {
+    if (*given == nullptr) {
+      if (parameter.has_default) return true;
+      if (!may_omit_ || !parameter.type.optional || schema_.is_python) {
+        return Fail(absl::StrCat(parameter.name, " is missing"));
+      }
+      static const Argument* const none = new Argument;
+      *given = none;  // It must be passed all the same.
+      return true;
+    }
+    const Argument& value = **given;
+    if (value.is_none() && parameter.default_text == "[]") {
+      *given = nullptr;  // Python takes None for it.
+      return true;
+    }
+    if (!parameter.words.empty() && value.is_string() &&
+        !absl::c_linear_search(parameter.words, value.string())) {
+      return Fail(absl::StrCat(parameter.name, " is one of ",
+                               absl::StrJoin(parameter.words, ", "), ", not ", value.string()));
+    }
+    if (!Fits(value, parameter.type) && !untyped_) {
+      return Fail(absl::StrCat(parameter.name, " cannot be a ",
+                               TypeName(TypeOf(value, type_of_node_))));
+    }
+    // "SymInt[2]", for which torch.ops takes no single number as the Python API does.
+    if (parameter.type.is_symbolic && parameter.type.list_size > 0 &&
+        IsInt(TypeOf(value, type_of_node_))) {
+      *given = Gather(std::vector<Argument>(parameter.type.list_size, value));
+    }
+    return true;
+  }
+
+  const Argument* Gather(std::vector<Argument> elements) {
+    BoundCall::Gathered& made =
+        *call_.gathered_.emplace_back(std::make_unique<BoundCall::Gathered>());
+    made.elements = std::move(elements);
+    made.list = Argument::List(made.elements);
+    return &made.list;
+  }
+
   bool PlacePositional(absl::Span<const Argument> args) {
     size_t num_positional = 0;
     while (num_positional < schema_.arguments.size() &&
-           !schema_.arguments[num_positional].keyword_only) {
+           !schema_.arguments[num_positional].keyword_only &&
+           !schema_.arguments[num_positional].is_variadic) {
       ++num_positional;
+    }
+    if (num_positional < schema_.arguments.size() &&
+        schema_.arguments[num_positional].is_variadic) {
+      const size_t n = std::min(num_positional, args.size());
+      call_.given_[num_positional] =
+          Gather(std::vector<Argument>(args.begin() + static_cast<ptrdiff_t>(n), args.end()));
+      args = args.first(n);
     }
     // x.view(2, 3): only where the list is all that there is, but for self.
     if (num_positional > 0 && num_positional <= 2 && args.size() >= num_positional) {
@@ -106,46 +139,35 @@ class Matcher {
       const auto is_int = [this](const Argument& a) { return IsInt(TypeOf(a, type_of_node_)); };
       if (last.is_list && last.kind == SchemaType::Kind::kInt && after_self &&
           (rest.size() > 1 || last.list_size == 0) && absl::c_all_of(rest, is_int)) {
-        gathered_.assign(rest.begin(), rest.end());
-        list_ = Argument::List(gathered_);
-        given_[num_positional - 1] = &list_;
+        call_.given_[num_positional - 1] = Gather({rest.begin(), rest.end()});
         args = args.first(num_positional - 1);
       }
     }
     if (args.size() > num_positional) {
       return Fail(absl::StrCat("takes ", num_positional, " arguments, not ", args.size()));
     }
-    for (size_t i = 0; i < args.size(); ++i) given_[i] = &args[i];
+    for (size_t i = 0; i < args.size(); ++i) {
+      call_.given_[i == 0 ? self_ : i <= self_ ? i - 1 : i] = &args[i];
+    }
     return true;
   }
 
   bool PlaceKeywords(absl::Span<const KwArg> kwargs) {
     for (const KwArg& kwarg : kwargs) {
       const absl::string_view name = CanonicalKeyword(kwarg.name, schema_);
-      const auto it = absl::c_find_if(schema_.arguments,
-                                      [&](const SchemaArgument& a) { return a.name == name; });
-      if (it == schema_.arguments.end()) {
-        const bool says_nothing =
-            kwarg.value.is_none() || (kwarg.name == "requires_grad" && kwarg.value.is_bool());
-        if (says_nothing && (kwarg.name == "out" || kwarg.name == "requires_grad" ||
-                             kwarg.name == "names" || kwarg.name == "generator")) {
-          continue;
-        }
+      const int i = schema_.IndexOf(name);
+      if (i < 0 || schema_.arguments[static_cast<size_t>(i)].is_variadic) {
+        if (SaysNothing(kwarg, schema_)) continue;
         return Fail(absl::StrCat("takes no ", kwarg.name));
       }
-      const Argument*& place = given_[it - schema_.arguments.begin()];
+      if (schema_.arguments[static_cast<size_t>(i)].positional_only) {
+        return Fail(absl::StrCat("takes ", name, " by position only"));
+      }
+      const Argument*& place = call_.given_[static_cast<size_t>(i)];
       if (place != nullptr) return Fail(absl::StrCat(name, " is given twice"));
       place = &kwarg.value;
     }
     return true;
-  }
-
-  // Of "SymInt[2]", for which torch.ops takes no single number as the Python API does.
-  Argument AsList(const Argument& argument, const SchemaType& type, BoundCall* call) const {
-    const bool one =
-        type.is_symbolic && type.list_size > 0 && IsInt(TypeOf(argument, type_of_node_));
-    if (!one) return argument;
-    return Argument::List(call->lists.emplace_back(type.list_size, argument));
   }
 
   static bool IsInt(const ValueType& type) {
@@ -183,24 +205,46 @@ class Matcher {
       case SchemaType::Kind::kDevice:
         return value.kind == Kind::kDevice || value.kind == Kind::kString;
       case SchemaType::Kind::kMemoryFormat: return value.kind == Kind::kMemoryFormat;
+      case SchemaType::Kind::kAny: return true;
       case SchemaType::Kind::kOther: return false;
     }
     return false;
   }
 
   const Schema& schema_;
+  const size_t self_;  // the parameter that the first argument is for, a method's object
   const bool may_omit_;
   const bool lenient_;
+  const bool untyped_;
   const TypeOfNode type_of_node_;
-  // By parameter; null when not given.
-  std::vector<const Argument*> given_;
-  std::vector<Argument> gathered_;
-  Argument list_;
+  BoundCall call_;
   std::string error_;
 };
 
+namespace {
+
 bool IsVisible(const Schema& schema, CallForm form) {
+  if (schema.is_python) return true;
   return form == CallForm::kMethod ? schema.is_method : schema.function_module != 0;
+}
+
+// About the first keyword that no overload takes; empty when there is none.
+std::string UnknownKeyword(absl::Span<const Schema> overloads, absl::Span<const KwArg> kwargs) {
+  for (const KwArg& kwarg : kwargs) {
+    std::vector<absl::string_view> names;
+    bool is_known = false;
+    for (const Schema& schema : overloads) {
+      is_known |= SaysNothing(kwarg, schema) ||
+                  schema.FindArgument(CanonicalKeyword(kwarg.name, schema)) != nullptr;
+      for (const SchemaArgument& argument : schema.arguments) {
+        if (!argument.positional_only && !argument.is_variadic) names.push_back(argument.name);
+      }
+    }
+    if (is_known) continue;
+    const absl::string_view near = NearMiss(kwarg.name, names);
+    return absl::StrCat("takes no ", kwarg.name, near.empty() ? "" : "; near: ", near);
+  }
+  return "";
 }
 
 }  // namespace
@@ -253,34 +297,66 @@ ValueType TypeOf(const Argument& argument, TypeOfNode type_of_node) {
   return Kind::kUnknown;
 }
 
-absl::StatusOr<BoundCall> Bind(absl::Span<const Schema> overloads, CallForm form,
-                               absl::Span<const Argument> args, absl::Span<const KwArg> kwargs,
-                               TypeOfNode type_of_node) {
+const Argument& BoundCall::operator[](absl::string_view name) const {
+  const int i = schema_->IndexOf(name);
+  CHECK(i >= 0);  // Who asks knows the parameters.
+  return (*this)[static_cast<size_t>(i)];
+}
+
+std::vector<Argument> BoundCall::all() const {
+  std::vector<Argument> all;
+  for (size_t i = 0; i < given_.size(); ++i) all.push_back((*this)[i]);
+  return all;
+}
+
+bool BoundCall::is_true(absl::string_view name) const {
+  const Argument& value = (*this)[name];
+  return (value.is_bool() && value.boolean()) || (value.is_int() && value.integer() != 0);
+}
+
+absl::Span<const Argument> BoundCall::variadic() const {
+  for (size_t i = 0; i < given_.size(); ++i) {
+    if (schema_->arguments[i].is_variadic) return given_[i]->elements();
+  }
+  return {};
+}
+
+void BoundCall::AppendTo(std::vector<Argument>* args, std::vector<KwArg>* kwargs) const {
+  bool gap = false;
+  for (size_t i = 0; i < given_.size(); ++i) {
+    const SchemaArgument& parameter = schema_->arguments[i];
+    if (given_[i] == nullptr) {
+      gap = true;
+    } else if (parameter.is_variadic) {
+      const absl::Span<const Argument> elements = given_[i]->elements();
+      args->insert(args->end(), elements.begin(), elements.end());
+    } else if (parameter.keyword_only || (gap && !parameter.positional_only)) {
+      kwargs->push_back({parameter.name, *given_[i]});
+    } else {
+      args->push_back(*given_[i]);
+    }
+  }
+}
+
+absl::StatusOr<BoundCall> Bind(const Callable& callee, absl::Span<const Argument> args,
+                               absl::Span<const KwArg> kwargs, TypeOfNode type_of_node) {
   std::string reason;
-  for (const Round round : {Round::kExact, Round::kOmitted, Round::kLenient}) {
+  for (const Round round : {Round::kExact, Round::kOmitted, Round::kLenient, Round::kUntyped}) {
+    if (round == Round::kUntyped && !callee.names_overload) continue;
     for (const bool visible : {true, false}) {
-      for (const Schema& schema : overloads) {
-        if (IsVisible(schema, form) != visible) continue;
-        Matcher matcher(schema, round, type_of_node);
-        // A method's object is the one called self, wherever it stands.
-        std::vector<Argument> reordered;
-        if (form == CallForm::kMethod && !args.empty() && !schema.arguments.empty() &&
-            schema.arguments[0].name != "self") {
-          const auto self = absl::c_find_if(
-              schema.arguments, [](const SchemaArgument& a) { return a.name == "self"; });
-          const auto place = static_cast<size_t>(self - schema.arguments.begin());
-          if (place < args.size()) {
-            reordered.assign(args.begin(), args.end());
-            std::rotate(reordered.begin(), reordered.begin() + 1,
-                        reordered.begin() + static_cast<ptrdiff_t>(place) + 1);
-          }
-        }
-        if (matcher.Match(reordered.empty() ? args : reordered, kwargs)) return matcher.Result();
-        if (reason.empty() || (visible && round == Round::kLenient)) {
-          reason = absl::StrCat(schema.target, ": ", matcher.error());
+      for (const Schema& schema : callee.overloads) {
+        if (IsVisible(schema, callee.form) != visible) continue;
+        Matcher matcher(schema, callee.form, round, type_of_node);
+        if (matcher.Match(args, kwargs)) return matcher.Result();
+        if (reason.empty() || (visible && round >= Round::kLenient)) {
+          reason = schema.is_python ? matcher.error()
+                                    : absl::StrCat(schema.target, ": ", matcher.error());
         }
       }
     }
+  }
+  if (std::string unknown = UnknownKeyword(callee.overloads, kwargs); !unknown.empty()) {
+    reason = std::move(unknown);
   }
   return absl::InvalidArgumentError(reason);
 }

@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
 namespace {
@@ -18,17 +18,13 @@ void AddOnce(const Node* node, std::vector<const Node*>* nodes) {
   if (!absl::c_linear_search(*nodes, node)) nodes->push_back(node);
 }
 
-// The argument of `call`, in canonical form, that `schema` has at `i`; null when
-// it is left out.
-const Argument* ArgumentAt(const Node& call, const Schema& schema, size_t i) {
-  return i < call.args().size() ? &call.args()[i] : call.kwarg(schema.arguments[i].name);
-}
-
-// Whether an operator that has a training mode is called outside of it.
+// Whether an operator that has a training mode is called outside of it. `call` is in
+// canonical form.
 bool IsForInference(const Node& call, const Schema& schema) {
-  for (size_t i = 0; i < schema.arguments.size(); ++i) {
-    if (schema.arguments[i].name != "train" && schema.arguments[i].name != "training") continue;
-    const Argument* value = ArgumentAt(call, schema, i);
+  for (const absl::string_view name : {"train", "training"}) {
+    const int i = schema.IndexOf(name);
+    if (i < 0) continue;
+    const Argument* value = schema.Given(call, static_cast<size_t>(i));
     return value != nullptr && value->is_bool() && !value->boolean();
   }
   return false;
@@ -78,27 +74,21 @@ class Analysis {
     const Node* origin = lowered_.origins[&call];
     if (refused_.contains(origin)) return;
     CallEffects effects;
-    const absl::string_view target = call.target();
-    const bool has_body =
-        absl::c_any_of(call.args(), [](const Argument& a) { return a.is_graph(); });
-    if (const Schema* schema = FindOverload(target)) {
-      AddSchema(call, *schema, &effects);
-    } else if (has_body) {
+    const Callable& callee = callees_.Of(call);
+    if (call.HasBody()) {
       AddBodies(call, &effects);
-    } else if (target == "operator.setitem") {
-      AddOperands(call.args()[0], &effects.mutates);
-      AddOperands(call.args()[0], &effects.aliases);
-    } else if (absl::StartsWith(target, "torch.nn.functional.")) {
-      effects.is_random = MayTrain(*origin);
-    } else if (absl::StartsWith(target, "operator.") || absl::StartsWith(target, "builtins.") ||
-               absl::StartsWith(target, "math.") || absl::EndsWith(target, "Construct")) {
-      AddAllOperands(call, &effects.aliases);
-    } else if (absl::StartsWith(target, "torch.sym_") || target == "torch.tensor" ||
-               absl::StartsWith(target, "torch.is_") || target == "torch.numel" ||
-               absl::StartsWith(target, "Tensor.")) {
-      // Numbers and new tensors.
-    } else if (absl::StartsWith(target, "torch.")) {
-      effects.is_statement = true;
+    } else if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
+      AddSchema(call, callee.overloads[0], &effects);
+    } else if (callee.kind == Callable::Kind::kPythonOperator) {
+      if (callee.python_operator->is_in_place) {
+        AddOperands(call.args()[0], &effects.mutates);
+        AddOperands(call.args()[0], &effects.aliases);
+      } else {
+        AddAllOperands(call, &effects.aliases);
+      }
+    } else if (callee.kind == Callable::Kind::kFunction) {
+      AddFunction(call, callee.overloads[0], &effects);
+    } else if (absl::EndsWith(call.target(), "Construct")) {  // TorchScript's lists and dicts
       AddAllOperands(call, &effects.aliases);
     } else {
       effects.is_unknown = true;
@@ -107,13 +97,21 @@ class Analysis {
     Merge(call, *origin, effects);
   }
 
+  // A function of Python that stays a call.
+  static void AddFunction(const Node& call, const Schema& function, CallEffects* effects) {
+    effects->is_statement = function.is_statement;
+    effects->is_random =
+        function.IndexOf("training") >= 0 && !IsForInference(call, function);
+    if (function.may_alias) AddAllOperands(call, &effects->aliases);
+  }
+
   void AddSchema(const Node& call, const Schema& schema, CallEffects* effects) {
     const bool inference = IsForInference(call, schema);
     effects->is_random = schema.is_random && !inference;
     const bool declares_alias =
         absl::c_any_of(schema.returns, [](const SchemaType& type) { return type.is_alias; });
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
-      const Argument* value = ArgumentAt(call, schema, i);
+      const Argument* value = schema.Given(call, i);
       if (value == nullptr) continue;
       const SchemaArgument& argument = schema.arguments[i];
       // Normalisation in training updates its running statistics.
@@ -129,8 +127,8 @@ class Analysis {
 
   void AddBodies(const Node& call, CallEffects* effects) {
     AddAllOperands(call, &effects->aliases);
-    for (const Argument& argument : call.args()) {
-      if (!argument.is_graph()) continue;
+    call.ForEachArgument([&](const Argument& argument) {
+      if (!argument.is_graph()) return;
       AddGraph(*argument.graph());
       for (const Node* node : argument.graph()->nodes()) {
         const CallEffects& of = effects_[lowered_.origins[node]];
@@ -139,21 +137,7 @@ class Analysis {
         // What a body writes to may be what it is given.
         effects->is_unknown |= of.is_unknown || !of.mutates.empty();
       }
-    }
-  }
-
-  // A call written in Python whose parameter `training` may be true.
-  static bool MayTrain(const Node& origin) {
-    const Signature* signature = FindSignature(origin.target());
-    if (signature == nullptr) return true;
-    for (size_t i = 0; i < signature->parameters.size(); ++i) {
-      if (signature->parameters[i].name != "training") continue;
-      const Argument* given =
-          i < origin.args().size() ? &origin.args()[i] : origin.kwarg("training");
-      const Argument& value = given != nullptr ? *given : signature->parameters[i].default_value;
-      return !(value.is_bool() && !value.boolean());
-    }
-    return false;
+    });
   }
 
   static void AddOperands(const Argument& argument, std::vector<const Node*>* nodes) {
@@ -203,6 +187,7 @@ class Analysis {
   }
 
   NodeTable<CallEffects>& effects_;
+  Callees callees_;
   absl::flat_hash_set<const Graph*> done_;
   RefusedCalls refused_;
   LoweredModule lowered_;

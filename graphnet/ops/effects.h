@@ -1,5 +1,5 @@
-// What calls do besides yielding their values: by the schemas of the operators
-// that they stand for (lowering.h), never by a list of names.
+// What calls do besides yielding their values: by the rows of the callables that they
+// stand for (callable.h), never by a list of names.
 //
 //   const Effects effects(module);
 //   graph->EliminateDeadCode([&](const Node& node) { return effects.Of(node).is_pure(); });

@@ -18,52 +18,17 @@ namespace {
 
 using Kind = ValueType::Kind;
 
-// Prefixes under which ATen's operators stand, and what their names begin with
-// there: torch.fft.rfft is fft_rfft.
-struct Prefix {
-  absl::string_view python;
-  absl::string_view operator_prefix;
-};
-constexpr Prefix kPrefixes[] = {
-    {"torch._C._nn.", ""},
-    {"torch._C._linalg.", ""},
-    {"torch._C._fft.", ""},
-    {"torch._C._special.", ""},
-    {"torch._C._sparse.", ""},
-    {"torch._C._VariableFunctions.", ""},
-    {"torch._VF.", ""},
-    {"torch.nn.functional.", ""},
-    {"torch.functional.", ""},
-    {"torch.linalg.", "linalg_"},
-    {"torch.fft.", "fft_"},
-    {"torch.special.", "special_"},
-    {"torch.", ""},
-};
-
-// Python's bindings read the default at::Reduction::Mean as 0, which is none.
-bool LacksReduction(const Schema& schema, absl::Span<const Argument> args,
+// Python's bindings read the default at::Reduction::Mean as 0, which is none; torch.ops
+// does not.
+bool LacksReduction(const Callable& callee, absl::Span<const Argument> args,
                     absl::Span<const KwArg> kwargs) {
-  const auto is_it = [](const auto& argument) { return argument.name == "reduction"; };
-  const auto it = absl::c_find_if(schema.arguments, is_it);
-  return it != schema.arguments.end() &&
-         args.size() <= static_cast<size_t>(it - schema.arguments.begin()) &&
-         absl::c_none_of(kwargs, is_it);
+  if (!callee.is_binding) return false;
+  const int i = callee.overloads[0].IndexOf("reduction");
+  return i >= 0 && args.size() <= static_cast<size_t>(i) &&
+         absl::c_none_of(kwargs, [](const KwArg& kwarg) { return kwarg.name == "reduction"; });
 }
 
 }  // namespace
-
-const Argument& NamedArguments::operator[](absl::string_view name) const {
-  for (size_t i = 0; i < signature_.parameters.size(); ++i) {
-    if (signature_.parameters[i].name == name) return values_[i];
-  }
-  CHECK(false);  // An adapter asks for what its signature has.
-  return values_[0];
-}
-
-bool NamedArguments::is_true(absl::string_view name) const {
-  const Argument& value = (*this)[name];
-  return (value.is_bool() && value.boolean()) || (value.is_int() && value.integer() != 0);
-}
 
 ValueType Lowering::TypeOf(const Argument& argument) const {
   return graphnet::TypeOf(argument,
@@ -89,6 +54,7 @@ Argument Lowering::Tuple(absl::Span<const Argument> elements) {
 absl::Status Lowering::Error(absl::string_view what) const { return NodeError(*source_, what); }
 
 absl::Status Lowering::Unresolved(absl::string_view target) const {
+  if (absl::StartsWith(target, "operator.")) return Error("is no operator of Python");
   const std::vector<std::string> near = NearMisses(target);
   return Error(absl::StrCat("no operator of PyTorch is called that",
                             near.empty() ? "" : "; near: ", absl::StrJoin(near, ", ")));
@@ -113,60 +79,71 @@ Argument Lowering::Builtin(absl::string_view target, absl::Span<const Argument> 
 absl::StatusOr<Argument> Lowering::Aten(absl::string_view name,
                                         std::initializer_list<Argument> args,
                                         std::initializer_list<KwArg> kwargs) {
-  return AtenSpan(name, absl::MakeConstSpan(args.begin(), args.size()),
-                  absl::MakeConstSpan(kwargs.begin(), kwargs.size()), CallForm::kFunction);
-}
-
-absl::StatusOr<Argument> Lowering::AtenSpan(absl::string_view name, absl::Span<const Argument> args,
-                                            absl::Span<const KwArg> kwargs, CallForm form) {
   const absl::Span<const Schema> overloads = FindSchemas(name);
   if (overloads.empty()) return Unresolved(name);
-  absl::StatusOr<BoundCall> call = Bind(overloads, form, args, kwargs, [this](const Node* node) {
-    return std::as_const(types_)[node];
-  });
-  if (!call.ok()) return Error(call.status().message());
-  return Emit(call->schema->target, call->args, call->kwargs, ResultType(*call->schema, &arena_));
+  return CallAten({.kind = Callable::Kind::kAten, .name = name, .overloads = overloads},
+                  absl::MakeConstSpan(args.begin(), args.size()),
+                  absl::MakeConstSpan(kwargs.begin(), kwargs.size()));
 }
 
-absl::StatusOr<Argument> Lowering::CallByName(const Signature& signature,
-                                              absl::Span<const Argument> values) {
-  absl::string_view base = signature.name.substr(signature.name.rfind('.') + 1);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (signature.parameters[i].name == "inplace" && values[i].is_bool() && values[i].boolean()) {
-      base = Text(absl::StrCat(base, "_"));
-    }
+absl::StatusOr<Argument> Lowering::CallAten(const Callable& callee, absl::Span<const Argument> args,
+                                            absl::Span<const KwArg> kwargs) {
+  absl::StatusOr<BoundCall> call = Bind(
+      callee, args, kwargs, [this](const Node* node) { return std::as_const(types_)[node]; });
+  if (!call.ok()) return Error(call.status().message());
+  std::vector<Argument> made;
+  std::vector<KwArg> by_keyword;
+  call->AppendTo(&made, &by_keyword);
+  return Emit(call->schema().target, made, by_keyword, ResultType(call->schema(), &arena_));
+}
+
+absl::StatusOr<Argument> Lowering::Keep(const BoundCall& call, ValueType type) {
+  const Schema& function = call.schema();
+  std::vector<Argument> args;
+  std::vector<KwArg> kwargs;
+  if (function.keeps_all) {
+    args = call.all();
+  } else {
+    call.AppendTo(&args, &kwargs);
+  }
+  const bool is_method = absl::StartsWith(function.name, "Tensor.");
+  return Emit(is_method ? function.name : source_->target(), args, kwargs, type);
+}
+
+absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
+  const Schema& function = call.schema();
+  absl::string_view base = function.name.substr(function.name.rfind('.') + 1);
+  if (function.IndexOf("inplace") >= 0 && call.is_true("inplace")) {
+    base = Text(absl::StrCat(base, "_"));
   }
   const absl::Span<const Schema> overloads = FindSchemas(base);
-  if (overloads.empty()) return Unresolved(signature.name);
+  if (overloads.empty()) return Error("Python makes it of other calls: it is not supported");
   const auto known = [&](absl::string_view name) {
     return absl::c_any_of(overloads,
                           [&](const Schema& s) { return s.FindArgument(name) != nullptr; });
   };
   std::vector<KwArg> kwargs;
   std::vector<Argument> args;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Parameter& parameter = signature.parameters[i];
+  for (size_t i = 0; i < function.arguments.size(); ++i) {
+    const SchemaArgument& parameter = function.arguments[i];
     absl::string_view name = parameter.name;
-    Argument value = values[i];
-    if (name == "inplace" || name == "_stacklevel" || name == "size_average" || name == "reduce" ||
-        name == "out") {
+    Argument value = call[i];
+    if (name == "inplace" || name == "_stacklevel" || name == "size_average" ||
+        name == "reduce" || name == "out") {
       continue;
     }
-    if (parameter.is_variadic) {
-      args.push_back(value);
-      continue;
-    }
-    if (i == 0) {  // input or self
+    if (parameter.is_variadic || i == 0) {  // input or self
       args.push_back(value);
       continue;
     }
     if (name == "training" && !known(name)) name = "train";
     if (name == "reduction" && value.is_string()) {
-      value = value.string() == "none" ? 0 : value.string() == "mean" ? 1 : 2;
+      value = absl::c_find(parameter.words, value.string()) - parameter.words.begin();
     }
     if (!known(name)) {
-      const bool is_default = parameter.has_default && value == parameter.default_value;
-      if (!is_default) return Error(absl::StrCat("no operator takes its argument ", name));
+      if (!parameter.IsDefault(value)) {
+        return Error(absl::StrCat("no operator takes its argument ", name));
+      }
       continue;
     }
     // None where the operator has a default that means the same: stride=None.
@@ -181,116 +158,32 @@ absl::StatusOr<Argument> Lowering::CallByName(const Signature& signature,
     const SchemaArgument* argument = overloads[0].FindArgument(flag);
     if (argument != nullptr && !argument->has_default) kwargs.push_back({flag, true});
   }
-  return AtenSpan(base, args, kwargs, CallForm::kFunction);
+  return CallAten({.kind = Callable::Kind::kAten, .name = base, .overloads = overloads}, args,
+                  kwargs);
 }
 
-absl::StatusOr<Argument> Lowering::LowerSignature(const Signature& signature,
-                                                  absl::Span<const Argument> args,
-                                                  absl::Span<const KwArg> kwargs) {
-  const size_t n = signature.parameters.size();
-  std::vector<Argument> values(n);
-  std::vector<bool> given(n);
-  size_t next = 0;
-  for (; next < n && !signature.parameters[next].keyword_only; ++next) {
-    if (signature.parameters[next].is_variadic) {
-      values[next] = List(args.subspan(std::min(next, args.size())));
-      given[next] = true;
-      args = args.first(std::min(next, args.size()));
-      break;
-    }
-    if (next < args.size()) {
-      values[next] = args[next];
-      given[next] = true;
+absl::StatusOr<Argument> Lowering::LowerFunction(const BoundCall& call) {
+  const Schema& function = call.schema();
+  // The old ways to say `reduction`; and what Python writes its result to.
+  for (const absl::string_view name : {"size_average", "reduce", "out"}) {
+    if (function.IndexOf(name) >= 0 && call.has(name)) {
+      return Error(absl::StrCat(name, " is not supported"));
     }
   }
-  if (args.size() > next) {
-    return Error(absl::StrCat("takes ", next, " arguments, not ", args.size()));
-  }
-  for (const KwArg& kwarg : kwargs) {
-    const auto it = absl::c_find_if(signature.parameters,
-                                    [&](const Parameter& p) { return p.name == kwarg.name; });
-    if (it == signature.parameters.end()) return Error(absl::StrCat("takes no ", kwarg.name));
-    const size_t i = static_cast<size_t>(it - signature.parameters.begin());
-    if (given[i]) return Error(absl::StrCat(kwarg.name, " is given twice"));
-    values[i] = kwarg.value;
-    given[i] = true;
-  }
-  for (size_t i = 0; i < n; ++i) {
-    if (given[i]) continue;
-    const Parameter& parameter = signature.parameters[i];
-    if (!parameter.has_default) return Error(absl::StrCat("lacks ", parameter.name));
-    values[i] = parameter.default_value;
-  }
-  if (const SignatureAdapter adapter = FindSignatureAdapter(signature.name)) {
-    return adapter(*this, NamedArguments(signature, values));
-  }
-  return CallByName(signature, values);
+  if (const Adapter adapter = FindAdapter(function.name)) return adapter(*this, call);
+  if (function.is_dropped) return Argument();
+  if (function.is_kept) return Keep(call, ResultType(function, &arena_));
+  return CallByName(call);
 }
 
-absl::StatusOr<Argument> Lowering::LowerFunction(absl::string_view target,
+absl::StatusOr<Argument> Lowering::LowerOperator(const PythonOperator& op,
                                                  absl::Span<const Argument> args,
                                                  absl::Span<const KwArg> kwargs) {
-  if (const CallAdapter adapter = FindCallAdapter(target)) return adapter(*this, args, kwargs);
-  if (absl::ConsumePrefix(&target, "operator.") || absl::ConsumePrefix(&target, "_operator.")) {
-    if (!kwargs.empty()) return Error("takes no keywords");
-    return Operator(target, args);
+  if (!kwargs.empty()) return Error("takes no keywords");
+  if (args.size() != op.num_operands) {
+    return Error(absl::StrCat("takes ", op.num_operands, " operands, not ", args.size()));
   }
-  if (absl::StartsWith(target, "torch.ops.aten.") || absl::StartsWith(target, "aten.")) {
-    absl::ConsumePrefix(&target, "torch.ops.");
-    absl::string_view name = absl::StripPrefix(target, "aten.");
-    const size_t dot = name.find('.');
-    if (dot == absl::string_view::npos) return AtenSpan(name, args, kwargs, CallForm::kFunction);
-    // An overload that no table has, as TorchScript's own: its result is unknown.
-    const Schema* schema = FindOverload(target);
-    return Argument(
-        Emit(target, args, kwargs, schema == nullptr ? ValueType() : ResultType(*schema, &arena_)));
-  }
-  if (absl::StartsWith(target, "prim."))
-    return Argument(Emit(target, args, kwargs, Kind::kUnknown));
-  if (absl::ConsumePrefix(&target, "torch.Tensor.")) return LowerMethod(target, args, kwargs);
-  if (const Signature* signature = FindSignature(target)) {
-    return LowerSignature(*signature, args, kwargs);
-  }
-  for (const Prefix& prefix : kPrefixes) {
-    absl::string_view name = target;
-    if (!absl::ConsumePrefix(&name, prefix.python)) continue;
-    // torch.split is torch.functional.split.
-    if (prefix.python == "torch.") {
-      if (const Signature* signature = FindSignature(absl::StrCat("torch.functional.", name))) {
-        return LowerSignature(*signature, args, kwargs);
-      }
-    }
-    const std::string op = absl::StrCat(prefix.operator_prefix, name);
-    if (name.find('.') == absl::string_view::npos && !FindSchemas(op).empty()) {
-      if (!LacksReduction(FindSchemas(op)[0], args, kwargs))
-        return AtenSpan(op, args, kwargs, CallForm::kFunction);
-      std::vector<KwArg> all(kwargs.begin(), kwargs.end());
-      all.push_back({"reduction", 0});
-      return AtenSpan(op, args, all, CallForm::kFunction);
-    }
-  }
-  return Unresolved(target);
-}
-
-absl::StatusOr<Argument> Lowering::LowerMethod(absl::string_view name,
-                                               absl::Span<const Argument> args,
-                                               absl::Span<const KwArg> kwargs) {
-  if (args.empty()) return Error("a method without its object");
-  if (const CallAdapter adapter = FindCallAdapter(absl::StrCat("Tensor.", name))) {
-    return adapter(*this, args, kwargs);
-  }
-  // __and__, __radd__: what Python calls for an operator.
-  if (name.size() > 4 && absl::StartsWith(name, "__") && absl::EndsWith(name, "__")) {
-    absl::string_view op = name.substr(2, name.size() - 4);
-    if (op == "and" || op == "or") op = Text(absl::StrCat(op, "_"));
-    return Operator(op, args);
-  }
-  // Methods that torch/_tensor.py hands on: norm, split, stft, unique.
-  if (const Signature* signature = FindSignature(absl::StrCat("torch.functional.", name))) {
-    return LowerSignature(*signature, args, kwargs);
-  }
-  if (!FindSchemas(name).empty()) return AtenSpan(name, args, kwargs, CallForm::kMethod);
-  return Unresolved(name);
+  return op.is_reflected ? Operator(op.name, {args[1], args[0]}) : Operator(op.name, args);
 }
 
 Argument Lowering::Map(const Argument& argument) {
@@ -338,14 +231,42 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
 
 absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
   if (node.op() == Op::kCallModule) return Error("calls of modules have no meaning here");
+  const Callable& callee = callees_.Of(node);
+  if (!callee.is_known()) return Unresolved(node.target());
+  if (node.op() == Op::kCallMethod && node.args().empty()) {
+    return Error("a method without its object");
+  }
   std::vector<Argument> args;
   args.reserve(node.args().size());
   for (const Argument& argument : node.args()) args.push_back(Map(argument));
   std::vector<KwArg> kwargs;
-  kwargs.reserve(node.kwargs().size());
+  kwargs.reserve(node.kwargs().size() + 1);
   for (const KwArg& kwarg : node.kwargs()) kwargs.push_back({kwarg.name, Map(kwarg.value)});
-  return node.op() == Op::kCallMethod ? LowerMethod(node.target(), args, kwargs)
-                                      : LowerFunction(node.target(), args, kwargs);
+  switch (callee.kind) {
+    case Callable::Kind::kAten:
+      if (LacksReduction(callee, args, kwargs)) kwargs.push_back({"reduction", 0});
+      return CallAten(callee, args, kwargs);
+    case Callable::Kind::kPythonOperator:
+      // x.__and__(other=y): only ATen's own methods take keywords.
+      if (const auto overloads = FindSchemas(node.target());
+          !kwargs.empty() && !overloads.empty()) {
+        return CallAten({.kind = Callable::Kind::kAten,
+                         .form = CallForm::kMethod,
+                         .name = node.target(),
+                         .overloads = overloads},
+                        args, kwargs);
+      }
+      return LowerOperator(*callee.python_operator, args, kwargs);
+    case Callable::Kind::kFunction: {
+      const absl::StatusOr<BoundCall> call = Bind(
+          callee, args, kwargs, [this](const Node* n) { return std::as_const(types_)[n]; });
+      if (!call.ok()) return Error(call.status().message());
+      return LowerFunction(*call);
+    }
+    default:  // An operator that no table has, as TorchScript's own: its result is unknown.
+      return Argument(
+          Emit(absl::StripPrefix(node.target(), "torch.ops."), args, kwargs, Kind::kUnknown));
+  }
 }
 
 absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused) {

@@ -6,9 +6,9 @@
 //                          operator.setitem, builtins.getattr, math.floor, …
 //   higher-order calls     torch.cond, torch.while_loop, torch.vmap
 //
-// with arguments in canonical form (binder.h). What a target means is found by
-// rule from the schemas; where PyTorch's Python code does more than call the
-// operator of its name, an adapter (adapters.h) says what.
+// with arguments in canonical form (binder.h). What a target means its Callable says
+// (callable.h); where PyTorch's Python code does more than call the operator of its
+// name, an adapter (adapters.h) says what.
 #ifndef GRAPHNET_OPS_LOWERING_H_
 #define GRAPHNET_OPS_LOWERING_H_
 
@@ -55,13 +55,13 @@ class Lowering {
   // Calls the ATen operator `name` (of the overloads the one that fits).
   absl::StatusOr<Argument> Aten(absl::string_view name, std::initializer_list<Argument> args,
                                 std::initializer_list<KwArg> kwargs = {});
-  absl::StatusOr<Argument> AtenSpan(absl::string_view name, absl::Span<const Argument> args,
-                                    absl::Span<const KwArg> kwargs, CallForm form);
   // Calls what Python itself does.
   Argument Builtin(absl::string_view target, absl::Span<const Argument> args, ValueType type,
                    absl::Span<const KwArg> kwargs = {});
   // A Python operator, "add", on tensors, numbers or sequences.
   absl::StatusOr<Argument> Operator(absl::string_view name, absl::Span<const Argument> args);
+  // The call that is being lowered as it is, arguments in canonical form.
+  absl::StatusOr<Argument> Keep(const BoundCall& call, ValueType type);
 
   ValueType TypeOf(const Argument& argument) const;
   // What the parameters of a body of the module that is made are, where no
@@ -89,16 +89,13 @@ class Lowering {
   absl::Status LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused);
   absl::StatusOr<Argument> LowerNode(const Node& node);
   absl::StatusOr<Argument> LowerCall(const Node& node);
-  absl::StatusOr<Argument> LowerFunction(absl::string_view target, absl::Span<const Argument> args,
+  absl::StatusOr<Argument> LowerOperator(const PythonOperator& op, absl::Span<const Argument> args,
                                          absl::Span<const KwArg> kwargs);
-  absl::StatusOr<Argument> LowerMethod(absl::string_view name, absl::Span<const Argument> args,
-                                       absl::Span<const KwArg> kwargs);
-  absl::StatusOr<Argument> LowerSignature(const Signature& signature,
-                                          absl::Span<const Argument> args,
-                                          absl::Span<const KwArg> kwargs);
-  // By name from `signature` to the operator of that name.
-  absl::StatusOr<Argument> CallByName(const Signature& signature,
-                                      absl::Span<const Argument> values);
+  absl::StatusOr<Argument> LowerFunction(const BoundCall& call);
+  // By name from a function of Python to the operator of that name.
+  absl::StatusOr<Argument> CallByName(const BoundCall& call);
+  absl::StatusOr<Argument> CallAten(const Callable& callee, absl::Span<const Argument> args,
+                                    absl::Span<const KwArg> kwargs);
   Argument Map(const Argument& argument);
   Node* Emit(absl::string_view target, absl::Span<const Argument> args,
              absl::Span<const KwArg> kwargs, ValueType type);
@@ -108,30 +105,10 @@ class Lowering {
   Arena arena_;
   Graph* graph_ = nullptr;  // that is being made
   const Node* source_ = nullptr;
+  Callees callees_;
   NodeTable<ValueType> types_;
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
   absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;
-};
-
-// The arguments of a Python function by the names of its parameters.
-class NamedArguments {
- public:
-  NamedArguments(const Signature& signature, absl::Span<const Argument> values)
-      : signature_(signature), values_(values) {}
-  // The value of parameter `name`, which the signature must have.
-  const Argument& operator[](absl::string_view name) const;
-  // All, in the order of the parameters.
-  absl::Span<const Argument> all() const { return values_; }
-  // Those of a variadic parameter.
-  absl::Span<const Argument> variadic() const { return values_.back().elements(); }
-  // Whether it is given and not None.
-  bool has(absl::string_view name) const { return !(*this)[name].is_none(); }
-  // Whether it is True; a number counts as Python has it.
-  bool is_true(absl::string_view name) const;
-
- private:
-  const Signature& signature_;
-  const absl::Span<const Argument> values_;  // by parameter
 };
 
 }  // namespace graphnet

@@ -13,15 +13,21 @@ them. The flags:
   a  may return an argument, or a view of it, though its schema does not say so
   u  writes to its running statistics in training, which its schema does not say
   e  element by element: its tensors broadcast, and so is its result
+  c  only computes on the values that it is given: graphs may run it (may_run below)
   -  none of these
-signatures.txt: functions written in Python, as inspect.signature gives them.
+signatures.txt: functions and methods written in Python, as inspect.signature gives them.
 public.txt: the functions that PyTorch's public modules have, a name a line.
+torchscript.txt: the operators on Python's values that TorchScript adds and graphs may run.
 """
 
+import functools
 import inspect
 import pathlib
+import re
 import sys
+import textwrap
 
+import probe_operators
 import torch
 import torchgen
 from torchgen.api.python import PythonSignatureNativeFunctionPair, signature
@@ -37,6 +43,7 @@ UNDECLARED_ALIASES = {"broadcast_tensors", "chain_matmul", "channel_shuffle", "e
 MODULES = {"nn": "n", "linalg": "l", "fft": "F", "special": "s", "sparse": "p"}
 
 
+@functools.cache
 def native_functions():
     root = pathlib.Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
     return parse_native_yaml(str(root / "native_functions.yaml"), str(root / "tags.yaml"))
@@ -60,6 +67,70 @@ def python_order(functions):
     return order, {str(f.func.name) for f in bound}
 
 
+# Text that is neither a word (words.txt) nor the name of a file.
+FREE_TEXT = {"equation", "assert_msg", "api_name"}
+# Tensors whose elements are positions in memory of others.
+POSITIONS = {"indices", "index", "crow_indices", "col_indices", "ccol_indices", "row_indices",
+             "compressed_indices", "plain_indices", "offsets", "offset2bag", "nested_size", "lengths",
+             "batch_sizes", "cu_seqlens", "cum_seq_q", "cum_seq_k", "mask_indices", "batch_offsets"}
+# What a graph holds; None stands for anything that is optional.
+VALUES = {"Tensor", "Scalar", "int", "SymInt", "float", "bool", "str", "ScalarType", "Layout",
+          "Device", "MemoryFormat", "DeviceIndex"}
+
+
+@functools.cache
+def words():
+    lines = (pathlib.Path(__file__).parent / "words.txt").read_text().splitlines()
+    return {line.split()[0] for line in lines if not line.startswith("#")}
+
+
+def may_run(f):
+    """Values in, values out: no file, process, raw pointer or unchecked index."""
+    base = str(f.func.name.name)
+    for argument in f.func.arguments.flat_all:
+        text = str(argument.type)
+        if text.rstrip("?")[-1] != "]" and text.rstrip("?") not in VALUES and "?" not in text and \
+                "Tensor" not in text:
+            return False
+        if text.startswith("str") and argument.name not in FREE_TEXT | words() and \
+                f"{base}.{argument.name}" not in words():
+            return False
+    # Written to, the positions of a sparse tensor's elements are no longer checked ones.
+    if base.endswith("indices") and f.is_view_op:
+        return False
+    overload = f.func.name.overload_name or "default"
+    taken = probe_operators.probe(base, overload)
+    # What is private need not check what it is given.
+    positions = any(a.name in POSITIONS for a in f.func.arguments.flat_all)
+    return taken is not None and (taken > 0 or not positions or not base.startswith("_"))
+
+
+def torchscript_lines():
+    """Of operators that ATen lacks: those on numbers, text, lists and dicts."""
+    native = {str(f.func.name.name) for f in native_functions().native_functions}
+    values = {"Tensor", "int", "float", "bool", "complex", "number", "str", "t", "t1", "t2", "tVal",
+              "Device", "Any", "AnyEnumType", "Layout"}
+    # The state of the process and of gradients, other machines, output.
+    others = {"manual_seed", "seed", "initial_seed", "save", "warn", "Print", "backward", "grad",
+              "get_gradients", "set_grad_enabled", "id", "hash"}
+    names = {}
+    for schema in torch._C._jit_get_all_schemas():
+        space, name = schema.name.split("::")
+        if space not in ("aten", "prim") or name in native or name in others:
+            continue
+        # prim's in capitals are instructions of TorchScript's compiler.
+        if space == "prim" and not name[0].islower() and name not in (
+                "TupleIndex", "TupleUnpack", "NumToTensor", "ConstantChunk", "StringIndex",
+                "EnumName", "EnumValue", "RaiseException", "ListConstruct", "DictConstruct"):
+            continue
+        types = " ".join(str(a.type) for a in [*schema.arguments, *schema.returns])
+        if set(re.findall(r"[A-Za-z_.0-9]+", types)) <= values | {"List", "Dict", "Tuple", "Optional"}:
+            names.setdefault(space, set()).add(name)
+    for space in sorted(names):
+        yield from textwrap.wrap(" ".join(sorted(names[space])), 90, initial_indent=f"{space} ",
+                                 subsequent_indent=f"{space} ")
+
+
 def schema_lines():
     functions = native_functions().native_functions
     order, bound = python_order(functions)
@@ -81,6 +152,8 @@ def schema_lines():
             flags += "r"
         if "pointwise" in f.tags:
             flags += "e"
+        if may_run(f):
+            flags += "c"
         if any(a.name == "running_mean" for a in f.func.arguments.flat_all):
             flags += "u"
         elif "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:
@@ -91,11 +164,20 @@ def schema_lines():
             yield f"{flags} {schema}"
 
 
+@functools.cache
+def operators():
+    return {f.func.name.name.base for f in native_functions().native_functions} | {"unique"}
+
+
 def signature_lines():
-    modules = {"torch.nn.functional": torch.nn.functional, "torch.functional": torch.functional}
+    modules = {"torch.nn.functional": torch.nn.functional, "torch.functional": torch.functional,
+               "Tensor": torch.Tensor}
     for prefix, module in modules.items():
         for name in sorted(vars(module)):
             function = getattr(module, name)
+            # Of Tensor, what Python puts before the operator of the name.
+            if prefix == "Tensor" and not (inspect.isfunction(function) and name in operators()):
+                continue
             if name.startswith("_") or not callable(function) or inspect.isclass(function):
                 continue
             # What torch._jit_internal.boolean_dispatch made says nothing of its own.
@@ -107,7 +189,9 @@ def signature_lines():
             parameters = [p.replace(annotation=inspect.Parameter.empty)
                           for p in signature.parameters.values()]
             # Only what PyTorch itself defines here, not what it imports.
-            if not getattr(function, "__module__", "").startswith(("torch.nn.functional", "torch.functional")):
+            if not getattr(function, "__module__", "").startswith(tuple(modules) + ("torch._tensor",)):
+                continue
+            if prefix == "Tensor" and not inspect.getsourcefile(inspect.unwrap(function)).endswith("_tensor.py"):
                 continue
             text = str(signature.replace(parameters=parameters,
                                          return_annotation=inspect.Signature.empty))
@@ -130,6 +214,7 @@ def main():
     note = f"# Made by make_schemas.py from torch {torch.__version__.split('+')[0]}.\n"
     (folder / "schemas.txt").write_text(note + "\n".join(schema_lines()) + "\n")
     (folder / "signatures.txt").write_text(note + "\n".join(signature_lines()) + "\n")
+    (folder / "torchscript.txt").write_text(note + "\n".join(torchscript_lines()) + "\n")
     (folder / "public.txt").write_text(note + "\n".join(public_lines()) + "\n")
 
 

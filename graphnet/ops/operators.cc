@@ -14,65 +14,6 @@ namespace {
 
 using Kind = ValueType::Kind;
 
-struct PythonOperator {
-  absl::string_view aten;  // on tensors
-  char result;             // on numbers: 'n' as the operands, 'f' float, 'b' bool, 'i' int
-  absl::string_view base;  // "add" of "iadd" and "radd"
-};
-
-const PythonOperator* FindOperator(absl::string_view name) {
-  static const auto* const table = new absl::flat_hash_map<absl::string_view, PythonOperator>{
-      {"add", {"add", 'n', "add"}},
-      {"sub", {"sub", 'n', "sub"}},
-      {"mul", {"mul", 'n', "mul"}},
-      {"truediv", {"div", 'f', "truediv"}},
-      {"div", {"div", 'f', "truediv"}},
-      {"floordiv", {"floor_divide", 'n', "floordiv"}},
-      {"mod", {"remainder", 'n', "mod"}},
-      {"pow", {"pow", 'n', "pow"}},
-      {"matmul", {"matmul", 'n', "matmul"}},
-      {"and_", {"__and__", 'n', "and_"}},
-      {"or_", {"__or__", 'n', "or_"}},
-      {"xor", {"__xor__", 'n', "xor"}},
-      {"lshift", {"__lshift__", 'n', "lshift"}},
-      {"rshift", {"__rshift__", 'n', "rshift"}},
-      {"lt", {"lt", 'b', "lt"}},
-      {"le", {"le", 'b', "le"}},
-      {"gt", {"gt", 'b', "gt"}},
-      {"ge", {"ge", 'b', "ge"}},
-      {"eq", {"eq", 'b', "eq"}},
-      {"ne", {"ne", 'b', "ne"}},
-      {"neg", {"neg", 'n', "neg"}},
-      {"pos", {"positive", 'n', "pos"}},
-      {"abs", {"abs", 'n', "abs"}},
-      {"invert", {"bitwise_not", 'n', "invert"}},
-      {"inv", {"bitwise_not", 'n', "invert"}},
-      {"not_", {"", 'b', "not_"}},
-      {"truth", {"", 'b', "truth"}},
-      {"is_", {"", 'b', "is_"}},
-      {"is_not", {"", 'b', "is_not"}},
-      {"contains", {"", 'b', "contains"}},
-      {"index", {"", 'i', "index"}},
-      {"concat", {"", 'n', "add"}},
-      // In place on tensors.
-      {"iadd", {"add_", 'n', "add"}},
-      {"isub", {"sub_", 'n', "sub"}},
-      {"imul", {"mul_", 'n', "mul"}},
-      {"itruediv", {"div_", 'f', "truediv"}},
-      {"ifloordiv", {"floor_divide_", 'n', "floordiv"}},
-      {"imod", {"remainder_", 'n', "mod"}},
-      {"ipow", {"pow_", 'n', "pow"}},
-      {"iand", {"__iand__", 'n', "and_"}},
-      {"ior", {"__ior__", 'n', "or_"}},
-      {"ixor", {"__ixor__", 'n', "xor"}},
-      {"ilshift", {"__ilshift__", 'n', "lshift"}},
-      {"irshift", {"__irshift__", 'n', "rshift"}},
-      {"imatmul", {"matmul", 'n', "matmul"}},
-  };
-  const auto it = table->find(name);
-  return it == table->end() ? nullptr : &it->second;
-}
-
 // The type of `name` on numbers (and, for add and mul, sequences).
 ValueType ResultOfNumbers(const PythonOperator& op, absl::Span<const ValueType> operands) {
   if (op.result == 'b') return Kind::kBool;
@@ -125,19 +66,12 @@ absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object,
 
 absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
                                             absl::Span<const Argument> args) {
-  if (name == "getitem" && args.size() == 2) return GetItem(*this, args[0], args[1]);
-  if (name == "setitem" && args.size() == 3) {
-    return Builtin("operator.setitem", args, Kind::kNone);
-  }
-  const PythonOperator* op = FindOperator(name);
-  // The reflected one that Python calls when only the right operand is a tensor.
-  if (op == nullptr && absl::ConsumePrefix(&name, "r") && args.size() == 2) {
-    op = FindOperator(name);
-    if (op != nullptr) return Operator(name, {args[1], args[0]});
-  }
-  if (op == nullptr || args.empty() || args.size() > 2) {
+  const PythonOperator* op = FindPythonOperator(name);
+  if (op == nullptr || args.size() != op->num_operands) {
     return Error(absl::StrCat("operator.", name, " is no operator of Python"));
   }
+  if (name == "getitem") return GetItem(*this, args[0], args[1]);
+  if (name == "setitem") return Builtin("operator.setitem", args, Kind::kNone);
   const bool any_tensor = absl::c_any_of(args, [this](const Argument& a) { return IsTensor(a); });
   if (!any_tensor || op->aten.empty()) {
     std::vector<ValueType> types;
@@ -162,9 +96,10 @@ absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
       return Aten(it->second, {tensor, number});
     }
     if (op->base == "pow") return Aten("pow", {number, tensor});
-    return Aten(absl::StripSuffix(op->aten, "_"), {number, tensor});
+    // 2.0 += x makes a new value.
+    return Aten(FindPythonOperator(op->base)->aten, {number, tensor});
   }
-  return AtenSpan(op->aten, args, {}, CallForm::kFunction);
+  return args.size() == 1 ? Aten(op->aten, {args[0]}) : Aten(op->aten, {args[0], args[1]});
 }
 
 }  // namespace graphnet

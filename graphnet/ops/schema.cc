@@ -1,10 +1,16 @@
 #include "graphnet/ops/schema.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node.h"
 
 namespace graphnet {
 namespace {
@@ -14,28 +20,29 @@ class Parser {
   explicit Parser(absl::string_view text) : text_(text), rest_(text) {}
 
   absl::Status Parse(Schema* schema) {
-    schema->name = Identifier();
-    if (schema->name.empty()) return Expected("a name");
-    schema->overload = Eat(".") ? Identifier() : "default";
-    schema->target = absl::StrCat("aten.", schema->name, ".", schema->overload);
+    RETURN_IF_ERROR(Name(schema));
     if (!Eat("(")) return Expected("(");
     bool keyword_only = false;
     while (!Eat(")")) {
-      if (Eat("*")) {
-        keyword_only = true;
+      if (Eat("/")) {
+        for (SchemaArgument& argument : schema->arguments) argument.positional_only = true;
+      } else if (Eat("**")) {
+        Identifier();  // Nothing is known of it: no keyword is taken for it.
       } else {
         SchemaArgument argument;
+        argument.is_variadic = Eat("*");
         argument.keyword_only = keyword_only;
-        RETURN_IF_ERROR(Type(&argument.type));
-        argument.name = Identifier();
-        if (argument.name.empty()) return Expected("an argument's name");
-        if (Eat("=")) {
-          argument.has_default = true;
-          argument.default_text = Value();
+        keyword_only |= argument.is_variadic;
+        // A bare star is no argument, but those after it are keywords.
+        if (!argument.is_variadic || (rest_.substr(0, 1) != "," && rest_.substr(0, 1) != ")")) {
+          RETURN_IF_ERROR(AddArgument(argument, schema));
         }
-        schema->arguments.push_back(argument);
       }
       if (!Eat(",") && rest_.substr(0, 1) != ")") return Expected(", or )");
+    }
+    if (schema->is_python && rest_.empty()) {  // As inspect.signature writes it.
+      schema->returns.push_back(kAnything);
+      return absl::OkStatus();
     }
     if (!Eat("->")) return Expected("->");
     const bool many = Eat("(");
@@ -50,6 +57,52 @@ class Parser {
   }
 
  private:
+  static constexpr SchemaType kAnything = {.kind = SchemaType::Kind::kAny, .optional = true};
+
+  // "conv2d.padding", "torch.nn.functional.relu".
+  absl::Status Name(Schema* schema) {
+    if (schema->is_python) {
+      schema->name = rest_.substr(0, rest_.find('('));
+      schema->target = std::string(schema->name);
+      rest_.remove_prefix(schema->name.size());
+    } else {
+      schema->name = Identifier();
+      schema->overload = Eat(".") ? Identifier() : "default";
+      schema->target = absl::StrCat("aten.", schema->name, ".", schema->overload);
+    }
+    return schema->name.empty() ? Expected("a name") : absl::OkStatus();
+  }
+  absl::Status AddArgument(SchemaArgument argument, Schema* schema) {
+    const absl::string_view begin = rest_;
+    if (const absl::string_view name = Identifier();
+        rest_.empty() || absl::StrContains(",=)", rest_[0])) {
+      argument.name = name;  // Python says no type.
+      argument.type = kAnything;
+    } else {
+      rest_ = begin;
+      RETURN_IF_ERROR(Type(&argument.type));
+      argument.name = Identifier();
+    }
+    if (argument.name.empty()) return Expected("an argument's name");
+    if (Eat("=")) {
+      argument.has_default = true;
+      argument.default_text = Value();
+      argument.default_value = Literal(argument.default_text);
+    }
+    schema->arguments.push_back(argument);
+    return absl::OkStatus();
+  }
+  // The literals that occur as defaults; anything else counts as None.
+  static Argument Literal(absl::string_view text) {
+    if (text == "True" || text == "False") return text == "True";
+    if (text == "()") return Argument::Tuple({});
+    if (text.size() >= 2 && (text[0] == '\'' || text[0] == '"') && text.back() == text[0]) {
+      return text.substr(1, text.size() - 2);
+    }
+    if (int64_t integer = 0; absl::SimpleAtoi(text, &integer)) return integer;
+    if (double real = 0; absl::SimpleAtod(text, &real)) return real;
+    return Argument();
+  }
   absl::Status Expected(absl::string_view what) const {
     return absl::InvalidArgumentError(
         absl::StrCat("schema ", text_, ": expected ", what, " at ", text_.size() - rest_.size()));
@@ -96,6 +149,9 @@ class Parser {
       type->kind = Kind::kDevice;
     } else if (name == "MemoryFormat") {
       type->kind = Kind::kMemoryFormat;
+    } else if (name == "Any") {
+      type->kind = Kind::kAny;
+      type->optional = true;
     }
     if (absl::ConsumePrefix(&rest_, "(")) {
       type->is_alias = true;
@@ -143,44 +199,73 @@ class Parser {
 
 }  // namespace
 
+bool SchemaArgument::IsDefault(const Argument& value) const {
+  if (!has_default) return false;
+  if (value.is_none()) return default_text == "None" || default_text == "[]";
+  if (value.is_int() && default_text == "Mean") return value.integer() == 1;
+  // 1 is as good as 1.0 and as True.
+  const auto number = [](const Argument& a) -> std::optional<double> {
+    if (a.is_bool()) return a.boolean();
+    if (a.is_int()) return static_cast<double>(a.integer());
+    return a.is_float() ? std::optional<double>(a.real()) : std::nullopt;
+  };
+  if (const std::optional<double> n = number(value)) return n == number(default_value);
+  if (!value.is_list() && !value.is_tuple()) return value == default_value;
+  if (value.elements().empty()) return default_text == "[]" || default_text == "()";
+  // "int[2] padding=0" is [0, 0].
+  return type.list_size > 0 && !default_text.empty() && default_text[0] != '[' &&
+         absl::c_all_of(value.elements(), [&](const Argument& e) { return IsDefault(e); });
+}
+
+int Schema::IndexOf(absl::string_view argument) const {
+  const auto it = absl::c_find_if(
+      arguments, [&](const SchemaArgument& a) { return a.name == argument; });
+  return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
+}
+
 const SchemaArgument* Schema::FindArgument(absl::string_view argument) const {
-  for (const SchemaArgument& a : arguments) {
-    if (a.name == argument) return &a;
-  }
-  return nullptr;
+  const int i = IndexOf(argument);
+  return i < 0 ? nullptr : &arguments[static_cast<size_t>(i)];
+}
+
+const Argument* Schema::Given(const Node& call, size_t i) const {
+  return i < call.args().size() ? &call.args()[i] : call.kwarg(arguments[i].name);
 }
 
 bool Schema::mutates() const {
-  for (const SchemaArgument& a : arguments) {
-    if (a.type.is_mutated) return true;
-  }
-  return false;
+  return absl::c_any_of(arguments, [](const SchemaArgument& a) { return a.type.is_mutated; });
 }
 
 absl::StatusOr<Schema> ParseSchema(absl::string_view line) {
-  const size_t space = line.find(' ');
-  if (space == absl::string_view::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("schema ", line, ": expected flags"));
-  }
   Schema schema;
-  for (const char flag : line.substr(0, space)) {
-    if (flag == 'm') {
-      schema.is_method = true;
-    } else if (flag == 'r') {
-      schema.is_random = true;
-    } else if (flag == 'a') {
-      schema.may_alias = true;
-    } else if (flag == 'u') {
-      schema.updates_statistics = true;
-    } else if (flag == 'e') {
-      schema.is_pointwise = true;
-    } else if (flag == 'f') {
-      if (schema.function_module == 0) schema.function_module = 't';
-    } else if (flag != '-') {
-      schema.function_module = flag;
+  const absl::string_view flags = line.substr(0, line.find_first_of(" ("));
+  schema.is_python = line.size() > flags.size() && line[flags.size()] == '(';
+  for (const char flag : schema.is_python ? "" : flags) {
+    switch (flag) {
+      case '-': break;
+      case 'm': schema.is_method = true; break;
+      case 'r': schema.is_random = true; break;
+      case 'a': schema.may_alias = true; break;
+      case 'u': schema.updates_statistics = true; break;
+      case 'e': schema.is_pointwise = true; break;
+      case 'c': schema.may_run = true; break;
+      case 'f':
+        if (schema.function_module == 0) schema.function_module = 't';
+        break;
+      case 'P': schema.is_python = true; break;
+      case 'A': schema.keeps_all = true; [[fallthrough]];
+      case 'k': schema.is_kept = true; break;
+      case 'x': schema.is_dropped = true; break;
+      case 'S': schema.is_statement = true; break;
+      case 'V': schema.bracket = Schema::Bracket::kVmapOpen; break;
+      case 'v': schema.bracket = Schema::Bracket::kVmapClose; break;
+      case 'C': schema.bracket = Schema::Bracket::kAutocastOpen; break;
+      case 'K': schema.bracket = Schema::Bracket::kAutocastClose; break;
+      default: schema.function_module = flag;
     }
   }
-  RETURN_IF_ERROR(Parser(line.substr(space + 1)).Parse(&schema));
+  if (flags.size() != line.find('(')) line.remove_prefix(std::min(flags.size() + 1, line.size()));
+  RETURN_IF_ERROR(Parser(line).Parse(&schema));
   return schema;
 }
 

@@ -1,6 +1,8 @@
 #include "graphnet/ops/schema_table.h"
 
 #include <algorithm>
+#include <deque>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -14,43 +16,91 @@
 namespace graphnet {
 namespace {
 
-struct Table {
-  std::vector<Schema> schemas;
-  // Where the overloads of a name begin and how many they are.
-  absl::flat_hash_map<absl::string_view, std::pair<size_t, size_t>> by_name;
-  absl::flat_hash_map<absl::string_view, const Schema*> by_target;
-  std::vector<Signature> signatures;
-  absl::flat_hash_map<absl::string_view, const Signature*> signature_by_name;
-  absl::flat_hash_set<absl::string_view> public_functions;
+// Schemas and where those of a name are.
+struct Rows {
+  std::vector<Schema> all;  // those of one name follow each other
+  absl::flat_hash_map<absl::string_view, std::pair<size_t, size_t>> by_name;  // begin, count
+
+  void Index() {
+    for (size_t i = 0; i < all.size(); ++i) {
+      auto& [begin, count] = by_name.try_emplace(all[i].name, i, 0).first->second;
+      ++count;
+      CHECK(begin + count == i + 1);
+    }
+  }
+  absl::Span<const Schema> Find(absl::string_view name) const {
+    const auto it = by_name.find(name);
+    if (it == by_name.end()) return {};
+    return absl::MakeConstSpan(all).subspan(it->second.first, it->second.second);
+  }
 };
+
+struct Table {
+  Rows operators;
+  Rows functions;
+  absl::flat_hash_map<absl::string_view, const Schema*> by_target;  // of operators
+  absl::flat_hash_set<absl::string_view> public_functions;
+  std::deque<std::vector<absl::string_view>> words;
+};
+
+template <typename Fn>
+void ForEachLine(absl::string_view text, Fn&& fn) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    if (line[0] != '#') fn(line);
+  }
+}
+
+void Parse(absl::string_view text, std::vector<Schema>* schemas) {
+  ForEachLine(text, [&](absl::string_view line) {
+    absl::StatusOr<Schema> schema = ParseSchema(line);
+    CHECK(schema.ok());  // A test parses every line.
+    schemas->push_back(*std::move(schema));
+  });
+}
+
+// Gives parameters the words that they take (words.txt).
+void AddWords(Table* table) {
+  absl::flat_hash_map<absl::string_view, absl::Span<const absl::string_view>> words;
+  ForEachLine(WordText(), [&](absl::string_view line) {
+    table->words.push_back(absl::StrSplit(line, ' '));
+    words[table->words.back()[0]] = absl::MakeConstSpan(table->words.back()).subspan(1);
+  });
+  for (Rows* rows : {&table->operators, &table->functions}) {
+    for (Schema& schema : rows->all) {
+      for (SchemaArgument& argument : schema.arguments) {
+        const bool is_string = argument.type.kind == SchemaType::Kind::kString ||
+                               argument.default_value.is_string();
+        auto it = words.find(absl::StrCat(schema.name, ".", argument.name));
+        if (it == words.end() && is_string) it = words.find(argument.name);
+        if (it != words.end() && argument.type.kind != SchemaType::Kind::kInt) {
+          argument.words = it->second;
+        }
+      }
+    }
+  }
+}
 
 Table* MakeTable() {
   auto* table = new Table;
-  for (const absl::string_view line : absl::StrSplit(SchemaText(), '\n', absl::SkipEmpty())) {
-    if (line[0] == '#') continue;
-    absl::StatusOr<Schema> schema = ParseSchema(line);
-    CHECK(schema.ok());  // A test parses every line.
-    table->schemas.push_back(*std::move(schema));
-  }
-  for (size_t i = 0; i < table->schemas.size(); ++i) {
-    const Schema& schema = table->schemas[i];
-    auto& [begin, count] = table->by_name.try_emplace(schema.name, i, 0).first->second;
-    ++count;
-    CHECK(begin + count == i + 1);
+  Parse(SchemaText(), &table->operators.all);
+  table->operators.Index();
+  for (const Schema& schema : table->operators.all) {
     table->by_target.emplace(schema.target, &schema);
   }
-  for (const absl::string_view line : absl::StrSplit(SignatureText(), '\n', absl::SkipEmpty())) {
-    if (line[0] == '#') continue;
-    absl::StatusOr<Signature> signature = ParseSignature(line);
-    CHECK(signature.ok());
-    table->signatures.push_back(*std::move(signature));
+  Parse(CallableText(), &table->functions.all);
+  table->functions.Index();
+  std::vector<Schema> signatures;
+  Parse(SignatureText(), &signatures);
+  for (Schema& schema : signatures) {
+    if (table->functions.Find(schema.name).empty()) {
+      table->functions.all.push_back(std::move(schema));
+    }
   }
-  for (const Signature& signature : table->signatures) {
-    table->signature_by_name.emplace(signature.name, &signature);
-  }
-  for (const absl::string_view line : absl::StrSplit(PublicText(), '\n', absl::SkipEmpty())) {
-    if (line[0] != '#') table->public_functions.insert(line);
-  }
+  table->functions.by_name.clear();
+  table->functions.Index();
+  AddWords(table);
+  ForEachLine(PublicText(),
+              [&](absl::string_view line) { table->public_functions.insert(line); });
   return table;
 }
 
@@ -79,11 +129,14 @@ size_t EditDistance(absl::string_view a, absl::string_view b, size_t most) {
 }  // namespace
 
 absl::Span<const Schema> FindSchemas(absl::string_view name) {
-  const Table& table = GetTable();
-  const auto it = table.by_name.find(name);
-  if (it == table.by_name.end()) return {};
-  return absl::MakeConstSpan(table.schemas).subspan(it->second.first, it->second.second);
+  return GetTable().operators.Find(name);
 }
+absl::Span<const Schema> AllSchemas() { return GetTable().operators.all; }
+
+absl::Span<const Schema> FindFunctions(absl::string_view name) {
+  return GetTable().functions.Find(name);
+}
+absl::Span<const Schema> AllFunctions() { return GetTable().functions.all; }
 
 const Schema* FindOverload(absl::string_view target) {
   absl::ConsumePrefix(&target, "torch.ops.");
@@ -95,14 +148,6 @@ const Schema* FindOverload(absl::string_view target) {
   return it == by_target.end() ? nullptr : it->second;
 }
 
-absl::Span<const Schema> AllSchemas() { return GetTable().schemas; }
-
-const Signature* FindSignature(absl::string_view name) {
-  const auto& signatures = GetTable().signature_by_name;
-  const auto it = signatures.find(name);
-  return it == signatures.end() ? nullptr : it->second;
-}
-
 bool IsPublicFunction(absl::string_view name) { return GetTable().public_functions.contains(name); }
 
 std::vector<std::string> NearMisses(absl::string_view name) {
@@ -110,7 +155,7 @@ std::vector<std::string> NearMisses(absl::string_view name) {
   const size_t most = 1 + base.size() / 5;
   std::vector<std::pair<size_t, absl::string_view>> found;
   absl::string_view last;
-  for (const Schema& schema : GetTable().schemas) {
+  for (const Schema& schema : GetTable().operators.all) {
     if (schema.name == last) continue;
     last = schema.name;
     const size_t distance = EditDistance(base, schema.name, most);
@@ -121,6 +166,18 @@ std::vector<std::string> NearMisses(absl::string_view name) {
   std::vector<std::string> names;
   for (const auto& [distance, near] : found) names.emplace_back(near);
   return names;
+}
+
+absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names) {
+  size_t best = 2 + name.size() / 5;
+  absl::string_view nearest;
+  for (const absl::string_view candidate : names) {
+    const size_t distance = EditDistance(name, candidate, best);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = candidate;
+  }
+  return nearest;
 }
 
 }  // namespace graphnet

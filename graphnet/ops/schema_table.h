@@ -1,5 +1,6 @@
 // The operators of ATen and the Python functions around them, from schemas.txt,
-// signatures.txt and public.txt, which make_schemas.py writes.
+// signatures.txt and public.txt, which make_schemas.py writes, and from callables.txt and
+// words.txt, which are written by hand.
 #ifndef GRAPHNET_OPS_SCHEMA_TABLE_H_
 #define GRAPHNET_OPS_SCHEMA_TABLE_H_
 
@@ -9,7 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ops/schema.h"
-#include "graphnet/ops/signature.h"
 
 namespace graphnet {
 
@@ -22,9 +22,9 @@ const Schema* FindOverload(absl::string_view target);
 // All operators, by name.
 absl::Span<const Schema> AllSchemas();
 
-// A function that PyTorch defines in Python: "torch.nn.functional.relu". Null
-// when there is none.
-const Signature* FindSignature(absl::string_view name);
+// Ditto of the functions of Python: "torch.nn.functional.relu", "Tensor.to".
+absl::Span<const Schema> FindFunctions(absl::string_view name);
+absl::Span<const Schema> AllFunctions();
 
 // Whether one of PyTorch's public modules has a function of that name:
 // "torch.nn.functional.linear".
@@ -32,6 +32,8 @@ bool IsPublicFunction(absl::string_view name);
 
 // Up to three names of operators and functions that look like `name`.
 std::vector<std::string> NearMisses(absl::string_view name);
+// The name that looks most like `name`; empty when none does.
+absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names);
 
 }  // namespace graphnet
 

@@ -1,4 +1,4 @@
-// The text of schemas.txt, signatures.txt and public.txt, built in.
+// The tables of this folder, built in.
 #ifndef GRAPHNET_OPS_SCHEMA_TEXT_H_
 #define GRAPHNET_OPS_SCHEMA_TEXT_H_
 
@@ -6,9 +6,11 @@
 
 namespace graphnet {
 
-absl::string_view SchemaText();
-absl::string_view SignatureText();
-absl::string_view PublicText();
+absl::string_view SchemaText();     // schemas.txt
+absl::string_view SignatureText();  // signatures.txt
+absl::string_view CallableText();   // callables.txt
+absl::string_view WordText();       // words.txt
+absl::string_view PublicText();     // public.txt
 
 }  // namespace graphnet
 

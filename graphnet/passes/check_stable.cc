@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/ops/target.h"
+#include "graphnet/ops/callable.h"
 
 namespace graphnet {
 namespace {

@@ -8,11 +8,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/ops/target.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/constants.h"
 #include "graphnet/passes/gradient_mode.h"
@@ -43,25 +42,6 @@ void AppendForm(const Argument& argument, std::string* out) {
   } else {
     AppendArgument(argument, out);
   }
-}
-
-// Whether `value` is what the argument has when it is left out.
-bool IsDefault(const Argument& value, const SchemaArgument& argument) {
-  const absl::string_view text = argument.default_text;
-  double number = 0;
-  if (value.is_none()) return text == "None" || text == "[]";
-  if (value.is_bool()) return text == (value.boolean() ? "True" : "False");
-  if (value.is_string()) return text == absl::StrCat("\"", value.string(), "\"");
-  if (value.is_int() && text == "Mean") return value.integer() == 1;
-  if (value.is_int())
-    return absl::SimpleAtod(text, &number) && number == static_cast<double>(value.integer());
-  if (value.is_float()) return absl::SimpleAtod(text, &number) && number == value.real();
-  if (!value.is_list() && !value.is_tuple()) return false;
-  if (value.elements().empty()) return text == "[]";
-  // "int[2] padding=0" is [0, 0].
-  return argument.type.list_size > 0 && !text.empty() && text[0] != '[' &&
-         absl::c_all_of(value.elements(),
-                        [&](const Argument& element) { return IsDefault(element, argument); });
 }
 
 class Stabilizer {
@@ -135,26 +115,27 @@ class Stabilizer {
   // The arguments by the names that the public function has for them; nullopt when
   // it lacks one.
   static std::optional<std::vector<KwArg>> ByName(const Node& node, absl::string_view stable) {
-    const Signature* signature = FindSignature(stable);
-    const absl::string_view name = node.target().substr(node.target().rfind('.') + 1);
-    const absl::Span<const Schema> schemas = FindSchemas(name);
-    if (signature == nullptr || schemas.empty()) return std::nullopt;
-    const Schema& schema = schemas[0];
+    const Callable from = CalleeOf(node);
+    const Callable to = FindCallable(Op::kCallFunction, stable);
+    if (from.kind != Callable::Kind::kAten || to.kind != Callable::Kind::kFunction) {
+      return std::nullopt;
+    }
+    const Schema& schema = from.overloads[0];
+    const Schema& function = to.overloads[0];
     std::vector<KwArg> kwargs;
     const auto add = [&](absl::string_view parameter, Argument value) {
-      if (!signature->parameters.empty() && (parameter == "self" || parameter == "input")) {
-        parameter = signature->parameters[0].name;
+      if (!function.arguments.empty() && (parameter == "self" || parameter == "input")) {
+        parameter = function.arguments[0].name;
       }
-      const auto it = absl::c_find_if(signature->parameters,
-                                      [&](const Parameter& p) { return p.name == parameter; });
-      if (it == signature->parameters.end()) return false;
+      const SchemaArgument* argument = function.FindArgument(parameter);
+      if (argument == nullptr) return false;
       // ATen counts what Python names.
-      if (parameter == "reduction" && value.is_int() && it->default_value.is_string()) {
+      if (parameter == "reduction" && value.is_int() && !argument->words.empty()) {
         constexpr const char* kReductions[] = {"none", "mean", "sum"};
         if (value.integer() < 0 || value.integer() > 2) return false;
         value = kReductions[value.integer()];
       }
-      kwargs.push_back({it->name, value});
+      kwargs.push_back({argument->name, value});
       return true;
     };
     if (node.args().size() > schema.arguments.size()) return std::nullopt;
@@ -165,8 +146,8 @@ class Stabilizer {
       if (!add(kwarg.name, kwarg.value)) return std::nullopt;
     }
     // Without it private functions do not reduce (ops/lowering.cc), public ones do.
-    const auto is_reduction = [](const auto& argument) { return argument.name == "reduction"; };
-    if (absl::c_any_of(schema.arguments, is_reduction) && absl::c_none_of(kwargs, is_reduction) &&
+    if (schema.IndexOf("reduction") >= 0 &&
+        absl::c_none_of(kwargs, [](const KwArg& kwarg) { return kwarg.name == "reduction"; }) &&
         !add("reduction", 0)) {
       return std::nullopt;
     }
@@ -242,11 +223,11 @@ class Stabilizer {
       // One of them may write a default out.
       for (size_t i = 0; i < schema->arguments.size(); ++i) {
         const SchemaArgument& argument = schema->arguments[i];
-        const Argument* x = i < a.args().size() ? &a.args()[i] : a.kwarg(argument.name);
-        const Argument* y = i < b.args().size() ? &b.args()[i] : b.kwarg(argument.name);
+        const Argument* x = schema->Given(a, i);
+        const Argument* y = schema->Given(b, i);
         if (x == nullptr && y == nullptr) continue;
         if (x != nullptr && y != nullptr ? !IsSame(*x, *y, same)
-                                         : !IsDefault(x != nullptr ? *x : *y, argument)) {
+                                         : !argument.IsDefault(x != nullptr ? *x : *y)) {
           return false;
         }
       }

@@ -15,7 +15,7 @@ namespace graphnet {
 // and later versions of PyTorch need not have.
 //
 // When applied, this pass will give every private call whose operator has a public
-// name (ops/target.h) that name, arguments as they are written or, where the public
+// name (ops/callable.h) that name, arguments as they are written or, where the public
 // function has other parameters, mapped by name. Both forms are lowered to ATen and
 // the call is changed only if they are the same operator on the same arguments.
 // torch._C._log_api_usage_once is dropped. A change of the gradient mode is dropped

@@ -112,6 +112,21 @@ TEST(LoweringTest, ByRule) {
       {"builtins.getattr(%x, \"T\")", "aten.numpy_T.default(%x)"},
       {"torch.ops.aten.add.Tensor(%x, %y, alpha = 2)", "aten.add.Tensor(%x, %y, alpha=2)"},
       {"torch._check_is_size(%n)", ""},
+      // However the arguments are written.
+      {"torch.nn.functional.logsigmoid(input = %x)", "aten.log_sigmoid.default(%x)"},
+      {"torch.is_floating_point(input = %x)", "torch.is_floating_point(%x)"},
+      {"torch.nn.functional.dropout(training = True, input = %x)",
+       "aten.dropout.default(%x, 0.5, True)"},
+      {".where(%x, other = %y, condition = %x)", "aten.where.self(%x, %x, %y)"},
+      {".polygamma(%x, n = 2)", "aten.polygamma.default(2, %x)"},
+      {".split(%x, split_size = 2)", "aten.split.Tensor(%x, 2, 0)"},
+      {".cuda(%x, 1)",
+       "aten.to.dtype_layout(%x, device=device(\"cuda:1\"), memory_format=None)"},
+      {"torch.nn.functional.kl_div(%x, %y, reduction = \"batchmean\")",
+       "aten.kl_div.default(%x, %y, 2, log_target=False); aten.size.int(%x, 0); "
+       "aten.div.Scalar(%r, %r_1)"},
+      {"builtins.round(%n, ndigits = 2)", "builtins.round(%n, 2)"},
+      {"torch.sparse.mm(%x, %y)", "aten._sparse_mm.default(%x, %y)"},
   };
   for (const auto& c : cases) {
     std::string expected = c.expected;
@@ -131,9 +146,20 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.relu(%x, out = %y)"), HasSubstr("takes no out"));
   EXPECT_THAT(Lowered("torch.cat(%n)"), HasSubstr("tensors cannot be a int"));
   EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"),
-              HasSubstr("takes no in_place"));
+              HasSubstr("takes no in_place; near: inplace"));
+  EXPECT_THAT(Lowered("torch.nn.functional.kl_div(%x, %y, reduction = \"bogus\")"),
+              HasSubstr("reduction is one of none, batchmean, mean, sum, not bogus"));
+  EXPECT_THAT(Lowered("torch.nn.functional.mse_loss(%x, %y, size_average = True)"),
+              HasSubstr("size_average is not supported"));
+  EXPECT_THAT(Lowered("torch.functional.tensordot(%x, %y, 100000000000)"),
+              HasSubstr("dims is from 0 to 64"));
+  EXPECT_THAT(Lowered("math.prod([%n], start = 5)"), HasSubstr("takes no start"));
+  EXPECT_THAT(Lowered("builtins.max([%n], key = 1)"), HasSubstr("takes no key"));
+  EXPECT_THAT(Lowered("builtins.len()"), HasSubstr("obj is missing"));
+  EXPECT_THAT(Lowered("builtins.len(obj = %x)"), HasSubstr("takes obj by position only"));
+  EXPECT_THAT(Lowered("operator.add(%x)"), HasSubstr("takes 2 operands, not 1"));
   EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"),
-              HasSubstr("no such mode: cubic"));
+              HasSubstr("mode is one of bilinear, nearest, bicubic, not cubic"));
   EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
 }
 

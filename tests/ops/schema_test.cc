@@ -67,18 +67,61 @@ TEST(SchemaTableTest, NearMissesAreNear) {
   EXPECT_TRUE(NearMisses("torch.zzzzzzzzz").empty());
 }
 
-TEST(SignatureTest, Parses) {
-  const auto signature = ParseSignature(
-      "torch.nn.functional.pad(input, pad, mode='constant', value=None, *rest, out=1e-05)");
-  ASSERT_TRUE(signature.ok());
-  ASSERT_EQ(signature->parameters.size(), 6u);
-  EXPECT_FALSE(signature->parameters[1].has_default);
-  EXPECT_EQ(signature->parameters[2].default_value.string(), "constant");
-  EXPECT_TRUE(signature->parameters[3].default_value.is_none());
-  EXPECT_TRUE(signature->parameters[4].is_variadic);
-  EXPECT_TRUE(signature->parameters[5].keyword_only);
-  EXPECT_EQ(signature->parameters[5].default_value.real(), 1e-05);
-  EXPECT_FALSE(ParseSignature("pad").ok());
+TEST(ParseSchemaTest, FunctionsOfPython) {
+  const auto schema = ParseSchema(
+      "torch.nn.functional.pad(input, /, pad, mode='constant', value=None, *rest, out=1e-05, "
+      "**more)");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  EXPECT_TRUE(schema->is_python);
+  EXPECT_EQ(schema->name, "torch.nn.functional.pad");
+  ASSERT_EQ(schema->arguments.size(), 6u);
+  EXPECT_EQ(schema->arguments[0].type.kind, Kind::kAny);
+  EXPECT_TRUE(schema->arguments[0].positional_only);
+  EXPECT_FALSE(schema->arguments[1].positional_only);
+  EXPECT_FALSE(schema->arguments[1].has_default);
+  EXPECT_EQ(schema->arguments[2].default_value.string(), "constant");
+  EXPECT_TRUE(schema->arguments[3].default_value.is_none());
+  EXPECT_TRUE(schema->arguments[4].is_variadic);
+  EXPECT_TRUE(schema->arguments[5].keyword_only);
+  EXPECT_EQ(schema->arguments[5].default_value.real(), 1e-05);
+  EXPECT_FALSE(ParseSchema("pad").ok());
+}
+
+TEST(ParseSchemaTest, RowsOfCallables) {
+  const auto schema = ParseSchema("PkaSV mine.open(Any size, str mode='same', *, int? n=2) -> int");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  EXPECT_TRUE(schema->is_python && schema->is_kept && schema->may_alias && schema->is_statement);
+  EXPECT_EQ(schema->bracket, Schema::Bracket::kVmapOpen);
+  EXPECT_TRUE(schema->arguments[0].type.optional);
+  EXPECT_TRUE(schema->arguments[2].keyword_only);
+  EXPECT_EQ(schema->returns[0].kind, Kind::kInt);
+}
+
+TEST(SchemaArgumentTest, IsDefault) {
+  const auto schema = ParseSchema(
+      "f x(int[2] a=0, str b='no', float c=1, int[] d=[], bool e=True, int r=Mean, int f) -> ()");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  const auto& a = schema->arguments;
+  const Argument zeros[] = {0, 0}, ones[] = {0, 1};
+  EXPECT_TRUE(a[0].IsDefault(0) && a[0].IsDefault(Argument::List(zeros)));
+  EXPECT_FALSE(a[0].IsDefault(1) || a[0].IsDefault(Argument::List(ones)));
+  EXPECT_TRUE(a[1].IsDefault("no") && a[2].IsDefault(1.0) && a[2].IsDefault(1));
+  EXPECT_FALSE(a[1].IsDefault("yes") || a[2].IsDefault(2.0) || a[2].IsDefault(Argument()));
+  EXPECT_TRUE(a[3].IsDefault(Argument::List({})) && a[3].IsDefault(Argument()));
+  EXPECT_TRUE(a[4].IsDefault(true) && a[5].IsDefault(1));
+  EXPECT_FALSE(a[4].IsDefault(false) || a[6].IsDefault(0));
+}
+
+TEST(SchemaTableTest, Words) {
+  const auto words = [](const Schema& schema, absl::string_view name) {
+    return schema.FindArgument(name)->words;
+  };
+  EXPECT_THAT(words(FindSchemas("gelu")[0], "approximate"), testing::ElementsAre("none", "tanh"));
+  EXPECT_THAT(words(FindFunctions("torch.nn.functional.kl_div")[0], "reduction"),
+              testing::Contains("batchmean"));
+  EXPECT_THAT(words(FindFunctions("torch.nn.functional.mse_loss")[0], "reduction"),
+              testing::ElementsAre("none", "mean", "sum"));
+  EXPECT_THAT(words(FindSchemas("mse_loss")[0], "reduction"), testing::IsEmpty());
 }
 
 }  // namespace

@@ -32,7 +32,7 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/ops/target.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/torch/tensors.h"
 

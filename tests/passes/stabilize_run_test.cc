@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/interp/executable.h"
-#include "graphnet/ops/target.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/passes/stabilize.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"

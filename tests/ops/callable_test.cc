@@ -1,4 +1,4 @@
-#include "graphnet/ops/target.h"
+#include "graphnet/ops/callable.h"
 
 #include <gtest/gtest.h>
 

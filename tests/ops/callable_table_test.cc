@@ -1,0 +1,401 @@
+// Every row of the tables of callables, under every name that Python has for it: a call
+// means the same however its arguments are written, and what it does not take is refused.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/text/printer.h"
+#include "gtest/gtest.h"
+
+namespace graphnet {
+namespace {
+
+using testing::HasSubstr;
+
+// One way to call a row.
+struct Spelling {
+  Op op;
+  std::string target;
+};
+
+struct Given {
+  std::string name;
+  Argument value;
+  bool positional_only = false;
+  bool keyword_only = false;
+  bool is_variadic = false;
+};
+
+// A graph whose node r is the call.
+class Call {
+ public:
+  Call(const Spelling& spelling, absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
+    Graph* graph = module_.AddGraph("forward");
+    for (const char* name : {"x", "y"}) inputs_.push_back(graph->Placeholder(name));
+    module_.AddGraph("body")->Output(module_.graphs()[1]->Placeholder("z"));
+    std::vector<Argument> mapped;
+    for (const Argument& a : args) mapped.push_back(Mapped(a));
+    std::vector<KwArg> by_name;
+    for (const KwArg& k : kwargs) by_name.push_back({k.name, Mapped(k.value)});
+    graph->Output(graph->CreateNode(spelling.op, spelling.target, mapped, by_name, "r"));
+  }
+
+  // The calls it becomes, or the error.
+  std::pair<std::string, bool> Lowered() const {
+    const auto lowered = LowerToAten(module_);
+    if (!lowered.ok()) return {std::string(lowered.status().message()), false};
+    std::string out;
+    for (const Node* node : lowered->module->main()->nodes()) {
+      if (node->is_call()) {
+        absl::StrAppend(&out, "%", node->name(), " = ", Printed(*node), "\n");
+      } else if (node->is_output()) {
+        absl::StrAppend(&out, PrintArgument(node->args()[0]), "\n");
+      }
+    }
+    return {out, true};
+  }
+
+ private:
+  // By the names of the parameters, without those that have their default.
+  static std::string Printed(const Node& call) {
+    const Callable callee = CalleeOf(call);
+    if (!callee.names_overload && callee.kind != Callable::Kind::kFunction) {
+      return PrintNode(call);
+    }
+    const Schema& schema = callee.overloads[0];
+    std::string out = absl::StrCat(call.target(), "(");
+    const bool has_variadic =
+        absl::c_any_of(schema.arguments, [](const SchemaArgument& a) { return a.is_variadic; });
+    if (has_variadic) return PrintNode(call);
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      const Argument* value = schema.Given(call, i);
+      if (value == nullptr || schema.arguments[i].IsDefault(*value)) continue;
+      absl::StrAppend(&out, schema.arguments[i].name, "=", PrintArgument(*value), ", ");
+    }
+    return out + ")";
+  }
+  // "$x" stands for an input, "$body" for a graph.
+  Argument Mapped(const Argument& a) {
+    if (a.is_aggregate()) {
+      std::vector<Argument>& elements = lists_.emplace_back();
+      for (const Argument& e : a.elements()) elements.push_back(Mapped(e));
+      return Argument::Aggregate(a.kind(), elements);
+    }
+    if (!a.is_string() || !absl::StartsWith(a.string(), "$")) return a;
+    if (a.string() == "$body") return module_.graphs()[1];
+    return inputs_[a.string() == "$x" ? 0 : 1];
+  }
+
+  Module module_;
+  std::vector<Node*> inputs_;
+  std::list<std::vector<Argument>> lists_;
+};
+
+// Values that parameters of a name take, where nothing else says what they are.
+const std::map<absl::string_view, Argument>& ValuesByName() {
+  static const auto* const two_ones = new Argument[2]{2, 2};
+  static const auto* const tensors = new Argument[2]{"$x", "$y"};
+  static const auto* const carried = new Argument[1]{"$x"};
+  static const auto* const values = new std::map<absl::string_view, Argument>{
+      {"kernel_size", 3},      {"output_size", Argument::List({two_ones, 2})},
+      {"stride", 2},           {"padding", 1},
+      {"dilation", 2},         {"size", Argument::List({two_ones, 2})},
+      {"scale_factor", 2.0},   {"num_groups", 2},
+      {"normalized_shape", Argument::List({two_ones, 2})},
+      {"pad", Argument::List({two_ones, 2})},
+      {"dim", 1},              {"sizes", Argument::List({two_ones, 2})},
+      {"p", 3}, {"max_norm", 1.0},               {"ignore_index", 3},
+      {"num_classes", 3},      {"threshold", 0.5},
+      {"value", 0.25},         {"split_size_or_sections", 2},
+      {"split_size", 2},       {"n_fft", 4},
+      {"upscale_factor", 2},   {"downscale_factor", 2},
+      {"groups", 2},           {"embed_dim_to_check", 8},
+      {"num_heads", 2},        {"name", "shape"},
+      {"dtype", DType::kFloat32}, {"out_dtype", DType::kFloat32},
+      {"pred", true},          {"true_fn", "$body"},
+      {"false_fn", "$body"},   {"cond_fn", "$body"},
+      {"body_fn", "$body"},    {"func", "$body"},
+      {"operands", Argument::Tuple({carried, 1})},
+      {"carried_inputs", Argument::Tuple({carried, 1})},
+      {"iterable", Argument::List({two_ones, 2})},
+      {"args", Argument::List({two_ones, 2})},
+      {"tensors", Argument::List({tensors, 2})},
+      {"data", Argument::List({two_ones, 2})},
+      {"sequence", Argument::List({two_ones, 2})},
+      {"obj", Argument::List({two_ones, 2})},
+      {"shape", Argument::List({two_ones, 2})},
+      {"device", Device{DeviceType::kCpu, -1}},
+  };
+  return *values;
+}
+
+// A value of the type; `salt` tells those of several parameters apart.
+Argument ValueOf(const SchemaType& type, int salt) {
+  using Kind = SchemaType::Kind;
+  static const auto* const tensors = new Argument[2]{"$x", "$y"};
+  static const auto* const ints = new Argument[4]{2, 2, 2, 2};
+  static const auto* const floats = new Argument[4]{0.5, 0.5, 0.5, 0.5};
+  static const auto* const bools = new Argument[4]{true, true, true, true};
+  if (type.is_list) {
+    const size_t n = type.list_size == 0 || type.list_size > 4 ? 2 : type.list_size;
+    switch (type.kind) {
+      case Kind::kTensor: return Argument::List({tensors, 2});
+      case Kind::kInt: return Argument::List({ints, n});
+      case Kind::kFloat:
+      case Kind::kScalar: return Argument::List({floats, n});
+      case Kind::kBool: return Argument::List({bools, n});
+      default: return Argument();
+    }
+  }
+  switch (type.kind) {
+    case Kind::kTensor: return salt % 2 == 0 ? "$x" : "$y";
+    case Kind::kScalar: return 2.5 + salt;
+    case Kind::kInt: return 1 + salt;
+    case Kind::kFloat: return 0.5 + salt;
+    case Kind::kBool: return true;
+    case Kind::kString: return "word";
+    case Kind::kDType: return DType::kFloat32;
+    case Kind::kLayout: return Layout::kStrided;
+    case Kind::kDevice: return Device{DeviceType::kCpu, -1};
+    case Kind::kMemoryFormat: return MemoryFormat::kContiguous;
+    case Kind::kAny: return salt == 0 ? "$x" : "$y";
+    case Kind::kOther: return Argument();
+  }
+  return Argument();
+}
+
+Argument ValueFor(const SchemaArgument& a, int salt) {
+  if (!a.words.empty()) {
+    for (const absl::string_view word : a.words) {
+      if (!a.IsDefault(word)) return word;
+    }
+  }
+  if (a.type.kind != SchemaType::Kind::kAny) return ValueOf(a.type, salt);
+  const auto it = ValuesByName().find(a.name);
+  if (it != ValuesByName().end()) return it->second;
+  const Argument& d = a.default_value;
+  if (d.is_bool()) return !d.boolean();
+  if (d.is_int()) return d.integer() + 1;
+  if (d.is_float()) return d.real() + 0.5;
+  if (a.has_default && d.is_none()) return Argument();
+  return ValueOf(a.type, salt);
+}
+
+// The names under which Python has an operator of ATen.
+std::vector<Spelling> SpellingsOf(const Schema& schema) {
+  if (schema.is_python) {
+    absl::string_view name = schema.name;
+    if (absl::ConsumePrefix(&name, "Tensor.")) return {{Op::kCallMethod, std::string(name)}};
+    std::vector<Spelling> all = {{Op::kCallFunction, std::string(name)}};
+    if (absl::ConsumePrefix(&name, "torch.functional.")) {
+      all.push_back({Op::kCallFunction, absl::StrCat("torch.", name)});
+    } else if (absl::ConsumePrefix(&name, "torch._C._functorch.")) {
+      all.push_back({Op::kCallFunction, absl::StrCat("torch._functorch.predispatch.", name)});
+    } else if (name == "torch.cond" || name == "torch.while_loop") {
+      absl::ConsumePrefix(&name, "torch.");
+      all.push_back({Op::kCallFunction, absl::StrCat("torch.ops.higher_order.", name)});
+    }
+    return all;
+  }
+  std::vector<Spelling> all = {{Op::kCallFunction, schema.target},
+                               {Op::kCallFunction, absl::StrCat("torch.ops.", schema.target)}};
+  if (schema.is_method) all.push_back({Op::kCallMethod, std::string(schema.name)});
+  const auto add = [&](absl::string_view module, absl::string_view prefix) {
+    absl::string_view name = schema.name;
+    if (absl::ConsumePrefix(&name, prefix)) {
+      all.push_back({Op::kCallFunction, absl::StrCat(module, name)});
+    }
+  };
+  switch (schema.function_module) {
+    case 't':
+      add("torch.", "");
+      add("torch._C._VariableFunctions.", "");
+      break;
+    case 'n': add("torch._C._nn.", ""); break;
+    case 'l': add("torch._C._linalg.", ""), add("torch.linalg.", "linalg_"); break;
+    case 'F': add("torch._C._fft.", ""), add("torch.fft.", "fft_"); break;
+    case 's': add("torch._C._special.", ""), add("torch.special.", "special_"); break;
+    case 'p': add("torch._C._sparse.", ""), add("torch.sparse.", "_sparse_"); break;
+    default: break;
+  }
+  return all;
+}
+
+struct Counts {
+  size_t rows = 0, spellings = 0, forms = 0, refused = 0, unbound = 0, shadowed = 0;
+};
+
+class TableTest : public testing::Test {
+ protected:
+  // `given` by position as far as the row has positions, or by keyword; from the last to
+  // the first if `reversed`.
+  static std::pair<std::string, bool> Lower(const Spelling& spelling,
+                                            const std::vector<Given>& given, bool by_keyword,
+                                            bool reversed = false,
+                                            const KwArg* another = nullptr) {
+    std::vector<Argument> args;
+    std::vector<KwArg> kwargs;
+    const bool is_method = spelling.op == Op::kCallMethod;
+    for (const Given& g : given) {
+      const bool is_self = is_method && args.empty() && kwargs.empty();
+      if (g.is_variadic) {
+        args.insert(args.end(), g.value.elements().begin(), g.value.elements().end());
+      } else if (!g.keyword_only && (!by_keyword || g.positional_only || is_self)) {
+        args.push_back(g.value);
+      } else {
+        kwargs.push_back({g.name, g.value});
+      }
+    }
+    if (reversed) std::reverse(kwargs.begin(), kwargs.end());
+    if (another != nullptr) kwargs.push_back(*another);
+    return Call(spelling, args, kwargs).Lowered();
+  }
+
+  // Parameters that change no value: how a warning looks, where memory comes from, and
+  // gradients, which no graph records.
+  static bool SaysNothing(const Schema& schema, absl::string_view name) {
+    if (name == "return_indices" && absl::EndsWith(schema.name, "_with_indices")) return true;
+    return absl::c_linear_search(
+        std::vector<absl::string_view>{"_stacklevel", "message", "non_blocking", "pin_memory",
+                                       "requires_grad"},
+        name);
+  }
+
+  // Whether an overload that Python tries before takes these arguments, too.
+  static bool IsShadowed(const Spelling& spelling, const Schema& schema,
+                         const std::string& lowered) {
+    const Callable callee = FindCallable(spelling.op, spelling.target);
+    return callee.overloads.size() > 1 && !absl::StrContains(lowered, schema.target + "(");
+  }
+
+  void Check(const Schema& schema, const Spelling& spelling) {
+    // torch.split is a function of Python, a row of its own, and no operator.
+    const Callable callee = FindCallable(spelling.op, spelling.target);
+    if ((callee.kind == Callable::Kind::kFunction) != schema.is_python) return;
+    ++counts_.spellings;
+    std::vector<Given> all, required, defaults;
+    int salt = 0;
+    const bool is_method = spelling.op == Op::kCallMethod;
+    for (const SchemaArgument& a : schema.arguments) {
+      Given g{std::string(a.name), ValueFor(a, salt++), a.positional_only, a.keyword_only,
+              a.is_variadic};
+      if (a.is_variadic) {
+        static const auto* const tensors = new Argument[2]{"$x", "$y"};
+        g.value = Argument::List({tensors, 2});
+      }
+      // A method's object comes first, wherever the schema has it.
+      const bool is_self = is_method && a.name == "self" && !all.empty();
+      all.insert(is_self ? all.begin() : all.end(), g);
+      if (!a.has_default) required.insert(is_self ? required.begin() : required.end(), g);
+      if (a.has_default && (!a.default_value.is_none() || a.default_text == "None")) {
+        g.value = a.default_value;
+        defaults.push_back(g);
+      }
+    }
+    const auto positional = Lower(spelling, all, false);
+    const std::string what = absl::StrCat(spelling.target, ": ", schema.target);
+    if (!positional.second) {
+      // It stands in a table but has no meaning here: all forms must say so.
+      ++counts_.unbound;
+      unbound_.push_back(absl::StrCat(what, ": ", positional.first));
+    } else if (IsShadowed(spelling, schema, positional.first)) {
+      ++counts_.shadowed;
+    } else {
+      const auto by_keyword = Lower(spelling, all, true);
+      const auto reversed = Lower(spelling, all, true, true);
+      if (by_keyword.second && IsShadowed(spelling, schema, by_keyword.first)) {
+        ++counts_.shadowed;
+        return;
+      }
+      EXPECT_EQ(by_keyword.first, positional.first) << what;
+      EXPECT_EQ(reversed.first, positional.first) << what;
+      counts_.forms += 3;
+    }
+    // Left out is as good as written out.
+    const auto short_form = Lower(spelling, required, false);
+    if (short_form.second) {
+      std::vector<Given> long_form = required;
+      absl::c_copy(defaults, std::back_inserter(long_form));
+      const auto written = Lower(spelling, long_form, true);
+      if (written.second && !IsShadowed(spelling, schema, written.first) &&
+          !IsShadowed(spelling, schema, short_form.first)) {
+        ++counts_.forms;
+        EXPECT_EQ(written.first, short_form.first) << what;
+      }
+    }
+    // What is given is not dropped: without it, the call is another one.
+    for (size_t i = 0; positional.second && i < all.size(); ++i) {
+      const SchemaArgument& a = *schema.FindArgument(all[i].name);
+      if (!a.has_default || a.IsDefault(all[i].value) || all[i].value.is_none() ||
+          SaysNothing(schema, a.name)) {
+        continue;
+      }
+      std::vector<Given> fewer = all;
+      fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(i));
+      EXPECT_NE(Lower(spelling, fewer, true).first, positional.first)
+          << what << " drops " << a.name;
+    }
+    // One that is misspelled; its own name is told.
+    for (const Given& g : all) {
+      if (g.positional_only || g.is_variadic || (is_method && g.name == all[0].name)) continue;
+      const std::string wrong = absl::StrCat(g.name, "_");
+      const KwArg keyword = {wrong, g.value};
+      const auto refused = Lower(spelling, required, false, false, &keyword);
+      ++counts_.refused;
+      EXPECT_FALSE(refused.second) << what << " takes " << wrong;
+      if (!FindCallable(spelling.op, spelling.target).is_known()) break;
+      EXPECT_THAT(refused.first, HasSubstr(absl::StrCat("takes no ", wrong, "; near: "))) << what;
+      break;
+    }
+    const KwArg unknown = {"no_such_keyword", 1};
+    EXPECT_FALSE(Lower(spelling, required, false, false, &unknown).second) << what;
+    // Words that are none.
+    for (size_t i = 0; i < all.size(); ++i) {
+      const SchemaArgument* a = schema.FindArgument(all[i].name);
+      if (a->words.empty()) continue;
+      std::vector<Given> wrong = all;
+      wrong[i].value = "bogus";
+      ++counts_.refused;
+      EXPECT_FALSE(Lower(spelling, wrong, true).second) << what << ": " << a->name << "=bogus";
+    }
+  }
+
+  Counts counts_;
+  std::vector<std::string> unbound_;
+};
+
+TEST_F(TableTest, EveryRowInEveryForm) {
+  for (const absl::Span<const Schema> rows : {AllSchemas(), AllFunctions()}) {
+    for (const Schema& schema : rows) {
+      ++counts_.rows;
+      for (const Spelling& spelling : SpellingsOf(schema)) Check(schema, spelling);
+    }
+  }
+  std::printf("%zu rows, %zu spellings, %zu forms alike, %zu refused, %zu without a meaning here, "
+              "%zu shadowed by another overload\n",
+              counts_.rows, counts_.spellings, counts_.forms, counts_.refused, counts_.unbound,
+              counts_.shadowed);
+  for (const std::string& what : unbound_) std::printf("  %s\n", what.c_str());
+  // A binder that takes nothing would pass all of the above.
+  EXPECT_GT(counts_.forms, 30000u);
+  EXPECT_LT(counts_.unbound, 35u);
+  EXPECT_LT(counts_.shadowed, 20u);
+}
+
+}  // namespace
+}  // namespace graphnet
