@@ -91,13 +91,18 @@ void BM_import(benchmark::State& state) {
   const int threads = static_cast<int>(state.range(0));
   std::vector<Item>& corpus = Corpus();
   for (auto _ : state) {
-    ParallelFor(corpus.size(), threads, [&](size_t i) {
-      const Item& item = corpus[i];
-      auto module = ParseGraphNetModel(item.files.at("model.py"), item.files.at("weight_meta.py"),
-                                       item.folder);
-      if (!module.ok()) std::abort();
-      benchmark::DoNotOptimize(module);
-    });
+    ParallelFor(
+        corpus.size(), threads,
+        [&](size_t i) {
+          const Item& item = corpus[i];
+          auto module = ParseGraphNetModel(item.files.at("model.py"),
+                                           item.files.at("weight_meta.py"), item.folder);
+          benchmark::DoNotOptimize(module);
+          return module.status();
+        },
+        [](size_t, const absl::Status& status) {
+          if (!status.ok()) std::abort();
+        });
   }
   SetThroughput(state, static_cast<double>(TextBytes()));
 }

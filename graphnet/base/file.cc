@@ -67,6 +67,25 @@ bool MakeTemporary(const std::string& path, std::string* name, Make&& make) {
 // Whether renameat2 failed since the file system or the kernel lacks it.
 bool IsUnsupported(int error) { return error == EINVAL || error == ENOSYS; }
 
+constexpr char kStandardInput[] = "the standard input";
+constexpr size_t kBlock = 1 << 20;
+
+// Reads until `content` is full or there is no more; then cuts it. read_some(to, n,
+// done) is as read(2); `done` counts what there is already.
+template <typename ReadSome>
+absl::Status Fill(const ReadSome& read_some, const std::string& path, std::string* content) {
+  size_t done = 0;
+  while (done < content->size()) {
+    const ssize_t n = read_some(content->data() + done, content->size() - done, done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemError("cannot read", path);
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  content->resize(done);
+  return absl::OkStatus();
+}
+
 absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t n = write(fd, content.data(), content.size());
@@ -81,33 +100,50 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   RETURN_IF_ERROR(CheckPath(path));
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return SystemError("cannot open", path);
-  const absl::Cleanup closer = [fd] { close(fd); };
+  InputFile file(path, open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd_ < 0) return SystemError("cannot open", path);
   struct stat info;
-  if (fstat(fd, &info) != 0) return SystemError("cannot stat", path);
+  if (fstat(file.fd_, &info) != 0) return SystemError("cannot stat", path);
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": not a regular file"));
   }
-  if (static_cast<uint64_t>(info.st_size) > max_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", info.st_size,
+  file.size_ = static_cast<uint64_t>(info.st_size);
+  return file;
+}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+absl::StatusOr<std::string> InputFile::Read(uint64_t offset, size_t bytes) const {
+  std::string content(bytes, '\0');
+  const auto read_some = [&](char* to, size_t n, size_t done) {
+    return pread(fd_, to, n, static_cast<off_t>(offset + done));
+  };
+  RETURN_IF_ERROR(Fill(read_some, path_, &content));
+  return content;
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  if (path != "-") {
+    ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+    if (file.size() <= max_bytes) return file.Read(0, static_cast<size_t>(file.size()));
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", file.size(),
                                                    " bytes; at most ", max_bytes, " are read"));
   }
-  std::string content(static_cast<size_t>(info.st_size), '\0');
-  size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t n = read(fd, content.data() + done, content.size() - done);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      return SystemError("cannot read", path);
+  std::string content;
+  const auto read_some = [](char* to, size_t n, size_t) { return read(STDIN_FILENO, to, n); };
+  for (std::string block(kBlock, '\0'); block.size() == kBlock;) {
+    RETURN_IF_ERROR(Fill(read_some, kStandardInput, &block));
+    if (block.size() > max_bytes - content.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(kStandardInput, ": at most ", max_bytes, " bytes are read"));
     }
-    if (n == 0) break;  // Shrank meanwhile: what is there is what is read.
-    done += static_cast<size_t>(n);
+    content += block;
   }
-  content.resize(done);
   return content;
 }
 
@@ -184,14 +220,9 @@ absl::Status WriteFolderAtomic(const std::string& path, bool replace,
     }
   }
   std::move(remove).Cancel();
-  if (!old.empty()) {
-    std::error_code error;
-    std::filesystem::remove_all(old, error);
-    if (error) {
-      return absl::InternalError(
-          absl::StrCat("cannot remove ", Printable(old, 1000), ": ", error.message()));
-    }
-  }
+  // The new folder is in place: that the old one cannot be deleted is no failure.
+  std::error_code ignored;
+  if (!old.empty()) std::filesystem::remove_all(old, ignored);
   return absl::OkStatus();
 }
 

@@ -1,10 +1,13 @@
-// Reading files whole within a limit, and writing them whole or not at all.
+// Reading files whole within a limit or range by range, and writing them whole or not
+// at all.
 #ifndef GRAPHNET_BASE_FILE_H_
 #define GRAPHNET_BASE_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,7 +16,29 @@
 
 namespace graphnet {
 
-// Reads a regular file (links are followed, devices and pipes refused).
+// A regular file, open for reading (links are followed, devices and pipes refused).
+class InputFile {
+ public:
+  // NotFound if there is none.
+  static absl::StatusOr<InputFile> Open(const std::string& path);
+  InputFile(InputFile&& other) : path_(std::move(other.path_)), size_(other.size_), fd_(other.fd_) {
+    other.fd_ = -1;
+  }
+  ~InputFile();
+
+  uint64_t size() const { return size_; }  // when it was opened
+  // `bytes` bytes from `offset` on, fewer if the file ends before.
+  absl::StatusOr<std::string> Read(uint64_t offset, size_t bytes) const;
+
+ private:
+  InputFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  uint64_t size_ = 0;
+  int fd_;
+};
+
+// Reads a regular file, or for "-" the standard input.
 // NotFound if there is none, InvalidArgument if it exceeds `max_bytes`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
@@ -25,7 +50,8 @@ absl::Status WriteFileAtomic(const std::string& path, absl::string_view content)
 // Creates `path` as a folder whole or not at all: `fill` writes into a
 // temporary sibling that takes the name `path` when `fill` succeeds and is
 // deleted when not. A folder that is at `path` already is replaced, in one step,
-// when `replace` is true, else AlreadyExists; anything else is never replaced.
+// when `replace` is true, else AlreadyExists; anything else is never replaced. What
+// cannot be deleted of a folder that was replaced stays under a temporary name.
 absl::Status WriteFolderAtomic(const std::string& path, bool replace,
                                const std::function<absl::Status(const std::string& dir)>& fill);
 

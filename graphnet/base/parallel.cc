@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "graphnet/base/status.h"
 
 namespace graphnet {
 
@@ -17,10 +22,38 @@ int NumCpus() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-void ParallelFor(size_t n, int jobs, absl::FunctionRef<void(size_t)> work) {
+namespace {
+
+// Of the exception that is being handled.
+absl::Status ThrownStatus() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(Printable(error.what(), 500));
+  } catch (...) {
+    return absl::InternalError("an exception of unknown type");
+  }
+}
+
+}  // namespace
+
+void ParallelFor(size_t n, int jobs, absl::FunctionRef<absl::Status(size_t)> work,
+                 absl::FunctionRef<void(size_t, const absl::Status&)> done) {
   std::atomic<size_t> next{0};
+  std::mutex mutex;
   const auto run = [&] {
-    for (size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) work(i);
+    for (size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) {
+      absl::Status status;
+      try {
+        status = work(i);
+      } catch (...) {
+        status = ThrownStatus();
+      }
+      const std::lock_guard<std::mutex> lock(mutex);
+      done(i, status);
+    }
   };
   std::vector<std::thread> threads;
   const size_t extra = std::min(n, static_cast<size_t>(std::max(1, jobs))) - (n > 0 ? 1 : 0);

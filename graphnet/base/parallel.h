@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 
 namespace graphnet {
 
@@ -12,9 +13,11 @@ namespace graphnet {
 int NumCpus();
 
 // Calls work(i) for every i in [0, n), each once, on up to `jobs` threads (the
-// caller's included; at least one), in rising order of start. Returns when all
-// are done. `work` must not throw.
-void ParallelFor(size_t n, int jobs, absl::FunctionRef<void(size_t)> work);
+// caller's included; at least one), in rising order of start, and done(i, status)
+// with what came of it, one call at a time. Returns when all are done. What work(i)
+// throws, out of memory among it, is its status; `done` must not throw.
+void ParallelFor(size_t n, int jobs, absl::FunctionRef<absl::Status(size_t)> work,
+                 absl::FunctionRef<void(size_t, const absl::Status&)> done);
 
 }  // namespace graphnet
 

@@ -4,17 +4,14 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/progress.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/verifier.h"
@@ -37,7 +34,6 @@ struct Options {
 };
 
 struct Outcome {
-  absl::Status status;
   // Why the folder form cannot hold the sample; empty if it can.
   std::string folder_na;
   size_t nodes = 0;
@@ -89,75 +85,54 @@ absl::Status CheckFolder(const Sample& sample, const std::string& path, std::str
   return absl::OkStatus();
 }
 
-Outcome CheckOne(const std::string& path, const Options& options) {
-  Outcome outcome;
-  const auto begin = std::chrono::steady_clock::now();
+absl::Status CheckForms(const std::string& path, const Options& options, Outcome* outcome) {
   LoadOptions load;
   load.trust = options.trust;
-  const absl::StatusOr<Sample> sample = LoadSample(path, load);
-  outcome.status = sample.status();
-  if (sample.ok()) {
-    outcome.nodes = sample->module->num_nodes();
-    outcome.status = Annotate(Verify(*sample->module), "verify");
-    if (options.calls) outcome.status.Update(Annotate(VerifyCalls(*sample->module), "calls"));
-    outcome.status.Update(Annotate(CheckText(*sample, path), "text"));
-    outcome.status.Update(Annotate(CheckProtobuf(*sample, path), "protobuf"));
-    outcome.status.Update(
-        Annotate(CheckFolder(*sample, path, &outcome.folder_na), "GraphNet folder"));
-  }
-  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return outcome;
+  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, load));
+  outcome->nodes = sample.module->num_nodes();
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
+  if (options.calls) RETURN_IF_ERROR(Annotate(VerifyCalls(*sample.module), "calls"));
+  RETURN_IF_ERROR(Annotate(CheckText(sample, path), "text"));
+  RETURN_IF_ERROR(Annotate(CheckProtobuf(sample, path), "protobuf"));
+  return Annotate(CheckFolder(sample, path, &outcome->folder_na), "GraphNet folder");
 }
 
-void PrintOutcome(const std::string& path, const Outcome& outcome, bool json) {
-  if (!json) {
-    if (!outcome.status.ok()) {
-      std::printf("FAIL %s: %s\n", Printable(path, 1000).c_str(),
-                  std::string(outcome.status.message()).c_str());
-    }
-    return;
-  }
+std::string JsonLine(const std::string& path, const absl::Status& status, const Outcome& outcome) {
   nlohmann::ordered_json line;
   line["path"] = path;
-  line["passed"] = outcome.status.ok();
+  line["passed"] = status.ok();
   line["nodes"] = outcome.nodes;
   line["seconds"] = outcome.seconds;
-  if (!outcome.status.ok()) line["reason"] = std::string(outcome.status.message());
+  if (!status.ok()) line["reason"] = std::string(status.message());
   if (!outcome.folder_na.empty()) line["folder"] = absl::StrCat("n/a: ", outcome.folder_na);
-  std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 absl::StatusOr<int> Check(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
-  Progress progress(inputs.size());
-  std::mutex mutex;
-  size_t done = 0;
-  size_t failed = 0;
   std::map<std::string, size_t> not_applicable;
-  ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
-    const Outcome outcome = CheckOne(inputs[i], options);
-    const std::lock_guard<std::mutex> lock(mutex);
-    ++done;
-    failed += outcome.status.ok() ? 0 : 1;
-    // Reasons are counted without the node they name first.
-    if (!outcome.folder_na.empty()) {
-      ++not_applicable[outcome.folder_na.substr(outcome.folder_na.rfind(": ") == std::string::npos
-                                                    ? 0
-                                                    : outcome.folder_na.rfind(": ") + 2)];
-    }
-    if (options.json || !outcome.status.ok()) {
-      progress.Clear();
-      PrintOutcome(inputs[i], outcome, options.json);
-    }
-    progress.Step(done, failed);
-  });
-  progress.Clear();
-  for (const auto& [reason, count] : not_applicable) {
-    std::fprintf(options.json ? stderr : stdout, "folder form n/a for %zu: %s\n", count,
+  const BatchCount count = RunBatch<Outcome>(
+      inputs, options.jobs,
+      [&](const std::string& path, Outcome* outcome) {
+        const auto begin = std::chrono::steady_clock::now();
+        const absl::Status status = CheckForms(path, options, outcome);
+        const auto end = std::chrono::steady_clock::now();
+        outcome->seconds = std::chrono::duration<double>(end - begin).count();
+        return status;
+      },
+      [&](size_t i, const absl::Status& status, const Outcome& outcome) {
+        // Reasons are counted without the node they name first.
+        const size_t colon = outcome.folder_na.rfind(": ");
+        const size_t begin = colon == std::string::npos ? 0 : colon + 2;
+        if (!outcome.folder_na.empty()) ++not_applicable[outcome.folder_na.substr(begin)];
+        return options.json ? JsonLine(inputs[i], status, outcome) : FailLine(inputs[i], status);
+      });
+  for (const auto& [reason, times] : not_applicable) {
+    std::fprintf(options.json ? stderr : stdout, "folder form n/a for %zu: %s\n", times,
                  reason.c_str());
   }
-  std::printf("%zu passed, %zu failed\n", done - failed, failed);
-  return failed == 0 ? 0 : 1;
+  std::printf("%zu passed, %zu failed\n", count.done - count.failed, count.failed);
+  return count.failed == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ namespace {
 
 struct Options {
   std::string in;
-  std::string out;
-  Target target = Target::kAuto;
+  Output out;
 };
 
 // Whether the ranges are all of the graph.
@@ -38,9 +37,8 @@ absl::Status CheckWhole(const DecomposeConfig& config) {
 }
 
 absl::StatusOr<int> Compose(const Options& options) {
-  const Target target =
-      options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
-  ASSIGN_OR_RETURN(StoredDecomposition stored, ReadDecomposition(options.in, KeepsWeights(target)));
+  ASSIGN_OR_RETURN(StoredDecomposition stored,
+                   ReadDecomposition(options.in, options.out.keeps_weights()));
   const bool done = stored.config.has_value() && stored.config->is_done();
   if (done) RETURN_IF_ERROR(Annotate(CheckWhole(*stored.config), options.in));
   const bool chain = !stored.config.has_value() || stored.config->cut.style == Style::kChain;
@@ -54,9 +52,9 @@ absl::StatusOr<int> Compose(const Options& options) {
   sample.has_constraints = stored.pieces[0].has_constraints;
   for (Sample& piece : stored.pieces) sample.weights.merge(piece.weights);
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), options.in));
-  RETURN_IF_ERROR(SaveSample(sample, options.out, target));
-  std::printf("%zu pieces, %lld operators\n", stored.pieces.size(),
-              static_cast<long long>(NumOperators(*sample.module->main())));
+  RETURN_IF_ERROR(SaveSample(sample, options.out));
+  std::fprintf(options.out.report(), "%zu pieces, %lld operators\n", stored.pieces.size(),
+               static_cast<long long>(NumOperators(*sample.module->main())));
   return 0;
 }
 
@@ -67,7 +65,7 @@ void RegisterCompose(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("compose", "Put the pieces that decompose made together again");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
-  command->add_option("-o,--out", options->out, kTargetHelp)->required();
+  AddOutputOptions(command, &options->out)->required();
   command->callback([options, run] { *run = [options] { return Compose(*options); }; });
 }
 

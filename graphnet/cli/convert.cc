@@ -15,24 +15,21 @@ namespace {
 
 struct Options {
   std::string in;
-  std::string out;
-  Target target = Target::kAuto;
+  Output out;
   bool trust = false;
   bool lift = false;
 };
 
 absl::StatusOr<int> Convert(const Options& options) {
-  const Target target =
-      options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
   LoadOptions load;
   load.trust = options.trust;
-  load.weights = KeepsWeights(target);
+  load.weights = options.out.keeps_weights();
   ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, load));
   if (options.lift) {
     RETURN_IF_ERROR(LiftAttributes(sample.module.get()).status());
     RETURN_IF_ERROR(Verify(*sample.module));
   }
-  RETURN_IF_ERROR(SaveSample(sample, options.out, target));
+  RETURN_IF_ERROR(SaveSample(sample, options.out));
   return 0;
 }
 
@@ -43,8 +40,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("convert", "Convert a sample to another format");
   command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")
       ->required();
-  command->add_option("OUT", options->out, kTargetHelp)->required();
-  AddTargetOption(command, &options->target);
+  AddOutputOptions(command, &options->out, ",OUT")->required();
   AddTrustOption(command, &options->trust);
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });

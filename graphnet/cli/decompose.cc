@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,18 +11,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graphnet/base/file.h"
-#include "graphnet/base/memory.h"
-#include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/inputs/draw.h"
 #include "graphnet/interp/shapes.h"
 
 namespace graphnet {
@@ -100,7 +94,6 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
 
 struct Outcome {
   size_t pieces = 0;
-  int64_t operators = 0;
   WriteReport written;
 };
 
@@ -133,21 +126,6 @@ void PrintDecomposition(const Sample& sample, const Decomposition& made) {
               unknown.c_str());
 }
 
-// The sample with the shapes of all values, as far as they can be inferred; only for
-// choosing cuts, so that pieces are cut from the sample as it is.
-Sample WithInferredShapes(const Sample& sample) {
-  Sample copy;
-  copy.name = sample.name;
-  copy.module = sample.module->Clone();
-  DrawOptions draw;
-  draw.max_bytes = AvailableMemoryBytes() / 2;
-  // What fails leaves metas as they are, and the pieces are balanced by those.
-  if (const auto values = DrawInputs(copy, draw); values.ok()) {
-    if (!InferShapes(copy.module.get(), *values).ok()) copy.module = sample.module->Clone();
-  }
-  return copy;
-}
-
 absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder,
                                      const DecomposeConfig& config, const Options& options,
                                      bool print) {
@@ -163,6 +141,7 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
     ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
   }
   const bool infer = config.mode == DecomposeMode::kBalanced && !config.is_done();
+  // Only for choosing cuts: pieces are cut from the sample as it is.
   const Sample shaped = infer ? WithInferredShapes(sample) : Sample();
   ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, shaped.module.get()));
   if (lift) {
@@ -171,8 +150,6 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
   }
   Outcome outcome;
   outcome.pieces = made.pieces.size();
-  for (const SubgraphConfig& piece : made.config.subgraphs)
-    outcome.operators += piece.range.end - piece.range.start;
   if (print) PrintDecomposition(infer ? shaped : sample, made);
   if (options.dry_run) return outcome;
   ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
@@ -181,18 +158,6 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
                 outcome.written.written, outcome.written.kept);
   }
   return outcome;
-}
-
-// Where the pieces of one of many samples go: the same path below DIR.
-absl::StatusOr<std::string> FolderBelow(const std::string& out, const std::string& root,
-                                        const std::string& path) {
-  const std::string below = std::filesystem::path(path).lexically_relative(root).string();
-  const std::string folder = DecomposedPath(JoinPath(out, below));
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
-  if (!error) return folder;
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot create the folder of ", Printable(folder, 1000), ": ", error.message()));
 }
 
 // By which errors of many samples are counted.
@@ -214,51 +179,44 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   if (options.out.empty() && !options.dry_run) {
     return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
   }
-  Progress progress(inputs.size());
-  std::mutex mutex;
-  size_t done = 0;
-  size_t failed = 0;
   Outcome sum;
   std::map<absl::string_view, size_t> reasons;
-  ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
-    const absl::StatusOr<Outcome> outcome = [&]() -> absl::StatusOr<Outcome> {
-      std::string folder;
-      if (!options.dry_run) {
-        ASSIGN_OR_RETURN(folder, FolderBelow(options.out, options.in, inputs[i]));
-      }
-      return DecomposeOne(inputs[i], folder, config, options, /*print=*/false);
-    }();
-    const std::lock_guard<std::mutex> lock(mutex);
-    ++done;
-    if (outcome.ok()) {
-      sum.pieces += outcome->pieces;
-      sum.operators += outcome->operators;
-      sum.written.written += outcome->written.written;
-      sum.written.kept += outcome->written.kept;
-    } else {
-      ++failed;
-      ++reasons[Reason(outcome.status())];
-      progress.Clear();
-      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(),
-                  std::string(outcome.status().message()).c_str());
-    }
-    progress.Step(done, failed);
-  });
-  progress.Clear();
+  const BatchCount count = RunBatch<Outcome>(
+      inputs, options.jobs,
+      [&](const std::string& path, Outcome* outcome) -> absl::Status {
+        // Where the pieces go: the same path below DIR.
+        std::string folder;
+        if (!options.dry_run) {
+          folder = DecomposedPath(PathBelow(options.out, options.in, path));
+          RETURN_IF_ERROR(MakeFoldersOf(folder));
+        }
+        ASSIGN_OR_RETURN(*outcome, DecomposeOne(path, folder, config, options, /*print=*/false));
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, const Outcome& outcome) {
+        sum.pieces += outcome.pieces;
+        sum.written.written += outcome.written.written;
+        sum.written.kept += outcome.written.kept;
+        if (!status.ok()) ++reasons[Reason(status)];
+        return FailLine(inputs[i], status);
+      });
   PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
-              {absl::StrCat(done), absl::StrCat(done - failed), absl::StrCat(failed),
-               absl::StrCat(sum.pieces), absl::StrCat(sum.written.written),
-               absl::StrCat(sum.written.kept)}});
-  for (const auto& [reason, count] : reasons)
-    std::printf("failed %zu: %s\n", count, std::string(reason).c_str());
-  return failed == 0 ? 0 : 1;
+              {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
+               absl::StrCat(count.failed), absl::StrCat(sum.pieces),
+               absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)}});
+  for (const auto& [reason, times] : reasons)
+    std::printf("failed %zu: %s\n", times, std::string(reason).c_str());
+  return count.failed == 0 ? 0 : 1;
 }
 
 absl::StatusOr<int> Run(const Options& options) {
   ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  if (inputs.size() != 1 || inputs[0] != options.in) return DecomposeAll(inputs, config, options);
-  const std::string folder = options.out.empty() ? DecomposedPath(options.in) : options.out;
+  if (IsFolderOfSamples(options.in)) return DecomposeAll(inputs, config, options);
+  const bool beside = options.out.empty() && !options.dry_run;
+  if (beside && options.in == "-")
+    return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
+  const std::string folder = beside ? DecomposedPath(options.in) : options.out;
   RETURN_IF_ERROR(DecomposeOne(inputs[0], folder, config, options, /*print=*/true).status());
   return 0;
 }
@@ -271,13 +229,13 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
   command->add_option("IN", options->in, "A sample in any format, or a folder of samples")
       ->required();
-  command->add_option(
-      "-o,--out", options->out,
+  AddPathOption(
+      command, &options->out,
       "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
       "the folder for those of all");
   CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut; one of");
   const auto number = [&](const char* flag, DecomposeMode mode, const char* help) {
-    scheme
+    return scheme
         ->add_option_function<int64_t>(
             flag,
             [options, mode](int64_t value) {
@@ -288,20 +246,22 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
         ->check(CLI::Range(int64_t{1}, kMaxNumber));
   };
   const auto flag = [&](const char* name, DecomposeMode mode, const char* help) {
-    scheme->add_flag_callback(
+    return scheme->add_flag_callback(
         name, [options, mode] { options->config.mode = mode; }, help);
   };
   scheme->add_option("--at", options->at, "Before these operators: 3,7");
   scheme->add_option("--ranges", options->ranges,
                      "These ranges of operators, ends left out: 0:8,8:20");
-  number("--every", DecomposeMode::kFixedSize, "After every so many operators");
-  number("--pieces", DecomposeMode::kEqual, "Into so many equal pieces");
-  flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
-  number("--balanced", DecomposeMode::kBalanced,
-         "Into so many pieces of similar size with least bytes between them");
-  flag("--blocks", DecomposeMode::kBlocks, "At the borders of blocks that repeat, such as layers");
-  number("--by-module", DecomposeMode::kModulePath,
-         "Where so many first components of the module path change");
+  CLI::Option* every = number("--every", DecomposeMode::kFixedSize, "After every so many operators");
+  CLI::Option* pieces = number("--pieces", DecomposeMode::kEqual, "Into so many equal pieces");
+  CLI::Option* single_op = flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
+  CLI::Option* balanced =
+      number("--balanced", DecomposeMode::kBalanced,
+             "Into so many pieces of similar size with least bytes between them");
+  CLI::Option* blocks = flag("--blocks", DecomposeMode::kBlocks,
+                             "At the borders of blocks that repeat, such as layers");
+  CLI::Option* by_module = number("--by-module", DecomposeMode::kModulePath,
+                                  "Where so many first components of the module path change");
   scheme->add_option(
       "--by-value", options->values,
       "What lies between values, by name: in1,in2:out1 (may be given several times)");
@@ -316,7 +276,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   command
       ->add_flag("--no-head-and-tail", options->no_head_and_tail,
                  "With --at, --ranges and --by-value: no pieces for what comes before and after")
-      ->excludes(config);
+      ->excludes(every, pieces, single_op, balanced, blocks, by_module, config);
   command
       ->add_flag("--minimal-inputs", options->minimal_inputs,
                  "The first piece takes only the inputs it needs")

@@ -17,7 +17,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
@@ -87,10 +86,10 @@ absl::StatusOr<int> Run(const Options& options) {
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(Sample a, LoadSample(options.a, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(Sample b, LoadSample(options.b, {.trust = options.trust, .weights = true}));
-  Values given;
-  if (!options.inputs.empty()) {
-    ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs));
-  }
+  std::vector<std::string> names = NamesOfValues(a);
+  const std::vector<std::string> more = NamesOfValues(b);
+  names.insert(names.end(), more.begin(), more.end());
+  ASSIGN_OR_RETURN(const Values given, ReadValues(options.inputs, names));
   for (auto& [name, data] : given) a.weights[name] = b.weights[name] = data;
   DrawOptions draw;
   draw.seed = options.seed;
@@ -141,11 +140,8 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   command->add_option("b", options->b, "The second graph")->required();
   command->add_option("--inputs", options->inputs,
                       "Values by name (safetensors); those not there are drawn as the first says");
-  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "Of operators; 0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddSeedOption(command, &options->seed);
+  AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
@@ -23,7 +24,6 @@
 #include "graphnet/extract/example_input.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/samples.h"
-#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/torch/status.h"
@@ -52,22 +52,19 @@ struct Options {
 
 absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
                                                     const torch::jit::Module& module) {
-  std::map<std::string, TensorData> given;
-  if (!options.inputs_file.empty()) {
-    ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs_file));
-  }
   const auto method = module.find_method("forward");
   if (!method) return absl::NotFoundError("the module has no method forward");
+  const auto& formals = method->function().getSchema().arguments();
+  std::vector<std::string> names;
+  for (size_t i = 1; i < formals.size(); ++i) names.push_back(formals[i].name());
+  ASSIGN_OR_RETURN(const auto given, ReadValues(options.inputs_file, names));
   std::vector<c10::IValue> inputs;
   size_t next = 0;
-  size_t used = 0;
-  const auto& formals = method->function().getSchema().arguments();
   for (size_t i = 1; i < formals.size(); ++i) {
     const std::string& name = formals[i].name();
     if (const auto it = given.find(name); it != given.end()) {
       ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(it->second, c10::Device(c10::kCPU)));
       inputs.emplace_back(std::move(tensor));
-      ++used;
     } else if (next < options.inputs.size()) {
       ASSIGN_OR_RETURN(c10::IValue value, ParseExampleInput(options.inputs[next++], name,
                                                             options.seed, formals[i].type()));
@@ -83,14 +80,6 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
   if (next < options.inputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(options.inputs[next]),
                                                    ": there is no parameter for it"));
-  }
-  if (used < given.size()) {
-    for (const auto& [name, data] : given) {
-      if (!method->function().getSchema().argumentIndexWithName(name)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(options.inputs_file, ": forward has no parameter ", Printable(name)));
-      }
-    }
   }
   return inputs;
 }
@@ -289,7 +278,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
   command->add_option("in", options->in, "TorchScript archive")->required();
-  command->add_option("-o,--output", options->out, "Folder for the subgraphs")->required();
+  AddPathOption(command, &options->out, "Folder for the subgraphs", ",--output")->required();
   command
       ->add_option("--input", options->inputs,
                    "Example inputs, in order: f32[1,3,224,224], i64[1,16]:0..900, int=3, "
@@ -309,8 +298,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       {"protobuf", ExtractFormat::kProtobuf}, {"graphnet", ExtractFormat::kGraphNetFolder}};
   AddChoiceOption(command, "--format", &options->format, formats,
                   "What subgraphs are written as (default: protobuf)");
-  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
-      ->capture_default_str();
+  AddSeedOption(command, &options->seed);
   command
       ->add_option(
           "--max-unroll", options->max_unroll,
@@ -322,9 +310,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                    "Steps of the program before it counts as endless")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "Of operators; 0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddThreadsOption(command, &options->threads);
   command->add_flag("--explain", options->explain,
                     "Tell why each subgraph ended, and what would help");
   command->add_flag("--check", options->check,

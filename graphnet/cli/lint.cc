@@ -6,13 +6,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/domain.h"
@@ -24,9 +26,10 @@ namespace {
 
 struct Options {
   std::string in;
-  std::string out;
+  Output out;
   std::vector<std::string> rules = {"bn-var", "unstable"};
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
+  int jobs = 0;
   bool trust = false;
 };
 
@@ -70,72 +73,93 @@ absl::StatusOr<Findings> LintFinite(Sample* sample, uint64_t seed, bool repairs)
                    found->elements, " elements")};
 }
 
-// Findings by rule. `sample` is changed as the rules that repair have it.
-absl::StatusOr<std::map<std::string, Findings>> LintOne(Sample* sample, const Options& options) {
-  std::map<std::string, Findings> all;
+using FindingsByRule = std::map<std::string, Findings>;
+
+// Writes the sample, too, as the rules that repair have it, if there is an --out.
+absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Options& options) {
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust, .weights = true}));
+  const bool repairs = !options.out.path.empty();
+  FindingsByRule all;
   for (const std::string& rule : options.rules) {
     // Without --out, each rule sees the sample as it is.
     Sample copy;
-    Sample* subject = sample;
-    if (options.out.empty()) {
-      copy.name = sample->name;
-      copy.weights = sample->weights;
-      copy.module = sample->module->Clone();
+    Sample* subject = &sample;
+    if (!repairs) {
+      copy.name = sample.name;
+      copy.weights = sample.weights;
+      copy.module = sample.module->Clone();
       subject = &copy;
     }
     const absl::StatusOr<Findings> findings =
         rule == "bn-var"     ? LintVariances(subject)
         : rule == "unstable" ? LintPrivate(subject)
-                             : LintFinite(subject, options.seed, !options.out.empty());
+                             : LintFinite(subject, options.seed.value_or(0), repairs);
     if (!findings.ok()) return Annotate(findings.status(), rule);
     if (!findings->empty()) all[rule] = *findings;
   }
+  if (repairs) RETURN_IF_ERROR(SaveSample(sample, options.out));
   return all;
 }
 
-absl::StatusOr<int> Lint(const Options& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  if (!options.out.empty() && (inputs.size() != 1 || inputs[0] != options.in)) {
-    return absl::InvalidArgumentError(
-        "--out takes one sample; of a folder, use opt --passes=constrain-variance");
-  }
-  LoadOptions load;
-  load.trust = options.trust;
-  load.weights = true;
-  Progress progress(inputs.size());
-  std::map<std::string, std::pair<size_t, size_t>> totals;  // samples, findings
-  size_t failed = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    absl::StatusOr<Sample> sample = LoadSample(inputs[i], load);
-    const auto all = sample.ok() ? LintOne(&*sample, options) : sample.status();
-    progress.Clear();
-    if (!all.ok()) {
-      if (inputs.size() == 1) return all.status();
-      ++failed;
-      std::printf("FAIL %s: %s\n", Printable(inputs[i], 1000).c_str(),
-                  std::string(all.status().message()).c_str());
-      continue;
-    }
-    for (const auto& [rule, findings] : *all) {
-      ++totals[rule].first;
-      totals[rule].second += findings.size();
+// How many findings each rule has, and in how many samples.
+class Totals {
+ public:
+  // The lines to print of a sample.
+  std::string Add(const std::string& path, const FindingsByRule& all) {
+    std::string lines;
+    for (const auto& [rule, findings] : all) {
+      ++counts_[rule].first;
+      counts_[rule].second += findings.size();
       for (const std::string& finding : findings) {
-        std::printf("%s: %s: %s\n", Printable(inputs[i], 1000).c_str(), rule.c_str(),
-                    Printable(finding, 2000).c_str());
+        absl::StrAppend(&lines, lines.empty() ? "" : "\n", Printable(path, 1000), ": ", rule, ": ",
+                        Printable(finding, 2000));
       }
     }
-    if (!options.out.empty())
-      RETURN_IF_ERROR(SaveSample(*sample, options.out, TargetOfName(options.out)));
-    progress.Step(i + 1, failed);
+    return lines;
   }
-  progress.Clear();
-  for (const std::string& rule : options.rules) {
-    std::printf("%s: %zu findings in %zu samples\n", rule.c_str(), totals[rule].second,
-                totals[rule].first);
+  void Print(const Options& options) const {
+    for (const std::string& rule : options.rules) {
+      const auto it = counts_.find(rule);
+      const auto [samples, findings] = it == counts_.end() ? std::pair<size_t, size_t>() : it->second;
+      std::fprintf(options.out.report(), "%s: %zu findings in %zu samples\n", rule.c_str(), findings,
+                   samples);
+    }
   }
-  bool found = failed > 0;
-  for (const auto& [rule, counts] : totals) found |= counts.second > 0;
-  return found ? 1 : 0;
+  bool empty() const { return counts_.empty(); }
+
+ private:
+  std::map<std::string, std::pair<size_t, size_t>> counts_;  // samples, findings
+};
+
+absl::StatusOr<int> Lint(const Options& options) {
+  const bool runs = absl::c_linear_search(options.rules, "finite-run");
+  if (options.seed.has_value() && !runs)
+    return absl::InvalidArgumentError("--seed is of what --rule finite-run draws");
+  if (!options.out.path.empty() && !runs && !absl::c_linear_search(options.rules, "bn-var"))
+    return absl::InvalidArgumentError("--out writes what --rule bn-var and finite-run repair");
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  Totals totals;
+  BatchCount count;
+  if (!IsFolderOfSamples(options.in)) {
+    ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options));
+    const std::string lines = totals.Add(options.in, all);
+    if (!lines.empty()) std::fprintf(options.out.report(), "%s\n", lines.c_str());
+  } else if (!options.out.path.empty()) {
+    return absl::InvalidArgumentError(
+        "--out takes one sample; of a folder, use opt --passes=constrain-variance");
+  } else {
+    count = RunBatch<FindingsByRule>(
+        inputs, options.jobs,
+        [&](const std::string& path, FindingsByRule* all) -> absl::Status {
+          ASSIGN_OR_RETURN(*all, LintOne(path, options));
+          return absl::OkStatus();
+        },
+        [&](size_t i, const absl::Status& status, const FindingsByRule& all) {
+          return status.ok() ? totals.Add(inputs[i], all) : FailLine(inputs[i], status);
+        });
+  }
+  totals.Print(options);
+  return count.failed > 0 || !totals.empty() ? 1 : 0;
 }
 
 }  // namespace
@@ -152,11 +176,12 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
                    "finite-run: run, and name "
                    "the first node that makes an output nan or infinite (default: the first two)")
       ->check(CLI::IsMember({"bn-var", "unstable", "finite-run"}));
-  command->add_option(
-      "-o,--out", options->out,
+  AddOutputOptions(
+      command, &options->out, "",
       "Write the sample with bounds on how its inputs are drawn that repair what bn-var and "
       "finite-run find");
-  command->add_option("--seed", options->seed, "Of the inputs");
+  command->add_option("--seed", options->seed, "Of the inputs that finite-run draws");
+  AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });
 }

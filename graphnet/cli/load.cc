@@ -7,12 +7,15 @@
 #include <optional>
 #include <system_error>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
@@ -70,6 +73,22 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
   return absl::OkStatus();
 }
 
+// Text, a fragment too.
+absl::StatusOr<Sample> LoadText(const std::string& path) {
+  const bool is_file = path != "-";
+  const std::string name = is_file ? path : "<stdin>";
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
+  if (!is_file && !LooksLikeText(text, /*fragments=*/true)) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": not graphnet text"));
+  }
+  ASSIGN_OR_RETURN(Sample sample, ParseSample(text, name));
+  if (sample.module == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": holds no module"));
+  }
+  if (sample.name.empty() && is_file) sample.name = BaseName(path);
+  return sample;
+}
+
 }  // namespace
 
 const char* FormatName(Format format) {
@@ -83,6 +102,7 @@ const char* FormatName(Format format) {
 }
 
 absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
+  if (path == "-") return Format::kText;
   if (!FileExists(path)) {
     return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no such file or folder"));
   }
@@ -93,6 +113,8 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
   }
   ASSIGN_OR_RETURN(const std::string head, ReadHead(path));
   if (const std::optional<Format> format = FormatOfHead(head)) return *format;
+  // Found in a folder it may be anything; whoever names it means it.
+  if (LooksLikeText(head, /*fragments=*/true)) return Format::kText;
   return absl::InvalidArgumentError(
       absl::StrCat(Printable(path, 1000),
                    ": neither a GraphNet folder, a TorchScript archive, a "
@@ -105,9 +127,7 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
     case Format::kGraphNetFolder: return ReadGraphNetFolder(path);
     case Format::kProtobuf: return ReadSampleFile(path, options.weights);
     case Format::kText: {
-      ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
-      ASSIGN_OR_RETURN(Sample sample, ParseSample(text, path));
-      if (sample.name.empty()) sample.name = BaseName(path);
+      ASSIGN_OR_RETURN(Sample sample, LoadText(path));
       RETURN_IF_ERROR(Annotate(Verify(*sample.module), path));
       return sample;
     }
@@ -126,7 +146,7 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths) {
   std::vector<std::string> inputs;
   for (const std::string& path : paths) {
-    if (IsFolder(path) && !IsGraphNetFolder(path)) {
+    if (IsFolderOfSamples(path)) {
       const size_t before = inputs.size();
       RETURN_IF_ERROR(FindIn(path, 0, &inputs));
       if (inputs.size() == before) {
@@ -139,6 +159,35 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
     inputs.push_back(path);
   }
   return inputs;
+}
+
+bool IsFolderOfSamples(const std::string& path) {
+  return IsFolder(path) && !IsGraphNetFolder(path);
+}
+
+absl::StatusOr<std::map<std::string, TensorData>> ReadValues(
+    const std::string& path, const std::vector<std::string>& names) {
+  std::map<std::string, TensorData> values;
+  if (path.empty()) return values;
+  ASSIGN_OR_RETURN(values, ReadSafetensorsFile(path));
+  const std::vector<absl::string_view> all(names.begin(), names.end());
+  for (const auto& [name, value] : values) {
+    if (absl::c_linear_search(all, name)) continue;
+    const absl::string_view near = NearMiss(name, all);
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(path, 1000), ": nothing takes a value by the name ", Printable(name),
+        near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?")));
+  }
+  return values;
+}
+
+std::vector<std::string> NamesOfValues(const Sample& sample) {
+  std::vector<std::string> names;
+  for (const Node* node : sample.module->main()->placeholders())
+    names.emplace_back(node->target());
+  for (const Attribute& attribute : sample.module->attributes())
+    names.emplace_back(attribute.name);
+  return names;
 }
 
 }  // namespace graphnet

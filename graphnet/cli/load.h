@@ -3,6 +3,7 @@
 #ifndef GRAPHNET_CLI_LOAD_H_
 #define GRAPHNET_CLI_LOAD_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,16 +23,26 @@ struct LoadOptions {
 };
 
 // NotFound if there is nothing at `path`, InvalidArgument if it is of no known
-// format.
+// format. What "-", the standard input, holds is to be text.
 absl::StatusOr<Format> RecogniseFormat(const std::string& path);
 
-// The verified sample at `path`.
+// The verified sample at `path`; for "-", the text on the standard input. Text may be a
+// fragment (graphnet/text/parser.h).
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options = {});
 
-// All inputs under `paths`, sorted within each: a path that is an input itself,
-// or, in a folder, every sample folder (not looked into further) and every file
-// of a known format.
+// All inputs under `paths`, sorted within each: a path that is an input itself, "-"
+// too, or, in a folder of samples, every sample folder (not looked into further) and
+// every file of a known format.
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths);
+// Whether it is a folder, but not a sample itself.
+bool IsFolderOfSamples(const std::string& path);
+
+// The values by name that a file (safetensors) holds, each of which must be one of
+// `names`. Nothing without a path.
+absl::StatusOr<std::map<std::string, TensorData>> ReadValues(const std::string& path,
+                                                             const std::vector<std::string>& names);
+// What a sample takes values for: its inputs and attributes.
+std::vector<std::string> NamesOfValues(const Sample& sample);
 
 }  // namespace graphnet
 

@@ -14,4 +14,24 @@ void AddJobsOption(CLI::App* command, int* jobs) {
       ->check(CLI::PositiveNumber);
 }
 
+CLI::Option* AddPathOption(CLI::App* command, std::string* path, const std::string& help,
+                           const std::string& also) {
+  const auto check = [](const std::string& value) {
+    return value == "-" ? "the standard output takes text only" : "";
+  };
+  return command->add_option(absl::StrCat("-o,--out", also), *path, help)
+      ->check(CLI::Validator(check, /*validator_desc=*/""));
+}
+
+CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed) {
+  return command->add_option("--seed", *seed, "Of drawn inputs and of random operators")
+      ->capture_default_str();
+}
+
+CLI::Option* AddThreadsOption(CLI::App* command, int* threads) {
+  return command->add_option("--threads", *threads, "Of operators; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
+
 }  // namespace graphnet

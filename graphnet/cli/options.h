@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_CLI_OPTIONS_H_
 #define GRAPHNET_CLI_OPTIONS_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -16,6 +17,14 @@ void AddTrustOption(CLI::App* command, bool* trust);
 
 // --jobs: threads; 0, the default, is one a CPU.
 void AddJobsOption(CLI::App* command, int* jobs);
+
+// -o, --out: a file or folder that is not text, so never "-"; `also` are names it has besides.
+CLI::Option* AddPathOption(CLI::App* command, std::string* path, const std::string& help,
+                           const std::string& also = "");
+
+// --seed and --threads, as all commands have them that run graphs.
+CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed);
+CLI::Option* AddThreadsOption(CLI::App* command, int* threads);
 
 // An option that takes one of some names.
 template <typename Enum>

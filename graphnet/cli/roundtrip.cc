@@ -219,8 +219,7 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
                                          "Import, cut into a chain of pieces, write them as "
                                          "protobuf, read them back, compose and compare");
   command->add_option("IN", options->in, "Input, in any format")->required();
-  command->add_option("-o,--out", options->out, "Folder for original.pb, subgraph_0.pb, …")
-      ->required();
+  AddPathOption(command, &options->out, "Folder for original.pb, subgraph_0.pb, …")->required();
   command
       ->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
       ->check(CLI::Range(1, kMaxPieces))

@@ -127,9 +127,7 @@ absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once,
 }
 
 // An extracted program. Its state goes on from one run to the next.
-absl::StatusOr<int> RunStitched(const Options& options,
-                                const std::map<std::string, TensorData>& given,
-                                const DrawOptions& draw) {
+absl::StatusOr<int> RunStitched(const Options& options, const DrawOptions& draw) {
   if (options.device != "cpu") {
     return absl::UnimplementedError(
         "--device: an extracted program runs where it was captured, on the CPU");
@@ -140,7 +138,7 @@ absl::StatusOr<int> RunStitched(const Options& options,
   }
   const Clock::time_point before = Clock::now();
   ASSIGN_OR_RETURN(const StitchedRun stitched,
-                   PrepareStitchedRun(options.in, given, draw, options.trust));
+                   PrepareStitchedRun(options.in, options.inputs, draw, options.trust));
   const size_t subgraphs = stitched.loaded.stored.subgraphs.size();
   const std::string ready =
       absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms", subgraphs,
@@ -162,18 +160,15 @@ absl::StatusOr<int> RunStitched(const Options& options,
 
 absl::StatusOr<int> Run(const Options& options) {
   SetNumThreads(options.threads);
-  std::map<std::string, TensorData> given;
-  if (!options.inputs.empty()) {
-    ASSIGN_OR_RETURN(given, ReadSafetensorsFile(options.inputs));
-  }
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = AvailableMemoryBytes();
   draw.compat = options.compat;
-  if (IsExtracted(options.in)) return RunStitched(options, given, draw);
+  if (IsExtracted(options.in)) return RunStitched(options, draw);
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(auto given, ReadValues(options.inputs, NamesOfValues(sample)));
   for (auto& [name, data] : given) sample.weights[name] = std::move(data);
   ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
   sample.weights.clear();
@@ -200,9 +195,9 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   command->add_option("in", options->in, "What to run")->required();
   command->add_option("--inputs", options->inputs,
                       "Values by name (safetensors); those not there are drawn");
-  command->add_option("--outputs", options->outputs, "Where outputs go (safetensors): o0, o1, …");
-  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
-      ->capture_default_str();
+  AddPathOption(command, &options->outputs, "Where outputs go (safetensors): o0, o1, …",
+                ",--outputs");
+  AddSeedOption(command, &options->seed);
   command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
   const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},
                                                  {"graph_net", Compat::kGraphNet}};
@@ -211,9 +206,7 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   command->add_option("--repeat", options->repeat, "Run that often")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "Of operators; 0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddThreadsOption(command, &options->threads);
   command
       ->add_option("--max-memory", options->max_memory_mib,
                    "MiB that all tensors may take at once; 0: what the machine has free")

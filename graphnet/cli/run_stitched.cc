@@ -1,10 +1,12 @@
 #include "graphnet/cli/run_stitched.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/torch/tensors.h"
 
@@ -41,8 +43,7 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
 
 }  // namespace
 
-absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
-                                               const std::map<std::string, TensorData>& given,
+absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder, const std::string& inputs,
                                                const DrawOptions& draw, bool trust) {
   StitchedRun run;
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
@@ -50,6 +51,9 @@ absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
   const StitchManifest& manifest = run.loaded.stored.manifest;
   std::map<int64_t, std::string> names;
   for (const auto& input : manifest.inputs) NameTensors(input.pattern, input.name, &names);
+  std::vector<std::string> known;
+  for (const auto& [number, name] : names) known.push_back(name);
+  ASSIGN_OR_RETURN(const auto given, ReadValues(inputs, known));
   std::map<int64_t, at::Tensor> tensors;
   for (const auto& [number, name] : names) {
     const auto it = given.find(name);

@@ -2,7 +2,6 @@
 #ifndef GRAPHNET_CLI_RUN_STITCHED_H_
 #define GRAPHNET_CLI_RUN_STITCHED_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
@@ -19,10 +17,10 @@ struct StitchedRun {
   LoadedProgram loaded;
   std::vector<c10::IValue> inputs;
 };
-// `given`: tensors of inputs by name, `x`, or `x.0` for the first one of a list, `x.key` for
-// one of a dict; the others are drawn as the subgraphs say. `trust`: of LoadProgram.
-absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
-                                               const std::map<std::string, TensorData>& given,
+// `inputs`: of ReadValues, tensors of inputs by name, `x`, or `x.0` for the first one of a
+// list, `x.key` for one of a dict; the others are drawn as the subgraphs say. `trust`: of
+// LoadProgram.
+absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder, const std::string& inputs,
                                                const DrawOptions& draw, bool trust);
 
 }  // namespace graphnet

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/dot/dot_writer.h"
@@ -14,29 +15,36 @@
 
 namespace graphnet {
 
-void AddTargetOption(CLI::App* command, Target* target) {
+CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also,
+                              const std::string& help) {
   const std::map<std::string, Target> targets = {{"protobuf", Target::kProtobuf},
                                                  {"text", Target::kText},
                                                  {"graphnet", Target::kFolder},
                                                  {"dot", Target::kDot},
                                                  {"torchscript", Target::kTorchScript}};
-  AddChoiceOption(command, "--to", target, targets, "The format to write, whatever OUT is called");
+  CLI::Option* out = command->add_option(absl::StrCat("-o,--out", also), output->path, help);
+  AddChoiceOption(command, "--to", &output->target, targets,
+                  "The format to write, whatever the output is called")
+      ->needs(out);
+  return out;
 }
 
-Target TargetOfName(absl::string_view path) {
+Target Output::format() const {
+  if (target != Target::kAuto) return target;
   if (absl::EndsWith(path, ".pb")) return Target::kProtobuf;
   if (absl::EndsWith(path, ".txt") || absl::EndsWith(path, ".gn")) return Target::kText;
   if (absl::EndsWith(path, ".dot") || absl::EndsWith(path, ".gv")) return Target::kDot;
   if (absl::EndsWith(path, ".pt")) return Target::kTorchScript;
-  return Target::kFolder;
+  return path == "-" ? Target::kText : Target::kFolder;
 }
 
-bool KeepsWeights(Target target) {
-  return target == Target::kProtobuf || target == Target::kTorchScript;
-}
-
-absl::Status SaveSample(const Sample& sample, const std::string& path, Target target) {
-  switch (target == Target::kAuto ? TargetOfName(path) : target) {
+absl::Status SaveSample(const Sample& sample, const Output& output) {
+  const std::string& path = output.path;
+  const Target format = output.format();
+  if (path == "-" && format != Target::kText && format != Target::kDot) {
+    return absl::InvalidArgumentError("the standard output takes text and Graphviz only");
+  }
+  switch (format) {
     case Target::kProtobuf: return WriteSampleFile(sample, path);
     case Target::kText: return WriteFileAtomic(path, PrintSample(sample));
     case Target::kDot: return WriteFileAtomic(path, WriteDot(*sample.module));

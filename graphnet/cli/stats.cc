@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/ir/statistics.h"
@@ -110,18 +110,24 @@ void PrintJson(const std::string& path, const ModuleStatistics& s) {
   std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-absl::StatusOr<ModuleStatistics> StatisticsOf(const std::string& path, const Options& options) {
-  LoadOptions load;
-  load.trust = options.trust;
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, load));
-  return ComputeStatistics(*sample.module);
-}
-
 absl::StatusOr<int> Stats(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   std::vector<absl::StatusOr<ModuleStatistics>> results(inputs.size(), absl::UnknownError(""));
-  ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(),
-              [&](size_t i) { results[i] = StatisticsOf(inputs[i], options); });
+  RunBatch<ModuleStatistics>(
+      inputs, options.jobs,
+      [&](const std::string& path, ModuleStatistics* result) -> absl::Status {
+        ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = options.trust}));
+        *result = ComputeStatistics(*sample.module);
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, ModuleStatistics& result) {
+        if (status.ok()) {
+          results[i] = std::move(result);
+        } else {
+          results[i] = status;
+        }
+        return std::string();  // What there is to say comes in the order of the inputs.
+      });
   ModuleStatistics total;
   size_t done = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -155,9 +161,12 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
   command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
-  command->add_flag("--json", options->json, "One JSON object a line and input");
-  command->add_flag("--all", options->all,
-                    absl::StrCat("All targets, not the ", kTopTargets, " most frequent"));
+  CLI::Option* json =
+      command->add_flag("--json", options->json, "One JSON object a line and input");
+  command
+      ->add_flag("--all", options->all,
+                 absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))
+      ->excludes(json);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Stats(*options); }; });

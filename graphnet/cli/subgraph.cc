@@ -22,11 +22,10 @@ namespace {
 
 struct Options {
   std::string in;
-  std::string out;
+  Output out;
   std::string range;
   std::string values;
   std::string module;
-  Target target = Target::kAuto;
   bool trust = false;
 };
 
@@ -56,20 +55,19 @@ absl::StatusOr<Range> RangeOf(const Options& options, const Graph& graph) {
 }
 
 absl::StatusOr<int> Subgraph(const Options& options) {
-  const Target target =
-      options.target == Target::kAuto ? TargetOfName(options.out) : options.target;
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(options.in, {.trust = options.trust,
-                                                                .weights = KeepsWeights(target)}));
+  ASSIGN_OR_RETURN(
+      const Sample sample,
+      LoadSample(options.in, {.trust = options.trust, .weights = options.out.keeps_weights()}));
   ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));
   // Of a DAG: it takes and returns nothing but what it uses and others use of it.
   ASSIGN_OR_RETURN(const std::vector<Sample> pieces,
                    CutRanges(sample, {range},
                              {.style = Style::kDag, .all_inputs = false, .keep_unused = false}));
-  RETURN_IF_ERROR(SaveSample(pieces[0], options.out, target));
-  std::printf("operators [%lld, %lld) of %lld, %zu inputs\n", static_cast<long long>(range.start),
-              static_cast<long long>(range.end),
-              static_cast<long long>(NumOperators(*sample.module->main())),
-              pieces[0].module->main()->placeholders().size());
+  RETURN_IF_ERROR(SaveSample(pieces[0], options.out));
+  std::fprintf(options.out.report(), "operators [%lld, %lld) of %lld, %zu inputs\n",
+               static_cast<long long>(range.start), static_cast<long long>(range.end),
+               static_cast<long long>(NumOperators(*sample.module->main())),
+               pieces[0].module->main()->placeholders().size());
   return 0;
 }
 
@@ -80,7 +78,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("subgraph", "Write some operators of a sample as a sample of their own");
   command->add_option("IN", options->in, "A sample in any format")->required();
-  command->add_option("-o,--out", options->out, kTargetHelp)->required();
+  AddOutputOptions(command, &options->out)->required();
   CLI::Option_group* which = command->add_option_group("Which", "One of");
   which->add_option("--range", options->range, "These operators, the end left out: 8:20");
   which->add_option("--by-value", options->values,
@@ -88,7 +86,6 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   which->add_option("--module", options->module,
                     "Those of a module and of all below it, by path: layer1.0");
   which->require_option(1);
-  AddTargetOption(command, &options->target);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
 }

@@ -9,7 +9,7 @@
 
 namespace graphnet {
 
-void PrintTable(const std::vector<TableRow>& rows, bool last_is_text) {
+void PrintTable(const std::vector<TableRow>& rows, bool last_is_text, FILE* out) {
   std::vector<size_t> widths;
   for (const TableRow& row : rows) {
     widths.resize(row.size());
@@ -24,7 +24,7 @@ void PrintTable(const std::vector<TableRow>& rows, bool last_is_text) {
         absl::StrAppendFormat(&line, "  %*s", widths[c], row[c]);
       }
     }
-    std::printf("%s\n", line.c_str());
+    std::fprintf(out, "%s\n", line.c_str());
   }
 }
 

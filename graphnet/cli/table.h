@@ -1,7 +1,8 @@
-// Tables on standard output.
+// Tables of text.
 #ifndef GRAPHNET_CLI_TABLE_H_
 #define GRAPHNET_CLI_TABLE_H_
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ using TableRow = std::vector<std::string>;
 
 // The first column to the left, the others to the right; with `last_is_text` the
 // last one to the left, too.
-void PrintTable(const std::vector<TableRow>& rows, bool last_is_text = false);
+void PrintTable(const std::vector<TableRow>& rows, bool last_is_text = false, FILE* out = stdout);
 
 }  // namespace graphnet
 

@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,14 +11,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
-#include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/folder.h"
-#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/validate/folder.h"
 #include "graphnet/validate/numeric.h"
@@ -54,10 +50,8 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   ASSIGN_OR_RETURN(FolderValidation validation,
                    ValidateFolder(std::move(original), decomposed, folder));
   if (options.run) {
-    if (!options.inputs.empty()) {
-      ASSIGN_OR_RETURN(auto given, ReadSafetensorsFile(options.inputs));
-      for (auto& [name, data] : given) validation.original.weights[name] = std::move(data);
-    }
+    ASSIGN_OR_RETURN(auto given, ReadValues(options.inputs, NamesOfValues(validation.original)));
+    for (auto& [name, data] : given) validation.original.weights[name] = std::move(data);
     NumericOptions numeric;
     numeric.seed = options.seed;
     RETURN_IF_ERROR(
@@ -94,9 +88,7 @@ void PrintReport(const ValidationReport& report) {
 // `graphnet decompose` or as Python GraphNet has it; by default beside it.
 std::string DecomposedOf(const std::string& path, const Options& options) {
   if (options.decomposed.empty()) return DecomposedPath(path);
-  const std::string below =
-      std::filesystem::path(path).lexically_relative(options.original).string();
-  const std::string folder = JoinPath(options.decomposed, below);
+  const std::string folder = PathBelow(options.decomposed, options.original, path);
   return FileExists(DecomposedPath(folder)) ? DecomposedPath(folder) : folder;
 }
 
@@ -105,55 +97,44 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
     return absl::InvalidArgumentError(
         "--plot, --config, --inputs and --json are for one sample, not for a folder of them");
   }
-  Progress progress(inputs.size());
-  std::mutex mutex;
-  size_t done = 0;
-  size_t valid = 0;
   size_t invalid = 0;
   size_t unknown = 0;
   int64_t pieces = 0;
   int64_t operators = 0;
   std::map<absl::string_view, size_t> classes;
-  ParallelFor(inputs.size(), options.jobs > 0 ? options.jobs : NumCpus(), [&](size_t i) {
-    const absl::StatusOr<ValidationReport> report =
-        ValidateOne(inputs[i], DecomposedOf(inputs[i], options), options);
-    const std::lock_guard<std::mutex> lock(mutex);
-    ++done;
-    const auto print = [&](const char* verdict, const std::string& message) {
-      progress.Clear();
-      std::printf("%s %s: %s\n", verdict, Printable(inputs[i], 1000).c_str(), message.c_str());
-    };
-    if (!report.ok()) {
-      ++unknown;
-      print("ERROR", std::string(report.status().message()));
-    } else if (!report->ok()) {
-      ++invalid;
-      ++classes[ErrorClassName(report->findings[0].error)];
-      print("INVALID", std::string(report->status().message()));
-    } else {
-      ++valid;
-      pieces += static_cast<int64_t>(report->piece_operators.size());
-      operators += report->original_operators;
-    }
-    progress.Step(done, invalid + unknown);
-  });
-  progress.Clear();
+  const BatchCount count = RunBatch<ValidationReport>(
+      inputs, options.jobs,
+      [&](const std::string& path, ValidationReport* report) -> absl::Status {
+        ASSIGN_OR_RETURN(*report, ValidateOne(path, DecomposedOf(path, options), options));
+        return report->status();
+      },
+      [&](size_t i, const absl::Status& status, const ValidationReport& report) {
+        if (!report.ok()) {
+          ++invalid;
+          ++classes[ErrorClassName(report.findings[0].error)];
+          return FailLine(inputs[i], status, "INVALID");
+        }
+        if (!status.ok()) {
+          ++unknown;
+          return FailLine(inputs[i], status, "ERROR");
+        }
+        pieces += static_cast<int64_t>(report.piece_operators.size());
+        operators += report.original_operators;
+        return std::string();
+      });
   PrintTable({{"samples", "valid", "invalid", "not validated", "pieces", "operators"},
-              {absl::StrCat(done), absl::StrCat(valid), absl::StrCat(invalid),
-               absl::StrCat(unknown), absl::StrCat(pieces), absl::StrCat(operators)}});
-  for (const auto& [name, count] : classes)
-    std::printf("invalid %zu: %s\n", count, std::string(name).c_str());
+              {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
+               absl::StrCat(invalid), absl::StrCat(unknown), absl::StrCat(pieces),
+               absl::StrCat(operators)}});
+  for (const auto& [name, times] : classes)
+    std::printf("invalid %zu: %s\n", times, std::string(name).c_str());
   return invalid > 0 ? 1 : unknown > 0 ? 2 : 0;
 }
 
 absl::StatusOr<int> Run(const Options& options) {
-  if (!options.plot.empty() && !options.run)
-    return absl::InvalidArgumentError("--plot draws what --run shows");
-  if (!options.inputs.empty() && !options.run)
-    return absl::InvalidArgumentError("--inputs is for --run");
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
-  if (inputs.size() != 1 || inputs[0] != options.original) {
+  if (IsFolderOfSamples(options.original)) {
     // Pieces that lie beside their samples are none.
     std::erase_if(inputs,
                   [](const std::string& path) { return absl::StrContains(path, "_decomposed/"); });
@@ -191,16 +172,17 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
       "samples, the folder with those of all");
   command->add_option("--config", options->config,
                       "The configuration, if it is not the one beside the pieces");
-  command->add_flag("--run", options->run, "Run the pieces and the original and compare the bits");
+  CLI::Option* run_option = command->add_flag(
+      "--run", options->run, "Run the pieces and the original and compare the bits");
   command->add_flag("--json", options->json, "Print the report as JSON");
-  command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)");
-  command->add_option("--inputs", options->inputs,
-                      "With --run: values by name (safetensors); others are drawn");
-  command->add_option("--seed", options->seed, "Of drawn inputs and of random operators")
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "Of operators; 0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)")
+      ->needs(run_option);
+  command
+      ->add_option("--inputs", options->inputs,
+                   "With --run: values by name (safetensors); others are drawn")
+      ->needs(run_option);
+  AddSeedOption(command, &options->seed)->needs(run_option);
+  AddThreadsOption(command, &options->threads)->needs(run_option);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });

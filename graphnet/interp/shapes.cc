@@ -9,7 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/inputs/draw.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/verifier.h"
@@ -353,6 +355,18 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
 absl::StatusOr<int64_t> PeakBytes(const Module& module,
                                   const std::map<std::string, TensorData>& values) {
   return RunForShapes(module, values, nullptr);
+}
+
+Sample WithInferredShapes(const Sample& sample) {
+  Sample copy;
+  copy.name = sample.name;
+  copy.module = sample.module->Clone();
+  DrawOptions draw;
+  draw.max_bytes = AvailableMemoryBytes() / 2;
+  if (const auto values = DrawInputs(copy, draw); values.ok()) {
+    if (!InferShapes(copy.module.get(), *values).ok()) copy.module = sample.module->Clone();
+  }
+  return copy;
 }
 
 }  // namespace graphnet

@@ -32,6 +32,10 @@ struct ShapeReport {
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
                                         const std::map<std::string, TensorData>& values);
 
+// The sample with the shapes of all values, as far as they can be inferred with values
+// that are drawn; where they cannot, metas are as they were. Without weights.
+Sample WithInferredShapes(const Sample& sample);
+
 // ShapeReport::peak_bytes alone, the module left as it is.
 absl::StatusOr<int64_t> PeakBytes(const Module& module,
                                   const std::map<std::string, TensorData>& values);

@@ -1,6 +1,7 @@
 #include "graphnet/passes/pipeline.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/text/printer.h"
@@ -96,6 +98,26 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// What the sample holds by name follows inputs that were renamed.
+void FollowNames(Sample* sample) {
+  std::map<std::string, std::string> renamed;
+  for (const Node* node : sample->module->main()->placeholders()) {
+    const DrawSpec* spec = node->draw_spec();
+    if (spec != nullptr && !spec->original_name.empty()) {
+      renamed[std::string(spec->original_name)] = std::string(node->target());
+    }
+  }
+  for (std::string& name : sample->constraint_order) {
+    if (const auto it = renamed.find(name); it != renamed.end()) name = it->second;
+  }
+  std::map<std::string, TensorData> weights;
+  for (auto& [name, data] : sample->weights) {
+    const auto it = renamed.find(name);
+    weights[it == renamed.end() ? name : it->second] = std::move(data);
+  }
+  sample->weights = std::move(weights);
+}
+
 }  // namespace
 
 absl::StatusOr<Pipeline> ParsePipeline(absl::string_view text) {
@@ -145,6 +167,18 @@ absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Mo
     if (options.on_change != nullptr && before != after) options.on_change(step, before, after);
     before = std::move(after);
   }
+  return results;
+}
+
+absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Sample* sample,
+                                                    const PipelineOptions& options) {
+  ASSIGN_OR_RETURN(std::vector<StepResult> results,
+                   RunPipeline(pipeline, sample->module.get(), options));
+  if (absl::c_none_of(results, [](const StepResult& result) { return result.changed; })) {
+    return results;
+  }
+  FollowNames(sample);
+  if (!sample->graph_hash.empty()) sample->graph_hash = CanonicalHash(*sample->module);
   return results;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/sample.h"
 #include "graphnet/passes/pass.h"
 
 namespace graphnet {
@@ -53,6 +54,11 @@ struct StepResult {
 // What each step did, those that `limit` leaves out missing at the end. Errors of a
 // pass are prefixed with its name; what verify_each finds is Internal.
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
+                                                    const PipelineOptions& options = {});
+
+// The same for a sample: what it holds by name follows inputs that are renamed, and its
+// hash is that of the new graph, if it has one.
+absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Sample* sample,
                                                     const PipelineOptions& options = {});
 
 // The lines that only one of two texts has, as "- …" and "+ …" in order; a change of

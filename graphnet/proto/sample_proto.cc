@@ -104,14 +104,18 @@ absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights
   ASSIGN_OR_RETURN(Sample sample, Parse(bytes, path, &weights));
   if (!with_weights || weights.bytes == 0) return sample;
   const std::string weights_path = WeightsPath(path);
-  ASSIGN_OR_RETURN(const std::string content,
-                   ReadFile(weights_path, static_cast<size_t>(kMaxSampleBytes)));
-  if (content.size() != weights.bytes || Crc32(content) != weights.checksum) {
+  Weights seen;
+  auto tensors = ReadSafetensorsFile(weights_path, [&](absl::string_view part) {
+    seen.bytes += part.size();
+    seen.checksum = Crc32(part, seen.checksum);
+  });
+  if (!tensors.ok() && !absl::IsInvalidArgument(tensors.status())) return tensors.status();
+  if (!tensors.ok() || seen.bytes != weights.bytes || seen.checksum != weights.checksum) {
     return ErrorAt(weights_path, 0, 0,
                    absl::StrCat("not the weights that ", Printable(BaseName(path)),
                                 " was written with, or damaged"));
   }
-  ASSIGN_OR_RETURN(sample.weights, ParseSafetensors(content, weights_path));
+  sample.weights = *std::move(tensors);
   return sample;
 }
 

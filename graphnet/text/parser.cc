@@ -397,11 +397,13 @@ absl::StatusOr<Sample> ParseSample(absl::string_view text, absl::string_view fil
   return sample;
 }
 
-bool LooksLikeText(absl::string_view bytes) {
+bool LooksLikeText(absl::string_view bytes, bool fragments) {
   Scratch scratch;
   Scanner in(bytes, &scratch);
   const absl::string_view word = in.PeekWord();
-  return word == kModuleWord || word == kSampleWord;
+  if (word == kModuleWord || word == kSampleWord) return true;
+  return fragments &&
+         (word == "graph" || word == "symbol" || word == "relation" || word == "attribute");
 }
 
 }  // namespace graphnet

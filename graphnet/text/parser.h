@@ -39,8 +39,9 @@ absl::StatusOr<std::unique_ptr<Module>> ParseModule(absl::string_view text,
 absl::StatusOr<Sample> ParseSample(absl::string_view text, absl::string_view file_name,
                                    const ParseOptions& options = {});
 
-// Whether a file that starts with `bytes` is meant to be in the text form.
-bool LooksLikeText(absl::string_view bytes);
+// Whether a file that starts with `bytes` is meant to be in the text form; with
+// `fragments`, also to be a fragment: such a file may still be any other text.
+bool LooksLikeText(absl::string_view bytes, bool fragments = false);
 
 }  // namespace graphnet
 

@@ -1,11 +1,16 @@
 #include "graphnet/base/file.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -165,6 +170,72 @@ TEST_F(FileTest, ReplacesAFolderOnlyWhenAsked) {
   ASSERT_OK(WriteFolderAtomic(Path("d"), true, FillWithOneFile));
   EXPECT_THAT(ListFolder(Path("d")), IsOkAndHolds(ElementsAre("file")));
   ExpectOnly({"d"});
+}
+
+// Whether root, too, is kept from what the modes of files forbid.
+void ObeyModes(bool obey) {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2];
+  ASSERT_EQ(syscall(SYS_capget, &header, data), 0);
+  data[0].effective = obey ? 0 : data[0].permitted;
+  ASSERT_EQ(syscall(SYS_capset, &header, data), 0);
+}
+
+// The new folder is there then, which is what was asked for.
+TEST_F(FileTest, AnOldFolderThatCannotBeDeletedIsNoFailure) {
+  std::filesystem::create_directories(Path("d/old"));
+  ASSERT_OK(WriteFileAtomic(Path("d/old/f"), "x"));
+  ASSERT_EQ(chmod(Path("d/old").c_str(), 0500), 0);
+  ObeyModes(true);
+  const absl::Status status = WriteFolderAtomic(Path("d"), true, FillWithOneFile);
+  ObeyModes(false);
+  const std::vector<std::string> names = ListFolder(root_).value();
+  for (const std::string& name : names) chmod(Path(name + "/old").c_str(), 0700);
+  EXPECT_OK(status);
+  EXPECT_THAT(ListFolder(Path("d")), IsOkAndHolds(ElementsAre("file")));
+  EXPECT_EQ(names.size(), 2u);
+}
+
+TEST_F(FileTest, ReadsRanges) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), "0123456789"));
+  absl::StatusOr<InputFile> opened = InputFile::Open(Path("f"));
+  ASSERT_OK(opened.status());
+  const InputFile file = *std::move(opened);
+  EXPECT_EQ(file.size(), 10u);
+  EXPECT_THAT(file.Read(3, 4), IsOkAndHolds("3456"));
+  EXPECT_THAT(file.Read(0, 10), IsOkAndHolds("0123456789"));
+  EXPECT_THAT(file.Read(8, 4), IsOkAndHolds("89"));
+  EXPECT_THAT(file.Read(20, 4), IsOkAndHolds(""));
+}
+
+// A pipe as standard input, which gives its bytes in small portions.
+TEST_F(FileTest, ReadsTheStandardInput) {
+  const auto read = [&](size_t bytes, size_t max_bytes) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    const int saved = dup(STDIN_FILENO);
+    dup2(ends[0], STDIN_FILENO);
+    std::thread writer([&] {
+      for (size_t i = 0; i < bytes; i += 1000) {
+        const std::string part(std::min<size_t>(1000, bytes - i), 'x');
+        if (write(ends[1], part.data(), part.size()) < 0) break;
+      }
+      close(ends[1]);
+    });
+    absl::StatusOr<std::string> content = ReadFile("-", max_bytes);
+    // The rest, for the writer to end.
+    for (char sink[4096]; ::read(STDIN_FILENO, sink, sizeof sink) > 0;) continue;
+    writer.join();
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    close(ends[0]);
+    return content;
+  };
+  const size_t large = (size_t{2} << 20) + 17;
+  EXPECT_THAT(read(0, kAnySize), IsOkAndHolds(""));
+  EXPECT_THAT(read(large, large), IsOkAndHolds(std::string(large, 'x')));
+  EXPECT_THAT(read(large, large - 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the standard input: at most")));
 }
 
 TEST_F(FileTest, NeverReplacesWhatIsNoFolder) {

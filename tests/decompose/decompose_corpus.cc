@@ -70,7 +70,13 @@ class Corpus {
   }
 
   int Run(int jobs) {
-    ParallelFor(paths_.size(), jobs, [this](size_t i) { RunSample(paths_[i]); });
+    ParallelFor(
+        paths_.size(), jobs, [this](size_t i) { return RunSample(paths_[i]); },
+        [this](size_t, const absl::Status& status) {
+          if (status.ok()) return;
+          ++unreadable_;
+          std::printf("FAIL %s\n", std::string(status.message()).c_str());
+        });
     std::printf("%-22s %-5s %8s %8s %10s %12s %8s %9s %9s\n", "scheme", "style", "samples", "cut",
                 "pieces", "ports", "failed", "cut s", "valid. s");
     int64_t failures = unreadable_;
@@ -92,14 +98,9 @@ class Corpus {
   }
 
  private:
-  void RunSample(const std::string& path) {
+  absl::Status RunSample(const std::string& path) {
     const absl::StatusOr<Sample> sample = ReadGraphNetFolder(path);
-    if (!sample.ok()) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      ++unreadable_;
-      std::printf("FAIL %s\n", std::string(sample.status().message()).c_str());
-      return;
-    }
+    RETURN_IF_ERROR(sample.status());
     for (const Style style : {Style::kChain, Style::kDag}) {
       const auto run = [&](const char* name, DecomposeMode mode, int64_t number) {
         DecomposeConfig config;
@@ -134,6 +135,7 @@ class Corpus {
         results.push_back(RunRandom(*sample, style, seed));
       Account(path, "20 random", style, 1, results);
     }
+    return absl::OkStatus();
   }
 
   struct Result {

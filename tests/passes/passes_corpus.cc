@@ -78,7 +78,14 @@ class Corpus {
   }
 
   int Run(int jobs) {
-    ParallelFor(paths_.size(), jobs, [this](size_t i) { RunSample(paths_[i]); });
+    ParallelFor(
+        paths_.size(), jobs, [this](size_t i) { return RunSample(paths_[i]); },
+        [this](size_t, const absl::Status& status) {
+          if (status.ok()) return;
+          const std::lock_guard<std::mutex> lock(mutex_);
+          ++failures_;
+          std::printf("FAIL %s\n", std::string(status.message()).c_str());
+        });
     std::printf("%-24s %8s %8s %8s %8s %10s %10s\n", "pass", "samples", "changed", "refused",
                 "failed", "nodes", "CPU s");
     for (const auto& [name, total] : totals_) {
@@ -98,16 +105,11 @@ class Corpus {
   }
 
  private:
-  void RunSample(const std::string& path) {
+  absl::Status RunSample(const std::string& path) {
     const double begin = CpuSeconds();
     const absl::StatusOr<Sample> sample = ReadGraphNetFolder(path);
     const double seconds = CpuSeconds() - begin;
-    if (!sample.ok()) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      ++failures_;
-      std::printf("FAIL %s\n", std::string(sample.status().message()).c_str());
-      return;
-    }
+    RETURN_IF_ERROR(sample.status());
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       import_seconds_ += seconds;
@@ -132,6 +134,7 @@ class Corpus {
       std::printf("%s %s: %s: %s\n", refused ? "refused" : "FAIL", path.c_str(), text.c_str(),
                   std::string(status.message()).c_str());
     }
+    return absl::OkStatus();
   }
 
   static absl::Status RunPipelineText(const Module& original, const std::string& before,

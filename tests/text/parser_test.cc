@@ -94,6 +94,13 @@ TEST(ParserTest, LooksLikeText) {
         "\"graphnet.module\"", "# graphnet.module 1"}) {
     EXPECT_FALSE(LooksLikeText(no)) << no;
   }
+  for (const absl::string_view yes :
+       {"graph @g() {}", "# a comment\nsymbol s = 2", "attribute w : f32", "graphnet.module 1"}) {
+    EXPECT_TRUE(LooksLikeText(yes, /*fragments=*/true)) << yes;
+  }
+  for (const absl::string_view no : {"", "graphs", "import torch", "PK\x03\x04"}) {
+    EXPECT_FALSE(LooksLikeText(no, /*fragments=*/true)) << no;
+  }
 }
 
 // The presets for people and for comparing parse too, as long as nothing was

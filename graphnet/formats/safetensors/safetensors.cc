@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
@@ -228,54 +229,78 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
       absl::StrCat("the tensors take ", end, " bytes, the file has ", data_bytes));
 }
 
-absl::StatusOr<std::map<std::string, TensorData>> Parse(absl::string_view bytes) {
+// read(offset, n) yields the `n` bytes from `offset` on, of `size` in all; it is called
+// in rising order, so that no more than one tensor is held twice.
+using ReadRange = absl::FunctionRef<absl::StatusOr<std::string>(uint64_t offset, uint64_t n)>;
+
+absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange read) {
   const auto fail = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
-  if (bytes.size() < kSizeBytes) return fail("too short for the size of its header");
+  if (size < kSizeBytes) return fail("too short for the size of its header");
+  ASSIGN_OR_RETURN(const std::string size_bytes, read(0, kSizeBytes));
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < kSizeBytes; ++i) {
-    header_bytes |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    header_bytes |= static_cast<uint64_t>(static_cast<unsigned char>(size_bytes[i])) << (8 * i);
   }
   if (header_bytes > kMaxSafetensorsHeaderBytes) {
     return fail(absl::StrCat("a header of ", header_bytes, " bytes, over the limit of ",
                              kMaxSafetensorsHeaderBytes));
   }
-  if (header_bytes > bytes.size() - kSizeBytes) {
-    return fail(absl::StrCat("truncated: a header of ", header_bytes, " bytes in a file of ",
-                             bytes.size()));
+  if (header_bytes > size - kSizeBytes) {
+    return fail(
+        absl::StrCat("truncated: a header of ", header_bytes, " bytes in a file of ", size));
   }
-  const absl::string_view header = bytes.substr(kSizeBytes, header_bytes);
-  const absl::string_view data = bytes.substr(kSizeBytes + header_bytes);
+  ASSIGN_OR_RETURN(const std::string header, read(kSizeBytes, header_bytes));
   if (header.empty() || header[0] != '{') return fail("the header does not begin with {");
   HeaderHandler handler;
   if (!nlohmann::json::sax_parse(header.begin(), header.end(), &handler)) {
     return fail(absl::StrCat("header: ", handler.error().empty() ? "not JSON" : handler.error()));
   }
-  RETURN_IF_ERROR(CheckEntries(handler.entries(), data.size()));
+  const uint64_t data = kSizeBytes + header_bytes;
+  RETURN_IF_ERROR(CheckEntries(handler.entries(), size - data));
   std::map<std::string, TensorData> tensors;
   for (Entry& entry : handler.entries()) {
     const auto [it, inserted] = tensors.try_emplace(std::move(entry.name));
     if (!inserted) return fail(absl::StrCat("two tensors are named ", Printable(it->first)));
     it->second.dtype = *ParseFormatName(entry.dtype);
     it->second.shape = std::move(entry.shape);
-    it->second.bytes = std::make_shared<const std::string>(
-        data.substr(static_cast<size_t>(entry.offsets[0]),
-                    static_cast<size_t>(entry.offsets[1] - entry.offsets[0])));
+    const uint64_t begin = static_cast<uint64_t>(entry.offsets[0]);
+    ASSIGN_OR_RETURN(std::string bytes,
+                     read(data + begin, static_cast<uint64_t>(entry.offsets[1]) - begin));
+    it->second.bytes = std::make_shared<const std::string>(std::move(bytes));
   }
   return tensors;
+}
+
+absl::StatusOr<std::map<std::string, TensorData>> ParseNamed(absl::string_view name, uint64_t size,
+                                                             ReadRange read) {
+  absl::StatusOr<std::map<std::string, TensorData>> tensors = Parse(size, read);
+  if (!absl::IsInvalidArgument(tensors.status())) return tensors;
+  return ErrorAt(name, 0, 0, tensors.status().message());
 }
 
 }  // namespace
 
 absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_view bytes,
                                                                    absl::string_view name) {
-  absl::StatusOr<std::map<std::string, TensorData>> tensors = Parse(bytes);
-  if (!tensors.ok()) return ErrorAt(name, 0, 0, tensors.status().message());
-  return tensors;
+  return ParseNamed(name, bytes.size(), [&](uint64_t offset, uint64_t n) {
+    return std::string(bytes.substr(offset, n));
+  });
 }
 
-absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, static_cast<size_t>(kMaxSampleBytes)));
-  return ParseSafetensors(bytes, path);
+absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(
+    const std::string& path, absl::FunctionRef<void(absl::string_view)> see) {
+  ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (file.size() > static_cast<uint64_t>(kMaxSampleBytes)) {
+    return ErrorAt(path, 0, 0, absl::StrCat(file.size(), " bytes, over the limit of ",
+                                            kMaxSampleBytes));
+  }
+  const auto read = [&](uint64_t offset, uint64_t n) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(std::string bytes, file.Read(offset, n));
+    if (bytes.size() < n) return absl::InvalidArgumentError("truncated while it was read");
+    see(bytes);
+    return bytes;
+  };
+  return ParseNamed(path, file.size(), read);
 }
 
 // --- Writing -----------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -34,7 +35,11 @@ absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_
 
 absl::Status WriteSafetensorsFile(const std::map<std::string, TensorData>& tensors,
                                   const std::string& path);
-absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(const std::string& path);
+// Reads tensor by tensor: the file is never in memory as a whole beside them. `see` is
+// shown all bytes of a good file in order, as for a checksum.
+absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(
+    const std::string& path,
+    absl::FunctionRef<void(absl::string_view)> see = [](absl::string_view) {});
 
 }  // namespace graphnet
 

@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -280,9 +284,41 @@ TEST(SafetensorsTest, Files) {
   absl::StatusOr<Tensors> read = ReadSafetensorsFile(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read->at("a").bytes, "abcdefgh");
+  // All bytes are shown, once and in order.
+  std::string seen;
+  ASSERT_TRUE(ReadSafetensorsFile(path, [&](absl::string_view part) {
+                seen.append(part.data(), part.size());
+              }).ok());
+  EXPECT_EQ(seen, ReadFile(path, 1 << 20).value());
   ASSERT_TRUE(WriteFileAtomic(path, "junk").ok());
   EXPECT_THAT(std::string(ReadSafetensorsFile(path).status().message()), StartsWith(path));
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which needs the whole address space
+// A tensor is held once more than the result at most, not the file.
+TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/safetensors_large.safetensors");
+  Tensors tensors;
+  constexpr int64_t kBytes = int64_t{32} << 20;
+  for (const char* name : {"a", "b", "c", "d"})
+    tensors[name] = Data(DType::kUInt8, {kBytes}, std::string(kBytes, *name));
+  ASSERT_TRUE(WriteSafetensorsFile(tensors, path).ok());
+  tensors.clear();
+  const auto read = [&] {
+    // 128 MiB of tensors and half as much; the file and its copy would be 256 MiB.
+    rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    std::ifstream file("/proc/self/statm");
+    rlim_t pages = 0;
+    file >> pages;
+    limit.rlim_cur = pages * static_cast<rlim_t>(getpagesize()) + (rlim_t{192} << 20);
+    if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(0);
+    const absl::StatusOr<Tensors> result = ReadSafetensorsFile(path);
+    std::_Exit(result.ok() && result->at("d").bytes->back() == 'd' ? 0 : 1);
+  };
+  EXPECT_EXIT(read(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace graphnet

@@ -1,0 +1,36 @@
+#include "graphnet/base/near_miss.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace graphnet {
+
+size_t EditDistance(absl::string_view a, absl::string_view b, size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return std::min(row[b.size()], most + 1);
+}
+
+absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names) {
+  size_t best = 2 + name.size() / 5;
+  absl::string_view nearest;
+  for (const absl::string_view candidate : names) {
+    const size_t distance = EditDistance(name, candidate, best);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+}  // namespace graphnet

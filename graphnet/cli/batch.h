@@ -1,0 +1,69 @@
+// Many inputs in one run, as every command that takes a folder of samples has it: on a
+// few threads, with a bar, going on after those that fail.
+#ifndef GRAPHNET_CLI_BATCH_H_
+#define GRAPHNET_CLI_BATCH_H_
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/parallel.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/progress.h"
+
+namespace graphnet {
+
+struct BatchCount {
+  size_t done = 0;
+  size_t failed = 0;
+};
+
+// Runs work(path, &result) of each input on `jobs` threads (0: one a CPU), what it
+// throws being its error, then account(i, status, result), one at a time, which yields
+// the line to print; empty: none.
+template <typename Result>
+BatchCount RunBatch(
+    const std::vector<std::string>& inputs, int jobs,
+    absl::FunctionRef<absl::Status(const std::string& path, Result* result)> work,
+    absl::FunctionRef<std::string(size_t i, const absl::Status& status, Result& result)> account) {
+  std::vector<Result> results(inputs.size());
+  Progress progress(inputs.size());
+  BatchCount count;
+  ParallelFor(
+      inputs.size(), jobs > 0 ? jobs : NumCpus(),
+      [&](size_t i) { return work(inputs[i], &results[i]); },
+      [&](size_t i, const absl::Status& status) {
+        ++count.done;
+        count.failed += status.ok() ? 0 : 1;
+        const std::string line = account(i, status, results[i]);
+        results[i] = Result();
+        if (!line.empty()) {
+          progress.Clear();
+          std::printf("%s\n", line.c_str());
+        }
+        progress.Step(count.done, count.failed);
+      });
+  progress.Clear();
+  return count;
+}
+
+// "FAIL <path>: <message>"; nothing if it did not.
+inline std::string FailLine(const std::string& path, const absl::Status& status,
+                            absl::string_view verdict = "FAIL") {
+  if (status.ok()) return "";
+  return absl::StrCat(verdict, " ", Printable(path, 1000), ": ", status.message());
+}
+
+// The path below `out` that `path` has below `root`.
+std::string PathBelow(const std::string& out, const std::string& root, const std::string& path);
+// Makes the folders that `path` is to lie in.
+absl::Status MakeFoldersOf(const std::string& path);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_BATCH_H_
