@@ -160,7 +160,7 @@ class Maker {
         const jit::Operator* op = node->maybeOperator();
         if (op == nullptr) return torchscript::CannotRepresent(*node, "there is no such operator");
         step.schema = &op->schema();
-        step.operation = op->getOperation(node);
+        step.operation = Guarded(op->schema(), op->getOperation(node));
         Classify(&step);
       }
       out->steps.push_back(std::move(step));

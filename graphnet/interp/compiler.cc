@@ -187,7 +187,7 @@ class Compiler {
     std::optional<c10::OperatorHandle> handle =
         c10::Dispatcher::singleton().findSchema({name, overload});
     std::shared_ptr<torch::jit::Operator> operation;
-    if (handle.has_value()) {
+    if (handle.has_value() && !NeedsGuard(handle->schema())) {
       instruction->op = handle;
       if (!options_.device.is_meta()) instruction->direct = FindDirectCall(*handle);
       schema = &handle->schema();
@@ -204,7 +204,7 @@ class Compiler {
     if (!IsAllowed(*schema)) {
       return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
     }
-    if (operation != nullptr) instruction->operation = operation->getOperation();
+    if (operation != nullptr) instruction->operation = Guarded(*schema, operation->getOperation());
     const auto& parameters = schema->arguments();
     if (node.args().size() > parameters.size() && !schema->is_vararg()) {
       return Error(

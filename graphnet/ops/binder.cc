@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/check.h"
-#include "graphnet/ops/schema_table.h"
+#include "graphnet/base/near_miss.h"
 
 namespace graphnet {
 

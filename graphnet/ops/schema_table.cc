@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/ops/schema_text.h"
 
 namespace graphnet {
@@ -40,6 +42,7 @@ struct Table {
   Rows functions;
   absl::flat_hash_map<absl::string_view, const Schema*> by_target;  // of operators
   absl::flat_hash_set<absl::string_view> public_functions;
+  absl::flat_hash_set<std::string> torchscript;  // "aten::append"
   std::deque<std::vector<absl::string_view>> words;
 };
 
@@ -99,6 +102,12 @@ Table* MakeTable() {
   table->functions.by_name.clear();
   table->functions.Index();
   AddWords(table);
+  ForEachLine(TorchScriptText(), [&](absl::string_view line) {
+    const std::vector<absl::string_view> names = absl::StrSplit(line, ' ');
+    for (size_t i = 1; i < names.size(); ++i) {
+      table->torchscript.insert(absl::StrCat(names[0], "::", names[i]));
+    }
+  });
   ForEachLine(PublicText(),
               [&](absl::string_view line) { table->public_functions.insert(line); });
   return table;
@@ -107,23 +116,6 @@ Table* MakeTable() {
 const Table& GetTable() {
   static const Table* const table = MakeTable();
   return *table;
-}
-
-// The edits (insert, drop, change) that make `a` of `b`; more than `most` counts as most + 1.
-size_t EditDistance(absl::string_view a, absl::string_view b, size_t most) {
-  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return std::min(row[b.size()], most + 1);
 }
 
 }  // namespace
@@ -148,6 +140,18 @@ const Schema* FindOverload(absl::string_view target) {
   return it == by_target.end() ? nullptr : it->second;
 }
 
+bool MayRun(absl::string_view name, absl::string_view overload) {
+  if (GetTable().torchscript.contains(name)) return true;
+  if (!absl::ConsumePrefix(&name, "aten::")) return false;
+  const absl::Span<const Schema> overloads = FindSchemas(name);
+  if (overload.empty()) overload = "default";
+  for (const Schema& schema : overloads) {
+    if (schema.overload == overload) return schema.may_run;
+  }
+  return !overloads.empty() &&
+         absl::c_all_of(overloads, [](const Schema& schema) { return schema.may_run; });
+}
+
 bool IsPublicFunction(absl::string_view name) { return GetTable().public_functions.contains(name); }
 
 std::vector<std::string> NearMisses(absl::string_view name) {
@@ -166,18 +170,6 @@ std::vector<std::string> NearMisses(absl::string_view name) {
   std::vector<std::string> names;
   for (const auto& [distance, near] : found) names.emplace_back(near);
   return names;
-}
-
-absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names) {
-  size_t best = 2 + name.size() / 5;
-  absl::string_view nearest;
-  for (const absl::string_view candidate : names) {
-    const size_t distance = EditDistance(name, candidate, best);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = candidate;
-  }
-  return nearest;
 }
 
 }  // namespace graphnet

@@ -26,14 +26,18 @@ absl::Span<const Schema> AllSchemas();
 absl::Span<const Schema> FindFunctions(absl::string_view name);
 absl::Span<const Schema> AllFunctions();
 
+// Whether graphs may run the operator "aten::add.Tensor": whether it only computes on the
+// values that it is given, with no file, process, raw pointer or unchecked index. An
+// overload that no table has, as those of TorchScript and those with `out`, may if all
+// others of its name may, or if it is in torchscript.txt.
+bool MayRun(absl::string_view name, absl::string_view overload);
+
 // Whether one of PyTorch's public modules has a function of that name:
 // "torch.nn.functional.linear".
 bool IsPublicFunction(absl::string_view name);
 
 // Up to three names of operators and functions that look like `name`.
 std::vector<std::string> NearMisses(absl::string_view name);
-// The name that looks most like `name`; empty when none does.
-absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names);
 
 }  // namespace graphnet
 

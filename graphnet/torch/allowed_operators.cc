@@ -1,31 +1,47 @@
 #include "graphnet/torch/allowed_operators.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
+#include <utility>
+
+#include "ATen/core/Tensor.h"
+#include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
+namespace {
 
-// An operator that touches files, processes or devices' internals says so in its
-// schema: by a name or type that no computation on tensors needs.
+using Guard = void (*)(c10::ArrayRef<c10::IValue>);
+
+// _weight_norm(v, g, dim): along the first and the last dimension its kernel takes an
+// element of g for each of v's.
+void GuardWeightNorm(c10::ArrayRef<c10::IValue> operands) {
+  const at::Tensor& v = operands[0].toTensor();
+  const at::Tensor& g = operands[1].toTensor();
+  const int64_t dim = operands[2].toInt();
+  TORCH_CHECK(dim >= -1 && dim < v.dim(), "there is no dimension ", dim);
+  if (dim != 0 && dim != v.dim() - 1) return;
+  TORCH_CHECK(g.numel() == v.size(dim), "expected ", v.size(dim), " norms, not ", g.numel());
+  TORCH_CHECK(g.scalar_type() == v.scalar_type(), "expected norms of type ", v.scalar_type());
+}
+
+Guard FindGuard(const c10::FunctionSchema& schema) {
+  return schema.name() == "aten::_weight_norm" ? GuardWeightNorm : nullptr;
+}
+
+}  // namespace
+
 bool IsAllowed(const c10::FunctionSchema& schema) {
-  const absl::string_view name = schema.name();
-  if (!absl::StartsWith(name, "aten::") && !absl::StartsWith(name, "prim::")) return false;
-  for (const absl::string_view word :
-       {"file", "save", "load", "open", "print", "storage", "import"}) {
-    if (absl::StrContains(name, word)) return false;
-  }
-  for (const c10::Argument& argument : schema.arguments()) {
-    const absl::string_view argument_name = argument.name();
-    if (absl::StrContains(argument_name, "file") || absl::StrContains(argument_name, "path")) {
-      if (name != "aten::einsum") return false;  // its path is an order of operands
-    }
-    const auto kind = argument.type()->kind();
-    if (kind == c10::TypeKind::StorageType || kind == c10::TypeKind::StreamObjType ||
-        kind == c10::TypeKind::CapsuleType) {
-      return false;
-    }
-  }
-  return true;
+  return MayRun(schema.name(), schema.overload_name()) || NeedsGuard(schema);
+}
+
+bool NeedsGuard(const c10::FunctionSchema& schema) { return FindGuard(schema) != nullptr; }
+
+torch::jit::Operation Guarded(const c10::FunctionSchema& schema, torch::jit::Operation operation) {
+  const Guard guard = FindGuard(schema);
+  if (guard == nullptr) return operation;
+  return [guard, operation = std::move(operation),
+          arity = schema.arguments().size()](torch::jit::Stack& stack) mutable {
+    guard(torch::jit::last(stack, arity));
+    operation(stack);
+  };
 }
 
 }  // namespace graphnet

@@ -1,13 +1,21 @@
-// Which of PyTorch's operators graphs and programs may run.
+// Which of PyTorch's operators graphs and programs may run: the fence that the
+// interpreter, extraction and the replay of what it extracted share.
 #ifndef GRAPHNET_TORCH_ALLOWED_OPERATORS_H_
 #define GRAPHNET_TORCH_ALLOWED_OPERATORS_H_
 
 #include "ATen/core/function_schema.h"
+#include "ATen/core/stack.h"
 
 namespace graphnet {
 
-// True for operators of ATen and TorchScript that only compute on their operands.
+// True for operators of ATen and TorchScript that only compute on their operands
+// (MayRun in ops/schema_table.h), and for those that Guarded makes such.
 bool IsAllowed(const c10::FunctionSchema& schema);
+
+// Whether an operator reads memory by what its operands say without a check of its own.
+bool NeedsGuard(const c10::FunctionSchema& schema);
+// `operation`, after that check if it needs one, which throws c10::Error.
+torch::jit::Operation Guarded(const c10::FunctionSchema& schema, torch::jit::Operation operation);
 
 }  // namespace graphnet
 
