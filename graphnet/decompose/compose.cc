@@ -10,9 +10,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/decompose/graph_copier.h"
 #include "graphnet/decompose/tables.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/ir/graph_copier.h"
 #include "graphnet/text/equality.h"
 
 namespace graphnet {

@@ -156,13 +156,9 @@ void TableDistributor::CollectNode(const Node& node) {
     }
   }
   if (parent_.symbols().empty()) return;
-  const auto visit = [&](const Argument& argument) {
-    ForEachArgument(argument, [&](const Argument& a) {
-      if (a.kind() == Argument::Kind::kSymInt) CollectExpr(*a.sym());
-    });
-  };
-  for (const Argument& arg : node.args()) visit(arg);
-  for (const KwArg& kwarg : node.kwargs()) visit(kwarg.value);
+  node.ForEachArgument([&](const Argument& a) {
+    if (a.kind() == Argument::Kind::kSymInt) CollectExpr(*a.sym());
+  });
   if (node.meta() != nullptr) CollectMeta(*node.meta());
 }
 
@@ -202,7 +198,7 @@ void TableDistributor::Declare(const Piece& piece) const {
     piece.module->AddSymbol(parent_.symbols()[i].name, parent_.symbols()[i].example);
   }
   for (const size_t i : piece.relations) {
-    piece.module->AddRelation(piece.module->CopySym(parent_.relations()[i]));
+    piece.module->AddRelation(parent_.relations()[i]);
   }
   for (const size_t i : piece.attributes) piece.module->AddAttribute(parent_.attributes()[i]);
 }
@@ -242,7 +238,7 @@ absl::Status MergeTables(absl::Span<const Module* const> pieces, const Module* o
     module->AddSymbol(symbol.name, symbol.example);
   }
   for (const SymExpr* relation : relations.InOrder(relation_order)) {
-    module->AddRelation(module->CopySym(relation));
+    module->AddRelation(relation);
   }
   for (const Attribute& attribute : attributes.InOrder(attribute_order)) {
     module->AddAttribute(attribute);

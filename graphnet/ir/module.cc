@@ -17,6 +17,7 @@ namespace {
 
 // More graphs or files than these have an index by name.
 constexpr size_t kFew = 8;
+constexpr ValueMeta kUnknownMeta;  // of all modules
 constexpr size_t kMaxInternedBytes = 64;  // Longer string arguments rarely recur.
 
 uint64_t Bits(double value) {
@@ -352,7 +353,9 @@ const ValueMeta* Module::InternValueMeta(const TensorMeta& tensor) {
 const ValueMeta* Module::InternTupleMeta(absl::Span<const ValueMeta* const> elements) {
   if (const auto* found = Find(&Pool::tuple_metas, elements)) return found->second;
   absl::InlinedVector<const ValueMeta*, 8> own;
-  for (const ValueMeta* element : elements) own.push_back(CopyMeta(element));
+  for (const ValueMeta* element : elements) {
+    own.push_back(element == nullptr ? &kUnknownMeta : CopyMeta(element));
+  }
   if (own != elements) return InternTupleMeta(own);
   ValueMeta* made = arena_.New<ValueMeta>();
   made->is_tuple = true;
@@ -362,10 +365,9 @@ const ValueMeta* Module::InternTupleMeta(absl::Span<const ValueMeta* const> elem
 }
 
 const ValueMeta* Module::CopyMeta(const ValueMeta* meta) {
-  static constexpr ValueMeta kUnknown;
   if (meta == nullptr) return nullptr;
   if (meta->tensor == nullptr) {
-    return meta->is_tuple ? InternTupleMeta(meta->elements) : &kUnknown;
+    return meta->is_tuple ? InternTupleMeta(meta->elements) : &kUnknownMeta;
   }
   // By address, one that this module has interned.
   const auto it = pool_->value_metas.find(meta->tensor);

@@ -83,6 +83,17 @@ bool IsSameCall(const Node& node, absl::string_view target, const Node& call,
   return true;
 }
 
+// Puts a call of `target` (Graph::CallLike) with the same arguments in the place of `node`.
+Node* CallInstead(Node* node, absl::string_view target) {
+  Graph* graph = node->graph();
+  Node* made = graph->CallLike(*node, target, node->args(), node->kwargs());
+  const std::string name(node->name());
+  node->ReplaceAllUsesWith(made);
+  graph->EraseNode(node);
+  made->set_name(name);
+  return made;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
@@ -92,26 +103,16 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
       if (node->op() != Op::kCallFunction) continue;
       const Schema* schema = FindOverload(node->target());
       if (schema == nullptr) continue;
-      const std::string function = FunctionOf(*schema);
-      Node* made = nullptr;
-      const InsertionGuard guard(graph, node);
-      if (!function.empty()) {
-        made = graph->CallFunction(function, node->args(), node->kwargs());
-      } else if (schema->is_method && !absl::StartsWith(schema->name, "_") &&
-                 !node->args().empty() && node->args()[0].is_node()) {
-        made = graph->CallMethod(schema->name, node->args(), node->kwargs());
-      } else {
-        continue;
+      std::string target = FunctionOf(*schema);
+      if (target.empty()) {
+        if (!schema->is_method || absl::StartsWith(schema->name, "_") || node->args().empty() ||
+            !node->args()[0].is_node()) {
+          continue;
+        }
+        target = absl::StrCat(".", schema->name);
       }
-      made->set_location(node->location());
-      made->set_module_path(node->module_path());
-      made->set_annotation(node->annotation());
-      made->set_meta(node->meta());
-      const std::string name(node->name());
-      rewrites.push_back({made, std::string(node->target())});
-      node->ReplaceAllUsesWith(made);
-      graph->EraseNode(node);
-      made->set_name(name);
+      const std::string was(node->target());
+      rewrites.push_back({CallInstead(node, target), was});
     }
   }
   if (rewrites.empty()) return false;
@@ -139,18 +140,7 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
       ++changed;
       continue;
     }
-    // Back to what it was.
-    Graph* graph = node->graph();
-    const InsertionGuard guard(graph, node);
-    Node* back = graph->CallFunction(rewrite.target, node->args(), node->kwargs());
-    back->set_location(node->location());
-    back->set_module_path(node->module_path());
-    back->set_annotation(node->annotation());
-    back->set_meta(node->meta());
-    const std::string name(node->name());
-    node->ReplaceAllUsesWith(back);
-    graph->EraseNode(node);
-    back->set_name(name);
+    CallInstead(node, rewrite.target);  // Back to what it was.
   }
   if (changed > 0) run.Note("overloads of ATen written as public calls", changed);
   return changed > 0;

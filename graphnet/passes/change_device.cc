@@ -7,7 +7,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -83,45 +82,15 @@ class DeviceChange {
       node->set_args({node->args()[0], to_});
       return true;
     }
-    Arena arena;
-    bool changed = false;
-    std::vector<Argument> args;
-    for (size_t i = 0; i < node->args().size(); ++i) {
-      const bool takes_device = i == 1 && node->is_call_method("to");
-      args.push_back(Changed(node->args()[i], takes_device, &arena, &changed));
-    }
-    std::vector<KwArg> kwargs;
-    for (const KwArg& kwarg : node->kwargs()) {
-      kwargs.push_back(
-          {kwarg.name, Changed(kwarg.value, kwarg.name == "device", &arena, &changed)});
-    }
-    if (!changed) return false;
-    node->set_args(args);
-    node->set_kwargs(kwargs);
-    return true;
-  }
-
-  Argument Changed(const Argument& argument, bool takes_device, Arena* arena, bool* changed) {
-    if (argument.kind() == Argument::Kind::kDevice) {
-      if (!IsMeant(argument.device())) return argument;
-      *changed = true;
-      return to_;
-    }
-    if (argument.is_string() && takes_device) {
-      const std::optional<Device> device = ParseDevice(argument.string());
-      if (!device.has_value() || !IsMeant(*device)) return argument;
-      *changed = true;
-      return absl::string_view(to_name_);
-    }
-    if (!argument.is_aggregate()) return argument;
-    std::vector<Argument> elements;
-    bool any = false;
-    for (const Argument& element : argument.elements())
-      elements.push_back(Changed(element, false, arena, &any));
-    if (!any) return argument;
-    *changed = true;
-    const auto kept = arena->Copy(absl::MakeConstSpan(elements));
-    return Argument::Aggregate(argument.kind(), kept);
+    // A name is a device only where a device is meant.
+    const Argument* name =
+        node->is_call_method("to") ? node->FindArg("device", 1) : node->kwarg("device");
+    return node->MapArguments([&](const Argument& a) -> Argument {
+      if (a.kind() == Argument::Kind::kDevice) return IsMeant(a.device()) ? Argument(to_) : a;
+      if (&a != name || !a.is_string()) return a;
+      const std::optional<Device> device = ParseDevice(a.string());
+      return device.has_value() && IsMeant(*device) ? Argument(absl::string_view(to_name_)) : a;
+    });
   }
 
   Module* const module_;

@@ -49,13 +49,6 @@ void AppendKey(const Node& node, std::string* key) {
   }
 }
 
-bool HasBody(const Node& node) {
-  bool has = false;
-  for (const Argument& a : node.args()) has |= a.is_graph();
-  for (const KwArg& a : node.kwargs()) has |= a.value.is_graph();
-  return has;
-}
-
 // Of the groups with a value that something writes to, the ones that stand for them.
 NodeTable<bool> FindWritten(const Module& module, const Effects& effects,
                             const MemoryGroups& groups) {
@@ -83,7 +76,7 @@ size_t RunOn(Graph* graph, const Effects& effects,
     if (!node->is_call() && node->op() != Op::kGetAttr) continue;
     const CallEffects& of = effects.Of(*node);
     mode += of.is_statement || of.is_unknown ? 1 : 0;
-    if (!of.is_pure() || HasBody(*node) || is_written(node)) continue;
+    if (!of.is_pure() || node->HasBody() || is_written(node)) continue;
     bool reads_written = false;
     node->ForEachOperand([&](const Node* operand) { reads_written |= is_written(operand); });
     if (reads_written) continue;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/ir/outline.h"
 #include "graphnet/passes/vmap_call.h"
 
 namespace graphnet {
@@ -31,11 +32,10 @@ class Check {
     size_t size = 0;
     for (const Node* node : graph.nodes()) {
       ++size;
-      for (const Argument& argument : node->args()) {
-        if (!argument.is_graph() || IsVmapCall(*node)) continue;
-        RETURN_IF_ERROR(CheckPlain(*argument.graph()));
+      if (!IsVmapCall(*node)) {
+        RETURN_IF_ERROR(CheckBodies(*node));
+        continue;
       }
-      if (!IsVmapCall(*node)) continue;
       if (depth == kMaxVmapLevels) {
         return NodeError(*node, absl::StrCat("more than ", kMaxVmapLevels, " vmap levels"));
       }
@@ -56,6 +56,14 @@ class Check {
   bool any() const { return any_; }
 
  private:
+  absl::Status CheckBodies(const Node& node) {
+    absl::Status status;
+    node.ForEachArgument([&](const Argument& argument) {
+      if (argument.is_graph()) status.Update(CheckPlain(*argument.graph()));
+    });
+    return status;
+  }
+
   absl::Status CheckPlain(const Graph& graph) {
     if (!plain_.try_emplace(&graph, true).second) return absl::OkStatus();
     for (const Node* node : graph.nodes()) {
@@ -63,9 +71,7 @@ class Check {
         return absl::UnimplementedError(
             NodeError(*node, "vmap in the body of another higher-order call").message());
       }
-      for (const Argument& argument : node->args()) {
-        if (argument.is_graph()) RETURN_IF_ERROR(CheckPlain(*argument.graph()));
-      }
+      RETURN_IF_ERROR(CheckBodies(*node));
     }
     return absl::OkStatus();
   }
@@ -121,13 +127,7 @@ class Flattener {
       }
       return;
     }
-    Values values{{node, tuple}};
-    std::vector<Argument> args;
-    std::vector<KwArg> kwargs;
-    for (const Argument& a : user->args()) args.push_back(Map(a, values));
-    for (const KwArg& k : user->kwargs()) kwargs.push_back({k.name, Map(k.value, values)});
-    user->set_args(args);
-    user->set_kwargs(kwargs);
+    user->MapArguments([&](const Argument& a) { return a == Argument(node) ? tuple : a; });
   }
 
   // What `user`, a getitem of `node`, takes from the tuple that it yields.
@@ -142,14 +142,6 @@ class Flattener {
     if (i < 0) i += size;
     if (i < 0 || i >= size) return std::nullopt;
     return tuple.elements()[static_cast<size_t>(i)];
-  }
-
-  // The arena keeps it until it is copied into a node.
-  Argument Map(const Argument& argument, const Values& values) {
-    return MapArgument(argument, &arena_, [&](const Argument& a) {
-      const auto it = a.is_node() ? values.find(a.node()) : values.end();
-      return it == values.end() ? a : it->second;
-    });
   }
 
   Node* Call(const Node& like, absl::string_view target, absl::Span<const Argument> args,
@@ -234,21 +226,16 @@ class Flattener {
         }
       }
     }
-    std::vector<Argument> args;
-    std::vector<KwArg> kwargs;
-    for (const Argument& a : node.args()) args.push_back(Map(a, values));
-    for (const KwArg& k : node.kwargs()) kwargs.push_back({k.name, Map(k.value, values)});
+    const auto value_of = [&](const Argument& a) {
+      const auto it = a.is_node() ? values.find(a.node()) : values.end();
+      return it == values.end() ? a : it->second;
+    };
     if (IsVmapCall(node)) {
       VmapCall call = *ReadVmapCall(node);
-      for (Argument& operand : call.operands) operand = Map(operand, values);
+      for (Argument& operand : call.operands) operand = MapArgument(operand, &arena_, value_of);
       return Inline(node, call, call.operands, level + 1);
     }
-    Node* const copy = main_->CreateNode(node.op(), node.target(), args, kwargs, node.name());
-    copy->set_location(node.location());
-    copy->set_module_path(node.module_path());
-    copy->set_annotation(node.annotation());
-    copy->set_meta(node.meta());
-    return copy;
+    return CopyNode(node, main_, value_of);
   }
 
   Module* module_;

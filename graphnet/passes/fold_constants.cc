@@ -5,7 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "graphnet/base/arena.h"
-#include "graphnet/passes/constants.h"
+#include "graphnet/ir/outline.h"
 #include "graphnet/passes/scalar_arithmetic.h"
 
 namespace graphnet {

@@ -45,14 +45,11 @@ bool HoldsNode(const Argument& argument) {
 
 // --- Matching ------------------------------------------------------------------
 
-// One match of a pattern at an anchor.
-class Match {
+// Matches a pattern at an anchor.
+class Matcher {
  public:
+  explicit Matcher(PatternMatch* match) : match_(*match) {}
   bool Anchor(const Node& pattern, Node* node) { return MatchNode(pattern, node); }
-
-  absl::Span<Node* const> nodes() const { return nodes_; }  // the anchor first
-  // What a parameter stands for.
-  absl::Span<const Argument> Of(absl::string_view parameter) const { return bound_.at(parameter); }
 
  private:
   bool MatchNode(const Node& pattern, Node* node) {
@@ -63,7 +60,7 @@ class Match {
       return false;
     }
     made_[&pattern] = node;
-    nodes_.push_back(node);
+    match_.nodes.push_back(node);
     for (const KwArg& kwarg : pattern.kwargs()) {
       const Argument* value = node->kwarg(kwarg.name);
       if (value == nullptr || !MatchArgument(kwarg.value, *value)) return false;
@@ -104,34 +101,38 @@ class Match {
   }
 
   bool Bind(const Node& parameter, absl::Span<const Argument> values) {
-    const auto [it, is_new] = bound_.try_emplace(parameter.target(), values);
+    const auto [it, is_new] = match_.parameters.try_emplace(parameter.target(), values);
     return is_new || absl::c_equal(it->second, values);
   }
 
+  PatternMatch& match_;
   absl::flat_hash_map<const Node*, Node*> made_;
-  absl::flat_hash_map<absl::string_view, absl::Span<const Argument>> bound_;
-  std::vector<Node*> nodes_;
 };
 
 // --- Applying ------------------------------------------------------------------
 
 class Rewriter {
  public:
-  Rewriter(absl::Span<const RewriteRule> rules, Graph* graph, std::vector<size_t>* counts)
-      : rules_(rules), graph_(graph), counts_(counts) {
+  Rewriter(absl::Span<const RewriteRule> rules, Graph* graph) : rules_(rules), graph_(graph) {
     for (size_t i = 0; i < rules.size(); ++i) {
-      by_target_[rules[i].pattern->output()->args()[0].node()->target()].push_back(i);
+      by_target_[AnchorOf(rules[i]).target()].push_back(i);
     }
   }
 
-  absl::Status Run() {
+  // Whether `rule` can be applied at `node`.
+  bool Matches(const RewriteRule& rule, Node* node, PatternMatch* match) {
+    return Matcher(match).Anchor(AnchorOf(rule), node) && IsClosed(*match) &&
+           !WritesBetween(*match) && (rule.where == nullptr || rule.where(*match));
+  }
+
+  absl::Status Run(std::vector<size_t>* counts) {
     const size_t limit = kApplicationsPerNode * (graph_->num_nodes() + 1);
     size_t applied = 0;
     for (bool again = true; again;) {
       again = false;
       for (Node* node = graph_->first(); node != nullptr;) {
         Node* const previous = node->prev();
-        if (!TryRules(node)) {
+        if (!TryRules(node, counts)) {
           node = node->next();
           continue;
         }
@@ -150,26 +151,29 @@ class Rewriter {
   }
 
  private:
-  bool TryRules(Node* node) {
+  static const Node& AnchorOf(const RewriteRule& rule) {
+    return *rule.pattern->output()->args()[0].node();
+  }
+
+  bool TryRules(Node* node, std::vector<size_t>* counts) {
     if (!node->is_call()) return false;
     const auto it = by_target_.find(node->target());
     if (it == by_target_.end()) return false;
     for (const size_t i : it->second) {
-      Match match;
-      if (!match.Anchor(*rules_[i].pattern->output()->args()[0].node(), node)) continue;
-      if (!IsClosed(match) || WritesBetween(match)) continue;
+      PatternMatch match;
+      if (!Matches(rules_[i], node, &match)) continue;
       Apply(*rules_[i].replacement, match);
-      ++(*counts_)[i];
+      if (counts != nullptr) ++(*counts)[i];
       return true;
     }
     return false;
   }
 
   // Whether nothing else uses the nodes inside.
-  static bool IsClosed(const Match& match) {
-    for (const Node* node : match.nodes().subspan(1)) {
+  static bool IsClosed(const PatternMatch& match) {
+    for (const Node* node : absl::MakeConstSpan(match.nodes).subspan(1)) {
       for (const Use& use : node->uses()) {
-        if (!absl::c_linear_search(match.nodes(), use.user)) return false;
+        if (!absl::c_linear_search(match.nodes, use.user)) return false;
       }
     }
     return true;
@@ -177,8 +181,8 @@ class Rewriter {
 
   // Whether a call of no part in the match, between its first node and the anchor,
   // writes to memory.
-  bool WritesBetween(const Match& match) {
-    if (match.nodes().size() == 1) return false;
+  bool WritesBetween(const PatternMatch& match) {
+    if (match.nodes.size() == 1) return false;
     if (writers_before_.empty()) {
       size_t writers = 0;
       for (const Node* node : graph_->nodes()) {
@@ -186,17 +190,17 @@ class Rewriter {
         writers += node->is_call() && !MemoryUseOf(*node).written.empty() ? 1 : 0;
       }
     }
-    const Node* first = match.nodes()[0];
+    const Node* first = match.nodes[0];
     size_t own = 0;
-    for (const Node* node : match.nodes()) {
+    for (const Node* node : match.nodes) {
       if (node->IsBefore(first)) first = node;
-      own += node != match.nodes()[0] && !MemoryUseOf(*node).written.empty() ? 1 : 0;
+      own += node != match.nodes[0] && !MemoryUseOf(*node).written.empty() ? 1 : 0;
     }
-    return writers_before_.at(match.nodes()[0]) - writers_before_.at(first) > own;
+    return writers_before_.at(match.nodes[0]) - writers_before_.at(first) > own;
   }
 
-  void Apply(const Graph& replacement, const Match& match) {
-    Node* const anchor = match.nodes()[0];
+  void Apply(const Graph& replacement, const PatternMatch& match) {
+    Node* const anchor = match.nodes[0];
     absl::flat_hash_map<const Node*, Node*> made;
     Arena arena;
     const InsertionGuard guard(graph_, anchor);
@@ -221,10 +225,11 @@ class Rewriter {
       writes |= !MemoryUseOf(*last).written.empty();
     }
     const Node* result = replacement.output()->args()[0].node();
-    Node* value = result->is_placeholder() ? match.Of(result->target())[0].node() : made.at(result);
+    Node* value = result->is_placeholder() ? match.parameters.at(result->target())[0].node()
+                                           : made.at(result);
     if (!result->is_placeholder() && value->meta() == nullptr) value->set_meta(anchor->meta());
     anchor->ReplaceAllUsesWith(value);
-    std::vector<Node*> old(match.nodes().begin(), match.nodes().end());
+    std::vector<Node*> old = match.nodes;
     absl::c_sort(old, [](const Node* a, const Node* b) { return b->IsBefore(a); });
     for (Node* node : old) graph_->EraseNode(node);
     if (!result->is_placeholder()) value->set_name(name);
@@ -232,7 +237,7 @@ class Rewriter {
   }
 
   // Appends what `templates` stand for.
-  static void Fill(absl::Span<const Argument> templates, const Match& match,
+  static void Fill(absl::Span<const Argument> templates, const PatternMatch& match,
                    const absl::flat_hash_map<const Node*, Node*>& made, Arena* arena,
                    std::vector<Argument>* out) {
     for (const Argument& argument : templates) {
@@ -241,7 +246,7 @@ class Rewriter {
         if (!node->is_placeholder()) {
           out->push_back(made.at(node));
         } else {
-          const absl::Span<const Argument> values = match.Of(node->target());
+          const absl::Span<const Argument> values = match.parameters.at(node->target());
           out->insert(out->end(), values.begin(), values.end());
         }
       } else if (argument.is_aggregate()) {
@@ -257,7 +262,6 @@ class Rewriter {
 
   const absl::Span<const RewriteRule> rules_;
   Graph* const graph_;
-  std::vector<size_t>* const counts_;
   absl::flat_hash_map<absl::string_view, std::vector<size_t>> by_target_;
   // By node, how many calls before it write to memory. Empty: not known.
   absl::flat_hash_map<const Node*, size_t> writers_before_;
@@ -315,8 +319,9 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
   return absl::OkStatus();
 }
 
-absl::StatusOr<RewriteRule> ParseRule(std::string name, const std::string& text,
-                                      absl::string_view file_name) {
+// Without `replaces`, of a pattern alone.
+absl::StatusOr<RewriteRule> ParseRule(std::string name, absl::string_view text,
+                                      absl::string_view file_name, bool replaces) {
   RewriteRule rule;
   rule.name = std::move(name);
   ASSIGN_OR_RETURN(rule.module, ParseModule(text, file_name));
@@ -324,11 +329,12 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, const std::string& text,
   rule.replacement = rule.module->FindGraph("replacement");
   absl::flat_hash_set<absl::string_view> parameters;
   RETURN_IF_ERROR(CheckGraph(rule.pattern, "pattern", nullptr, &parameters));
-  absl::flat_hash_set<absl::string_view> used;
-  RETURN_IF_ERROR(CheckGraph(rule.replacement, "replacement", &parameters, &used));
   if (rule.pattern->output()->args()[0].node()->is_placeholder()) {
     return absl::InvalidArgumentError("@pattern: must return what a call yields");
   }
+  if (!replaces) return rule;
+  absl::flat_hash_set<absl::string_view> used;
+  RETURN_IF_ERROR(CheckGraph(rule.replacement, "replacement", &parameters, &used));
   // What a parameter stands for is said in the pattern.
   absl::flat_hash_map<absl::string_view, Wildcard> kinds;
   for (const Node* node : rule.pattern->placeholders()) kinds[node->target()] = WildcardOf(*node);
@@ -358,7 +364,7 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
   size_t name_line = 0;
   const auto finish = [&]() -> absl::Status {
     if (name_line == 0) return absl::OkStatus();
-    absl::StatusOr<RewriteRule> rule = ParseRule(name, body, file_name);
+    absl::StatusOr<RewriteRule> rule = ParseRule(name, body, file_name, /*replaces=*/true);
     if (!rule.ok()) {
       // The parser names file and line itself.
       if (absl::StartsWith(rule.status().message(), absl::StrCat(Printable(file_name), ":")))
@@ -392,11 +398,25 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
   return rules;
 }
 
+absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_view file_name) {
+  return ParseRule("pattern", text, file_name, /*replaces=*/false);
+}
+
 absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
                         std::vector<size_t>* counts) {
-  counts->resize(rules.size());
-  for (Graph* graph : module->graphs()) RETURN_IF_ERROR(Rewriter(rules, graph, counts).Run());
+  if (counts != nullptr) counts->resize(rules.size());
+  for (Graph* graph : module->graphs()) RETURN_IF_ERROR(Rewriter(rules, graph).Run(counts));
   return absl::OkStatus();
+}
+
+std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph) {
+  Rewriter rewriter(absl::MakeConstSpan(&rule, 1), graph);
+  std::vector<PatternMatch> found;
+  for (Node* node : graph->nodes()) {
+    PatternMatch match;
+    if (node->is_call() && rewriter.Matches(rule, node, &match)) found.push_back(std::move(match));
+  }
+  return found;
 }
 
 }  // namespace graphnet

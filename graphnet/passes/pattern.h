@@ -23,6 +23,7 @@
 #ifndef GRAPHNET_PASSES_PATTERN_H_
 #define GRAPHNET_PASSES_PATTERN_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,21 +31,37 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
+
+// Where a pattern matches.
+struct PatternMatch {
+  std::vector<Node*> nodes;  // calls; first the one that the pattern returns
+  // What a parameter stands for: of a variadic one several, else one.
+  absl::flat_hash_map<absl::string_view, absl::Span<const Argument>> parameters;
+  const Argument& operator[](absl::string_view parameter) const {
+    return parameters.at(parameter)[0];
+  }
+};
 
 struct RewriteRule {
   std::string name;
   std::unique_ptr<Module> module;  // owns the graphs
   const Graph* pattern = nullptr;
   const Graph* replacement = nullptr;
+  // Asked of each match; a rule without one is applied to all.
+  std::function<bool(const PatternMatch&)> where = nullptr;
 };
 
 // Rules as above, one after the other; lines that start with # are comments.
 // InvalidArgument with file, line and column of what is wrong.
 absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
                                                     absl::string_view file_name);
+
+// The graph @pattern alone, for FindMatches.
+absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_view file_name);
 
 // Applies the rules to all graphs until none matches any more, in program order, the
 // first rule that matches first. A match is anchored at what the pattern returns and
@@ -57,7 +74,9 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
 // Adds to `counts`, by rule, how often each was applied. ResourceExhausted when rules
 // undo each other: after 8 applications a node, in the graph as it was.
 absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
-                        std::vector<size_t>* counts);
+                        std::vector<size_t>* counts = nullptr);
+// Where a rule could be applied, in program order of what its pattern returns.
+std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph);
 
 }  // namespace graphnet
 

@@ -22,6 +22,7 @@ TEST(ArgumentTest, TakesTheKindOfWhatItIsMadeOf) {
   Graph* graph = module.AddGraph("forward");
   Node* node = graph->Placeholder("x");
   const std::complex<double> complex(1, -2);
+  const Argument elements[] = {1, 2, 3};
   const struct {
     Argument argument;
     Kind kind;
@@ -42,10 +43,10 @@ TEST(ArgumentTest, TakesTheKindOfWhatItIsMadeOf) {
       {Device{DeviceType::kCuda, 1}, Kind::kDevice},
       {Layout::kStrided, Kind::kLayout},
       {MemoryFormat::kPreserve, Kind::kMemoryFormat},
-      {Argument::List({1, 2}), Kind::kList},
-      {Argument::Tuple({}), Kind::kTuple},
-      {Argument::Dict({"key", 1}), Kind::kDict},
-      {Argument::Slice({1, 2, Argument()}), Kind::kSlice},
+      {Argument::List(absl::MakeConstSpan(elements).first(1)), Kind::kList},
+      {Argument::Tuple(absl::MakeConstSpan(elements).first(1)), Kind::kTuple},
+      {Argument::Dict(absl::MakeConstSpan(elements).first(2)), Kind::kDict},
+      {Argument::Slice(absl::MakeConstSpan(elements).first(3)), Kind::kSlice},
       {Argument::Ellipsis(), Kind::kEllipsis},
       {graph, Kind::kGraph},
       {module.SymSymbol("s0"), Kind::kSymInt},

@@ -274,7 +274,7 @@ TEST_F(OpenGraphTest, ErasingMillionsWhileIteratingIsLinear) {
 
 // --- CallLike -----------------------------------------------------------------------
 
-TEST_F(OpenGraphTest, CallLikeTakesWhatDescribesItsOrigin) {
+TEST_F(GraphTest, CallLikeTakesWhatDescribesItsOrigin) {
   Node* x = graph_->Placeholder("x");
   Node* f = graph_->CallFunction("f", {x}, {}, "value");
   f->set_location({"m.py", 3, 5});
@@ -294,7 +294,7 @@ TEST_F(OpenGraphTest, CallLikeTakesWhatDescribesItsOrigin) {
   EXPECT_EQ(PrintNode(*graph_->CallLike(*x, ".view", {x, -1})), "%x_1 = .view(%x, -1)");
 }
 
-TEST_F(OpenGraphTest, CallLikeGoesBeforeItsOriginOrRightBehind) {
+TEST_F(GraphTest, CallLikeGoesBeforeItsOriginOrRightBehind) {
   Node* x = graph_->Placeholder("x");
   Node* y = graph_->Placeholder("y");
   Node* f = graph_->CallFunction("f", {x});

@@ -488,9 +488,9 @@ TEST_F(NodeDeathTest, OperandsMustBeLiveNodesOfTheGraph) {
     Node* operand;
     const char* message;
   } cases[] = {
-      {nullptr, "check failed: an operand of %[a-z]+ .[a-z]+. is null"},
-      {erased, "check failed: an operand %gone of %[a-z]+ .[a-z]+. is erased"},
-      {foreign, "check failed: an operand %z of %[a-z]+ .[a-z]+. belongs to another graph"},
+      {nullptr, "check failed: an operand of %[a-z_1]+ .[a-z]+. is null"},
+      {erased, "check failed: an operand %gone of %[a-z_1]+ .[a-z]+. is erased"},
+      {foreign, "check failed: an operand %z of %[a-z_1]+ .[a-z]+. belongs to another graph"},
   };
   for (const auto& c : cases) {
     const Argument list[] = {1, c.operand};

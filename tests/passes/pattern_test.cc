@@ -119,6 +119,70 @@ TEST(PatternTest, RulesThatUndoEachOtherAreAnError) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("undo each other")));
 }
 
+constexpr char kTwoAdds[] = R"(graph @forward(%x, %y) {
+  %a = torch.add(%x, 1)
+  %b = torch.add(%a, 2)
+  %c = torch.add(%y, 3)
+  %d = torch.add(%c, 4)
+  %e = torch.add(%d, 5)
+  return (%b, %e)
+}
+)";
+
+TEST(PatternTest, APredicateIsAskedOfEachMatch) {
+  auto rules = ParseRules(R"(rule twice
+graph @pattern(%x, %p as literal, %q as literal) {
+  %a = torch.add(%x, %p)
+  %b = torch.add(%a, %q)
+  return %b
+}
+graph @replacement(%x, %p as any, %q as any) {
+  %a = torch.add3(%x, %p, %q)
+  return %a
+}
+)",
+                          "rules");
+  ASSERT_OK(rules);
+  (*rules)[0].where = [](const PatternMatch& match) {
+    EXPECT_EQ(match.nodes.size(), 2u);
+    EXPECT_EQ(match.nodes[0]->args()[0], Argument(match.nodes[1]));
+    return match["p"].integer() + match["q"].integer() > 7;
+  };
+  const auto module = ParseModule(kTwoAdds, "test");
+  ASSERT_OK(module);
+  ASSERT_OK(ApplyRules(*rules, module->get()));  // the counts may be left out
+  EXPECT_OK(Verify(**module));
+  EXPECT_EQ(PrintModule(**module, {.header = false}), R"(graph @forward(%x, %y) {
+  %a = torch.add(%x, 1)
+  %b = torch.add(%a, 2)
+  %c = torch.add(%y, 3)
+  %e = torch.add3(%c, 4, 5)
+  return (%b, %e)
+}
+)");
+}
+
+TEST(PatternTest, FindMatchesChangesNothing) {
+  auto rule = ParsePattern(R"(graph @pattern(%x, %p as literal) {
+  %a = torch.add(%x, 3)
+  %b = torch.add(%a, %p)
+  return %b
+})",
+                           "pattern");
+  ASSERT_OK(rule);
+  const auto module = ParseModule(kTwoAdds, "test");
+  ASSERT_OK(module);
+  const std::vector<PatternMatch> found = FindMatches(*rule, (*module)->main());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].nodes[0]->name(), "d");
+  EXPECT_EQ(found[0]["x"].node()->name(), "y");
+  EXPECT_EQ(found[0]["p"], Argument(4));
+  EXPECT_EQ(PrintModule(**module, {.header = false}), kTwoAdds);
+  rule->where = [](const PatternMatch&) { return false; };
+  EXPECT_EQ(FindMatches(*rule, (*module)->main()).size(), 0u);
+  EXPECT_FALSE(ParsePattern("graph @pattern(%x) { return %x }", "pattern").ok());
+}
+
 TEST(ParseRulesTest, ErrorsNameTheLine) {
   const auto error = [](const std::string& text) {
     return std::string(ParseRules(text, "f").status().message());

@@ -4,8 +4,8 @@
 //   graph->CopyNodeFrom(*node, map, [&](Graph* body) { return copier.CopyOf(body); });
 //   …
 //   copier.Finish();
-#ifndef GRAPHNET_DECOMPOSE_GRAPH_COPIER_H_
-#define GRAPHNET_DECOMPOSE_GRAPH_COPIER_H_
+#ifndef GRAPHNET_IR_GRAPH_COPIER_H_
+#define GRAPHNET_IR_GRAPH_COPIER_H_
 
 #include <cstddef>
 #include <functional>
@@ -46,4 +46,4 @@ class GraphCopier {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_DECOMPOSE_GRAPH_COPIER_H_
+#endif  // GRAPHNET_IR_GRAPH_COPIER_H_

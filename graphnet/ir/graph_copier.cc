@@ -1,4 +1,4 @@
-#include "graphnet/decompose/graph_copier.h"
+#include "graphnet/ir/graph_copier.h"
 
 #include "graphnet/ir/graph.h"
 
