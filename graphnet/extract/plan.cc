@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/no_grad.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "torch/csrc/jit/ir/constants.h"
 #include "torch/csrc/jit/passes/dead_code_elimination.h"
@@ -33,36 +34,6 @@ bool HoldsVariable(const c10::Type& type) {
     if (HoldsVariable(*inner)) return true;
   }
   return false;
-}
-
-bool IsChosenByNode(c10::Symbol kind) {
-  switch (kind) {
-    case prim::Constant:
-    case prim::If:
-    case prim::Loop:
-    case prim::CallFunction:
-    case prim::CallMethod:
-    case prim::Enter:
-    case prim::Exit:
-    case prim::GetAttr:
-    case prim::SetAttr:
-    case prim::TupleConstruct:
-    case prim::ListConstruct:
-    case prim::DictConstruct:
-    case prim::TupleUnpack:
-    case prim::ListUnpack:
-    case prim::TupleIndex:
-    case prim::TupleSlice:
-    case prim::isinstance:
-    case prim::CreateObject:
-    case prim::Uninitialized:
-    case prim::unchecked_cast:
-    case prim::unchecked_unwrap_optional:
-    case prim::fork:
-    case prim::Print:
-    case prim::RaiseException: return true;
-    default: return kind == c10::aten::wait || kind == c10::aten::warn;
-  }
 }
 
 // "aten.mul.Scalar" of "aten::mul.Tensor", of "Tensor_mode" that of "Scalar_mode"; of copy_
@@ -117,6 +88,7 @@ void Classify(StepPlan* step) {
     step->op_class = OpClass::kEffect;
   }
   if (const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name())) {
+    step->is_composite = interp::IsComposite(*handle);
     step->is_random = handle->hasTag(at::Tag::nondeterministic_seeded);
     step->target_for_numbers = TargetForNumbers(schema);
     step->sizes_may_depend_on_data = handle->hasTag(at::Tag::dynamic_output_shape);
@@ -160,7 +132,7 @@ class Maker {
         const jit::Operator* op = node->maybeOperator();
         if (op == nullptr) return torchscript::CannotRepresent(*node, "there is no such operator");
         step.schema = &op->schema();
-        step.operation = Guarded(op->schema(), op->getOperation(node));
+        step.operation = WithGuard(op->schema(), op->getOperation(node));
         Classify(&step);
       }
       out->steps.push_back(std::move(step));
@@ -199,11 +171,60 @@ class Maker {
 
 }  // namespace
 
-absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph) {
-  std::unique_ptr<FunctionPlan>& plan = plans_[&graph];
+bool IsChosenByNode(c10::Symbol kind) {
+  switch (kind) {
+    case prim::Constant:
+    case prim::If:
+    case prim::Loop:
+    case prim::CallFunction:
+    case prim::CallMethod:
+    case prim::Enter:
+    case prim::Exit:
+    case prim::GetAttr:
+    case prim::SetAttr:
+    case prim::TupleConstruct:
+    case prim::ListConstruct:
+    case prim::DictConstruct:
+    case prim::TupleUnpack:
+    case prim::ListUnpack:
+    case prim::TupleIndex:
+    case prim::TupleSlice:
+    case prim::isinstance:
+    case prim::CreateObject:
+    case prim::Uninitialized:
+    case prim::unchecked_cast:
+    case prim::unchecked_unwrap_optional:
+    case prim::fork:
+    case prim::Print:
+    case prim::RaiseException: return true;
+    default: return kind == c10::aten::wait || kind == c10::aten::warn;
+  }
+}
+
+absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const jit::Node* call) {
+  // The last operands of a call are the arguments.
+  const size_t arity = graph.inputs().size();
+  const size_t first = call != nullptr && call->inputs().size() > arity ? 1 : 0;
+  std::vector<at::Tensor> constants(arity);
+  Key key(&graph, {});
+  for (size_t i = 0; i < arity; ++i) {
+    const jit::Value* operand =
+        call != nullptr && first + i < call->inputs().size() ? call->input(first + i) : nullptr;
+    if (operand == nullptr) continue;
+    const std::optional<at::Tensor> tensor = torchscript::ConstantTensor(operand);
+    if (tensor && tensor->dim() == 0) constants[i] = *tensor;
+  }
+  for (const at::Tensor& tensor : constants) key.second.push_back(tensor.unsafeGetTensorImpl());
+  std::unique_ptr<FunctionPlan>& plan = plans_[key];
   if (plan == nullptr) {
     auto made = std::make_unique<FunctionPlan>();
     made->graph = const_cast<jit::Graph&>(graph).copy();  // Reads it only.
+    const jit::WithInsertPoint guard(made->graph->block()->return_node()->next());
+    for (size_t i = 0; i < arity; ++i) {
+      if (!constants[i].defined()) continue;
+      made->graph->inputs()[i]->replaceAllUsesWith(made->graph->insertConstant(constants[i]));
+    }
+    torchscript::RestoreNumbers(made->graph->block());
     // TorchScript does not run these either.
     jit::EliminateDeadCode(made->graph);
     RETURN_IF_ERROR(Maker(made.get()).Run(*made->graph));
@@ -216,7 +237,7 @@ void Execute(const StepPlan& step, std::vector<c10::IValue>* stack) {
   // Such operators find their number on the stack; prim::tolist has a fixed one.
   if (step.schema->is_vararg() && !step.schema->is_varret())
     stack->emplace_back(static_cast<int64_t>(step.in.size()));
-  (*step.operation)(*stack);
+  interp::CallAsNoGrad(step.is_composite, at::ArrayRef(*stack), [&] { (*step.operation)(*stack); });
 }
 
 }  // namespace graphnet::extract

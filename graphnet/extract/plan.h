@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,7 +43,8 @@ struct StepPlan {
   bool yields_list = false;     // of tensors
   bool takes_any_list = false;  // first, with elements of any type
   bool is_allowed = false;
-  std::vector<int> writes;  // operands
+  bool is_composite = false;  // interp/no_grad.h
+  std::vector<int> writes;    // operands
   // What does the same with a number in place of the tensor that comes second.
   std::string target_for_numbers;
   mutable std::optional<torchscript::Place> place;
@@ -54,6 +56,9 @@ struct BlockPlan {
   std::vector<int> outputs;
 };
 
+// Whether the kind of a node says what is to be done, rather than an operator.
+bool IsChosenByNode(c10::Symbol kind);
+
 struct FunctionPlan {
   std::shared_ptr<torch::jit::Graph> graph;  // without dead code; the steps' nodes are its own
   size_t num_slots = 0;
@@ -64,13 +69,16 @@ struct FunctionPlan {
 // Throws what LibTorch throws.
 void Execute(const StepPlan& step, std::vector<c10::IValue>* stack);
 
-// Made once for each graph.
+// Made once for each graph and the arguments that `call` (may be null) has as constants of
+// rank 0: a number may be handed on.
 class Planner {
  public:
-  absl::StatusOr<const FunctionPlan*> Plan(const torch::jit::Graph& graph);
+  absl::StatusOr<const FunctionPlan*> Plan(const torch::jit::Graph& graph,
+                                           const torch::jit::Node* call);
 
  private:
-  absl::flat_hash_map<const torch::jit::Graph*, std::unique_ptr<FunctionPlan>> plans_;
+  using Key = std::pair<const torch::jit::Graph*, std::vector<const c10::TensorImpl*>>;
+  absl::flat_hash_map<Key, std::unique_ptr<FunctionPlan>> plans_;
 };
 
 }  // namespace graphnet::extract

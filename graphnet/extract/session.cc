@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -237,10 +238,11 @@ absl::StatusOr<IValue> Session::CallFunction(jit::Function& callee, Values argum
 
 absl::StatusOr<IValue> Session::RunGraph(const jit::Graph& graph, Values arguments,
                                          const std::string& path, const jit::Node* node) {
+  const absl::Cleanup leave = [this] { --depth_; };
   if (++depth_ > kMaxNesting) {
     return torchscript::ErrorAtNode(*node, absl::StrCat("calls nest deeper than ", kMaxNesting));
   }
-  ASSIGN_OR_RETURN(const FunctionPlan* plan, planner_.Plan(graph));
+  ASSIGN_OR_RETURN(const FunctionPlan* plan, planner_.Plan(graph, node));
   Frame frame{.slots = Values(plan->num_slots), .path = path};
   if (plan->body.inputs.size() != arguments.size()) {
     return absl::InvalidArgumentError("a call does not fit its callee");
@@ -248,7 +250,6 @@ absl::StatusOr<IValue> Session::RunGraph(const jit::Graph& graph, Values argumen
   for (size_t i = 0; i < arguments.size(); ++i)
     frame.slots[plan->body.inputs[i]] = std::move(arguments[i]);
   RETURN_IF_ERROR(RunBlock(plan->body, &frame));
-  --depth_;
   Values results;
   for (const int slot : plan->body.outputs) results.push_back(frame.slots[slot]);
   if (results.size() == 1) return results[0];

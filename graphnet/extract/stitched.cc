@@ -246,7 +246,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
   if (op->schema().is_vararg() && !op->schema().is_varret())
     stack.push_back(static_cast<int64_t>(stack.size()));
   if (!op->schema().is_vararg()) op->schema().checkAndNormalizeInputs(stack);
-  Guarded(op->schema(), op->getOperation())(stack);
+  WithGuard(op->schema(), op->getOperation())(stack);
   return stack;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/no_grad.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/annotation.h"
@@ -190,6 +191,7 @@ class Compiler {
     if (handle.has_value() && !NeedsGuard(handle->schema())) {
       instruction->op = handle;
       if (!options_.device.is_meta()) instruction->direct = FindDirectCall(*handle);
+      instruction->is_composite = IsComposite(*handle);
       schema = &handle->schema();
     } else {
       for (const auto& candidate :
@@ -204,7 +206,7 @@ class Compiler {
     if (!IsAllowed(*schema)) {
       return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
     }
-    if (operation != nullptr) instruction->operation = Guarded(*schema, operation->getOperation());
+    if (operation != nullptr) instruction->operation = WithGuard(*schema, operation->getOperation());
     const auto& parameters = schema->arguments();
     if (node.args().size() > parameters.size() && !schema->is_vararg()) {
       return Error(
@@ -397,6 +399,7 @@ class Compiler {
       Step step;
       step.direct = instruction.direct;
       step.result = instruction.result;
+      step.is_composite = instruction.is_composite;
       if (step.direct != nullptr) {
         for (const Source& source : instruction.args) {
           Operand operand;

@@ -9,6 +9,7 @@
 #include "ATen/WrapDimUtils.h"
 #include "c10/util/Exception.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/no_grad.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/torch/status.h"
 
@@ -162,6 +163,7 @@ void Frame::Execute(const Instruction& instruction) {
 void Frame::CallDirect(const Step& step, const Operand* operand, const Operand* end) {
   stack_.clear();  // What has to be made goes there; its room is never outgrown.
   const IValue* args[kMaxDirectArguments];
+  const auto count = static_cast<size_t>(end - operand);
   for (const IValue** arg = args; operand != end; ++operand, ++arg) {
     if (operand->constant != nullptr) {
       *arg = operand->constant;
@@ -174,14 +176,18 @@ void Frame::CallDirect(const Step& step, const Operand* operand, const Operand* 
       *arg = &stack_.emplace_back(Make(source));
     }
   }
-  step.direct->Call(args, &slots_[step.result]);
+  CallAsNoGrad(step.is_composite, at::ArrayRef(args, count),
+               [&] { step.direct->Call(args, &slots_[step.result]); });
 }
 
 void Frame::Call(const Instruction& instruction, c10::Device device) {
   IValue& result = slots_[instruction.result];
   switch (instruction.kind) {
     case Instruction::Kind::kBuiltin: result = instruction.builtin(stack_, device); return;
-    case Instruction::Kind::kOperator: instruction.op->callBoxed(&stack_); break;
+    case Instruction::Kind::kOperator:
+      CallAsNoGrad(instruction.is_composite, at::ArrayRef(stack_),
+                   [&] { instruction.op->callBoxed(&stack_); });
+      break;
     default: (*instruction.operation)(stack_); break;
   }
   if (stack_.size() == 1) {

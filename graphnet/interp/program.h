@@ -64,6 +64,7 @@ struct Instruction {
   std::vector<Source> args;
   std::optional<c10::OperatorHandle> op;
   const DirectCall* direct = nullptr;  // calls `op` where its signature is known
+  bool is_composite = false;           // no_grad.h
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   Builtin builtin;
   std::vector<const Program*> bodies;
@@ -88,6 +89,7 @@ struct Step {
   uint32_t result = kNoSlot;
   uint32_t operands_end = 0;  // in Program::operands; they begin where the last step's end
   uint32_t dead_end = 0;      // in Program::dead
+  bool is_composite = false;
 };
 
 struct Program {

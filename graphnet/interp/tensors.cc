@@ -44,8 +44,9 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
                               : value.isBool()
                                   ? at::scalar_tensor(value.toBool(), at::kBool)
                                   : at::scalar_tensor(value.toScalar(), at::kComplexDouble);
-    ASSIGN_OR_RETURN(TensorData data, ToTensorData(tensor));
-    named.emplace(name, std::move(data));
+    absl::StatusOr<TensorData> data = ToTensorData(tensor);
+    if (!data.ok()) return Annotate(data.status(), absl::StrCat("output ", name));
+    named.emplace(name, *std::move(data));
   }
   return named;
 }

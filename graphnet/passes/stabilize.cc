@@ -9,11 +9,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-<<<<<<< ours
-#include "graphnet/ops/callable.h"
-=======
 #include "graphnet/ir/outline.h"
->>>>>>> theirs
+#include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/check_stable.h"

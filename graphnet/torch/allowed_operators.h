@@ -9,13 +9,13 @@
 namespace graphnet {
 
 // True for operators of ATen and TorchScript that only compute on their operands
-// (MayRun in ops/schema_table.h), and for those that Guarded makes such.
+// (MayRun in ops/schema_table.h), and for those that WithGuard makes such.
 bool IsAllowed(const c10::FunctionSchema& schema);
 
 // Whether an operator reads memory by what its operands say without a check of its own.
 bool NeedsGuard(const c10::FunctionSchema& schema);
 // `operation`, after that check if it needs one, which throws c10::Error.
-torch::jit::Operation Guarded(const c10::FunctionSchema& schema, torch::jit::Operation operation);
+torch::jit::Operation WithGuard(const c10::FunctionSchema& schema, torch::jit::Operation operation);
 
 }  // namespace graphnet
 

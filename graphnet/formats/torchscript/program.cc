@@ -8,7 +8,9 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "torch/csrc/jit/api/function_impl.h"
+#include "torch/csrc/jit/ir/alias_analysis.h"
 #include "torch/csrc/jit/ir/constants.h"
+#include "torch/csrc/jit/runtime/graph_iterator.h"
 
 namespace graphnet::torchscript {
 
@@ -54,6 +56,35 @@ absl::Status CannotRepresent(const jit::Node& node, absl::string_view why) {
                      absl::StrCat("cannot represent ", node.kind().toQualString(), ": ", why));
 }
 
+// --- Numbers -----------------------------------------------------------------
+
+std::optional<at::Tensor> ConstantTensor(const jit::Value* value) {
+  while (value->node()->kind() == prim::unchecked_cast ||
+         value->node()->kind() == prim::unchecked_unwrap_optional) {
+    value = value->node()->input(0);
+  }
+  const std::optional<c10::IValue> constant = jit::toIValue(value);
+  if (!constant || !constant->isTensor() || !constant->toTensor().defined()) return std::nullopt;
+  return constant->toTensor();
+}
+
+void RestoreNumbers(jit::Block* block) {
+  for (jit::Node* node : block->nodes()) {
+    for (jit::Block* inner : node->blocks()) RestoreNumbers(inner);
+    const c10::Symbol kind = node->kind();
+    if (kind != aten::add && kind != aten::sub && kind != aten::mul && kind != aten::div) continue;
+    const c10::FunctionSchema* schema = node->maybeSchema();
+    if (schema == nullptr || schema->overload_name() != "Tensor") continue;
+    const std::optional<at::Tensor> tensor = ConstantTensor(node->input(1));
+    // A bool raises no dtype, and no operator of TorchScript takes one as a number.
+    if (!tensor || tensor->dim() > 0 || tensor->is_meta() || tensor->scalar_type() == at::kBool) {
+      continue;
+    }
+    const jit::WithInsertPoint guard(node);
+    node->replaceInput(1, node->owningGraph()->insertConstant(tensor->item()));
+  }
+}
+
 // --- Inlining ----------------------------------------------------------------
 
 namespace {
@@ -80,6 +111,7 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Make(
     program->objects_[copy.inputs()[0]] = {std::move(self), program->InternPath("")};
   }
   RETURN_IF_ERROR(program->Flatten(copy.block(), 0));
+  RestoreNumbers(copy.block());
   program->FindIdentity(copy.block());
   return program;
 }
@@ -106,6 +138,20 @@ void Program::SetInfo(jit::Node* node, const Info& info) {
 const Program::Object* Program::FindObject(const jit::Value* value) const {
   const auto it = objects_.find(value);
   return it == objects_.end() ? nullptr : &it->second;
+}
+
+const jit::Node* Program::FindWrittenAttribute() const {
+  std::shared_ptr<jit::Graph> graph = graph_;
+  const jit::AliasDb aliases(graph);
+  jit::DepthFirstGraphNodeIterator nodes(graph);
+  while (const jit::Node* node = nodes.next()) {
+    if (node->kind() == prim::GetAttr &&
+        node->output()->type()->kind() == c10::TypeKind::TensorType &&
+        aliases.hasWriters(node->output())) {
+      return node;
+    }
+  }
+  return nullptr;
 }
 
 std::string Program::ModulePath(const jit::Node* node) const {

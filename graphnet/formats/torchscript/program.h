@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,13 @@ const torch::jit::Node& NearestWithPlace(const torch::jit::Node& node);
 absl::Status CannotRepresent(const torch::jit::Node& node, absl::string_view why);
 absl::Status ErrorAtNode(const torch::jit::Node& node, absl::string_view message);
 
+// The tensor, if `value` is one that the program's text holds.
+std::optional<at::Tensor> ConstantTensor(const torch::jit::Value* value);
+// Makes the numbers of `block` numbers again: tracing writes `x * 1.5` as a product of two
+// tensors, and dtypes depend on it. As LibTorch's CanonicalizeOps, which sees every graph
+// before it runs: only the second operand of add, sub, mul and div, only constants of rank 0.
+void RestoreNumbers(torch::jit::Block* block);
+
 class Program {
  public:
   // A module, or an instance of a script class, that exists before the program
@@ -61,6 +69,8 @@ class Program {
 
   // Null when `value` is no object, or not always the same one.
   const Object* FindObject(const torch::jit::Value* value) const;
+  // What reads an attribute that the program may write to in place, or null.
+  const torch::jit::Node* FindWrittenAttribute() const;
   // The path of the module whose method `node` was written in.
   std::string ModulePath(const torch::jit::Node* node) const;
 
