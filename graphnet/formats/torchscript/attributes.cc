@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ATen/ATen.h"
+#include "ATen/EmptyTensor.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -108,6 +109,19 @@ std::vector<int64_t> StridesOf(const at::Tensor& tensor) {
   return tensor.strides().vec();
 }
 
+void AttributeTable::FindOverlap(const at::Tensor& tensor, absl::string_view name) {
+  if (tensor.numel() == 0) return;
+  const size_t item = tensor.element_size();
+  const size_t begin = static_cast<size_t>(tensor.storage_offset()) * item;
+  const size_t end =
+      begin + at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), item);
+  std::vector<Range>& ranges = ranges_[tensor.storage().unsafeGetStorageImpl()];
+  for (const Range& other : ranges) {
+    if (other.begin < end && begin < other.end) overlap_ = absl::StrCat(other.name, " and ", name);
+  }
+  ranges.push_back({begin, end, name});
+}
+
 absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
                                                       absl::string_view name,
                                                       absl::string_view annotation) {
@@ -150,6 +164,7 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
       {.name = unique, .meta = &meta, .annotation = annotation, .draw_spec = &spec});
   const absl::string_view stored = sample_->module->FindAttribute(unique)->name;
   by_view_[view] = stored;
+  FindOverlap(tensor, stored);
   if (weights_ && values.defined()) {
     sample_->weights[unique] = {
         .dtype = dtype,

@@ -47,11 +47,23 @@ class AttributeTable {
   // Ditto, under the next free `_tensor_constant<i>`.
   absl::StatusOr<absl::string_view> AddConstant(const at::Tensor& tensor);
 
+  // Two attributes that overlap in memory without being one, "a and b"; empty: there are
+  // none. What is written to one of them would not show in the other.
+  const std::string& overlap() const { return overlap_; }
+
  private:
+  void FindOverlap(const at::Tensor& tensor, absl::string_view name);
+
+  struct Range {
+    size_t begin, end;  // bytes
+    absl::string_view name;
+  };
   Sample* sample_;
   bool weights_;
   int num_constants_ = 0;
   absl::flat_hash_map<std::string, absl::string_view> by_view_;
+  absl::flat_hash_map<const c10::StorageImpl*, std::vector<Range>> ranges_;
+  std::string overlap_;
 };
 
 }  // namespace graphnet::torchscript

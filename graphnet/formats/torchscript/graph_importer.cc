@@ -87,7 +87,11 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
   current_ = graph.return_node();
   ASSIGN_OR_RETURN(const std::vector<Argument> outputs, Operands(graph.outputs()));
   main.graph->Output(outputs.size() == 1 ? outputs[0] : Argument::Tuple(outputs));
-  return absl::OkStatus();
+  if (attributes_.overlap().empty()) return absl::OkStatus();
+  const jit::Node* written = program_.FindWrittenAttribute();
+  if (written == nullptr) return absl::OkStatus();
+  return CannotRepresent(*written, absl::StrCat("the attributes ", attributes_.overlap(),
+                                                " overlap in memory, and one is written to"));
 }
 
 absl::Status GraphImporter::ImportBlock(const jit::Block* block, int depth) {

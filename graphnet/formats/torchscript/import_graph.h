@@ -20,8 +20,7 @@ struct ImportGraphOptions {
   bool fold_branches = true;
 };
 
-// The module in an archive that has passed the gate, unless `trust`. Operators of
-// torchvision are declared if its library is not loaded.
+// The module in an archive that has passed the gate, unless `trust`.
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path,
                                                          bool trust = false);
 

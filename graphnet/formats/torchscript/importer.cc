@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -45,32 +46,37 @@ class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
   absl::string_view bytes_;
 };
 
-// Lets programs name torchvision's operators where its library is not loaded:
-// they can be imported then, though not run.
-void DeclareTorchvisionOperators() {
-  static const bool declared = [] {
-    if (c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""})) return true;
-    auto* library = new torch::Library(torch::Library::FRAGMENT, "torchvision", std::nullopt,
-                                       __FILE__, __LINE__);
-    for (const char* schema : {
-             "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-             "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-             "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
-             "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-             "SymInt pooled_width) -> (Tensor, Tensor)",
-             "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-             "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
-             "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-             "SymInt pooled_width) -> (Tensor, Tensor)",
-             "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
-             "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
-             "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
-         }) {
-      library->def(schema);
-    }
-    return true;
-  }();
-  (void)declared;
+// While it lives, programs may name torchvision's operators where its library is not
+// loaded: they can be imported then, though not run. No longer, as the library itself may be
+// loaded later, and must be the only one to declare them. Threads share one.
+std::shared_ptr<torch::Library> DeclareTorchvisionOperators() {
+  static std::mutex mutex;
+  static auto* const shared = new std::weak_ptr<torch::Library>;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<torch::Library> library = shared->lock();
+  if (library != nullptr || c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""})) {
+    return library;
+  }
+  library = std::make_shared<torch::Library>(torch::Library::FRAGMENT, "torchvision", std::nullopt,
+                                             __FILE__, __LINE__);
+  for (const char* schema : {
+           "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+           "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+           "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+           "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+           "SymInt pooled_width) -> (Tensor, Tensor)",
+           "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+           "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
+           "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+           "SymInt pooled_width) -> (Tensor, Tensor)",
+           "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
+           "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
+           "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
+       }) {
+    library->def(schema);
+  }
+  *shared = library;
+  return library;
 }
 
 torch::jit::Module Load(absl::string_view bytes) {
@@ -111,10 +117,8 @@ absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
   if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, path));
-  absl::StatusOr<torch::jit::Module> module = Guarded([&]() -> absl::StatusOr<torch::jit::Module> {
-    DeclareTorchvisionOperators();
-    return Load(bytes);
-  });
+  absl::StatusOr<torch::jit::Module> module =
+      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes); });
   if (!module.ok()) return Annotate(module.status(), Printable(path, 1000));
   return module;
 }
@@ -152,7 +156,7 @@ absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::str
                                          const TorchScriptImportOptions& options) {
   if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, name));
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
-    DeclareTorchvisionOperators();
+    const auto library = DeclareTorchvisionOperators();
     return ImportTorchScriptMethod(Load(bytes), options.method, {.weights = options.weights});
   });
   if (!sample.ok()) return Annotate(sample.status(), name);

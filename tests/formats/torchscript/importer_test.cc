@@ -18,6 +18,7 @@
 #include "torch/csrc/jit/frontend/resolver.h"
 #include "torch/csrc/jit/frontend/sugared_value.h"
 #include "torch/csrc/jit/ir/irparser.h"
+#include "torch/library.h"
 #include "torch/script.h"
 
 namespace graphnet {
@@ -603,6 +604,104 @@ TEST(ImporterTest, DamagedFiles) {
     }
   }
   EXPECT_THAT(ImportTorchScriptFile("/nowhere/m.pt"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+// Tracing writes `x * 1.5` as a product of two tensors. LibTorch makes the second operand of
+// add, sub, mul and div a number again, and no other.
+TEST(ImporterTest, NumbersOfTracesAreNumbers) {
+  torch::jit::Graph graph;
+  torch::jit::Value* x = graph.addInput("x");
+  using Values = std::vector<torch::jit::NamedValue>;
+  const auto call = [&](c10::Symbol kind, const Values& args, const Values& kwargs = {}) {
+    graph.registerOutput(graph.insert(kind, args, kwargs));
+  };
+  const auto constant = [&](const at::Tensor& tensor) { return graph.insertConstant(tensor); };
+  torch::jit::Value* f64 = constant(torch::tensor(1.5, torch::kDouble));
+  const c10::complex<double> number(1, 2);
+  call(c10::aten::mul, {x, f64});
+  call(c10::aten::add, {x, constant(torch::tensor(2))}, {{"alpha", 3}});
+  call(c10::aten::sub, {x, constant(torch::tensor(0.5, torch::kHalf))});
+  call(c10::aten::div, {x, constant(torch::tensor(number, torch::kComplexDouble))});
+  call(c10::aten::mul, {f64, x});
+  call(c10::aten::mul_, {x, f64});
+  call(c10::aten::div, {x, f64}, {{"rounding_mode", "floor"}});
+  call(c10::aten::maximum, {x, f64});
+  call(c10::aten::mul, {x, constant(torch::tensor({1.5}))});
+  call(c10::aten::mul, {x, constant(torch::tensor(true))});
+  EXPECT_THAT(Text(ImportTorchScriptGraph(graph, "main")), HasSubstr(R"(
+  %mul = aten.mul.Scalar(%x, 1.5)
+  %add = aten.add.Scalar(%x, 2, 3)
+  %sub = aten.sub.Scalar(%x, 0.5)
+  %div = aten.div.Scalar(%x, (1+2j))
+  %_tensor_constant0 = get_attr _tensor_constant0 : f64[]@cpu
+  %mul_1 = aten.mul.Tensor(%_tensor_constant0, %x)
+  %mul_ = aten.mul_.Tensor(%x, %_tensor_constant0)
+  %div_1 = aten.div.Tensor_mode(%x, %_tensor_constant0, rounding_mode = "floor")
+  %maximum = aten.maximum.default(%x, %_tensor_constant0)
+  %_tensor_constant1 = get_attr _tensor_constant1 : f32[1]@cpu
+  %mul_2 = aten.mul.Tensor(%x, %_tensor_constant1)
+  %_tensor_constant2 = get_attr _tensor_constant2 : bool[]@cpu
+  %mul_3 = aten.mul.Tensor(%x, %_tensor_constant2)
+)"));
+}
+
+// What is written to one of two attributes would not show in the other.
+TEST(ImporterTest, AttributesThatOverlapAreNotWrittenTo) {
+  const auto with_views = [](const std::string& source) {
+    torch::jit::Module module("M");
+    const at::Tensor all = torch::arange(6.f);
+    module.register_buffer("head", all.slice(0, 0, 4));
+    module.register_buffer("tail", all.slice(0, 2, 6));
+    module.register_buffer("end", all.slice(0, 4, 6));
+    module.define(source);
+    return Import(module);
+  };
+  EXPECT_OK(with_views("def forward(self, x):\n    return self.head + self.tail\n"));
+  EXPECT_OK(with_views(
+      "def forward(self, x):\n    self.end.add_(1)\n    return self.head[0] + self.end\n"));
+  EXPECT_THAT(
+      with_views(
+          "def forward(self, x):\n    self.head.add_(1)\n    return self.head + self.tail\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("the attributes head and tail overlap in memory")));
+  EXPECT_THAT(with_views("def forward(self, x):\n    y = self.head\n    y[0:2].mul_(x)\n"
+                         "    return y + self.tail\n"),
+              Not(IsOk()));
+}
+
+// The library of torchvision may be loaded later: it must be the first to declare them.
+TEST(ImporterTest, OperatorsOfTorchvisionAreDeclaredDuringTheImportOnly) {
+  const auto declare = [](torch::Library* library) {
+    library->def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
+  };
+  std::ostringstream archive;
+  {
+    torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__,
+                           __LINE__);
+    declare(&library);
+    torch::jit::Module module("M");
+    const auto graph = std::make_shared<torch::jit::Graph>();
+    graph->addInput("self")->setType(module.type());
+    torch::jit::Value* boxes = graph->addInput("boxes");
+    torch::jit::Value* scores = graph->addInput("scores");
+    graph->registerOutput(graph->insert(c10::Symbol::fromQualString("torchvision::nms"),
+                                        {boxes, scores, graph->insertConstant(0.5)}));
+    module.type()->addMethod(module._ivalue()->compilation_unit()->create_function(
+        c10::QualifiedName(*module.type()->name(), "forward"), graph));
+    module.save(archive);
+  }
+  const auto find = [] {
+    return c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""});
+  };
+  ASSERT_FALSE(find());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Text(ImportTorchScript(archive.str(), "m.pt")),
+                HasSubstr("torchvision.nms.default(%boxes, %scores, 0.5)"));
+    EXPECT_FALSE(find());
+  }
+  torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
+  declare(&library);
+  EXPECT_TRUE(find());
 }
 
 // Each message names the operation and the line.
