@@ -23,6 +23,7 @@
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/example_input.h"
 #include "graphnet/extract/folder.h"
+#include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/interp/tensors.h"
@@ -178,35 +179,28 @@ std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& inputs) {
   return copies;
 }
 
-absl::StatusOr<bool> SameBits(const c10::IValue& a, const c10::IValue& b) {
-  const std::vector<c10::IValue> left = FlattenResult(a);
-  const std::vector<c10::IValue> right = FlattenResult(b);
-  if (left.size() != right.size()) return false;
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (left[i].isTensor() != right[i].isTensor()) return false;
-    if (!left[i].isTensor()) {
-      if (!left[i].isObject() && left[i] != right[i]) return false;
-      continue;
-    }
-    if (!left[i].toTensor().defined() || !right[i].toTensor().defined()) continue;
-    ASSIGN_OR_RETURN(const TensorData x, ToTensorData(left[i].toTensor()));
-    ASSIGN_OR_RETURN(const TensorData y, ToTensorData(right[i].toTensor()));
-    if (x.dtype != y.dtype || x.shape != y.shape || *x.bytes != *y.bytes) return false;
-  }
-  return true;
-}
-
-// Runs what has been written, from the folder.
-absl::StatusOr<bool> RunsTheSame(const Options& options, const std::vector<c10::IValue>& inputs,
-                                 const c10::IValue& expected) {
+// What differs between what was written, run from the folder, and the archive, run by
+// LibTorch; empty: nothing.
+absl::StatusOr<std::string> Check(const Options& options, const CaptureOptions& capture_options,
+                                  const std::vector<c10::IValue>& inputs) {
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(options.out));
   ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored), options.trust));
-  at::manual_seed(options.seed);
   StitchedProgram::RunOptions run;
   run.print = [](const std::string&) {};
   run.custom_operators = options.trust;
-  ASSIGN_OR_RETURN(const c10::IValue result, loaded.program->Run(inputs, run));
-  return SameBits(expected, result);
+  std::vector<c10::IValue> found = Copies(inputs), expected = Copies(inputs);
+  at::manual_seed(options.seed);
+  ASSIGN_OR_RETURN(c10::IValue result, loaded.program->Run(found, run));
+  // The run that was captured has changed its module.
+  ASSIGN_OR_RETURN(const torch::jit::Module module,
+                   LoadTorchScriptModule(options.in, options.trust));
+  at::manual_seed(options.seed);
+  ASSIGN_OR_RETURN(c10::IValue reference, RunByLibTorch(module, expected, capture_options));
+  // Of what the program writes to its inputs, too.
+  found.insert(found.begin(), std::move(result));
+  expected.insert(expected.begin(), std::move(reference));
+  return DifferenceOf(c10::ivalue::Tuple::create(std::move(expected)),
+                      c10::ivalue::Tuple::create(std::move(found)));
 }
 
 std::string Stem(const std::string& path) {
@@ -266,9 +260,13 @@ absl::StatusOr<int> Run(const Options& options) {
               operations);
   if (!capture.status.ok()) return Annotate(capture.status, Printable(options.in, 1000));
   if (!options.check) return 0;
-  ASSIGN_OR_RETURN(const bool same, RunsTheSame(options, copies, capture.result));
-  std::printf("the stitched program yields %s\n", same ? "the same bits" : "SOMETHING ELSE");
-  return same ? 0 : 1;
+  ASSIGN_OR_RETURN(const std::string difference, Check(options, capture_options, copies));
+  if (difference.empty()) {
+    std::printf("the stitched program yields the same bits as LibTorch\n");
+    return 0;
+  }
+  std::printf("the stitched program yields SOMETHING ELSE: %s\n", difference.c_str());
+  return 1;
 }
 
 }  // namespace
@@ -313,8 +311,9 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
   AddThreadsOption(command, &options->threads);
   command->add_flag("--explain", options->explain,
                     "Tell why each subgraph ended, and what would help");
-  command->add_flag("--check", options->check,
-                    "Run what was written and compare; exit code 1 if it differs");
+  command->add_flag(
+      "--check", options->check,
+      "Run what was written, and the archive by LibTorch; exit code 1 if they differ");
   AddTrustOption(command, &options->trust);
   command->callback(
       [options, run] { *run = [options] { return Guarded([&] { return Run(*options); }); }; });

@@ -89,29 +89,26 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
       reasons_.push_back(std::string(result.status().message()));
     }
     ++counters_.misses;
-    if (counters_.captures < static_cast<int64_t>(max_entries_)) {
-      ++counters_.captures;
-      ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module_, inputs, options_));
-      if (!capture.status.ok()) return capture.status;
-      Entry entry;
-      entry.capture = std::make_unique<Capture>(std::move(capture));
-      std::vector<StitchedProgram::Subgraph> subgraphs;
-      for (const Capture::Subgraph& subgraph : entry.capture->subgraphs) {
-        subgraphs.push_back({subgraph.module.get(), subgraph.attributes});
-      }
-      ASSIGN_OR_RETURN(entry.program,
-                       StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
-                                             entry.capture->constants, entry.capture->objects,
-                                             std::make_unique<ModuleStore>(module_)));
-      IValue result = entry.capture->result;
-      entry.capture->result = IValue();
-      // What cannot be given up half-way is not replayed.
-      if (!entry.program->has_guard_after_effect(entry.capture->writes_inputs))
-        entries_.push_back(std::move(entry));
-      return result;
+    const bool keep = counters_.captures < static_cast<int64_t>(max_entries_);
+    ++(keep ? counters_.captures : counters_.fallbacks);
+    ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module_, inputs, options_));
+    if (!capture.status.ok()) return capture.status;
+    IValue result = std::exchange(capture.result, IValue());
+    if (!keep) return result;
+    Entry entry;
+    entry.capture = std::make_unique<Capture>(std::move(capture));
+    std::vector<StitchedProgram::Subgraph> subgraphs;
+    for (const Capture::Subgraph& subgraph : entry.capture->subgraphs) {
+      subgraphs.push_back({subgraph.module.get(), subgraph.attributes});
     }
-    ++counters_.fallbacks;
-    return module_.get_method(options_.method)(inputs);
+    ASSIGN_OR_RETURN(entry.program,
+                     StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
+                                           entry.capture->constants, entry.capture->objects,
+                                           std::make_unique<ModuleStore>(module_)));
+    // What cannot be given up half-way is not replayed.
+    if (!entry.program->has_guard_after_effect(entry.capture->writes_inputs))
+      entries_.push_back(std::move(entry));
+    return result;
   });
 }
 

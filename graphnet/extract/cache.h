@@ -24,7 +24,7 @@ class CaptureCache {
     int64_t misses = 0;  // all others
     int64_t captures = 0;
     int64_t guard_failures = 0;  // captures that did not fit a call
-    int64_t fallbacks = 0;       // calls that the module itself has answered
+    int64_t fallbacks = 0;       // calls whose capture was not kept: there were enough
   };
 
   explicit CaptureCache(torch::jit::Module module, CaptureOptions options = {},

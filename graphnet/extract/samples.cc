@@ -10,9 +10,11 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/node_error.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
@@ -44,6 +46,19 @@ absl::StatusOr<TensorData> Stored(const std::string& name, const at::Tensor& ten
   return data;
 }
 
+// An error of the first node that takes the attribute, if files hold no such dtype.
+absl::Status CheckDType(const Graph& graph, const std::string& name, DType dtype) {
+  const TensorData empty = {
+      .dtype = dtype, .shape = {0}, .bytes = std::make_shared<const std::string>()};
+  const absl::Status status = SerializeSafetensors({{name, empty}}).status();
+  if (status.ok()) return status;
+  for (const Node* node : graph.nodes()) {
+    if (node->op() == Op::kGetAttr && node->target() == name && node->has_uses())
+      return NodeError(*node->users()[0], status.message());
+  }
+  return status;
+}
+
 absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& subgraph,
                             StitchManifest* manifest, Sample* sample) {
   absl::flat_hash_set<std::string> variances;
@@ -73,7 +88,9 @@ absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& sub
     attribute.draw_spec = &spec;
     attribute.annotation = tensor.requires_grad() ? kParameterAnnotation : "torch.Tensor";
     sample->module->AddAttribute(attribute);
-    ASSIGN_OR_RETURN(sample->weights[name], Stored(name, tensor, manifest));
+    TensorData& data = sample->weights[name];
+    ASSIGN_OR_RETURN(data, Stored(name, tensor, manifest));
+    RETURN_IF_ERROR(CheckDType(*sample->module->main(), name, data.dtype));
   }
   return absl::OkStatus();
 }

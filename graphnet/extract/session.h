@@ -150,7 +150,7 @@ class Session {
   int num_conds_ = 0;
   int num_loops_ = 0;
   bool is_replaying_ = false;  // turns of a loop that is captured already
-  int64_t steps_ = 0;
+  int64_t steps_ = 0;          // all that ran, of attempts too: it bounds the time
   int depth_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/ivalue_tree.h"
@@ -32,7 +33,6 @@ bool AreAlike(const IValue& a, const IValue& b) {
 absl::StatusOr<bool> Session::RunCond(const StepPlan& step, Frame* frame,
                                       const at::Tensor& predicate) {
   const int number = num_conds_++;
-  const int depth = depth_;
   Values slots = frame->slots;
   Values yielded[2];
   std::vector<at::Tensor> tensors[2];
@@ -41,7 +41,6 @@ absl::StatusOr<bool> Session::RunCond(const StepPlan& step, Frame* frame,
     recorder_.BeginBody(absl::StrCat(i == 0 ? "true_" : "false_", number));
     // An error in the branch that is taken shows up when it runs by itself.
     can_be = RunBlock(step.blocks[i], frame).ok();
-    depth_ = depth;
     if (!can_be) break;
     for (const int slot : step.blocks[i].outputs) {
       const IValue& value = yielded[i].emplace_back(frame->slots[slot]);
@@ -104,7 +103,6 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
   if (!can_be || begin.empty()) return false;
   const std::string name = absl::StrCat("loop_", num_loops_++);
   const Values slots = frame->slots;
-  const int depth = depth_;
   recorder_.BeginBody(name);
   recorder_.BeginTurn(index, carried);
   frame->slots[body.inputs[0]] = sizes_.BeginLoop(index);
@@ -114,7 +112,6 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
   }
   // An error of the first turn shows up when it runs by itself.
   can_be = RunBlock(body, frame).ok();
-  depth_ = depth;
   for (size_t k = 0; can_be && k < step.out.size(); ++k) {
     const IValue& value = frame->slots[body.outputs[k + 1]];
     can_be = AreAlike(slots[step.in[k + 2]], value);
@@ -130,8 +127,8 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
     return false;
   }
   is_replaying_ = true;
-  absl::Status status = RunTurns(step, frame);
-  is_replaying_ = false;
+  const absl::Cleanup record = [this] { is_replaying_ = false; };
+  const absl::Status status = RunTurns(step, frame);
   if (!status.ok()) {
     recorder_.AbandonBodies();
     return status;

@@ -8,6 +8,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/operation.h"
 #include "graphnet/extract/value_tree.h"
+#include "graphnet/interp/no_grad.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/values.h"
@@ -170,22 +171,26 @@ bool StitchedProgram::has_guard_after_effect(bool from_start) const {
   return false;
 }
 
-bool StitchedProgram::Accepts(const std::vector<IValue>& inputs, std::string* why) {
-  if (inputs.size() != manifest_.inputs.size()) {
-    if (why != nullptr)
-      *why = absl::StrCat("expected ", manifest_.inputs.size(), " inputs, found ", inputs.size());
-    return false;
-  }
-  tensors_->Clear();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!tensors_->Match(manifest_.inputs[i].pattern, inputs[i], manifest_.inputs[i].name, why))
-      return false;
-  }
-  for (const auto& state : manifest_.states) {
-    if (!tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, why))
-      return false;
-  }
-  return tensors_->CheckRelations(manifest_, why);
+absl::Status StitchedProgram::CheckGuards(const std::vector<IValue>& inputs) {
+  return Guarded([&]() -> absl::Status {
+    if (inputs.size() != manifest_.inputs.size()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("expected ", manifest_.inputs.size(), " inputs, found ", inputs.size()));
+    }
+    tensors_->Clear();
+    std::string why;
+    bool hold = true;
+    for (size_t i = 0; hold && i < inputs.size(); ++i) {
+      const StitchManifest::Input& input = manifest_.inputs[i];
+      hold = tensors_->Match(input.pattern, inputs[i], input.name, &why);
+    }
+    for (const auto& state : manifest_.states) {
+      hold = hold &&
+             tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, &why);
+    }
+    hold = hold && tensors_->CheckRelations(manifest_, &why);
+    return hold ? absl::OkStatus() : absl::FailedPreconditionError(why);
+  });
 }
 
 absl::StatusOr<std::vector<IValue>> StitchedProgram::RunMethod(std::vector<IValue> operands,
@@ -246,7 +251,9 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
   if (op->schema().is_vararg() && !op->schema().is_varret())
     stack.push_back(static_cast<int64_t>(stack.size()));
   if (!op->schema().is_vararg()) op->schema().checkAndNormalizeInputs(stack);
-  WithGuard(op->schema(), op->getOperation())(stack);
+  const auto handle = c10::Dispatcher::singleton().findSchema(op->schema().operator_name());
+  interp::CallAsNoGrad(handle && interp::IsComposite(*handle), at::ArrayRef(stack),
+                       [&] { WithGuard(op->schema(), op->getOperation())(stack); });
   return stack;
 }
 
@@ -255,10 +262,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
   return Guarded([&]() -> absl::StatusOr<IValue> {
     c10::InferenceMode inference;
     std::string why;
-    if (!Accepts(inputs, nullptr)) {
-      Accepts(inputs, &why);
-      return absl::FailedPreconditionError(why);
-    }
+    RETURN_IF_ERROR(CheckGuards(inputs));
     for (const auto& [number, tensor] : constants_) {
       if (!tensors_->Get(number).defined()) tensors_->Set(number, tensor);
     }

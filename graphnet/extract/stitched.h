@@ -55,11 +55,11 @@ class StitchedProgram {
   // those of the operations.
   absl::StatusOr<c10::IValue> Run(const std::vector<c10::IValue>& inputs,
                                   const RunOptions& options);
-  // The guards of inputs and attributes alone; `why` may be null.
-  bool Accepts(const std::vector<c10::IValue>& inputs, std::string* why);
+  // The guards of inputs and attributes alone.
+  absl::Status CheckGuards(const std::vector<c10::IValue>& inputs);
 
   const StitchManifest& manifest() const { return manifest_; }
-  // Conditions that Accepts checks.
+  // Conditions that CheckGuards checks.
   size_t num_guards() const;
   // Whether a guard can fail after the run has begun.
   bool has_guard_on_the_way() const { return has_guard_on_the_way_; }

@@ -59,6 +59,41 @@ TEST(CaptureCache, CapturesUpToItsLimitThenRunsTheModule) {
   EXPECT_EQ(cache.counters().captures, 20);
 }
 
+// What capturing does not run, a call beyond the limit does not run either.
+TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
+  CaptureCache cache(Define("def forward(self, x):\n"
+                            "    return torch.from_file('/nowhere', None, x.size(0))\n"),
+                     {}, /*max_entries=*/0);
+  const absl::StatusOr<IValue> result = cache.Call({at::ones({3})});
+  ASSERT_FALSE(result.ok());
+  EXPECT_TRUE(absl::StrContains(result.status().message(), "reach beyond the program's values"))
+      << result.status();
+  EXPECT_EQ(cache.counters().fallbacks, 1);
+}
+
+// A store may throw; a Status says so.
+TEST(CaptureCache, GuardsOfStateThatIsGoneAreErrors) {
+  struct Empty : AttributeStore {
+    IValue Get(const std::string&, const std::string& name) override {
+      TORCH_CHECK(false, "no attribute ", name);
+    }
+    void Set(const std::string&, const std::string&, IValue) override {}
+  };
+  const absl::StatusOr<Capture> capture = CaptureProgram(
+      Define("def forward(self, x):\n    self.scale = self.scale + 1.0\n    return x\n"),
+      {at::ones({3})});
+  ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  std::vector<StitchedProgram::Subgraph> subgraphs;
+  for (const Capture::Subgraph& subgraph : capture->subgraphs)
+    subgraphs.push_back({subgraph.module.get(), subgraph.attributes});
+  const auto program =
+      StitchedProgram::Make(capture->manifest, std::move(subgraphs), capture->constants,
+                            capture->objects, std::make_unique<Empty>());
+  ASSERT_TRUE(program.ok()) << program.status();
+  const absl::Status status = (*program)->CheckGuards({at::ones({3})});
+  EXPECT_TRUE(absl::StrContains(status.message(), "no attribute scale")) << status;
+}
+
 TEST(CaptureCache, EachGuardSaysWhatItMinds) {
   CaptureCache cache(Define("def forward(self, x, n: int):\n    return x * n * self.scale\n"));
   const auto reason = [&](const Inputs& inputs) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ATen/ATen.h"
+#include "absl/strings/match.h"
 #include "graphnet/extract/capture.h"
 #include "gtest/gtest.h"
 #include "tests/extract/store_and_load.h"
@@ -64,6 +65,20 @@ TEST(Samples, AttributesKeepTheirStrides) {
   const at::Tensor x = at::randn({2, 3, 33, 33});
   ExpectSameBits(module, x);
   ExpectSameBits(module, x, {"conv2d"});
+}
+
+// What no file holds is refused, with the node that takes it.
+TEST(Samples, ComplexDoublesAreNotStored) {
+  torch::jit::Module module("Program");
+  module.register_buffer("c", at::ones({3}, at::kComplexDouble));
+  module.define("def forward(self, x):\n    return torch.view_as_real(x * self.c)\n");
+  const absl::StatusOr<Capture> capture = CaptureProgram(module, {at::ones({3})});
+  ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  const absl::Status status = ToSamples(*capture, "program").status();
+  EXPECT_TRUE(absl::StrContains(status.message(), ":2:") &&
+              absl::StrContains(status.message(), "aten.mul.Tensor (mul)") &&
+              absl::StrContains(status.message(), "complex128"))
+      << status;
 }
 
 }  // namespace

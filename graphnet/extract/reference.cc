@@ -1,0 +1,107 @@
+#include "graphnet/extract/reference.h"
+
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "ATen/Functions.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/extract/plan.h"
+#include "graphnet/extract/stitched.h"
+#include "graphnet/interp/allowed_operators.h"
+#include "graphnet/interp/no_grad.h"
+#include "graphnet/interp/torch_status.h"
+#include "torch/csrc/jit/passes/inliner.h"
+#include "torch/csrc/jit/runtime/graph_executor.h"
+#include "torch/csrc/jit/runtime/graph_iterator.h"
+#include "torch/csrc/jit/runtime/print_handler.h"
+
+namespace graphnet {
+namespace {
+
+namespace jit = torch::jit;
+using c10::IValue;
+
+// Which path it takes is not known before, and the interpreter of LibTorch has no fence.
+absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
+  jit::DepthFirstGraphNodeIterator nodes(graph);
+  while (const jit::Node* node = nodes.next()) {
+    const c10::FunctionSchema* schema = node->maybeSchema();
+    const bool is_call =
+        node->kind() == c10::prim::CallMethod || node->kind() == c10::prim::CallFunction;
+    if (is_call || (schema != nullptr && !extract::IsChosenByNode(node->kind()) &&
+                    !interp::IsAllowed(*schema))) {
+      return torchscript::CannotRepresent(*node, "LibTorch is not let run it");
+    }
+    if (node->hasAttribute(c10::attr::Subgraph))
+      RETURN_IF_ERROR(CheckOperators(node->g(c10::attr::Subgraph)));
+  }
+  return absl::OkStatus();
+}
+
+// Dense, with what is lazy done.
+at::Tensor Plain(const at::Tensor& tensor) {
+  const at::Tensor dense = tensor.is_quantized()             ? tensor.int_repr()
+                           : tensor.layout() != at::kStrided ? tensor.to_dense()
+                                                             : tensor;
+  return dense.detach().cpu().resolve_conj().resolve_neg().contiguous();
+}
+
+std::string TypeOf(const IValue& leaf) {
+  if (!leaf.isTensor()) return leaf.tagKind();
+  std::ostringstream text;
+  const at::Tensor& tensor = leaf.toTensor();
+  if (!tensor.defined()) return "an undefined tensor";
+  text << tensor.scalar_type() << tensor.sizes();
+  if (tensor.layout() != at::kStrided) text << " " << tensor.layout();
+  return text.str();
+}
+
+bool SameBits(const IValue& a, const IValue& b) {
+  if (a.isDouble()) return a == b || (std::isnan(a.toDouble()) && std::isnan(b.toDouble()));
+  if (!a.isTensor()) return a.isObject() || a == b;
+  if (!a.toTensor().defined()) return true;
+  const at::Tensor x = Plain(a.toTensor()), y = Plain(b.toTensor());
+  return x.numel() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<IValue> RunByLibTorch(const jit::Module& module, std::vector<IValue> inputs,
+                                     const CaptureOptions& options) {
+  return Guarded([&]() -> absl::StatusOr<IValue> {
+    const jit::Method method = module.get_method(options.method);
+    inputs.insert(inputs.begin(), module._ivalue());
+    method.function().getSchema().checkAndNormalizeInputs(inputs);
+    const std::shared_ptr<jit::Graph> graph = method.graph()->copy();
+    // Without optimisations it is left out, but numbers are told from tensors by it.
+    jit::Inline(*graph);
+    if (!options.custom_operators) RETURN_IF_ERROR(CheckOperators(graph));
+    const absl::Cleanup restore = [optimize = jit::getGraphExecutorOptimize(),
+                                   print = jit::getPrintHandler()] {
+      jit::setGraphExecutorOptimize(optimize);
+      jit::setPrintHandler(print);
+    };
+    jit::setGraphExecutorOptimize(false);
+    jit::setPrintHandler([](const std::string&) {});
+    const interp::NoGrad no_grad;
+    jit::GraphExecutor(graph, options.method).run(inputs);
+    return inputs.at(0);
+  });
+}
+
+std::string DifferenceOf(const IValue& expected, const IValue& found) {
+  const std::vector<IValue> a = FlattenResult(expected), b = FlattenResult(found);
+  if (a.size() != b.size()) return absl::StrCat(b.size(), " results instead of ", a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    const std::string x = TypeOf(a[i]), y = TypeOf(b[i]);
+    if (x != y) return absl::StrCat("result ", i, ": ", y, " instead of ", x);
+    if (!SameBits(a[i], b[i])) return absl::StrCat("result ", i, ", ", x, ": other bits");
+  }
+  return "";
+}
+
+}  // namespace graphnet

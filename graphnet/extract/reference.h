@@ -1,0 +1,28 @@
+// What LibTorch itself makes of a program: what captures are checked against.
+#ifndef GRAPHNET_EXTRACT_REFERENCE_H_
+#define GRAPHNET_EXTRACT_REFERENCE_H_
+
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/statusor.h"
+#include "graphnet/extract/capture.h"
+#include "torch/csrc/jit/api/module.h"
+
+namespace graphnet {
+
+// Runs the method on `inputs` as torch::jit does, under no_grad and without the optimisations,
+// which round otherwise. What it prints is lost. An error if, on any path, there is an operator
+// that capturing would not run.
+absl::StatusOr<c10::IValue> RunByLibTorch(const torch::jit::Module& module,
+                                          std::vector<c10::IValue> inputs,
+                                          const CaptureOptions& options = {});
+
+// The first leaf that differs in kind, dtype, sizes or bits, such as "result 1: Double[2] instead
+// of Float[2]"; empty if none does.
+std::string DifferenceOf(const c10::IValue& expected, const c10::IValue& found);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EXTRACT_REFERENCE_H_
