@@ -11,9 +11,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/stitched.h"
-#include "graphnet/interp/allowed_operators.h"
 #include "graphnet/interp/no_grad.h"
-#include "graphnet/interp/torch_status.h"
+#include "graphnet/torch/allowed_operators.h"
+#include "graphnet/torch/status.h"
 #include "torch/csrc/jit/passes/inliner.h"
 #include "torch/csrc/jit/runtime/graph_executor.h"
 #include "torch/csrc/jit/runtime/graph_iterator.h"
@@ -33,7 +33,7 @@ absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
     const bool is_call =
         node->kind() == c10::prim::CallMethod || node->kind() == c10::prim::CallFunction;
     if (is_call || (schema != nullptr && !extract::IsChosenByNode(node->kind()) &&
-                    !interp::IsAllowed(*schema))) {
+                    !IsAllowed(*schema))) {
       return torchscript::CannotRepresent(*node, "LibTorch is not let run it");
     }
     if (node->hasAttribute(c10::attr::Subgraph))

@@ -88,9 +88,9 @@ absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& sub
     attribute.draw_spec = &spec;
     attribute.annotation = tensor.requires_grad() ? kParameterAnnotation : "torch.Tensor";
     sample->module->AddAttribute(attribute);
-    TensorData& data = sample->weights[name];
-    ASSIGN_OR_RETURN(data, Stored(name, tensor, manifest));
-    RETURN_IF_ERROR(CheckDType(*sample->module->main(), name, data.dtype));
+    TensorData& stored = sample->weights[name];
+    ASSIGN_OR_RETURN(stored, Stored(name, tensor, manifest));
+    RETURN_IF_ERROR(CheckDType(*sample->module->main(), name, stored.dtype));
   }
   return absl::OkStatus();
 }

@@ -162,11 +162,29 @@ class Rewriter {
     for (const size_t i : it->second) {
       PatternMatch match;
       if (!Matches(rules_[i], node, &match)) continue;
+      if (MixesUpWrites(*rules_[i].replacement, match)) continue;
       Apply(*rules_[i].replacement, match);
       if (counts != nullptr) ++(*counts)[i];
       return true;
     }
     return false;
+  }
+
+  // Whether a rule that gives one of its operands back would make one value of two that
+  // are told apart: `b.unsqueeze_(0)` changes the shape of b, and not that of what b is
+  // a view of.
+  static bool MixesUpWrites(const Graph& replacement, const PatternMatch& match) {
+    const Node* result = replacement.output()->args()[0].node();
+    if (!result->is_placeholder()) return false;
+    const Node* anchor = match.nodes[0];
+    const auto is_written = [&](const Node* value) {
+      return absl::c_any_of(value->uses(), [&](const Use& use) {
+        return anchor->IsBefore(use.user) &&
+               absl::c_linear_search(MemoryUseOf(*use.user).written, value);
+      });
+    };
+    const Argument& given = match.parameters.at(result->target())[0];
+    return is_written(anchor) || (given.is_node() && is_written(given.node()));
   }
 
   // Whether nothing else uses the nodes inside.

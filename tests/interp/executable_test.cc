@@ -248,6 +248,26 @@ TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("is not run"));
 }
 
+TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
+  const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
+    return std::string(RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call,
+                                            "\n  return (%a,)\n}\n"),
+                               std::move(inputs))
+                           .status()
+                           .message());
+  };
+  const at::Tensor far = at::full({1, 2}, int64_t{1} << 40, at::kLong);
+  EXPECT_THAT(fails("aten._sparse_coo_tensor_unsafe.default(%x, %y, [4])", {far, at::ones({2})}),
+              HasSubstr("is not run"));
+  EXPECT_THAT(fails("torch.sparse_coo_tensor(%x, %y, [4])", {far, at::ones({2})}),
+              HasSubstr("inconsistent"));
+  EXPECT_THAT(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4096, 3}), at::ones({1, 1})}),
+              HasSubstr("expected 4096 norms, not 1"));
+  EXPECT_THAT(fails("torch._weight_norm(%x, %y, 7)", {at::ones({4, 3}), at::ones({4, 1})}),
+              HasSubstr("there is no dimension 7"));
+  EXPECT_EQ(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4, 3}), at::ones({4, 1})}), "");
+}
+
 TEST(ExecutableTest, ErrorsNameTheNode) {
   const auto fails = [](absl::string_view text, std::vector<c10::IValue> inputs) {
     return std::string(RunText(text, std::move(inputs)).status().message());

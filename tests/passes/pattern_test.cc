@@ -47,6 +47,18 @@ TEST(PatternTest, LiteralsBindAndHaveToAgree) {
   EXPECT_EQ(Rewritten(rule, value), value);
 }
 
+TEST(PatternTest, WhatIsGivenBackIsNotWrittenToAfterwards) {
+  const std::string rule =
+      "graph @pattern(%x) {\n  %a = .t(%x)\n  %b = .t(%a)\n  return %b\n}\n"
+      "graph @replacement(%x) {\n  return %x\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %a = .t(%x)\n  %b = .t(%a)\n  return (%b,)\n"), "  return (%x,)\n");
+  for (const char* write : {".unsqueeze_(%b, 0)", ".t_(%x)", "operator.iadd(%b, 1)"}) {
+    const std::string body = absl::StrCat("  %a = .t(%x)\n  %b = .t(%a)\n  %c = ", write,
+                                          "\n  return (%b, %x, %c)\n");
+    EXPECT_EQ(Rewritten(rule, body), body) << write;
+  }
+}
+
 TEST(PatternTest, VariadicArgumentsAreTakenOver) {
   const std::string rule =
       "graph @pattern(%x, %rest as variadic) {\n  %a = .contiguous(%x)\n  %b = .view(%a, %rest)\n  "
