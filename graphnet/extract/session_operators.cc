@@ -369,6 +369,10 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
   const std::optional<IValue> number = NumberFor(step, operands);
   Values results = operands;
+  // LibTorch replaces conjugate views in lists that it is given by what they stand for.
+  for (IValue& result : results) {
+    if (result.isTensorList()) result = result.toTensorList().copy();
+  }
   Execute(step, &results);
   if (YieldsItsOperand(step, operands, results)) {
     ++capture_.folded[absl::StrCat("aten.to.", step.schema->overload_name())];

@@ -104,6 +104,17 @@ TEST(Reference, ConjugateViewsRoundAsUnderNoGrad) {
   ExpectAsLibTorch(module, {draw(), draw()}, at::kComplexDouble);
 }
 
+// They are operands of calls in lists, too, and no constants.
+TEST(Reference, ConjugateViewsInListsAreOperands) {
+  jit::Module module("Program");
+  module.define("def forward(self, x):\n    return torch.cat([x.mH, x]) + 1\n");
+  const absl::StatusOr<Capture> capture =
+      CaptureProgram(module, {at::randn({3, 3}, at::kComplexFloat)});
+  ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  ASSERT_EQ(capture->subgraphs.size(), 1u);
+  EXPECT_TRUE(capture->subgraphs[0].attributes.empty());
+}
+
 TEST(Reference, DifferencesAreFound) {
   const at::Tensor x = at::ones({2});
   EXPECT_EQ(DifferenceOf(x, at::ones({2})), "");
