@@ -310,7 +310,8 @@ TEST_F(RunTest, AnInnerRunLeavesTheAutocastOfTheOuterOpen) {
     EXPECT_EQ((*outputs)[1].toTensor().scalar_type(), at::kFloat);
     EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
   }
-  EXPECT_THAT(inner_, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no autocast is open")));
+  EXPECT_THAT(inner_,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no autocast is open")));
   EXPECT_EQ(inner_runs_, 2);
 }
 
@@ -339,7 +340,8 @@ TEST_F(RunTest, AnInnerRunCannotCloseTheLevelsOfTheOuter) {
   const auto outputs = Nested(outer, inner, kReals);
   ASSERT_OK(outputs);
   EXPECT_TRUE(at::equal((*outputs)[0].toTensor(), at::relu(kReals)));
-  EXPECT_THAT(inner_, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no vmap level is open")));
+  EXPECT_THAT(inner_,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no vmap level is open")));
 }
 
 // A program that learns may go on with them.
