@@ -94,11 +94,11 @@ struct DecomposeConfig {
   friend bool operator==(const DecomposeConfig& a, const DecomposeConfig& b);
 };
 
-// Equal configurations give equal text.
-std::string WriteDecomposeConfigJson(const DecomposeConfig& config);
-// InvalidArgument with file, line and column for what is no such text: unknown,
-// double or missing keys, values of another kind, counts that do not agree.
-// `file_name` serves messages.
+// Equal configurations give equal text. Unimplemented for names that are not UTF-8.
+absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& config);
+// InvalidArgument with file, line and column for what is no JSON, with file and the keys
+// that lead there for what is no such text: unknown, double or missing keys, values of
+// another kind, counts that do not agree. `file_name` serves messages.
 absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text,
                                                          absl::string_view file_name);
 

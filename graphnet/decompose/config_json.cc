@@ -1,392 +1,248 @@
-// The JSON form of DecomposeConfig. The reader knows exactly the keys there are, so
-// that it can name line and column of any that is not one.
-#include <charconv>
+// The JSON form of DecomposeConfig.
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/escaping.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/config.h"
 #include "graphnet/decompose/config_check.h"
-#include "graphnet/text/excerpt.h"
+#include "graphnet/formats/graphnet_folder/json_object.h"
+#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
 
 constexpr int64_t kVersion = 1;
-
-// --- Writing -------------------------------------------------------------------
-
-// Bytes that are not ASCII stay as they are: names are UTF-8, or what they are.
-std::string Quoted(absl::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          absl::StrAppend(&out, "\\u00", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-        } else {
-          out.push_back(c);
-        }
-    }
-  }
-  out.push_back('"');
-  return out;
-}
-
-std::string QuotedList(const std::vector<std::string>& names) {
-  return absl::StrCat(
-      "[",
-      absl::StrJoin(names, ", ",
-                    [](std::string* out, const std::string& name) { out->append(Quoted(name)); }),
-      "]");
-}
-
-const char* Bool(bool value) { return value ? "true" : "false"; }
-
-// The line of the mode's own key; empty if it has none.
-std::string ModeLine(const DecomposeConfig& config) {
-  const absl::string_view key = config_internal::ModeKey(config.mode);
-  if (key.empty()) return "";
-  std::string value;
-  if (key == "split_positions") {
-    value = absl::StrCat("[", absl::StrJoin(config.split_positions, ", "), "]");
-  } else if (key == "subgraph_ranges") {
-    value = absl::StrCat("[",
-                         absl::StrJoin(config.subgraph_ranges, ", ",
-                                       [](std::string* out, const Range& r) {
-                                         absl::StrAppend(out, "[", r.start, ", ", r.end, "]");
-                                       }),
-                         "]");
-  } else if (key == "values") {
-    value =
-        absl::StrCat("[",
-                     absl::StrJoin(config.values, ", ",
-                                   [](std::string* out, const ValueRange& v) {
-                                     absl::StrAppend(out, "{\"inputs\": ", QuotedList(v.inputs),
-                                                     ", \"outputs\": ", QuotedList(v.outputs), "}");
-                                   }),
-                     "]");
-  } else {
-    value = absl::StrCat(config.number);
-  }
-  return absl::StrCat("  \"", key, "\": ", value, ",\n");
-}
+constexpr const char* kNumberKeys[] = {"size", "pieces", "depth"};
 
 // --- Reading -------------------------------------------------------------------
 
-class Reader {
- public:
-  Reader(absl::string_view text, absl::string_view file) : text_(text), file_(file) {}
+using Json = nlohmann::json;
 
-  absl::StatusOr<DecomposeConfig> Read() {
-    RETURN_IF_ERROR(Object([this](absl::string_view key) { return ReadField(key); }));
-    SkipSpace();
-    if (at_ < text_.size()) return Error("expected the end of the file");
-    at_ = 0;
-    for (const absl::string_view key : {"version", "mode"}) {
-      if (seen_.count(std::string(key)) == 0)
-        return Error(absl::StrCat("the key \"", key, "\" is missing"));
-    }
-    if (num_subgraphs_ >= 0 && num_subgraphs_ != static_cast<int64_t>(config_.subgraphs.size())) {
-      return Error(absl::StrCat("\"num_subgraphs\" is ", num_subgraphs_, ", but there are ",
-                                config_.subgraphs.size(), " subgraphs"));
-    }
-    if (!number_key_.empty() && number_key_ != config_internal::ModeKey(config_.mode)) {
-      return Error(absl::StrCat("mode ", DecomposeModeName(config_.mode), " takes no \"",
-                                number_key_, "\""));
-    }
-    if (const std::string wrong = config_internal::WhatIsWrong(config_); !wrong.empty())
-      return Error(wrong);
-    return std::move(config_);
-  }
+// `path`: the keys that lead to the value, as in subgraphs[3].name.
+absl::Status Wrong(const std::string& path, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(path, path.empty() ? "" : ": ", what));
+}
 
- private:
-  absl::Status ReadField(absl::string_view key) {
-    seen_.insert(std::string(key));
-    if (key == "version") {
-      int64_t version = 0;
-      RETURN_IF_ERROR(Int(&version));
-      if (version != kVersion) return ErrorHere(absl::StrCat("expected version ", kVersion));
-      return absl::OkStatus();
-    }
-    if (key == "mode") {
-      std::string name;
-      RETURN_IF_ERROR(String(&name));
-      const std::optional<DecomposeMode> mode = ParseDecomposeMode(name);
-      if (!mode) return ErrorHere(absl::StrCat("there is no mode ", Printable(name)));
-      config_.mode = *mode;
-      return absl::OkStatus();
-    }
-    if (key == "split_positions") {
-      return Array([this] {
-        config_.split_positions.emplace_back();
-        return Int(&config_.split_positions.back());
-      });
-    }
-    if (key == "subgraph_ranges") {
-      return Array([this] {
-        config_.subgraph_ranges.emplace_back();
-        return ReadRange(&config_.subgraph_ranges.back());
-      });
-    }
-    if (key == "values") {
-      return Array([this] {
-        config_.values.emplace_back();
-        ValueRange* values = &config_.values.back();
-        return Object([this, values](absl::string_view name) {
-          if (name == "inputs") return Strings(&values->inputs);
-          if (name == "outputs") return Strings(&values->outputs);
-          return UnknownKey(name);
-        });
-      });
-    }
-    if (key == "size" || key == "pieces" || key == "depth") {
-      number_key_ = std::string(key);
-      return Int(&config_.number);
-    }
-    if (key == "chain_style") {
-      bool chain = true;
-      RETURN_IF_ERROR(Boolean(&chain));
-      config_.cut.style = chain ? Style::kChain : Style::kDag;
-      return absl::OkStatus();
-    }
-    if (key == "group_head_and_tail") return Boolean(&config_.group_head_and_tail);
-    if (key == "use_all_inputs") return Boolean(&config_.cut.all_inputs);
-    if (key == "model_name") return String(&config_.model_name);
-    if (key == "parent_hash") return String(&config_.parent_hash);
-    if (key == "num_ops") return Int(&config_.num_ops);
-    if (key == "num_subgraphs") return Int(&num_subgraphs_);
-    if (key == "subgraphs") {
-      return Array([this] {
-        config_.subgraphs.emplace_back();
-        return ReadSubgraph(&config_.subgraphs.back());
-      });
-    }
-    return UnknownKey(key);
-  }
-
-  absl::Status ReadSubgraph(SubgraphConfig* subgraph) {
-    int64_t num_ops = -1;
-    RETURN_IF_ERROR(Object([&](absl::string_view key) {
-      if (key == "name") return String(&subgraph->name);
-      if (key == "start") return Int(&subgraph->range.start);
-      if (key == "end") return Int(&subgraph->range.end);
-      if (key == "num_ops") return Int(&num_ops);
-      if (key == "inputs") return Strings(&subgraph->inputs);
-      if (key == "outputs") return Strings(&subgraph->outputs);
-      return UnknownKey(key);
-    }));
-    // Unsigned, as either end may be anything yet.
-    if (static_cast<uint64_t>(num_ops) !=
-        static_cast<uint64_t>(subgraph->range.end) - static_cast<uint64_t>(subgraph->range.start)) {
-      return ErrorHere("\"num_ops\" is missing or not \"end\" less \"start\"");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadRange(Range* range) {
-    int count = 0;
-    RETURN_IF_ERROR(Array([&] {
-      if (++count > 2) return Error("a range has two ends");
-      return Int(count == 1 ? &range->start : &range->end);
-    }));
-    return count == 2 ? absl::OkStatus() : ErrorHere("a range has two ends");
-  }
-
-  // --- Tokens ------------------------------------------------------------------
-  void SkipSpace() {
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
-      ++at_;
-    }
-  }
-  bool Accept(char c) {
-    SkipSpace();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  absl::Status Expect(char c, absl::string_view where) {
-    return Accept(c) ? absl::OkStatus()
-                     : Error(absl::StrCat("expected '", std::string(1, c), "' ", where));
-  }
-
-  template <typename Fn>
-  absl::Status Object(Fn&& field) {
-    RETURN_IF_ERROR(Expect('{', "at the start of an object"));
-    if (Accept('}')) return absl::OkStatus();
-    std::set<std::string> keys;
-    do {
-      std::string key;
-      RETURN_IF_ERROR(String(&key));
-      if (!keys.insert(key).second)
-        return ErrorHere(absl::StrCat("the key ", Printable(key), " comes twice"));
-      const size_t key_at = token_;
-      RETURN_IF_ERROR(Expect(':', "after a key"));
-      token_ = key_at;
-      RETURN_IF_ERROR(field(key));
-    } while (Accept(','));
-    return Expect('}', "or ',' in an object");
-  }
-
-  template <typename Fn>
-  absl::Status Array(Fn&& element) {
-    RETURN_IF_ERROR(Expect('[', "at the start of a list"));
-    if (Accept(']')) return absl::OkStatus();
-    do {
-      RETURN_IF_ERROR(element());
-    } while (Accept(','));
-    return Expect(']', "or ',' in a list");
-  }
-
-  absl::Status Strings(std::vector<std::string>* out) {
-    return Array([&] {
-      out->emplace_back();
-      return String(&out->back());
-    });
-  }
-
-  absl::Status String(std::string* out) {
-    SkipSpace();
-    token_ = at_;
-    if (!Accept('"')) return Error("expected a string");
-    while (at_ < text_.size() && text_[at_] != '"') {
-      const char c = text_[at_];
-      if (static_cast<unsigned char>(c) < 0x20) return Error("a string ends on its line");
-      if (c != '\\') {
-        out->push_back(c);
-        ++at_;
-        continue;
-      }
-      RETURN_IF_ERROR(Escape(out));
-    }
-    if (at_ >= text_.size()) return Error("the string does not end");
-    ++at_;
-    return absl::OkStatus();
-  }
-
-  // Of those in JSON, the ones that the writer uses, and the slash.
-  absl::Status Escape(std::string* out) {
-    static constexpr std::pair<char, char> kEscapes[] = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},
-                                                         {'n', '\n'}, {'r', '\r'},  {'t', '\t'},
-                                                         {'b', '\b'}, {'f', '\f'}};
-    const char c = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
-    for (const auto& [letter, meaning] : kEscapes) {
-      if (c != letter) continue;
-      out->push_back(meaning);
-      at_ += 2;
-      return absl::OkStatus();
-    }
-    unsigned code = 0x80;
-    if (c == 'u' && at_ + 6 <= text_.size()) {
-      const char* begin = text_.data() + at_ + 2;
-      const auto result = std::from_chars(begin, begin + 4, code, 16);
-      if (result.ec != std::errc() || result.ptr != begin + 4) code = 0x80;
-    }
-    if (code >= 0x80) return Error("expected an escape of one byte, such as \\n or \\u000b");
-    out->push_back(static_cast<char>(code));
-    at_ += 6;
-    return absl::OkStatus();
-  }
-
-  absl::Status Int(int64_t* out) {
-    SkipSpace();
-    token_ = at_;
-    const char* begin = text_.data() + at_;
-    const auto result = std::from_chars(begin, text_.data() + text_.size(), *out);
-    if (result.ec == std::errc::result_out_of_range) return Error("the number is too large");
-    if (result.ec != std::errc()) return Error("expected an integer");
-    at_ += static_cast<size_t>(result.ptr - begin);
-    const char next = at_ < text_.size() ? text_[at_] : ' ';
-    if (next == '.' || next == 'e' || next == 'E') return ErrorHere("expected an integer");
-    return absl::OkStatus();
-  }
-
-  absl::Status Boolean(bool* out) {
-    SkipSpace();
-    token_ = at_;
-    for (const bool value : {true, false}) {
-      const absl::string_view word = Bool(value);
-      if (text_.substr(at_, word.size()) != word) continue;
-      at_ += word.size();
-      *out = value;
-      return absl::OkStatus();
-    }
-    return Error("expected true or false");
-  }
-
-  absl::Status UnknownKey(absl::string_view key) {
-    return ErrorHere(absl::StrCat("unknown key ", Printable(key)));
-  }
-  absl::Status Error(absl::string_view message) {
-    token_ = at_;
-    return ErrorHere(message);
-  }
-  // At the token before.
-  absl::Status ErrorHere(absl::string_view message) const {
-    size_t line = 1;
-    size_t start = 0;
-    for (size_t i = 0; i < token_ && i < text_.size(); ++i) {
-      if (text_[i] != '\n') continue;
-      ++line;
-      start = i + 1;
-    }
-    const size_t column = token_ - start + 1;
-    return WithExcerpt(ErrorAt(file_, line, column, message), text_, line, column);
-  }
-
-  const absl::string_view text_;
-  const absl::string_view file_;
-  size_t at_ = 0;
-  size_t token_ = 0;  // where the last one began
-  DecomposeConfig config_;
-  std::set<std::string> seen_;
-  std::string number_key_;
-  int64_t num_subgraphs_ = -1;
+struct Field {
+  std::string key;
+  std::function<absl::Status(const Json& json, const std::string& path)> read;
 };
+
+absl::Status ReadFields(const Json& json, const std::string& path,
+                        const std::vector<Field>& fields) {
+  if (!json.is_object()) return Wrong(path, "expected an object");
+  for (const auto& [key, value] : json.items()) {
+    const std::string below = absl::StrCat(path, path.empty() ? "" : ".", Printable(key));
+    const auto field = absl::c_find_if(fields, [&](const Field& f) { return f.key == key; });
+    if (field == fields.end()) return Wrong(below, "unknown key");
+    RETURN_IF_ERROR(field->read(value, below));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Read(const Json& json, const std::string& path, int64_t* out) {
+  if (!json.is_number_integer()) return Wrong(path, "expected an integer");
+  *out = json.get<int64_t>();
+  return json.is_number_unsigned() && *out < 0 ? Wrong(path, "the number is too large")
+                                               : absl::OkStatus();
+}
+
+absl::Status Read(const Json& json, const std::string& path, bool* out) {
+  if (!json.is_boolean()) return Wrong(path, "expected true or false");
+  *out = json.get<bool>();
+  return absl::OkStatus();
+}
+
+absl::Status Read(const Json& json, const std::string& path, std::string* out) {
+  if (!json.is_string()) return Wrong(path, "expected a string");
+  *out = json.get<std::string>();
+  return absl::OkStatus();
+}
+
+absl::Status Read(const Json& json, const std::string& path, Range* out) {
+  if (!json.is_array() || json.size() != 2) return Wrong(path, "a range has two ends");
+  RETURN_IF_ERROR(Read(json[0], path, &out->start));
+  return Read(json[1], path, &out->end);
+}
+
+absl::Status Read(const Json& json, const std::string& path, ValueRange* out);
+absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out);
+
+template <typename T>
+absl::Status Read(const Json& json, const std::string& path, std::vector<T>* out) {
+  if (!json.is_array()) return Wrong(path, "expected a list");
+  for (size_t i = 0; i < json.size(); ++i) {
+    RETURN_IF_ERROR(Read(json[i], absl::StrCat(path, "[", i, "]"), &out->emplace_back()));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+Field To(const char* key, T* out) {
+  return {key,
+          [out](const Json& json, const std::string& path) { return Read(json, path, out); }};
+}
+
+absl::Status Read(const Json& json, const std::string& path, ValueRange* out) {
+  return ReadFields(json, path, {To("inputs", &out->inputs), To("outputs", &out->outputs)});
+}
+
+absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out) {
+  int64_t num_ops = -1;
+  RETURN_IF_ERROR(ReadFields(
+      json, path,
+      {To("name", &out->name), To("start", &out->range.start), To("end", &out->range.end),
+       To("num_ops", &num_ops), To("inputs", &out->inputs), To("outputs", &out->outputs)}));
+  // Unsigned, as either end may be anything yet.
+  if (static_cast<uint64_t>(num_ops) !=
+      static_cast<uint64_t>(out->range.end) - static_cast<uint64_t>(out->range.start)) {
+    return Wrong(path, "\"num_ops\" is missing or not \"end\" less \"start\"");
+  }
+  return absl::OkStatus();
+}
+
+// The parser keeps the last value of a key that comes twice, so they are looked for
+// while it goes.
+absl::StatusOr<Json> ParseWithoutDoubles(absl::string_view text) {
+  std::vector<std::set<std::string>> open;
+  std::optional<std::string> twice;
+  Json parsed = Json::parse(text, [&](int, Json::parse_event_t event, const Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
+      twice = value.get<std::string>();
+    return true;
+  });
+  if (!twice.has_value()) return parsed;
+  return Wrong("", absl::StrCat("the key ", Printable(*twice), " comes twice"));
+}
+
+absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, ParseWithoutDoubles(text));
+  DecomposeConfig config;
+  int64_t version = 0;
+  int64_t num_subgraphs = 0;
+  std::string mode_name;
+  bool chain = true;
+  std::vector<Field> fields = {To("version", &version),
+                               To("mode", &mode_name),
+                               To("split_positions", &config.split_positions),
+                               To("subgraph_ranges", &config.subgraph_ranges),
+                               To("values", &config.values),
+                               To("chain_style", &chain),
+                               To("group_head_and_tail", &config.group_head_and_tail),
+                               To("use_all_inputs", &config.cut.all_inputs),
+                               To("model_name", &config.model_name),
+                               To("parent_hash", &config.parent_hash),
+                               To("num_ops", &config.num_ops),
+                               To("num_subgraphs", &num_subgraphs),
+                               To("subgraphs", &config.subgraphs)};
+  for (const char* key : kNumberKeys) fields.push_back(To(key, &config.number));
+  RETURN_IF_ERROR(ReadFields(json, "", fields));
+  for (const char* key : {"version", "mode"}) {
+    if (!json.contains(key)) return Wrong(key, "the key is missing");
+  }
+  if (version != kVersion) return Wrong("version", absl::StrCat("expected ", kVersion));
+  const std::optional<DecomposeMode> mode = ParseDecomposeMode(mode_name);
+  if (!mode) return Wrong("mode", absl::StrCat("there is no mode ", Printable(mode_name)));
+  config.mode = *mode;
+  config.cut.style = chain ? Style::kChain : Style::kDag;
+  for (const char* key : kNumberKeys) {
+    if (json.contains(key) && key != config_internal::ModeKey(config.mode))
+      return Wrong(key, absl::StrCat("mode ", mode_name, " takes none"));
+  }
+  if (json.contains("num_subgraphs") &&
+      num_subgraphs != static_cast<int64_t>(config.subgraphs.size())) {
+    return Wrong("num_subgraphs", absl::StrCat(num_subgraphs, ", but there are ",
+                                               config.subgraphs.size(), " subgraphs"));
+  }
+  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty())
+    return Wrong("", wrong);
+  return config;
+}
+
+// --- Writing -------------------------------------------------------------------
+
+using OrderedJson = nlohmann::ordered_json;
+
+// On one line, with blanks after separators, as Python has it.
+std::string OneLine(const OrderedJson& json) {
+  if (!json.is_structured()) return json.dump();
+  std::string out;
+  for (const auto& [key, value] : json.items()) {
+    absl::StrAppend(&out, out.empty() ? "" : ", ",
+                    json.is_object() ? absl::StrCat(OrderedJson(key).dump(), ": ") : "",
+                    OneLine(value));
+  }
+  return json.is_object() ? absl::StrCat("{", out, "}") : absl::StrCat("[", out, "]");
+}
+
+OrderedJson ToJson(const DecomposeConfig& config) {
+  OrderedJson json = {{"version", kVersion}, {"mode", std::string(DecomposeModeName(config.mode))}};
+  const std::string key(config_internal::ModeKey(config.mode));
+  if (config.mode == DecomposeMode::kPositions) {
+    json[key] = config.split_positions;
+  } else if (config.mode == DecomposeMode::kRanges) {
+    for (const Range& range : config.subgraph_ranges) json[key].push_back({range.start, range.end});
+  } else if (config.mode == DecomposeMode::kValues) {
+    for (const ValueRange& values : config.values)
+      json[key].push_back({{"inputs", values.inputs}, {"outputs", values.outputs}});
+  } else if (!key.empty()) {
+    json[key] = config.number;
+  }
+  json["chain_style"] = config.cut.style == Style::kChain;
+  json["group_head_and_tail"] = config.group_head_and_tail;
+  json["use_all_inputs"] = config.cut.all_inputs;
+  if (!config.is_done()) return json;
+  json["model_name"] = config.model_name;
+  json["parent_hash"] = config.parent_hash;
+  json["num_ops"] = config.num_ops;
+  json["num_subgraphs"] = config.subgraphs.size();
+  for (const SubgraphConfig& subgraph : config.subgraphs) {
+    const Range& range = subgraph.range;
+    json["subgraphs"].push_back({{"name", subgraph.name},
+                                 {"start", range.start},
+                                 {"end", range.end},
+                                 {"num_ops", range.end - range.start},
+                                 {"inputs", subgraph.inputs},
+                                 {"outputs", subgraph.outputs}});
+  }
+  return json;
+}
 
 }  // namespace
 
-std::string WriteDecomposeConfigJson(const DecomposeConfig& config) {
-  std::string out = absl::StrCat("{\n  \"version\": ", kVersion,
-                                 ",\n  \"mode\": ", Quoted(DecomposeModeName(config.mode)), ",\n",
-                                 ModeLine(config));
-  absl::StrAppend(&out, "  \"chain_style\": ", Bool(config.cut.style == Style::kChain),
-                  ",\n  \"group_head_and_tail\": ", Bool(config.group_head_and_tail),
-                  ",\n  \"use_all_inputs\": ", Bool(config.cut.all_inputs));
-  if (config.is_done()) {
-    absl::StrAppend(&out, ",\n  \"model_name\": ", Quoted(config.model_name),
-                    ",\n  \"parent_hash\": ", Quoted(config.parent_hash),
-                    ",\n  \"num_ops\": ", config.num_ops,
-                    ",\n  \"num_subgraphs\": ", config.subgraphs.size(), ",\n  \"subgraphs\": [");
-    const char* separator = "\n";
-    for (const SubgraphConfig& subgraph : config.subgraphs) {
-      absl::StrAppend(&out, separator, "    {\"name\": ", Quoted(subgraph.name),
-                      ", \"start\": ", subgraph.range.start, ", \"end\": ", subgraph.range.end,
-                      ", \"num_ops\": ", subgraph.range.end - subgraph.range.start);
-      absl::StrAppend(&out, ", \"inputs\": ", QuotedList(subgraph.inputs),
-                      ", \"outputs\": ", QuotedList(subgraph.outputs), "}");
-      separator = ",\n";
+absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& config) {
+  const OrderedJson json = ToJson(config);
+  std::string out;
+  try {
+    for (const auto& [key, value] : json.items()) {
+      absl::StrAppend(&out, out.empty() ? "{\n  \"" : ",\n  \"", key, "\": ");
+      if (key != "subgraphs") {
+        absl::StrAppend(&out, OneLine(value));
+        continue;
+      }
+      for (size_t i = 0; i < value.size(); ++i)
+        absl::StrAppend(&out, i == 0 ? "[\n    " : ",\n    ", OneLine(value[i]));
+      absl::StrAppend(&out, "\n  ]");
     }
-    absl::StrAppend(&out, "\n  ]");
+  } catch (const nlohmann::json::exception&) {
+    return absl::UnimplementedError("a configuration in JSON holds no names that are not UTF-8");
   }
-  absl::StrAppend(&out, "\n}\n");
-  return out;
+  return absl::StrCat(out, "\n}\n");
 }
 
 absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text,
                                                          absl::string_view file_name) {
-  return Reader(text, file_name).Read();
+  RETURN_IF_ERROR(CheckJsonObject(std::string(text), file_name));
+  absl::StatusOr<DecomposeConfig> config = ReadConfig(text);
+  if (!config.ok()) return ErrorAt(file_name, 0, 0, config.status().message());
+  return config;
 }
 
 }  // namespace graphnet

@@ -75,8 +75,8 @@ class FolderWriter {
     }
     const bool json = format_ == PieceFormat::kGraphNetFolder;
     const std::string config_file = JoinPath(folder_, json ? kConfigJson : kConfigPb);
-    const std::string config =
-        json ? WriteDecomposeConfigJson(made_.config) : SerializeDecomposeConfig(made_.config);
+    ASSIGN_OR_RETURN(const std::string config, json ? WriteDecomposeConfigJson(made_.config)
+                                                    : SerializeDecomposeConfig(made_.config));
     RETURN_IF_ERROR(CheckFolder(BaseName(config_file), config));
     RETURN_IF_ERROR(MakeFolder(folder_));
     for (size_t i = 0; i < made_.pieces.size(); ++i) {

@@ -123,7 +123,7 @@ expect_error "the graph has no value nothing" decompose resnet.pb -o bad --by-va
 expect_error "a folder of samples needs --out" decompose many --pieces 2
 expect_error "no pieces" compose many -o bad
 echo '{"version": 1, "mode": "equal", "colour": 3}' >config.json
-expect_error "config.json:1:33: unknown key colour" decompose resnet.pb -o bad --config config.json
+expect_error "config.json: colour: unknown key" decompose resnet.pb -o bad --config config.json
 expect_error "--style" decompose resnet -o bad --config resnet_decomposed/decompose_config.json --style chain
 for wrong in "" "--pieces 2 --single-op" "--pieces 0" "--pieces 2 --style both"; do
   code=0

@@ -70,7 +70,8 @@ class DecomposerTest : public testing::TestWithParam<Style> {
 
   // What is made of the configuration, written and read, is the same.
   void ExpectReplays() const {
-    const auto config = ParseDecomposeConfigJson(WriteDecomposeConfigJson(made_.config), "c.json");
+    const auto config =
+        ParseDecomposeConfigJson(WriteDecomposeConfigJson(made_.config).value(), "c.json");
     ASSERT_OK(config);
     const absl::StatusOr<Decomposition> again = Decompose(sample_, *config);
     ASSERT_OK(again);
