@@ -82,7 +82,7 @@ expect 1 "INVALID many/two: E1 layout: piece 3" many many_pieces
 
 # --- Bad input.
 expect 2 "no such file or folder" nowhere
-expect 2 "--plot draws what --run shows" net.txt pieces --plot line.svg
+expect 2 "--plot requires --run" net.txt pieces --plot line.svg
 expect 2 "the original does not run" "$samples/resnet.pt" resnet_pieces --run
 expect 2 "nothing.json" net.txt pieces --config nothing.json
 echo PASSED

@@ -4,15 +4,17 @@
 #include <emmintrin.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/utf8.h"
@@ -104,6 +106,45 @@ bool IsPythonText(absl::string_view text) {
   return !absl::StrContains(text, '\0') && IsUtf8(text);
 }
 
+constexpr uint64_t kMinInt = uint64_t{1} << 63;
+constexpr absl::string_view kMinIntText = "9223372036854775808";
+
+// An underscore that separates digits, or a digit from a prefix such as 0x.
+bool IsUnderscore(const char* p) {
+  return *p == '_' && Class(p[-1]) & kNameRest && p[-1] != '_' && Class(p[1]) & kNameRest &&
+         p[1] != '_';
+}
+
+void SkipDigits(const char** p) {
+  while (true) {
+    while (Class(**p) & kDigit) ++*p;
+    // Between two digits only: 1_.5 and 1._5 are none.
+    if (**p != '_' || !(Class((*p)[-1]) & kDigit) || !(Class((*p)[1]) & kDigit)) return;
+    ++*p;
+  }
+}
+
+// Whether a comment on one of the first two lines says that the file is in another
+// encoding than UTF-8: "coding", ":" or "=", and a name that Python has other words for.
+bool NamesOtherCoding(absl::string_view comment, bool* names_one) {
+  constexpr absl::string_view kWord = "coding";
+  for (size_t at = comment.find(kWord); at != absl::string_view::npos;
+       at = comment.find(kWord, at + 1)) {
+    absl::string_view rest = comment.substr(at + kWord.size());
+    if (rest.empty() || (rest[0] != ':' && rest[0] != '=')) continue;
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t", 1), rest.size()));
+    size_t n = 0;
+    while (n < rest.size() && (Class(rest[n]) & kNameRest || rest[n] == '-' || rest[n] == '.')) ++n;
+    if (n == 0) continue;
+    *names_one = true;
+    const std::string name =
+        absl::StrReplaceAll(absl::AsciiStrToLower(rest.substr(0, n)), {{"_", "-"}});
+    return name != "utf-8" && !absl::StartsWith(name, "utf-8-") && name != "utf8" &&
+           name != "u8" && name != "utf" && name != "cp65001";
+  }
+  return false;
+}
+
 void AppendUtf8(uint32_t code, std::string* out) {
   if (code < 0x80) {
     out->push_back(static_cast<char>(code));
@@ -130,6 +171,8 @@ Scanner::Scanner(const std::string& text, absl::string_view file_name)
       p_(text.data()),
       end_(text.data() + text.size()),
       line_start_(text.data()) {
+  // A byte-order mark is no character of the text.
+  if (absl::StartsWith(text, "\xef\xbb\xbf")) line_start_ = p_ += 3;
   Next();
 }
 
@@ -157,6 +200,11 @@ void Scanner::SkipSpace() {
         p_ = newline ? static_cast<const char*>(newline) : end_;
         if (!IsPythonText({begin, static_cast<size_t>(p_ - begin)})) {
           return Fail(begin, "the comment holds a NUL or is not UTF-8");
+        }
+        // Only before anything else, as Python looks for it.
+        if (line_ <= 2 && token_.begin == nullptr && !has_coding_ &&
+            NamesOtherCoding({begin, static_cast<size_t>(p_ - begin)}, &has_coding_)) {
+          return Fail(begin, "the file says that it is not in UTF-8");
         }
         break;
       }
@@ -220,55 +268,70 @@ void Scanner::Next() {
 
 void Scanner::ScanNumber() {
   const char* q = p_;
-  bool is_float = false;
-  if (*q == '0' &&
-      (q[1] == 'x' || q[1] == 'o' || q[1] == 'b' || q[1] == 'X' || q[1] == 'O' || q[1] == 'B')) {
-    return Fail(p_, "only decimal numbers are supported");
+  if (*q == '0' && Class(q[1]) & kNameStart) {
+    const char letter = static_cast<char>(q[1] | 0x20);
+    const int base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
+    if (base != 10) {
+      q += 2;
+      while (absl::ascii_isxdigit(static_cast<unsigned char>(*q)) || IsUnderscore(q)) ++q;
+      return ScanInt(p_ + 2, q, base);
+    }
   }
-  while (Class(*q) & kDigit) ++q;
+  bool is_float = false;
+  SkipDigits(&q);
   if (*q == '.') {
     is_float = true;
     ++q;
-    while (Class(*q) & kDigit) ++q;
+    SkipDigits(&q);
   }
   if (*q == 'e' || *q == 'E') {
     const char* r = q + 1;
     if (*r == '+' || *r == '-') ++r;
     if (!(Class(*r) & kDigit)) return Fail(p_, "malformed number");
-    while (Class(*r) & kDigit) ++r;
+    SkipDigits(&r);
     is_float = true;
     q = r;
   }
   const bool imaginary = *q == 'j' || *q == 'J';
-  token_.text = absl::string_view(p_, static_cast<size_t>(q - p_));
-  if (is_float || imaginary) {
-    const auto [rest, error] = std::from_chars(p_, q, token_.float_value);
-    if (error == std::errc::result_out_of_range) {
-      // As Python: too large is inf, too small is 0. strtod tells which.
-      token_.float_value = std::strtod(std::string(token_.text).c_str(), nullptr);
-    } else if (error != std::errc() || rest != q) {
-      return Fail(p_, "malformed number");
-    }
-    token_.kind = imaginary ? TokenKind::kImaginary : TokenKind::kFloat;
-    if (imaginary) ++q;
-  } else {
-    if (token_.text.size() > 1 && token_.text[0] == '0' &&
-        token_.text.find_first_not_of('0') != absl::string_view::npos) {
-      return Fail(p_, "a decimal number starts with 0");
-    }
-    // 2^63 is only an integer below a minus sign; the parser looks at `text`.
-    const auto [rest, error] = std::from_chars(p_, q, token_.int_value);
-    if (error != std::errc()) {
-      if (token_.text != "9223372036854775808") {
-        return Fail(p_, "the integer does not fit in 64 bits");
-      }
-      token_.int_value = std::numeric_limits<int64_t>::min();
-    }
-    (void)rest;
-    token_.kind = TokenKind::kInt;
+  if (!is_float && !imaginary) return ScanInt(p_, q, 10);
+  token_.text = WithoutUnderscores(p_, q);
+  const char* const end = token_.text.data() + token_.text.size();
+  const auto [rest, error] = std::from_chars(token_.text.data(), end, token_.float_value);
+  if (error == std::errc::result_out_of_range) {
+    // As Python: too large is inf, too small is 0. strtod tells which.
+    token_.float_value = std::strtod(std::string(token_.text).c_str(), nullptr);
+  } else if (error != std::errc() || rest != end) {
+    return Fail(p_, "malformed number");
   }
-  p_ = q;
-  if (Class(*p_) & kNameStart) Fail(token_.begin, "malformed number");
+  token_.kind = imaginary ? TokenKind::kImaginary : TokenKind::kFloat;
+  p_ = imaginary ? q + 1 : q;
+  if (Class(*p_) & kNameRest) Fail(token_.begin, "malformed number");
+}
+
+void Scanner::ScanInt(const char* begin, const char* end, int base) {
+  token_.text = WithoutUnderscores(begin, end);
+  if (base == 10 && token_.text.size() > 1 && token_.text[0] == '0' &&
+      token_.text.find_first_not_of('0') != absl::string_view::npos) {
+    return Fail(p_, "a decimal number starts with 0");
+  }
+  uint64_t value = 0;
+  const char* const last = token_.text.data() + token_.text.size();
+  const auto [rest, error] = std::from_chars(token_.text.data(), last, value, base);
+  if (error == std::errc::result_out_of_range || value > kMinInt)
+    return Fail(p_, "the integer does not fit in 64 bits");
+  if (error != std::errc() || rest != last) return Fail(p_, "malformed number");
+  // 2^63 is only an integer below a minus sign; the parser looks at `text`.
+  if (value == kMinInt) token_.text = kMinIntText;
+  token_.int_value = static_cast<int64_t>(value);
+  token_.kind = TokenKind::kInt;
+  p_ = end;
+  if (Class(*p_) & kNameRest) Fail(token_.begin, "malformed number");
+}
+
+absl::string_view Scanner::WithoutUnderscores(const char* begin, const char* end) {
+  const absl::string_view text(begin, static_cast<size_t>(end - begin));
+  if (!absl::StrContains(text, '_')) return text;
+  return unescaped_.emplace_back(absl::StrReplaceAll(text, {{"_", ""}}));
 }
 
 void Scanner::ScanString(char quote) {

@@ -38,7 +38,7 @@ constexpr uint32_t Punct(const char* text) {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   uint32_t punct = 0;
-  // Names and numbers: as written. Strings: the value.
+  // Names: as written. Numbers: without underscores and prefix. Strings: the value.
   absl::string_view text;
   const char* begin = nullptr;  // where it starts in the input
   int64_t int_value = 0;
@@ -90,6 +90,8 @@ class Scanner {
 
  private:
   void ScanNumber();
+  void ScanInt(const char* begin, const char* end, int base);
+  absl::string_view WithoutUnderscores(const char* begin, const char* end);
   void ScanString(char quote);
   void ScanPunct();
   void SkipSpace();
@@ -104,10 +106,11 @@ class Scanner {
   int nesting_ = 0;  // open brackets: newlines inside them are white space
   int indent_ = 0;
   bool at_line_start_ = true;
+  bool has_coding_ = false;
   bool begin_line_ = true;  // the next token is the first of a logical line
   Token token_;
   std::string error_;
-  std::deque<std::string> unescaped_;  // values of strings with escapes
+  std::deque<std::string> unescaped_;  // strings with escapes, numbers with underscores
 };
 
 }  // namespace graphnet

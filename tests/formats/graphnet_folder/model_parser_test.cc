@@ -1,6 +1,8 @@
 #include "graphnet/formats/graphnet_folder/model_parser.h"
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -329,6 +331,54 @@ TEST(ModelParserTest, EveryTruncationIsRefusedOrWhole) {
   for (size_t size = 0; size < text.size() - 1; ++size) {
     EXPECT_FALSE(ParseText(text.substr(0, size)).ok()) << text.substr(0, size);
   }
+}
+
+// --- Numbers and files as Python reads them; tests/cli/readings_test.sh asks Python itself.
+
+TEST(ReadingTest, Numbers) {
+  const auto value = [](const char* number) {
+    return Parse(absl::StrCat("a = torch.add(x, ", number, ")\nreturn a"));
+  };
+  for (const auto& [written, read] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"0x1f", "31"},
+           {"0X_1F", "31"},
+           {"0b1_01", "5"},
+           {"0o17", "15"},
+           {"1_000", "1000"},
+           {"0_0", "0"},
+           {"1_0.2_5e0_1", "102.5"},
+           {"-0x8000_0000_0000_0000", "-9223372036854775808"},
+           {"0x7fffffffffffffff", "9223372036854775807"},
+           {"1_0j", "complex(0.0, 10.0)"}}) {
+    EXPECT_EQ(value(written), absl::StrCat("%a = torch.add(%x, ", read, ")\nreturn %a\n"));
+  }
+  for (const char* wrong : {"0x", "0x_", "0b2", "0o8", "0x1g", "1_", "1__0", "1_.5", "1._5",
+                            "1e_5", "0_7", "007", "0b1.5", "0x1__f", "1_000_"}) {
+    EXPECT_THAT(value(wrong), HasSubstr("model.py:5:2")) << wrong;
+  }
+  EXPECT_THAT(value("0x8000000000000000"), HasSubstr("does not fit in 64 bits"));
+  EXPECT_THAT(value("0x10000000000000000"), HasSubstr("does not fit in 64 bits"));
+}
+
+TEST(ReadingTest, ByteOrderMarkAndCoding) {
+  const std::string model = Model("a = torch.relu(x)\nreturn a");
+  const auto read = [&](absl::string_view before) {
+    Module module;
+    return std::string(
+        ParseModelPy(absl::StrCat(before, model), "model.py", &module).message());
+  };
+  for (const char* good :
+       {"\xef\xbb\xbf", "# -*- coding: utf-8 -*-\n", "#coding=UTF_8\n", "\n# vim: fileencoding=utf8\n",
+        "\xef\xbb\xbf# coding: utf-8\n", "# a coding line\n", "\n\n# coding: latin-1\n",
+        "import torch  # coding: latin-1\n", "import torch\n# coding: latin-1\n",
+        "# coding: utf-8\n# coding: latin-1\n"}) {
+    EXPECT_EQ(read(good), "") << good;
+  }
+  for (const char* bad : {"# coding: latin-1\n", "# hello\n  # -*- coding: cp1252 -*-\n",
+                          "#!/usr/bin/python\n# coding=ascii\n", "# encoding: coding: koi8-r\n"}) {
+    EXPECT_THAT(read(bad), HasSubstr("the file says that it is not in UTF-8")) << bad;
+  }
+  EXPECT_THAT(read("\xef\xbb\xbf nonsense\n"), HasSubstr("model.py:1:2: "));
 }
 
 }  // namespace

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# What all commands share: "-" is standard input and output, text may be a fragment, and
+# an option that can have no effect is an error.
+set -euo pipefail
+graphnet=$PWD/$1
+cd "$TEST_TMPDIR"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# refused MESSAGE COMMAND…: exits with 2, says MESSAGE and prints nothing else.
+refused() {
+  local message=$1 code=0
+  shift
+  "$graphnet" "$@" >out.txt 2>err.txt </dev/null || code=$?
+  [ "$code" -eq 2 ] || fail "$*: exit code $code, wanted 2"
+  grep -qF -- "$message" err.txt || fail "$*: no '$message' in: $(cat err.txt)"
+  [ ! -s out.txt ] || fail "$*: output in spite of the error"
+}
+
+cat >fragment.gn <<'END'
+# A module as people write it.
+graph @forward(%x : f32[2, 3], %weight : f32[3, 3]) {
+  %y = torch.matmul(%x, %weight)
+  %dead = torch.exp(%y)
+  return (%y,)
+}
+END
+"$graphnet" convert fragment.gn whole.gn
+grep -q '^graphnet.sample 1$' whole.gn || fail "not a whole text: $(cat whole.gn)"
+
+# --- Standard input and output.
+"$graphnet" opt - --passes=dce -o - <fragment.gn >out.gn 2>report.txt
+grep -q 'torch.matmul' out.gn || fail "opt - -o -: $(cat out.gn)"
+! grep -q 'torch.exp' out.gn || fail "dce did nothing"
+! grep -q 'changed' out.gn || fail "the report is among the text"
+grep -q '^pass *changed' report.txt || fail "no report: $(cat report.txt)"
+[ ! -e - ] || fail "a folder is called -"
+"$graphnet" opt - --passes=dce -o - <out.gn 2>/dev/null | cmp - out.gn || fail "text does not go through a pipe"
+"$graphnet" convert - - --to dot <whole.gn | grep -q '^digraph' || fail "convert to dot"
+"$graphnet" convert - out.pb <whole.gn
+"$graphnet" convert out.pb -o - | cmp - whole.gn || fail "convert to the standard output"
+"$graphnet" subgraph - --range 0:1 -o - <whole.gn 2>report.txt | grep -q 'torch.matmul' || fail "subgraph"
+grep -q '^operators \[0, 1) of 2' report.txt || fail "subgraph says $(cat report.txt)"
+"$graphnet" decompose - --at 1 -o pieces <whole.gn >/dev/null
+"$graphnet" compose pieces -o - 2>report.txt | grep -q 'torch.exp' || fail "compose"
+grep -q '^2 pieces, 2 operators$' report.txt || fail "compose says $(cat report.txt)"
+for command in show stats check shapes run "lint --rule bn-var"; do
+  # shellcheck disable=SC2086
+  "$graphnet" $command - <fragment.gn >out.txt || fail "$command -: $(cat out.txt)"
+  [ -s out.txt ] || fail "$command - prints nothing"
+done
+"$graphnet" roundtrip - -o round --pieces 2 <whole.gn >/dev/null
+"$graphnet" validate - pieces <whole.gn >/dev/null
+"$graphnet" diff-run - whole.gn <fragment.gn >/dev/null
+refused "<stdin>: not graphnet text" show -
+refused "the standard output takes text and Graphviz only" convert whole.gn - --to protobuf
+refused "the standard output takes text only" decompose whole.gn --at 1 -o -
+refused "the standard output takes text only" run whole.gn -o -
+code=0
+printf 'graph @g(%%x) {\n  %%y = torch.relu(%%z)\n}\n' | "$graphnet" show - 2>err.txt || code=$?
+[ "$code" -eq 2 ] && grep -q '^graphnet: <stdin>:2:' err.txt || fail "no place: $(cat err.txt)"
+# In a folder, only what says that it is graphnet text is taken for it.
+mkdir folder && cp whole.gn folder/whole.gn && echo "graph theory, notes on" >folder/notes.txt
+"$graphnet" check folder | grep -q '^1 passed, 0 failed$' || fail "notes are taken for a graph"
+printf 'graphnet.sample 1\nname = "x"\nend\n' >empty.gn
+refused "empty.gn: holds no module" show empty.gn
+
+# --- The same word for what is written, whatever the command.
+"$graphnet" run whole.gn --out out.safetensors >/dev/null
+"$graphnet" run whole.gn --outputs old.safetensors >/dev/null
+cmp out.safetensors old.safetensors || fail "--out and --outputs differ"
+"$graphnet" compose pieces -o composed --to text >/dev/null
+grep -q '^graphnet.sample' composed || fail "compose --to"
+
+# --- Values for what there is not.
+cat >wrong.gn <<'END'
+graph @forward(%weigth : f32[3, 3], %x : f32[2, 3]) {
+  return (%weigth, %x)
+}
+END
+"$graphnet" run wrong.gn -o values.safetensors >/dev/null
+python3 - <<'END'
+import json, struct
+data = open("values.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+names = {"o0": "weigth", "o1": "x"}
+text = json.dumps({names.get(k, k): v for k, v in header.items()}).encode()
+open("given.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+END
+for command in "run whole.gn" "diff-run whole.gn whole.gn" "validate whole.gn pieces --run"; do
+  # shellcheck disable=SC2086
+  refused "given.safetensors: nothing takes a value by the name weigth; is weight meant?" \
+    $command --inputs given.safetensors
+done
+"$graphnet" diff-run wrong.gn whole.gn --inputs given.safetensors >/dev/null || [ $? -eq 1 ] ||
+  fail "what only one of the two takes is refused"
+"$graphnet" run wrong.gn --inputs given.safetensors >/dev/null
+
+# --- Options that would have no effect.
+refused "--to requires" opt whole.gn --passes=dce --to protobuf
+refused "excludes" decompose whole.gn -o cut --pieces 2 --no-head-and-tail
+refused "excludes" decompose whole.gn -o cut --single-op --no-head-and-tail
+refused "--seed is of what --rule finite-run draws" lint whole.gn --seed 3
+refused "--out writes what" lint whole.gn --rule unstable -o repaired.gn
+refused "requires" validate whole.gn pieces --seed 1
+refused "requires" validate whole.gn pieces --threads 1
+refused "requires" validate whole.gn pieces --inputs given.safetensors
+refused "requires" validate whole.gn pieces --plot line.svg
+refused "excludes" stats whole.gn --json --all
+refused "excludes" passes dce --markdown
+refused "for one sample" opt folder --passes=dce --dump-changes
+refused "for one sample" opt folder --passes=dce -o -
+refused "for one sample" validate folder pieces --json
+[ ! -e cut ] && [ ! -e repaired.gn ] || fail "an output in spite of the error"
+
+# --- What is thrown while one of many is worked on is that one's error alone.
+mkdir many && cp whole.gn many/good.gn
+cat >many/huge.gn <<'END'
+graphnet.module 1
+
+graph @forward(%x : f32[2]) {
+  %y = torch.functional.tensordot(%x, %x, 100000000000)
+  return (%y,)
+}
+end
+END
+code=0
+(ulimit -v 4000000 && exec "$graphnet" check --calls --jobs 2 many) >out.txt 2>err.txt || code=$?
+[ "$code" -eq 1 ] || fail "one that needs too much memory among others: exit code $code: $(cat out.txt err.txt)"
+grep -q '^FAIL many/huge.gn: ' out.txt || fail "which one is not said: $(cat out.txt)"
+grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(cat out.txt)"
+echo PASSED
