@@ -16,6 +16,8 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/formats/graphnet_folder/contradictions.h"
+#include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/passes/check_stable.h"
@@ -27,7 +29,7 @@ namespace {
 struct Options {
   std::string in;
   Output out;
-  std::vector<std::string> rules = {"bn-var", "unstable"};
+  std::vector<std::string> rules = {"bn-var", "meta", "unstable"};
   std::optional<uint64_t> seed;
   int jobs = 0;
   bool trust = false;
@@ -92,6 +94,7 @@ absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Options& o
     }
     const absl::StatusOr<Findings> findings =
         rule == "bn-var"     ? LintVariances(subject)
+        : rule == "meta"     ? FindContradictions(sample, IsGraphNetFolder(path) ? path : "")
         : rule == "unstable" ? LintPrivate(subject)
                              : LintFinite(subject, options.seed.value_or(0), repairs);
     if (!findings.ok()) return Annotate(findings.status(), rule);
@@ -172,10 +175,11 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
       ->required();
   command
       ->add_option("--rule", options->rules,
-                   "bn-var: variances that may be drawn negative; unstable: private calls; "
+                   "bn-var: variances that may be drawn negative; meta: metas and a "
+                   "graph_net.json that contradict themselves; unstable: private calls; "
                    "finite-run: run, and name "
-                   "the first node that makes an output nan or infinite (default: the first two)")
-      ->check(CLI::IsMember({"bn-var", "unstable", "finite-run"}));
+                   "the first node that makes an output nan or infinite (default: the first three)")
+      ->check(CLI::IsMember({"bn-var", "meta", "unstable", "finite-run"}));
   AddOutputOptions(
       command, &options->out, "",
       "Write the sample with bounds on how its inputs are drawn that repair what bn-var and "

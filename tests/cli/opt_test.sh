@@ -75,6 +75,38 @@ expect 0 "finite-run: 0 findings" lint constrained.gn --rule finite-run
 expect 1 "L_v_ is drawn at least 0" lint in.gn --rule finite-run -o repaired.gn
 expect 0 "finite-run: 0 findings" lint repaired.gn --rule finite-run
 
+# What contradicts itself, with file and line.
+"$graphnet" convert in.gn odd >/dev/null
+python3 - <<'END'
+import re
+path = "odd/weight_meta.py"
+lines = open(path).read().split("\n")
+def change(name, field, value):
+    at = lines.index(f"class Program_weight_tensor_meta_{name}:")
+    at = next(i for i in range(at, len(lines)) if re.match(rf"\s+{field} = ", lines[i]))
+    lines[at] = f"\t{field} = {value}"
+    return at + 1
+places = {change("L_x_", "mean", 'float("nan")'): "L_x_: mean is nan",
+          change("L_m_", "std", "-1.5"): "L_m_: std -1.5 is negative"}
+at = lines.index("class Program_weight_tensor_meta_L_v_:")
+end = next(i for i in range(at, len(lines)) if re.match(r"\s+data = ", lines[i]))
+lines[end:end + 1] = ["\tmax_val = 1", "\tmin_val = 2.5"]
+places[end + 2] = "L_v_: min_val 2.5 is above max_val 1"
+places[change("L_v_", "std", 'float("inf")')] = "L_v_: std is infinite"
+open(path, "w").write("\n".join(lines).replace("\t", "    "))
+open("odd/graph_net.json", "w").write('{\n "framework": "torch",\n "dynamic": "no",\n'
+                                      ' "num_nodes_required": 1.5, "x_passes": ["a", 3]}')
+with open("places.txt", "w") as f:
+    for line, text in places.items():
+        f.write(f"odd: meta: weight_meta.py:{line}: {text}\n")
+    f.write("odd: meta: graph_net.json:3: dynamic: expected a boolean, found string\n")
+    f.write("odd: meta: graph_net.json:4: num_nodes_required: expected an integer, found number\n")
+    f.write("odd: meta: graph_net.json:4: x_passes: expected a list of strings, found array\n")
+END
+expect 1 "meta: 7 findings in 1 samples" lint odd --rule meta
+grep '^odd: ' out.txt | sort | diff - <(sort places.txt) || fail "other findings"
+expect 0 "meta: 0 findings" lint in.gn --rule meta
+
 # A piece keeps the bound.
 "$graphnet" decompose constrained.gn -o pieces --at 1 --format protobuf >/dev/null
 expect 0 "bn-var: 0 findings" lint pieces --rule bn-var

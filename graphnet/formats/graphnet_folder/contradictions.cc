@@ -1,0 +1,120 @@
+#include "graphnet/formats/graphnet_folder/contradictions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kJsonFile[] = "graph_net.json";
+
+double Number(const Argument& bound) {
+  return bound.is_int() ? static_cast<double>(bound.integer()) : bound.real();
+}
+
+// Pairs of the field at fault, as weight_meta.py calls it, and what is wrong with it.
+std::vector<std::pair<std::string, std::string>> WrongFields(const DrawSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> wrong;
+  const bool has_min = !spec.min.is_none(), has_max = !spec.max.is_none();
+  const double min = has_min ? Number(spec.min) : 0, max = has_max ? Number(spec.max) : 0;
+  if (has_min && std::isnan(min)) wrong.emplace_back("min_val", "is nan");
+  if (has_max && std::isnan(max)) wrong.emplace_back("max_val", "is nan");
+  if (has_min && has_max && min > max)
+    wrong.emplace_back("min_val", absl::StrCat(min, " is above max_val ", max));
+  if (spec.has_mean && std::isnan(spec.mean)) wrong.emplace_back("mean", "is nan");
+  if (spec.has_std && spec.std < 0)
+    wrong.emplace_back("std", absl::StrCat(spec.std, " is negative"));
+  if (spec.has_std && std::isinf(spec.std) && spec.std > 0) wrong.emplace_back("std", "is infinite");
+  return wrong;
+}
+
+// The line, from 1, of the first `what` at or after offset `from`.
+size_t LineOf(absl::string_view text, absl::string_view what, size_t from = 0) {
+  const size_t at = std::min(text.find(what, from), text.size());
+  return 1 + static_cast<size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+}
+
+// Where a field of a record stands. The file was read, so it is as the parser has it.
+std::string PlaceOf(absl::string_view file, absl::string_view text, absl::string_view prefix,
+                    absl::string_view name, absl::string_view field) {
+  const std::string record = absl::StrCat("class ", prefix, name, ":");
+  const size_t at = absl::StartsWith(text, record) ? 0 : text.find(absl::StrCat("\n", record));
+  if (at == absl::string_view::npos) return std::string(file);
+  return absl::StrCat(file, ":", LineOf(text, absl::StrCat(" ", field, " "), at));
+}
+
+// The name of the type that the key must have; null if it may have any.
+const char* TypeOf(absl::string_view key) {
+  if (key == "dynamic") return "a boolean";
+  if (key == "num_devices_required" || key == "num_nodes_required") return "an integer";
+  if (key == "framework" || key == "model_name" || key == "source" || key == "heuristic_tag" ||
+      key == "symbolic_dimension_reifier") {
+    return "a string";
+  }
+  if (absl::EndsWith(key, "_passes")) return "a list of strings";
+  return nullptr;
+}
+
+bool HasType(const Json& value, absl::string_view type) {
+  if (type == "a boolean") return value.is_boolean();
+  if (type == "an integer") return value.is_number_integer();
+  if (type == "a string") return value.is_string();
+  return value.is_array() && std::all_of(value.begin(), value.end(),
+                                         [](const Json& element) { return element.is_string(); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample,
+                                                            const std::string& folder) {
+  std::vector<std::string> findings;
+  std::string weights;
+  std::string inputs;
+  const auto check = [&](absl::string_view name, const DrawSpec* spec) -> absl::Status {
+    if (spec == nullptr) return absl::OkStatus();
+    for (const auto& [field, what] : WrongFields(*spec)) {
+      std::string place;
+      if (!folder.empty()) {
+        const char* file = spec->in_input_meta ? "input_meta.py" : "weight_meta.py";
+        std::string& text = spec->in_input_meta ? inputs : weights;
+        if (text.empty()) {
+          ASSIGN_OR_RETURN(text, ReadFile(JoinPath(folder, file), kMaxTextFileBytes));
+        }
+        place = PlaceOf(file, text,
+                        spec->in_input_meta ? "Program_input_tensor_meta_"
+                                            : "Program_weight_tensor_meta_",
+                        name, field);
+        absl::StrAppend(&place, ": ");
+      }
+      findings.push_back(absl::StrCat(place, Printable(name), ": ", field, " ", what));
+    }
+    return absl::OkStatus();
+  };
+  for (const Node* node : sample.module->main()->placeholders())
+    RETURN_IF_ERROR(check(node->target(), node->draw_spec()));
+  for (const Attribute& attribute : sample.module->attributes())
+    RETURN_IF_ERROR(check(attribute.name, attribute.draw_spec));
+  const Json json = Json::parse(sample.graph_net_json, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return findings;
+  for (const auto& [key, value] : json.items()) {
+    const char* type = TypeOf(key);
+    if (type == nullptr || HasType(value, type)) continue;
+    const size_t line = LineOf(sample.graph_net_json, Json(key).dump());
+    findings.push_back(
+        absl::StrCat(kJsonFile, ":", line, ": ", key, ": expected ", type, ", found ", value.type_name()));
+  }
+  return findings;
+}
+
+}  // namespace graphnet
