@@ -203,7 +203,8 @@ class Matcher {
       case SchemaType::Kind::kDType: return value.kind == Kind::kDType;
       case SchemaType::Kind::kLayout: return value.kind == Kind::kLayout;
       case SchemaType::Kind::kDevice:
-        return value.kind == Kind::kDevice || value.kind == Kind::kString;
+        return value.kind == Kind::kDevice || value.kind == Kind::kString ||
+               (lenient_ && IsInt(value));
       case SchemaType::Kind::kMemoryFormat: return value.kind == Kind::kMemoryFormat;
       case SchemaType::Kind::kAny: return true;
       case SchemaType::Kind::kOther: return false;

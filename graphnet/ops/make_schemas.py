@@ -98,8 +98,11 @@ def may_run(f):
         if text.startswith("str") and argument.name not in FREE_TEXT | words() and \
                 f"{base}.{argument.name}" not in words():
             return False
-    # Written to, the positions of a sparse tensor's elements are no longer checked ones.
-    if base.endswith("indices") and f.is_view_op:
+    # Written to, the positions of a sparse tensor's elements are no longer checked ones; when
+    # one is made, they are only on request.
+    names = {a.name for a in f.func.arguments.flat_all}
+    if (base.endswith("indices") and f.is_view_op) or "values" in names and names & POSITIONS and \
+            "self" not in names:
         return False
     overload = f.func.name.overload_name or "default"
     if base in CHECKED:

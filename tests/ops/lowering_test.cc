@@ -120,6 +120,15 @@ TEST(LoweringTest, ByRule) {
       {".where(%x, other = %y, condition = %x)", "aten.where.self(%x, %x, %y)"},
       {".polygamma(%x, n = 2)", "aten.polygamma.default(2, %x)"},
       {".split(%x, split_size = 2)", "aten.split.Tensor(%x, 2, 0)"},
+      {".to(%x, torch.float16)", "aten.to.dtype(%x, torch.float16, False, False, None)"},
+      {".to(%x, %y, copy = True)", "aten.to.other(%x, %y, False, True, None)"},
+      {".to(%x, \"cuda\", torch.float16, True)",
+       "aten.to.dtype_layout(%x, dtype=torch.float16, device=\"cuda\", non_blocking=True, "
+       "copy=False, memory_format=None)"},
+      {".to(%x, None, torch.float16)", "aten.to.dtype(%x, torch.float16, False, False, None)"},
+      {".to(%x, 0)",
+       "aten.to.dtype_layout(%x, dtype=None, device=0, non_blocking=False, copy=False, "
+       "memory_format=None)"},
       {".cuda(%x, 1)",
        "aten.to.dtype_layout(%x, device=device(\"cuda:1\"), memory_format=None)"},
       {"torch.nn.functional.kl_div(%x, %y, reduction = \"batchmean\")",

@@ -121,7 +121,7 @@ TEST(SchemaTableTest, WhatGraphsMayRun) {
            {"aten::add", "out"}, {"aten::softmax", "int"}, {"aten::einsum", ""},
            {"aten::embedding_bag", ""}, {"aten::_to_copy", ""}, {"aten::_unsafe_view", ""},
            {"aten::_convolution", ""}, {"aten::_unique2", ""}, {"aten::lstm", "input"},
-           {"aten::sparse_coo_tensor", "indices"}, {"aten::linalg_eigh", ""},
+           {"aten::linalg_eigh", ""}, {"aten::to_sparse", ""},
            {"aten::_pack_padded_sequence", ""}, {"aten::append", "t"}, {"aten::len", "t"},
            {"aten::__getitem__", "Dict_str"}, {"prim::device", ""}, {"prim::NumToTensor", "Scalar"}}) {
     EXPECT_TRUE(MayRun(name, overload)) << name << "." << overload;
@@ -134,6 +134,7 @@ TEST(SchemaTableTest, WhatGraphsMayRun) {
            {"aten::set_", "source_Storage"}, {"aten::record_stream", ""},
            // Positions that nothing checks, and views of those that were.
            {"aten::_sparse_coo_tensor_unsafe", ""}, {"aten::_sparse_csr_tensor_unsafe", ""},
+           {"aten::sparse_coo_tensor", "indices_size"},
            {"aten::_embedding_bag", ""}, {"aten::_embedding_bag_forward_only", ""},
            {"aten::_nested_view_from_buffer", ""}, {"aten::indices", ""}, {"aten::_indices", ""},
            // The probe's calls killed it.
