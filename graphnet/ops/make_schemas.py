@@ -118,8 +118,8 @@ def torchscript_lines():
     native = {str(f.func.name.name) for f in native_functions().native_functions}
     values = {"Tensor", "int", "float", "bool", "complex", "number", "str", "t", "t1", "t2", "tVal",
               "Device", "Any", "AnyEnumType", "Layout"}
-    # The state of the process and of gradients, other machines, output.
-    others = {"manual_seed", "seed", "initial_seed", "save", "warn", "Print", "backward", "grad",
+    # The state of gradients, addresses, other machines, output.
+    others = {"save", "warn", "Print", "backward", "grad",
               "get_gradients", "set_grad_enabled", "id", "hash"}
     names = {}
     for schema in torch._C._jit_get_all_schemas():

@@ -4,7 +4,8 @@ set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
 python3 -W ignore - "$graphnet" <<'EOF_PYTHON'
-import ast, io, json, os, random, re, subprocess, sys, tokenize
+import ast
+import codecs, io, json, os, random, re, subprocess, sys, tokenize
 
 graphnet = sys.argv[1]
 HEAD = "import torch\n\nclass GraphModule(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
@@ -116,7 +117,8 @@ for i, text in enumerate(texts):
     content = text + model(["1"]).encode()
     write(f"head/{i}", content)
     try:
-        if tokenize.detect_encoding(io.BytesIO(content).readline)[0].startswith("utf-8"):
+        encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
+        if codecs.lookup(encoding).name.startswith("utf-8"):
             ast.parse(content)
             expected.add(str(i))
     except SyntaxError:

@@ -27,7 +27,7 @@ jit::Module WithConstant(const std::string& source, const at::Tensor& c) {
   module.define(source);
   const std::shared_ptr<jit::Graph> graph = module.get_method("f").graph()->copy();
   {
-    const jit::WithInsertPoint guard(graph->block()->return_node()->next());
+    const jit::WithInsertPoint guard(graph->block()->nodes().front());
     graph->inputs()[2]->replaceAllUsesWith(graph->insertConstant(c));
   }
   graph->eraseInput(2);

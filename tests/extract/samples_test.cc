@@ -76,7 +76,7 @@ TEST(Samples, ComplexDoublesAreNotStored) {
   ASSERT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
   const absl::Status status = ToSamples(*capture, "program").status();
   EXPECT_TRUE(absl::StrContains(status.message(), ":2:") &&
-              absl::StrContains(status.message(), "aten.mul.Tensor (mul)") &&
+              absl::StrContains(status.message(), "aten.mul.Tensor (node mul)") &&
               absl::StrContains(status.message(), "complex128"))
       << status;
 }

@@ -122,14 +122,14 @@ TEST(SchemaTableTest, WhatGraphsMayRun) {
            {"aten::embedding_bag", ""}, {"aten::_to_copy", ""}, {"aten::_unsafe_view", ""},
            {"aten::_convolution", ""}, {"aten::_unique2", ""}, {"aten::lstm", "input"},
            {"aten::linalg_eigh", ""}, {"aten::to_sparse", ""},
-           {"aten::_pack_padded_sequence", ""}, {"aten::append", "t"}, {"aten::len", "t"},
+           {"aten::_pack_padded_sequence", ""}, {"aten::append", "t"}, {"aten::len", "t"}, {"aten::manual_seed", ""},
            {"aten::__getitem__", "Dict_str"}, {"prim::device", ""}, {"prim::NumToTensor", "Scalar"}}) {
     EXPECT_TRUE(MayRun(name, overload)) << name << "." << overload;
   }
   for (const auto& [name, overload] : std::vector<std::pair<const char*, const char*>>{
            // Files, output, other machines, the state of the process.
            {"aten::from_file", ""}, {"aten::save", ""}, {"aten::_print", ""}, {"prim::Print", ""},
-           {"aten::warn", ""}, {"prim::rpc_sync", ""}, {"aten::manual_seed", ""},
+           {"aten::warn", ""}, {"prim::rpc_sync", ""},
            // Storages and streams.
            {"aten::set_", "source_Storage"}, {"aten::record_stream", ""},
            // Positions that nothing checks, and views of those that were.

@@ -898,7 +898,7 @@ TEST(ExporterTest, Limits) {
     return out;
   };
   EXPECT_OK(ErrorOf(nested(200)));
-  EXPECT_THAT(ErrorOf(nested(201)), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(ErrorOf(nested(201)), StatusIs(absl::StatusCode::kFailedPrecondition,
                                              HasSubstr("bodies nest deeper than 200")));
 }
 

@@ -632,7 +632,7 @@ TEST(ImporterTest, NumbersOfTracesAreNumbers) {
   %mul = aten.mul.Scalar(%x, 1.5)
   %add = aten.add.Scalar(%x, 2, 3)
   %sub = aten.sub.Scalar(%x, 0.5)
-  %div = aten.div.Scalar(%x, (1+2j))
+  %div = aten.div.Scalar(%x, complex(1.0, 2.0))
   %_tensor_constant0 = get_attr _tensor_constant0 : f64[]@cpu
   %mul_1 = aten.mul.Tensor(%_tensor_constant0, %x)
   %mul_ = aten.mul_.Tensor(%x, %_tensor_constant0)
