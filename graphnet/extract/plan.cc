@@ -219,7 +219,7 @@ absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const
   if (plan == nullptr) {
     auto made = std::make_unique<FunctionPlan>();
     made->graph = const_cast<jit::Graph&>(graph).copy();  // Reads it only.
-    const jit::WithInsertPoint guard(made->graph->block()->return_node()->next());
+    const jit::WithInsertPoint guard(made->graph->block()->nodes().front());
     for (size_t i = 0; i < arity; ++i) {
       if (!constants[i].defined()) continue;
       made->graph->inputs()[i]->replaceAllUsesWith(made->graph->insertConstant(constants[i]));

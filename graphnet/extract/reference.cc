@@ -14,6 +14,7 @@
 #include "graphnet/interp/no_grad.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "graphnet/torch/status.h"
+#include "torch/csrc/jit/passes/canonicalize_graph_fuser_ops.h"
 #include "torch/csrc/jit/passes/inliner.h"
 #include "torch/csrc/jit/runtime/graph_executor.h"
 #include "torch/csrc/jit/runtime/graph_iterator.h"
@@ -77,8 +78,9 @@ absl::StatusOr<IValue> RunByLibTorch(const jit::Module& module, std::vector<IVal
     inputs.insert(inputs.begin(), module._ivalue());
     method.function().getSchema().checkAndNormalizeInputs(inputs);
     const std::shared_ptr<jit::Graph> graph = method.graph()->copy();
-    // Without optimisations it is left out, but numbers are told from tensors by it.
+    // Numbers are told from tensors by these, which LibTorch leaves out without optimisations.
     jit::Inline(*graph);
+    jit::CanonicalizeOps(graph);
     if (!options.custom_operators) RETURN_IF_ERROR(CheckOperators(graph));
     const absl::Cleanup restore = [optimize = jit::getGraphExecutorOptimize(),
                                    print = jit::getPrintHandler()] {

@@ -39,7 +39,8 @@ jit::Module WithConstant(const std::string& source, const at::Tensor& c) {
 // What the capture yields, and what it yields from a folder.
 std::vector<IValue> Captured(const jit::Module& module, const Values& inputs) {
   const absl::StatusOr<Capture> capture = CaptureProgram(module, inputs);
-  EXPECT_TRUE(capture.ok() && capture->status.ok()) << capture.status();
+  EXPECT_TRUE(capture.ok() && capture->status.ok())
+      << (capture.ok() ? capture->status : capture.status());
   if (!capture.ok()) return {};
   const absl::StatusOr<ExtractedProgram> samples = ToSamples(*capture, "program");
   EXPECT_TRUE(samples.ok()) << samples.status();

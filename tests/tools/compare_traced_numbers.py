@@ -171,7 +171,7 @@ class Probe:
         module = Traced()
         for name, child in self.modules.items():
             module.add_module(name, child)
-        return torch.jit.trace(module, tuple(self.inputs.values()), check_trace=False, strict=False)
+        return torch.jit.trace(module, tuple(x.clone() for x in self.inputs.values()), check_trace=False, strict=False)
 
     def scripted(self, programs: List[Program]) -> torch.jit.ScriptModule:
         # torch.jit.script reads the text of what it compiles from its file.
