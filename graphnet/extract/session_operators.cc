@@ -432,6 +432,11 @@ std::optional<IValue> Session::NumberFor(const StepPlan& step, const Values& ope
       (dtype != at::kDouble && dtype != at::kFloat && dtype != at::kLong)) {
     return std::nullopt;
   }
+  // A tensor is rounded to a narrow type before it is computed with, a number is not.
+  if (c10::isReducedFloatingType(self.scalar_type()) &&
+      !other.equal(other.to(self.scalar_type()).to(dtype))) {
+    return std::nullopt;
+  }
   const at::Scalar number = other.item();
   const c10::ScalarType result = at::result_type(self, other);
   const bool is_same = result == at::result_type(self, number) &&

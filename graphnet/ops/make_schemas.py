@@ -124,7 +124,7 @@ def torchscript_lines():
     names = {}
     for schema in torch._C._jit_get_all_schemas():
         space, name = schema.name.split("::")
-        if space not in ("aten", "prim") or name in native or name in others or \
+        if space not in ("aten", "prim") or (space == "aten" and name in native) or name in others or \
                 name.startswith(("rpc_", "profile", "oneDNN")):
             continue
         # prim's in capitals are instructions of TorchScript's compiler.
