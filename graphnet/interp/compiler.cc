@@ -327,7 +327,8 @@ class Compiler {
       }
       first_argument = 1;
     } else {
-      instruction->builtin = FindBuiltin(node.target());
+      const bool is_function = callee.kind == Callable::Kind::kFunction;
+      instruction->builtin = FindBuiltin(is_function ? callee.name : node.target());
       if (!instruction->builtin) return Error("nothing is known to run it");
     }
     for (const Argument& argument : node.args().subspan(first_argument)) {

@@ -9,7 +9,6 @@
 #include "ATen/functorch/DynamicLayer.h"
 #include "ATen/functorch/LegacyVmapTransforms.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/strip.h"
 #include "graphnet/interp/builtins.h"
 
 namespace graphnet::interp {
@@ -134,17 +133,13 @@ StateGuard::~StateGuard() {
 
 Builtin FindStateCall(absl::string_view name) {
   static const auto* const table = new absl::flat_hash_map<absl::string_view, Builtin>{
-      {"_vmap_increment_nesting", {IncrementNesting, 2}},
-      {"_vmap_decrement_nesting", {DecrementNesting, 0}},
-      {"_add_batch_dim", {AddBatchDim, 3}},
-      {"_remove_batch_dim", {RemoveBatchDim, 4}},
+      {"torch._C._functorch._vmap_increment_nesting", {IncrementNesting, 2}},
+      {"torch._C._functorch._vmap_decrement_nesting", {DecrementNesting, 0}},
+      {"torch._C._functorch._add_batch_dim", {AddBatchDim, 3}},
+      {"torch._C._functorch._remove_batch_dim", {RemoveBatchDim, 4}},
+      {"torch.amp.autocast_mode._enter_autocast", {EnterAutocast, 1, 4}},
+      {"torch.amp.autocast_mode._exit_autocast", {ExitAutocast, 0, 1}},
   };
-  if (name == "torch.amp.autocast_mode._enter_autocast") return {EnterAutocast, 1, 4};
-  if (name == "torch.amp.autocast_mode._exit_autocast") return {ExitAutocast, 0, 1};
-  if (!absl::ConsumePrefix(&name, "torch._functorch.predispatch.") &&
-      !absl::ConsumePrefix(&name, "torch._C._functorch.")) {
-    return Builtin();
-  }
   const auto it = table->find(name);
   return it == table->end() ? Builtin() : it->second;
 }

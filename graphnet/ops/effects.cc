@@ -21,13 +21,9 @@ void AddOnce(const Node* node, std::vector<const Node*>* nodes) {
 // Whether an operator that has a training mode is called outside of it. `call` is in
 // canonical form.
 bool IsForInference(const Node& call, const Schema& schema) {
-  for (const absl::string_view name : {"train", "training"}) {
-    const int i = schema.IndexOf(name);
-    if (i < 0) continue;
-    const Argument* value = schema.Given(call, static_cast<size_t>(i));
-    return value != nullptr && value->is_bool() && !value->boolean();
-  }
-  return false;
+  const Argument* value = schema.Given(call, "train");
+  if (value == nullptr) value = schema.Given(call, "training");
+  return value != nullptr && value->is_bool() && !value->boolean();
 }
 
 class Analysis {

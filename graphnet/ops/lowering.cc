@@ -86,15 +86,22 @@ absl::StatusOr<Argument> Lowering::Aten(absl::string_view name,
                   absl::MakeConstSpan(kwargs.begin(), kwargs.size()));
 }
 
+absl::StatusOr<BoundCall> Lowering::BindTyped(const Callable& callee,
+                                              absl::Span<const Argument> args,
+                                              absl::Span<const KwArg> kwargs) const {
+  absl::StatusOr<BoundCall> call =
+      Bind(callee, args, kwargs, [this](const Node* node) { return types_[node]; });
+  if (!call.ok()) return Error(call.status().message());
+  return call;
+}
+
 absl::StatusOr<Argument> Lowering::CallAten(const Callable& callee, absl::Span<const Argument> args,
                                             absl::Span<const KwArg> kwargs) {
-  absl::StatusOr<BoundCall> call = Bind(
-      callee, args, kwargs, [this](const Node* node) { return std::as_const(types_)[node]; });
-  if (!call.ok()) return Error(call.status().message());
+  ASSIGN_OR_RETURN(const BoundCall call, BindTyped(callee, args, kwargs));
   std::vector<Argument> made;
   std::vector<KwArg> by_keyword;
-  call->AppendTo(&made, &by_keyword);
-  return Emit(call->schema().target, made, by_keyword, ResultType(call->schema(), &arena_));
+  call.AppendTo(&made, &by_keyword);
+  return Emit(call.schema().target, made, by_keyword, ResultType(call.schema(), &arena_));
 }
 
 absl::StatusOr<Argument> Lowering::Keep(const BoundCall& call, ValueType type) {
@@ -128,10 +135,7 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
     const SchemaArgument& parameter = function.arguments[i];
     absl::string_view name = parameter.name;
     Argument value = call[i];
-    if (name == "inplace" || name == "_stacklevel" || name == "size_average" ||
-        name == "reduce" || name == "out") {
-      continue;
-    }
+    if (name == "inplace" || name == "_stacklevel") continue;
     if (parameter.is_variadic || i == 0) {  // input or self
       args.push_back(value);
       continue;
@@ -174,16 +178,6 @@ absl::StatusOr<Argument> Lowering::LowerFunction(const BoundCall& call) {
   if (function.is_dropped) return Argument();
   if (function.is_kept) return Keep(call, ResultType(function, &arena_));
   return CallByName(call);
-}
-
-absl::StatusOr<Argument> Lowering::LowerOperator(const PythonOperator& op,
-                                                 absl::Span<const Argument> args,
-                                                 absl::Span<const KwArg> kwargs) {
-  if (!kwargs.empty()) return Error("takes no keywords");
-  if (args.size() != op.num_operands) {
-    return Error(absl::StrCat("takes ", op.num_operands, " operands, not ", args.size()));
-  }
-  return op.is_reflected ? Operator(op.name, {args[1], args[0]}) : Operator(op.name, args);
 }
 
 Argument Lowering::Map(const Argument& argument) {
@@ -247,21 +241,19 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
       if (LacksReduction(callee, args, kwargs)) kwargs.push_back({"reduction", 0});
       return CallAten(callee, args, kwargs);
     case Callable::Kind::kPythonOperator:
+      if (kwargs.empty()) return Operator(*callee.python_operator, args);
       // x.__and__(other=y): only ATen's own methods take keywords.
-      if (const auto overloads = FindSchemas(node.target());
-          !kwargs.empty() && !overloads.empty()) {
+      if (const auto overloads = FindSchemas(node.target()); !overloads.empty()) {
         return CallAten({.kind = Callable::Kind::kAten,
                          .form = CallForm::kMethod,
                          .name = node.target(),
                          .overloads = overloads},
                         args, kwargs);
       }
-      return LowerOperator(*callee.python_operator, args, kwargs);
+      return Error("takes no keywords");
     case Callable::Kind::kFunction: {
-      const absl::StatusOr<BoundCall> call = Bind(
-          callee, args, kwargs, [this](const Node* n) { return std::as_const(types_)[n]; });
-      if (!call.ok()) return Error(call.status().message());
-      return LowerFunction(*call);
+      ASSIGN_OR_RETURN(const BoundCall call, BindTyped(callee, args, kwargs));
+      return LowerFunction(call);
     }
     default:  // An operator that no table has, as TorchScript's own: its result is unknown.
       return Argument(

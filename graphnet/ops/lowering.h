@@ -60,6 +60,7 @@ class Lowering {
                    absl::Span<const KwArg> kwargs = {});
   // A Python operator, "add", on tensors, numbers or sequences.
   absl::StatusOr<Argument> Operator(absl::string_view name, absl::Span<const Argument> args);
+  absl::StatusOr<Argument> Operator(const PythonOperator& op, absl::Span<const Argument> args);
   // The call that is being lowered as it is, arguments in canonical form.
   absl::StatusOr<Argument> Keep(const BoundCall& call, ValueType type);
 
@@ -89,8 +90,8 @@ class Lowering {
   absl::Status LowerGraph(const Graph& from, Graph* to, RefusedCalls* refused);
   absl::StatusOr<Argument> LowerNode(const Node& node);
   absl::StatusOr<Argument> LowerCall(const Node& node);
-  absl::StatusOr<Argument> LowerOperator(const PythonOperator& op, absl::Span<const Argument> args,
-                                         absl::Span<const KwArg> kwargs);
+  absl::StatusOr<BoundCall> BindTyped(const Callable& callee, absl::Span<const Argument> args,
+                                      absl::Span<const KwArg> kwargs) const;
   absl::StatusOr<Argument> LowerFunction(const BoundCall& call);
   // By name from a function of Python to the operator of that name.
   absl::StatusOr<Argument> CallByName(const BoundCall& call);

@@ -65,13 +65,14 @@ void AddByParameters(const Node& node, const Schema& schema, MemoryUse* use) {
 }
 
 void AddOfSchema(const Node& node, const Schema& schema, MemoryUse* use) {
+  const bool shares = Shares(schema);
   for (size_t i = 0; i < schema.arguments.size(); ++i) {
     const SchemaArgument& parameter = schema.arguments[i];
     if (!parameter.type.is_alias) continue;
     const Argument* argument =
         Given(node, parameter.name, parameter.keyword_only ? ~size_t{0} : i);
     if (parameter.type.is_mutated) AddGiven(argument, &use->written);
-    if (Shares(schema)) AddGiven(argument, &use->shared);
+    if (shares) AddGiven(argument, &use->shared);
   }
   AddByParameters(node, schema, use);
 }
@@ -82,10 +83,10 @@ absl::Span<const Schema> OperatorsOf(const Callable& callee) {
   return FindSchemas(callee.name.substr(callee.name.rfind('.') + 1));
 }
 
-bool IsGetItem(const Node& node) {
-  const Callable callee = CalleeOf(node);
+bool IsGetItem(const Callable& callee) {
   return callee.kind == Callable::Kind::kPythonOperator && callee.name == "getitem";
 }
+bool IsGetItem(const Node& node) { return IsGetItem(CalleeOf(node)); }
 
 bool OnlyTakenApart(const Node& node) {
   if (!node.has_uses()) return false;
@@ -114,9 +115,7 @@ MemoryUse MemoryUseOf(const Node& node) {
     if (node.args().empty()) return use;
     const PythonOperator& op = *callee.python_operator;
     if (op.is_in_place) AddNodes(node.args()[0], &use.written);
-    if (op.is_in_place || op.name == "getitem" || absl::c_any_of(FindSchemas(op.aten), Shares)) {
-      AddNodes(node.args()[0], &use.shared);
-    }
+    if (op.is_in_place || op.may_alias) AddNodes(node.args()[0], &use.shared);
     return use;
   }
   for (const Schema& schema : callee.overloads) AddOfSchema(node, schema, &use);
@@ -141,7 +140,8 @@ bool YieldsTuple(const Node& node) {
       meta != nullptr && (meta->is_tuple || meta->tensor != nullptr)) {
     return meta->is_tuple;
   }
-  if (IsGetItem(node)) {
+  const Callable callee = CalleeOf(node);
+  if (IsGetItem(callee)) {
     // A slice of a tuple is one; an element is none.
     const Node* from = &node;
     while (IsGetItem(*from) && from->args().size() == 2 && from->args()[0].is_node() &&
@@ -150,7 +150,6 @@ bool YieldsTuple(const Node& node) {
     }
     return from != &node && !IsGetItem(*from) && YieldsTuple(*from);
   }
-  const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator) return false;
   if (callee.is_function("builtins.getattr")) {
     const Argument* name = Given(node, callee.overloads[0], "name");

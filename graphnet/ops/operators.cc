@@ -67,23 +67,31 @@ absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object,
 absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
                                             absl::Span<const Argument> args) {
   const PythonOperator* op = FindPythonOperator(name);
-  if (op == nullptr || args.size() != op->num_operands) {
-    return Error(absl::StrCat("operator.", name, " is no operator of Python"));
+  if (op == nullptr) return Error(absl::StrCat("operator.", name, " is no operator of Python"));
+  return Operator(*op, args);
+}
+
+absl::StatusOr<Argument> Lowering::Operator(const PythonOperator& op,
+                                            absl::Span<const Argument> args) {
+  if (args.size() != op.num_operands) {
+    return Error(absl::StrCat("takes ", op.num_operands, " operands, not ", args.size()));
   }
-  if (name == "getitem") return GetItem(*this, args[0], args[1]);
-  if (name == "setitem") return Builtin("operator.setitem", args, Kind::kNone);
+  const Argument swapped[] = {args.back(), args[0]};
+  if (op.is_reflected) args = swapped;
+  if (op.name == "getitem") return GetItem(*this, args[0], args[1]);
+  if (op.name == "setitem") return Builtin("operator.setitem", args, Kind::kNone);
   const bool any_tensor = absl::c_any_of(args, [this](const Argument& a) { return IsTensor(a); });
-  if (!any_tensor || op->aten.empty()) {
+  if (!any_tensor || op.aten.empty()) {
     std::vector<ValueType> types;
     for (const Argument& argument : args) types.push_back(TypeOf(argument));
-    return Builtin(Text(absl::StrCat("operator.", op->base)), args, ResultOfNumbers(*op, types));
+    return Builtin(Text(absl::StrCat("operator.", op.base)), args, ResultOfNumbers(op, types));
   }
   if (args.size() == 2 && !IsTensor(args[0])) {
     // As Tensor.__rsub__ and its like have it.
     const Argument& number = args[0];
     const Argument& tensor = args[1];
-    if (op->base == "sub") return Aten("rsub", {tensor, number});
-    if (op->base == "truediv") {
+    if (op.base == "sub") return Aten("rsub", {tensor, number});
+    if (op.base == "truediv") {
       ASSIGN_OR_RETURN(const Argument reciprocal, Aten("reciprocal", {tensor}));
       return Aten("mul", {reciprocal, number});
     }
@@ -92,14 +100,14 @@ absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
             {"add", "add"},     {"mul", "mul"}, {"and_", "__and__"}, {"or_", "__or__"},
             {"xor", "__xor__"}, {"eq", "eq"},   {"ne", "ne"},        {"lt", "gt"},
             {"le", "ge"},       {"gt", "lt"},   {"ge", "le"}};
-    if (const auto it = mirrored->find(op->base); it != mirrored->end()) {
+    if (const auto it = mirrored->find(op.base); it != mirrored->end()) {
       return Aten(it->second, {tensor, number});
     }
-    if (op->base == "pow") return Aten("pow", {number, tensor});
+    if (op.base == "pow") return Aten("pow", {number, tensor});
     // 2.0 += x makes a new value.
-    return Aten(FindPythonOperator(op->base)->aten, {number, tensor});
+    return Aten(FindPythonOperator(op.base)->aten, {number, tensor});
   }
-  return args.size() == 1 ? Aten(op->aten, {args[0]}) : Aten(op->aten, {args[0], args[1]});
+  return args.size() == 1 ? Aten(op.aten, {args[0]}) : Aten(op.aten, {args[0], args[1]});
 }
 
 }  // namespace graphnet

@@ -15,6 +15,7 @@ struct PythonOperator {
   absl::string_view base;  // what it is on numbers: "add" of "iadd"
   size_t num_operands = 2;
   bool is_in_place = false;   // writes to the first operand if that is a tensor
+  bool may_alias = false;     // writes nothing, but its value may be a view of the first operand
   bool is_reflected = false;  // "radd": the operands are the other way round
 };
 

@@ -232,6 +232,11 @@ const Argument* Schema::Given(const Node& call, size_t i) const {
   return i < call.args().size() ? &call.args()[i] : call.kwarg(arguments[i].name);
 }
 
+const Argument* Schema::Given(const Node& call, absl::string_view argument) const {
+  const int i = IndexOf(argument);
+  return i < 0 ? nullptr : Given(call, static_cast<size_t>(i));
+}
+
 bool Schema::mutates() const {
   return absl::c_any_of(arguments, [](const SchemaArgument& a) { return a.type.is_mutated; });
 }

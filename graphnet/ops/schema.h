@@ -85,9 +85,10 @@ struct Schema {
   // Its position; -1 when there is none of that name.
   int IndexOf(absl::string_view argument) const;
   const SchemaArgument* FindArgument(absl::string_view argument) const;  // null: none
-  // The argument at `i` as `call` has it, which writes arguments by position as the
-  // schema does; null when it is left out.
+  // The argument at `i`, or under a name, as `call` has it, which writes arguments by
+  // position as the schema does; null when it is left out, or there is none of that name.
   const Argument* Given(const Node& call, size_t i) const;
+  const Argument* Given(const Node& call, absl::string_view argument) const;
   // Whether it writes to an argument.
   bool mutates() const;
   // Whether its value is a tuple or list.

@@ -15,14 +15,6 @@
 namespace graphnet {
 namespace {
 
-const Argument* ArgumentOf(const Node& call, const Schema& schema, absl::string_view name) {
-  for (size_t i = 0; i < schema.arguments.size(); ++i) {
-    if (schema.arguments[i].name != name) continue;
-    return i < call.args().size() ? &call.args()[i] : call.kwarg(name);
-  }
-  return nullptr;
-}
-
 // The operand whose elements the value of `call` consists of; null when it is not
 // known that there is one.
 const Node* ElementsOf(const Node& call) {
@@ -65,9 +57,9 @@ class Variances {
       for (const Node* call : graph->nodes()) {
         const Schema* schema = call->is_call() ? FindOverload(call->target()) : nullptr;
         if (schema == nullptr) continue;
-        const Argument* variance = ArgumentOf(*call, *schema, "running_var");
+        const Argument* variance = schema->Given(*call, "running_var");
         if (variance == nullptr || !variance->is_node()) continue;
-        const Argument* eps = ArgumentOf(*call, *schema, "eps");
+        const Argument* eps = schema->Given(*call, "eps");
         if (eps != nullptr && eps->is_float() && eps->real() <= 0) {
           run_->Note(absl::StrCat(Place(*call), ": eps is ", eps->real(),
                                   ", a variance of 0 divides by 0"));

@@ -20,12 +20,9 @@ const Node* InputOfIdleDropout(const Node& call) {
       !call.args()[0].is_node()) {
     return nullptr;
   }
-  for (size_t i = 0; i < schema->arguments.size(); ++i) {
-    if (schema->arguments[i].name != "train") continue;
-    const Argument* train = i < call.args().size() ? &call.args()[i] : call.kwarg("train");
-    if (train != nullptr && train->is_bool() && !train->boolean()) return call.args()[0].node();
-  }
-  return nullptr;
+  const Argument* train = schema->Given(call, "train");
+  const bool is_idle = train != nullptr && train->is_bool() && !train->boolean();
+  return is_idle ? call.args()[0].node() : nullptr;
 }
 
 }  // namespace

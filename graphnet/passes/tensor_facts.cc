@@ -298,13 +298,8 @@ std::string OutputOfEinsum(absl::string_view equation) {
 }
 
 Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view name) {
-  for (size_t i = 0; i < schema.arguments.size(); ++i) {
-    if (schema.arguments[i].name != name) continue;
-    if (i < call.args().size()) return call.args()[i];
-    const Argument* value = call.kwarg(name);
-    return value == nullptr ? Argument() : *value;
-  }
-  return Argument();
+  const Argument* value = schema.Given(call, name);
+  return value == nullptr ? Argument() : *value;
 }
 
 FactsTable::FactsTable(const LoweredModule& lowered) : lowered_(lowered), facts_(*lowered.module) {
