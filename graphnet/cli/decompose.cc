@@ -252,7 +252,8 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   scheme->add_option("--at", options->at, "Before these operators: 3,7");
   scheme->add_option("--ranges", options->ranges,
                      "These ranges of operators, ends left out: 0:8,8:20");
-  CLI::Option* every = number("--every", DecomposeMode::kFixedSize, "After every so many operators");
+  CLI::Option* every =
+      number("--every", DecomposeMode::kFixedSize, "After every so many operators");
   CLI::Option* pieces = number("--pieces", DecomposeMode::kEqual, "Into so many equal pieces");
   CLI::Option* single_op = flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
   CLI::Option* balanced =

@@ -123,9 +123,10 @@ class Totals {
   void Print(const Options& options) const {
     for (const std::string& rule : options.rules) {
       const auto it = counts_.find(rule);
-      const auto [samples, findings] = it == counts_.end() ? std::pair<size_t, size_t>() : it->second;
-      std::fprintf(options.out.report(), "%s: %zu findings in %zu samples\n", rule.c_str(), findings,
-                   samples);
+      const auto [samples, findings] =
+          it == counts_.end() ? std::pair<size_t, size_t>() : it->second;
+      std::fprintf(options.out.report(), "%s: %zu findings in %zu samples\n", rule.c_str(),
+                   findings, samples);
     }
   }
   bool empty() const { return counts_.empty(); }

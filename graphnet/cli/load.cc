@@ -174,19 +174,17 @@ absl::StatusOr<std::map<std::string, TensorData>> ReadValues(
   for (const auto& [name, value] : values) {
     if (absl::c_linear_search(all, name)) continue;
     const absl::string_view near = NearMiss(name, all);
-    return absl::InvalidArgumentError(absl::StrCat(
-        Printable(path, 1000), ": nothing takes a value by the name ", Printable(name),
-        near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?")));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(path, 1000), ": nothing takes a value by the name ", Printable(name),
+                     near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?")));
   }
   return values;
 }
 
 std::vector<std::string> NamesOfValues(const Sample& sample) {
   std::vector<std::string> names;
-  for (const Node* node : sample.module->main()->placeholders())
-    names.emplace_back(node->target());
-  for (const Attribute& attribute : sample.module->attributes())
-    names.emplace_back(attribute.name);
+  for (const Node* node : sample.module->main()->placeholders()) names.emplace_back(node->target());
+  for (const Attribute& attribute : sample.module->attributes()) names.emplace_back(attribute.name);
   return names;
 }
 

@@ -65,10 +65,9 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Op
   PrintTable(rows, /*last_is_text=*/false, options.out.report());
   for (size_t i = 0; i < pipeline.size(); ++i) {
     for (const auto& [what, count] : sum.notes[i]) {
-      std::fprintf(options.out.report(), "%s: %s%s\n",
-                   std::string(pipeline[i].pass->name()).c_str(),
-                   count == 1 ? "" : absl::StrCat(count, " ").c_str(),
-                   Printable(what, 1000).c_str());
+      std::fprintf(
+          options.out.report(), "%s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
+          count == 1 ? "" : absl::StrCat(count, " ").c_str(), Printable(what, 1000).c_str());
     }
   }
 }

@@ -122,10 +122,10 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
         operators += report.original_operators;
         return std::string();
       });
-  PrintTable({{"samples", "valid", "invalid", "not validated", "pieces", "operators"},
-              {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
-               absl::StrCat(invalid), absl::StrCat(unknown), absl::StrCat(pieces),
-               absl::StrCat(operators)}});
+  PrintTable(
+      {{"samples", "valid", "invalid", "not validated", "pieces", "operators"},
+       {absl::StrCat(count.done), absl::StrCat(count.done - count.failed), absl::StrCat(invalid),
+        absl::StrCat(unknown), absl::StrCat(pieces), absl::StrCat(operators)}});
   for (const auto& [name, times] : classes)
     std::printf("invalid %zu: %s\n", times, std::string(name).c_str());
   return invalid > 0 ? 1 : unknown > 0 ? 2 : 0;

@@ -84,8 +84,7 @@ absl::Status Read(const Json& json, const std::string& path, std::vector<T>* out
 
 template <typename T>
 Field To(const char* key, T* out) {
-  return {key,
-          [out](const Json& json, const std::string& path) { return Read(json, path, out); }};
+  return {key, [out](const Json& json, const std::string& path) { return Read(json, path, out); }};
 }
 
 absl::Status Read(const Json& json, const std::string& path, ValueRange* out) {

@@ -33,8 +33,8 @@ absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
     const c10::FunctionSchema* schema = node->maybeSchema();
     const bool is_call =
         node->kind() == c10::prim::CallMethod || node->kind() == c10::prim::CallFunction;
-    if (is_call || (schema != nullptr && !extract::IsChosenByNode(node->kind()) &&
-                    !IsAllowed(*schema))) {
+    if (is_call ||
+        (schema != nullptr && !extract::IsChosenByNode(node->kind()) && !IsAllowed(*schema))) {
       return torchscript::CannotRepresent(*node, "LibTorch is not let run it");
     }
     if (node->hasAttribute(c10::attr::Subgraph))

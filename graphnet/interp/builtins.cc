@@ -55,9 +55,7 @@ IValue Joined(const char* op, IValue start, const Args& elements, c10::Device de
   }
   return start;
 }
-IValue Sum(Args& a, c10::Device device) {
-  return Joined("operator.add", 0, Operands(a), device);
-}
+IValue Sum(Args& a, c10::Device device) { return Joined("operator.add", 0, Operands(a), device); }
 IValue Product(Args& a, c10::Device device) {
   return Joined("operator.mul", 1, Operands(a), device);
 }
@@ -132,7 +130,7 @@ IValue Tensor(Args& a, c10::Device target) {
   const IValue& data = a[0];
   std::optional<c10::ScalarType> asked;
   if (!a[1].isNone()) asked = static_cast<c10::ScalarType>(a[1].toInt());
-  c10::Device device = a[2].isNone()  ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
+  c10::Device device = a[2].isNone()     ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
                        : a[2].isString() ? c10::Device(a[2].toStringRef())
                                          : a[2].toDevice();
   if (data.isTensor()) {
@@ -188,10 +186,13 @@ absl::Status Builtin::CheckNumArgs(size_t num_args) const {
     return absl::OkStatus();
   }
   const bool any = max_args_ == std::numeric_limits<int>::max();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "takes ", min_args_, any ? " or more" : max_args_ > min_args_ ? " to " : "",
-      max_args_ > min_args_ && !any ? absl::StrCat(max_args_) : "",
-      max_args_ == 1 ? " argument, not " : " arguments, not ", num_args));
+  return absl::InvalidArgumentError(
+      absl::StrCat("takes ", min_args_,
+                   any                     ? " or more"
+                   : max_args_ > min_args_ ? " to "
+                                           : "",
+                   max_args_ > min_args_ && !any ? absl::StrCat(max_args_) : "",
+                   max_args_ == 1 ? " argument, not " : " arguments, not ", num_args));
 }
 
 IValue Builtin::operator()(Args& args, c10::Device target) const {

@@ -206,7 +206,8 @@ class Compiler {
     if (!IsAllowed(*schema)) {
       return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
     }
-    if (operation != nullptr) instruction->operation = WithGuard(*schema, operation->getOperation());
+    if (operation != nullptr)
+      instruction->operation = WithGuard(*schema, operation->getOperation());
     const auto& parameters = schema->arguments();
     if (node.args().size() > parameters.size() && !schema->is_vararg()) {
       return Error(

@@ -48,9 +48,7 @@ IValue CreateObject(Args&, c10::Device) {
   return c10::impl::GenericDict(c10::StringType::get(), c10::AnyType::get());
 }
 
-std::string Key(const Args& a) {
-  return absl::StrCat(a[0].toStringRef(), ":", a[1].toStringRef());
-}
+std::string Key(const Args& a) { return absl::StrCat(a[0].toStringRef(), ":", a[1].toStringRef()); }
 // prim.GetAttr(path, name, value at the start) or (object, name)
 IValue GetAttr(Args& a, c10::Device) {
   if (!a[0].isString()) return a[0].toGenericDict().at(a[1]);

@@ -17,7 +17,7 @@ namespace {
 
 // More graphs or files than these have an index by name.
 constexpr size_t kFew = 8;
-constexpr ValueMeta kUnknownMeta;  // of all modules
+constexpr ValueMeta kUnknownMeta;         // of all modules
 constexpr size_t kMaxInternedBytes = 64;  // Longer string arguments rarely recur.
 
 uint64_t Bits(double value) {

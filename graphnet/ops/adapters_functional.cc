@@ -40,9 +40,7 @@ Result Dropout(Lowering& l, const BoundCall& a, absl::string_view name) {
   return l.Aten(name, {a["input"], a["p"], a["training"]});
 }
 Result PlainDropout(Lowering& l, const BoundCall& a) { return Dropout(l, a, "dropout"); }
-Result FeatureDropout(Lowering& l, const BoundCall& a) {
-  return Dropout(l, a, "feature_dropout");
-}
+Result FeatureDropout(Lowering& l, const BoundCall& a) { return Dropout(l, a, "feature_dropout"); }
 
 Result Unfold(Lowering& l, const BoundCall& a) {
   return l.Aten("im2col", {a["input"], a["kernel_size"], a["dilation"], a["padding"], a["stride"]});
@@ -154,8 +152,7 @@ Result NllLoss(Lowering& l, const BoundCall& a) {
                 {a["input"], a["target"], a["weight"], reduction, a["ignore_index"]});
 }
 // Those that take two tensors of one shape.
-Result PairLoss(Lowering& l, const BoundCall& a, absl::string_view name,
-                absl::string_view extra) {
+Result PairLoss(Lowering& l, const BoundCall& a, absl::string_view name, absl::string_view extra) {
   ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
   ASSIGN_OR_RETURN(const Argument pair,
                    l.Aten("broadcast_tensors", {l.List({a["input"], a["target"]})}));

@@ -73,9 +73,7 @@ Result Type(Lowering& l, const BoundCall& a) {
 Result ToDevice(Lowering& l, const BoundCall& a, const Argument& device) {
   return l.Aten("to", {a.self()}, {{"device", device}, {"memory_format", a["memory_format"]}});
 }
-Result Cpu(Lowering& l, const BoundCall& a) {
-  return ToDevice(l, a, Device{DeviceType::kCpu, -1});
-}
+Result Cpu(Lowering& l, const BoundCall& a) { return ToDevice(l, a, Device{DeviceType::kCpu, -1}); }
 Result Cuda(Lowering& l, const BoundCall& a) {
   const Argument& device = a["device"];
   if (device.is_none()) return ToDevice(l, a, Device{DeviceType::kCuda, -1});
@@ -148,9 +146,7 @@ Result NewTensor(Lowering& l, const BoundCall& a) {
   const Argument dtype = own("dtype", Kind::kDType);
   return MakeTensor(l, a["data"], dtype, own("device", Kind::kDevice));
 }
-Result MakeSize(Lowering& l, const BoundCall& a) {
-  return a.is_given(0) ? a.self() : l.Tuple({});
-}
+Result MakeSize(Lowering& l, const BoundCall& a) { return a.is_given(0) ? a.self() : l.Tuple({}); }
 
 // torch.unique: the operators always return all three.
 Result Wanted(Lowering& l, const BoundCall& a, const Argument& all) {
@@ -165,10 +161,10 @@ Result Wanted(Lowering& l, const BoundCall& a, const Argument& all) {
 Result Unique(Lowering& l, const BoundCall& a) {
   const bool inverse = a.is_true("return_inverse");
   const bool counts = a.is_true("return_counts");
-  ASSIGN_OR_RETURN(
-      const Argument all,
-      a.has("dim") ? l.Aten("unique_dim", {a.self(), a["dim"], a["sorted"], inverse, counts})
-                   : l.Aten("_unique2", {a.self(), a["sorted"], inverse, counts}));
+  ASSIGN_OR_RETURN(const Argument all,
+                   a.has("dim")
+                       ? l.Aten("unique_dim", {a.self(), a["dim"], a["sorted"], inverse, counts})
+                       : l.Aten("_unique2", {a.self(), a["sorted"], inverse, counts}));
   return Wanted(l, a, all);
 }
 Result UniqueConsecutive(Lowering& l, const BoundCall& a) {

@@ -93,12 +93,12 @@ class Matcher {
     }
     if (!parameter.words.empty() && value.is_string() &&
         !absl::c_linear_search(parameter.words, value.string())) {
-      return Fail(absl::StrCat(parameter.name, " is one of ",
-                               absl::StrJoin(parameter.words, ", "), ", not ", value.string()));
+      return Fail(absl::StrCat(parameter.name, " is one of ", absl::StrJoin(parameter.words, ", "),
+                               ", not ", value.string()));
     }
     if (!Fits(value, parameter.type) && !untyped_) {
-      return Fail(absl::StrCat(parameter.name, " cannot be a ",
-                               TypeName(TypeOf(value, type_of_node_))));
+      return Fail(
+          absl::StrCat(parameter.name, " cannot be a ", TypeName(TypeOf(value, type_of_node_))));
     }
     // "SymInt[2]", for which torch.ops takes no single number as the Python API does.
     if (parameter.type.is_symbolic && parameter.type.list_size > 0 &&

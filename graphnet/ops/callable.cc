@@ -40,10 +40,7 @@ constexpr Home kHomes[] = {
 };
 
 Callable FunctionOf(absl::Span<const Schema> rows, CallForm form) {
-  return {.kind = Callable::Kind::kFunction,
-          .form = form,
-          .name = rows[0].name,
-          .overloads = rows};
+  return {.kind = Callable::Kind::kFunction, .form = form, .name = rows[0].name, .overloads = rows};
 }
 
 Callable OperatorOf(absl::Span<const Schema> overloads, CallForm form) {
@@ -66,9 +63,7 @@ Callable FindMethod(absl::string_view name) {
   // __and__, __radd__: what Python calls for an operator.
   if (name.size() > 4 && absl::StartsWith(name, "__") && absl::EndsWith(name, "__")) {
     const absl::string_view op = name.substr(2, name.size() - 4);
-    return PythonOperatorOf(op == "and"  ? "and_"
-                            : op == "or" ? "or_"
-                                         : op);
+    return PythonOperatorOf(op == "and" ? "and_" : op == "or" ? "or_" : op);
   }
   const absl::Span<const Schema> overloads = FindSchemas(name);
   return overloads.empty() ? Callable() : OperatorOf(overloads, CallForm::kMethod);

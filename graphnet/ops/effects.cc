@@ -96,8 +96,7 @@ class Analysis {
   // A function of Python that stays a call.
   static void AddFunction(const Node& call, const Schema& function, CallEffects* effects) {
     effects->is_statement = function.is_statement;
-    effects->is_random =
-        function.IndexOf("training") >= 0 && !IsForInference(call, function);
+    effects->is_random = function.IndexOf("training") >= 0 && !IsForInference(call, function);
     if (function.may_alias) AddAllOperands(call, &effects->aliases);
   }
 

@@ -69,8 +69,7 @@ void AddOfSchema(const Node& node, const Schema& schema, MemoryUse* use) {
   for (size_t i = 0; i < schema.arguments.size(); ++i) {
     const SchemaArgument& parameter = schema.arguments[i];
     if (!parameter.type.is_alias) continue;
-    const Argument* argument =
-        Given(node, parameter.name, parameter.keyword_only ? ~size_t{0} : i);
+    const Argument* argument = Given(node, parameter.name, parameter.keyword_only ? ~size_t{0} : i);
     if (parameter.type.is_mutated) AddGiven(argument, &use->written);
     if (shares) AddGiven(argument, &use->shared);
   }
@@ -172,9 +171,9 @@ bool YieldsTuple(const Node& node) {
   const auto tuples = absl::c_count_if(overloads, [](const Schema& s) { return s.yields_tuple(); });
   if (tuples == 0 || tuples == static_cast<int64_t>(overloads.size())) return tuples > 0;
   // As of max: it depends on the overload.
-  const absl::StatusOr<BoundCall> call =
-      Bind(callee, node.args(), node.kwargs(),
-           [](const Node*) { return ValueType(ValueType::Kind::kTensor); });
+  const absl::StatusOr<BoundCall> call = Bind(callee, node.args(), node.kwargs(), [](const Node*) {
+    return ValueType(ValueType::Kind::kTensor);
+  });
   return call.ok() ? call->schema().yields_tuple() : OnlyTakenApart(node);
 }
 

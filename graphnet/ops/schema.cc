@@ -218,8 +218,8 @@ bool SchemaArgument::IsDefault(const Argument& value) const {
 }
 
 int Schema::IndexOf(absl::string_view argument) const {
-  const auto it = absl::c_find_if(
-      arguments, [&](const SchemaArgument& a) { return a.name == argument; });
+  const auto it =
+      absl::c_find_if(arguments, [&](const SchemaArgument& a) { return a.name == argument; });
   return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
 }
 

@@ -71,8 +71,8 @@ void AddWords(Table* table) {
   for (Rows* rows : {&table->operators, &table->functions}) {
     for (Schema& schema : rows->all) {
       for (SchemaArgument& argument : schema.arguments) {
-        const bool is_string = argument.type.kind == SchemaType::Kind::kString ||
-                               argument.default_value.is_string();
+        const bool is_string =
+            argument.type.kind == SchemaType::Kind::kString || argument.default_value.is_string();
         auto it = words.find(absl::StrCat(schema.name, ".", argument.name));
         if (it == words.end() && is_string) it = words.find(argument.name);
         if (it != words.end() && argument.type.kind != SchemaType::Kind::kInt) {
@@ -108,8 +108,7 @@ Table* MakeTable() {
       table->torchscript.insert(absl::StrCat(names[0], "::", names[i]));
     }
   });
-  ForEachLine(PublicText(),
-              [&](absl::string_view line) { table->public_functions.insert(line); });
+  ForEachLine(PublicText(), [&](absl::string_view line) { table->public_functions.insert(line); });
   return table;
 }
 

@@ -25,9 +25,9 @@ std::vector<absl::string_view> Positional(const Schema& schema, CallForm form) {
 
 // Whether the overload has all keywords of the call, and room for its arguments.
 bool MayBe(const Schema& schema, const Callable& callee, const Node& node) {
-  const bool visible = schema.is_python || callee.names_overload ||
-                       (callee.form == CallForm::kMethod ? schema.is_method
-                                                         : schema.function_module != 0);
+  const bool visible =
+      schema.is_python || callee.names_overload ||
+      (callee.form == CallForm::kMethod ? schema.is_method : schema.function_module != 0);
   if (!visible || node.args().size() > schema.arguments.size()) return false;
   return absl::c_all_of(node.kwargs(), [&](const KwArg& kwarg) {
     return schema.FindArgument(kwarg.name) != nullptr ||

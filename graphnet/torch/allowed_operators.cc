@@ -34,7 +34,8 @@ bool IsAllowed(const c10::FunctionSchema& schema) {
 
 bool NeedsGuard(const c10::FunctionSchema& schema) { return FindGuard(schema) != nullptr; }
 
-torch::jit::Operation WithGuard(const c10::FunctionSchema& schema, torch::jit::Operation operation) {
+torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
+                                torch::jit::Operation operation) {
   const Guard guard = FindGuard(schema);
   if (guard == nullptr) return operation;
   return [guard, operation = std::move(operation),

@@ -28,9 +28,8 @@ bool BytesFitShape(const TensorData& data, size_t element_bytes) {
   for (const int64_t size : data.shape) {
     if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return false;
   }
-  return elements <= kMaxTensorElements &&
-         static_cast<uint64_t>(elements) * element_bytes ==
-             (data.bytes == nullptr ? 0 : data.bytes->size());
+  return elements <= kMaxTensorElements && static_cast<uint64_t>(elements) * element_bytes ==
+                                               (data.bytes == nullptr ? 0 : data.bytes->size());
 }
 
 }  // namespace

@@ -12,15 +12,35 @@ using S = c10::ScalarType;
 using L = c10::Layout;
 
 // By DType.
-constexpr S kScalarTypes[] = {
-    S::Undefined,       S::Bool,          S::Byte,           S::Char,
-    S::Short,           S::Int,           S::Long,           S::UInt16,
-    S::UInt32,          S::UInt64,        S::Half,           S::BFloat16,
-    S::Float,           S::Double,        S::ComplexHalf,    S::ComplexFloat,
-    S::ComplexDouble,   S::Float8_e4m3fn, S::Float8_e5m2,    S::Float8_e4m3fnuz,
-    S::Float8_e5m2fnuz, S::Float8_e8m0fnu, S::QInt8,         S::QUInt8,
-    S::QInt32,          S::QUInt4x2,      S::QUInt2x4,       S::Bits8,
-    S::Bits16};
+constexpr S kScalarTypes[] = {S::Undefined,
+                              S::Bool,
+                              S::Byte,
+                              S::Char,
+                              S::Short,
+                              S::Int,
+                              S::Long,
+                              S::UInt16,
+                              S::UInt32,
+                              S::UInt64,
+                              S::Half,
+                              S::BFloat16,
+                              S::Float,
+                              S::Double,
+                              S::ComplexHalf,
+                              S::ComplexFloat,
+                              S::ComplexDouble,
+                              S::Float8_e4m3fn,
+                              S::Float8_e5m2,
+                              S::Float8_e4m3fnuz,
+                              S::Float8_e5m2fnuz,
+                              S::Float8_e8m0fnu,
+                              S::QInt8,
+                              S::QUInt8,
+                              S::QInt32,
+                              S::QUInt4x2,
+                              S::QUInt2x4,
+                              S::Bits8,
+                              S::Bits16};
 static_assert(std::size(kScalarTypes) == kNumDTypes);
 
 // By Layout.

@@ -124,8 +124,7 @@ bool IsWithin(const Comparison& c, int t) {
 // --- Running -----------------------------------------------------------------------
 
 bool AgreesWithMeta(const Module& module, const TensorMeta& meta, const at::Tensor& tensor) {
-  if (meta.dtype != DType::kUnknown && DTypeOf(tensor.scalar_type()) != meta.dtype)
-    return false;
+  if (meta.dtype != DType::kUnknown && DTypeOf(tensor.scalar_type()) != meta.dtype) return false;
   if (!meta.has_shape) return true;
   if (static_cast<size_t>(tensor.dim()) != meta.shape.size()) return false;
   for (int64_t i = 0; i < tensor.dim(); ++i) {

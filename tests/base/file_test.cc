@@ -234,8 +234,8 @@ TEST_F(FileTest, ReadsTheStandardInput) {
   const size_t large = (size_t{2} << 20) + 17;
   EXPECT_THAT(read(0, kAnySize), IsOkAndHolds(""));
   EXPECT_THAT(read(large, large), IsOkAndHolds(std::string(large, 'x')));
-  EXPECT_THAT(read(large, large - 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the standard input: at most")));
+  EXPECT_THAT(read(large, large - 1), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               HasSubstr("the standard input: at most")));
 }
 
 TEST_F(FileTest, NeverReplacesWhatIsNoFolder) {

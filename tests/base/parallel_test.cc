@@ -84,12 +84,11 @@ TEST(ParallelForTest, WhatIsThrownIsAStatus) {
         },
         [&](size_t i, const absl::Status& status) { statuses[i] = status; });
     for (size_t i = 0; i < statuses.size(); ++i) {
-      const absl::Status expected =
-          i == 10   ? absl::ResourceExhaustedError("out of memory")
-          : i == 20 ? absl::InternalError("vector::reserve\\nand more")
-          : i == 30 ? absl::InternalError("an exception of unknown type")
-          : i == 40 ? absl::NotFoundError("none")
-                    : absl::OkStatus();
+      const absl::Status expected = i == 10   ? absl::ResourceExhaustedError("out of memory")
+                                    : i == 20 ? absl::InternalError("vector::reserve\\nand more")
+                                    : i == 30 ? absl::InternalError("an exception of unknown type")
+                                    : i == 40 ? absl::NotFoundError("none")
+                                              : absl::OkStatus();
       EXPECT_EQ(statuses[i], expected) << i;
     }
   }

@@ -62,8 +62,8 @@ std::vector<std::string> RunPython(const std::vector<std::string>& lines) {
     std::ofstream file(absl::StrCat(folder, "/calls"));
     for (const std::string& line : lines) file << line << "\n";
   }
-  FILE* pipe = popen(
-      absl::StrCat("python3 ", folder, "/program.py ", folder, "/calls").c_str(), "r");
+  FILE* pipe =
+      popen(absl::StrCat("python3 ", folder, "/program.py ", folder, "/calls").c_str(), "r");
   std::string out;
   char buffer[4096];
   while (const size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, n);
@@ -72,19 +72,68 @@ std::vector<std::string> RunPython(const std::vector<std::string>& lines) {
 }
 
 TEST(PythonNumbersTest, ComputesWhatCPythonComputes) {
-  const std::vector<Number> values = {
-      false, true, int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{-2}, int64_t{3},
-      int64_t{-7}, int64_t{10}, int64_t{62}, int64_t{63}, int64_t{64}, int64_t{-64}, int64_t{1250},
-      int64_t{-1350}, int64_t{5'000'000'000'000'000'000}, int64_t{3037000500},
-      (int64_t{1} << 53) + 1, (int64_t{1} << 62) + 1, kMax, kMax - 1, kMin, kMin + 1,
-      0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3.0, -7.25, 0.1, 2.675, 1e-9, 1.0 / 3,
-      9007199254740992.0, 9007199254740993.0, 0x1p62, 0x1p63, -0x1p63, 0x1.fffffffffffffp62, 1e16,
-      1250.5, 5e3, 5000.5, 4999.9, 1e22, 1e300, -1e300, 5e-324, 1.7976931348623157e308, kInf, -kInf,
-      std::nan("")};
-  const std::vector<Number> digits = {int64_t{0},  int64_t{1},  int64_t{2},    int64_t{5},
-                                      int64_t{17}, int64_t{-1}, int64_t{-2},   int64_t{-3},
-                                      int64_t{-4}, int64_t{-5}, int64_t{-19},  int64_t{-20},
-                                      int64_t{400}, int64_t{-400}, true, 1.0};
+  const std::vector<Number> values = {false,
+                                      true,
+                                      int64_t{0},
+                                      int64_t{1},
+                                      int64_t{-1},
+                                      int64_t{2},
+                                      int64_t{-2},
+                                      int64_t{3},
+                                      int64_t{-7},
+                                      int64_t{10},
+                                      int64_t{62},
+                                      int64_t{63},
+                                      int64_t{64},
+                                      int64_t{-64},
+                                      int64_t{1250},
+                                      int64_t{-1350},
+                                      int64_t{5'000'000'000'000'000'000},
+                                      int64_t{3037000500},
+                                      (int64_t{1} << 53) + 1,
+                                      (int64_t{1} << 62) + 1,
+                                      kMax,
+                                      kMax - 1,
+                                      kMin,
+                                      kMin + 1,
+                                      0.0,
+                                      -0.0,
+                                      0.5,
+                                      -0.5,
+                                      1.0,
+                                      -1.0,
+                                      1.5,
+                                      2.5,
+                                      -2.5,
+                                      3.0,
+                                      -7.25,
+                                      0.1,
+                                      2.675,
+                                      1e-9,
+                                      1.0 / 3,
+                                      9007199254740992.0,
+                                      9007199254740993.0,
+                                      0x1p62,
+                                      0x1p63,
+                                      -0x1p63,
+                                      0x1.fffffffffffffp62,
+                                      1e16,
+                                      1250.5,
+                                      5e3,
+                                      5000.5,
+                                      4999.9,
+                                      1e22,
+                                      1e300,
+                                      -1e300,
+                                      5e-324,
+                                      1.7976931348623157e308,
+                                      kInf,
+                                      -kInf,
+                                      std::nan("")};
+  const std::vector<Number> digits = {int64_t{0},   int64_t{1},    int64_t{2},   int64_t{5},
+                                      int64_t{17},  int64_t{-1},   int64_t{-2},  int64_t{-3},
+                                      int64_t{-4},  int64_t{-5},   int64_t{-19}, int64_t{-20},
+                                      int64_t{400}, int64_t{-400}, true,         1.0};
   std::vector<std::string> lines, ours;
   const auto add = [&](const std::string& target, const std::vector<Number>& args) {
     const Function* function = FindFunction(target);
@@ -98,8 +147,7 @@ TEST(PythonNumbersTest, ComputesWhatCPythonComputes) {
     lines.push_back(std::move(line));
     ours.push_back(result.ok() ? Text(*result) : "error");
   };
-  for (const char* name :
-       {"neg", "pos", "invert", "truth", "not_", "index"}) {
+  for (const char* name : {"neg", "pos", "invert", "truth", "not_", "index"}) {
     for (const Number& a : values) add(absl::StrCat("operator.", name), {a});
   }
   for (const char* name : {"abs", "bool", "float", "int", "round", "max", "pow"}) {

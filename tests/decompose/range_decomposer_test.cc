@@ -1,4 +1,3 @@
-#include "graphnet/base/limits.h"
 #include "graphnet/decompose/range_decomposer.h"
 
 #include <cstdint>
@@ -9,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"

@@ -72,7 +72,8 @@ TEST(Spelling, NumbersThatTracingWritesAsTensors) {
   }
   ExpectSame("torch.div(x, 2, rounding_mode=\"floor\")",
              Scripted("torch.div(x, torch.tensor(2), rounding_mode=\"floor\")"), x);
-  ExpectSame("torch.fill_(x.clone(), 3.0)", Scripted("torch.copy_(x.clone(), torch.tensor(3.0))"), x);
+  ExpectSame("torch.fill_(x.clone(), 3.0)", Scripted("torch.copy_(x.clone(), torch.tensor(3.0))"),
+             x);
   // As a size comes.
   ExpectSame("x * x.size(1)", Scripted("x * torch.tensor(x.size(1))"), x);
   ExpectSame("x * 3",

@@ -282,10 +282,11 @@ TEST_F(RunTest, TooFewArgumentsNameTheCall) {
   for (const char* call : {"math.pow(2)", "torch._C._functorch._add_batch_dim(%x, 0)",
                            "torch._C._functorch._remove_batch_dim(%x)",
                            "torch.amp.autocast_mode._enter_autocast()", "prim.SetAttr(\"a\")"}) {
-    EXPECT_THAT(Run(absl::StrCat("  %bad = ", call, "\n  return (%x,)\n"), {kReals}),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("bad"), AnyOf(HasSubstr("takes "), HasSubstr("is missing")),
-                               Not(HasSubstr("_M_")))))
+    EXPECT_THAT(
+        Run(absl::StrCat("  %bad = ", call, "\n  return (%x,)\n"), {kReals}),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr("bad"), AnyOf(HasSubstr("takes "), HasSubstr("is missing")),
+                       Not(HasSubstr("_M_")))))
         << call;
   }
 }
@@ -350,8 +351,7 @@ TEST_F(RunTest, AnInnerRunCannotCloseTheLevelsOfTheOuter) {
 TEST_F(RunTest, OutputsAreOrdinaryTensors) {
   ASSERT_TRUE(at::GradMode::is_enabled());
   const Tensor x = at::randn({2, 3});
-  const auto outputs =
-      Run("  %y = torch.relu(%x)\n  %v = .view(%y, 6)\n  return (%y, %v)\n", {x});
+  const auto outputs = Run("  %y = torch.relu(%x)\n  %v = .view(%y, 6)\n  return (%y, %v)\n", {x});
   ASSERT_OK(outputs);
   const Tensor y = (*outputs)[0].toTensor(), v = (*outputs)[1].toTensor();
   EXPECT_FALSE(y.is_inference());

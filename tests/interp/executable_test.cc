@@ -250,11 +250,11 @@ TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
 
 TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
   const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
-    return std::string(RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call,
-                                            "\n  return (%a,)\n}\n"),
-                               std::move(inputs))
-                           .status()
-                           .message());
+    return std::string(
+        RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
+                std::move(inputs))
+            .status()
+            .message());
   };
   const at::Tensor far = at::full({1, 2}, int64_t{1} << 40, at::kLong);
   EXPECT_THAT(fails("aten._sparse_coo_tensor_unsafe.default(%x, %y, [4])", {far, at::ones({2})}),

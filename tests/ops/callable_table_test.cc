@@ -112,24 +112,41 @@ const std::map<absl::string_view, Argument>& ValuesByName() {
   static const auto* const tensors = new Argument[2]{"$x", "$y"};
   static const auto* const carried = new Argument[1]{"$x"};
   static const auto* const values = new std::map<absl::string_view, Argument>{
-      {"kernel_size", 3},      {"output_size", Argument::List({two_ones, 2})},
-      {"stride", 2},           {"padding", 1},
-      {"dilation", 2},         {"size", Argument::List({two_ones, 2})},
-      {"scale_factor", 2.0},   {"num_groups", 2},
+      {"kernel_size", 3},
+      {"output_size", Argument::List({two_ones, 2})},
+      {"stride", 2},
+      {"padding", 1},
+      {"dilation", 2},
+      {"size", Argument::List({two_ones, 2})},
+      {"scale_factor", 2.0},
+      {"num_groups", 2},
       {"normalized_shape", Argument::List({two_ones, 2})},
       {"pad", Argument::List({two_ones, 2})},
-      {"dim", 1},              {"sizes", Argument::List({two_ones, 2})},
-      {"p", 3}, {"max_norm", 1.0},               {"ignore_index", 3},
-      {"num_classes", 3},      {"threshold", 0.5},
-      {"value", 0.25},         {"split_size_or_sections", 2},
-      {"split_size", 2},       {"n_fft", 4},
-      {"upscale_factor", 2},   {"downscale_factor", 2},
-      {"groups", 2},           {"embed_dim_to_check", 8},
-      {"num_heads", 2},        {"name", "shape"},
-      {"dtype", DType::kFloat32}, {"out_dtype", DType::kFloat32},
-      {"pred", true},          {"true_fn", "$body"},
-      {"false_fn", "$body"},   {"cond_fn", "$body"},
-      {"body_fn", "$body"},    {"func", "$body"},
+      {"dim", 1},
+      {"sizes", Argument::List({two_ones, 2})},
+      {"p", 3},
+      {"max_norm", 1.0},
+      {"ignore_index", 3},
+      {"num_classes", 3},
+      {"threshold", 0.5},
+      {"value", 0.25},
+      {"split_size_or_sections", 2},
+      {"split_size", 2},
+      {"n_fft", 4},
+      {"upscale_factor", 2},
+      {"downscale_factor", 2},
+      {"groups", 2},
+      {"embed_dim_to_check", 8},
+      {"num_heads", 2},
+      {"name", "shape"},
+      {"dtype", DType::kFloat32},
+      {"out_dtype", DType::kFloat32},
+      {"pred", true},
+      {"true_fn", "$body"},
+      {"false_fn", "$body"},
+      {"cond_fn", "$body"},
+      {"body_fn", "$body"},
+      {"func", "$body"},
       {"operands", Argument::Tuple({carried, 1})},
       {"carried_inputs", Argument::Tuple({carried, 1})},
       {"iterable", Argument::List({two_ones, 2})},
@@ -246,8 +263,7 @@ class TableTest : public testing::Test {
   // the first if `reversed`.
   static std::pair<std::string, bool> Lower(const Spelling& spelling,
                                             const std::vector<Given>& given, bool by_keyword,
-                                            bool reversed = false,
-                                            const KwArg* another = nullptr) {
+                                            bool reversed = false, const KwArg* another = nullptr) {
     std::vector<Argument> args;
     std::vector<KwArg> kwargs;
     const bool is_method = spelling.op == Op::kCallMethod;
@@ -386,10 +402,11 @@ TEST_F(TableTest, EveryRowInEveryForm) {
       for (const Spelling& spelling : SpellingsOf(schema)) Check(schema, spelling);
     }
   }
-  std::printf("%zu rows, %zu spellings, %zu forms alike, %zu refused, %zu without a meaning here, "
-              "%zu shadowed by another overload\n",
-              counts_.rows, counts_.spellings, counts_.forms, counts_.refused, counts_.unbound,
-              counts_.shadowed);
+  std::printf(
+      "%zu rows, %zu spellings, %zu forms alike, %zu refused, %zu without a meaning here, "
+      "%zu shadowed by another overload\n",
+      counts_.rows, counts_.spellings, counts_.forms, counts_.refused, counts_.unbound,
+      counts_.shadowed);
   for (const std::string& what : unbound_) std::printf("  %s\n", what.c_str());
   // A binder that takes nothing would pass all of the above.
   EXPECT_GT(counts_.forms, 30000u);

@@ -129,8 +129,7 @@ TEST(LoweringTest, ByRule) {
       {".to(%x, 0)",
        "aten.to.dtype_layout(%x, dtype=None, device=0, non_blocking=False, copy=False, "
        "memory_format=None)"},
-      {".cuda(%x, 1)",
-       "aten.to.dtype_layout(%x, device=device(\"cuda:1\"), memory_format=None)"},
+      {".cuda(%x, 1)", "aten.to.dtype_layout(%x, device=device(\"cuda:1\"), memory_format=None)"},
       {"torch.nn.functional.kl_div(%x, %y, reduction = \"batchmean\")",
        "aten.kl_div.default(%x, %y, 2, log_target=False); aten.size.int(%x, 0); "
        "aten.div.Scalar(%r, %r_1)"},

@@ -116,30 +116,56 @@ TEST(SchemaArgumentTest, IsDefault) {
 }
 
 TEST(SchemaTableTest, WhatGraphsMayRun) {
-  for (const auto& [name, overload] : std::vector<std::pair<const char*, const char*>>{
-           {"aten::conv2d", ""}, {"aten::conv2d", "padding"}, {"aten::add", "Tensor"},
-           {"aten::add", "out"}, {"aten::softmax", "int"}, {"aten::einsum", ""},
-           {"aten::embedding_bag", ""}, {"aten::_to_copy", ""}, {"aten::_unsafe_view", ""},
-           {"aten::_convolution", ""}, {"aten::_unique2", ""}, {"aten::lstm", "input"},
-           {"aten::linalg_eigh", ""}, {"aten::to_sparse", ""},
-           {"aten::_pack_padded_sequence", ""}, {"aten::append", "t"}, {"aten::len", "t"}, {"aten::manual_seed", ""},
-           {"aten::__getitem__", "Dict_str"}, {"prim::device", ""}, {"prim::NumToTensor", "Scalar"}}) {
+  for (const auto& [name, overload] :
+       std::vector<std::pair<const char*, const char*>>{{"aten::conv2d", ""},
+                                                        {"aten::conv2d", "padding"},
+                                                        {"aten::add", "Tensor"},
+                                                        {"aten::add", "out"},
+                                                        {"aten::softmax", "int"},
+                                                        {"aten::einsum", ""},
+                                                        {"aten::embedding_bag", ""},
+                                                        {"aten::_to_copy", ""},
+                                                        {"aten::_unsafe_view", ""},
+                                                        {"aten::_convolution", ""},
+                                                        {"aten::_unique2", ""},
+                                                        {"aten::lstm", "input"},
+                                                        {"aten::linalg_eigh", ""},
+                                                        {"aten::to_sparse", ""},
+                                                        {"aten::_pack_padded_sequence", ""},
+                                                        {"aten::append", "t"},
+                                                        {"aten::len", "t"},
+                                                        {"aten::manual_seed", ""},
+                                                        {"aten::__getitem__", "Dict_str"},
+                                                        {"prim::device", ""},
+                                                        {"prim::NumToTensor", "Scalar"}}) {
     EXPECT_TRUE(MayRun(name, overload)) << name << "." << overload;
   }
   for (const auto& [name, overload] : std::vector<std::pair<const char*, const char*>>{
            // Files, output, other machines, the state of the process.
-           {"aten::from_file", ""}, {"aten::save", ""}, {"aten::_print", ""}, {"prim::Print", ""},
-           {"aten::warn", ""}, {"prim::rpc_sync", ""},
+           {"aten::from_file", ""},
+           {"aten::save", ""},
+           {"aten::_print", ""},
+           {"prim::Print", ""},
+           {"aten::warn", ""},
+           {"prim::rpc_sync", ""},
            // Storages and streams.
-           {"aten::set_", "source_Storage"}, {"aten::record_stream", ""},
+           {"aten::set_", "source_Storage"},
+           {"aten::record_stream", ""},
            // Positions that nothing checks, and views of those that were.
-           {"aten::_sparse_coo_tensor_unsafe", ""}, {"aten::_sparse_csr_tensor_unsafe", ""},
+           {"aten::_sparse_coo_tensor_unsafe", ""},
+           {"aten::_sparse_csr_tensor_unsafe", ""},
            {"aten::sparse_coo_tensor", "indices_size"},
-           {"aten::_embedding_bag", ""}, {"aten::_embedding_bag_forward_only", ""},
-           {"aten::_nested_view_from_buffer", ""}, {"aten::indices", ""}, {"aten::_indices", ""},
+           {"aten::_embedding_bag", ""},
+           {"aten::_embedding_bag_forward_only", ""},
+           {"aten::_nested_view_from_buffer", ""},
+           {"aten::indices", ""},
+           {"aten::_indices", ""},
            // The probe's calls killed it.
-           {"aten::_sobol_engine_ff_", ""}, {"aten::mkldnn_rnn_layer", ""},
-           {"aten::no_such_operator", ""}, {"mine::f", ""}, {"prim::PythonOp", ""}}) {
+           {"aten::_sobol_engine_ff_", ""},
+           {"aten::mkldnn_rnn_layer", ""},
+           {"aten::no_such_operator", ""},
+           {"mine::f", ""},
+           {"prim::PythonOp", ""}}) {
     EXPECT_FALSE(MayRun(name, overload)) << name << "." << overload;
   }
 }

@@ -53,8 +53,8 @@ TEST(PatternTest, WhatIsGivenBackIsNotWrittenToAfterwards) {
       "graph @replacement(%x) {\n  return %x\n}\n";
   EXPECT_EQ(Rewritten(rule, "  %a = .t(%x)\n  %b = .t(%a)\n  return (%b,)\n"), "  return (%x,)\n");
   for (const char* write : {".unsqueeze_(%b, 0)", ".t_(%x)", "operator.iadd(%b, 1)"}) {
-    const std::string body = absl::StrCat("  %a = .t(%x)\n  %b = .t(%a)\n  %c = ", write,
-                                          "\n  return (%b, %x, %c)\n");
+    const std::string body =
+        absl::StrCat("  %a = .t(%x)\n  %b = .t(%a)\n  %c = ", write, "\n  return (%b, %x, %c)\n");
     EXPECT_EQ(Rewritten(rule, body), body) << write;
   }
 }

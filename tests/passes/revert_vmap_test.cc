@@ -366,7 +366,8 @@ TEST(RevertVmapTest, MalformedNestingIsRefused) {
   ExpectRefused(with("  %d = DEC()\n  %r = torch.add(%x, %d)\n"), "r", "uses the value of node d");
   ExpectRefused("graph @f(%x) {\n  %i = INC(3, \"sometimes\")\n  %d = DEC()\n  return (%x,)\n}\n",
                 "i", "randomness");
-  ExpectRefused("graph @f(%x) {\n  %i = INC(3)\n  %d = DEC()\n  return (%x,)\n}\n", "i", "randomness is missing");
+  ExpectRefused("graph @f(%x) {\n  %i = INC(3)\n  %d = DEC()\n  return (%x,)\n}\n", "i",
+                "randomness is missing");
   ExpectRefused(
       "graph @f(%p, %x) {\n  %c = torch.cond(%p, @b, @b, [%x])\n  return (%c,)\n}\n"
       "graph @b(%y) {\n  %i = INC(3, \"error\")\n  %d = DEC()\n  return (%y,)\n}\n",

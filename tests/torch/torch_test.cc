@@ -129,9 +129,9 @@ TEST(TensorsTest, ViewsAreWrittenOut) {
 TEST(TensorsTest, ShapesThatLie) {
   TensorData data{
       .dtype = DType::kFloat32, .shape = {int64_t{1} << 39}, .bytes = nullptr, .strides = {}};
-  EXPECT_THAT(ToTensor(data, c10::kCPU).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "the number of bytes does not fit the shape"));
+  EXPECT_THAT(
+      ToTensor(data, c10::kCPU).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, "the number of bytes does not fit the shape"));
   data.shape = std::vector<int64_t>(65, 0);
   EXPECT_THAT(ToTensor(data, c10::kCPU).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, "its rank is too large"));

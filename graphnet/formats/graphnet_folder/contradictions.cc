@@ -35,7 +35,8 @@ std::vector<std::pair<std::string, std::string>> WrongFields(const DrawSpec& spe
   if (spec.has_mean && std::isnan(spec.mean)) wrong.emplace_back("mean", "is nan");
   if (spec.has_std && spec.std < 0)
     wrong.emplace_back("std", absl::StrCat(spec.std, " is negative"));
-  if (spec.has_std && std::isinf(spec.std) && spec.std > 0) wrong.emplace_back("std", "is infinite");
+  if (spec.has_std && std::isinf(spec.std) && spec.std > 0)
+    wrong.emplace_back("std", "is infinite");
   return wrong;
 }
 
@@ -91,10 +92,10 @@ absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample
         if (text.empty()) {
           ASSIGN_OR_RETURN(text, ReadFile(JoinPath(folder, file), kMaxTextFileBytes));
         }
-        place = PlaceOf(file, text,
-                        spec->in_input_meta ? "Program_input_tensor_meta_"
-                                            : "Program_weight_tensor_meta_",
-                        name, field);
+        place = PlaceOf(
+            file, text,
+            spec->in_input_meta ? "Program_input_tensor_meta_" : "Program_weight_tensor_meta_",
+            name, field);
         absl::StrAppend(&place, ": ");
       }
       findings.push_back(absl::StrCat(place, Printable(name), ": ", field, " ", what));
@@ -111,8 +112,8 @@ absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample
     const char* type = TypeOf(key);
     if (type == nullptr || HasType(value, type)) continue;
     const size_t line = LineOf(sample.graph_net_json, Json(key).dump());
-    findings.push_back(
-        absl::StrCat(kJsonFile, ":", line, ": ", key, ": expected ", type, ", found ", value.type_name()));
+    findings.push_back(absl::StrCat(kJsonFile, ":", line, ": ", key, ": expected ", type,
+                                    ", found ", value.type_name()));
   }
   return findings;
 }

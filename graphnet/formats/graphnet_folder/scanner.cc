@@ -139,8 +139,8 @@ bool NamesOtherCoding(absl::string_view comment, bool* names_one) {
     *names_one = true;
     const std::string name =
         absl::StrReplaceAll(absl::AsciiStrToLower(rest.substr(0, n)), {{"_", "-"}});
-    return name != "utf-8" && !absl::StartsWith(name, "utf-8-") && name != "utf8" &&
-           name != "u8" && name != "utf" && name != "cp65001";
+    return name != "utf-8" && !absl::StartsWith(name, "utf-8-") && name != "utf8" && name != "u8" &&
+           name != "utf" && name != "cp65001";
   }
   return false;
 }

@@ -291,8 +291,8 @@ absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(
     const std::string& path, absl::FunctionRef<void(absl::string_view)> see) {
   ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (file.size() > static_cast<uint64_t>(kMaxSampleBytes)) {
-    return ErrorAt(path, 0, 0, absl::StrCat(file.size(), " bytes, over the limit of ",
-                                            kMaxSampleBytes));
+    return ErrorAt(path, 0, 0,
+                   absl::StrCat(file.size(), " bytes, over the limit of ", kMaxSampleBytes));
   }
   const auto read = [&](uint64_t offset, uint64_t n) -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(std::string bytes, file.Read(offset, n));

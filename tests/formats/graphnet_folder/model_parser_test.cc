@@ -352,8 +352,8 @@ TEST(ReadingTest, Numbers) {
            {"1_0j", "complex(0.0, 10.0)"}}) {
     EXPECT_EQ(value(written), absl::StrCat("%a = torch.add(%x, ", read, ")\nreturn %a\n"));
   }
-  for (const char* wrong : {"0x", "0x_", "0b2", "0o8", "0x1g", "1_", "1__0", "1_.5", "1._5",
-                            "1e_5", "0_7", "007", "0b1.5", "0x1__f", "1_000_"}) {
+  for (const char* wrong : {"0x", "0x_", "0b2", "0o8", "0x1g", "1_", "1__0", "1_.5", "1._5", "1e_5",
+                            "0_7", "007", "0b1.5", "0x1__f", "1_000_"}) {
     EXPECT_THAT(value(wrong), HasSubstr("model.py:5:2")) << wrong;
   }
   EXPECT_THAT(value("0x8000000000000000"), HasSubstr("does not fit in 64 bits"));
@@ -364,14 +364,13 @@ TEST(ReadingTest, ByteOrderMarkAndCoding) {
   const std::string model = Model("a = torch.relu(x)\nreturn a");
   const auto read = [&](absl::string_view before) {
     Module module;
-    return std::string(
-        ParseModelPy(absl::StrCat(before, model), "model.py", &module).message());
+    return std::string(ParseModelPy(absl::StrCat(before, model), "model.py", &module).message());
   };
   for (const char* good :
-       {"\xef\xbb\xbf", "# -*- coding: utf-8 -*-\n", "#coding=UTF_8\n", "\n# vim: fileencoding=utf8\n",
-        "\xef\xbb\xbf# coding: utf-8\n", "# a coding line\n", "\n\n# coding: latin-1\n",
-        "import torch  # coding: latin-1\n", "import torch\n# coding: latin-1\n",
-        "# coding: utf-8\n# coding: latin-1\n"}) {
+       {"\xef\xbb\xbf", "# -*- coding: utf-8 -*-\n", "#coding=UTF_8\n",
+        "\n# vim: fileencoding=utf8\n", "\xef\xbb\xbf# coding: utf-8\n", "# a coding line\n",
+        "\n\n# coding: latin-1\n", "import torch  # coding: latin-1\n",
+        "import torch\n# coding: latin-1\n", "# coding: utf-8\n# coding: latin-1\n"}) {
     EXPECT_EQ(read(good), "") << good;
   }
   for (const char* bad : {"# coding: latin-1\n", "# hello\n  # -*- coding: cp1252 -*-\n",
