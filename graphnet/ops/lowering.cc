@@ -270,8 +270,9 @@ absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* re
       if (refused == nullptr) return value.status();
       (*refused)[node] = value.status();
       std::vector<Argument> operands;
-      node->ForEachOperand(
-          [&](const Node* operand) { operands.push_back(result_.values[operand]); });
+      node->ForEachArgument([&](const Argument& argument) {
+        if (argument.is_node() || argument.is_graph()) operands.push_back(Map(argument));
+      });
       value = Emit(node->target(), operands, {}, ValueType());
     }
     result_.values[node] = *value;

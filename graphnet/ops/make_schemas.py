@@ -16,7 +16,7 @@ them. The flags:
   c  only computes on the values that it is given: graphs may run it (may_run below)
   -  none of these
 signatures.txt: functions and methods written in Python, as inspect.signature gives them.
-public.txt: the functions that PyTorch's public modules have, a name a line.
+public.txt: the functions that PyTorch's public modules have: a module and names of it a line.
 torchscript.txt: the operators on Python's values that TorchScript adds and graphs may run.
 """
 
@@ -210,12 +210,15 @@ def signature_lines():
 def public_lines():
     modules = [torch, torch.nn.functional, torch.fft, torch.linalg, torch.special, torch.sparse]
     for module in modules:
+        names = []
         for name in sorted(vars(module)):
             function = getattr(module, name)
             # Classes in small letters are called as functions are: torch.set_grad_enabled.
             is_function = callable(function) and (name.islower() or not inspect.isclass(function))
             if is_function and not name.startswith("_"):
-                yield f"{module.__name__}.{name}"
+                names.append(name)
+        yield from textwrap.wrap(" ".join(names), 100, initial_indent=module.__name__ + " ",
+                                 subsequent_indent=module.__name__ + " ")
 
 
 def main():

@@ -41,8 +41,8 @@ struct Table {
   Rows operators;
   Rows functions;
   absl::flat_hash_map<absl::string_view, const Schema*> by_target;  // of operators
-  absl::flat_hash_set<absl::string_view> public_functions;
-  absl::flat_hash_set<std::string> torchscript;  // "aten::append"
+  absl::flat_hash_set<std::string> public_functions;                // "torch.fft.rfft"
+  absl::flat_hash_set<std::string> torchscript;                     // "aten::append"
   std::deque<std::vector<absl::string_view>> words;
 };
 
@@ -108,7 +108,12 @@ Table* MakeTable() {
       table->torchscript.insert(absl::StrCat(names[0], "::", names[i]));
     }
   });
-  ForEachLine(PublicText(), [&](absl::string_view line) { table->public_functions.insert(line); });
+  ForEachLine(PublicText(), [&](absl::string_view line) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+    for (size_t i = 1; i < words.size(); ++i) {
+      table->public_functions.insert(absl::StrCat(words[0], ".", words[i]));
+    }
+  });
   return table;
 }
 
