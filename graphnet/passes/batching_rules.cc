@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/tensor_facts.h"
 
@@ -15,139 +16,69 @@ namespace {
 
 using Rule = BatchingRule;
 
+struct Row {
+  Rule rule;
+  absl::string_view name;
+  absl::string_view operators;  // by name; empty where their schema says it
+};
+// In the order of the enumeration.
+constexpr Row kRows[] = {
+    {Rule::kPointwise, "element by element", ""},
+    {Rule::kLike, "shape of its first tensor",
+     "to _to_copy type_as contiguous detach alias lift_fresh zeros_like ones_like full_like "
+     "empty_like log_sigmoid"},
+    {Rule::kTrailing, "last dimensions",
+     "tril triu layer_norm rms_norm constant_pad_nd pad mT adjoint mH"},
+    {Rule::kNew, "new tensors", "new_ones new_zeros new_full new_empty"},
+    {Rule::kDims, "along dimensions",
+     "softmax log_softmax cumsum cumprod logcumsumexp sum mean prod amax amin max min any all "
+     "argmax argmin std var std_mean var_mean logsumexp linalg_vector_norm norm nansum nanmean "
+     "sort argsort topk kthvalue median mode count_nonzero flip roll glu select slice narrow "
+     "unsqueeze squeeze unbind split split_with_sizes chunk tensor_split transpose swapaxes "
+     "swapdims movedim moveaxis flatten unflatten diagonal repeat_interleave cummax cummin"},
+    {Rule::kWhole, "reductions of all dimensions", ""},
+    {Rule::kView, "sizes", "view reshape"},
+    {Rule::kExpand, "expansion", "expand expand_as"},
+    {Rule::kRepeat, "repetition", "repeat"},
+    {Rule::kPermute, "permutation", "permute"},
+    {Rule::kSqueeze, "squeezing", ""},
+    {Rule::kTranspose, "transposition", "t numpy_T"},
+    {Rule::kJoin, "joining", "cat concat stack"},
+    {Rule::kAlong, "gather and scatter", "gather scatter scatter_add"},
+    {Rule::kIndex, "indexing by tensors", "index"},
+    {Rule::kIndexSelect, "selection of indices", "index_select"},
+    {Rule::kEmbedding, "embedding", "embedding"},
+    {Rule::kMatmul, "products of matrices and vectors", "matmul mm bmm mv dot"},
+    {Rule::kLinear, "linear", "linear"},
+    {Rule::kAddMatmul, "sums with products", "addmm baddbmm addmv"},
+    {Rule::kOuter, "outer product", "outer ger"},
+    {Rule::kAttention, "attention", "scaled_dot_product_attention"},
+    {Rule::kEinsum, "sums of products by an equation", "einsum"},
+    {Rule::kConvolution, "convolutions",
+     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution"},
+    {Rule::kImages, "pooling, interpolation and norms of images",
+     "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d "
+     "adaptive_avg_pool2d adaptive_avg_pool3d upsample_nearest1d upsample_nearest2d "
+     "upsample_nearest3d upsample_bilinear2d upsample_bicubic2d upsample_linear1d "
+     "upsample_trilinear3d group_norm"},
+    {Rule::kIndexPut, "writing by tensors of indices", "index_put index_put_"},
+    {Rule::kRandom, "random tensors of a size", ""},
+    {Rule::kSize, "sizes of dimensions", "size sym_size"},
+};
+
 const absl::flat_hash_map<absl::string_view, Rule>& Table() {
   static const auto* const table = [] {
     auto* made = new absl::flat_hash_map<absl::string_view, Rule>;
-    const auto add = [made](Rule rule, std::initializer_list<absl::string_view> names) {
-      for (const absl::string_view name : names) (*made)[name] = rule;
-    };
-    add(Rule::kLike, {"to", "_to_copy", "type_as", "contiguous", "detach", "alias", "lift_fresh",
-                      "zeros_like", "ones_like", "full_like", "empty_like", "log_sigmoid"});
-    add(Rule::kTrailing, {"tril", "triu", "layer_norm", "rms_norm", "constant_pad_nd", "pad", "mT",
-                          "adjoint", "mH"});
-    add(Rule::kNew, {"new_ones", "new_zeros", "new_full", "new_empty"});
-    add(Rule::kDims, {"softmax",
-                      "log_softmax",
-                      "cumsum",
-                      "cumprod",
-                      "logcumsumexp",
-                      "sum",
-                      "mean",
-                      "prod",
-                      "amax",
-                      "amin",
-                      "max",
-                      "min",
-                      "any",
-                      "all",
-                      "argmax",
-                      "argmin",
-                      "std",
-                      "var",
-                      "std_mean",
-                      "var_mean",
-                      "logsumexp",
-                      "linalg_vector_norm",
-                      "norm",
-                      "nansum",
-                      "nanmean",
-                      "sort",
-                      "argsort",
-                      "topk",
-                      "kthvalue",
-                      "median",
-                      "mode",
-                      "count_nonzero",
-                      "flip",
-                      "roll",
-                      "glu",
-                      "select",
-                      "slice",
-                      "narrow",
-                      "unsqueeze",
-                      "squeeze",
-                      "unbind",
-                      "split",
-                      "split_with_sizes",
-                      "chunk",
-                      "tensor_split",
-                      "transpose",
-                      "swapaxes",
-                      "swapdims",
-                      "movedim",
-                      "moveaxis",
-                      "flatten",
-                      "unflatten",
-                      "diagonal",
-                      "repeat_interleave",
-                      "cummax",
-                      "cummin"});
-    add(Rule::kView, {"view", "reshape"});
-    add(Rule::kExpand, {"expand", "expand_as"});
-    add(Rule::kRepeat, {"repeat"});
-    add(Rule::kPermute, {"permute"});
-    add(Rule::kTranspose, {"t", "numpy_T"});
-    add(Rule::kJoin, {"cat", "concat", "stack"});
-    add(Rule::kAlong, {"gather", "scatter", "scatter_add"});
-    add(Rule::kIndex, {"index"});
-    add(Rule::kIndexSelect, {"index_select"});
-    add(Rule::kEmbedding, {"embedding"});
-    add(Rule::kMatmul, {"matmul", "mm", "bmm", "mv", "dot"});
-    add(Rule::kLinear, {"linear"});
-    add(Rule::kAddMatmul, {"addmm", "baddbmm", "addmv"});
-    add(Rule::kOuter, {"outer", "ger"});
-    add(Rule::kAttention, {"scaled_dot_product_attention"});
-    add(Rule::kEinsum, {"einsum"});
-    add(Rule::kConvolution, {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-                             "conv_transpose3d", "convolution"});
-    add(Rule::kImages,
-        {"avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
-         "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "upsample_nearest1d",
-         "upsample_nearest2d", "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d",
-         "upsample_linear1d", "upsample_trilinear3d", "group_norm"});
-    add(Rule::kIndexPut, {"index_put", "index_put_"});
-    add(Rule::kSize, {"size", "sym_size"});
+    for (const Row& row : kRows) {
+      for (const absl::string_view name : absl::StrSplit(row.operators, ' ', absl::SkipEmpty()))
+        (*made)[name] = row.rule;
+    }
     return made;
   }();
   return *table;
 }
 
 }  // namespace
-
-absl::string_view BatchingRuleName(BatchingRule rule) {
-  switch (rule) {
-    case Rule::kNone: return "none";
-    case Rule::kPointwise: return "element by element";
-    case Rule::kLike: return "shape of its first tensor";
-    case Rule::kTrailing: return "last dimensions";
-    case Rule::kNew: return "new tensors";
-    case Rule::kDims: return "along dimensions";
-    case Rule::kWhole: return "reductions of all dimensions";
-    case Rule::kView: return "sizes";
-    case Rule::kExpand: return "expansion";
-    case Rule::kRepeat: return "repetition";
-    case Rule::kPermute: return "permutation";
-    case Rule::kSqueeze: return "squeezing";
-    case Rule::kTranspose: return "transposition";
-    case Rule::kJoin: return "joining";
-    case Rule::kAlong: return "gather and scatter";
-    case Rule::kIndex: return "indexing by tensors";
-    case Rule::kIndexSelect: return "selection of indices";
-    case Rule::kEmbedding: return "embedding";
-    case Rule::kMatmul: return "products of matrices and vectors";
-    case Rule::kLinear: return "linear";
-    case Rule::kAddMatmul: return "sums with products";
-    case Rule::kOuter: return "outer product";
-    case Rule::kAttention: return "attention";
-    case Rule::kEinsum: return "sums of products by an equation";
-    case Rule::kConvolution: return "convolutions";
-    case Rule::kImages: return "pooling, interpolation and norms of images";
-    case Rule::kIndexPut: return "writing by tensors of indices";
-    case Rule::kRandom: return "random tensors of a size";
-    case Rule::kSize: return "sizes of dimensions";
-  }
-  return "none";
-}
 
 BatchingRule BatchingRuleOf(const Schema& schema) {
   if (IsPointwise(schema)) return Rule::kPointwise;
@@ -204,11 +135,9 @@ std::string BatchingRulesSection() {
   std::string out =
       "## Operators that expand-vmap covers\n\n"
       "| rule | operators of ATen |\n|---|---|\n";
-  for (auto rule = static_cast<int>(Rule::kNone) + 1; rule <= static_cast<int>(Rule::kSize);
-       ++rule) {
-    const auto names = OperatorsWithBatchingRule(static_cast<Rule>(rule));
-    absl::StrAppend(&out, "| ", BatchingRuleName(static_cast<Rule>(rule)), " | `",
-                    absl::StrJoin(names, "` `"), "` |\n");
+  for (const Row& row : kRows) {
+    absl::StrAppend(&out, "| ", row.name, " | `",
+                    absl::StrJoin(OperatorsWithBatchingRule(row.rule), "` `"), "` |\n");
   }
   return out;
 }

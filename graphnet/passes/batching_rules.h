@@ -42,7 +42,6 @@ enum class BatchingRule {
   kRandom,  // draws a tensor of a size; has a rule by the level's randomness
   kSize,    // size.int: of an own dimension
 };
-absl::string_view BatchingRuleName(BatchingRule rule);
 
 // For a call of `schema`; kNone when there is none.
 BatchingRule BatchingRuleOf(const Schema& schema);

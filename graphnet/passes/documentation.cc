@@ -10,7 +10,6 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/passes/batching_rules.h"
-#include "graphnet/passes/header_text.h"
 #include "graphnet/passes/registry.h"
 
 namespace graphnet {

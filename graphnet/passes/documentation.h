@@ -34,6 +34,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/passes/pass.h"
 
 namespace graphnet {
@@ -56,6 +57,13 @@ struct PassDocumentation {
   std::string risks;
   std::vector<PassExample> examples;
 };
+
+// A header of this folder, built in.
+struct HeaderText {
+  absl::string_view name;  // "dead_code.h"
+  absl::string_view text;
+};
+absl::Span<const HeaderText> HeaderTexts();
 
 // InvalidArgument names what the text of a header lacks.
 absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view header);

@@ -20,208 +20,92 @@ using Names = absl::flat_hash_set<absl::string_view>;
 
 TensorFacts Tensor(int rank, DType dtype) { return {Kind::kTensor, rank, dtype}; }
 
-const Names& Comparisons() {
-  static const auto* const names =
-      new Names{"eq",         "ne",          "lt",          "le",
-                "gt",         "ge",          "greater",     "greater_equal",
-                "less",       "less_equal",  "not_equal",   "logical_and",
-                "logical_or", "logical_not", "logical_xor", "isnan",
-                "isinf",      "isfinite",    "isposinf",    "isneginf",
-                "signbit",    "all",         "any"};
-  return *names;
+// The words of `text`.
+Names Words(absl::string_view text) { return absl::StrSplit(text, ' '); }
+
+// What the name of an operator says of its result.
+struct Rule {
+  enum Rank : uint8_t {
+    kByName,  // SetShape has code for it, or nothing is known
+    kIs,      // `number`
+    kAdds,    // `number` more than the first tensor has
+    kSecond,  // that of the second tensor
+    kListed,  // as long as the argument `list`
+    kWhole,   // 0, without the argument `dim`
+  };
+  enum : uint8_t { kKeepsDType = 1, kKeepsSizes = 2, kIsBool = 4, kIsInt64 = 8 };
+  Rank rank = kByName;
+  int number = 0;
+  uint8_t flags = 0;
+  absl::string_view list;
+
+  bool has(int flag) const { return (flags & flag) != 0; }
+};
+
+// Operators without the "_" of those in place.
+Rule RuleOf(absl::string_view name) {
+  using Table = absl::flat_hash_map<absl::string_view, Rule>;
+  static const auto* const table = [] {
+    auto* made = new Table;
+    const auto add = [made](const Rule& rule, absl::string_view names) {
+      for (const absl::string_view name : absl::StrSplit(names, ' ')) made->emplace(name, rule);
+    };
+    add({Rule::kAdds, 0, Rule::kKeepsSizes | Rule::kKeepsDType},
+        "alias contiguous detach empty_like flip full_like index_put layer_norm log_softmax "
+        "ones_like rms_norm roll softmax tril triu zeros_like");
+    add({Rule::kAdds, 0, Rule::kKeepsSizes},
+        "_to_copy cumprod cumsum dropout group_norm lift_fresh log_sigmoid logcumsumexp rand_like "
+        "randn_like scatter scatter_add sort to type_as");
+    add({Rule::kAdds, 0, Rule::kKeepsSizes | Rule::kIsInt64}, "argsort");
+    add({Rule::kAdds, 0, Rule::kKeepsDType},
+        "cat chunk conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+        "convolution gather index_select mT moveaxis movedim narrow numpy_T permute slice split "
+        "split_with_sizes swapaxes t transpose");
+    add({Rule::kAdds},
+        "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adjoint avg_pool1d avg_pool2d "
+        "avg_pool3d batch_norm concat constant_pad_nd fill glu index_add index_copy index_fill "
+        "instance_norm masked_scatter max_pool1d max_pool2d max_pool3d native_layer_norm pad prelu "
+        "renorm scaled_dot_product_attention tensor_split topk upsample_bicubic2d "
+        "upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d "
+        "upsample_nearest3d upsample_trilinear3d zero");
+    add({Rule::kAdds, -1, Rule::kKeepsDType}, "diagonal select unbind");
+    add({Rule::kAdds, 1, Rule::kKeepsDType}, "stack unsqueeze");
+    add({Rule::kAdds, 1}, "diag_embed one_hot");
+    add({Rule::kIs, 0}, "dot scalar_tensor vdot");
+    add({Rule::kIs, 1, Rule::kKeepsDType}, "mv");
+    add({Rule::kIs, 1}, "addmv arange linspace");
+    add({Rule::kIs, 2, Rule::kKeepsDType}, "addmm mm");
+    add({Rule::kIs, 2}, "eye ger outer");
+    add({Rule::kIs, 3, Rule::kKeepsDType}, "baddbmm bmm");
+    add({Rule::kSecond, 0, Rule::kKeepsDType}, "expand_as reshape_as view_as");
+    add({Rule::kListed, 0, Rule::kKeepsDType, "size"},
+        "expand new_empty new_empty_strided new_full new_ones new_zeros view");
+    add({Rule::kListed, 0, 0, "size"}, "empty full normal ones rand randint randn zeros");
+    add({Rule::kListed, 0, Rule::kKeepsDType, "shape"}, "reshape");
+    add({Rule::kListed, 0, Rule::kKeepsDType, "repeats"}, "repeat");
+    add({Rule::kByName, 0, Rule::kKeepsDType},
+        "amax amin einsum embedding flatten index linear matmul repeat_interleave squeeze tile "
+        "unflatten");
+    add({Rule::kByName, 0, Rule::kIsBool},
+        "eq ge greater greater_equal gt isfinite isinf isnan isneginf isposinf le less less_equal "
+        "logical_and logical_not logical_or logical_xor lt ne not_equal signbit");
+    add({Rule::kByName, 0, Rule::kIsInt64}, "argmax argmin argwhere");
+    add({Rule::kWhole, 0, Rule::kIsBool}, "all any");
+    add({Rule::kWhole, 0, Rule::kIsInt64}, "count_nonzero");
+    add({Rule::kWhole}, "max mean median min norm prod std sum var");
+    return made;
+  }();
+  const auto it = table->find(name);
+  return it == table->end() ? Rule() : it->second;
 }
+
 // Pointwise on integers with integers for result.
-const Names& Integral() {
-  static const auto* const names = new Names{
-      "add",       "sub",       "mul",          "neg",        "abs",         "__and__",
-      "__or__",    "__xor__",   "bitwise_and",  "bitwise_or", "bitwise_xor", "bitwise_not",
-      "minimum",   "maximum",   "max",          "min",        "clamp",       "clamp_min",
-      "clamp_max", "remainder", "floor_divide", "where",      "masked_fill", "clone",
-      "square",    "sign",      "relu"};
-  return *names;
-}
-// Results of the shape of the first tensor.
-const Names& SameShape() {
-  static const auto* const names = new Names{"softmax",
-                                             "log_softmax",
-                                             "cumsum",
-                                             "cumprod",
-                                             "logcumsumexp",
-                                             "flip",
-                                             "roll",
-                                             "tril",
-                                             "triu",
-                                             "contiguous",
-                                             "detach",
-                                             "alias",
-                                             "to",
-                                             "_to_copy",
-                                             "type_as",
-                                             "zeros_like",
-                                             "ones_like",
-                                             "full_like",
-                                             "empty_like",
-                                             "rand_like",
-                                             "randn_like",
-                                             "layer_norm",
-                                             "rms_norm",
-                                             "group_norm",
-                                             "batch_norm",
-                                             "instance_norm",
-                                             "dropout",
-                                             "pad",
-                                             "constant_pad_nd",
-                                             "slice",
-                                             "narrow",
-                                             "transpose",
-                                             "swapaxes",
-                                             "movedim",
-                                             "moveaxis",
-                                             "permute",
-                                             "mT",
-                                             "adjoint",
-                                             "t",
-                                             "numpy_T",
-                                             "glu",
-                                             "log_sigmoid",
-                                             "gather",
-                                             "scatter",
-                                             "scatter_add",
-                                             "index_select",
-                                             "sort",
-                                             "topk",
-                                             "argsort",
-                                             "renorm",
-                                             "expand_as_self",
-                                             "prelu",
-                                             "softsign",
-                                             "lift_fresh",
-                                             "fill",
-                                             "scaled_dot_product_attention",
-                                             "conv1d",
-                                             "conv2d",
-                                             "conv3d",
-                                             "conv_transpose1d",
-                                             "conv_transpose2d",
-                                             "conv_transpose3d",
-                                             "convolution",
-                                             "avg_pool1d",
-                                             "avg_pool2d",
-                                             "avg_pool3d",
-                                             "max_pool1d",
-                                             "max_pool2d",
-                                             "max_pool3d",
-                                             "adaptive_avg_pool1d",
-                                             "adaptive_avg_pool2d",
-                                             "adaptive_avg_pool3d",
-                                             "upsample_nearest1d",
-                                             "upsample_nearest2d",
-                                             "upsample_nearest3d",
-                                             "upsample_bilinear2d",
-                                             "upsample_bicubic2d",
-                                             "upsample_linear1d",
-                                             "upsample_trilinear3d",
-                                             "split",
-                                             "split_with_sizes",
-                                             "chunk",
-                                             "tensor_split",
-                                             "cat",
-                                             "concat",
-                                             "index_add",
-                                             "index_copy",
-                                             "index_fill",
-                                             "masked_scatter",
-                                             "index_put",
-                                             "native_layer_norm",
-                                             "zero"};
-  return *names;
-}
-const Names& KeepsDType() {
-  static const auto* const names = new Names{"flip",
-                                             "roll",
-                                             "tril",
-                                             "triu",
-                                             "contiguous",
-                                             "detach",
-                                             "alias",
-                                             "slice",
-                                             "narrow",
-                                             "transpose",
-                                             "swapaxes",
-                                             "movedim",
-                                             "moveaxis",
-                                             "permute",
-                                             "mT",
-                                             "t",
-                                             "numpy_T",
-                                             "gather",
-                                             "index_select",
-                                             "select",
-                                             "unsqueeze",
-                                             "squeeze",
-                                             "unbind",
-                                             "view",
-                                             "reshape",
-                                             "expand",
-                                             "flatten",
-                                             "unflatten",
-                                             "repeat",
-                                             "index",
-                                             "embedding",
-                                             "split",
-                                             "split_with_sizes",
-                                             "chunk",
-                                             "cat",
-                                             "stack",
-                                             "diagonal",
-                                             "zeros_like",
-                                             "ones_like",
-                                             "full_like",
-                                             "empty_like",
-                                             "amax",
-                                             "amin",
-                                             "matmul",
-                                             "mm",
-                                             "bmm",
-                                             "mv",
-                                             "linear",
-                                             "einsum",
-                                             "conv1d",
-                                             "conv2d",
-                                             "conv3d",
-                                             "conv_transpose1d",
-                                             "conv_transpose2d",
-                                             "conv_transpose3d",
-                                             "convolution",
-                                             "index_put",
-                                             "addmm",
-                                             "baddbmm",
-                                             "expand_as",
-                                             "view_as",
-                                             "reshape_as",
-                                             "softmax",
-                                             "log_softmax",
-                                             "repeat_interleave",
-                                             "tile",
-                                             "layer_norm",
-                                             "rms_norm"};
-  return *names;
-}
-
-bool IsFloatScalar(const Argument& a) {
-  return a.is_float() || a.kind() == Argument::Kind::kComplex;
-}
-
-// Of results that have all the sizes of the first tensor.
-const Names& KeepsSizes() {
-  static const auto* const names = new Names{
-      "softmax",    "log_softmax", "cumsum",    "cumprod",    "logcumsumexp", "flip",
-      "roll",       "tril",        "triu",      "layer_norm", "rms_norm",     "group_norm",
-      "contiguous", "detach",      "alias",     "to",         "_to_copy",     "type_as",
-      "zeros_like", "ones_like",   "full_like", "empty_like", "rand_like",    "randn_like",
-      "lift_fresh", "dropout",     "index_put", "scatter",    "scatter_add",  "sort",
-      "argsort",    "log_sigmoid"};
-  return *names;
+bool KeepsIntegers(absl::string_view name) {
+  static const auto* const names = new Names(
+      Words("add sub mul neg abs __and__ __or__ __xor__ bitwise_and bitwise_or bitwise_xor "
+            "bitwise_not minimum maximum max min clamp clamp_min clamp_max remainder floor_divide "
+            "where masked_fill clone square sign relu"));
+  return names->contains(name);
 }
 
 // Dimensions that are written out, counted from 0; none: not known. An argument that
@@ -236,6 +120,12 @@ std::optional<std::vector<int>> DimsOf(const Argument& argument, int rank) {
     dims.push_back(static_cast<int>(at));
   }
   return dims;
+}
+
+// What in_dims or out_dims says of the i-th value.
+Argument DimAt(const Argument& dims, size_t i) {
+  if (!dims.is_list() && !dims.is_tuple()) return dims;
+  return i < dims.elements().size() ? dims.elements()[i] : Argument();
 }
 
 // Those of tensors that broadcast.
@@ -267,12 +157,10 @@ absl::string_view OperatorName(const Schema& schema) {
 }
 
 bool IsPointwise(const Schema& schema) {
-  static const auto* const aliases = new Names{
-      "__and__",    "__or__",        "__xor__",      "__lshift__",    "__rshift__",    "__iand__",
-      "__ior__",    "__ixor__",      "floor_divide", "floor_divide_", "absolute",      "divide",
-      "multiply",   "subtract",      "negative",     "greater",       "greater_equal", "less",
-      "less_equal", "not_equal",     "fix",          "arccos",        "arcsin",        "arctan",
-      "arctan2",    "special_expit", "softsign",     "clip"};
+  static const auto* const aliases = new Names(
+      Words("__and__ __or__ __xor__ __lshift__ __rshift__ __iand__ __ior__ __ixor__ floor_divide "
+            "floor_divide_ absolute divide multiply subtract negative greater greater_equal less "
+            "less_equal not_equal fix arccos arcsin arctan arctan2 special_expit softsign clip"));
   const absl::string_view name = OperatorName(schema);
   const bool all_tensors = absl::c_all_of(schema.returns, [](const SchemaType& type) {
     return type.kind == SchemaType::Kind::kTensor;
@@ -364,14 +252,11 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
   const Graph* body = call.args()[0].graph();
   const absl::Span<const Argument> operands = call.args()[1].elements();
   const Argument& dims = call.args()[2];
-  const bool one_each = dims.is_tuple() || dims.is_list();
   std::vector<TensorFacts> parameters;
   int64_t batch = -1;
   for (size_t i = 0; i < operands.size(); ++i) {
     TensorFacts facts = OfArgument(operands[i]);
-    const Argument dim = !one_each                    ? dims
-                         : i < dims.elements().size() ? dims.elements()[i]
-                                                      : Argument();
+    const Argument dim = DimAt(dims, i);
     if (!dim.is_none() && facts.rank > 0) {
       const auto at = DimsOf(dim, facts.rank);
       if (at.has_value() && !facts.sizes.empty()) {
@@ -412,15 +297,13 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
   const Argument& out_dims = call.args()[3];
   const auto result = [&](const Argument& value, size_t i) {
     const TensorFacts facts = OfArgument(value);
-    const bool each = out_dims.is_tuple() || out_dims.is_list();
-    const bool kept = each ? i < out_dims.elements().size() && out_dims.elements()[i].is_none()
-                           : out_dims.is_none();
+    const Argument dim = DimAt(out_dims, i);
     if (ambiguous || facts.rank < 0) return Tensor(-1, facts.dtype);
-    TensorFacts made = Tensor(facts.rank + (kept ? 0 : 1), facts.dtype);
-    if (kept) {
+    TensorFacts made = Tensor(facts.rank + (dim.is_none() ? 0 : 1), facts.dtype);
+    if (dim.is_none()) {
       made.sizes = facts.sizes;
     } else if (facts.rank == 0 || !facts.sizes.empty()) {
-      const auto at = DimsOf(each ? out_dims.elements()[i] : out_dims, made.rank);
+      const auto at = DimsOf(dim, made.rank);
       if (at.has_value()) {
         std::vector<int64_t> sizes(facts.sizes.begin(), facts.sizes.end());
         sizes.insert(sizes.begin() + (*at)[0], batch);
@@ -477,10 +360,7 @@ TensorFacts FactsTable::OfSubscript(const Node& call) {
       take(false);
     } else if (element.is_node()) {
       const TensorFacts& other = Of(element.node());
-      if (!other.is_tensor() || other.rank < 0 || other.dtype == DType::kBool ||
-          other.dtype == DType::kUnknown) {
-        return Tensor(-1, facts.dtype);
-      }
+      if (!other.is_index()) return Tensor(-1, facts.dtype);
       tensors = std::max(tensors, other.rank);
       --facts.rank;
     } else if (element.kind() == Argument::Kind::kSlice) {
@@ -527,252 +407,234 @@ int FactsTable::RankOfEinsum(absl::string_view equation, const Argument& tensors
   return letters(output) + others;
 }
 
-TensorFacts FactsTable::OfCall(const Node& call) {
-  const absl::string_view target = call.target();
-  if (target == "torch.vmap") return OfVmap(call);
-  if (target == "operator.getitem") return OfSubscript(call);
-  if (target == "torch.tensor") {
-    int rank = 0;
-    const Argument* data = &call.args()[0];
-    while ((data->is_list() || data->is_tuple()) && !data->elements().empty()) {
-      ++rank;
-      data = &data->elements()[0];
-    }
-    if (data->is_node()) rank = -1;
-    const Argument* asked = call.kwarg("dtype");
-    const Argument dtype = asked == nullptr ? Argument() : *asked;
-    return Tensor(rank, dtype.kind() == Argument::Kind::kDType ? dtype.dtype()
-                        : data->is_bool()                      ? DType::kBool
-                        : data->is_int()                       ? DType::kInt64
-                                                               : DType::kUnknown);
+TensorFacts FactsTable::OfLiteral(const Node& call) {
+  int rank = 0;
+  const Argument* data = &call.args()[0];
+  while ((data->is_list() || data->is_tuple()) && !data->elements().empty()) {
+    ++rank;
+    data = &data->elements()[0];
   }
-  const Schema* schema = FindOverload(target);
-  if (schema == nullptr) return {Kind::kOther};
-  if (schema->returns.empty()) return {Kind::kOther};
+  if (data->is_node()) rank = -1;
+  const Argument* dtype = call.kwarg("dtype");
+  if (dtype != nullptr && dtype->kind() == Argument::Kind::kDType)
+    return Tensor(rank, dtype->dtype());
+  return Tensor(rank, data->is_bool()  ? DType::kBool
+                      : data->is_int() ? DType::kInt64
+                                       : DType::kUnknown);
+}
+
+// A call of an operator that yields tensors.
+struct FactsTable::Call {
+  const Node& node;
+  const Schema& schema;
+  absl::string_view name;  // without the "_" of one in place
+  Rule rule;
+  std::vector<TensorFacts> tensors;  // that it takes
+  bool has_float = false;            // among its scalars
+  bool has_int = false;
+
+  Argument operator[](absl::string_view argument) const {
+    return ArgumentOf(node, schema, argument);
+  }
+  TensorFacts first() const { return tensors.empty() ? TensorFacts() : tensors[0]; }
+};
+
+TensorFacts FactsTable::OfCall(const Node& node) {
+  if (node.target() == "torch.vmap") return OfVmap(node);
+  if (node.target() == "operator.getitem") return OfSubscript(node);
+  if (node.target() == "torch.tensor") return OfLiteral(node);
+  const Schema* schema = FindOverload(node.target());
+  if (schema == nullptr || schema->returns.empty()) return {Kind::kOther};
   for (const SchemaType& type : schema->returns) {
     if (type.kind != SchemaType::Kind::kTensor) return {Kind::kOther};
   }
-  TensorFacts facts;
-  facts.kind =
-      schema->returns.size() > 1 || schema->returns[0].is_list ? Kind::kList : Kind::kTensor;
-  const auto argument = [&](absl::string_view name) { return ArgumentOf(call, *schema, name); };
   absl::string_view name = OperatorName(*schema);
   if (name.size() > 1 && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__"))
     name.remove_suffix(1);
-  // The tensors it takes.
-  std::vector<TensorFacts> tensors;
-  bool has_float = false, has_int = false;
-  for (size_t i = 0; i < schema->arguments.size(); ++i) {
-    const Argument value = argument(schema->arguments[i].name);
+  Call call{node, *schema, name, RuleOf(name), {}};
+  for (const SchemaArgument& argument : schema->arguments) {
+    const Argument value = call[argument.name];
     const TensorFacts of = OfArgument(value);
-    if (schema->arguments[i].type.kind == SchemaType::Kind::kTensor &&
+    if (argument.type.kind == SchemaType::Kind::kTensor &&
         (of.is_tensor() || of.kind == Kind::kList)) {
-      tensors.push_back(of);
+      call.tensors.push_back(of);
     }
-    if (schema->arguments[i].type.kind == SchemaType::Kind::kScalar) {
-      has_float |= IsFloatScalar(value) || value.is_node();
-      has_int |= value.is_int();
+    if (argument.type.kind == SchemaType::Kind::kScalar) {
+      call.has_float |=
+          value.is_float() || value.kind() == Argument::Kind::kComplex || value.is_node();
+      call.has_int |= value.is_int();
     }
   }
-  const TensorFacts first = tensors.empty() ? TensorFacts() : tensors[0];
+  TensorFacts facts;
+  facts.kind = schema->yields_tuple() ? Kind::kList : Kind::kTensor;
+  facts.dtype = DTypeOf(call);
+  SetShape(call, &facts);
+  return facts;
+}
 
-  const Argument dtype = argument("dtype");
-  if (dtype.kind() == Argument::Kind::kDType) {
-    facts.dtype = dtype.dtype();
-  } else if (Comparisons().contains(name)) {
-    facts.dtype = DType::kBool;
-  } else if (name == "to" && dtype.is_none()) {
-    facts.dtype = argument("other").is_none() ? first.dtype : OfArgument(argument("other")).dtype;
-  } else if (name == "type_as" && tensors.size() == 2) {
-    facts.dtype = tensors[1].dtype;
-  } else if (absl::StartsWith(name, "arg") || name == "count_nonzero") {
-    facts.dtype = DType::kInt64;
-  } else if (KeepsDType().contains(name) || absl::StartsWith(name, "new_")) {
-    facts.dtype = first.dtype;
-  } else if (IsPointwise(*schema) && !tensors.empty()) {
-    const size_t skip = name == "where" ? 1 : 0;
+DType FactsTable::DTypeOf(const Call& call) const {
+  const Argument dtype = call["dtype"];
+  const std::vector<TensorFacts>& tensors = call.tensors;
+  if (dtype.kind() == Argument::Kind::kDType) return dtype.dtype();
+  if (call.rule.has(Rule::kIsBool)) return DType::kBool;
+  if (call.name == "to" && dtype.is_none()) {
+    const Argument other = call["other"];
+    return other.is_none() ? call.first().dtype : OfArgument(other).dtype;
+  }
+  if (call.name == "type_as" && tensors.size() == 2) return tensors[1].dtype;
+  if (call.rule.has(Rule::kIsInt64)) return DType::kInt64;
+  if (call.rule.has(Rule::kKeepsDType)) return call.first().dtype;
+  if (IsPointwise(call.schema) && !tensors.empty()) {
+    const size_t skip = call.name == "where" ? 1 : 0;
     DType common = skip < tensors.size() ? tensors[skip].dtype : DType::kUnknown;
-    for (size_t i = skip; i < tensors.size() && name != "masked_fill"; ++i) {
+    for (size_t i = skip; i < tensors.size() && call.name != "masked_fill"; ++i) {
       if (tensors[i].dtype != common) common = DType::kUnknown;
     }
-    const bool keeps = IsFloatingPoint(common) || (Integral().contains(name) && !has_float &&
-                                                   !(has_int && common == DType::kBool));
+    const bool keeps = IsFloatingPoint(common) || (KeepsIntegers(call.name) && !call.has_float &&
+                                                   !(call.has_int && common == DType::kBool));
     const bool is_complex =
         common == DType::kComplex32 || common == DType::kComplex64 || common == DType::kComplex128;
-    if (keeps && !(name == "abs" && is_complex)) facts.dtype = common;
-  } else if (name == "arange") {
-    bool all_int = true;
-    for (const absl::string_view part : {"start", "end", "step"}) {
-      const Argument value = argument(part);
-      all_int = all_int && (value.is_none() || value.is_int());
-    }
-    if (all_int) facts.dtype = DType::kInt64;
+    return keeps && !(call.name == "abs" && is_complex) ? common : DType::kUnknown;
   }
+  if (call.name != "arange") return DType::kUnknown;
+  for (const absl::string_view part : {"start", "end", "step"}) {
+    const Argument value = call[part];
+    if (!value.is_none() && !value.is_int()) return DType::kUnknown;
+  }
+  return DType::kInt64;
+}
 
-  const auto rank_of_list = [&](absl::string_view list) {
-    const std::optional<int> length = LengthOf(argument(list));
-    return length.value_or(-1);
+void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
+  const TensorFacts first = call.first();
+  const std::vector<TensorFacts>& tensors = call.tensors;
+  const Rule& rule = call.rule;
+  const absl::string_view name = call.name;
+  const auto set_sizes = [&](const std::vector<int64_t>& sizes) {
+    facts->rank = static_cast<int>(sizes.size());
+    if (facts->is_tensor()) facts->sizes = Keep(sizes);
   };
-  const Argument keepdim = argument("keepdim");
-  const bool reduces = schema->FindArgument("keepdim") != nullptr;
-  if (IsPointwise(*schema)) {
-    facts.rank = tensors.empty() ? -1 : 0;
+  if (IsPointwise(call.schema)) {
+    int rank = tensors.empty() ? -1 : 0;
     for (const TensorFacts& t : tensors) {
-      facts.rank = facts.rank < 0 || t.rank < 0 ? -1 : std::max(facts.rank, t.rank);
+      rank = rank < 0 || t.rank < 0 ? -1 : std::max(rank, t.rank);
     }
-  } else if (absl::StartsWith(name, "new_") || name == "zeros" || name == "ones" ||
-             name == "empty" || name == "full" || name == "rand" || name == "randn" ||
-             name == "view" || name == "expand" || name == "randint" || name == "normal") {
-    facts.rank = name == "view" && schema->FindArgument("size") == nullptr ? first.rank
-                                                                           : rank_of_list("size");
-  } else if (name == "reshape") {
-    facts.rank = rank_of_list("shape");
-  } else if (name == "expand_as" || name == "view_as" || name == "reshape_as") {
-    facts.rank = tensors.size() == 2 ? tensors[1].rank : -1;
-  } else if (name == "repeat") {
-    facts.rank = rank_of_list("repeats");
-  } else if (name == "arange" || name == "linspace") {
-    facts.rank = 1;
-  } else if (name == "scalar_tensor" || name == "dot" || name == "vdot") {
-    facts.rank = 0;
-  } else if (name == "mv" || name == "addmv") {
-    facts.rank = 1;
-  } else if (name == "mm" || name == "addmm" || name == "outer" || name == "ger" || name == "eye") {
-    facts.rank = 2;
-  } else if (name == "bmm" || name == "baddbmm") {
-    facts.rank = 3;
-  } else if (name == "matmul" && tensors.size() == 2 && tensors[0].rank > 0 &&
-             tensors[1].rank > 0) {
-    const int a = tensors[0].rank, b = tensors[1].rank;
-    facts.rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
-  } else if (name == "einsum" && argument("equation").is_string()) {
-    facts.rank = RankOfEinsum(argument("equation").string(), argument("tensors"));
-  } else if (name == "linear") {
-    const int weight = tensors.size() > 1 ? tensors[1].rank : -1;
-    facts.rank = first.rank < 0 || weight < 1 ? -1 : first.rank - (weight == 1 ? 1 : 0);
-  } else if (first.rank < 0) {
-    // Of what follows, all depend on it.
-  } else if (name == "squeeze") {
-    std::optional<std::vector<int>> dims = DimsOf(argument("dim"), first.rank);
-    if (schema->FindArgument("dim") == nullptr) {
-      dims.emplace();
-      for (int i = 0; i < first.rank; ++i) dims->push_back(i);
-    }
-    const bool known = dims.has_value() && absl::c_all_of(*dims, [&](int i) {
-                         return !first.sizes.empty() && first.sizes[static_cast<size_t>(i)] >= 0;
-                       });
-    if (!known) return facts;
-    facts.rank = first.rank;
-    for (const int i : *dims) facts.rank -= first.sizes[static_cast<size_t>(i)] == 1 ? 1 : 0;
+    if (rank >= 0) set_sizes(Broadcast(tensors, rank));
+    return;
+  }
+  if (rule.rank == Rule::kListed && call.schema.FindArgument(rule.list) != nullptr) {
+    const Argument list = call[rule.list];
+    facts->rank = LengthOf(list).value_or(-1);
+    if (list.is_int() || facts->rank < 0 || name == "expand" || name == "repeat") return;
     std::vector<int64_t> sizes;
-    for (int i = 0; i < first.rank; ++i) {
-      if (!absl::c_linear_search(*dims, i) || first.sizes[static_cast<size_t>(i)] != 1)
-        sizes.push_back(first.sizes[static_cast<size_t>(i)]);
+    for (const Argument& size : list.elements()) {
+      sizes.push_back(size.is_int() ? std::max<int64_t>(size.integer(), -1) : -1);
     }
-    facts.sizes = Keep(sizes);
-    return facts;
-  } else if (reduces) {
-    const Argument dim = argument("dim");
-    const bool whole = dim.is_none() || (dim.is_list() && dim.elements().empty());
-    const int removed = whole ? first.rank : LengthOf(dim).value_or(-1);
+    return set_sizes(sizes);
+  }
+  if (rule.rank == Rule::kListed) {
+    if (name == "view") facts->rank = first.rank;  // as another dtype
+    return;
+  }
+  if (rule.rank == Rule::kIs) {
+    facts->rank = rule.number;
+    return;
+  }
+  if (rule.rank == Rule::kSecond) {
+    facts->rank = tensors.size() == 2 ? tensors[1].rank : -1;
+    return;
+  }
+  if (name == "matmul" && tensors.size() == 2 && tensors[0].rank > 0 && tensors[1].rank > 0) {
+    const int a = tensors[0].rank, b = tensors[1].rank;
+    facts->rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
+    return;
+  }
+  if (name == "einsum" && call["equation"].is_string()) {
+    facts->rank = RankOfEinsum(call["equation"].string(), call["tensors"]);
+    return;
+  }
+  if (first.rank < 0) return;  // Of what follows, all depend on it.
+  std::vector<int64_t> sizes(first.sizes.begin(), first.sizes.end());
+  const bool has_sizes = !sizes.empty() || first.rank == 0;
+  const auto size_of = [&](int i) { return sizes[static_cast<size_t>(i)]; };
+  if (name == "linear") {
+    const int weight = tensors.size() > 1 ? tensors[1].rank : -1;
+    if (weight >= 1) facts->rank = first.rank - (weight == 1 ? 1 : 0);
+  } else if (name == "squeeze") {
+    std::optional<std::vector<int>> dims = DimsOf(call["dim"], first.rank);
+    if (call.schema.FindArgument("dim") == nullptr) {
+      dims.emplace(static_cast<size_t>(first.rank));
+      absl::c_iota(*dims, 0);
+    }
+    const bool known = dims.has_value() && has_sizes &&
+                       absl::c_all_of(*dims, [&](int i) { return size_of(i) >= 0; });
+    if (!known) return;
+    std::vector<int64_t> left;
+    for (int i = 0; i < first.rank; ++i) {
+      if (!absl::c_linear_search(*dims, i) || size_of(i) != 1) left.push_back(size_of(i));
+    }
+    set_sizes(left);
+  } else if (call.schema.FindArgument("keepdim") != nullptr || name == "select") {
+    const Argument dim = call["dim"], keepdim = call["keepdim"];
     const bool keeps = keepdim.is_bool() && keepdim.boolean();
-    facts.rank = keeps                          ? first.rank
-                 : removed < 0 || dim.is_node() ? -1
-                                                : std::max(0, first.rank - removed);
-  } else if (name == "select" || name == "unbind" || name == "diagonal") {
-    facts.rank = first.rank - 1;
-  } else if (name == "unsqueeze" || name == "stack" || name == "diag_embed" || name == "one_hot") {
-    facts.rank = first.rank + 1;
+    const auto dims = DimsOf(dim, first.rank);
+    const bool whole = dim.is_none() || LengthOf(dim) == 0;
+    const int removed = whole ? first.rank : name == "select" ? 1 : LengthOf(dim).value_or(-1);
+    facts->rank = keeps ? first.rank : removed < 0 ? -1 : std::max(0, first.rank - removed);
+    if (!has_sizes || (!whole && !dims.has_value())) return;
+    std::vector<int64_t> left;
+    for (int i = 0; i < first.rank; ++i) {
+      const bool reduced = whole || absl::c_linear_search(*dims, i);
+      if (!reduced || keeps) left.push_back(reduced ? 1 : size_of(i));
+    }
+    set_sizes(left);
+  } else if (rule.rank == Rule::kAdds) {
+    facts->rank = first.rank + rule.number;
+    if (rule.has(Rule::kKeepsSizes) && has_sizes) return set_sizes(sizes);
+    if (!has_sizes) return;
+    if (name == "unsqueeze") {
+      const auto dims = DimsOf(call["dim"], first.rank + 1);
+      if (!dims.has_value()) return;
+      sizes.insert(sizes.begin() + (*dims)[0], 1);
+      set_sizes(sizes);
+    } else if (name == "transpose") {
+      const auto a = DimsOf(call["dim0"], first.rank), b = DimsOf(call["dim1"], first.rank);
+      if (!a.has_value() || !b.has_value()) return;
+      std::swap(sizes[static_cast<size_t>((*a)[0])], sizes[static_cast<size_t>((*b)[0])]);
+      set_sizes(sizes);
+    } else if (name == "permute") {
+      const auto dims = DimsOf(call["dims"], first.rank);
+      if (!dims.has_value() || static_cast<int>(dims->size()) != first.rank) return;
+      std::vector<int64_t> permuted;
+      for (const int dim : *dims) permuted.push_back(size_of(dim));
+      set_sizes(permuted);
+    }
   } else if (name == "flatten") {
     const auto place = [&](const Argument& a, int64_t otherwise) {
       const int64_t at = a.is_int() ? a.integer() : otherwise;
       return static_cast<int>(at < 0 ? at + first.rank : at);
     };
-    const int start = place(argument("start_dim"), 0), end = place(argument("end_dim"), -1);
-    facts.rank = first.rank == 0 ? 1 : first.rank - (end - start);
+    const int start = place(call["start_dim"], 0), end = place(call["end_dim"], -1);
+    facts->rank = first.rank == 0 ? 1 : first.rank - (end - start);
   } else if (name == "unflatten") {
-    const std::optional<int> length = LengthOf(argument("sizes"));
-    facts.rank = length.has_value() ? first.rank + *length - 1 : -1;
-  } else if (name == "embedding" && tensors.size() == 2) {
-    facts.rank = tensors[1].rank < 0 ? -1 : tensors[1].rank + 1;
-  } else if (name == "index" && argument("indices").is_list()) {
+    const std::optional<int> length = LengthOf(call["sizes"]);
+    if (length.has_value()) facts->rank = first.rank + *length - 1;
+  } else if (name == "embedding") {
+    if (tensors.size() == 2 && tensors[1].rank >= 0) facts->rank = tensors[1].rank + 1;
+  } else if (name == "index" && call["indices"].is_list()) {
     int tensor_rank = 0, indexed = 0;
-    for (const Argument& element : argument("indices").elements()) {
+    for (const Argument& element : call["indices"].elements()) {
       if (element.is_none()) continue;
       const TensorFacts of = OfArgument(element);
-      const bool known =
-          of.is_tensor() && of.rank >= 0 && of.dtype != DType::kBool && of.dtype != DType::kUnknown;
-      if (!known) return facts;
+      if (!of.is_index()) return;
       tensor_rank = std::max(tensor_rank, of.rank);
       ++indexed;
     }
-    facts.rank = first.rank - indexed + tensor_rank;
+    facts->rank = first.rank - indexed + tensor_rank;
   } else if (name == "repeat_interleave") {
-    facts.rank = argument("dim").is_none() ? 1 : first.rank;
-  } else if (SameShape().contains(name)) {
-    facts.rank = first.rank;
-  } else if (name == "sum" || name == "mean" || name == "prod" || name == "max" || name == "min" ||
-             name == "any" || name == "all" || name == "std" || name == "var" || name == "norm" ||
-             name == "median" || name == "count_nonzero") {
-    facts.rank = argument("dim").is_none() ? 0 : -1;
+    facts->rank = call["dim"].is_none() ? 1 : first.rank;
+  } else if (rule.rank == Rule::kWhole && call["dim"].is_none()) {
+    facts->rank = 0;
   }
-  if (facts.is_tensor() && facts.rank >= 0) {
-    const std::vector<int64_t> sizes = SizesOfCall(call, *schema, name, tensors, facts);
-    if (static_cast<int>(sizes.size()) == facts.rank) facts.sizes = Keep(sizes);
-  }
-  return facts;
-}
-
-std::vector<int64_t> FactsTable::SizesOfCall(const Node& call, const Schema& schema,
-                                             absl::string_view name,
-                                             const std::vector<TensorFacts>& tensors,
-                                             const TensorFacts& facts) const {
-  const auto argument = [&](absl::string_view of) { return ArgumentOf(call, schema, of); };
-  for (const absl::string_view list : {"size", "shape"}) {
-    if (schema.FindArgument(list) == nullptr || name == "expand") continue;
-    std::vector<int64_t> sizes;
-    const Argument given = argument(list);
-    if (!given.is_list() && !given.is_tuple()) return {};
-    for (const Argument& size : given.elements()) {
-      sizes.push_back(size.is_int() ? std::max<int64_t>(size.integer(), -1) : -1);
-    }
-    return sizes;
-  }
-  if (IsPointwise(schema)) return Broadcast(tensors, facts.rank);
-  if (tensors.empty()) return {};
-  const TensorFacts& first = tensors[0];
-  std::vector<int64_t> sizes(first.sizes.begin(), first.sizes.end());
-  if (KeepsSizes().contains(name)) return sizes;
-  if (sizes.empty() && first.rank != 0) return {};
-  const bool reduces = schema.FindArgument("keepdim") != nullptr;
-  if (name == "unsqueeze") {
-    const auto dims = DimsOf(argument("dim"), first.rank + 1);
-    if (!dims.has_value()) return {};
-    sizes.insert(sizes.begin() + (*dims)[0], 1);
-  } else if (reduces || name == "select") {
-    const auto dims = DimsOf(argument("dim"), first.rank);
-    const Argument keepdim = argument("keepdim");
-    const bool whole = argument("dim").is_none() || (dims.has_value() && dims->empty());
-    if (!whole && !dims.has_value()) return {};
-    sizes.clear();
-    for (int i = 0; i < first.rank; ++i) {
-      const bool reduced = whole || absl::c_linear_search(*dims, i);
-      if (!reduced) sizes.push_back(first.sizes[static_cast<size_t>(i)]);
-      if (reduced && keepdim.is_bool() && keepdim.boolean()) sizes.push_back(1);
-    }
-  } else if (name == "transpose") {
-    const auto a = DimsOf(argument("dim0"), first.rank), b = DimsOf(argument("dim1"), first.rank);
-    if (!a.has_value() || !b.has_value()) return {};
-    std::swap(sizes[static_cast<size_t>((*a)[0])], sizes[static_cast<size_t>((*b)[0])]);
-  } else if (name == "permute") {
-    const auto dims = DimsOf(argument("dims"), first.rank);
-    if (!dims.has_value() || static_cast<int>(dims->size()) != first.rank) return {};
-    for (size_t i = 0; i < sizes.size(); ++i)
-      sizes[i] = first.sizes[static_cast<size_t>((*dims)[i])];
-  } else {
-    return {};
-  }
-  return sizes;
 }
 
 }  // namespace graphnet

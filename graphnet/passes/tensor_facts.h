@@ -27,6 +27,10 @@ struct TensorFacts {
   absl::Span<const int64_t> sizes;
 
   bool is_tensor() const { return kind == Kind::kTensor; }
+  // Whether a tensor that is indexed with it loses one dimension to its own.
+  bool is_index() const {
+    return is_tensor() && rank >= 0 && dtype != DType::kBool && dtype != DType::kUnknown;
+  }
   friend bool operator==(const TensorFacts& a, const TensorFacts& b) {
     return a.kind == b.kind && a.rank == b.rank && a.dtype == b.dtype;  // whatever the sizes
   }
@@ -44,19 +48,20 @@ class FactsTable {
   bool IsAmbiguous(const Graph* body) const { return ambiguous_.contains(body); }
 
  private:
+  struct Call;
   absl::Span<const int64_t> Keep(const std::vector<int64_t>& sizes) {
     return arena_.Copy(absl::MakeConstSpan(sizes));
   }
   void AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters);
-  TensorFacts OfCall(const Node& call);
+  TensorFacts OfCall(const Node& node);
+  TensorFacts OfLiteral(const Node& call);
   TensorFacts OfVmap(const Node& call);
   TensorFacts OfSubscript(const Node& call);
   TensorFacts OfArgument(const Argument& argument) const;
   int RankOfEinsum(absl::string_view equation, const Argument& tensors) const;
-  // Of the result of a call whose rank and dtype are `facts`; empty: unknown.
-  std::vector<int64_t> SizesOfCall(const Node& call, const Schema& schema, absl::string_view name,
-                                   const std::vector<TensorFacts>& tensors,
-                                   const TensorFacts& facts) const;
+  DType DTypeOf(const Call& call) const;
+  // Rank and, where they are known, sizes of the result.
+  void SetShape(const Call& call, TensorFacts* facts);
 
   const LoweredModule& lowered_;
   Arena arena_;
