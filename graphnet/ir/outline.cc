@@ -81,19 +81,6 @@ void WriteBody(const Subgraph& subgraph, absl::FunctionRef<Graph*(Graph*)> map_g
   to->Output(returned.size() == 1 ? returned[0] : Argument::Tuple(returned));
 }
 
-// What `user` takes from `node`, if it is a getitem of it and `value`, which stands for
-// `node`, has that element; else null.
-const Argument* ElementOf(const Node& user, const Node* node, const Argument& value) {
-  const bool is_getitem = user.is_call_function("operator.getitem") && user.args().size() == 2 &&
-                          user.args()[0].is_node() && user.args()[0].node() == node &&
-                          user.args()[1].is_int();
-  if (!is_getitem || (!value.is_tuple() && !value.is_list())) return nullptr;
-  const auto size = static_cast<int64_t>(value.elements().size());
-  const int64_t i = user.args()[1].integer();
-  if (i < -size || i >= size) return nullptr;
-  return &value.elements()[static_cast<size_t>(i < 0 ? i + size : i)];
-}
-
 // Puts `value` in the place of `node`, which goes, and of its getitems the elements. What
 // was made since there were `known` nodes takes the name of what it stands for.
 void Replace(Node* node, const Argument& value, size_t known) {
@@ -249,6 +236,17 @@ Node* CopyNode(const Node& node, Graph* to, absl::FunctionRef<Argument(const Arg
   copy->set_annotation(node.annotation());
   copy->set_meta(node.meta());
   return copy;
+}
+
+const Argument* ElementOf(const Node& user, const Node* node, const Argument& value) {
+  const bool is_getitem = user.is_call_function("operator.getitem") && user.args().size() == 2 &&
+                          user.args()[0].is_node() && user.args()[0].node() == node &&
+                          user.args()[1].is_int();
+  if (!is_getitem || (!value.is_tuple() && !value.is_list())) return nullptr;
+  const auto size = static_cast<int64_t>(value.elements().size());
+  const int64_t i = user.args()[1].integer();
+  if (i < -size || i >= size) return nullptr;
+  return &value.elements()[static_cast<size_t>(i < 0 ? i + size : i)];
 }
 
 void ReplaceUsesWithValue(Node* node, const Argument& value) {

@@ -51,6 +51,10 @@ absl::Status Inline(Node* call);
 // place of each argument, however deep, that is no aggregate.
 Node* CopyNode(const Node& node, Graph* to, absl::FunctionRef<Argument(const Argument&)> map);
 
+// What `user` takes from `node`, if it is a getitem of it and `value`, which stands for
+// `node`, is a tuple or list that has that element; else null.
+const Argument* ElementOf(const Node& user, const Node* node, const Argument& value);
+
 // Puts `value` in the place of all uses of `node`; a getitem of `node` becomes the element,
 // if `value` is a tuple or list and has it, and goes.
 void ReplaceUsesWithValue(Node* node, const Argument& value);

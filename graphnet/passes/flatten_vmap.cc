@@ -1,12 +1,12 @@
 #include "graphnet/passes/flatten_vmap.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
@@ -65,7 +65,7 @@ class Check {
   }
 
   absl::Status CheckPlain(const Graph& graph) {
-    if (!plain_.try_emplace(&graph, true).second) return absl::OkStatus();
+    if (!plain_.insert(&graph).second) return absl::OkStatus();
     for (const Node* node : graph.nodes()) {
       if (IsVmapCall(*node)) {
         return absl::UnimplementedError(
@@ -81,7 +81,7 @@ class Check {
     int depth;  // the deepest that it was looked at
   };
   absl::flat_hash_map<const Graph*, Known> sizes_;
-  absl::flat_hash_map<const Graph*, bool> plain_;
+  absl::flat_hash_set<const Graph*> plain_;
   bool any_ = false;
 };
 
@@ -116,32 +116,23 @@ class Flattener {
  private:
   // Replaces `node`, which yields `tuple`, in a user.
   void ReplaceTuple(Node* user, Node* node, const Argument& tuple) {
-    if (const std::optional<Argument> element = ElementOf(*user, tuple, node)) {
+    if (const Argument* element = ElementOf(*user, node, tuple)) {
       const std::string name(user->name());
       Node* const value = element->node();
       user->ReplaceAllUsesWith(value);
       main_->EraseNode(user);
-      if (removes_.contains(value) && removes_[value]) {
-        removes_[value] = false;
-        value->set_name(name);
-      }
+      TakesName(value, name);
       return;
     }
     user->MapArguments([&](const Argument& a) { return a == Argument(node) ? tuple : a; });
   }
 
-  // What `user`, a getitem of `node`, takes from the tuple that it yields.
-  static std::optional<Argument> ElementOf(const Node& user, const Argument& tuple,
-                                           const Node* node) {
-    if (!user.is_call_function("operator.getitem") || user.args().size() != 2) return std::nullopt;
-    if (!user.args()[0].is_node() || user.args()[0].node() != node || !user.args()[1].is_int()) {
-      return std::nullopt;
-    }
-    const auto size = static_cast<int64_t>(tuple.elements().size());
-    int64_t i = user.args()[1].integer();
-    if (i < 0) i += size;
-    if (i < 0 || i >= size) return std::nullopt;
-    return tuple.elements()[static_cast<size_t>(i)];
+  // Gives a removal the name of the first getitem that takes it; false if `value` is none
+  // or has one.
+  bool TakesName(Node* value, absl::string_view name) {
+    if (unnamed_.erase(value) == 0) return false;
+    value->set_name(name);
+    return true;
   }
 
   Node* Call(const Node& like, absl::string_view target, absl::Span<const Argument> args,
@@ -198,7 +189,7 @@ class Flattener {
       Node* const removed = Call(node, kRemove, {value, level, size, *call.out_dims[i]},
                                  call.yields_tuple ? absl::string_view() : node.name());
       if (!call.yields_tuple) removed->set_meta(node.meta());
-      removes_[removed] = true;
+      unnamed_.insert(removed);
       results.push_back(removed);
     }
     Node* const last = last_made_;
@@ -213,17 +204,11 @@ class Flattener {
   // A node of a body in the main graph.
   Argument Copy(const Node& node, const Values& values, int level) {
     if (node.is_call_function("operator.getitem") && node.args()[0].is_node()) {
-      const Argument& whole = values.at(node.args()[0].node());
-      if (whole.is_tuple()) {
-        if (const auto element = ElementOf(node, whole, node.args()[0].node())) {
-          if (element->is_node() && removes_.contains(element->node()) &&
-              removes_[element->node()]) {
-            removes_[element->node()] = false;
-            element->node()->set_name(node.name());
-            element->node()->set_meta(node.meta());
-          }
-          return *element;
-        }
+      const Node* whole = node.args()[0].node();
+      if (const Argument* element = ElementOf(node, whole, values.at(whole))) {
+        if (element->is_node() && TakesName(element->node(), node.name()))
+          element->node()->set_meta(node.meta());
+        return *element;
       }
     }
     const auto value_of = [&](const Argument& a) {
@@ -242,8 +227,7 @@ class Flattener {
   Graph* main_;
   Arena arena_;
   Node* last_made_ = nullptr;
-  // Removals; true: a getitem may still give its name.
-  absl::flat_hash_map<const Node*, bool> removes_;
+  absl::flat_hash_set<const Node*> unnamed_;  // removals that a getitem may give its name
 };
 
 }  // namespace
