@@ -12,54 +12,27 @@
 #include "absl/types/span.h"
 #include "graphnet/decompose/balance.h"
 #include "graphnet/decompose/schemes.h"
+#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {
 
 constexpr size_t kMaxPeriods = 32;
 
-void AppendBytes(const void* data, size_t size, std::string* key) {
-  key->append(static_cast<const char*>(data), size);
-}
-
 void AppendKey(const Argument& argument, std::string* key) {
-  key->push_back(static_cast<char>(argument.kind()));
-  switch (argument.kind()) {
-    case Argument::Kind::kNone:
-    case Argument::Kind::kNode:
-    case Argument::Kind::kEllipsis: return;
-    case Argument::Kind::kBool: key->push_back(argument.boolean() ? '1' : '0'); return;
-    case Argument::Kind::kInt: absl::StrAppend(key, argument.integer(), ";"); return;
-    case Argument::Kind::kFloat: {
-      const double value = argument.real();
-      return AppendBytes(&value, sizeof value, key);
+  if (argument.is_node()) {
+    key->push_back('%');
+  } else if (argument.kind() == Argument::Kind::kSymInt) {
+    key->push_back('s');  // Sizes may be of another layer.
+  } else if (argument.is_aggregate()) {
+    absl::StrAppend(key, static_cast<int>(argument.kind()), "(");
+    for (const Argument& element : argument.elements()) {
+      AppendKey(element, key);
+      key->push_back(',');
     }
-    case Argument::Kind::kComplex: {
-      const std::complex<double> value = argument.complex();
-      return AppendBytes(&value, sizeof value, key);
-    }
-    case Argument::Kind::kString:
-      absl::StrAppend(key, argument.string().size(), ":", argument.string());
-      return;
-    case Argument::Kind::kDType:
-      absl::StrAppend(key, static_cast<int>(argument.dtype()), ";");
-      return;
-    case Argument::Kind::kDevice: absl::StrAppend(key, DeviceName(argument.device()), ";"); return;
-    case Argument::Kind::kLayout:
-      absl::StrAppend(key, static_cast<int>(argument.layout()), ";");
-      return;
-    case Argument::Kind::kMemoryFormat:
-      absl::StrAppend(key, static_cast<int>(argument.memory_format()), ";");
-      return;
-    case Argument::Kind::kGraph: absl::StrAppend(key, argument.graph()->name(), ";"); return;
-    case Argument::Kind::kSymInt: return;  // Sizes may be of another layer.
-    case Argument::Kind::kList:
-    case Argument::Kind::kTuple:
-    case Argument::Kind::kDict:
-    case Argument::Kind::kSlice:
-      absl::StrAppend(key, argument.elements().size(), ";");
-      for (const Argument& element : argument.elements()) AppendKey(element, key);
-      return;
+    key->push_back(')');
+  } else {
+    AppendArgument(argument, key);
   }
 }
 
@@ -74,7 +47,10 @@ std::vector<uint32_t> Tokens(const GraphIndex& index) {
     // Attributes have a name each.
     absl::StrAppend(&key, static_cast<int>(node.op()),
                     node.op() == Op::kGetAttr ? "" : node.target(), "\n");
-    for (const Argument& argument : node.args()) AppendKey(argument, &key);
+    for (const Argument& argument : node.args()) {
+      AppendKey(argument, &key);
+      key.push_back(',');
+    }
     for (const KwArg& kwarg : node.kwargs()) {
       absl::StrAppend(&key, "\n", kwarg.name, "=");
       AppendKey(kwarg.value, &key);

@@ -7,7 +7,6 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/config.pb.h"
-#include "graphnet/decompose/config_check.h"
 
 namespace graphnet {
 namespace {
@@ -15,45 +14,91 @@ namespace {
 constexpr char kMagic[] = "graphnet-decompose";
 constexpr uint32_t kVersion = 1;
 
-struct ModeName {
+struct Mode {
   DecomposeMode mode;
   absl::string_view name;
+  absl::string_view key;  // that it takes in JSON
 };
-constexpr ModeName kModes[] = {
-    {DecomposeMode::kPositions, "positions"},  {DecomposeMode::kRanges, "ranges"},
-    {DecomposeMode::kFixedSize, "fixed_size"}, {DecomposeMode::kEqual, "equal"},
-    {DecomposeMode::kSingleOp, "single_op"},   {DecomposeMode::kBalanced, "balanced"},
-    {DecomposeMode::kBlocks, "blocks"},        {DecomposeMode::kModulePath, "module_path"},
-    {DecomposeMode::kValues, "values"},
+constexpr Mode kModes[] = {
+    {DecomposeMode::kPositions, "positions", "split_positions"},
+    {DecomposeMode::kRanges, "ranges", "subgraph_ranges"},
+    {DecomposeMode::kFixedSize, "fixed_size", "size"},
+    {DecomposeMode::kEqual, "equal", "pieces"},
+    {DecomposeMode::kSingleOp, "single_op", ""},
+    {DecomposeMode::kBalanced, "balanced", "pieces"},
+    {DecomposeMode::kBlocks, "blocks", ""},
+    {DecomposeMode::kModulePath, "module_path", "depth"},
+    {DecomposeMode::kValues, "values", "values"},
 };
 
-template <typename Strings>
-std::vector<std::string> ToVector(const Strings& strings) {
-  return std::vector<std::string>(strings.begin(), strings.end());
+// Between a vector and a repeated field.
+template <typename To, typename From>
+To Copy(const From& from) {
+  return To(from.begin(), from.end());
 }
+using Names = std::vector<std::string>;
+using ProtoNames = google::protobuf::RepeatedPtrField<std::string>;
 
 }  // namespace
 
 absl::string_view DecomposeModeName(DecomposeMode mode) {
-  for (const ModeName& entry : kModes) {
+  for (const Mode& entry : kModes) {
     if (entry.mode == mode) return entry.name;
   }
   return "unknown";
 }
 
 std::optional<DecomposeMode> ParseDecomposeMode(absl::string_view name) {
-  for (const ModeName& entry : kModes) {
+  for (const Mode& entry : kModes) {
     if (entry.name == name) return entry.mode;
   }
   return std::nullopt;
 }
 
-bool operator==(const DecomposeConfig& a, const DecomposeConfig& b) {
-  return a.mode == b.mode && a.split_positions == b.split_positions &&
-         a.subgraph_ranges == b.subgraph_ranges && a.values == b.values && a.number == b.number &&
-         a.cut.style == b.cut.style && a.cut.all_inputs == b.cut.all_inputs &&
-         a.group_head_and_tail == b.group_head_and_tail && a.model_name == b.model_name &&
-         a.parent_hash == b.parent_hash && a.num_ops == b.num_ops && a.subgraphs == b.subgraphs;
+absl::string_view ModeKey(DecomposeMode mode) {
+  for (const Mode& entry : kModes) {
+    if (entry.mode == mode) return entry.key;
+  }
+  return "";
+}
+
+std::string WhatIsWrong(const DecomposeConfig& config) {
+  const absl::string_view key = ModeKey(config.mode);
+  const bool takes_number = key == "size" || key == "pieces" || key == "depth";
+  const auto differs = [&](bool has, absl::string_view name) { return has != (key == name); };
+  if (differs(!config.split_positions.empty(), "split_positions") ||
+      differs(!config.subgraph_ranges.empty(), "subgraph_ranges") ||
+      differs(!config.values.empty(), "values")) {
+    return absl::StrCat(
+        "mode ", DecomposeModeName(config.mode), " needs ",
+        key.empty() ? "no further key" : absl::StrCat("\"", key, "\" and no other"));
+  }
+  if (takes_number ? config.number < 1 : config.number != 0) {
+    return takes_number ? absl::StrCat("\"", key, "\" must be at least 1")
+                        : absl::StrCat("mode ", DecomposeModeName(config.mode), " takes no number");
+  }
+  if ((key == "pieces" || key == "depth") && config.number > kMaxNumber) {
+    return absl::StrCat("\"", key, "\" must be at most ", kMaxNumber);
+  }
+  if (!config.is_done()) {
+    return config.subgraphs.empty() && config.num_ops == 0 && config.model_name.empty()
+               ? ""
+               : "a decomposition that has been made needs its \"parent_hash\"";
+  }
+  if (config.parent_hash.size() != 64) return "\"parent_hash\" is not of 64 digits";
+  if (config.subgraphs.empty()) return "a decomposition that has been made needs \"subgraphs\"";
+  for (size_t i = 0; i < config.subgraphs.size(); ++i) {
+    const SubgraphConfig& subgraph = config.subgraphs[i];
+    if (subgraph.name != absl::StrCat("subgraph_", i)) {
+      return absl::StrCat("subgraph ", i, " is called ", Printable(subgraph.name),
+                          ", not subgraph_", i);
+    }
+    if (subgraph.range.start < 0 || subgraph.range.end < subgraph.range.start ||
+        subgraph.range.end > config.num_ops) {
+      return absl::StrCat("subgraph ", i, " is no range of the ", config.num_ops, " operators");
+    }
+  }
+  return "";
 }
 
 std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
@@ -61,7 +106,7 @@ std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
   out.set_magic(kMagic);
   out.set_version(kVersion);
   out.set_mode(static_cast<proto::DecomposeConfig::Mode>(config.mode));
-  for (const int64_t position : config.split_positions) out.add_split_positions(position);
+  out.mutable_split_positions()->Add(config.split_positions.begin(), config.split_positions.end());
   for (const Range& range : config.subgraph_ranges) {
     proto::DecomposeRange* to = out.add_subgraph_ranges();
     to->set_start(range.start);
@@ -69,8 +114,8 @@ std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
   }
   for (const ValueRange& values : config.values) {
     proto::DecomposeValues* to = out.add_values();
-    for (const std::string& name : values.inputs) to->add_inputs(name);
-    for (const std::string& name : values.outputs) to->add_outputs(name);
+    *to->mutable_inputs() = Copy<ProtoNames>(values.inputs);
+    *to->mutable_outputs() = Copy<ProtoNames>(values.outputs);
   }
   out.set_number(config.number);
   out.set_chain_style(config.cut.style == Style::kChain);
@@ -84,8 +129,8 @@ std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
     to->set_name(subgraph.name);
     to->set_start(subgraph.range.start);
     to->set_end(subgraph.range.end);
-    for (const std::string& name : subgraph.inputs) to->add_inputs(name);
-    for (const std::string& name : subgraph.outputs) to->add_outputs(name);
+    *to->mutable_inputs() = Copy<ProtoNames>(subgraph.inputs);
+    *to->mutable_outputs() = Copy<ProtoNames>(subgraph.outputs);
   }
   return out.SerializeAsString();
 }
@@ -111,7 +156,7 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
     config.subgraph_ranges.push_back({range.start(), range.end()});
   }
   for (const proto::DecomposeValues& values : in.values()) {
-    config.values.push_back({ToVector(values.inputs()), ToVector(values.outputs())});
+    config.values.push_back({Copy<Names>(values.inputs()), Copy<Names>(values.outputs())});
   }
   config.number = in.number();
   config.cut.style = in.chain_style() ? Style::kChain : Style::kDag;
@@ -122,10 +167,9 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
   config.num_ops = in.num_ops();
   for (const proto::DecomposeSubgraph& subgraph : in.subgraphs()) {
     config.subgraphs.push_back({subgraph.name(), Range{subgraph.start(), subgraph.end()},
-                                ToVector(subgraph.inputs()), ToVector(subgraph.outputs())});
+                                Copy<Names>(subgraph.inputs()), Copy<Names>(subgraph.outputs())});
   }
-  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty())
-    return error(wrong);
+  if (const std::string wrong = WhatIsWrong(config); !wrong.empty()) return error(wrong);
   // Nothing that a reader does not know, and nothing twice.
   if (SerializeDecomposeConfig(config) != bytes)
     return error("holds fields that this program does not know");

@@ -91,8 +91,14 @@ struct DecomposeConfig {
   std::vector<SubgraphConfig> subgraphs;
 
   bool is_done() const { return !parent_hash.empty(); }
-  friend bool operator==(const DecomposeConfig& a, const DecomposeConfig& b);
+  friend bool operator==(const DecomposeConfig& a, const DecomposeConfig& b) = default;
 };
+
+// The key of the JSON form that the mode takes: "split_positions", "size", …; empty if
+// none.
+absl::string_view ModeKey(DecomposeMode mode);
+// What either form has to hold and this one does not; empty if nothing.
+std::string WhatIsWrong(const DecomposeConfig& config);
 
 // Equal configurations give equal text. Unimplemented for names that are not UTF-8.
 absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& config);

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/config.h"
-#include "graphnet/decompose/config_check.h"
 #include "graphnet/formats/graphnet_folder/json_object.h"
 #include "nlohmann/json.hpp"
 
@@ -152,7 +151,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
   config.mode = *mode;
   config.cut.style = chain ? Style::kChain : Style::kDag;
   for (const char* key : kNumberKeys) {
-    if (json.contains(key) && key != config_internal::ModeKey(config.mode))
+    if (json.contains(key) && key != ModeKey(config.mode))
       return Wrong(key, absl::StrCat("mode ", mode_name, " takes none"));
   }
   if (json.contains("num_subgraphs") &&
@@ -160,8 +159,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
     return Wrong("num_subgraphs", absl::StrCat(num_subgraphs, ", but there are ",
                                                config.subgraphs.size(), " subgraphs"));
   }
-  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty())
-    return Wrong("", wrong);
+  if (const std::string wrong = WhatIsWrong(config); !wrong.empty()) return Wrong("", wrong);
   return config;
 }
 
@@ -183,7 +181,7 @@ std::string OneLine(const OrderedJson& json) {
 
 OrderedJson ToJson(const DecomposeConfig& config) {
   OrderedJson json = {{"version", kVersion}, {"mode", std::string(DecomposeModeName(config.mode))}};
-  const std::string key(config_internal::ModeKey(config.mode));
+  const std::string key(ModeKey(config.mode));
   if (config.mode == DecomposeMode::kPositions) {
     json[key] = config.split_positions;
   } else if (config.mode == DecomposeMode::kRanges) {

@@ -7,21 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/blocks.h"
-#include "graphnet/decompose/config_check.h"
 #include "graphnet/decompose/schemes.h"
 #include "graphnet/ir/graph.h"
-#include "graphnet/ir/verifier.h"
 
 namespace graphnet {
 namespace {
-
-std::vector<Range> Between(absl::Span<const int64_t> cuts, int64_t num_operators) {
-  std::vector<Range> ranges;
-  int64_t start = 0;
-  for (const int64_t cut : cuts) ranges.push_back({std::exchange(start, cut), cut});
-  ranges.push_back({start, num_operators});
-  return ranges;
-}
 
 class Planner {
  public:
@@ -59,7 +49,7 @@ class Planner {
       case DecomposeMode::kModulePath: {
         ASSIGN_OR_RETURN(const std::vector<int64_t> cuts,
                          ModuleCuts(static_cast<int>(config_.number), index_, regions_));
-        return Between(cuts, n_);
+        return RangesBetween(cuts, n_);
       }
     }
     return absl::InvalidArgumentError("unknown mode");
@@ -67,18 +57,7 @@ class Planner {
 
  private:
   absl::StatusOr<std::vector<Range>> AtPositions() {
-    for (size_t i = 0; i < config_.split_positions.size(); ++i) {
-      const int64_t cut = config_.split_positions[i];
-      if (cut < 0 || cut > n_) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("cut ", cut, " is not between 0 and ", n_, ", the number of operators"));
-      }
-      if (i > 0 && cut < config_.split_positions[i - 1]) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("cuts must rise: ", cut, " comes after ", config_.split_positions[i - 1]));
-      }
-    }
-    std::vector<Range> ranges = Between(config_.split_positions, n_);
+    ASSIGN_OR_RETURN(const std::vector<Range> ranges, RangesBetween(config_.split_positions, n_));
     if (config_.group_head_and_tail) return ranges;
     if (ranges.size() < 3) {
       return absl::InvalidArgumentError("without head and tail, one cut leaves no piece");
@@ -103,7 +82,7 @@ class Planner {
     return WithHeadAndTail(std::move(ranges));
   }
 
-  std::vector<Range> AtBlocks() {
+  absl::StatusOr<std::vector<Range>> AtBlocks() {
     const std::vector<Block> blocks = FindBlocks(index_, regions_);
     for (const Block& block : blocks) {
       notes_->push_back(absl::StrCat("a block of ", block.num_operators, " operators occurs ",
@@ -111,10 +90,10 @@ class Planner {
                                      block.starts[0]));
     }
     if (blocks.empty()) notes_->push_back("no operators repeat");
-    return Between(BlockCuts(blocks, regions_, n_), n_);
+    return RangesBetween(BlockCuts(blocks, regions_, n_), n_);
   }
 
-  std::vector<Range> AtCuts(absl::Span<const int64_t> cuts, int64_t wanted) {
+  absl::StatusOr<std::vector<Range>> AtCuts(absl::Span<const int64_t> cuts, int64_t wanted) {
     const int64_t lost = std::max<int64_t>(wanted, 0) - static_cast<int64_t>(cuts.size());
     if (lost > 0) {
       notes_->push_back(
@@ -122,7 +101,7 @@ class Planner {
                        " fewer cuts than asked for: no place is left for them, as tuples and the "
                        "regions of vmap and autocast stay whole"));
     }
-    return Between(cuts, n_);
+    return RangesBetween(cuts, n_);
   }
 
   void NoteFewOperators() {
@@ -180,11 +159,8 @@ absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& mad
 
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
                                         const Module* with_metas) {
-  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
-  if (const absl::Status status = Verify(*sample.module); !status.ok()) {
-    return absl::InvalidArgumentError(status.message());
-  }
-  if (const std::string wrong = config_internal::WhatIsWrong(config); !wrong.empty()) {
+  RETURN_IF_ERROR(CheckModule(sample));
+  if (const std::string wrong = WhatIsWrong(config); !wrong.empty()) {
     return absl::InvalidArgumentError(wrong);
   }
   Decomposition made;

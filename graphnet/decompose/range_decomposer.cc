@@ -362,12 +362,6 @@ class Cutter {
   absl::flat_hash_map<size_t, std::string> renamed_targets_;
 };
 
-absl::Status CheckModule(const Sample& sample) {
-  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
-  const absl::Status status = Verify(*sample.module);
-  return status.ok() ? status : absl::InvalidArgumentError(status.message());
-}
-
 }  // namespace
 
 std::vector<Range> EqualPieces(int64_t num_operators, int k) {
@@ -386,14 +380,35 @@ std::vector<Range> EqualPieces(int64_t num_operators, int k) {
 }
 
 std::vector<int64_t> EqualCuts(const Graph& graph, int k) {
-  const Regions regions(graph);
-  const int64_t num_operators = NumOperators(graph);
+  const GraphIndex index(graph);
   std::vector<int64_t> cuts;
-  for (const Range& range : EqualPieces(num_operators, k)) {
-    const int64_t cut = regions.NextCut(range.start);
-    if (cut > (cuts.empty() ? 0 : cuts.back()) && cut < num_operators) cuts.push_back(cut);
+  for (const Range& range : EqualPieces(index.num_operators(), k)) cuts.push_back(range.start);
+  return AllowedCuts(std::move(cuts), Regions(index), index.num_operators());
+}
+
+absl::StatusOr<std::vector<Range>> RangesBetween(absl::Span<const int64_t> cuts,
+                                                 int64_t num_operators) {
+  std::vector<Range> ranges;
+  int64_t start = 0;
+  for (const int64_t cut : cuts) {
+    if (cut < 0 || cut > num_operators) {
+      return absl::InvalidArgumentError(absl::StrCat("cut ", cut, " is not between 0 and ",
+                                                     num_operators, ", the number of operators"));
+    }
+    if (cut < start) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cuts must rise: ", cut, " comes after ", start));
+    }
+    ranges.push_back({std::exchange(start, cut), cut});
   }
-  return cuts;
+  ranges.push_back({start, num_operators});
+  return ranges;
+}
+
+absl::Status CheckModule(const Sample& sample) {
+  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
+  const absl::Status status = Verify(*sample.module);
+  return status.ok() ? status : absl::InvalidArgumentError(status.message());
 }
 
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
@@ -408,22 +423,8 @@ absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<c
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts) {
   RETURN_IF_ERROR(CheckModule(parent));
-  const int64_t n = NumOperators(*parent.module->main());
-  std::vector<Range> ranges;
-  int64_t start = 0;
-  for (const int64_t cut : cuts) {
-    if (cut < 0 || cut > n) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cut ", cut, " is not between 0 and ", n, ", the number of operators"));
-    }
-    if (cut < start) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cuts must rise: ", cut, " comes after ", start));
-    }
-    ranges.push_back({start, cut});
-    start = cut;
-  }
-  ranges.push_back({start, n});
+  ASSIGN_OR_RETURN(const std::vector<Range> ranges,
+                   RangesBetween(cuts, NumOperators(*parent.module->main())));
   return CutRanges(parent, ranges);
 }
 

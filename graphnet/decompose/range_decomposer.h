@@ -66,7 +66,12 @@ struct CutOptions {
   // Whether the first piece holds the attributes, symbols, relations and weights that no
   // piece uses, so that together they are the whole.
   bool keep_unused = true;
+
+  friend bool operator==(const CutOptions& a, const CutOptions& b) = default;
 };
+
+// InvalidArgument if there is no module, or it does not verify.
+absl::Status CheckModule(const Sample& sample);
 
 // Cuts out the ranges, which rise and do not overlap; empty ones vanish, but a
 // graph without operators is one piece. The ranges of a chain follow each other
@@ -87,16 +92,20 @@ struct CutOptions {
 // Time and memory are linear in the nodes, of bodies once for each piece that uses
 // them, and the ports.
 //
-// The module must verify. InvalidArgument if the ranges are not as above;
+// The module must verify (CheckModule). InvalidArgument if the ranges are not as above;
 // FailedPrecondition if a cut goes through a region (regions.h), or if several
 // pieces of a DAG would read an attribute that the graph writes to.
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options = {});
 
-// Ditto, all of the graph as a chain, at `cuts`, in rising order from 0 to the
-// number of operators. InvalidArgument also if the module does not verify.
+// Ditto, all of the graph as a chain of the RangesBetween `cuts`. InvalidArgument also if
+// the module does not verify.
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts);
+
+// The ranges between `cuts`, in rising order from 0 to the number of operators.
+absl::StatusOr<std::vector<Range>> RangesBetween(absl::Span<const int64_t> cuts,
+                                                 int64_t num_operators);
 
 // [0, num_operators) in `k` ranges whose sizes differ by at most one, the longer
 // ones first. No range is empty, so there are fewer than `k` if operators are;

@@ -105,4 +105,15 @@ int64_t Regions::NextCut(int64_t position) const {
   return position;
 }
 
+std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions,
+                                 int64_t num_operators) {
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<int64_t> allowed;
+  for (int64_t cut : cuts) {
+    cut = regions.NextCut(cut);
+    if (cut > (allowed.empty() ? 0 : allowed.back()) && cut < num_operators) allowed.push_back(cut);
+  }
+  return allowed;
+}
+
 }  // namespace graphnet

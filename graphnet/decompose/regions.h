@@ -64,6 +64,10 @@ class Regions {
   std::vector<Region> regions_;
 };
 
+// `cuts`, in any order, moved to where they may be; strictly rising, neither 0 nor the end.
+std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions,
+                                 int64_t num_operators);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_DECOMPOSE_REGIONS_H_

@@ -49,17 +49,6 @@ absl::Status CheckEnds(const Range& range, const Regions& regions) {
 
 }  // namespace
 
-std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions,
-                                 int64_t num_operators) {
-  std::sort(cuts.begin(), cuts.end());
-  std::vector<int64_t> allowed;
-  for (int64_t cut : cuts) {
-    cut = regions.NextCut(cut);
-    if (cut > (allowed.empty() ? 0 : allowed.back()) && cut < num_operators) allowed.push_back(cut);
-  }
-  return allowed;
-}
-
 std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num_operators) {
   std::vector<int64_t> cuts;
   for (int64_t cut = size; cut < num_operators; cut += size) {

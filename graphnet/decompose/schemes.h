@@ -17,10 +17,6 @@
 
 namespace graphnet {
 
-// `cuts`, in any order, moved to where they may be.
-std::vector<int64_t> AllowedCuts(std::vector<int64_t> cuts, const Regions& regions,
-                                 int64_t num_operators);
-
 // After every `size` operators. size >= 1.
 std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num_operators);
 

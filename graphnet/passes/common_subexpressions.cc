@@ -24,13 +24,6 @@ void AppendKey(const Argument& argument, std::string* key) {
       key->push_back(',');
     }
     key->push_back(')');
-  } else if (argument.is_float()) {
-    // By bits: -0.0 is not 0.0.
-    uint64_t bits = 0;
-    const double real = argument.real();
-    static_assert(sizeof(bits) == sizeof(real));
-    __builtin_memcpy(&bits, &real, sizeof(bits));
-    absl::StrAppend(key, "f", bits);
   } else {
     AppendArgument(argument, key);
   }
