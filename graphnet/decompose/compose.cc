@@ -178,28 +178,27 @@ class Composer {
   std::vector<Node*> returned_;  // by the piece before
 };
 
-absl::Status CheckPieces(absl::Span<const Sample> pieces) {
+absl::StatusOr<std::unique_ptr<Module>> Compose(absl::Span<const Sample> pieces, bool by_name,
+                                                const Module* order_like) {
   if (pieces.empty()) return absl::InvalidArgumentError("there are no pieces");
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].module == nullptr || pieces[i].module->main() == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("piece ", i, " has no graph"));
     }
   }
-  return absl::OkStatus();
+  return Composer(pieces, by_name).Run(order_like);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
                                                      const Module* order_like) {
-  RETURN_IF_ERROR(CheckPieces(pieces));
-  return Composer(pieces, /*by_name=*/false).Run(order_like);
+  return Compose(pieces, /*by_name=*/false, order_like);
 }
 
 absl::StatusOr<std::unique_ptr<Module>> ComposeDag(absl::Span<const Sample> pieces,
                                                    const Module* order_like) {
-  RETURN_IF_ERROR(CheckPieces(pieces));
-  return Composer(pieces, /*by_name=*/true).Run(order_like);
+  return Compose(pieces, /*by_name=*/true, order_like);
 }
 
 }  // namespace graphnet

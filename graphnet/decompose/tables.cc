@@ -226,21 +226,15 @@ absl::Status MergeTables(absl::Span<const Module* const> pieces, const Module* o
       }
     }
   }
-  std::vector<std::string> symbol_order;
-  std::vector<std::string> relation_order;
-  std::vector<std::string> attribute_order;
-  if (order_like != nullptr) {
-    symbol_order = Names(order_like->symbols());
-    relation_order = RelationNames(*order_like);
-    attribute_order = Names(order_like->attributes());
-  }
-  for (const Symbol& symbol : symbols.InOrder(symbol_order)) {
+  const Module none;
+  const Module& like = order_like != nullptr ? *order_like : none;
+  for (const Symbol& symbol : symbols.InOrder(Names(like.symbols()))) {
     module->AddSymbol(symbol.name, symbol.example);
   }
-  for (const SymExpr* relation : relations.InOrder(relation_order)) {
+  for (const SymExpr* relation : relations.InOrder(RelationNames(like))) {
     module->AddRelation(relation);
   }
-  for (const Attribute& attribute : attributes.InOrder(attribute_order)) {
+  for (const Attribute& attribute : attributes.InOrder(Names(like.attributes()))) {
     module->AddAttribute(attribute);
   }
   return absl::OkStatus();

@@ -68,8 +68,7 @@ class Check {
     if (!plain_.insert(&graph).second) return absl::OkStatus();
     for (const Node* node : graph.nodes()) {
       if (IsVmapCall(*node)) {
-        return absl::UnimplementedError(
-            NodeError(*node, "vmap in the body of another higher-order call").message());
+        return UnimplementedAt(*node, "vmap in the body of another higher-order call");
       }
       RETURN_IF_ERROR(CheckBodies(*node));
     }

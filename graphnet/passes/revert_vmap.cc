@@ -48,10 +48,6 @@ struct Level {
 
 uint64_t BitOf(int depth) { return uint64_t{1} << depth; }
 
-absl::Status UnimplementedAt(const Node& node, absl::string_view what) {
-  return absl::UnimplementedError(NodeError(node, what).message());
-}
-
 // `%n = .size(%x, 0)` written twice is one size.
 bool IsSameSize(const Argument& a, const Argument& b) {
   if (a == b) return true;

@@ -8,17 +8,126 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/check_stable.h"
-#include "graphnet/passes/gradient_mode.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {
+
+// --- Gradient modes --------------------------------------------------------------
+
+bool SetsGradientMode(const Node& node) {
+  return (node.is_call_function("torch._C._set_grad_enabled") ||
+          node.is_call_function("torch.set_grad_enabled")) &&
+         node.args().size() == 1 && node.args()[0].is_bool() && node.kwargs().empty();
+}
+
+bool IsFloating(const Node& node) {
+  const TensorMeta* meta = node.tensor_meta();
+  return meta == nullptr || meta->dtype == DType::kUnknown || IsFloatingPoint(meta->dtype) ||
+         meta->dtype == DType::kComplex64 || meta->dtype == DType::kComplex128;
+}
+
+// A plain tensor or a number: dynamo says torch.Tensor of what is no parameter.
+bool IsPlain(absl::string_view annotation) {
+  return !annotation.empty() && !absl::StrContains(annotation, "Parameter");
+}
+
+// Erases the calls that set the gradient mode to a constant and after which, up to the next
+// one, no call runs that might record a gradient or ask for the mode: one with an operand
+// that is, or was made from, a parameter or a value of unknown origin, one with bodies, or
+// one named after gradients. A graph starts with gradients enabled, and the mode that it
+// leaves behind stays. O(nodes).
+class GradientModes {
+ public:
+  explicit GradientModes(Graph* graph) : graph_(graph) {}
+
+  // Returns how many were erased.
+  size_t Erase() {
+    std::vector<Node*> setters;
+    for (Node* node : graph_->nodes()) {
+      if (SetsGradientMode(*node)) setters.push_back(node);
+    }
+    if (setters.empty()) return 0;
+    size_t erased = 0;
+    bool mode = true;  // That the calls kept so far leave.
+    for (Node* setter : setters) {
+      const bool wanted = setter->args()[0].boolean();
+      if (!setter->has_uses() && (wanted == mode || !Matters(setter))) {
+        graph_->EraseNode(setter);
+        ++erased;
+      } else {
+        mode = wanted;
+      }
+    }
+    return erased;
+  }
+
+ private:
+  // Whether a call between `setter` and the next one might see the mode.
+  bool Matters(const Node* setter) {
+    for (Node* node = setter->next(); node != nullptr && !SetsGradientMode(*node);
+         node = node->next()) {
+      if (SeesMode(*node)) return true;
+      // The mode that a graph leaves behind is seen by its caller.
+      if (node->is_output()) return true;
+    }
+    return false;
+  }
+
+  bool SeesMode(const Node& node) {
+    if (!node.is_call()) return false;
+    if (node.op() == Op::kCallModule) return true;
+    if (absl::StrContains(node.target(), "grad")) return true;
+    if (node.HasBody()) return true;
+    bool sees = false;
+    node.ForEachOperand([&](const Node* operand) { sees |= MayWantGradient(operand); });
+    return sees;
+  }
+
+  // Found once for all nodes, in program order: operands come first.
+  bool MayWantGradient(const Node* value) {
+    if (!analysed_) {
+      analysed_ = true;
+      for (const Node* node : graph_->nodes()) {
+        if (!IsFloating(*node)) continue;
+        bool wants = false;
+        if (node->is_placeholder()) {
+          wants = graph_ != graph_->module()->main() || !IsPlain(node->annotation());
+        } else if (node->op() == Op::kGetAttr) {
+          const Attribute* attribute = graph_->module()->FindAttribute(node->target());
+          wants = attribute == nullptr || !IsPlain(attribute->annotation);
+        } else {
+          node->ForEachOperand([&](const Node* operand) { wants |= wants_.contains(operand); });
+          // requires_grad = True
+          const Argument* asked = node->kwarg("requires_grad");
+          wants |= (asked != nullptr && !(asked->is_bool() && !asked->boolean())) ||
+                   absl::StrContains(node->target(), "requires_grad");
+        }
+        if (!wants) continue;
+        wants_.insert(node);
+        // What it writes to, and all that shares its memory, wants it then.
+        all_want_ |= node->is_call() && !MemoryUseOf(*node).written.empty();
+      }
+    }
+    return wants_.contains(value) || (all_want_ && IsFloating(*value));
+  }
+
+  Graph* const graph_;
+  bool analysed_ = false;
+  bool all_want_ = false;
+  absl::flat_hash_set<const Node*> wants_;
+};
+
+// --- Stable calls -----------------------------------------------------------------
 
 // How a form of a call changes.
 enum class Change {
@@ -63,7 +172,8 @@ class Stabilizer {
  private:
   bool DropGradientModes() {
     if (IsNamed("torch._C._set_grad_enabled", allowed_)) return false;
-    const size_t erased = EraseIdleGradientModes(module_);
+    size_t erased = 0;
+    for (Graph* graph : module_->graphs()) erased += GradientModes(graph).Erase();
     if (erased > 0)
       counts_["changes of the gradient mode dropped: no gradient is recorded there"] += erased;
     return erased > 0;
@@ -171,22 +281,18 @@ class Stabilizer {
     const auto map = [&](Node* operand) { return made.at(operand); };
     Node* before = graph->CopyNodeFrom(node, map);
     // The same call on the new values, then with the other target and arguments.
-    Node* after;
-    {
-      Node* copy = graph->CopyNodeFrom(node, map);
-      if (args.empty() && !node.args().empty()) {
-        std::vector<KwArg> mapped;
-        for (const KwArg& kwarg : kwargs) {
-          if (kwarg.value.is_aggregate() && HasNodes(kwarg.value)) return false;
-          mapped.push_back({kwarg.name, kwarg.value.is_node() ? Argument(map(kwarg.value.node()))
-                                                              : kwarg.value});
-        }
-        copy->set_args({});
-        copy->set_kwargs(mapped);
+    Node* after = graph->CopyNodeFrom(node, map);
+    if (args.empty() && !node.args().empty()) {
+      std::vector<KwArg> mapped;
+      for (const KwArg& kwarg : kwargs) {
+        if (kwarg.value.is_aggregate() && HasNodes(kwarg.value)) return false;
+        mapped.push_back(
+            {kwarg.name, kwarg.value.is_node() ? Argument(map(kwarg.value.node())) : kwarg.value});
       }
-      copy->set_target(stable);
-      after = copy;
+      after->set_args({});
+      after->set_kwargs(mapped);
     }
+    after->set_target(stable);
     graph->Output(Argument::Tuple({before, after}));
     RefusedCalls refused;
     const absl::StatusOr<LoweredModule> lowered = LowerToAten(module, &refused);
@@ -213,9 +319,8 @@ class Stabilizer {
       return (it == same.end() ? a.node() : it->second) == b.node();
     }
     if (!a.is_aggregate()) return a == b;
-    return a.elements().size() == b.elements().size() &&
-           std::equal(a.elements().begin(), a.elements().end(), b.elements().begin(),
-                      [&](const Argument& x, const Argument& y) { return IsSame(x, y, same); });
+    return absl::c_equal(a.elements(), b.elements(),
+                         [&](const Argument& x, const Argument& y) { return IsSame(x, y, same); });
   }
   static bool IsSameCall(const Node& a, const Node& b, const Same& same) {
     if (const Schema* schema = FindOverload(a.target());
@@ -233,20 +338,11 @@ class Stabilizer {
       }
       return true;
     }
-    if (a.target() != b.target() || a.args().size() != b.args().size() ||
-        a.kwargs().size() != b.kwargs().size()) {
-      return false;
-    }
-    for (size_t i = 0; i < a.args().size(); ++i) {
-      if (!IsSame(a.args()[i], b.args()[i], same)) return false;
-    }
-    for (size_t i = 0; i < a.kwargs().size(); ++i) {
-      if (a.kwargs()[i].name != b.kwargs()[i].name ||
-          !IsSame(a.kwargs()[i].value, b.kwargs()[i].value, same)) {
-        return false;
-      }
-    }
-    return true;
+    return a.target() == b.target() &&
+           IsSame(Argument::Tuple(a.args()), Argument::Tuple(b.args()), same) &&
+           absl::c_equal(a.kwargs(), b.kwargs(), [&](const KwArg& x, const KwArg& y) {
+             return x.name == y.name && IsSame(x.value, y.value, same);
+           });
   }
   static bool HasNodes(const Argument& argument) {
     bool has = false;

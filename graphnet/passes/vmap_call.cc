@@ -44,11 +44,11 @@ absl::StatusOr<BoundCall> BindUntyped(const Node& node) {
   return call;
 }
 
+}  // namespace
+
 absl::Status UnimplementedAt(const Node& node, absl::string_view what) {
   return absl::UnimplementedError(NodeError(node, what).message());
 }
-
-}  // namespace
 
 NestingCall NestingCallOf(const Node& node) {
   // Asked of every node: most of them are none at first sight.

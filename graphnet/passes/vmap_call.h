@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/module.h"
@@ -19,6 +20,9 @@ namespace graphnet {
 
 // PyTorch has room for the levels 1 to 63.
 inline constexpr int kMaxVmapLevels = 63;
+
+// Of what PyTorch takes and the passes do not; names the node.
+absl::Status UnimplementedAt(const Node& node, absl::string_view what);
 
 enum class NestingCall {
   kNone,       // something else
