@@ -586,7 +586,7 @@ void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
       const bool reduced = whole || absl::c_linear_search(*dims, i);
       if (!reduced || keeps) left.push_back(reduced ? 1 : size_of(i));
     }
-    set_sizes(left);
+    if (static_cast<int>(left.size()) == facts->rank) set_sizes(left);  // no dimension twice
   } else if (rule.rank == Rule::kAdds) {
     facts->rank = first.rank + rule.number;
     if (rule.has(Rule::kKeepsSizes) && has_sizes) return set_sizes(sizes);

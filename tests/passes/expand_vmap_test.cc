@@ -77,6 +77,28 @@ graph @f(%x : f32[2,3,4]) {
 )");
 }
 
+// As PyTorch has it, whether it is written as a list or as a tuple.
+TEST(ExpandVmapTest, ReductionsAlongNoDimensionAreOfAll) {
+  ExpectExpanded(R"(
+graph @f(%x : f32[2,3,4]) {
+  %q = torch.vmap(@b, (%x,))
+  return (%q,)
+}
+graph @b(%a) {
+  %m = aten.amin.default(%a, ())
+  %r = .unsqueeze(%m, -1)
+  return %r
+}
+)",
+                 R"(
+graph @f(%x : f32[2,3,4]) {
+  %m = aten.amin.default(%x, [1, 2])
+  %q = aten.unsqueeze.default(%m, 1)
+  return (%q,)
+}
+)");
+}
+
 // Under vmap a tensor without dimensions does not make int64 of int32.
 TEST(ExpandVmapTest, TensorsWithoutDimensionsDoNotPromote) {
   ExpectExpanded(R"(
