@@ -15,9 +15,12 @@
 //   - brackets, indentation and chains of a.b().c are at most kMaxNesting deep,
 //     and the compiler's recursion as a whole stays within a bound,
 //   - strings and tuples cannot be made to double again and again.
+// The bounds are such that no real file comes near; what LibTorch of torch 2.13 does
+// beyond is noted with each.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_CODE_CHECK_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_CODE_CHECK_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,6 +41,7 @@ struct FoldedSize {
   uint64_t string_bytes = 0;
   uint64_t leaves = 1;  // of the tuples and lists that it consists of
 };
+inline uint64_t Capped(uint64_t value) { return std::min(value, FoldedSize::kCap); }
 
 class CodeCheck {
  public:
@@ -54,6 +58,7 @@ class CodeCheck {
   absl::Status Finish();
 
  private:
+  friend class ExpressionCheck;
   friend class FileCheck;
 
   // A class or a function outside classes.
@@ -70,6 +75,7 @@ class CodeCheck {
     std::vector<std::string> field_types;
   };
 
+  absl::Status CheckFile(absl::string_view entry, absl::string_view text);
   // Finds the definition that a name or its start refers to, or -1.
   int Resolve(absl::string_view qualified_name) const;
   absl::Status CheckDepth();

@@ -4,9 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -57,23 +59,21 @@ constexpr StorageType kStorageTypes[] = {
     {"UInt64Storage", 8},
 };
 
+bool IsDigits(absl::string_view text) {
+  return !text.empty() && absl::c_all_of(text, absl::ascii_isdigit);
+}
+
 // "cpu", "cuda:0"
 bool IsDevice(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits(':', 1));
   static constexpr absl::string_view kTypes[] = {"cpu", "cuda", "hpu", "meta", "mps", "xpu"};
-  if (std::find(std::begin(kTypes), std::end(kTypes), parts.first) == std::end(kTypes)) {
-    return false;
-  }
-  if (!absl::StrContains(text, ':')) return true;
-  return !parts.second.empty() && parts.second.size() <= 3 &&
-         std::all_of(parts.second.begin(), parts.second.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
+  if (!absl::c_linear_search(kTypes, parts.first)) return false;
+  return !absl::StrContains(text, ':') || (parts.second.size() <= 3 && IsDigits(parts.second));
 }
 
 bool IsStorageKey(absl::string_view key) {
-  return !key.empty() && key.size() <= 9 && (key == "0" || key[0] != '0') &&
-         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return IsDigits(key) && key.size() <= 9 && (key == "0" || key[0] != '0');
 }
 
 // Classes are those of the archive's code. LibTorch parses the name as an
@@ -89,6 +89,13 @@ bool IsOwnClass(absl::string_view module, absl::string_view name) {
     if (++parts == 1 && part != "__torch__") return false;
   }
   return parts > 1 && parts <= kMaxNesting;
+}
+
+// A tuple of such elements.
+bool IsTuple(const Pickle& pickle, Id id, absl::Span<const PickleKind> kinds) {
+  return pickle.kind(id) == PickleKind::kTuple &&
+         absl::c_equal(pickle.children(id), kinds,
+                       [&](Id element, PickleKind kind) { return pickle.kind(element) == kind; });
 }
 
 class ValueCheck {
@@ -135,15 +142,12 @@ class ValueCheck {
   bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
   bool IsCall(Id id, Callee callee) const { return callee_[id] == callee; }
 
-  // The arguments of a call, if it has `count`, else null.
-  const Id* Arguments(Id call, size_t count) const {
-    const Id tuple = pickle_.children(call)[1];
-    const absl::Span<const Id> arguments = pickle_.children(tuple);
-    if (!Is(tuple, PickleKind::kTuple) || arguments.size() != count) {
-      return nullptr;
-    }
-    // Not null, even if there are none.
-    return count == 0 ? &tuple_end_ : arguments.data();
+  // Whether the arguments of a call are of these kinds.
+  bool Takes(Id call, absl::Span<const PickleKind> kinds) const {
+    return IsTuple(pickle_, pickle_.children(call)[1], kinds);
+  }
+  absl::Span<const Id> Arguments(Id call) const {
+    return pickle_.children(pickle_.children(call)[1]);
   }
 
   absl::StatusOr<Callee> Classify(Id call) const {
@@ -191,15 +195,14 @@ class ValueCheck {
     switch (callee) {
       case Callee::kTensor: return CheckTensor(call);
       case Callee::kOrderedDict:
-        if (Arguments(call, 0) != nullptr) return absl::OkStatus();
+        if (Takes(call, {})) return absl::OkStatus();
         break;
       case Callee::kIntList:
       case Callee::kDoubleList:
       case Callee::kBoolList:
-      case Callee::kTensorList: {
-        const Id* arguments = Arguments(call, 1);
-        if (arguments == nullptr || !Is(arguments[0], PickleKind::kList)) break;
-        for (Id element : pickle_.children(arguments[0])) {
+      case Callee::kTensorList:
+        if (!Takes(call, {PickleKind::kList})) break;
+        for (Id element : pickle_.children(Arguments(call)[0])) {
           const bool right = callee == Callee::kIntList      ? Is(element, PickleKind::kInt)
                              : callee == Callee::kDoubleList ? Is(element, PickleKind::kDouble)
                              : callee == Callee::kBoolList   ? Is(element, PickleKind::kBool)
@@ -207,39 +210,22 @@ class ValueCheck {
           if (!right) return Error(element, "an element of the wrong type");
         }
         return absl::OkStatus();
-      }
       case Callee::kTypeTag: {
-        const Id* arguments = Arguments(call, 2);
-        if (arguments == nullptr || !Is(arguments[1], PickleKind::kString)) {
-          break;
-        }
-        const absl::string_view type = pickle_.text(arguments[1]);
-        if (!(Is(arguments[0], PickleKind::kList) && absl::StartsWith(type, "List[")) &&
-            !(Is(arguments[0], PickleKind::kDict) && absl::StartsWith(type, "Dict["))) {
-          break;
-        }
+        const bool is_list = Takes(call, {PickleKind::kList, PickleKind::kString});
+        if (!is_list && !Takes(call, {PickleKind::kDict, PickleKind::kString})) break;
+        const absl::string_view type = pickle_.text(Arguments(call)[1]);
+        if (!absl::StartsWith(type, is_list ? "List[" : "Dict[")) break;
         if (!types_.insert(type).second) return absl::OkStatus();
-        if (Status status = CheckTypeText(type); !status.ok()) {
-          return Error(arguments[1], status.message());
-        }
+        const Status status = CheckTypeText(type);
+        return status.ok() ? status : Error(Arguments(call)[1], status.message());
+      }
+      case Callee::kDevice:
+        if (!Takes(call, {PickleKind::kString}) || !IsDevice(pickle_.text(Arguments(call)[0])))
+          break;
         return absl::OkStatus();
-      }
-      case Callee::kDevice: {
-        const Id* arguments = Arguments(call, 1);
-        if (arguments != nullptr && Is(arguments[0], PickleKind::kString) &&
-            IsDevice(pickle_.text(arguments[0]))) {
-          return absl::OkStatus();
-        }
-        break;
-      }
-      case Callee::kComplex: {
-        const Id* arguments = Arguments(call, 2);
-        if (arguments != nullptr && Is(arguments[0], PickleKind::kDouble) &&
-            Is(arguments[1], PickleKind::kDouble)) {
-          return absl::OkStatus();
-        }
-        break;
-      }
+      case Callee::kComplex:
+        if (!Takes(call, {PickleKind::kDouble, PickleKind::kDouble})) break;
+        return absl::OkStatus();
       case Callee::kEnum: {
         // The value itself is the argument. A class that is no Enum would take
         // it for its state, which is a dictionary.
@@ -259,10 +245,9 @@ class ValueCheck {
 
   // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
   Status CheckTensor(Id call) {
-    const Id* arguments = Arguments(call, 6);
-    if (arguments == nullptr || !Is(arguments[0], PickleKind::kPersistentId) ||
-        !Is(arguments[1], PickleKind::kInt) || !Is(arguments[2], PickleKind::kTuple) ||
-        !Is(arguments[3], PickleKind::kTuple) || !Is(arguments[4], PickleKind::kBool) ||
+    const absl::Span<const Id> arguments = Arguments(call);
+    if (!Takes(call, {PickleKind::kPersistentId, PickleKind::kInt, PickleKind::kTuple,
+                      PickleKind::kTuple, PickleKind::kBool, PickleKind::kReduce}) ||
         !IsCall(arguments[5], Callee::kOrderedDict)) {
       return Error(call, "a tensor is not what torch.jit.save writes");
     }
@@ -302,10 +287,10 @@ class ValueCheck {
   Status CheckStorage(Id id) {
     const Id tuple = pickle_.children(id)[0];
     const absl::Span<const Id> parts = pickle_.children(tuple);
-    if (!Is(tuple, PickleKind::kTuple) || parts.size() != 5 || !Is(parts[0], PickleKind::kString) ||
-        pickle_.text(parts[0]) != "storage" || !Is(parts[1], PickleKind::kGlobal) ||
-        !Is(parts[2], PickleKind::kString) || !Is(parts[3], PickleKind::kString) ||
-        !Is(parts[4], PickleKind::kInt)) {
+    if (!IsTuple(pickle_, tuple,
+                 {PickleKind::kString, PickleKind::kGlobal, PickleKind::kString,
+                  PickleKind::kString, PickleKind::kInt}) ||
+        pickle_.text(parts[0]) != "storage") {
       return Error(id, "a storage is not what torch.jit.save writes");
     }
     storage_tuples_.insert(tuple);
@@ -428,8 +413,7 @@ class ValueCheck {
   const Pickle& pickle_;
   const StorageSize storage_size_;
   const bool storages_may_be_empty_;
-  std::vector<Callee> callee_;  // of each node
-  const Id tuple_end_ = 0;
+  std::vector<Callee> callee_;                    // of each node
   absl::flat_hash_set<absl::string_view> types_;  // that are checked
   absl::flat_hash_set<absl::string_view> keys_;
   absl::flat_hash_map<Id, int64_t> storages_;  // persistent id -> elements
@@ -444,27 +428,25 @@ class DebugCheck {
 
   // ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...))
   absl::Status Run() {
-    absl::Span<const Id> parts;
-    if (!IsTuple(pickle_.root(), 3, &parts) || !Is(parts[0], PickleKind::kString) ||
-        pickle_.text(parts[0]) != "FORMAT_WITH_STRING_TABLE" || !Is(parts[1], PickleKind::kTuple) ||
-        !Is(parts[2], PickleKind::kTuple)) {
+    const absl::Span<const Id> parts = pickle_.children(pickle_.root());
+    if (!IsTuple(pickle_, pickle_.root(),
+                 {PickleKind::kString, PickleKind::kTuple, PickleKind::kTuple}) ||
+        pickle_.text(parts[0]) != "FORMAT_WITH_STRING_TABLE") {
       return Error(pickle_.root());
     }
     texts_ = pickle_.children(parts[1]);
     for (Id text : texts_) {
-      if (!Is(text, PickleKind::kString)) return Error(text);
+      if (pickle_.kind(text) != PickleKind::kString) return Error(text);
     }
     for (Id row : pickle_.children(parts[2])) {
       // (offset, (source, begin, end), tag)
-      absl::Span<const Id> fields;
-      absl::Span<const Id> range;
-      int64_t begin = 0;
-      int64_t end = 0;
-      if (!IsTuple(row, 3, &fields) || !Is(fields[0], PickleKind::kInt) ||
-          !Is(fields[2], PickleKind::kInt) || !IsTuple(fields[1], 3, &range) ||
-          !IsInt(range[1], &begin) || !IsInt(range[2], &end)) {
+      if (!IsTuple(pickle_, row, {PickleKind::kInt, PickleKind::kTuple, PickleKind::kInt}) ||
+          !IsTuple(pickle_, pickle_.children(row)[1],
+                   {PickleKind::kTuple, PickleKind::kInt, PickleKind::kInt})) {
         return Error(row);
       }
+      const absl::Span<const Id> range = pickle_.children(pickle_.children(row)[1]);
+      const int64_t begin = pickle_.integer(range[1]), end = pickle_.integer(range[2]);
       // The writer gives an empty source the range from 0 to 1.
       int64_t length = 0;
       if (!SourceLength(range[0], &length) || begin < 0 || begin > end || begin > length ||
@@ -482,18 +464,9 @@ class DebugCheck {
                      ": not a table of source positions as torch.jit.save "
                      "writes it"));
   }
-  bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
-  bool IsInt(Id id, int64_t* value) const {
-    if (!Is(id, PickleKind::kInt)) return false;
-    *value = pickle_.integer(id);
-    return true;
-  }
-  bool IsTuple(Id id, size_t size, absl::Span<const Id>* elements) const {
-    *elements = pickle_.children(id);
-    return Is(id, PickleKind::kTuple) && elements->size() == size;
-  }
-  bool IsTextIndex(Id id, int64_t* index) const {
-    return IsInt(id, index) && *index >= 0 && static_cast<uint64_t>(*index) < texts_.size();
+  bool IsTextIndex(Id id) const {
+    return pickle_.kind(id) == PickleKind::kInt && pickle_.integer(id) >= 0 &&
+           static_cast<uint64_t>(pickle_.integer(id)) < texts_.size();
   }
 
   // (build_intlist([index of a text, ...]), index of the file name, line)
@@ -503,23 +476,22 @@ class DebugCheck {
       *length = known->second;
       return true;
     }
-    absl::Span<const Id> fields;
-    absl::Span<const Id> arguments;
-    int64_t number = 0;
-    if (!IsTuple(source, 3, &fields) || !IsTextIndex(fields[1], &number) ||
-        !IsInt(fields[2], &number) || !Is(fields[0], PickleKind::kReduce)) {
+    const absl::Span<const Id> fields = pickle_.children(source);
+    if (!IsTuple(pickle_, source, {PickleKind::kReduce, PickleKind::kInt, PickleKind::kInt}) ||
+        !IsTextIndex(fields[1])) {
       return false;
     }
     const absl::Span<const Id> call = pickle_.children(fields[0]);
-    if (!Is(call[0], PickleKind::kGlobal) || pickle_.module(call[0]) != "torch.jit._pickle" ||
-        pickle_.name(call[0]) != "build_intlist" || !IsTuple(call[1], 1, &arguments) ||
-        !Is(arguments[0], PickleKind::kList)) {
+    if (pickle_.kind(call[0]) != PickleKind::kGlobal ||
+        pickle_.module(call[0]) != "torch.jit._pickle" ||
+        pickle_.name(call[0]) != "build_intlist" ||
+        !IsTuple(pickle_, call[1], {PickleKind::kList})) {
       return false;
     }
     *length = 0;  // at most 2^26 texts of 2^26 bytes
-    for (Id element : pickle_.children(arguments[0])) {
-      if (!IsTextIndex(element, &number)) return false;
-      *length += static_cast<int64_t>(pickle_.text(texts_[number]).size());
+    for (Id element : pickle_.children(pickle_.children(call[1])[0])) {
+      if (!IsTextIndex(element)) return false;
+      *length += static_cast<int64_t>(pickle_.text(texts_[pickle_.integer(element)]).size());
     }
     lengths_.emplace(source, *length);
     return true;
