@@ -1,5 +1,3 @@
-#include "graphnet/validate/composition.h"
-
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -10,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/regions.h"
-#include "graphnet/ir/graph.h"
 #include "graphnet/text/printer.h"
+#include "graphnet/validate/structure_checks.h"
 
 namespace graphnet::validate_internal {
 namespace {
@@ -23,13 +21,13 @@ class Composition {
   using Inputs = absl::flat_hash_map<absl::string_view, const Node*>;
 
   Composition(const Sample& original, const Inputs& inputs, absl::Span<const Sample> pieces,
-              Style style, const EqualityOptions& equality, Findings* findings)
+              Style style, const EqualityOptions& equality, ValidationReport* report)
       : original_(*original.module),
         inputs_(inputs),
         pieces_(pieces),
         chain_(style == Style::kChain),
         equality_(equality),
-        findings_(findings) {}
+        report_(report) {}
 
   void Run() {
     next_ = original_.main()->first();
@@ -41,7 +39,7 @@ class Composition {
 
  private:
   void Add(size_t piece, absl::string_view where, std::string message) {
-    findings_->Add(ErrorClass::kGraph, static_cast<int>(piece), where, std::move(message));
+    report_->Add(ErrorClass::kGraph, static_cast<int>(piece), where, std::move(message));
   }
 
   void Walk(size_t i) {
@@ -135,13 +133,13 @@ class Composition {
     }
     for (const Symbol& symbol : original_.symbols()) {
       if (symbols.contains(symbol.name)) continue;
-      findings_->Add(ErrorClass::kGraph, -1, symbol.name,
-                     absl::StrCat("no piece has the original's symbol ", Printable(symbol.name)));
+      report_->Add(ErrorClass::kGraph, -1, symbol.name,
+                   absl::StrCat("no piece has the original's symbol ", Printable(symbol.name)));
     }
     for (const std::string& relation : expected) {
       if (relations.contains(relation)) continue;
-      findings_->Add(ErrorClass::kGraph, -1, relation,
-                     absl::StrCat("no piece has the original's relation ", Printable(relation)));
+      report_->Add(ErrorClass::kGraph, -1, relation,
+                   absl::StrCat("no piece has the original's relation ", Printable(relation)));
     }
   }
 
@@ -163,7 +161,7 @@ class Composition {
     }
     for (const Attribute& attribute : original_.attributes()) {
       if (present.contains(attribute.name)) continue;
-      findings_->Add(
+      report_->Add(
           ErrorClass::kGraph, -1, attribute.name,
           absl::StrCat("no piece has the original's attribute ", Printable(attribute.name)));
     }
@@ -174,7 +172,7 @@ class Composition {
   const absl::Span<const Sample> pieces_;
   const bool chain_;
   const EqualityOptions& equality_;
-  Findings* findings_;
+  ValidationReport* report_;
   const Node* next_ = nullptr;  // of the original
   // What pieces return, as values of the original: by name of all, by position of the one
   // before.
@@ -187,8 +185,8 @@ class Composition {
 void CheckComposition(const Sample& original,
                       const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
                       absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
-                      Findings* findings) {
-  Composition(original, inputs, pieces, style, equality, findings).Run();
+                      ValidationReport* report) {
+  Composition(original, inputs, pieces, style, equality, report).Run();
 }
 
 }  // namespace graphnet::validate_internal

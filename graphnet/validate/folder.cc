@@ -18,13 +18,9 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
-#include "graphnet/validate/findings.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
-
-using validate_internal::ValueName;
-
 namespace {
 
 std::string RangeText(const Range& range) {

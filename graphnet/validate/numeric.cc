@@ -29,12 +29,8 @@
 #include "graphnet/ir/verifier.h"
 #include "graphnet/torch/tensors.h"
 #include "graphnet/torch/types.h"
-#include "graphnet/validate/findings.h"
 
 namespace graphnet {
-
-using validate_internal::ValueName;
-
 namespace {
 
 using Values = std::map<std::string, TensorData>;

@@ -1,5 +1,3 @@
-#include "graphnet/validate/operators.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +7,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
 #include "graphnet/decompose/regions.h"
+#include "graphnet/validate/structure_checks.h"
 
 namespace graphnet::validate_internal {
 namespace {
@@ -26,8 +26,8 @@ std::string Describe(const Node& node) {
 class OperatorCheck {
  public:
   OperatorCheck(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
-                Findings* findings)
-      : original_(original), pieces_(pieces), findings_(findings) {}
+                ValidationReport* report)
+      : original_(original), pieces_(pieces), report_(report) {}
 
   void Run() {
     const auto same = [](const Node* a, const PieceOperator& b) {
@@ -53,7 +53,7 @@ class OperatorCheck {
     return absl::StrCat("; original=", original_.size(), " pieces=", pieces_.size());
   }
   void Add(int piece, const Node& node, std::string message) {
-    findings_->Add(ErrorClass::kCount, piece, node.name(), std::move(message));
+    report_->Add(ErrorClass::kCount, piece, node.name(), std::move(message));
   }
 
   // Same numbers of everything, but maybe in another order.
@@ -137,7 +137,7 @@ class OperatorCheck {
 
   absl::Span<const Node* const> original_;
   absl::Span<const PieceOperator> pieces_;
-  Findings* findings_;
+  ValidationReport* report_;
   // How many more the pieces have.
   absl::flat_hash_map<Kind, int64_t> surplus_;
 };
@@ -153,8 +153,8 @@ std::vector<const Node*> OperatorsOf(const Graph& graph) {
 }
 
 void CheckOperators(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
-                    Findings* findings) {
-  OperatorCheck(original, pieces, findings).Run();
+                    ValidationReport* report) {
+  OperatorCheck(original, pieces, report).Run();
 }
 
 }  // namespace graphnet::validate_internal

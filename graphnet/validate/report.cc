@@ -74,6 +74,8 @@ void ValidationReport::Add(ErrorClass error, int piece, absl::string_view where,
   findings.push_back({error, piece, std::string(where), std::move(message)});
 }
 
+std::string ValueName(absl::string_view name) { return absl::StrCat("%", Printable(name)); }
+
 std::string ReportJson(const ValidationReport& report) {
   nlohmann::ordered_json json;
   json["valid"] = report.ok();

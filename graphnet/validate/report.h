@@ -77,6 +77,9 @@ struct ValidationReport {
   void Add(ErrorClass error, int piece, absl::string_view where, std::string message);
 };
 
+// How messages write a value: "%relu_1".
+std::string ValueName(absl::string_view name);
+
 // For tools: {"valid": …, "original_operators": …, "findings": [{"class": "E3", …}], …}.
 std::string ReportJson(const ValidationReport& report);
 

@@ -11,18 +11,14 @@
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/validate/composition.h"
-#include "graphnet/validate/findings.h"
-#include "graphnet/validate/operators.h"
+#include "graphnet/validate/structure_checks.h"
 
 namespace graphnet {
 
 using validate_internal::CheckComposition;
 using validate_internal::CheckOperators;
-using validate_internal::Findings;
 using validate_internal::OperatorsOf;
 using validate_internal::PieceOperator;
-using validate_internal::ValueName;
 
 namespace {
 
@@ -52,26 +48,22 @@ class StructureCheck {
  public:
   StructureCheck(const Sample& original, absl::Span<const Sample> pieces,
                  const StructureOptions& options)
-      : original_(original),
-        pieces_(pieces),
-        options_(options),
-        equality_(options.equality),
-        findings_(&report_) {
+      : original_(original), pieces_(pieces), options_(options), equality_(options.equality) {
     if (options.foreign) equality_.names = equality_.metas = equality_.locations = false;
   }
 
   ValidationReport Run() {
     CheckLayout();
-    if (!findings_.empty()) return std::move(report_);
+    if (!report_.ok()) return std::move(report_);
     Count();
     CheckRanges();
-    CheckOperators(original_operators_, piece_operators_, &findings_);
+    CheckOperators(original_operators_, piece_operators_, &report_);
     CheckPorts();
     // Where ports agree by name, each takes what is there already.
     const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
-    if (!by_position && (!findings_.empty() || !equality_.names)) CheckOrder();
-    if (!findings_.empty()) return std::move(report_);
-    CheckComposition(original_, inputs_, pieces_, options_.cut.style, equality_, &findings_);
+    if (!by_position && (!report_.ok() || !equality_.names)) CheckOrder();
+    if (!report_.ok()) return std::move(report_);
+    CheckComposition(original_, inputs_, pieces_, options_.cut.style, equality_, &report_);
     if (options_.weights) CheckWeights();
     return std::move(report_);
   }
@@ -79,7 +71,7 @@ class StructureCheck {
  private:
   const Graph& GraphOf(size_t piece) const { return *pieces_[piece].module->main(); }
   void Add(ErrorClass error, size_t piece, absl::string_view where, std::string message) {
-    findings_.Add(error, static_cast<int>(piece), where, std::move(message));
+    report_.Add(error, static_cast<int>(piece), where, std::move(message));
   }
 
   // --- E1 ----------------------------------------------------------------------
@@ -90,9 +82,9 @@ class StructureCheck {
                                       : Verify(*sample.module);
     };
     if (const absl::Status status = verify(original_); !status.ok()) {
-      findings_.Add(kError, -1, "", absl::StrCat("the original: ", status.message()));
+      report_.Add(kError, -1, "", absl::StrCat("the original: ", status.message()));
     }
-    if (pieces_.empty()) findings_.Add(kError, -1, "", "there are no pieces");
+    if (pieces_.empty()) report_.Add(kError, -1, "", "there are no pieces");
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (const absl::Status status = verify(pieces_[i]); !status.ok()) {
         Add(kError, i, "", std::string(status.message()));
@@ -408,8 +400,8 @@ class StructureCheck {
     }
     for (const auto& [name, data] : original_.weights) {
       if (present.contains(name)) continue;
-      findings_.Add(ErrorClass::kGraph, -1, name,
-                    absl::StrCat("no piece has the weights of ", Printable(name)));
+      report_.Add(ErrorClass::kGraph, -1, name,
+                  absl::StrCat("no piece has the weights of ", Printable(name)));
     }
   }
 
@@ -418,7 +410,6 @@ class StructureCheck {
   const StructureOptions& options_;
   EqualityOptions equality_;
   ValidationReport report_;
-  Findings findings_;
   std::vector<const Node*> original_operators_;
   std::vector<PieceOperator> piece_operators_;
   absl::flat_hash_map<absl::string_view, const Node*> inputs_;  // of the original, by name

@@ -1,7 +1,8 @@
-// Internal to the validator: E8, whether the pieces, put together by their ports, are
-// the original.
-#ifndef GRAPHNET_VALIDATE_COMPOSITION_H_
-#define GRAPHNET_VALIDATE_COMPOSITION_H_
+// Internal to the validator: the parts of ValidateStructure that walk all operators.
+#ifndef GRAPHNET_VALIDATE_STRUCTURE_CHECKS_H_
+#define GRAPHNET_VALIDATE_STRUCTURE_CHECKS_H_
+
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -9,10 +10,23 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/text/equality.h"
-#include "graphnet/validate/findings.h"
+#include "graphnet/validate/report.h"
 
 namespace graphnet::validate_internal {
 
+// An operator and the piece it is in.
+struct PieceOperator {
+  const Node* node = nullptr;
+  int piece = 0;
+};
+
+std::vector<const Node*> OperatorsOf(const Graph& graph);
+
+// E3 (operators.cc): whether the operators of the pieces are those of the original.
+void CheckOperators(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
+                    ValidationReport* report);
+
+// E8 (composition.cc): whether the pieces, put together by their ports, are the original.
 // Walks the pieces along the original without building the graph that they make up:
 // each operator, the output, bodies, and the tables of the modules. One finding for each
 // node that differs. The operators are as many on both sides, and ports agree.
@@ -20,8 +34,8 @@ namespace graphnet::validate_internal {
 void CheckComposition(const Sample& original,
                       const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
                       absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
-                      Findings* findings);
+                      ValidationReport* report);
 
 }  // namespace graphnet::validate_internal
 
-#endif  // GRAPHNET_VALIDATE_COMPOSITION_H_
+#endif  // GRAPHNET_VALIDATE_STRUCTURE_CHECKS_H_
