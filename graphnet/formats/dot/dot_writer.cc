@@ -222,17 +222,13 @@ class DotWriter {
         if (value == ids_.end() || !drawn.insert(operand).second) return;
         absl::StrAppend(&out_, "  n", value->second, " -> n", user->second, ";\n");
       });
-      const auto write_bodies = [&](const Argument& arg) {
-        ForEachArgument(arg, [&](const Argument& a) {
-          if (!a.is_graph() || !drawn.insert(a.graph()).second) return;
-          const Node* const first = FirstDrawn(*a.graph());
-          if (first == nullptr) return;
-          absl::StrAppend(&out_, "  n", user->second, " -> n", ids_.at(first), " [lhead=cluster_g",
-                          graph_numbers_.at(a.graph()), ", style=dashed];\n");
-        });
-      };
-      for (const Argument& arg : node->args()) write_bodies(arg);
-      for (const KwArg& kwarg : node->kwargs()) write_bodies(kwarg.value);
+      node->ForEachArgument([&](const Argument& a) {
+        if (!a.is_graph() || !drawn.insert(a.graph()).second) return;
+        const Node* const first = FirstDrawn(*a.graph());
+        if (first == nullptr) return;
+        absl::StrAppend(&out_, "  n", user->second, " -> n", ids_.at(first), " [lhead=cluster_g",
+                        graph_numbers_.at(a.graph()), ", style=dashed];\n");
+      });
     }
   }
 

@@ -1,6 +1,5 @@
-#include "graphnet/formats/graphnet_folder/constraint_parser.h"
-
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/verifier.h"
 
@@ -95,6 +95,13 @@ class ConstraintParser {
     return absl::OkStatus();
   }
 
+  absl::Status ParseListedSymbol(absl::string_view* name) {
+    const char* const begin = scanner_.token().begin;
+    RETURN_IF_ERROR(ParseDefinedSymbol(name));
+    if (module_->FindSymbol(*name) != nullptr) return absl::OkStatus();
+    return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", *name, "' is not listed"));
+  }
+
   absl::Status ParseSymbols() {
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the symbols"));
     while (!scanner_.Is(Punct("]"))) {
@@ -116,12 +123,8 @@ class ConstraintParser {
     while (!scanner_.Is(Punct("}"))) {
       const char* const begin = scanner_.token().begin;
       absl::string_view name;
-      RETURN_IF_ERROR(ParseDefinedSymbol(&name));
-      const Symbol* symbol = module_->FindSymbol(name);
-      if (symbol == nullptr) {
-        return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", name, "' is not listed"));
-      }
-      if (symbol->example) {
+      RETURN_IF_ERROR(ParseListedSymbol(&name));
+      if (module_->FindSymbol(name)->example) {
         return scanner_.ErrorAtOffset(begin,
                                       absl::StrCat("a second example value of '", name, "'"));
       }
@@ -155,14 +158,9 @@ class ConstraintParser {
         {"Eq", Kind::kEq}, {"Ne", Kind::kNe}, {"Lt", Kind::kLt},
         {"Le", Kind::kLe}, {"Gt", Kind::kGt}, {"Ge", Kind::kGe}};
     for (const auto& [name, kind] : kFunctions) {
-      if (!scanner_.IsName(name)) continue;
-      scanner_.Next();
-      RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the relation"));
-      ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(0));
-      RETURN_IF_ERROR(scanner_.Expect(Punct(","), "between the sides"));
-      ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(0));
-      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the relation"));
-      return scratch_.SymBinary(kind, lhs, rhs);
+      if (!scanner_.AcceptName(name)) continue;
+      return ParseOperands(kind, 0,
+                           {"after the relation", "between the sides", "after the relation"});
     }
     ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(0));
     static constexpr std::pair<uint32_t, Kind> kOperators[] = {
@@ -174,6 +172,17 @@ class ConstraintParser {
       return scratch_.SymBinary(kind, lhs, rhs);
     }
     return scanner_.Expected("a comparison");
+  }
+
+  // (a, b); `where` are its three marks, for messages.
+  absl::StatusOr<const SymExpr*> ParseOperands(Kind kind, int depth,
+                                               const std::array<absl::string_view, 3>& where) {
+    RETURN_IF_ERROR(scanner_.Expect(Punct("("), where[0]));
+    ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(depth));
+    RETURN_IF_ERROR(scanner_.Expect(Punct(","), where[1]));
+    ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(depth));
+    RETURN_IF_ERROR(scanner_.Expect(Punct(")"), where[2]));
+    return scratch_.SymBinary(kind, lhs, rhs);
   }
 
   // Chains of operators deepen the tree to the left, so their length counts as
@@ -237,20 +246,12 @@ class ConstraintParser {
         {"Min", Kind::kMin},
         {"Max", Kind::kMax}};
     for (const auto& [name, kind] : kFunctions) {
-      if (!scanner_.IsName(name)) continue;
-      scanner_.Next();
-      RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the function"));
-      ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(depth + 1));
-      RETURN_IF_ERROR(scanner_.Expect(Punct(","), "between the arguments"));
-      ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(depth + 1));
-      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the arguments"));
-      return scratch_.SymBinary(kind, lhs, rhs);
+      if (!scanner_.AcceptName(name)) continue;
+      return ParseOperands(kind, depth + 1,
+                           {"after the function", "between the arguments", "after the arguments"});
     }
     absl::string_view name;
-    RETURN_IF_ERROR(ParseDefinedSymbol(&name));
-    if (module_->FindSymbol(name) == nullptr) {
-      return scanner_.ErrorAtOffset(token.begin, absl::StrCat("symbol '", name, "' is not listed"));
-    }
+    RETURN_IF_ERROR(ParseListedSymbol(&name));
     return scratch_.SymSymbol(name);
   }
 

@@ -16,15 +16,6 @@
 namespace graphnet {
 namespace {
 
-bool IsPythonKeyword(absl::string_view name) {
-  static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
-      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-  return kKeywords->contains(name);
-}
-
 // Names that the text of model.py gives a meaning of its own.
 bool IsReserved(absl::string_view name) {
   static const auto* const kNames = new absl::flat_hash_set<absl::string_view>{
@@ -75,15 +66,11 @@ absl::Status CheckNode(const Node& node) {
   }
   bool symbolic = false;
   bool other_bytes = false;
-  const auto check = [&](const Argument& arg) {
-    ForEachArgument(arg, [&](const Argument& a) {
-      symbolic |= a.kind() == Argument::Kind::kSymInt;
-      other_bytes |= a.is_string() && !IsUtf8(a.string());
-    });
-  };
-  for (const Argument& arg : node.args()) check(arg);
+  node.ForEachArgument([&](const Argument& a) {
+    symbolic |= a.kind() == Argument::Kind::kSymInt;
+    other_bytes |= a.is_string() && !IsUtf8(a.string());
+  });
   for (const KwArg& kwarg : node.kwargs()) {
-    check(kwarg.value);
     if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
   }
   if (symbolic) return refuse("a folder holds no symbolic integers as arguments");
@@ -126,6 +113,15 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
 }
 
 }  // namespace
+
+bool IsPythonKeyword(absl::string_view name) {
+  static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+  return kKeywords->contains(name);
+}
 
 bool IsPythonIdentifier(absl::string_view name) {
   return !name.empty() && Identifier(name) == name && !IsPythonKeyword(name);

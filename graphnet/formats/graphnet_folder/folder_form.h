@@ -26,6 +26,7 @@ bool HasPythonSpelling(absl::string_view target);
 // Builtins that model.py calls by their bare names ("max" for builtins.max).
 bool IsBuiltinFunction(absl::string_view name);
 
+bool IsPythonKeyword(absl::string_view name);
 // "foo.bar" is no identifier, nor is a keyword.
 bool IsPythonIdentifier(absl::string_view name);
 

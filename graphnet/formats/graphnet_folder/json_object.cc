@@ -1,5 +1,6 @@
 #include "graphnet/formats/graphnet_folder/json_object.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
@@ -61,16 +62,10 @@ absl::Status CheckJsonObject(const std::string& text, absl::string_view file_nam
   if (checker.too_deep())
     return ErrorAt(file_name, 1, 1, absl::StrCat("JSON nests more than ", kMaxJsonDepth, " deep"));
   if (checker.position() == 0) return ErrorAt(file_name, 1, 1, "expected a JSON object");
-  size_t line = 1;
-  size_t column = 1;
-  for (size_t i = 0; i + 1 < checker.position() && i < text.size(); ++i) {
-    ++column;
-    if (text[i] == '\n') {
-      ++line;
-      column = 1;
-    }
-  }
-  return ErrorAt(file_name, line, column, "malformed JSON");
+  const absl::string_view before = absl::string_view(text).substr(0, checker.position() - 1);
+  const size_t newline = before.rfind('\n');  // npos + 1 is 0
+  return ErrorAt(file_name, 1 + absl::c_count(before, '\n'), before.size() - newline,
+                 "malformed JSON");
 }
 
 std::string MakeGraphNetJson(absl::string_view model_name, bool dynamic) {

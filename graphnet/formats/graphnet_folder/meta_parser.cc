@@ -1,15 +1,15 @@
-#include "graphnet/formats/graphnet_folder/meta_parser.h"
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 
 namespace graphnet {
@@ -59,11 +59,8 @@ class MetaParser {
     const int indent = scanner_.indent();
     while (scanner_.token().kind == TokenKind::kName && scanner_.indent() > 0) {
       if (scanner_.indent() != indent) return scanner_.Error("unexpected indentation");
-      int field = -1;
-      for (size_t i = 0; i < std::size(kFields); ++i) {
-        if (scanner_.token().text == kFields[i]) field = static_cast<int>(i);
-      }
-      if (field < 0)
+      const size_t field = absl::c_find(kFields, scanner_.token().text) - std::begin(kFields);
+      if (field == std::size(kFields))
         return scanner_.Error(absl::StrCat("unknown field ", scanner_.DescribeToken()));
       if (seen >> field & 1) {
         return scanner_.Error(absl::StrCat("field '", kFields[field], "' is given twice"));
@@ -90,19 +87,13 @@ class MetaParser {
   absl::Status ParseField(Field field, absl::string_view* name) {
     const Token value = scanner_.token();
     switch (field) {
-      case kName: RETURN_IF_ERROR(ParseString(name)); return absl::OkStatus();
+      case kName: return ParseString(name);
       case kOriginalName:
-        if (scanner_.IsName("None")) {
-          scanner_.Next();
-          return absl::OkStatus();
-        }
+        if (scanner_.AcceptName("None")) return absl::OkStatus();
         return ParseString(&spec_.original_name);
       case kShape: return ParseShape();
       case kDType: {
-        if (scanner_.IsName("None")) {
-          scanner_.Next();
-          return absl::OkStatus();
-        }
+        if (scanner_.AcceptName("None")) return absl::OkStatus();
         absl::string_view text;
         RETURN_IF_ERROR(ParseString(&text));
         std::optional<DType> dtype;
@@ -113,10 +104,7 @@ class MetaParser {
         return absl::OkStatus();
       }
       case kDevice: {
-        if (scanner_.IsName("None")) {
-          scanner_.Next();
-          return absl::OkStatus();
-        }
+        if (scanner_.AcceptName("None")) return absl::OkStatus();
         absl::string_view text;
         RETURN_IF_ERROR(ParseString(&text));
         const std::optional<Device> device = ParseDevice(text);
@@ -176,8 +164,7 @@ class MetaParser {
     if (token.kind == TokenKind::kFloat) {
       scanner_.Next();
       value = token.float_value;
-    } else if (scanner_.IsName("float")) {
-      scanner_.Next();
+    } else if (scanner_.AcceptName("float")) {
       RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after float"));
       absl::string_view text;
       RETURN_IF_ERROR(ParseString(&text));
@@ -191,11 +178,9 @@ class MetaParser {
                                       "expected float('nan'), float('inf') or float('-inf')");
       }
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the string"));
-    } else if (!negative && scanner_.IsName("None")) {
-      scanner_.Next();
+    } else if (!negative && scanner_.AcceptName("None")) {
       return Argument();
-    } else if (!negative && (scanner_.IsName("True") || scanner_.IsName("False"))) {
-      scanner_.Next();
+    } else if (!negative && (scanner_.AcceptName("True") || scanner_.AcceptName("False"))) {
       return Argument(token.text == "True");
     } else {
       return scanner_.Expected("a number");
@@ -205,11 +190,8 @@ class MetaParser {
 
   absl::Status ParseShape() {
     elements_ = 1;
-    meta_.has_shape = !scanner_.IsName("None");
-    if (!meta_.has_shape) {
-      scanner_.Next();
-      return absl::OkStatus();
-    }
+    meta_.has_shape = !scanner_.AcceptName("None");
+    if (!meta_.has_shape) return absl::OkStatus();
     const char* const begin = scanner_.token().begin;
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
     int64_t elements = 1;  // without the sizes that are 0
@@ -236,10 +218,7 @@ class MetaParser {
   }
 
   absl::Status ParseData() {
-    if (scanner_.IsName("None")) {
-      scanner_.Next();
-      return absl::OkStatus();
-    }
+    if (scanner_.AcceptName("None")) return absl::OkStatus();
     data_begin_ = scanner_.token().begin;
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the data"));
     while (!scanner_.Is(Punct("]"))) {

@@ -1,14 +1,14 @@
-#include "graphnet/formats/graphnet_folder/meta_writer.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/literal_writer.h"
+#include "graphnet/formats/graphnet_folder/writers.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -57,16 +57,12 @@ absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
   } else {
     out->append("    shape = None\n");
   }
-  if (meta.dtype != DType::kUnknown) {
-    absl::StrAppend(out, "    dtype = \"torch.", DTypeName(meta.dtype), "\"\n");
-  } else {
-    out->append("    dtype = None\n");
-  }
-  if (meta.has_device) {
-    absl::StrAppend(out, "    device = \"", DeviceName(meta.device), "\"\n");
-  } else {
-    out->append("    device = None\n");
-  }
+  const auto append_text = [&](absl::string_view name, bool has, const std::string& value) {
+    absl::StrAppend(out, "    ", name, has ? absl::StrCat(" = \"", value, "\"\n") : " = None\n");
+  };
+  append_text("dtype", meta.dtype != DType::kUnknown,
+              absl::StrCat("torch.", DTypeName(meta.dtype)));
+  append_text("device", meta.has_device, absl::StrCat(DeviceName(meta.device)));
   const auto append_statistic = [&](absl::string_view name, bool has, double value) {
     absl::StrAppend(out, "    ", name, " = ");
     if (has) {
@@ -113,43 +109,29 @@ void AppendExpr(const SymExpr& expr, bool is_operand, std::string* out) {
     absl::StrAppend(out, expr.name);
     return;
   }
-  absl::string_view function;
-  absl::string_view infix;
-  switch (expr.kind) {
-    case Kind::kNeg: infix = "-"; break;
-    case Kind::kAdd: infix = " + "; break;
-    case Kind::kSub: infix = " - "; break;
-    case Kind::kMul: infix = " * "; break;
-    case Kind::kFloorDiv: infix = " // "; break;
-    case Kind::kMod: infix = " % "; break;
-    case Kind::kPow: infix = " ** "; break;
-    case Kind::kMin: function = "Min"; break;
-    case Kind::kMax: function = "Max"; break;
-    case Kind::kEq: function = "Eq"; break;
-    case Kind::kNe: function = "Ne"; break;
-    case Kind::kLt: infix = " < "; break;
-    case Kind::kLe: infix = " <= "; break;
-    case Kind::kGt: infix = " > "; break;
-    case Kind::kGe: infix = " >= "; break;
-    default: break;
-  }
-  if (!function.empty()) {
-    absl::StrAppend(out, function, "(");
-    AppendExpr(*expr.lhs, false, out);
-    out->append(", ");
-    AppendExpr(*expr.rhs, false, out);
+  const auto append = [&](absl::string_view open, absl::string_view infix, bool operands) {
+    out->append(open.data(), open.size());
+    AppendExpr(*expr.lhs, operands, out);
+    if (expr.rhs == nullptr) return;
+    out->append(infix.data(), infix.size());
+    AppendExpr(*expr.rhs, operands, out);
+  };
+  static constexpr std::pair<Kind, absl::string_view> kFunctions[] = {
+      {Kind::kMin, "Min("}, {Kind::kMax, "Max("}, {Kind::kEq, "Eq("}, {Kind::kNe, "Ne("}};
+  for (const auto& [kind, function] : kFunctions) {
+    if (kind != expr.kind) continue;
+    append(function, ", ", false);
     out->append(")");
     return;
   }
+  static constexpr std::pair<Kind, absl::string_view> kOperators[] = {
+      {Kind::kAdd, " + "}, {Kind::kSub, " - "},  {Kind::kMul, " * "}, {Kind::kFloorDiv, " // "},
+      {Kind::kMod, " % "}, {Kind::kPow, " ** "}, {Kind::kLt, " < "},  {Kind::kLe, " <= "},
+      {Kind::kGt, " > "},  {Kind::kGe, " >= "},  {Kind::kNeg, "-"}};
+  const auto* const op =
+      absl::c_find_if(kOperators, [&](const auto& o) { return o.first == expr.kind; });
   if (is_operand) out->append("(");
-  if (expr.kind == Kind::kNeg) {
-    out->append("-");
-    AppendExpr(*expr.lhs, true, out);
-  } else {
-    AppendExpr(*expr.lhs, true, out);
-    out->append(infix.data(), infix.size());
-    AppendExpr(*expr.rhs, true, out);
-  }
+  append(expr.kind == Kind::kNeg ? op->second : "", op->second, true);
   if (is_operand) out->append(")");
 }
 

@@ -1,11 +1,10 @@
-#include "graphnet/formats/graphnet_folder/model_parser.h"
-
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -13,6 +12,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/argument_stack.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/unchecked_builder.h"
 
@@ -73,16 +73,9 @@ const BinaryOperator* FindAugmented(uint32_t punct) {
 
 // Python's keywords that the subset has no use for.
 bool IsForeignKeyword(absl::string_view name) {
-  static constexpr absl::string_view kKeywords[] = {
-      "and",  "as",     "assert", "async",  "await",   "break",    "class", "continue",
-      "del",  "elif",   "else",   "except", "finally", "for",      "from",  "global",
-      "if",   "import", "in",     "is",     "lambda",  "nonlocal", "not",   "or",
-      "pass", "raise",  "try",    "while",  "with",    "yield"};
-  if (name.size() > 8 || name.size() < 2) return false;
-  for (absl::string_view keyword : kKeywords) {
-    if (keyword == name) return true;
-  }
-  return false;
+  static constexpr absl::string_view kOurs[] = {"False", "None", "True", "def", "return"};
+  return name.size() >= 2 && name.size() <= 8 && IsPythonKeyword(name) &&
+         !absl::c_linear_search(kOurs, name);
 }
 
 bool IsImportable(absl::string_view module) {

@@ -1,5 +1,3 @@
-#include "graphnet/formats/graphnet_folder/model_writer.h"
-
 #include <cmath>
 #include <set>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 #include "graphnet/formats/graphnet_folder/literal_writer.h"
+#include "graphnet/formats/graphnet_folder/writers.h"
 
 namespace graphnet {
 namespace {
@@ -65,8 +64,8 @@ class ModelWriter {
     const bool is_main = &graph == module_.main();
     Indent(indent);
     absl::StrAppend(&out_, "def ", graph.name(), "(");
-    if (is_main) out_.append("\n");
     if (is_main) {
+      out_.append("\n");
       Indent(indent + 4);
       out_.append("self,\n");
     }
@@ -96,20 +95,15 @@ class ModelWriter {
     }
     // Bodies stand right before the function that needs them first.
     for (const Node* node : graph.nodes()) {
-      const auto write_bodies = [&](const Argument& arg) {
-        ForEachArgument(arg, [&](const Argument& a) {
-          if (a.is_graph() && written_.insert(a.graph()).second)
-            WriteFunction(*a.graph(), indent + 4);
-        });
-      };
-      for (const Argument& arg : node->args()) write_bodies(arg);
-      for (const KwArg& kwarg : node->kwargs()) write_bodies(kwarg.value);
+      node->ForEachArgument([&](const Argument& a) {
+        if (a.is_graph() && written_.insert(a.graph()).second)
+          WriteFunction(*a.graph(), indent + 4);
+      });
       if (node->is_placeholder() && node->name() == node->target() && !released.contains(node))
         continue;
       WriteNode(*node, indent + 4, released);
     }
-    if (is_main) return;
-    out_.append("\n");
+    if (!is_main) out_.append("\n");
   }
 
   void WriteNode(const Node& node, int indent,
@@ -151,10 +145,6 @@ class ModelWriter {
       return;
     }
     out_.append("\n");
-  }
-
-  static bool IsNumber(const Argument& arg) {
-    return arg.is_int() || arg.is_float() || arg.kind() == Argument::Kind::kComplex;
   }
 
   // An operand of an operator. Python binds - and ** differently on literals.
@@ -241,13 +231,8 @@ class ModelWriter {
   }
 
   void WriteCall(absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
-    out_.append("(");
-    const char* separator = "";
-    for (const Argument& arg : args) {
-      out_.append(separator);
-      separator = ", ";
-      WriteArgument(arg);
-    }
+    WriteElements("(", args, "");
+    const char* separator = args.empty() ? "" : ", ";
     for (const KwArg& kwarg : kwargs) {
       absl::StrAppend(&out_, separator, kwarg.name, "=");
       separator = ", ";
@@ -256,11 +241,13 @@ class ModelWriter {
     out_.append(")");
   }
 
-  void WriteElements(absl::Span<const Argument> elements) {
+  void WriteElements(const char* open, absl::Span<const Argument> elements, const char* close) {
+    out_.append(open);
     for (size_t i = 0; i < elements.size(); ++i) {
       if (i > 0) out_.append(", ");
       WriteArgument(elements[i]);
     }
+    out_.append(close);
   }
 
   void WriteArgument(const Argument& arg) {
@@ -279,11 +266,7 @@ class ModelWriter {
         AppendPythonFloat(arg.real(), &out_);
         break;
       case Argument::Kind::kComplex:
-        out_.append("complex(");
-        WriteArgument(Argument(arg.complex().real()));
-        out_.append(", ");
-        WriteArgument(Argument(arg.complex().imag()));
-        out_.append(")");
+        WriteElements("complex(", {arg.complex().real(), arg.complex().imag()}, ")");
         break;
       case Argument::Kind::kString: AppendPythonString(arg.string(), &out_); break;
       case Argument::Kind::kDType: absl::StrAppend(&out_, "torch.", DTypeName(arg.dtype())); break;
@@ -301,15 +284,9 @@ class ModelWriter {
       case Argument::Kind::kMemoryFormat:
         absl::StrAppend(&out_, "torch.", MemoryFormatName(arg.memory_format()));
         break;
-      case Argument::Kind::kList:
-        out_.append("[");
-        WriteElements(arg.elements());
-        out_.append("]");
-        break;
+      case Argument::Kind::kList: WriteElements("[", arg.elements(), "]"); break;
       case Argument::Kind::kTuple:
-        out_.append("(");
-        WriteElements(arg.elements());
-        out_.append(arg.elements().size() == 1 ? ",)" : ")");
+        WriteElements("(", arg.elements(), arg.elements().size() == 1 ? ",)" : ")");
         break;
       case Argument::Kind::kDict:
         out_.append("{");
@@ -321,11 +298,7 @@ class ModelWriter {
         }
         out_.append("}");
         break;
-      case Argument::Kind::kSlice:
-        out_.append("slice(");
-        WriteElements(arg.elements());
-        out_.append(")");
-        break;
+      case Argument::Kind::kSlice: WriteElements("slice(", arg.elements(), ")"); break;
       case Argument::Kind::kEllipsis: out_.append("Ellipsis"); break;
       case Argument::Kind::kGraph: absl::StrAppend(&out_, arg.graph()->name()); break;
       case Argument::Kind::kSymInt: break;  // FolderForm refuses these.

@@ -1,22 +1,19 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/graphnet_folder/constraint_parser.h"
 #include "graphnet/formats/graphnet_folder/json_object.h"
-#include "graphnet/formats/graphnet_folder/meta_parser.h"
-#include "graphnet/formats/graphnet_folder/model_parser.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -35,11 +32,8 @@ absl::Status ParseModelAndWeights(const std::string& model_py, const std::string
   absl::Status status = ParseModelPy(model_py, "model.py", module);
   if (status.ok())
     status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, module);
-  if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(Printable(folder, 1000), "/", status.message()));
-  }
-  return absl::OkStatus();
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(Printable(folder, 1000), "/", status.message()));
 }
 
 absl::Status CheckAllHaveMetas(const Module& module, const std::string& folder) {
@@ -60,14 +54,9 @@ absl::Status CheckAllHaveMetas(const Module& module, const std::string& folder) 
 bool IsExtraFile(absl::string_view name) {
   static constexpr absl::string_view kEndings[] = {".py", ".json", ".txt", ".md",
                                                    ".cu", ".cc",   ".cpp", ".h"};
-  if (absl::StartsWith(name, ".")) return false;
-  for (absl::string_view file : kKnownFiles) {
-    if (file == name) return false;
-  }
-  for (absl::string_view ending : kEndings) {
-    if (absl::EndsWith(name, ending)) return true;
-  }
-  return false;
+  return !absl::StartsWith(name, ".") && !absl::c_linear_search(kKnownFiles, name) &&
+         absl::c_any_of(kEndings,
+                        [&](absl::string_view ending) { return absl::EndsWith(name, ending); });
 }
 
 }  // namespace
@@ -137,10 +126,8 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
   for (const std::string& name : names) {
     const bool extra = IsExtraFile(name);
-    const bool known =
-        std::find(std::begin(kKnownFiles), std::end(kKnownFiles), name) != std::end(kKnownFiles);
     const std::string file = JoinPath(path, name);
-    if (!known && !extra) continue;
+    if (!extra && !absl::c_linear_search(kKnownFiles, name)) continue;
     // It may lead to any file of the reader's, which the sample would then carry.
     if (std::error_code ignored; std::filesystem::is_symlink(file, ignored)) {
       return absl::InvalidArgumentError(

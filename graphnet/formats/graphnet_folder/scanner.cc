@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -471,15 +472,9 @@ absl::Status Scanner::Error(absl::string_view message) const {
 }
 
 absl::Status Scanner::ErrorAtOffset(const char* where, absl::string_view message) const {
-  size_t line = 1;
-  const char* line_start = text_.data();
-  for (const char* q = text_.data(); q < where; ++q) {
-    if (*q == '\n') {
-      ++line;
-      line_start = q + 1;
-    }
-  }
-  return ErrorAt(file_, line, static_cast<size_t>(where - line_start) + 1, message);
+  const absl::string_view before = text_.substr(0, static_cast<size_t>(where - text_.data()));
+  const size_t newline = before.rfind('\n');  // npos + 1 is 0
+  return ErrorAt(file_, 1 + absl::c_count(before, '\n'), before.size() - newline, message);
 }
 
 absl::Status Scanner::Expected(absl::string_view what) {

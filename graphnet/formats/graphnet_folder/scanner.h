@@ -66,6 +66,11 @@ class Scanner {
     Next();
     return true;
   }
+  bool AcceptName(absl::string_view name) {
+    if (!IsName(name)) return false;
+    Next();
+    return true;
+  }
   absl::Status Expect(uint32_t punct, absl::string_view where);
   // Takes the end of a line; fails on anything else.
   absl::Status ExpectNewline(absl::string_view where);

@@ -7,9 +7,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 #include "graphnet/formats/graphnet_folder/json_object.h"
-#include "graphnet/formats/graphnet_folder/meta_writer.h"
-#include "graphnet/formats/graphnet_folder/model_writer.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/graphnet_folder/writers.h"
 #include "graphnet/ir/canonical_hash.h"
 
 namespace graphnet {

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
-#include "graphnet/formats/graphnet_folder/model_parser.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "graphnet/formats/graphnet_folder/model_parser.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 
 #include <initializer_list>
 #include <string>
