@@ -1,12 +1,11 @@
 #include "graphnet/extract/capture.h"
 
-#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/session.h"
+#include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/torch/status.h"
 
 namespace graphnet {
@@ -15,20 +14,8 @@ absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
                                        std::vector<c10::IValue> inputs,
                                        const CaptureOptions& options) {
   return Guarded([&]() -> absl::StatusOr<Capture> {
-    const std::optional<torch::jit::Method> method = module.find_method(options.method);
-    if (!method)
-      return absl::NotFoundError(
-          absl::StrCat("the module has no method ", Printable(options.method)));
-    torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(method->function());
-    if (function == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the method ", Printable(options.method), " is not written in TorchScript"));
-    }
-    const auto& type = module.type();
-    if (options.method == "forward" &&
-        !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
-      return absl::InvalidArgumentError("cannot capture the forward hooks of the module");
-    }
+    ASSIGN_OR_RETURN(torch::jit::GraphFunction* const function,
+                     FindTorchScriptMethod(module, options.method, "capture"));
     if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
     if (options.cond && !options.dynamic.empty())
       return absl::InvalidArgumentError("cond and dynamic sizes do not go together");

@@ -20,7 +20,7 @@ namespace graphnet {
 
 namespace {
 
-constexpr char kForms[] =
+constexpr char kExpected[] =
     "expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, "
     "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…)";
 
@@ -72,15 +72,17 @@ class Parser {
       if (!absl::SimpleAtob(rest, &value)) return Error("neither true nor false");
       return c10::IValue(value);
     }
-    for (const absl::string_view form : {"list(", "tuple(", "dict("}) {
+    static constexpr std::pair<absl::string_view, c10::TypeKind> kForms[] = {
+        {"list(", c10::TypeKind::ListType},
+        {"tuple(", c10::TypeKind::TupleType},
+        {"dict(", c10::TypeKind::DictType}};
+    for (const auto& [form, kind] : kForms) {
       absl::string_view inner = rest;
       if (!absl::ConsumePrefix(&inner, form)) continue;
       const bool closed = absl::ConsumeSuffix(&inner, ")");
       const auto elements = Elements(inner);
       if (!closed || !elements) return Error("brackets do not match");
-      if (form == "list(") return List(*elements, name, type, depth);
-      if (form == "dict(") return Dict(*elements, name, type, depth);
-      return Tuple(*elements, name, type, depth);
+      return Structure(kind, *elements, name, type, depth);
     }
     return Tensor(rest, name);
   }
@@ -90,73 +92,56 @@ class Parser {
     return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(text_), ": ", what));
   }
 
-  absl::StatusOr<c10::IValue> List(const std::vector<absl::string_view>& texts,
-                                   const std::string& name, const c10::TypePtr& type, int depth) {
-    c10::TypePtr inner;
-    if (type != nullptr && type->kind() == c10::TypeKind::ListType) inner = type->containedType(0);
+  // The list, tuple or dict, by `kind`, of these elements.
+  absl::StatusOr<c10::IValue> Structure(c10::TypeKind kind,
+                                        const std::vector<absl::string_view>& texts,
+                                        const std::string& name, const c10::TypePtr& type,
+                                        int depth) {
+    const bool is_tuple = kind == c10::TypeKind::TupleType;
+    const bool is_dict = kind == c10::TypeKind::DictType;
+    const bool known = type != nullptr && type->kind() == kind &&
+                       (!is_tuple || type->containedTypes().size() == texts.size());
+    std::vector<std::string> keys;
     std::vector<c10::IValue> values;
-    for (const absl::string_view text : texts) {
-      ASSIGN_OR_RETURN(c10::IValue value,
-                       Parse(text, absl::StrCat(name, ".", values.size()), inner, depth + 1));
-      values.push_back(std::move(value));
+    for (absl::string_view text : texts) {
+      const size_t i = values.size();
+      keys.push_back(absl::StrCat(i));
+      if (is_dict) {
+        const size_t equal = text.find('=');
+        if (equal == absl::string_view::npos) return Error("expected key=…");
+        keys.back() = std::string(text.substr(0, equal));
+        text.remove_prefix(equal + 1);
+      }
+      const c10::TypePtr inner = known ? type->containedType(is_tuple ? i : is_dict) : nullptr;
+      ASSIGN_OR_RETURN(values.emplace_back(),
+                       Parse(text, absl::StrCat(name, ".", keys.back()), inner, depth + 1));
     }
+    if (is_tuple) return c10::IValue(c10::ivalue::Tuple::create(std::move(values)));
+    c10::TypePtr inner = known ? type->containedType(is_dict) : nullptr;
     if (inner == nullptr) {
-      if (values.empty()) return Error("nothing says what the list holds");
+      if (values.empty())
+        return Error(absl::StrCat("nothing says what the ", is_dict ? "dict" : "list", " holds"));
       inner = c10::unshapedType(values[0].type());
     }
     c10::impl::GenericList list(inner);
-    for (c10::IValue& value : values) {
-      if (!Fits(value, *inner)) return Error("elements of different types");
-      list.push_back(std::move(value));
-    }
-    return c10::IValue(list);
-  }
-
-  absl::StatusOr<c10::IValue> Tuple(const std::vector<absl::string_view>& texts,
-                                    const std::string& name, const c10::TypePtr& type, int depth) {
-    const bool known = type != nullptr && type->kind() == c10::TypeKind::TupleType &&
-                       type->containedTypes().size() == texts.size();
-    std::vector<c10::IValue> values;
-    for (const absl::string_view text : texts) {
-      const size_t i = values.size();
-      ASSIGN_OR_RETURN(c10::IValue value,
-                       Parse(text, absl::StrCat(name, ".", i),
-                             known ? type->containedType(i) : nullptr, depth + 1));
-      values.push_back(std::move(value));
-    }
-    return c10::IValue(c10::ivalue::Tuple::create(std::move(values)));
-  }
-
-  absl::StatusOr<c10::IValue> Dict(const std::vector<absl::string_view>& texts,
-                                   const std::string& name, const c10::TypePtr& type, int depth) {
-    c10::TypePtr inner;
-    if (type != nullptr && type->kind() == c10::TypeKind::DictType) inner = type->containedType(1);
-    std::vector<std::pair<std::string, c10::IValue>> entries;
-    for (const absl::string_view text : texts) {
-      const size_t equal = text.find('=');
-      if (equal == absl::string_view::npos) return Error("expected key=…");
-      const std::string key(text.substr(0, equal));
-      ASSIGN_OR_RETURN(c10::IValue value, Parse(text.substr(equal + 1),
-                                                absl::StrCat(name, ".", key), inner, depth + 1));
-      entries.emplace_back(key, std::move(value));
-    }
-    if (inner == nullptr) {
-      if (entries.empty()) return Error("nothing says what the dict holds");
-      inner = c10::unshapedType(entries[0].second.type());
-    }
     c10::impl::GenericDict dict(c10::StringType::get(), inner);
-    for (auto& [key, value] : entries) {
-      if (!Fits(value, *inner)) return Error("values of different types");
-      if (!dict.insert(key, std::move(value)).second) return Error("a key is there twice");
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!Fits(values[i], *inner))
+        return Error(absl::StrCat(is_dict ? "values" : "elements", " of different types"));
+      if (!is_dict) {
+        list.push_back(std::move(values[i]));
+      } else if (!dict.insert(keys[i], std::move(values[i])).second) {
+        return Error("a key is there twice");
+      }
     }
-    return c10::IValue(dict);
+    return is_dict ? c10::IValue(dict) : c10::IValue(list);
   }
 
   absl::StatusOr<c10::IValue> Tensor(absl::string_view rest, const std::string& name) const {
     const size_t open = rest.find('[');
     const size_t close = rest.find(']');
     if (open == absl::string_view::npos || close == absl::string_view::npos || close < open) {
-      return Error(kForms);
+      return Error(kExpected);
     }
     TensorMeta meta;
     const std::optional<DType> dtype = ParseDTypeShortName(rest.substr(0, open));

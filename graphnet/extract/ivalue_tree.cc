@@ -1,8 +1,10 @@
 #include "graphnet/extract/ivalue_tree.h"
 
+#include <cstdio>
+#include <sstream>
 #include <utility>
-#include <vector>
 
+#include "c10/util/Exception.h"
 #include "graphnet/base/limits.h"
 
 namespace graphnet::extract {
@@ -14,35 +16,19 @@ bool IsListOfNumbers(const IValue& value) {
   return value.isIntList() || value.isDoubleList() || value.isBoolList();
 }
 
-// A value can hold itself.
-void EachTensor(const IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn, int depth) {
-  if (depth > kMaxNesting) return;
-  if (IsTensor(value)) {
-    fn(value.toTensor());
-  } else if (value.isList() && !IsListOfNumbers(value)) {
-    for (const IValue& element : value.toListRef()) EachTensor(element, fn, depth + 1);
+// Calls enter(value) for `value` and what it holds, outer ones first, as long as that says to
+// look inside. A value can hold itself.
+void Walk(const IValue& value, absl::FunctionRef<bool(const IValue&)> enter, int depth = 0) {
+  if (depth > kMaxNesting || !enter(value)) return;
+  if (value.isList()) {
+    for (const IValue& element : value.toListRef()) Walk(element, enter, depth + 1);
   } else if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements()) EachTensor(element, fn, depth + 1);
+    for (const IValue& element : value.toTupleRef().elements()) Walk(element, enter, depth + 1);
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
-      EachTensor(entry.key(), fn, depth + 1);
-      EachTensor(entry.value(), fn, depth + 1);
+      Walk(entry.key(), enter, depth + 1);
+      Walk(entry.value(), enter, depth + 1);
     }
-  }
-}
-
-void EachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn, int depth) {
-  if (depth > kMaxNesting) return;
-  if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements())
-      EachContainer(element, fn, depth + 1);
-  } else if (value.isList()) {
-    fn(value);
-    if (IsListOfNumbers(value) || value.isTensorList()) return;
-    for (const IValue& element : value.toListRef()) EachContainer(element, fn, depth + 1);
-  } else if (value.isGenericDict()) {
-    fn(value);
-    for (const auto& entry : value.toGenericDict()) EachContainer(entry.value(), fn, depth + 1);
   }
 }
 
@@ -51,11 +37,26 @@ void EachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> f
 bool IsTensor(const IValue& value) { return value.isTensor() && value.toTensor().defined(); }
 
 void ForEachTensor(const IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn) {
-  EachTensor(value, fn, 0);
+  Walk(value, [&](const IValue& inner) {
+    if (IsTensor(inner)) fn(inner.toTensor());
+    return !IsListOfNumbers(inner);
+  });
+}
+
+bool AnyTensor(const std::vector<IValue>& values,
+               absl::FunctionRef<bool(const at::Tensor&)> is_such) {
+  bool any = false;
+  for (const IValue& value : values) {
+    ForEachTensor(value, [&](const at::Tensor& tensor) { any = any || is_such(tensor); });
+  }
+  return any;
 }
 
 void ForEachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn) {
-  EachContainer(value, fn, 0);
+  Walk(value, [&](const IValue& inner) {
+    if (inner.isList() || inner.isGenericDict()) fn(inner);
+    return !IsListOfNumbers(inner) && !inner.isTensorList();
+  });
 }
 
 IValue MapLeaves(const IValue& value, absl::FunctionRef<IValue(const IValue&)> change) {
@@ -79,6 +80,22 @@ IValue MapLeaves(const IValue& value, absl::FunctionRef<IValue(const IValue&)> c
     return dict;
   }
   return change(value);
+}
+
+void Print(const std::vector<IValue>& values,
+           const std::function<void(const std::string&)>& print) {
+  std::stringstream text;
+  for (size_t i = 0; i < values.size(); ++i) text << (i > 0 ? " " : "") << values[i];
+  text << '\n';
+  if (print) {
+    print(text.str());
+  } else {
+    std::fputs(text.str().c_str(), stdout);
+  }
+}
+
+void Warn(const std::vector<IValue>& values) {
+  if (!values.empty() && values[0].isString()) TORCH_WARN(values[0].toStringRef());
 }
 
 }  // namespace graphnet::extract

@@ -1,6 +1,10 @@
-// Internal: what is in a TorchScript value: lists, tuples, dicts, and what they hold.
+// Internal: TorchScript values: lists, tuples, dicts, and what they hold.
 #ifndef GRAPHNET_EXTRACT_IVALUE_TREE_H_
 #define GRAPHNET_EXTRACT_IVALUE_TREE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "ATen/core/ivalue.h"
 #include "absl/functional/function_ref.h"
@@ -17,6 +21,9 @@ inline const void* IdentityOf(const c10::IValue& container) {
 
 // Calls fn for each tensor in `value`, those in keys of dicts too.
 void ForEachTensor(const c10::IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn);
+// Whether there is a tensor in `values` of which is_such(tensor).
+bool AnyTensor(const std::vector<c10::IValue>& values,
+               absl::FunctionRef<bool(const at::Tensor&)> is_such);
 // For each list and dict, outer ones first.
 void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10::IValue&)> fn);
 
@@ -24,6 +31,12 @@ void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10
 // or bools is itself.
 c10::IValue MapLeaves(const c10::IValue& value,
                       absl::FunctionRef<c10::IValue(const c10::IValue&)> change);
+
+// As TorchScript prints; to standard output when `print` is empty.
+void Print(const std::vector<c10::IValue>& values,
+           const std::function<void(const std::string&)>& print);
+// The first of `values` is the message.
+void Warn(const std::vector<c10::IValue>& values);
 
 }  // namespace graphnet::extract
 

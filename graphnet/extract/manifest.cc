@@ -69,8 +69,7 @@ absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth =
     return absl::InvalidArgumentError("a dict has a key without value");
   }
   for (const proto::StitchValue& element : value.elements()) {
-    ASSIGN_OR_RETURN(ValueTree made, FromProto(element, depth + 1));
-    out.elements.push_back(std::move(made));
+    ASSIGN_OR_RETURN(out.elements.emplace_back(), FromProto(element, depth + 1));
   }
   return out;
 }
@@ -280,12 +279,10 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
     to.op = operation.op();
     to.overload = operation.overload();
     for (const auto& operand : operation.operands()) {
-      ASSIGN_OR_RETURN(ValueTree made, FromProto(operand));
-      to.operands.push_back(std::move(made));
+      ASSIGN_OR_RETURN(to.operands.emplace_back(), FromProto(operand));
     }
     for (const auto& result : operation.results()) {
-      ASSIGN_OR_RETURN(ValueTree made, FromProto(result));
-      to.results.push_back(std::move(made));
+      ASSIGN_OR_RETURN(to.results.emplace_back(), FromProto(result));
     }
     for (const BreakReasonText& text : BreakReasons()) {
       if (text.name == operation.reason()) to.reason = text.reason;

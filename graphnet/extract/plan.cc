@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ATen/core/dispatch/Dispatcher.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
@@ -20,20 +21,12 @@ namespace prim = c10::prim;
 namespace {
 
 bool HoldsTensor(const c10::Type& type) {
-  if (type.kind() == c10::TypeKind::TensorType) return true;
-  for (const c10::TypePtr& inner : type.containedTypes()) {
-    if (HoldsTensor(*inner)) return true;
-  }
-  return false;
+  return torchscript::Holds(type, {c10::TypeKind::TensorType});
 }
 
 // "t", or Any.
 bool HoldsVariable(const c10::Type& type) {
-  if (type.kind() == c10::TypeKind::VarType || type.kind() == c10::TypeKind::AnyType) return true;
-  for (const c10::TypePtr& inner : type.containedTypes()) {
-    if (HoldsVariable(*inner)) return true;
-  }
-  return false;
+  return torchscript::Holds(type, {c10::TypeKind::VarType, c10::TypeKind::AnyType});
 }
 
 // "aten.mul.Scalar" of "aten::mul.Tensor", of "Tensor_mode" that of "Scalar_mode"; of copy_
@@ -172,33 +165,33 @@ class Maker {
 }  // namespace
 
 bool IsChosenByNode(c10::Symbol kind) {
-  switch (kind) {
-    case prim::Constant:
-    case prim::If:
-    case prim::Loop:
-    case prim::CallFunction:
-    case prim::CallMethod:
-    case prim::Enter:
-    case prim::Exit:
-    case prim::GetAttr:
-    case prim::SetAttr:
-    case prim::TupleConstruct:
-    case prim::ListConstruct:
-    case prim::DictConstruct:
-    case prim::TupleUnpack:
-    case prim::ListUnpack:
-    case prim::TupleIndex:
-    case prim::TupleSlice:
-    case prim::isinstance:
-    case prim::CreateObject:
-    case prim::Uninitialized:
-    case prim::unchecked_cast:
-    case prim::unchecked_unwrap_optional:
-    case prim::fork:
-    case prim::Print:
-    case prim::RaiseException: return true;
-    default: return kind == c10::aten::wait || kind == c10::aten::warn;
-  }
+  static constexpr c10::Symbol kKinds[] = {prim::Constant,
+                                           prim::If,
+                                           prim::Loop,
+                                           prim::CallFunction,
+                                           prim::CallMethod,
+                                           prim::Enter,
+                                           prim::Exit,
+                                           prim::GetAttr,
+                                           prim::SetAttr,
+                                           prim::TupleConstruct,
+                                           prim::ListConstruct,
+                                           prim::DictConstruct,
+                                           prim::TupleUnpack,
+                                           prim::ListUnpack,
+                                           prim::TupleIndex,
+                                           prim::TupleSlice,
+                                           prim::isinstance,
+                                           prim::CreateObject,
+                                           prim::Uninitialized,
+                                           prim::unchecked_cast,
+                                           prim::unchecked_unwrap_optional,
+                                           prim::fork,
+                                           prim::Print,
+                                           prim::RaiseException,
+                                           c10::aten::wait,
+                                           c10::aten::warn};
+  return absl::c_linear_search(kKinds, kind);
 }
 
 absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const jit::Node* call) {

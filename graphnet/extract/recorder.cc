@@ -1,6 +1,5 @@
 #include "graphnet/extract/recorder.h"
 
-#include <algorithm>
 #include <complex>
 
 #include "absl/algorithm/container.h"
@@ -25,6 +24,14 @@ const c10::StorageImpl* StorageOf(const at::Tensor& tensor) {
   return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
+Node* TensorPlaceholder(Graph* graph, absl::string_view proposal, const ValueMeta* meta) {
+  const std::string name = graph->UniqueName(proposal);
+  Node* node = graph->Placeholder(name, name);
+  node->set_annotation("torch.Tensor");
+  node->set_meta(meta);
+  return node;
+}
+
 }  // namespace
 
 // --- Tensors -------------------------------------------------------------------
@@ -34,9 +41,14 @@ Recorder::Tracked* Recorder::Find(const at::Tensor& tensor) {
   return it == tracked_.end() ? nullptr : &it->second;
 }
 
+Recorder::Tracked* Recorder::FindOrAdd(const at::Tensor& tensor) {
+  // Made by what only handles values; no run of it depends on an input.
+  if (Find(tensor) == nullptr) AddConstant(tensor);
+  return Find(tensor);
+}
+
 Recorder::Tracked& Recorder::Track(const at::Tensor& tensor) {
-  const auto it = tracked_.find(tensor.unsafeGetTensorImpl());
-  if (it != tracked_.end()) return it->second;
+  if (Tracked* known = Find(tensor)) return *known;
   Tracked tracked{.tensor = c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr())};
   return tracked_.emplace(tensor.unsafeGetTensorImpl(), std::move(tracked)).first->second;
 }
@@ -107,12 +119,7 @@ void Recorder::Forget(const at::Tensor& tensor) {
 }
 
 int64_t Recorder::NumberOf(const at::Tensor& tensor) {
-  Tracked* tracked = Find(tensor);
-  if (tracked == nullptr) {
-    // Made by what only handles values; no run of it depends on an input.
-    AddConstant(tensor);
-    tracked = Find(tensor);
-  }
+  Tracked* tracked = FindOrAdd(tensor);
   if (tracked->number >= 0) return tracked->number;
   tracked->number = next_number_++;
   if (tracked->node != nullptr) {
@@ -180,13 +187,12 @@ Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Trac
   Growing& growing = Current();
   Node*& node = growing.placeholders[number];
   if (node != nullptr) return node;
-  const std::string name = growing.graph->UniqueName(tracked.name.empty() ? "input" : tracked.name);
   const InsertionGuard guard(growing.graph, growing.last_placeholder != nullptr
                                                 ? growing.last_placeholder->next()
                                                 : growing.graph->first());
-  node = growing.last_placeholder = growing.graph->Placeholder(name, name);
-  node->set_annotation("torch.Tensor");
-  node->set_meta(MetaOf(*growing.module, tensor));
+  node = growing.last_placeholder =
+      TensorPlaceholder(growing.graph, tracked.name.empty() ? "input" : tracked.name,
+                        MetaOf(*growing.module, tensor));
   Describe(tensor, node);
   growing.inputs.push_back(number);
   return node;
@@ -277,20 +283,13 @@ Node* Recorder::Captured(Body* body, Node* operand) {
   Node*& node = body->inner[operand];
   if (node != nullptr) return node;
   const InsertionGuard guard(body->graph, body->graph->first());
-  const std::string name = body->graph->UniqueName(operand->name());
-  node = body->graph->Placeholder(name, name);
-  node->set_annotation("torch.Tensor");
-  node->set_meta(operand->meta());
+  node = TensorPlaceholder(body->graph, operand->name(), operand->meta());
   if (absl::c_find(operands_, operand) == operands_.end()) operands_.push_back(operand);
   return node;
 }
 
 Node* Recorder::OuterNodeOf(const at::Tensor& tensor) {
-  Tracked* tracked = Find(tensor);
-  if (tracked == nullptr) {
-    AddConstant(tensor);
-    tracked = Find(tensor);
-  }
+  Tracked* tracked = FindOrAdd(tensor);
   Growing& growing = Current();
   if (tracked->node != nullptr && tracked->graph + 1 == graphs_.size()) {
     tracked->node = Item(growing, tracked->node, tracked->path, tensor);
@@ -404,12 +403,10 @@ void Recorder::BeginTurn(const std::string& index, const std::vector<Carried>& c
   body.index = body.sizes[index] = body.graph->Placeholder(index, index);
   body.index->set_annotation("int");
   for (const auto& [tensor, proposal] : carried) {
-    const std::string name = body.graph->UniqueName(proposal.empty() ? "carried" : proposal);
     Tracked& tracked = Track(tensor);
     tracked.graph = graphs_.size() - 1;
-    tracked.node = body.graph->Placeholder(name, name);
-    tracked.node->set_annotation("torch.Tensor");
-    tracked.node->set_meta(MetaOf(*graphs_.back().module, tensor));
+    tracked.node = TensorPlaceholder(body.graph, proposal.empty() ? "carried" : proposal,
+                                     MetaOf(*graphs_.back().module, tensor));
   }
 }
 
@@ -508,8 +505,7 @@ void Recorder::Finish() {
     for (Node *node = growing.graph->last(), *before = nullptr; node != nullptr; node = before) {
       before = node->prev();
       if (!sizes.contains(node) || node->has_uses()) continue;
-      growing.symbols.erase(std::remove(growing.symbols.begin(), growing.symbols.end(), node),
-                            growing.symbols.end());
+      std::erase(growing.symbols, node);
       growing.graph->EraseNode(node);
     }
     for (const Node* node : growing.symbols) step.symbols.push_back(std::string(node->target()));

@@ -130,6 +130,8 @@ class Recorder {
   };
 
   Tracked* Find(const at::Tensor& tensor);
+  // One that nobody knows becomes a constant.
+  Tracked* FindOrAdd(const at::Tensor& tensor);
   Tracked& Track(const at::Tensor& tensor);
   Growing& Current();
   Node* NodeOf(const at::Tensor& tensor);

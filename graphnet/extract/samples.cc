@@ -36,6 +36,13 @@ Node* RunningVariance(const Node& node) {
   return operand.is_node() ? operand.node() : nullptr;
 }
 
+// The attribute or constant as it was when the run began.
+const at::Tensor& InitialOf(const Capture& capture, const std::string& name,
+                            const at::Tensor& live) {
+  const auto initial = capture.initial.find(name);
+  return initial == capture.initial.end() ? live : initial->second;
+}
+
 // As a file holds it. How it lies in memory is noted, too: operators yield others that lie
 // so, and may round otherwise.
 absl::StatusOr<TensorData> Stored(const std::string& name, const at::Tensor& tensor,
@@ -75,8 +82,7 @@ absl::Status FillAttributes(const Capture& capture, const Capture::Subgraph& sub
     }
   }
   for (const auto& [name, live] : subgraph.attributes) {
-    const auto initial = capture.initial.find(name);
-    const at::Tensor& tensor = initial == capture.initial.end() ? live : initial->second;
+    const at::Tensor& tensor = InitialOf(capture, name, live);
     if (tensor.layout() != at::kStrided || tensor.is_quantized()) {
       return absl::UnimplementedError(absl::StrCat("attribute ", name, ": sparse or quantised"));
     }
@@ -146,9 +152,7 @@ absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::st
       out.subgraphs.push_back(std::move(sample));
     }
     for (const auto& [number, key] : capture.manifest.constants) {
-      const auto initial = capture.initial.find(key);
-      const at::Tensor& tensor =
-          initial == capture.initial.end() ? capture.constants.at(number) : initial->second;
+      const at::Tensor& tensor = InitialOf(capture, key, capture.constants.at(number));
       ASSIGN_OR_RETURN(out.tensors[key], Stored(key, tensor, &out.manifest));
     }
     out.objects = SerializeObjects(capture.initial_objects);

@@ -11,7 +11,6 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/ivalue_tree.h"
-#include "graphnet/extract/operation.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/text/printer.h"
 #include "graphnet/torch/status.h"
@@ -215,9 +214,8 @@ absl::Status Session::SetAttr(const StepPlan& step, const Frame&, const IValue& 
     read_.insert({object.get(), slot});
     const Values operands = {found->second, name, value};
     RETURN_IF_ERROR(
-        Break(step, BreakReason::kAttributeAssigned, "prim::SetAttr", "", operands, [](Values*) {
-          return absl::OkStatus();
-        }).status());
+        Break(step, BreakReason::kAttributeAssigned, "prim::SetAttr", "", operands, NoOperation)
+            .status());
   }
   object->setSlot(slot, std::move(value));
   return absl::OkStatus();
@@ -308,10 +306,7 @@ absl::Status Session::RunStepOrThrow(const StepPlan& step, Frame* frame) {
         deferred_.erase(it);
         ASSIGN_OR_RETURN(const bool done, RunCond(step, frame, predicate));
         if (done) return absl::OkStatus();
-        ASSIGN_OR_RETURN(Values results,
-                         Break(*read, BreakReason::kBranchOnData, read->schema->name(),
-                               read->schema->overload_name(), {predicate}, Execution(*read)));
-        frame->slots[step.in[0]] = results[0];
+        RETURN_IF_ERROR(BreakAtOperator(*read, frame, BreakReason::kBranchOnData, {predicate}));
       }
       const BlockPlan& block = step.blocks[in(0).toBool() ? 0 : 1];
       RETURN_IF_ERROR(RunBlock(block, frame));

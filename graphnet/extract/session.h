@@ -91,6 +91,7 @@ class Session {
 
   // --- Operators -----------------------------------------------------------------
   const torchscript::Place& PlaceOf(const StepPlan& step);
+  static absl::Status NoOperation(std::vector<c10::IValue>*) { return absl::OkStatus(); }
   // Runs the step's operator where Break wants it.
   static auto Execution(const StepPlan& step) {
     return [&step](std::vector<c10::IValue>* stack) {
@@ -100,7 +101,6 @@ class Session {
   }
   absl::Status SetOutputs(const StepPlan& step, Frame* frame, std::vector<c10::IValue> results);
   bool AllKnown(const std::vector<c10::IValue>& operands) const;
-  bool HasTensors(const std::vector<c10::IValue>& operands) const;
   // Whether the operator looks at dtypes, devices and sizes only, as guards do: then
   // it works on tensors without data, and does not mind how they lie in memory.
   bool IsOfMeta(const StepPlan& step, const std::vector<c10::IValue>& operands);
@@ -126,6 +126,9 @@ class Session {
       const StepPlan& step, BreakReason reason, const std::string& op, const std::string& overload,
       std::vector<c10::IValue> operands,
       absl::FunctionRef<absl::Status(std::vector<c10::IValue>*)> run);
+  // Ditto, of the step's operator.
+  absl::Status BreakAtOperator(const StepPlan& step, Frame* frame, BreakReason reason,
+                               std::vector<c10::IValue> operands);
 
   const CaptureOptions& options_;
   Capture& capture_;

@@ -169,9 +169,8 @@ absl::Status Session::RunTurns(const StepPlan& step, Frame* frame) {
     }
     if (i > 0 && i % options_.max_unroll == 0 && recorder_.num_calls() > calls) {
       calls = recorder_.num_calls();
-      RETURN_IF_ERROR(Break(step, BreakReason::kLongLoop, "prim::Loop", "", {}, [](Values*) {
-                        return absl::OkStatus();
-                      }).status());
+      RETURN_IF_ERROR(
+          Break(step, BreakReason::kLongLoop, "prim::Loop", "", {}, NoOperation).status());
     }
     frame->slots[body.inputs[0]] = i;
     for (size_t k = 0; k < carried.size(); ++k)

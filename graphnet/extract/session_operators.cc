@@ -82,6 +82,10 @@ bool IsReadOfNumber(const jit::Node& node) {
           node.kind() == aten::ScalarImplicit);
 }
 
+bool HasTensors(const Values& operands) {
+  return AnyTensor(operands, [](const at::Tensor&) { return true; });
+}
+
 const c10::TensorImpl* FirstTensor(const Values& operands) {
   return !operands.empty() && operands[0].isTensor() ? operands[0].toTensor().unsafeGetTensorImpl()
                                                      : nullptr;
@@ -150,18 +154,7 @@ absl::Status Session::SetOutputs(const StepPlan& step, Frame* frame, Values resu
 }
 
 bool Session::AllKnown(const Values& operands) const {
-  bool known = true;
-  for (const IValue& operand : operands) {
-    ForEachTensor(operand, [&](const at::Tensor& tensor) { known &= recorder_.IsKnown(tensor); });
-  }
-  return known;
-}
-
-bool Session::HasTensors(const Values& operands) const {
-  bool has = false;
-  for (const IValue& operand : operands)
-    ForEachTensor(operand, [&](const at::Tensor&) { has = true; });
-  return has;
+  return !AnyTensor(operands, [&](const at::Tensor& t) { return !recorder_.IsKnown(t); });
 }
 
 bool Session::IsOfMeta(const StepPlan& step, const Values& operands) {
@@ -268,10 +261,7 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       }
       break;
   }
-  ASSIGN_OR_RETURN(Values results,
-                   Break(step, reason, step.schema->name(), step.schema->overload_name(),
-                         std::move(operands), Execution(step)));
-  return SetOutputs(step, frame, std::move(results));
+  return BreakAtOperator(step, frame, reason, std::move(operands));
 }
 
 bool Session::DefersToIf(const StepPlan& step, const IValue& operand) {
@@ -288,22 +278,17 @@ bool Session::DefersToIf(const StepPlan& step, const IValue& operand) {
 }
 
 bool Session::WritesAttribute(const StepPlan& step, const Values& operands) const {
-  bool writes = false;
-  for (const int i : Writes(step, operands)) {
-    ForEachTensor(operands[i],
-                  [&](const at::Tensor& tensor) { writes |= recorder_.IsOfAttribute(tensor); });
-  }
-  return writes;
+  return absl::c_any_of(Writes(step, operands), [&](int i) {
+    return AnyTensor({operands[i]},
+                     [&](const at::Tensor& t) { return recorder_.IsOfAttribute(t); });
+  });
 }
 
 absl::Status Session::RunOnValues(const StepPlan& step, Frame* frame, Values operands) {
   const bool yields_text =
       step.out.size() == 1 && step.node->output()->type()->kind() == c10::TypeKind::StringType;
   if (yields_text && HasTensors(operands) && !AllKnown(operands)) {
-    ASSIGN_OR_RETURN(Values results,
-                     Break(step, BreakReason::kDataRead, step.schema->name(),
-                           step.schema->overload_name(), std::move(operands), Execution(step)));
-    return SetOutputs(step, frame, std::move(results));
+    return BreakAtOperator(step, frame, BreakReason::kDataRead, std::move(operands));
   }
   if (recorder_.in_body() && (!step.writes.empty() || step.is_random)) return NoBody();
   Values written;
@@ -326,23 +311,14 @@ absl::Status Session::RunOnValues(const StepPlan& step, Frame* frame, Values ope
   for (const IValue& container : written) {
     const Home& home = homes_.at(IdentityOf(container));
     RETURN_IF_ERROR(Break(step, BreakReason::kAttributeMutated, "prim::SetAttr", "",
-                          {home.path, home.name, container},
-                          [](Values* values) {
-                            values->clear();
-                            return absl::OkStatus();
-                          })
+                          {home.path, home.name, container}, NoOperation)
                         .status());
   }
   return absl::OkStatus();
 }
 
 bool Session::AnyUnknownSizes(const Values& operands) const {
-  bool any = false;
-  for (const IValue& operand : operands) {
-    ForEachTensor(operand,
-                  [&](const at::Tensor& tensor) { any |= recorder_.HasUnknownSizes(tensor); });
-  }
-  return any;
+  return AnyTensor(operands, [&](const at::Tensor& t) { return recorder_.HasUnknownSizes(t); });
 }
 
 bool Session::YieldsUnknownSizes(const StepPlan& step, const Values& operands, bool known) {
@@ -459,6 +435,14 @@ absl::StatusOr<Argument> Session::Default(const IValue& value) {
     return value.isList() ? Argument::List(kept) : Argument::Tuple(kept);
   }
   return recorder_.Operand(value);
+}
+
+absl::Status Session::BreakAtOperator(const StepPlan& step, Frame* frame, BreakReason reason,
+                                      Values operands) {
+  ASSIGN_OR_RETURN(Values results,
+                   Break(step, reason, step.schema->name(), step.schema->overload_name(),
+                         std::move(operands), Execution(step)));
+  return SetOutputs(step, frame, std::move(results));
 }
 
 absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,

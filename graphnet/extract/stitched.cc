@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
-#include "graphnet/extract/operation.h"
+#include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/interp/no_grad.h"
 #include "graphnet/torch/allowed_operators.h"
@@ -18,12 +18,6 @@
 namespace graphnet {
 
 using c10::IValue;
-
-class StitchedProgram::Tensors : public extract::TensorTable {
- public:
-  using TensorTable::TensorTable;
-};
-void StitchedProgram::Deleter::operator()(Tensors* tensors) const { delete tensors; }
 
 namespace {
 
@@ -110,7 +104,7 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
     }
   }
   RETURN_IF_ERROR(Guarded([&]() -> absl::Status {
-    program->tensors_.reset(new Tensors(manifest));
+    program->tensors_ = std::make_unique<extract::TensorTable>(manifest);
     if (store == nullptr) {
       store = std::make_unique<OwnStore>();
       for (const auto& [number, tensor] : constants) program->tensors_->Set(number, tensor);
@@ -131,6 +125,9 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
   program->store_ = std::move(store);
   return program;
 }
+
+StitchedProgram::StitchedProgram() = default;
+StitchedProgram::~StitchedProgram() = default;
 
 size_t StitchedProgram::num_guards() const {
   size_t count = 1 + manifest_.relations.size();  // 1: how many inputs there are

@@ -17,6 +17,9 @@
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
+namespace extract {
+class TensorTable;
+}
 
 // Attributes of modules that a program assigns.
 class AttributeStore {
@@ -50,6 +53,8 @@ class StitchedProgram {
       std::map<int64_t, at::Tensor> constants, std::map<int64_t, c10::IValue> objects = {},
       std::unique_ptr<AttributeStore> store = nullptr);
 
+  ~StitchedProgram();
+
   // FailedPrecondition, with the guard that failed, if the inputs, or what an
   // operation yields on the way, are not such as were captured. Other errors are
   // those of the operations.
@@ -71,24 +76,20 @@ class StitchedProgram {
   absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const std::map<int64_t, at::Tensor>& tensors);
 
  private:
-  StitchedProgram() = default;
+  StitchedProgram();
   absl::StatusOr<std::vector<c10::IValue>> RunOperation(const StitchStep& step,
                                                         const RunOptions& options);
   absl::StatusOr<std::vector<c10::IValue>> RunMethod(std::vector<c10::IValue> operands,
                                                      const StitchStep& step,
                                                      const RunOptions& options);
 
-  class Tensors;
-  struct Deleter {
-    void operator()(Tensors* tensors) const;
-  };
   StitchManifest manifest_;
   std::vector<std::unique_ptr<Executable>> executables_;
   std::map<int64_t, at::Tensor> constants_;
   std::map<int64_t, c10::IValue> objects_;
   std::unique_ptr<AttributeStore> store_;
   bool has_guard_on_the_way_ = false;
-  std::unique_ptr<Tensors, Deleter> tensors_;
+  std::unique_ptr<extract::TensorTable> tensors_;
 };
 
 }  // namespace graphnet

@@ -184,7 +184,7 @@ class StructureCheck {
     for (const absl::string_view name : returned_names) CheckTaken(values.at(name));
     if (!chain && !options_.foreign && options_.cut.all_inputs &&
         GraphOf(0).placeholders().size() < num_inputs)
-      CheckFirstTakesAll();
+      CheckFirstTakes(/*unused=*/true);
     const std::vector<const Node*> returned = Returned(*original_.module->main());
     const size_t last = pieces_.size() - 1;
     if (given.size() != returned.size()) {
@@ -203,7 +203,6 @@ class StructureCheck {
   // The inputs of the original that the first piece of a chain takes, in its order.
   std::vector<const Node*> GivenToFirst() {
     std::vector<const Node*> given;
-    absl::flat_hash_set<absl::string_view> taken;
     for (const Node* port : GraphOf(0).placeholders()) {
       const auto it = inputs_.find(port->name());
       if (it == inputs_.end()) {
@@ -211,13 +210,8 @@ class StructureCheck {
             absl::StrCat("takes ", ValueName(port->name()), ", which is no input of the original"));
       }
       given.push_back(it == inputs_.end() ? port : it->second);
-      taken.insert(port->name());
     }
-    for (const Node* input : original_.module->main()->placeholders()) {
-      if (!input->has_uses() || taken.contains(input->name())) continue;
-      Add(ErrorClass::kPort, 0, input->name(),
-          absl::StrCat("does not take ", ValueName(input->name()), ", an input of the original"));
-    }
+    CheckFirstTakes(/*unused=*/false);
     return given;
   }
 
@@ -236,11 +230,12 @@ class StructureCheck {
         absl::StrCat("returns ", ValueName(value.node->name()), ", which no later piece takes"));
   }
 
-  void CheckFirstTakesAll() {
+  // All inputs of the original, or those that something uses.
+  void CheckFirstTakes(bool unused) {
     absl::flat_hash_set<absl::string_view> first;
     for (const Node* node : GraphOf(0).placeholders()) first.insert(node->name());
     for (const Node* node : original_.module->main()->placeholders()) {
-      if (first.contains(node->name())) continue;
+      if (first.contains(node->name()) || !(unused || node->has_uses())) continue;
       Add(ErrorClass::kPort, 0, node->name(),
           absl::StrCat("does not take ", ValueName(node->name()), ", an input of the original"));
     }
@@ -320,15 +315,12 @@ class StructureCheck {
       return;
     }
     const Node& input = *original;
-    const auto of_original = [&](absl::string_view what) {
-      Add(ErrorClass::kPort, i, port.name(),
-          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
-                       " is not that of the original's input"));
-    };
-    if (equality.attribute_names && port.target() != input.target()) of_original("target");
+    if (equality.attribute_names && port.target() != input.target())
+      AddNotThatOf("input", "target", i, k, port);
     if (!equality.metas) return;
-    if (port.annotation() != input.annotation()) of_original("annotation");
-    if (!EqualPointees(port.draw_spec(), input.draw_spec())) of_original("draw spec");
+    if (port.annotation() != input.annotation()) AddNotThatOf("input", "annotation", i, k, port);
+    if (!EqualPointees(port.draw_spec(), input.draw_spec()))
+      AddNotThatOf("input", "draw spec", i, k, port);
   }
 
   // A port says nothing but the meta of a value that operators made, and of an attribute
@@ -351,13 +343,15 @@ class StructureCheck {
       if (attribute->draw_spec != nullptr && same) expected = *attribute->draw_spec;
       if (expected.original_name.empty()) expected.original_name = value->target();
     }
-    const auto differs = [&](absl::string_view what) {
-      Add(ErrorClass::kPort, i, port.name(),
-          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
-                       " is not that of the original's value"));
-    };
-    if (port.annotation() != annotation) differs("annotation");
-    if (!(spec == expected)) differs("draw spec");
+    if (port.annotation() != annotation) AddNotThatOf("value", "annotation", i, k, port);
+    if (!(spec == expected)) AddNotThatOf("value", "draw spec", i, k, port);
+  }
+
+  void AddNotThatOf(absl::string_view owner, absl::string_view what, size_t i, size_t k,
+                    const Node& port) {
+    Add(ErrorClass::kPort, i, port.name(),
+        absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", what,
+                     " is not that of the original's ", owner));
   }
 
   // --- E5 ----------------------------------------------------------------------

@@ -32,6 +32,9 @@ double Rounded(double value, int digits) {
 // The statistics of `tensor`: on the CPU, contiguous. `data` backs spec->data.
 void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data) {
   const bool literal = tensor.numel() < kLiteralTensorSize;
+  const auto keep = [&](const auto* values) {
+    for (int64_t i = 0; i < tensor.numel(); ++i) data->push_back(values[i]);
+  };
   if (at::isFloatingType(tensor.scalar_type())) {
     const bool narrow = c10::elementSize(tensor.scalar_type()) < 4;
     const at::Tensor values = narrow ? tensor.to(at::kFloat) : tensor;
@@ -44,8 +47,7 @@ void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* d
     for (int64_t i = 0; i < wide.numel(); ++i) data->push_back(Rounded(p[i], 6));
   } else if (tensor.scalar_type() == at::kBool) {
     if (!literal) return;
-    const bool* p = tensor.const_data_ptr<bool>();
-    for (int64_t i = 0; i < tensor.numel(); ++i) data->push_back(p[i]);
+    keep(tensor.const_data_ptr<bool>());
   } else if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)) {
     const at::Tensor wide = tensor.to(at::kLong);
     if (!literal) {
@@ -53,8 +55,7 @@ void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* d
       spec->max = wide.max().item<int64_t>();
       return;
     }
-    const int64_t* p = wide.const_data_ptr<int64_t>();
-    for (int64_t i = 0; i < wide.numel(); ++i) data->push_back(p[i]);
+    keep(wide.const_data_ptr<int64_t>());
   } else {
     return;
   }

@@ -33,14 +33,12 @@ bool NeedsLowering(const Module& module) {
 }
 
 absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample) {
-  try {
+  return Guarded([&]() -> absl::StatusOr<torch::jit::Module> {
     torch::jit::Module module("__torch__.GraphModule");
     torchscript::GraphExporter exporter(&sample, module);
     RETURN_IF_ERROR(exporter.Run());
     return module;
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
+  });
 }
 
 }  // namespace
@@ -58,16 +56,14 @@ absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
 
 absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample) {
   ASSIGN_OR_RETURN(const torch::jit::Module module, MakeTorchScriptModule(sample));
-  try {
+  return Guarded([&]() -> absl::StatusOr<std::string> {
     std::string bytes;
     torch::jit::ExportModule(module, [&bytes](const void* data, size_t size) {
       bytes.append(static_cast<const char*>(data), size);
       return size;
     });
     return bytes;
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
+  });
 }
 
 absl::Status ExportTorchScript(const Sample& sample, const std::string& path) {

@@ -63,6 +63,15 @@ absl::StatusOr<Argument> GraphExporter::ExportBody(const Graph& body,
   return body.output()->args()[0];
 }
 
+absl::StatusOr<std::vector<GraphExporter::Bound>> GraphExporter::OperandsOf(
+    absl::Span<const Argument> arguments) {
+  std::vector<Bound> operands;
+  for (const Argument& argument : arguments) {
+    ASSIGN_OR_RETURN(operands.emplace_back(), BoundOf(argument));
+  }
+  return operands;
+}
+
 absl::StatusOr<jit::Value*> GraphExporter::Condition(const Argument& argument) {
   ASSIGN_OR_RETURN(jit::Value* const value, ValueOf(argument, c10::BoolType::get()));
   switch (value->type()->kind()) {
@@ -81,13 +90,8 @@ absl::Status GraphExporter::ExportCond(const Node& node) {
     return Error("it takes a condition, two bodies and their operands");
   }
   ASSIGN_OR_RETURN(jit::Value* const condition, Condition(args[0]));
-  std::vector<Bound> operands;
-  if (args.size() == 4) {
-    for (const Argument& argument : Elements(args[3])) {
-      ASSIGN_OR_RETURN(Bound operand, BoundOf(argument));
-      operands.push_back(std::move(operand));
-    }
-  }
+  ASSIGN_OR_RETURN(const std::vector<Bound> operands,
+                   OperandsOf(args.size() == 4 ? Elements(args[3]) : absl::Span<const Argument>()));
   if (args[1].graph() == args[2].graph()) {
     // Values are kept by node, so one body cannot be in both branches.
     ASSIGN_OR_RETURN(const Argument result, ExportBody(*args[1].graph(), operands));
@@ -186,11 +190,7 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
   const Graph& test = *args[0].graph();
   const Graph& body = *args[1].graph();
   const absl::Span<const Argument> carried = Elements(args[2]);
-  std::vector<Bound> operands;
-  for (const Argument& argument : Elements(args[3])) {
-    ASSIGN_OR_RETURN(Bound operand, BoundOf(argument));
-    operands.push_back(std::move(operand));
-  }
+  ASSIGN_OR_RETURN(const std::vector<Bound> operands, OperandsOf(Elements(args[3])));
   const std::vector<Node*> placeholders = body.placeholders();
   for (const Graph* graph : {&test, &body}) {
     if (graph->placeholders().size() != carried.size() + operands.size()) {
@@ -207,14 +207,8 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
     if (!form.is_carried(i)) continue;
     c10::TypePtr& type = carried_types_[placeholders[i]];
     if (type == nullptr) {
-      const Node& input = *placeholders[i];
-      if (!input.annotation().empty()) {
-        const absl::StatusOr<c10::TypePtr> parsed = types_.Parse(input.annotation());
-        if (!parsed.ok()) return ErrorOf(input, parsed.status().message());
-        type = *parsed;
-      } else if (input.tensor_meta() != nullptr) {
-        type = c10::TensorType::get();
-      }
+      if (placeholders[i]->tensor_meta() != nullptr) type = c10::TensorType::get();
+      ASSIGN_OR_RETURN(type, AnnotatedType(*placeholders[i], type));
       const c10::TypePtr first = TypeOf(carried[i]);
       if (first != nullptr) {
         type = type == nullptr ? first : c10::unifyTypes(type, first).value_or(type);

@@ -31,31 +31,32 @@ constexpr absl::string_view kNothing = "TorchScript has nothing for it";
 // Python's operators on numbers, strings and lists. `pow` is not among them:
 // TorchScript's yields a float where Python's yields an int.
 const char* SymbolOfOperator(absl::string_view target) {
-  static const auto* const kSymbols =
-      new absl::flat_hash_map<absl::string_view, const char*>{{"add", "aten::add"},
-                                                              {"sub", "aten::sub"},
-                                                              {"mul", "aten::mul"},
-                                                              {"truediv", "aten::div"},
-                                                              {"floordiv", "aten::floordiv"},
-                                                              {"mod", "aten::remainder"},
-                                                              {"neg", "aten::neg"},
-                                                              {"eq", "aten::eq"},
-                                                              {"ne", "aten::ne"},
-                                                              {"lt", "aten::lt"},
-                                                              {"le", "aten::le"},
-                                                              {"gt", "aten::gt"},
-                                                              {"ge", "aten::ge"},
-                                                              {"and_", "aten::__and__"},
-                                                              {"or_", "aten::__or__"},
-                                                              {"xor", "aten::__xor__"},
-                                                              {"not_", "aten::__not__"},
-                                                              {"lshift", "aten::__lshift__"},
-                                                              {"rshift", "aten::__rshift__"},
-                                                              {"contains", "aten::__contains__"},
-                                                              {"setitem", "aten::_set_item"}};
+  static constexpr std::pair<absl::string_view, const char*> kSymbols[] = {
+      {"add", "aten::add"},
+      {"sub", "aten::sub"},
+      {"mul", "aten::mul"},
+      {"truediv", "aten::div"},
+      {"floordiv", "aten::floordiv"},
+      {"mod", "aten::remainder"},
+      {"neg", "aten::neg"},
+      {"eq", "aten::eq"},
+      {"ne", "aten::ne"},
+      {"lt", "aten::lt"},
+      {"le", "aten::le"},
+      {"gt", "aten::gt"},
+      {"ge", "aten::ge"},
+      {"and_", "aten::__and__"},
+      {"or_", "aten::__or__"},
+      {"xor", "aten::__xor__"},
+      {"not_", "aten::__not__"},
+      {"lshift", "aten::__lshift__"},
+      {"rshift", "aten::__rshift__"},
+      {"contains", "aten::__contains__"},
+      {"setitem", "aten::_set_item"}};
   if (!absl::ConsumePrefix(&target, "operator.")) return nullptr;
-  const auto it = kSymbols->find(target);
-  return it == kSymbols->end() ? nullptr : it->second;
+  const auto it =
+      absl::c_find_if(kSymbols, [&](const auto& symbol) { return symbol.first == target; });
+  return it == std::end(kSymbols) ? nullptr : it->second;
 }
 
 // The i-th operand of `node`, keywords counted behind the others.
@@ -204,14 +205,10 @@ void GraphExporter::AddMethod(const c10::TypePtr& result) {
 }
 
 absl::StatusOr<c10::TypePtr> GraphExporter::TypeOfInput(const Node& placeholder) {
-  if (!placeholder.annotation().empty()) {
-    const absl::StatusOr<c10::TypePtr> type = types_.Parse(placeholder.annotation());
-    if (!type.ok()) return ErrorOf(placeholder, type.status().message());
-    return *type;
-  }
+  ASSIGN_OR_RETURN(c10::TypePtr found, AnnotatedType(placeholder, nullptr));
+  if (found != nullptr) return found;
   if (placeholder.tensor_meta() != nullptr) return c10::TensorType::get();
   // What its users want it to be, a tensor if one of them wants that.
-  c10::TypePtr found;
   for (const Node* user : placeholder.users()) {
     if (user->op() != Op::kCallFunction || FindHandler(user->target()) != nullptr) continue;
     const absl::StatusOr<const Operator*> op = FindOperator(user->target());
@@ -587,12 +584,8 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
 
 absl::Status GraphExporter::ExportList(const Node& node) {
   if (!node.kwargs().empty()) return Error("it takes no keywords");
-  c10::TypePtr type = TypeOf(Argument::List(node.args()));
-  if (!node.annotation().empty()) {
-    const absl::StatusOr<c10::TypePtr> parsed = types_.Parse(node.annotation());
-    if (!parsed.ok()) return Error(parsed.status().message());
-    type = *parsed;
-  }
+  ASSIGN_OR_RETURN(const c10::TypePtr type,
+                   AnnotatedType(node, TypeOf(Argument::List(node.args()))));
   const auto* list = type == nullptr ? nullptr : type->castRaw<c10::ListType>();
   if (list == nullptr) return Error("the type of its elements is not known");
   ASSIGN_OR_RETURN(jit::Value* const value, ListOf(node.args(), list->getElementType()));
@@ -604,12 +597,8 @@ absl::Status GraphExporter::ExportDict(const Node& node) {
   if (!node.kwargs().empty() || node.args().size() % 2 != 0) {
     return Error("it takes keys and values in turn");
   }
-  c10::TypePtr type = TypeOf(Argument::Dict(node.args()));
-  if (!node.annotation().empty()) {
-    const absl::StatusOr<c10::TypePtr> parsed = types_.Parse(node.annotation());
-    if (!parsed.ok()) return Error(parsed.status().message());
-    type = *parsed;
-  }
+  ASSIGN_OR_RETURN(const c10::TypePtr type,
+                   AnnotatedType(node, TypeOf(Argument::Dict(node.args()))));
   const auto* dict = type == nullptr ? nullptr : type->castRaw<c10::DictType>();
   if (dict == nullptr) return Error("the type of its elements is not known");
   ASSIGN_OR_RETURN(jit::Value* const value, DictOf(node.args(), dict));

@@ -119,6 +119,8 @@ class GraphExporter {
   absl::StatusOr<Bound> BoundOf(const Argument& argument);
   // Null if the argument leaves it open.
   c10::TypePtr TypeOf(const Argument& argument) const;
+  // What the annotation says.
+  absl::StatusOr<c10::TypePtr> AnnotatedType(const Node& node, c10::TypePtr otherwise) const;
   void Bind(const Node& node, torch::jit::Value* value);
   torch::jit::Value* None();
   torch::jit::Value* InsertConstant(const c10::IValue& constant);
@@ -130,6 +132,7 @@ class GraphExporter {
   // The result of the body, at the insertion point.
   absl::StatusOr<Argument> ExportBody(const Graph& body, absl::Span<const Bound> inputs,
                                       const Node* skip = nullptr);
+  absl::StatusOr<std::vector<Bound>> OperandsOf(absl::Span<const Argument> arguments);
   absl::StatusOr<torch::jit::Value*> Condition(const Argument& argument);
 
   // --- exporter_state.cc: objects and attributes that change -------------------

@@ -44,12 +44,7 @@ absl::Status GraphExporter::FindState() {
       const std::string path = PathOf(*node);
       c10::TypePtr& type = states_[path];
       if (type != nullptr || !get) continue;
-      type = TypeOf(node->args()[2]);
-      if (!node->annotation().empty()) {
-        const absl::StatusOr<c10::TypePtr> parsed = types_.Parse(node->annotation());
-        if (!parsed.ok()) return Error(parsed.status().message());
-        type = *parsed;
-      }
+      ASSIGN_OR_RETURN(type, AnnotatedType(*node, TypeOf(node->args()[2])));
       if (type == nullptr) return Error("the type of what it holds at the start is not known");
     }
   }

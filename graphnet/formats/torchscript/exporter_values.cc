@@ -81,6 +81,13 @@ absl::StatusOr<GraphExporter::Bound> GraphExporter::BoundOf(const Argument& argu
   return Bound{.values = {value}};
 }
 
+absl::StatusOr<c10::TypePtr> GraphExporter::AnnotatedType(const Node& node,
+                                                          c10::TypePtr otherwise) const {
+  if (node.annotation().empty()) return otherwise;
+  absl::StatusOr<c10::TypePtr> type = types_.Parse(node.annotation());
+  return type.ok() ? type : ErrorOf(node, type.status().message());
+}
+
 c10::TypePtr GraphExporter::TypeOf(const Argument& argument) const {
   const auto common = [&](absl::Span<const Argument> elements, size_t first, size_t step) {
     c10::TypePtr type;

@@ -25,9 +25,7 @@ namespace attr = c10::attr;
 namespace {
 
 bool HoldsFuture(const c10::Type& type) {
-  return type.kind() == c10::TypeKind::FutureType || type.kind() == c10::TypeKind::AwaitType ||
-         absl::c_any_of(type.containedTypes(),
-                        [](const auto& inner) { return HoldsFuture(*inner); });
+  return Holds(type, {c10::TypeKind::FutureType, c10::TypeKind::AwaitType});
 }
 
 // What the comparison of two constants yields, if it is known now.

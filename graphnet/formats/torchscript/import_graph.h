@@ -7,7 +7,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
+#include "torch/csrc/jit/api/function_impl.h"
 #include "torch/csrc/jit/api/module.h"
 #include "torch/csrc/jit/ir/ir.h"
 
@@ -23,6 +25,12 @@ struct ImportGraphOptions {
 // The module in an archive that has passed the gate, unless `trust`.
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path,
                                                          bool trust = false);
+
+// The method, if it is written in TorchScript and no hooks run around it. Errors say what
+// cannot be done: "represent".
+absl::StatusOr<torch::jit::GraphFunction*> FindTorchScriptMethod(const torch::jit::Module& module,
+                                                                 const std::string& method,
+                                                                 absl::string_view verb);
 
 // The method with all that it calls inlined. Its graph is named after it;
 // bodies of branches and loops are named after the graph they are in.

@@ -123,24 +123,33 @@ absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path
   return module;
 }
 
+absl::StatusOr<torch::jit::GraphFunction*> FindTorchScriptMethod(const torch::jit::Module& module,
+                                                                 const std::string& method,
+                                                                 absl::string_view verb) {
+  const std::optional<torch::jit::Method> found = module.find_method(method);
+  if (!found) {
+    return absl::NotFoundError(absl::StrCat("the module has no method ", Printable(method)));
+  }
+  torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(found->function());
+  if (function == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the method ", Printable(method), " is not written in TorchScript"));
+  }
+  const auto& type = module.type();
+  if (method == "forward" &&
+      !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot ", verb, " the forward hooks of the module"));
+  }
+  return function;
+}
+
 absl::StatusOr<Sample> ImportTorchScriptMethod(const torch::jit::Module& module,
                                                const std::string& method,
                                                const ImportGraphOptions& options) {
   return Guarded([&]() -> absl::StatusOr<Sample> {
-    const std::optional<torch::jit::Method> found = module.find_method(method);
-    if (!found) {
-      return absl::NotFoundError(absl::StrCat("the module has no method ", Printable(method)));
-    }
-    torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(found->function());
-    if (function == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the method ", Printable(method), " is not written in TorchScript"));
-    }
-    const auto& type = module.type();
-    if (method == "forward" &&
-        !(type->getForwardHooks().empty() && type->getForwardPreHooks().empty())) {
-      return absl::InvalidArgumentError("cannot represent the forward hooks of the module");
-    }
+    ASSIGN_OR_RETURN(torch::jit::GraphFunction* const function,
+                     FindTorchScriptMethod(module, method, "represent"));
     function->ensure_defined();
     return Import(*function->graph(), method, &module, &function->getSchema(), options);
   });

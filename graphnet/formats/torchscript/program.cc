@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
@@ -54,6 +55,12 @@ absl::Status ErrorAtNode(const jit::Node& node, absl::string_view message) {
 absl::Status CannotRepresent(const jit::Node& node, absl::string_view why) {
   return ErrorAtNode(node,
                      absl::StrCat("cannot represent ", node.kind().toQualString(), ": ", why));
+}
+
+bool Holds(const c10::Type& type, absl::Span<const c10::TypeKind> kinds) {
+  return absl::c_linear_search(kinds, type.kind()) ||
+         absl::c_any_of(type.containedTypes(),
+                        [&](const c10::TypePtr& inner) { return Holds(*inner, kinds); });
 }
 
 // --- Numbers -----------------------------------------------------------------
@@ -322,26 +329,16 @@ namespace {
 // Whether a value of the type may be, or hold, something that can be changed in
 // place other than a tensor.
 bool MayHaveIdentity(const c10::Type& type) {
-  switch (type.kind()) {
-    case c10::TypeKind::ListType:
-    case c10::TypeKind::DictType:
-    case c10::TypeKind::InterfaceType:
-    case c10::TypeKind::AnyType:
-    case c10::TypeKind::AnyListType:
-    case c10::TypeKind::AnyTupleType:
-    case c10::TypeKind::AnyClassType:
-    case c10::TypeKind::VarType:
-    case c10::TypeKind::RRefType:
-    case c10::TypeKind::PyObjectType:
-    case c10::TypeKind::CapsuleType:
-    case c10::TypeKind::DynamicType: return true;
-    case c10::TypeKind::ClassType: return !type.is_module();  // Modules are known, or an error.
-    default:
-      for (const c10::TypePtr& inner : type.containedTypes()) {
-        if (MayHaveIdentity(*inner)) return true;
-      }
-      return false;
-  }
+  using Kind = c10::TypeKind;
+  static constexpr Kind kKinds[] = {Kind::ListType,     Kind::DictType,    Kind::InterfaceType,
+                                    Kind::AnyType,      Kind::AnyListType, Kind::AnyTupleType,
+                                    Kind::AnyClassType, Kind::VarType,     Kind::RRefType,
+                                    Kind::PyObjectType, Kind::CapsuleType, Kind::DynamicType};
+  // Modules are known, or an error.
+  if (type.kind() == Kind::ClassType) return !type.is_module();
+  return absl::c_linear_search(kKinds, type.kind()) ||
+         absl::c_any_of(type.containedTypes(),
+                        [](const c10::TypePtr& inner) { return MayHaveIdentity(*inner); });
 }
 
 bool MayHaveIdentity(const jit::Value* value) { return MayHaveIdentity(*value->type()); }
@@ -349,8 +346,8 @@ bool MayHaveIdentity(const jit::Value* value) { return MayHaveIdentity(*value->t
 // Whether the elements of a list or dict may have one.
 bool ElementsMayHaveIdentity(const c10::Type& type) {
   if (type.kind() != c10::TypeKind::ListType && type.kind() != c10::TypeKind::DictType) return true;
-  return std::any_of(type.containedTypes().begin(), type.containedTypes().end(),
-                     [](const c10::TypePtr& inner) { return MayHaveIdentity(*inner); });
+  return absl::c_any_of(type.containedTypes(),
+                        [](const c10::TypePtr& inner) { return MayHaveIdentity(*inner); });
 }
 
 }  // namespace
@@ -368,8 +365,9 @@ void Program::Unite(int a, int b) {
   changed_[a] = changed_[a] || changed_[b];
 }
 
-int Program::ClassOf(const jit::Value* value) {
-  const auto [it, inserted] = value_class_.try_emplace(value, static_cast<int>(parent_.size()));
+template <typename Key>
+int Program::ClassIn(absl::flat_hash_map<Key, int>& classes, const Key& key) {
+  const auto [it, inserted] = classes.try_emplace(key, static_cast<int>(parent_.size()));
   if (inserted) {
     parent_.push_back(it->second);
     changed_.push_back(false);
@@ -377,14 +375,8 @@ int Program::ClassOf(const jit::Value* value) {
   return it->second;
 }
 
-int Program::ClassOf(const AttributeKey& key) {
-  const auto [it, inserted] = attribute_class_.try_emplace(key, static_cast<int>(parent_.size()));
-  if (inserted) {
-    parent_.push_back(it->second);
-    changed_.push_back(false);
-  }
-  return it->second;
-}
+int Program::ClassOf(const jit::Value* value) { return ClassIn(value_class_, value); }
+int Program::ClassOf(const AttributeKey& key) { return ClassIn(attribute_class_, key); }
 
 void Program::UniteAll(at::ArrayRef<const jit::Value*> values) {
   int first = -1;

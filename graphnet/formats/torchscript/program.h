@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "torch/csrc/jit/ir/ir.h"
 
@@ -41,6 +42,9 @@ const torch::jit::Node& NearestWithPlace(const torch::jit::Node& node);
 // "<file>:<line>:<column>: cannot represent <prim::Kind>: <why>"
 absl::Status CannotRepresent(const torch::jit::Node& node, absl::string_view why);
 absl::Status ErrorAtNode(const torch::jit::Node& node, absl::string_view message);
+
+// Whether the type, or one within it, is of one of these kinds.
+bool Holds(const c10::Type& type, absl::Span<const c10::TypeKind> kinds);
 
 // The tensor, if `value` is one that the program's text holds.
 std::optional<at::Tensor> ConstantTensor(const torch::jit::Value* value);
@@ -108,6 +112,8 @@ class Program {
   const std::string* InternPath(std::string path);
 
   // Union-find over values and attributes.
+  template <typename Key>
+  int ClassIn(absl::flat_hash_map<Key, int>& classes, const Key& key);
   int ClassOf(const torch::jit::Value* value);
   int ClassOf(const AttributeKey& key);
   int Find(int c) const;
