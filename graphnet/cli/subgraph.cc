@@ -8,10 +8,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/decompose/gather.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
@@ -26,10 +28,29 @@ struct Options {
   std::string range;
   std::string values;
   std::string module;
+  std::string nodes;
   bool trust = false;
 };
 
-absl::StatusOr<Range> RangeOf(const Options& options, const Graph& graph) {
+absl::StatusOr<Range> RangeOfNodes(absl::string_view list, Graph* graph) {
+  std::vector<Node*> nodes;
+  for (const absl::string_view name : absl::StrSplit(list, ',', absl::SkipEmpty())) {
+    nodes.push_back(graph->FindNode(name));
+    if (nodes.back() != nullptr) continue;
+    std::vector<absl::string_view> all;
+    for (const Node* node : graph->nodes()) all.push_back(node->name());
+    const absl::string_view near = NearMiss(name, all);
+    return absl::NotFoundError(
+        absl::StrCat("--nodes: the graph has no value ", Printable(name),
+                     near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?")));
+  }
+  const absl::StatusOr<Range> range = GatherNodes(nodes);
+  if (!range.ok()) return Annotate(range.status(), "--nodes");
+  return range;
+}
+
+absl::StatusOr<Range> RangeOf(const Options& options, Graph& graph) {
+  if (!options.nodes.empty()) return RangeOfNodes(options.nodes, &graph);
   const GraphIndex index(graph);
   const Regions regions(index);
   if (!options.module.empty()) return RangeOfModule(options.module, index, regions);
@@ -58,14 +79,17 @@ absl::StatusOr<int> Subgraph(const Options& options) {
   ASSIGN_OR_RETURN(
       const Sample sample,
       LoadSample(options.in, {.trust = options.trust, .weights = options.out.keeps_weights()}));
+  RETURN_IF_ERROR(CheckModule(sample));
   ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));
   // Of a DAG: it takes and returns nothing but what it uses and others use of it.
   ASSIGN_OR_RETURN(const std::vector<Sample> pieces,
                    CutRanges(sample, {range},
                              {.style = Style::kDag, .all_inputs = false, .keep_unused = false}));
   RETURN_IF_ERROR(SaveSample(pieces[0], options.out));
-  std::fprintf(options.out.report(), "operators [%lld, %lld) of %lld, %zu inputs\n",
-               static_cast<long long>(range.start), static_cast<long long>(range.end),
+  const std::string which = options.nodes.empty()
+                                ? absl::StrCat("[", range.start, ", ", range.end, ")")
+                                : absl::StrCat(range.end - range.start);
+  std::fprintf(options.out.report(), "operators %s of %lld, %zu inputs\n", which.c_str(),
                static_cast<long long>(NumOperators(*sample.module->main())),
                pieces[0].module->main()->placeholders().size());
   return 0;
@@ -85,6 +109,9 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
                     "What lies between values, by name: in1,in2:out1");
   which->add_option("--module", options->module,
                     "Those of a module and of all below it, by path: layer1.0");
+  which->add_option("--nodes", options->nodes,
+                    "These, by name, wherever they stand: a,b,d. Nothing may lead out of them and "
+                    "back");
   which->require_option(1);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });

@@ -106,6 +106,19 @@ grep -q 'layer1.0.conv2.weight' layer.txt || fail "a parameter of the module is 
 grep -q '^operators \[12, 35) of 236, 1 inputs$' out.txt || fail "--module says $(cat out.txt)"
 "$graphnet" subgraph resnet.pb -o values.txt --by-value max_pool2d:result_2 >out.txt
 grep -q '^operators \[13, 35) of 236' out.txt || fail "--by-value says $(cat out.txt)"
+cat >apart.txt <<'END'
+graph @main(%x : f32[2], %y : f32[2]) {
+  %a = torch.sin(%x)
+  %u = torch.cos(%a)
+  %f = torch.tan(%y)
+  %b = torch.add(%a, %f)
+  return (%b, %u)
+}
+END
+"$graphnet" subgraph apart.txt -o nodes.txt --nodes b,a >out.txt
+grep -q '^operators 2 of 4, 2 inputs$' out.txt || fail "--nodes says $(cat out.txt)"
+tr -d '\n ' <nodes.txt | grep -qF '%a=torch.sin(%x)%b=torch.add(%a,%f)return(%a,%b)' || fail "--nodes wrote $(cat nodes.txt)"
+expect_error "no value aa; is a meant?" subgraph apart.txt -o bad --nodes aa,b
 expect_error "is not START:END" subgraph resnet -o bad --range 9:3
 expect_error "is not within" subgraph resnet -o bad --range 3:100000
 expect_error "is not INPUTS:OUTPUTS" subgraph resnet -o bad --by-value x

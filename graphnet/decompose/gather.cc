@@ -1,0 +1,64 @@
+#include "graphnet/decompose/gather.h"
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/decompose/graph_index.h"
+#include "graphnet/decompose/mutation.h"
+#include "graphnet/ir/node_table.h"
+#include "graphnet/ir/outline.h"
+
+namespace graphnet {
+namespace {
+
+// Where a node goes: the groups keep their order within.
+enum Place { kFront, kInside, kBehind };
+
+}  // namespace
+
+absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
+  ASSIGN_OR_RETURN(const Subgraph subgraph, FindSubgraph(nodes));
+  Node* const first = subgraph.nodes.front();
+  Node* const behind = subgraph.nodes.back()->next();
+  Graph* const graph = first->graph();
+  const GraphIndex index(*graph);
+  const MutableClasses classes(index);
+
+  NodeTable<Place> places(*graph->module());
+  for (const Node* node : subgraph.nodes) places[node] = kInside;
+  // By place, who of it touched a class of memory last.
+  absl::flat_hash_map<int, const Node*> touched[kBehind + 1];
+  std::vector<Node*> moved[kBehind + 1];
+  for (Node* node = first; node != behind; node = node->next()) {
+    Place& place = places[node];
+    std::vector<int> its_classes = {classes.ClassOf(index.IndexOf(node))};
+    node->ForEachOperand([&](const Node* operand) {
+      its_classes.push_back(classes.ClassOf(index.IndexOf(operand)));
+      if (place == kFront && places[operand] != kFront) place = kBehind;
+    });
+    for (const int c : its_classes) {
+      if (c == MutableClasses::kNone) continue;
+      // Of what stood before it, what goes behind it.
+      for (int later = place + 1; later <= kBehind; ++later) {
+        if (const auto other = touched[later].find(c); other != touched[later].end()) {
+          return absl::FailedPreconditionError(
+              absl::StrCat("%", Printable(node->name()), " would go in front of %",
+                           Printable(other->second->name()),
+                           ", and they share memory that the graph writes to"));
+        }
+      }
+      touched[place][c] = node;
+    }
+    moved[place].push_back(node);
+  }
+  for (Node* node : moved[kFront]) graph->MoveBefore(node, first);
+  for (Node* node : moved[kBehind]) graph->MoveBefore(node, behind);
+
+  const GraphIndex gathered(*graph);
+  const int64_t start = static_cast<int64_t>(gathered.IndexOf(first) - gathered.num_placeholders());
+  return Range{start, start + static_cast<int64_t>(subgraph.nodes.size())};
+}
+
+}  // namespace graphnet
