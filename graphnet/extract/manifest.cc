@@ -11,6 +11,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/stitch.pb.h"
+#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -350,12 +351,12 @@ std::string SerializeManifest(const StitchManifest& manifest) {
 
 std::string ManifestJson(const StitchManifest& manifest) {
   google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(ToProto(manifest), &json, options).ok())
     return "";
-  return json;
+  // protobuf writes the entries of maps in any order.
+  return nlohmann::json::parse(json).dump(1) + "\n";
 }
 
 absl::StatusOr<StitchManifest> ParseManifest(absl::string_view bytes, absl::string_view name) {

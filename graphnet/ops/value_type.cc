@@ -44,6 +44,7 @@ ValueType FromSchema(const SchemaType& type) {
     case SchemaType::Kind::kLayout: kind = Kind::kLayout; break;
     case SchemaType::Kind::kDevice: kind = Kind::kDevice; break;
     case SchemaType::Kind::kMemoryFormat: kind = Kind::kMemoryFormat; break;
+    case SchemaType::Kind::kAny:
     case SchemaType::Kind::kOther: break;
   }
   return type.is_list ? ListOf(kind) : ValueType(kind);

@@ -434,7 +434,9 @@ struct FactsTable::Call {
   bool has_int = false;
 
   Argument operator[](absl::string_view argument) const {
-    return ArgumentOf(node, schema, argument);
+    if (const Argument* given = schema.Given(node, argument); given != nullptr) return *given;
+    const SchemaArgument* declared = schema.FindArgument(argument);
+    return declared == nullptr ? Argument() : declared->default_value;
   }
   TensorFacts first() const { return tensors.empty() ? TensorFacts() : tensors[0]; }
 };
@@ -575,6 +577,12 @@ void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
     set_sizes(left);
   } else if (call.schema.FindArgument("keepdim") != nullptr || name == "select") {
     const Argument dim = call["dim"], keepdim = call["keepdim"];
+    const SchemaArgument* declared = call.schema.FindArgument("dim");
+    // A list that is no value here, as [-2, -1].
+    if (dim.is_none() && declared != nullptr && declared->has_default &&
+        declared->default_text != "None") {
+      return;
+    }
     const bool keeps = keepdim.is_bool() && keepdim.boolean();
     const auto dims = DimsOf(dim, first.rank);
     const bool whole = dim.is_none() || LengthOf(dim) == 0;

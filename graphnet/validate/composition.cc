@@ -136,8 +136,9 @@ class Composition {
       report_->Add(ErrorClass::kGraph, -1, symbol.name,
                    absl::StrCat("no piece has the original's symbol ", Printable(symbol.name)));
     }
-    for (const std::string& relation : expected) {
-      if (relations.contains(relation)) continue;
+    for (const SymExpr* expression : original_.relations()) {
+      const std::string relation = PrintSymExpr(*expression);
+      if (!relations.insert(relation).second) continue;
       report_->Add(ErrorClass::kGraph, -1, relation,
                    absl::StrCat("no piece has the original's relation ", Printable(relation)));
     }

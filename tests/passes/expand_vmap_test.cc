@@ -77,6 +77,31 @@ graph @f(%x : f32[2,3,4]) {
 )");
 }
 
+// kthvalue takes the last dimension, linalg_matrix_norm the last two: what follows counts
+// by what they leave.
+TEST(ExpandVmapTest, ReductionsAlongTheDimensionsOfTheSchema) {
+  ExpectExpanded(R"(
+graph @f(%x : f32[2,3,4]) {
+  %q = torch.vmap(@b, (%x,))
+  return (%q,)
+}
+graph @b(%a) {
+  %k = torch.kthvalue(%a, 1)
+  %v = operator.getitem(%k, 0)
+  %r = .unsqueeze(%v, -1)
+  return %r
+}
+)",
+                 R"(
+graph @f(%x : f32[2,3,4]) {
+  %k = aten.kthvalue.default(%x, 1, dim = 2)
+  %v = operator.getitem(%k, 0)
+  %q = aten.unsqueeze.default(%v, 2)
+  return (%q,)
+}
+)");
+}
+
 // As PyTorch has it, whether it is written as a list or as a tuple.
 TEST(ExpandVmapTest, ReductionsAlongNoDimensionAreOfAll) {
   ExpectExpanded(R"(
