@@ -28,12 +28,13 @@ class Arena {
 
   // `align` is a power of two of at most 16.
   void* Allocate(size_t bytes, size_t align = alignof(void*)) {
-    uintptr_t p = (reinterpret_cast<uintptr_t>(next_) + align - 1) & ~(align - 1);
-    if (p + bytes > reinterpret_cast<uintptr_t>(end_) || next_ == nullptr) {
+    const size_t padding = PaddingOf(next_, align);
+    if (next_ == nullptr || padding + bytes > static_cast<size_t>(end_ - next_)) {
       return AllocateSlow(bytes, align);
     }
-    next_ = reinterpret_cast<char*>(p + bytes);
-    return reinterpret_cast<void*>(p);
+    char* const p = next_ + padding;
+    next_ = p + bytes;
+    return p;
   }
 
   template <typename T, typename... Args>
@@ -82,12 +83,16 @@ class Arena {
     if (want < kMinBlock) want = kMinBlock;
     if (want > kMaxBlock) want = kMaxBlock;
     if (bytes + align > want / 4) {  // A big one gets a block of its own.
-      const auto p = reinterpret_cast<uintptr_t>(NewBlock(bytes + align));
-      return reinterpret_cast<void*>((p + align - 1) & ~(align - 1));
+      char* const block = NewBlock(bytes + align);
+      return block + PaddingOf(block, align);
     }
     next_ = NewBlock(want);
     end_ = next_ + want;
     return Allocate(bytes, align);
+  }
+
+  static size_t PaddingOf(const char* p, size_t align) {
+    return -reinterpret_cast<uintptr_t>(p) & (align - 1);
   }
 
   char* NewBlock(size_t bytes) {

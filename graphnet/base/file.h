@@ -21,7 +21,8 @@ class InputFile {
  public:
   // NotFound if there is none.
   static absl::StatusOr<InputFile> Open(const std::string& path);
-  InputFile(InputFile&& other) : path_(std::move(other.path_)), size_(other.size_), fd_(other.fd_) {
+  InputFile(InputFile&& other) noexcept
+      : path_(std::move(other.path_)), size_(other.size_), fd_(other.fd_) {
     other.fd_ = -1;
   }
   ~InputFile();

@@ -41,9 +41,11 @@ std::string Printable(absl::string_view text, size_t max_bytes = 200);
 // value to `lhs`, which may be a declaration.
 #define ASSIGN_OR_RETURN(lhs, expr) \
   GRAPHNET_ASSIGN_OR_RETURN_(GRAPHNET_CONCAT_(graphnet_or_, __LINE__), lhs, expr)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration takes none.
 #define GRAPHNET_ASSIGN_OR_RETURN_(tmp, lhs, expr) \
   auto tmp = (expr);                               \
   if (!tmp.ok()) return std::move(tmp).status();   \
   lhs = *std::move(tmp)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // GRAPHNET_BASE_STATUS_H_

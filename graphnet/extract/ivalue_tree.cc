@@ -95,7 +95,8 @@ void Print(const std::vector<IValue>& values,
 }
 
 void Warn(const std::vector<IValue>& values) {
-  if (!values.empty() && values[0].isString()) TORCH_WARN(values[0].toStringRef());
+  if (values.empty() || !values[0].isString()) return;
+  TORCH_WARN(values[0].toStringRef());
 }
 
 }  // namespace graphnet::extract

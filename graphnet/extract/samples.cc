@@ -57,7 +57,7 @@ absl::StatusOr<TensorData> Stored(const std::string& name, const at::Tensor& ten
 absl::Status CheckDType(const Graph& graph, const std::string& name, DType dtype) {
   const TensorData empty = {
       .dtype = dtype, .shape = {0}, .bytes = std::make_shared<const std::string>()};
-  const absl::Status status = SerializeSafetensors({{name, empty}}).status();
+  absl::Status status = SerializeSafetensors({{name, empty}}).status();
   if (status.ok()) return status;
   for (const Node* node : graph.nodes()) {
     if (node->op() == Op::kGetAttr && node->target() == name && node->has_uses())

@@ -37,8 +37,8 @@ class TensorTable {
     tensors_[static_cast<size_t>(number)] = std::move(tensor);
   }
   // No effect if there is one already.
-  void SetObject(int64_t number, c10::IValue object) {
-    objects_.try_emplace(number, std::move(object));
+  void SetObject(int64_t number, const c10::IValue& object) {
+    objects_.try_emplace(number, object);
   }
 
   // The value that `tree` describes. Throws c10::Error for types that there are not.

@@ -1,5 +1,6 @@
 #include "graphnet/interp/builtins.h"
 
+#include <compare>
 #include <limits>
 #include <optional>
 #include <string>
@@ -38,8 +39,8 @@ IValue Extreme(Args& a, c10::Device) {
   for (const IValue& v : all) {
     const std::optional<python::Number> number = NumberOf(Item(v));
     TORCH_CHECK(number, "expected a number, not ", v.tagKind());
-    if (best == nullptr || (greatest ? python::Compare(*number, *best_number) > 0
-                                     : python::Compare(*number, *best_number) < 0)) {
+    if (best == nullptr || (greatest ? std::is_gt(python::Compare(*number, *best_number))
+                                     : std::is_lt(python::Compare(*number, *best_number)))) {
       best = &v;
       best_number = number;
     }

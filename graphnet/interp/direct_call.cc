@@ -144,7 +144,7 @@ struct Param<const at::ITensorListRef&> {
     if (v.isTensorList()) return {v.toTensorList()};
     c10::List<at::Tensor> list;
     for (const IValue& element : v.toListRef()) list.push_back(element.toTensor());
-    return {std::move(list)};
+    return {list};
   }
 };
 

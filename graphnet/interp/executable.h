@@ -56,6 +56,7 @@ class Executable {
   // None. Nothing is recorded for gradients, as under torch.no_grad, and what is
   // returned may take part in what is. Errors name the node and its line. An observer
   // may run other executables.
+  // NOLINTNEXTLINE(google-default-arguments): overrides give none.
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(std::vector<c10::IValue> inputs,
                                                        const RunOptions& options = {}) = 0;
   // Operators and calls that a run takes, nested graphs not counted.

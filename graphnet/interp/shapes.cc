@@ -49,7 +49,7 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
       shape.push_back(*size);
     }
   }
-  const absl::StatusOr<at::Tensor> tensor = Guarded([&]() -> absl::StatusOr<at::Tensor> {
+  absl::StatusOr<at::Tensor> tensor = Guarded([&]() -> absl::StatusOr<at::Tensor> {
     return at::empty(shape, at::TensorOptions(kMeta).dtype(ScalarTypeOf(dtype)));
   });
   if (!tensor.ok()) return error(tensor.status().message());

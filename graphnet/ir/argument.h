@@ -63,40 +63,38 @@ class Argument {
     kSymInt,  // an expression over the module's symbols
   };
 
-  Argument() = default;                                          // None
-  Argument(Node* node) : kind_(Kind::kNode) { u_.node = node; }  // NOLINT
+  Argument() = default;  // None
+  // NOLINTBEGIN(google-explicit-constructor): values stand for arguments.
+  Argument(Node* node) : kind_(Kind::kNode) { u_.node = node; }
   // Templates, so that no pointer converts to bool on its way in.
   template <std::same_as<bool> T>
   Argument(T v) : kind_(Kind::kBool) {
     u_.i = v;
-  }  // NOLINT
+  }
   template <std::integral T>
     requires(!std::same_as<T, bool> && !Character<T>)
   Argument(T v) : kind_(Kind::kInt) {
     u_.i = static_cast<int64_t>(v);
-  }  // NOLINT
+  }
   // A character is neither a number nor a string.
   template <Character T>
-  Argument(T v) = delete;                                      // NOLINT
-  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }       // NOLINT
-  Argument(absl::string_view v ABSL_ATTRIBUTE_LIFETIME_BOUND)  // NOLINT
+  Argument(T v) = delete;
+  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }
+  Argument(absl::string_view v ABSL_ATTRIBUTE_LIFETIME_BOUND)
       : kind_(Kind::kString), size_(static_cast<uint32_t>(v.size())) {
     u_.chars = v.data();
   }
-  Argument(const char* v) : Argument(absl::string_view(v)) {}              // NOLINT
-  Argument(DType v) : kind_(Kind::kDType) { u_.i = static_cast<int>(v); }  // NOLINT
-  Argument(Device v) : kind_(Kind::kDevice) {                              // NOLINT
+  Argument(const char* v) : Argument(absl::string_view(v)) {}
+  Argument(DType v) : kind_(Kind::kDType) { u_.i = static_cast<int>(v); }
+  Argument(Device v) : kind_(Kind::kDevice) {
     u_.i = (static_cast<int64_t>(v.index) << 8) | static_cast<int>(v.type);
   }
-  Argument(Layout v) : kind_(Kind::kLayout) { u_.i = static_cast<int>(v); }  // NOLINT
-  Argument(MemoryFormat v) : kind_(Kind::kMemoryFormat) {                    // NOLINT
-    u_.i = static_cast<int>(v);
-  }
-  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }         // NOLINT
-  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }  // NOLINT
-  Argument(const std::complex<double>* v) : kind_(Kind::kComplex) {  // NOLINT
-    u_.complex = v;
-  }
+  Argument(Layout v) : kind_(Kind::kLayout) { u_.i = static_cast<int>(v); }
+  Argument(MemoryFormat v) : kind_(Kind::kMemoryFormat) { u_.i = static_cast<int>(v); }
+  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }
+  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }
+  Argument(const std::complex<double>* v) : kind_(Kind::kComplex) { u_.complex = v; }
+  // NOLINTEND(google-explicit-constructor)
 
   static Argument None() { return Argument(); }
   static Argument Ellipsis() { return Argument(Kind::kEllipsis, nullptr, 0); }

@@ -186,7 +186,7 @@ Result Vmap(Lowering& l, const BoundCall& a) {
   if (!all[1].is_tuple() && !all[1].is_list()) all[1] = l.Tuple({all[1]});
   std::vector<ValueType> types;
   for (const Argument& operand : all[1].elements()) types.push_back(l.TypeOf(operand));
-  l.SetParameterTypes(all[0].graph(), std::move(types));
+  l.SetParameterTypes(all[0].graph(), types);
   return l.Builtin("torch.vmap", all, l.ResultOfBody(*all[0].graph()));
 }
 

@@ -67,8 +67,8 @@ class Lowering {
   ValueType TypeOf(const Argument& argument) const;
   // What the parameters of a body of the module that is made are, where no
   // annotation says it.
-  void SetParameterTypes(const Graph* body, std::vector<ValueType> types) {
-    parameter_types_.try_emplace(body, std::move(types));
+  void SetParameterTypes(const Graph* body, absl::Span<const ValueType> types) {
+    parameter_types_.try_emplace(body, types.begin(), types.end());
   }
   // A tensor, or a tuple of as many as `body` returns.
   ValueType ResultOfBody(const Graph& body);

@@ -64,7 +64,7 @@ Argument BatchedCalls::Insert(const Argument& x, int at, int count) {
   if (count == 1) return Emit("aten.unsqueeze.default", {x, at});
   static const Argument kNones[3];
   Arguments index(static_cast<size_t>(at), Argument::Slice(kNones));
-  index.resize(static_cast<size_t>(at + count));  // None
+  index.resize(static_cast<size_t>(at) + static_cast<size_t>(count));  // None
   return Emit("operator.getitem", {x, Tuple(index)});
 }
 Argument BatchedCalls::Move(const Argument& x, int from, int to, int count) {

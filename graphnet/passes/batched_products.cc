@@ -145,7 +145,8 @@ BatchedCalls::Result BatchedCalls::Pooling(Call call, const Value& self) {
   if (self.rank() < 1 || (own != 0 && self.rank() != own && self.rank() != own + 1)) {
     return RankUnknown(*call.node);
   }
-  return Images(std::move(call), call.schema->arguments[0].name, self, self.rank() != own);
+  const absl::string_view input = call.schema->arguments[0].name;
+  return Images(std::move(call), input, self, self.rank() != own);
 }
 
 // Where only the images are batched, there are more of them; where the weights are,

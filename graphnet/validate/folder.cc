@@ -188,9 +188,8 @@ class FolderCheck {
     return absl::OkStatus();
   }
 
-  void ConfigSays(int64_t piece, absl::string_view where, std::string message) {
-    Add(ErrorClass::kConfig, piece, where,
-        absl::StrCat("the configuration says ", std::move(message)));
+  void ConfigSays(int64_t piece, absl::string_view where, absl::string_view message) {
+    Add(ErrorClass::kConfig, piece, where, absl::StrCat("the configuration says ", message));
   }
 
   void CheckConfig() {

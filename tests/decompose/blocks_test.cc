@@ -49,7 +49,7 @@ class BlocksTest : public testing::Test {
     sample_ = ParseFragment(absl::StrCat(text, "  return %", value, "\n}\n"));
     const GraphIndex index(*sample_.module->main());
     const Regions regions(index);
-    const std::vector<Block> blocks = FindBlocks(index, regions);
+    std::vector<Block> blocks = FindBlocks(index, regions);
     cuts_ = BlockCuts(blocks, regions, index.num_operators());
     return blocks;
   }

@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-std::vector<Sample> Pieces(std::vector<absl::string_view> texts) {
+std::vector<Sample> Pieces(const std::vector<absl::string_view>& texts) {
   std::vector<Sample> pieces;
   for (const absl::string_view text : texts) pieces.push_back(ParseFragment(text));
   return pieces;

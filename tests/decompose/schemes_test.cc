@@ -133,7 +133,7 @@ graph @forward(%x, %y) {
 
 TEST(RangeOfValuesTest, HoldsAllBetween) {
   const Cuttable g(kBranches);
-  const auto range = [&](std::vector<std::string> in, std::vector<std::string> out) {
+  const auto range = [&](const std::vector<std::string>& in, const std::vector<std::string>& out) {
     const absl::StatusOr<Range> r = RangeOfValues(in, out, g.index, g.regions);
     return r.ok() ? absl::StrCat("[", r->start, ", ", r->end, ")")
                   : std::string(r.status().message());

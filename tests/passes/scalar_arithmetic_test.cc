@@ -16,7 +16,7 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
 // As Python prints it; "" when there is no value.
-std::string Value(absl::string_view target, std::vector<Argument> args) {
+std::string Value(absl::string_view target, const std::vector<Argument>& args) {
   const auto value = EvaluateScalar(target, args);
   return value.has_value() ? PrintArgument(*value) : "";
 }

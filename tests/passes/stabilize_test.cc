@@ -24,7 +24,7 @@ std::string Stabilized(const std::string& text, const std::string& allow = "") {
   EXPECT_OK(Verify(**module));
   PrintOptions options;
   options.header = false;
-  const std::string after = PrintModule(**module, options);
+  std::string after = PrintModule(**module, options);
   const auto again = Stabilize(module->get(), run);
   EXPECT_THAT(again, IsOkAndHolds(false)) << after;
   return after;

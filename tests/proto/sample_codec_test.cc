@@ -507,7 +507,8 @@ TEST(SampleCodecTest, Graphs) {
 TEST(SampleCodecTest, Names) {
   // Nodes 0 and 1 are placeholders with labels for targets, the others are not.
   // Two equal values are followed by the count of further ones.
-  const auto names = [](std::vector<uint64_t> values, std::vector<uint64_t> suffixes = {}) {
+  const auto names = [](const std::vector<uint64_t>& values,
+                        const std::vector<uint64_t>& suffixes = {}) {
     return [values, suffixes](proto::Module* m) {
       Set(m->mutable_graphs(0)->mutable_names(), values);
       Set(m->mutable_graphs(0)->mutable_suffixes(), suffixes);

@@ -176,7 +176,7 @@ class SampleFileTest : public ::testing::Test {
   static std::string Path(absl::string_view name) {
     return absl::StrCat(::testing::TempDir(), "/sample_file_test_", name);
   }
-  static TensorData Floats(std::vector<int64_t> shape, std::string bytes) {
+  static TensorData Floats(std::vector<int64_t> shape, const std::string& bytes) {
     return {DType::kFloat32, std::move(shape), std::make_shared<const std::string>(bytes)};
   }
 };

@@ -13,7 +13,7 @@
 namespace graphnet {
 namespace {
 
-const ValueMeta* Float32(Module& module, std::vector<Dim> shape) {
+const ValueMeta* Float32(Module& module, const std::vector<Dim>& shape) {
   TensorMeta meta;
   meta.dtype = DType::kFloat32;
   meta.has_device = true;

@@ -179,7 +179,7 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
 
 absl::StatusOr<absl::string_view> AttributeTable::AddConstant(const at::Tensor& tensor) {
   const size_t before = sample_->module->attributes().size();
-  const absl::StatusOr<absl::string_view> added =
+  absl::StatusOr<absl::string_view> added =
       Add(tensor, absl::StrCat("_tensor_constant", num_constants_), "torch.Tensor");
   if (sample_->module->attributes().size() > before) ++num_constants_;
   return added;

@@ -88,7 +88,7 @@ const c10::Argument* FormalOf(const c10::FunctionSchema* schema, const Node& nod
 
 }  // namespace
 
-GraphExporter::GraphExporter(const Sample* sample, jit::Module root)
+GraphExporter::GraphExporter(const Sample* sample, const jit::Module& root)
     : sample_(*sample),
       module_(*sample->module),
       root_(root),
@@ -389,7 +389,8 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   // Which of `from` takes the operands; null: none does.
   const auto choose =
       [&](const std::vector<const c10::FunctionSchema*>& from) -> const c10::FunctionSchema* {
-    std::vector<jit::NamedValue> args(operands.begin(), operands.begin() + node.args().size());
+    std::vector<jit::NamedValue> args(
+        operands.begin(), operands.begin() + static_cast<ptrdiff_t>(node.args().size()));
     std::vector<jit::NamedValue> kwargs;
     for (const KwArg& kwarg : node.kwargs()) {
       kwargs.emplace_back(std::string(kwarg.name), operands[args.size() + kwargs.size()]);

@@ -33,7 +33,7 @@ namespace graphnet::torchscript {
 class GraphExporter {
  public:
   // `sample` must outlive this. `root` has no attributes yet.
-  GraphExporter(const Sample* sample, torch::jit::Module root);
+  GraphExporter(const Sample* sample, const torch::jit::Module& root);
 
   // Gives the module its attributes and its method.
   absl::Status Run();

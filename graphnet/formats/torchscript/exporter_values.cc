@@ -278,7 +278,7 @@ absl::StatusOr<c10::IValue> GraphExporter::LiteralOf(const Argument& argument,
     for (const Argument& e : argument.elements()) RETURN_IF_ERROR(add(e, list->getElementType()));
     c10::impl::GenericList out(list->getElementType());
     for (c10::IValue& value : values) out.push_back(std::move(value));
-    return c10::IValue(std::move(out));
+    return c10::IValue(out);
   }
   if (const auto* tuple = bare->castRaw<c10::TupleType>();
       tuple != nullptr && argument.is_tuple() &&
@@ -295,7 +295,7 @@ absl::StatusOr<c10::IValue> GraphExporter::LiteralOf(const Argument& argument,
     }
     c10::impl::GenericDict out(dict->getKeyType(), dict->getValueType());
     for (size_t i = 0; i < values.size(); i += 2) out.insert(values[i], values[i + 1]);
-    return c10::IValue(std::move(out));
+    return c10::IValue(out);
   }
   return Error(absl::StrCat("the value at the start is no ", type->annotation_str()));
 }

@@ -1,5 +1,3 @@
-#include "graphnet/formats/graphnet_folder/parsers.h"
-
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"

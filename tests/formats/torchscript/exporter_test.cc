@@ -156,7 +156,7 @@ absl::Status ErrorOf(const std::string& text) {
   return MakeTorchScriptModule(Parse(text)).status();
 }
 
-torch::Tensor Range(std::vector<int64_t> shape) {
+torch::Tensor Range(const std::vector<int64_t>& shape) {
   int64_t size = 1;
   for (const int64_t n : shape) size *= n;
   return torch::arange(size, torch::kFloat).reshape(shape) / 3 - 1;
