@@ -64,7 +64,7 @@ class BatchedCalls {
   using Arguments = std::vector<Argument>;
 
   explicit BatchedCalls(const Module& module)
-      : lowered_(*LowerToAten(module, &refused_)), facts_(lowered_) {}
+      : lowered_(*LowerToAten(module, &refused_)), facts_(lowered_, refused_) {}
 
   // What `node`, of the lowered module, yields for the values of its operands.
   Result Apply(const Node& node);

@@ -190,7 +190,8 @@ Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view na
   return value == nullptr ? Argument() : *value;
 }
 
-FactsTable::FactsTable(const LoweredModule& lowered) : lowered_(lowered), facts_(*lowered.module) {
+FactsTable::FactsTable(const LoweredModule& lowered, const RefusedCalls& refused)
+    : lowered_(lowered), refused_(refused), facts_(*lowered.module) {
   AddGraph(*lowered.module->main(), {});
 }
 
@@ -442,6 +443,7 @@ struct FactsTable::Call {
 };
 
 TensorFacts FactsTable::OfCall(const Node& node) {
+  if (refused_.contains(lowered_.origins[&node])) return {Kind::kOther};
   if (node.target() == "torch.vmap") return OfVmap(node);
   if (node.target() == "operator.getitem") return OfSubscript(node);
   if (node.target() == "torch.tensor") return OfLiteral(node);

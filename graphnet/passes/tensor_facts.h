@@ -38,8 +38,9 @@ struct TensorFacts {
 
 class FactsTable {
  public:
-  // Of the main graph and of the bodies that vmap calls reach from it. O(nodes).
-  explicit FactsTable(const LoweredModule& lowered);
+  // Of the main graph and of the bodies that vmap calls reach from it; of calls that
+  // lowering `refused`, as of all that is not called as it should be, nothing. O(nodes).
+  FactsTable(const LoweredModule& lowered, const RefusedCalls& refused);
 
   // Of a node of the lowered module.
   const TensorFacts& Of(const Node* node) const { return facts_[node]; }
@@ -64,6 +65,7 @@ class FactsTable {
   void SetShape(const Call& call, TensorFacts* facts);
 
   const LoweredModule& lowered_;
+  const RefusedCalls& refused_;
   Arena arena_;
   NodeTable<TensorFacts> facts_;
   absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;

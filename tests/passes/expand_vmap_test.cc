@@ -1,5 +1,6 @@
 #include "graphnet/passes/expand_vmap.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -100,6 +101,23 @@ graph @f(%x : f32[2,3,4]) {
   return (%q,)
 }
 )");
+}
+
+// What lowering refuses may look as it likes.
+TEST(ExpandVmapTest, CallsThatAreWrong) {
+  const auto expand = [](absl::string_view call) {
+    const auto module = Parse(
+        absl::StrCat("graph @f(%x : f32[2,3]) {\n  %q = torch.vmap(@a, (%x,))\n  return (%q,)\n}\n"
+                     "graph @a(%x) {\n  %r = ",
+                     call, "\n  return %r\n}\n",
+                     absl::StrContains(call, "@b") ? "graph @b(%x) {\n  return %x\n}\n" : ""));
+    PassRun run;
+    return ExpandVmap(module.get(), run);
+  };
+  EXPECT_THAT(std::string(expand("torch.vmap(@b, (%x,), out_d_ms = 0)").status().message()),
+              ::testing::HasSubstr("takes no out_d_ms; near: out_dims"));
+  const auto changed = expand("torch.tensor()");
+  EXPECT_TRUE(changed.ok() && !*changed) << changed.status();
 }
 
 // As PyTorch has it, whether it is written as a list or as a tuple.
