@@ -214,7 +214,7 @@ absl::Status WriteFolderAtomic(const std::string& path, bool replace,
     old = TemporaryName(path);
     if (rename(path.c_str(), old.c_str()) != 0) return SystemError("cannot replace", path);
     if (rename(temporary.c_str(), path.c_str()) != 0) {
-      const absl::Status status = SystemError("cannot create", path);
+      absl::Status status = SystemError("cannot create", path);
       if (rename(old.c_str(), path.c_str()) != 0) return SystemError("cannot restore", path);
       return status;
     }

@@ -30,9 +30,9 @@ std::string Compose(const std::vector<Sample>& pieces) {
   return PrintModule(**composed, options);
 }
 
-void ExpectRefused(std::vector<absl::string_view> texts, absl::string_view message) {
+void ExpectRefused(const std::vector<absl::string_view>& texts, absl::string_view message) {
   EXPECT_THAT(
-      ComposeChain(Pieces(std::move(texts))),
+      ComposeChain(Pieces(texts)),
       StatusIs(absl::StatusCode::kFailedPrecondition, testing::HasSubstr(std::string(message))));
 }
 
