@@ -34,9 +34,9 @@ class AtenBackend {
                   const Value& var) {
     return at::batch_norm(x, w, b, mean, var, false, 0.1, 1e-5, true);
   }
-  Value ReluInPlace(Value x) { return x.relu_(); }
+  Value ReluInPlace(const Value& x) { return x.relu_(); }
   Value MaxPool(const Value& x) { return at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1}); }
-  Value AddInPlace(Value x, const Value& y) { return x.add_(y); }
+  Value AddInPlace(const Value& x, const Value& y) { return x.add_(y); }
   Value Add(const Value& x, const Value& y) { return at::add(x, y); }
   Value GlobalPool(const Value& x) { return at::adaptive_avg_pool2d(x, {1, 1}); }
   Value Flatten(const Value& x, int64_t from) { return at::flatten(x, from); }

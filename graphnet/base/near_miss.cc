@@ -1,7 +1,11 @@
 #include "graphnet/base/near_miss.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
 
 namespace graphnet {
 
@@ -31,6 +35,11 @@ absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string
     nearest = candidate;
   }
   return nearest;
+}
+
+std::string NearMissHint(absl::string_view name, absl::Span<const absl::string_view> names) {
+  const absl::string_view near = NearMiss(name, names);
+  return near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?");
 }
 
 }  // namespace graphnet

@@ -3,6 +3,7 @@
 #define GRAPHNET_BASE_NEAR_MISS_H_
 
 #include <cstddef>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -14,6 +15,9 @@ size_t EditDistance(absl::string_view a, absl::string_view b, size_t most);
 
 // The one of `names` that `name` is a slip of; empty if none is near.
 absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names);
+
+// The end of a message that says that there is no `name`: "; is NEAR MISS meant?" or empty.
+std::string NearMissHint(absl::string_view name, absl::Span<const absl::string_view> names);
 
 }  // namespace graphnet
 

@@ -19,7 +19,7 @@ int NumCpus() {
   // Unlike std::thread::hardware_concurrency, this respects affinity masks.
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 namespace {

@@ -51,7 +51,7 @@ double DivideInts(int64_t a, int64_t b) {
   const uint64_t n = magnitude(a), d = magnitude(b);
   if (n == 0) return (a < 0) != (b < 0) ? -0.0 : 0.0;
   // 64 bits of the quotient or one more, the last of which says whether there is a rest.
-  const int shift = 64 + std::bit_width(d) - std::bit_width(n);
+  const int shift = 64 + static_cast<int>(std::bit_width(d)) - static_cast<int>(std::bit_width(n));
   const unsigned __int128 shifted = static_cast<unsigned __int128>(n) << shift;
   const unsigned __int128 quotient = shifted / d | (shifted % d != 0 ? 1 : 0);
   const double value = std::ldexp(static_cast<double>(quotient), -shift);
@@ -165,7 +165,8 @@ Result Extreme(Args args) {
   if (args.size() == 1) return Error("the extreme of one number");
   const Number* best = &args[0];
   for (const Number& n : args) {
-    if (greatest ? Compare(n, *best) > 0 : Compare(n, *best) < 0) best = &n;
+    const std::partial_ordering order = Compare(n, *best);
+    if (greatest ? std::is_gt(order) : std::is_lt(order)) best = &n;
   }
   return *best;
 }
@@ -264,14 +265,14 @@ bool Truth(const Number& number) { return IsFloat(number) ? Float(number) != 0 :
 
 std::partial_ordering Compare(const Number& a, const Number& b) {
   if (IsFloat(a) == IsFloat(b)) return IsFloat(a) ? Float(a) <=> Float(b) : Int(a) <=> Int(b);
-  if (IsFloat(a)) return 0 <=> Compare(b, a);
+  if (IsFloat(a)) return 0 <=> Compare(b, a);  // NOLINT(modernize-use-nullptr)
   const double real = Float(b);
   if (std::isnan(real)) return std::partial_ordering::unordered;
   if (real >= 0x1p63) return std::partial_ordering::less;
   if (real < -0x1p63) return std::partial_ordering::greater;
   const double whole = std::trunc(real);
   const auto order = Int(a) <=> static_cast<int64_t>(whole);
-  return order != 0 ? std::partial_ordering(order) : whole <=> real;
+  return std::is_neq(order) ? std::partial_ordering(order) : whole <=> real;
 }
 
 std::optional<int64_t> Add(int64_t a, int64_t b) {

@@ -115,7 +115,7 @@ absl::StatusOr<int> Check(const Options& options) {
       inputs, options.jobs,
       [&](const std::string& path, Outcome* outcome) {
         const auto begin = std::chrono::steady_clock::now();
-        const absl::Status status = CheckForms(path, options, outcome);
+        absl::Status status = CheckForms(path, options, outcome);
         const auto end = std::chrono::steady_clock::now();
         outcome->seconds = std::chrono::duration<double>(end - begin).count();
         return status;

@@ -173,10 +173,9 @@ absl::StatusOr<std::map<std::string, TensorData>> ReadValues(
   const std::vector<absl::string_view> all(names.begin(), names.end());
   for (const auto& [name, value] : values) {
     if (absl::c_linear_search(all, name)) continue;
-    const absl::string_view near = NearMiss(name, all);
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(path, 1000), ": nothing takes a value by the name ", Printable(name),
-                     near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?")));
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000),
+                                                   ": nothing takes a value by the name ",
+                                                   Printable(name), NearMissHint(name, all)));
   }
   return values;
 }

@@ -39,12 +39,10 @@ absl::StatusOr<Range> RangeOfNodes(absl::string_view list, Graph* graph) {
     if (nodes.back() != nullptr) continue;
     std::vector<absl::string_view> all;
     for (const Node* node : graph->nodes()) all.push_back(node->name());
-    const absl::string_view near = NearMiss(name, all);
     return absl::NotFoundError(
-        absl::StrCat("--nodes: the graph has no value ", Printable(name),
-                     near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?")));
+        absl::StrCat("--nodes: the graph has no value ", Printable(name), NearMissHint(name, all)));
   }
-  const absl::StatusOr<Range> range = GatherNodes(nodes);
+  absl::StatusOr<Range> range = GatherNodes(nodes);
   if (!range.ok()) return Annotate(range.status(), "--nodes");
   return range;
 }

@@ -349,7 +349,7 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
                      absl::StrCat(size));
     }
     for (size_t i = 0; i < size; ++i) {
-      const IValue element = found[i];
+      const IValue& element = found[i];
       const std::string inner = why == nullptr ? std::string() : absl::StrCat(name, "[", i, "]");
       if (!Match(pattern.elements[i], element, inner, why)) return false;
     }

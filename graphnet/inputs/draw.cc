@@ -82,7 +82,8 @@ template <typename T>
 std::optional<T> ToInteger(double x) {
   x = std::trunc(x);
   // Both ends are powers of two (or 0), so exact.
-  constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
+  constexpr double kEnd = 2.0 * static_cast<double>(kHalf);
   if (!(x >= static_cast<double>(std::numeric_limits<T>::min()) && x < kEnd)) return std::nullopt;
   return static_cast<T>(x);
 }

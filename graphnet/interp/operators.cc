@@ -60,7 +60,7 @@ IValue Mul(Args& a, c10::Device device) {
 
 bool Same(const IValue& a, const IValue& b) {
   const std::optional<python::Number> number = NumberOf(a), other = NumberOf(b);
-  if (number && other) return python::Compare(*number, *other) == 0;
+  if (number && other) return std::is_eq(python::Compare(*number, *other));
   if (IsSequence(a) && IsSequence(b)) {
     const Args x = Elements(a), y = Elements(b);
     if (x.size() != y.size()) return false;

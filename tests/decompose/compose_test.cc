@@ -31,9 +31,8 @@ std::string Compose(const std::vector<Sample>& pieces) {
 }
 
 void ExpectRefused(const std::vector<absl::string_view>& texts, absl::string_view message) {
-  EXPECT_THAT(
-      ComposeChain(Pieces(texts)),
-      StatusIs(absl::StatusCode::kFailedPrecondition, testing::HasSubstr(std::string(message))));
+  EXPECT_THAT(ComposeChain(Pieces(texts)), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                    testing::HasSubstr(std::string(message))));
 }
 
 TEST(ComposeChainTest, PortsMeetByPosition) {

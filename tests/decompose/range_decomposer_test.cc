@@ -30,7 +30,7 @@ std::string Text(const Sample& piece) {
 }
 
 // The pieces of `text`, which must verify and compose to it.
-std::vector<Sample> Cut(absl::string_view text, std::vector<int64_t> cuts) {
+std::vector<Sample> Cut(absl::string_view text, const std::vector<int64_t>& cuts) {
   const Sample sample = ParseFragment(text);
   absl::StatusOr<std::vector<Sample>> pieces = DecomposeChain(sample, cuts);
   EXPECT_OK(pieces);

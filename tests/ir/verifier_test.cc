@@ -50,7 +50,7 @@ struct Fixture {
     x->set_meta(module.InternValueMeta(meta));
   }
   // Gives `x` a meta of this shape.
-  void SetShape(std::vector<Dim> shape) {
+  void SetShape(const std::vector<Dim>& shape) {
     TensorMeta meta;
     meta.has_shape = true;
     meta.shape = shape;
@@ -68,7 +68,7 @@ struct Fixture {
     for (int i = 0; i < depth; ++i) sum = module.SymBinary(Kind::kAdd, sum, module.SymInt(i));
     return sum;
   }
-  void SetData(Node* node, std::vector<Argument> data) {
+  void SetData(Node* node, const std::vector<Argument>& data) {
     DrawSpec spec;
     spec.data = Argument::List(data);
     node->set_draw_spec(spec);

@@ -202,7 +202,7 @@ TEST(PickleReaderTest, RefusesEveryPrefixAndWhatFollows) {
                List(Get(0)) + Dict(Text("k") + None()) + "\x8a\x02\x01\x02"));
   EXPECT_OK(Pickle::Parse(bytes));
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const std::vector<char> prefix(bytes.begin(), bytes.begin() + size);
+    const std::vector<char> prefix(bytes.data(), bytes.data() + size);
     EXPECT_THAT(Pickle::Parse(absl::string_view(prefix.data(), size)),
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("byte ")))
         << size;

@@ -298,7 +298,7 @@ TEST(ZipReaderTest, RefusesEveryPrefix) {
     const std::string bytes = MakeZip(spec);
     for (size_t size = 0; size < bytes.size(); ++size) {
       // A buffer of this very size, so that a sanitizer sees reads beyond it.
-      const std::vector<char> prefix(bytes.begin(), bytes.begin() + size);
+      const std::vector<char> prefix(bytes.data(), bytes.data() + size);
       ASSERT_THAT(ZipReader::Open(absl::string_view(prefix.data(), size), "a.zip"),
                   StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("a.zip: ")))
           << size;
@@ -315,9 +315,9 @@ TEST(ZipReaderTest, NoFlippedBitChangesAContent) {
     ASSERT_OK(expected);
     int accepted = 0;
     for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
-      bytes[bit / 8] ^= 1 << (bit % 8);
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
       const absl::StatusOr<Contents> contents = ReadAll(bytes);
-      bytes[bit / 8] ^= 1 << (bit % 8);
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
       if (!contents.ok()) continue;
       ++accepted;
       ASSERT_EQ(*contents, *expected) << "bit " << bit;

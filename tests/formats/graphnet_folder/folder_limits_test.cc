@@ -74,7 +74,7 @@ TEST(FolderLimitsTest, BytesOfAFile) {
   const std::string folder = ::testing::TempDir() + "/folder_limits";
   ASSERT_OK(WriteFolderAtomic(folder, true, [](const std::string& to) {
     for (const auto& [name, content] : Files()) {
-      const absl::Status status = WriteFileAtomic(JoinPath(to, name), content);
+      absl::Status status = WriteFileAtomic(JoinPath(to, name), content);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
