@@ -38,11 +38,10 @@ Regions::Regions(const GraphIndex& index) {
 void Regions::AddBrackets(const GraphIndex& index) {
   size_t vmaps = 0, autocasts = 0;  // that are open
   Region region;
-  Callees callees;
   const int64_t n = index.num_operators();
   for (int64_t position = 0; position < n; ++position) {
     const Node* node = index.node(index.operator_node(position));
-    const Bracket bracket = callees.Of(*node).bracket();
+    const Bracket bracket = CalleeOf(*node).bracket();
     if (bracket == Bracket::kNone) continue;
     size_t& open =
         bracket == Bracket::kVmapOpen || bracket == Bracket::kVmapClose ? vmaps : autocasts;

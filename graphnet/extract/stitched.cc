@@ -174,19 +174,23 @@ absl::Status StitchedProgram::CheckGuards(const std::vector<IValue>& inputs) {
       return absl::FailedPreconditionError(
           absl::StrCat("expected ", manifest_.inputs.size(), " inputs, found ", inputs.size()));
     }
-    tensors_->Clear();
+    const auto hold = [&](std::string* why) {
+      tensors_->Clear();
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const StitchManifest::Input& input = manifest_.inputs[i];
+        if (!tensors_->Match(input.pattern, inputs[i], input.name, why)) return false;
+      }
+      for (const auto& state : manifest_.states) {
+        if (!tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, why))
+          return false;
+      }
+      return tensors_->CheckRelations(manifest_, why);
+    };
+    // Names are put together only for who is refused.
+    if (hold(nullptr)) return absl::OkStatus();
     std::string why;
-    bool hold = true;
-    for (size_t i = 0; hold && i < inputs.size(); ++i) {
-      const StitchManifest::Input& input = manifest_.inputs[i];
-      hold = tensors_->Match(input.pattern, inputs[i], input.name, &why);
-    }
-    for (const auto& state : manifest_.states) {
-      hold = hold &&
-             tensors_->Match(state.pattern, store_->Get(state.path, state.name), state.name, &why);
-    }
-    hold = hold && tensors_->CheckRelations(manifest_, &why);
-    return hold ? absl::OkStatus() : absl::FailedPreconditionError(why);
+    hold(&why);
+    return absl::FailedPreconditionError(why);
   });
 }
 

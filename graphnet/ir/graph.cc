@@ -66,8 +66,6 @@ Node* Graph::output() const {
 }
 
 void Graph::BuildNameIndex() const {
-  if (has_name_index_.load(std::memory_order_acquire)) return;
-  const absl::MutexLock lock(&name_index_mutex_);
   if (has_name_index_.load(std::memory_order_relaxed)) return;
   by_name_.reserve(num_nodes_);
   for (Node* node : nodes()) {
@@ -88,7 +86,11 @@ void Graph::IndexName(Node* node) {
 }
 
 Node* Graph::FindNode(absl::string_view name) const {
-  BuildNameIndex();
+  if (!has_name_index_.load(std::memory_order_acquire)) {
+    // Any number of threads may read.
+    const absl::MutexLock lock(&name_index_mutex_);
+    BuildNameIndex();
+  }
   const auto it = by_name_.find(name);
   return it == by_name_.end() ? nullptr : it->second;
 }

@@ -1,5 +1,9 @@
 #include "graphnet/ops/callable.h"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -85,11 +89,8 @@ Callable FindAten(absl::string_view target, absl::string_view name) {
   return {.kind = Callable::Kind::kForeign, .name = target};
 }
 
-}  // namespace
-
-Callable FindCallable(Op op, absl::string_view target) {
+Callable LookUp(Op op, absl::string_view target) {
   if (op == Op::kCallMethod) return FindMethod(target);
-  if (op != Op::kCallFunction) return {};
   absl::string_view name = target;
   if (absl::ConsumePrefix(&name, "torch.Tensor.")) return FindMethod(name);
   if (absl::ConsumePrefix(&name, "operator.") || absl::ConsumePrefix(&name, "_operator.")) {
@@ -119,6 +120,28 @@ Callable FindCallable(Op op, absl::string_view target) {
     return callable;
   }
   return {};
+}
+
+}  // namespace
+
+Callable FindCallable(Op op, absl::string_view target) {
+  if (op != Op::kCallMethod && op != Op::kCallFunction) return {};
+  struct Entry {
+    std::string target;
+    Op op = Op::kOutput;
+    Callable callable;
+  };
+  // By where the target lies: modules intern theirs.
+  constexpr int kBits = 9;
+  thread_local std::vector<Entry> entries(size_t{1} << kBits);
+  const uint64_t address = reinterpret_cast<uintptr_t>(target.data()) + target.size();
+  Entry& entry = entries[(address * 0x9e3779b97f4a7c15) >> (64 - kBits)];
+  if (entry.op == op && entry.target == target) return entry.callable;
+  Callable callable = LookUp(op, target);
+  // Its name may be the target's own text.
+  if (callable.kind == Callable::Kind::kForeign) return callable;
+  entry = {std::string(target), op, callable};
+  return callable;
 }
 
 absl::string_view TargetKindName(TargetKind kind) {

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/node.h"
@@ -52,23 +51,9 @@ struct Callable {
   }
 };
 
-// O(1).
+// O(1); each thread remembers what it was asked lately.
 Callable FindCallable(Op op, absl::string_view target);
 inline Callable CalleeOf(const Node& node) { return FindCallable(node.op(), node.target()); }
-
-// Ditto for many nodes of one module: each target is looked up once.
-class Callees {
- public:
-  const Callable& Of(const Node& node) {
-    const auto [it, is_new] =
-        by_target_[node.op() == Op::kCallMethod].try_emplace(node.target().data());
-    if (is_new) it->second = CalleeOf(node);
-    return it->second;
-  }
-
- private:
-  absl::flat_hash_map<const char*, Callable> by_target_[2];  // by the interned target
-};
 
 // What sort of thing the target of a call is.
 enum class TargetKind {

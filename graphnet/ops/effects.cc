@@ -70,7 +70,7 @@ class Analysis {
     const Node* origin = lowered_.origins[&call];
     if (refused_.contains(origin)) return;
     CallEffects effects;
-    const Callable& callee = callees_.Of(call);
+    const Callable callee = CalleeOf(call);
     if (call.HasBody()) {
       AddBodies(call, &effects);
     } else if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
@@ -182,7 +182,6 @@ class Analysis {
   }
 
   NodeTable<CallEffects>& effects_;
-  Callees callees_;
   absl::flat_hash_set<const Graph*> done_;
   RefusedCalls refused_;
   LoweredModule lowered_;

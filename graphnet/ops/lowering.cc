@@ -225,7 +225,7 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
 
 absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
   if (node.op() == Op::kCallModule) return Error("calls of modules have no meaning here");
-  const Callable& callee = callees_.Of(node);
+  const Callable callee = CalleeOf(node);
   if (!callee.is_known()) return Unresolved(node.target());
   if (node.op() == Op::kCallMethod && node.args().empty()) {
     return Error("a method without its object");

@@ -106,7 +106,6 @@ class Lowering {
   Arena arena_;
   Graph* graph_ = nullptr;  // that is being made
   const Node* source_ = nullptr;
-  Callees callees_;
   NodeTable<ValueType> types_;
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
   absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;

@@ -73,12 +73,11 @@ bool MoveKeywords(Node* node, const Callable& callee) {
 
 absl::StatusOr<bool> CanonicalizeArguments(Module* module, PassRun& run) {
   size_t changed = 0;
-  Callees callees;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (!node->kwargs().empty() &&
           (node->op() == Op::kCallFunction || node->op() == Op::kCallMethod)) {
-        changed += MoveKeywords(node, callees.Of(*node)) ? 1 : 0;
+        changed += MoveKeywords(node, CalleeOf(*node)) ? 1 : 0;
       }
     }
   }

@@ -115,6 +115,9 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
 }  // namespace
 
 bool IsPythonKeyword(absl::string_view name) {
+  // Most names end in a digit or are longer.
+  if (name.size() < 2 || name.size() > 8) return false;
+  if (!absl::ascii_isalpha(static_cast<unsigned char>(name.back()))) return false;
   static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
       "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",

@@ -116,11 +116,13 @@ bool IsUnderscore(const char* p) {
          p[1] != '_';
 }
 
-void SkipDigits(const char** p) {
+// Notes whether there are underscores among them.
+void SkipDigits(const char** p, bool* underscores) {
   while (true) {
     while (Class(**p) & kDigit) ++*p;
     // Between two digits only: 1_.5 and 1._5 are none.
     if (**p != '_' || !(Class((*p)[-1]) & kDigit) || !(Class((*p)[1]) & kDigit)) return;
+    *underscores = true;
     ++*p;
   }
 }
@@ -269,33 +271,44 @@ void Scanner::Next() {
 
 void Scanner::ScanNumber() {
   const char* q = p_;
+  // Most numbers are a few digits.
+  int64_t small = 0;
+  while (q - p_ < 18 && Class(*q) & kDigit) small = small * 10 + (*q++ - '0');
+  if (!(Class(*q) & (kDigit | kNameRest)) && *q != '.' && (*p_ != '0' || q - p_ == 1)) {
+    token_.text = absl::string_view(p_, static_cast<size_t>(q - p_));
+    token_.int_value = small;
+    token_.kind = TokenKind::kInt;
+    p_ = q;
+    return;
+  }
+  q = p_;
   if (*q == '0' && Class(q[1]) & kNameStart) {
     const char letter = static_cast<char>(q[1] | 0x20);
     const int base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
     if (base != 10) {
       q += 2;
       while (absl::ascii_isxdigit(static_cast<unsigned char>(*q)) || IsUnderscore(q)) ++q;
-      return ScanInt(p_ + 2, q, base);
+      return ScanInt(p_ + 2, q, base, /*underscores=*/true);
     }
   }
-  bool is_float = false;
-  SkipDigits(&q);
+  bool is_float = false, underscores = false;
+  SkipDigits(&q, &underscores);
   if (*q == '.') {
     is_float = true;
     ++q;
-    SkipDigits(&q);
+    SkipDigits(&q, &underscores);
   }
   if (*q == 'e' || *q == 'E') {
     const char* r = q + 1;
     if (*r == '+' || *r == '-') ++r;
     if (!(Class(*r) & kDigit)) return Fail(p_, "malformed number");
-    SkipDigits(&r);
+    SkipDigits(&r, &underscores);
     is_float = true;
     q = r;
   }
   const bool imaginary = *q == 'j' || *q == 'J';
-  if (!is_float && !imaginary) return ScanInt(p_, q, 10);
-  token_.text = WithoutUnderscores(p_, q);
+  if (!is_float && !imaginary) return ScanInt(p_, q, 10, underscores);
+  token_.text = NumberText(p_, q, underscores);
   const char* const end = token_.text.data() + token_.text.size();
   const auto [rest, error] = std::from_chars(token_.text.data(), end, token_.float_value);
   if (error == std::errc::result_out_of_range) {
@@ -309,8 +322,8 @@ void Scanner::ScanNumber() {
   if (Class(*p_) & kNameRest) Fail(token_.begin, "malformed number");
 }
 
-void Scanner::ScanInt(const char* begin, const char* end, int base) {
-  token_.text = WithoutUnderscores(begin, end);
+void Scanner::ScanInt(const char* begin, const char* end, int base, bool underscores) {
+  token_.text = NumberText(begin, end, underscores);
   if (base == 10 && token_.text.size() > 1 && token_.text[0] == '0' &&
       token_.text.find_first_not_of('0') != absl::string_view::npos) {
     return Fail(p_, "a decimal number starts with 0");
@@ -329,9 +342,9 @@ void Scanner::ScanInt(const char* begin, const char* end, int base) {
   if (Class(*p_) & kNameRest) Fail(token_.begin, "malformed number");
 }
 
-absl::string_view Scanner::WithoutUnderscores(const char* begin, const char* end) {
+absl::string_view Scanner::NumberText(const char* begin, const char* end, bool underscores) {
   const absl::string_view text(begin, static_cast<size_t>(end - begin));
-  if (!absl::StrContains(text, '_')) return text;
+  if (!underscores) return text;
   return unescaped_.emplace_back(absl::StrReplaceAll(text, {{"_", ""}}));
 }
 

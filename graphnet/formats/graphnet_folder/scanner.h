@@ -95,8 +95,8 @@ class Scanner {
 
  private:
   void ScanNumber();
-  void ScanInt(const char* begin, const char* end, int base);
-  absl::string_view WithoutUnderscores(const char* begin, const char* end);
+  void ScanInt(const char* begin, const char* end, int base, bool underscores);
+  absl::string_view NumberText(const char* begin, const char* end, bool underscores);
   void ScanString(char quote);
   void ScanPunct();
   void SkipSpace();
