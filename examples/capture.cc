@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "graphnet/extract/cache.h"
-#include "graphnet/extract/example_input.h"
+#include "graphnet/extract/example_value.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 
 namespace {
@@ -14,7 +14,7 @@ absl::Status Run(const char* path, const std::vector<std::string>& texts) {
   if (!module.ok()) return module.status();
   std::vector<c10::IValue> inputs;
   for (const std::string& text : texts) {
-    auto input = graphnet::ParseExampleInput(text, "input", inputs.size());
+    auto input = graphnet::MakeExampleValue(text, "input", inputs.size());
     if (!input.ok()) return input.status();
     inputs.push_back(*std::move(input));
   }

@@ -531,13 +531,31 @@ def node_kinds(module: torch.jit.ScriptModule) -> Dict[str, int]:
     return counts
 
 
-def save(module: torch.jit.ScriptModule, path: pathlib.Path) -> None:
+def describe(module: torch.jit.ScriptModule, inputs: Tuple[Any, ...]) -> str:
+    """The inputs in graphnet's words, a line each."""
+    dtypes = {torch.float32: "f32", torch.int64: "i64"}
+    lines = []
+    for argument, value in zip(module.forward.schema.arguments[1:], inputs):
+        if isinstance(value, int):
+            text = f"int={value}"
+        else:
+            text = f"{dtypes[value.dtype]}{list(value.shape)}".replace(" ", "")
+            if not value.is_floating_point():
+                text += f":{value.min()}..{value.max()}"
+        lines.append(f"{argument.name}={text}\n")
+    return "".join(lines)
+
+
+def save(
+    module: torch.jit.ScriptModule, inputs: Tuple[Any, ...], path: pathlib.Path
+) -> None:
     """Saves without the debug records, which hold paths of this machine.
 
     Nodes of the loaded graph then refer to the code inside the archive.
     """
     buffer = io.BytesIO()
-    torch.jit.save(module, buffer)
+    extra = {"graphnet_inputs": describe(module, inputs)}
+    torch.jit.save(module, buffer, _extra_files=extra)
     buffer.seek(0)
     reader = torch._C.PyTorchFileReader(buffer)
     writer = torch._C.PyTorchFileWriter(str(path))
@@ -560,7 +578,7 @@ def make_sample(name: str, sample: Sample, path: pathlib.Path) -> None:
         scripted = torch.jit.script(module)
     else:
         scripted = torch.jit.trace(module, inputs)
-    save(scripted, path)
+    save(scripted, inputs, path)
 
     loaded = torch.jit.load(path)
     for _ in range(3):  # The executor specializes the graph in the first runs.

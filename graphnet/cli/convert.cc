@@ -2,11 +2,14 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "graphnet/base/status.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/lift_attributes.h"
 
@@ -16,6 +19,7 @@ namespace {
 struct Options {
   std::string in;
   Output out;
+  std::vector<std::string> inputs;
   bool trust = false;
   bool lift = false;
 };
@@ -25,6 +29,7 @@ absl::StatusOr<int> Convert(const Options& options) {
   load.trust = options.trust;
   load.weights = options.out.keeps_weights();
   ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, load));
+  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     RETURN_IF_ERROR(LiftAttributes(sample.module.get()).status());
     RETURN_IF_ERROR(Verify(*sample.module));
@@ -42,6 +47,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
       ->required();
   AddOutputOptions(command, &options->out, ",OUT")->required();
   AddTrustOption(command, &options->trust);
+  AddInputOption(command, &options->inputs);
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });
 }

@@ -15,11 +15,11 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/ports.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/interp/shapes.h"
 
 namespace graphnet {
 namespace {
@@ -33,6 +33,7 @@ struct Options {
   std::string config_file;
   DecomposeConfig config;
   DecompositionFolderOptions folder;
+  PortOptions ports;
   bool no_head_and_tail = false;
   bool minimal_inputs = false;
   bool dry_run = false;
@@ -97,9 +98,10 @@ struct Outcome {
   WriteReport written;
 };
 
-void PrintDecomposition(const Sample& sample, const Decomposition& made) {
+// `module`: the sample's, with as many metas as there are.
+void PrintDecomposition(const Module& module, const Decomposition& made) {
   std::vector<TableRow> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
-  const std::vector<Traffic> traffic = PieceTraffic(sample, made.pieces);
+  const std::vector<Traffic> traffic = PieceTraffic(module, made.pieces);
   Traffic sum;
   int64_t operators = 0;
   for (size_t i = 0; i < made.pieces.size(); ++i) {
@@ -140,17 +142,19 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
   if (lift) {
     ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
   }
-  const bool infer = config.mode == DecomposeMode::kBalanced && !config.is_done();
-  // Only for choosing cuts: pieces are cut from the sample as it is.
-  const Sample shaped = infer ? WithInferredShapes(sample) : Sample();
-  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, shaped.module.get()));
+  ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
+  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, &ports.values));
+  if (!ports.why_not.empty()) made.notes.push_back(ports.why_not);
   if (lift) {
     made.notes.push_back(
         "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
   }
   Outcome outcome;
   outcome.pieces = made.pieces.size();
-  if (print) PrintDecomposition(infer ? shaped : sample, made);
+  if (print) {
+    const Module* known = ports.values.module.get();
+    PrintDecomposition(known != nullptr ? *known : *sample.module, made);
+  }
   if (options.dry_run) return outcome;
   ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
   if (print) {
@@ -291,6 +295,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   AddChoiceOption(
       command, "--layout", &options->folder.layout, layouts,
       "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it");
+  AddPortOptions(command, &options->ports);
   command->add_flag("--dry-run", options->dry_run, "Only print the table of pieces");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);

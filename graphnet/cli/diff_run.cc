@@ -15,6 +15,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/inputs/draw.h"
@@ -28,7 +29,7 @@ namespace {
 struct Options {
   std::string a;
   std::string b;
-  std::string inputs;
+  InputOptions inputs;
   uint64_t seed = 0;
   int threads = 0;
   bool trust = false;
@@ -89,11 +90,11 @@ absl::StatusOr<int> Run(const Options& options) {
   std::vector<std::string> names = NamesOfValues(a);
   const std::vector<std::string> more = NamesOfValues(b);
   names.insert(names.end(), more.begin(), more.end());
-  ASSIGN_OR_RETURN(const Values given, ReadValues(options.inputs, names));
+  ASSIGN_OR_RETURN(const Values given, ReadValues(options.inputs.file, names));
   for (auto& [name, data] : given) a.weights[name] = b.weights[name] = data;
   DrawOptions draw;
   draw.seed = options.seed;
-  ASSIGN_OR_RETURN(Values values_a, DrawInputs(a, draw));
+  ASSIGN_OR_RETURN(Values values_a, ReadInputs({.words = options.inputs.words}, draw, &a));
   // Both get the same: what b has another value for only is drawn by its own metas.
   for (const auto& [name, data] : values_a) b.weights[name] = data;
   ASSIGN_OR_RETURN(Values values_b, DrawInputs(b, draw));
@@ -138,8 +139,8 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("diff-run", "Run two graphs on the same inputs and compare");
   command->add_option("a", options->a, "The first graph")->required();
   command->add_option("b", options->b, "The second graph")->required();
-  command->add_option("--inputs", options->inputs,
-                      "Values by name (safetensors); those not there are drawn as the first says");
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);

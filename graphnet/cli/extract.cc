@@ -15,17 +15,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/extract/capture.h"
-#include "graphnet/extract/example_input.h"
+#include "graphnet/extract/example_value.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
@@ -36,8 +39,7 @@ namespace {
 struct Options {
   std::string in;
   std::string out;
-  std::vector<std::string> inputs;
-  std::string inputs_file;
+  InputOptions inputs;
   std::vector<std::string> break_on;
   std::vector<std::string> dynamic;
   ExtractFormat format = ExtractFormat::kProtobuf;
@@ -57,18 +59,50 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
   if (!method) return absl::NotFoundError("the module has no method forward");
   const auto& formals = method->function().getSchema().arguments();
   std::vector<std::string> names;
-  for (size_t i = 1; i < formals.size(); ++i) names.push_back(formals[i].name());
-  ASSIGN_OR_RETURN(const auto given, ReadValues(options.inputs_file, names));
+  std::vector<absl::string_view> parameters;
+  for (size_t i = 1; i < formals.size(); ++i) {
+    const auto kind = formals[i].type()->kind();
+    const bool holds_others =
+        kind != c10::TypeKind::OptionalType && !formals[i].type()->containedTypes().empty();
+    names.push_back(absl::StrCat(formals[i].name(), holds_others ? "." : ""));
+    parameters.push_back(formals[i].name());
+  }
+  ASSIGN_OR_RETURN(const auto given, ReadValues(options.inputs.file, names));
+  std::map<absl::string_view, ExampleInput> named;
+  std::vector<std::pair<absl::string_view, ExampleInput>> unnamed;
+  for (const std::string& word : options.inputs.words) {
+    ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word));
+    if (input.name.empty()) {
+      unnamed.emplace_back(word, std::move(input));
+      continue;
+    }
+    const auto it = absl::c_find(parameters, input.name);
+    if (it == parameters.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--input ", Printable(word), ": there is no parameter ",
+                       Printable(input.name), NearMissHint(input.name, parameters)));
+    }
+    named[*it] = std::move(input);
+  }
+  const auto to_tensor = [](const std::string&, const TensorData& data) {
+    return ToTensor(data, c10::Device(c10::kCPU));
+  };
   std::vector<c10::IValue> inputs;
   size_t next = 0;
   for (size_t i = 1; i < formals.size(); ++i) {
     const std::string& name = formals[i].name();
+    const auto word = named.find(name);
     if (const auto it = given.find(name); it != given.end()) {
       ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(it->second, c10::Device(c10::kCPU)));
       inputs.emplace_back(std::move(tensor));
-    } else if (next < options.inputs.size()) {
-      ASSIGN_OR_RETURN(c10::IValue value, ParseExampleInput(options.inputs[next++], name,
-                                                            options.seed, formals[i].type()));
+    } else if (const auto it = given.lower_bound(absl::StrCat(name, "."));
+               it != given.end() && absl::StartsWith(it->first, absl::StrCat(name, "."))) {
+      ASSIGN_OR_RETURN(inputs.emplace_back(),
+                       MakeStructure(formals[i].type(), name, given, to_tensor));
+    } else if (word != named.end() || next < unnamed.size()) {
+      ASSIGN_OR_RETURN(c10::IValue value,
+                       MakeExampleValue(word != named.end() ? word->second : unnamed[next++].second,
+                                        name, options.seed, formals[i].type()));
       inputs.push_back(std::move(value));
     } else if (!formals[i].default_value()) {
       return absl::InvalidArgumentError(
@@ -78,9 +112,9 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
       inputs.push_back(*formals[i].default_value());
     }
   }
-  if (next < options.inputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(options.inputs[next]),
-                                                   ": there is no parameter for it"));
+  if (next < unnamed.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--input ", Printable(unnamed[next].first), ": there is no parameter for it"));
   }
   return inputs;
 }
@@ -277,13 +311,8 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
   command->add_option("in", options->in, "TorchScript archive")->required();
   AddPathOption(command, &options->out, "Folder for the subgraphs", ",--output")->required();
-  command
-      ->add_option("--input", options->inputs,
-                   "Example inputs, in order: f32[1,3,224,224], i64[1,16]:0..900, int=3, "
-                   "float=0.5, bool=true, "
-                   "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…); tensors are drawn")
-      ->allow_extra_args(false);
-  command->add_option("--inputs", options->inputs_file, "Example inputs by name (safetensors)");
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
   command
       ->add_option("--break-on", options->break_on,
                    "Operators that end a subgraph: nonzero,aten::unique")

@@ -7,15 +7,12 @@
 #include <optional>
 #include <system_error>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
-#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
@@ -163,28 +160,6 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
 
 bool IsFolderOfSamples(const std::string& path) {
   return IsFolder(path) && !IsGraphNetFolder(path);
-}
-
-absl::StatusOr<std::map<std::string, TensorData>> ReadValues(
-    const std::string& path, const std::vector<std::string>& names) {
-  std::map<std::string, TensorData> values;
-  if (path.empty()) return values;
-  ASSIGN_OR_RETURN(values, ReadSafetensorsFile(path));
-  const std::vector<absl::string_view> all(names.begin(), names.end());
-  for (const auto& [name, value] : values) {
-    if (absl::c_linear_search(all, name)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000),
-                                                   ": nothing takes a value by the name ",
-                                                   Printable(name), NearMissHint(name, all)));
-  }
-  return values;
-}
-
-std::vector<std::string> NamesOfValues(const Sample& sample) {
-  std::vector<std::string> names;
-  for (const Node* node : sample.module->main()->placeholders()) names.emplace_back(node->target());
-  for (const Attribute& attribute : sample.module->attributes()) names.emplace_back(attribute.name);
-  return names;
 }
 
 }  // namespace graphnet

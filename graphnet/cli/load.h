@@ -3,7 +3,6 @@
 #ifndef GRAPHNET_CLI_LOAD_H_
 #define GRAPHNET_CLI_LOAD_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -36,13 +35,6 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths);
 // Whether it is a folder, but not a sample itself.
 bool IsFolderOfSamples(const std::string& path);
-
-// The values by name that a file (safetensors) holds, each of which must be one of
-// `names`. Nothing without a path.
-absl::StatusOr<std::map<std::string, TensorData>> ReadValues(const std::string& path,
-                                                             const std::vector<std::string>& names);
-// What a sample takes values for: its inputs and attributes.
-std::vector<std::string> NamesOfValues(const Sample& sample);
 
 }  // namespace graphnet
 

@@ -12,10 +12,12 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/documentation.h"
 #include "graphnet/passes/pipeline.h"
@@ -27,6 +29,7 @@ namespace {
 struct Options {
   std::string in;
   Output out;
+  std::vector<std::string> inputs;
   std::string passes;
   bool verify_each = false;
   bool timing = false;
@@ -78,6 +81,7 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Ou
   load.trust = options.trust;
   load.weights = !out.path.empty() && out.keeps_weights();
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
+  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   PipelineOptions run;
   run.verify_each = options.verify_each;
   run.limit = options.limit;
@@ -199,6 +203,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
       ->check(CLI::NonNegativeNumber);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddInputOption(command, &options->inputs);
   command->callback([options, run] { *run = [options] { return Opt(*options); }; });
 }
 

@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/run_stitched.h"
@@ -32,7 +33,7 @@ namespace {
 
 struct Options {
   std::string in;
-  std::string inputs;
+  InputOptions inputs;
   std::string outputs;
   uint64_t seed = 0;
   std::string device = "cpu";
@@ -168,9 +169,7 @@ absl::StatusOr<int> Run(const Options& options) {
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
-  ASSIGN_OR_RETURN(auto given, ReadValues(options.inputs, NamesOfValues(sample)));
-  for (auto& [name, data] : given) sample.weights[name] = std::move(data);
-  ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
+  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
   sample.weights.clear();
   PrepareOptions prepare;
   prepare.device = device;
@@ -193,8 +192,8 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Run a graph, or an extracted program, natively");
   command->add_option("in", options->in, "What to run")->required();
-  command->add_option("--inputs", options->inputs,
-                      "Values by name (safetensors); those not there are drawn");
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
   AddPathOption(command, &options->outputs, "Where outputs go (safetensors): o0, o1, …",
                 ",--outputs");
   AddSeedOption(command, &options->seed);

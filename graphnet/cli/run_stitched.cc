@@ -1,13 +1,16 @@
 #include "graphnet/cli/run_stitched.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/extract/folder.h"
+#include "graphnet/inputs/example_input.h"
 #include "graphnet/torch/tensors.h"
 
 namespace graphnet {
@@ -43,8 +46,9 @@ const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
 
 }  // namespace
 
-absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder, const std::string& inputs,
-                                               const DrawOptions& draw, bool trust) {
+absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
+                                               const InputOptions& inputs, const DrawOptions& draw,
+                                               bool trust) {
   StitchedRun run;
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
   ASSIGN_OR_RETURN(run.loaded, LoadProgram(std::move(stored), trust));
@@ -53,7 +57,23 @@ absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder, const 
   for (const auto& input : manifest.inputs) NameTensors(input.pattern, input.name, &names);
   std::vector<std::string> known;
   for (const auto& [number, name] : names) known.push_back(name);
-  ASSIGN_OR_RETURN(const auto given, ReadValues(inputs, known));
+  ASSIGN_OR_RETURN(auto given, ReadValues(inputs.file, known));
+  std::vector<absl::string_view> parameters;
+  for (const auto& input : manifest.inputs) parameters.push_back(input.name);
+  size_t next = 0;
+  for (const std::string& word : inputs.words) {
+    ASSIGN_OR_RETURN(const ExampleInput input, ParseExampleInput(word));
+    const auto it =
+        input.name.empty()
+            ? parameters.begin() + static_cast<ptrdiff_t>(std::min(next++, parameters.size()))
+            : absl::c_find(parameters, input.name);
+    if (it == parameters.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(word),
+                                                     ": there is no input for it",
+                                                     NearMissHint(input.name, parameters)));
+    }
+    RETURN_IF_ERROR(DrawExamples(input, std::string(*it), draw.seed, &given));
+  }
   std::map<int64_t, at::Tensor> tensors;
   for (const auto& [number, name] : names) {
     const auto it = given.find(name);

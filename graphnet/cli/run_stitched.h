@@ -7,6 +7,7 @@
 
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/inputs/draw.h"
 
@@ -17,11 +18,12 @@ struct StitchedRun {
   LoadedProgram loaded;
   std::vector<c10::IValue> inputs;
 };
-// `inputs`: of ReadValues, tensors of inputs by name, `x`, or `x.0` for the first one of a
-// list, `x.key` for one of a dict; the others are drawn as the subgraphs say. `trust`: of
+// `inputs`: of tensors by name, `x`, or `x.0` for the first one of a list, `x.key` for one of
+// a dict; the others are drawn as the subgraphs say. `trust`: of
 // LoadProgram.
-absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder, const std::string& inputs,
-                                               const DrawOptions& draw, bool trust);
+absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
+                                               const InputOptions& inputs, const DrawOptions& draw,
+                                               bool trust);
 
 }  // namespace graphnet
 

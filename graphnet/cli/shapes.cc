@@ -11,6 +11,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/inputs/draw.h"
@@ -26,6 +27,7 @@ namespace {
 
 struct Options {
   std::string in;
+  InputOptions inputs;
   uint64_t seed = 0;
   bool check = false;
   bool trust = false;
@@ -79,7 +81,7 @@ absl::StatusOr<int> Run(const Options& options) {
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
   draw.seed = options.seed;
-  ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
+  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
   ASSIGN_OR_RETURN(const ShapeReport report, InferShapes(sample.module.get(), values));
   if (options.check) return Check(sample, std::move(values));
   sample.weights.clear();
@@ -96,6 +98,8 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("shapes", "Print a graph with the shape and dtype of each value");
   command->add_option("in", options->in, "The graph")->required();
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
   command->add_option("--seed", options->seed, "Of drawn inputs, on whose data shapes may depend")
       ->capture_default_str();
   command->add_flag("--check", options->check, "Run the graph too and compare each value's shape");

@@ -12,6 +12,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/ports.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/decompose/gather.h"
 #include "graphnet/decompose/graph_index.h"
@@ -29,6 +30,7 @@ struct Options {
   std::string values;
   std::string module;
   std::string nodes;
+  PortOptions ports;
   bool trust = false;
 };
 
@@ -74,15 +76,16 @@ absl::StatusOr<Range> RangeOf(const Options& options, Graph& graph) {
 }
 
 absl::StatusOr<int> Subgraph(const Options& options) {
-  ASSIGN_OR_RETURN(
-      const Sample sample,
-      LoadSample(options.in, {.trust = options.trust, .weights = options.out.keeps_weights()}));
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, {.trust = options.trust,
+                                                          .weights = options.out.keeps_weights()}));
   RETURN_IF_ERROR(CheckModule(sample));
   ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));
+  ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
   // Of a DAG: it takes and returns nothing but what it uses and others use of it.
-  ASSIGN_OR_RETURN(const std::vector<Sample> pieces,
-                   CutRanges(sample, {range},
-                             {.style = Style::kDag, .all_inputs = false, .keep_unused = false}));
+  ASSIGN_OR_RETURN(
+      const std::vector<Sample> pieces,
+      CutRanges(sample, {range}, {.style = Style::kDag, .all_inputs = false, .keep_unused = false},
+                &ports.values));
   RETURN_IF_ERROR(SaveSample(pieces[0], options.out));
   const std::string which = options.nodes.empty()
                                 ? absl::StrCat("[", range.start, ", ", range.end, ")")
@@ -90,6 +93,8 @@ absl::StatusOr<int> Subgraph(const Options& options) {
   std::fprintf(options.out.report(), "operators %s of %lld, %zu inputs\n", which.c_str(),
                static_cast<long long>(NumOperators(*sample.module->main())),
                pieces[0].module->main()->placeholders().size());
+  if (!ports.why_not.empty())
+    std::fprintf(options.out.report(), "note: %s\n", Printable(ports.why_not, 1000).c_str());
   return 0;
 }
 
@@ -111,6 +116,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
                     "These, by name, wherever they stand: a,b,d. Nothing may lead out of them and "
                     "back");
   which->require_option(1);
+  AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
 }

@@ -13,6 +13,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
@@ -29,7 +30,7 @@ struct Options {
   std::string decomposed;
   std::string config;
   std::string plot;
-  std::string inputs;
+  InputOptions inputs;
   bool run = false;
   bool json = false;
   bool trust = false;
@@ -50,10 +51,9 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   ASSIGN_OR_RETURN(FolderValidation validation,
                    ValidateFolder(std::move(original), decomposed, folder));
   if (options.run) {
-    ASSIGN_OR_RETURN(auto given, ReadValues(options.inputs, NamesOfValues(validation.original)));
-    for (auto& [name, data] : given) validation.original.weights[name] = std::move(data);
     NumericOptions numeric;
     numeric.seed = options.seed;
+    RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &validation.original));
     RETURN_IF_ERROR(
         Annotate(ValidateNumbers(validation.original, validation.pieces,
                                  validation.options.cut.style, numeric, &validation.report),
@@ -93,9 +93,11 @@ std::string DecomposedOf(const std::string& path, const Options& options) {
 }
 
 absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Options& options) {
-  if (!options.plot.empty() || !options.config.empty() || !options.inputs.empty() || options.json) {
+  if (!options.plot.empty() || !options.config.empty() || !options.inputs.file.empty() ||
+      !options.inputs.words.empty() || options.json) {
     return absl::InvalidArgumentError(
-        "--plot, --config, --inputs and --json are for one sample, not for a folder of them");
+        "--plot, --config, --input, --inputs and --json are for one sample, not for a folder of "
+        "them");
   }
   size_t invalid = 0;
   size_t unknown = 0;
@@ -177,10 +179,8 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
   command->add_flag("--json", options->json, "Print the report as JSON");
   command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)")
       ->needs(run_option);
-  command
-      ->add_option("--inputs", options->inputs,
-                   "With --run: values by name (safetensors); others are drawn")
-      ->needs(run_option);
+  AddInputOption(command, &options->inputs.words)->needs(run_option);
+  AddInputsOption(command, &options->inputs.file)->needs(run_option);
   AddSeedOption(command, &options->seed)->needs(run_option);
   AddThreadsOption(command, &options->threads)->needs(run_option);
   AddJobsOption(command, &options->jobs);

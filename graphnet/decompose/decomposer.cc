@@ -158,7 +158,7 @@ absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& mad
 }  // namespace
 
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
-                                        const Module* with_metas) {
+                                        const ObservedValues* observed) {
   RETURN_IF_ERROR(CheckModule(sample));
   if (const std::string wrong = WhatIsWrong(config); !wrong.empty()) {
     return absl::InvalidArgumentError(wrong);
@@ -175,10 +175,11 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     if (config.num_ops != num_ops) return other_graph();
     for (const SubgraphConfig& subgraph : config.subgraphs) ranges.push_back(subgraph.range);
   } else {
-    Planner planner(with_metas != nullptr ? *with_metas : *sample.module, config, &made.notes);
+    const bool more = observed != nullptr && observed->module != nullptr;
+    Planner planner(more ? *observed->module : *sample.module, config, &made.notes);
     ASSIGN_OR_RETURN(ranges, planner.Ranges());
   }
-  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, ranges, config.cut));
+  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, ranges, config.cut, observed));
   made.config.model_name = sample.name;
   made.config.parent_hash = made.pieces[0].provenance[0].parent_hash;
   if (config.is_done() && config.parent_hash != made.config.parent_hash) return other_graph();
@@ -204,8 +205,8 @@ absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const Decomp
   return ranges;
 }
 
-std::vector<Traffic> PieceTraffic(const Sample& original, const std::vector<Sample>& pieces) {
-  const Graph& graph = *original.module->main();
+std::vector<Traffic> PieceTraffic(const Module& original, const std::vector<Sample>& pieces) {
+  const Graph& graph = *original.main();
   std::vector<Traffic> traffic;
   for (const Sample& piece : pieces) {
     Traffic sum;

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "graphnet/decompose/balance.h"
 #include "graphnet/decompose/config.h"
+#include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -33,13 +34,13 @@ struct Decomposition {
 // A cut that the configuration names (positions, ranges, values) is refused where it
 // goes through a region; other modes move it behind (schemes.h).
 //
-// `with_metas` is the same module with more metas, for instance inferred ones; where to
-// cut is decided by it, what is cut is the sample. Null: the sample's own.
+// `observed` may be null: where to cut is decided by its metas, and ports say them (see
+// CutRanges).
 //
 // Errors: those of the schemes and of CutRanges; FailedPrecondition if a done
 // configuration is of another graph or says something else than comes of it.
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
-                                        const Module* with_metas = nullptr);
+                                        const ObservedValues* observed = nullptr);
 
 // The ranges that a configuration asks for, done or not, without empty ones. Errors of
 // the schemes. The sample must verify.
@@ -48,7 +49,7 @@ absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const Decomp
 // What goes between pieces: the values that pieces take and others return, each
 // counted once for every piece that takes it; inputs of the graph and attributes do
 // not count.
-std::vector<Traffic> PieceTraffic(const Sample& original, const std::vector<Sample>& pieces);
+std::vector<Traffic> PieceTraffic(const Module& original, const std::vector<Sample>& pieces);
 
 }  // namespace graphnet
 

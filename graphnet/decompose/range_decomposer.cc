@@ -72,12 +72,13 @@ absl::Status CheckRanges(const GraphIndex& index, absl::Span<const Range> ranges
 class Cutter {
  public:
   Cutter(const Sample& parent, const GraphIndex& index, std::vector<Range> ranges,
-         const CutOptions& options)
+         const CutOptions& options, const ObservedValues* observed)
       : parent_(parent),
         graph_(*parent.module->main()),
         index_(index),
         ranges_(std::move(ranges)),
         options_(options),
+        observed_(observed),
         copies_(index.size()),
         taken_by_(index.size(), kNobody) {
     // Only what is as long as a name can equal it, and most targets are longer.
@@ -266,11 +267,12 @@ class Cutter {
           node, [](Node* operand) { return operand; }, [](Graph* body) { return body; });
     }
     Node* port = UncheckedBuilder(graph).PlaceholderFor(node, PortTarget(i));
+    if (observed_ != nullptr) AddObserved(port);
     if (node.op() != Op::kGetAttr) return port;
     const Attribute* attribute = parent_.module->FindAttribute(node.target());
     if (node.annotation().empty()) port->set_annotation(attribute->annotation);
     const TensorMeta* meta = node.tensor_meta();
-    DrawSpec spec;
+    DrawSpec spec = port->draw_spec() != nullptr ? *port->draw_spec() : DrawSpec();
     if (attribute->draw_spec != nullptr &&
         (meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta))) {
       spec = *attribute->draw_spec;
@@ -278,6 +280,18 @@ class Cutter {
     if (spec.original_name.empty()) spec.original_name = node.target();
     port->set_draw_spec(spec);
     return port;
+  }
+
+  void AddObserved(Node* port) const {
+    if (port->meta() == nullptr && observed_->module != nullptr) {
+      const Node* node = observed_->module->main()->FindNode(port->name());
+      if (node != nullptr && node->meta() != nullptr)
+        port->set_meta(port->graph()->module()->CopyMeta(node->meta()));
+    }
+    const auto found = observed_->values.find(port->name());
+    if (found == observed_->values.end()) return;
+    port->set_draw_spec(found->second.draw_spec);
+    if (port->annotation().empty()) port->set_annotation(found->second.annotation);
   }
 
   // The name of the value, or a variant if a placeholder of the graph has it for
@@ -343,6 +357,7 @@ class Cutter {
   const GraphIndex& index_;
   const std::vector<Range> ranges_;
   const CutOptions& options_;
+  const ObservedValues* observed_;  // may be null
   std::vector<Node*> copies_;       // by node, in the piece that is being made
   size_t piece_ = 0;                // the number of that one
   std::vector<size_t> inputs_;      // what it takes
@@ -412,12 +427,13 @@ absl::Status CheckModule(const Sample& sample) {
 }
 
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
-                                              const CutOptions& options) {
+                                              const CutOptions& options,
+                                              const ObservedValues* observed) {
   const GraphIndex index(*parent.module->main());
   RETURN_IF_ERROR(CheckRanges(index, ranges, options.style));
   std::vector<Range> pieces = NonEmpty(ranges, index.num_operators());
   if (pieces.empty()) return absl::InvalidArgumentError("no range has an operator");
-  return Cutter(parent, index, std::move(pieces), options).Run();
+  return Cutter(parent, index, std::move(pieces), options, observed).Run();
 }
 
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,

@@ -29,6 +29,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -80,7 +81,9 @@ absl::Status CheckModule(const Sample& sample);
 //
 // Values keep their names, and ports come in program order. An input of the graph
 // is taken as it is. Of another value a piece knows the meta and, if a get_attr
-// yields it, what the attribute says and how it is called (`original_name`).
+// yields it, what the attribute says and how it is called (`original_name`). What it does
+// not know of it is taken from `observed`, which may be null; values inside of pieces stay
+// as they are, so that pieces put together are the sample.
 //
 // A piece is named "<name>_subgraph_<i>" and has a provenance, with the
 // CanonicalHash of the graph; the graph_net.json of the sample; the bodies,
@@ -96,7 +99,8 @@ absl::Status CheckModule(const Sample& sample);
 // FailedPrecondition if a cut goes through a region (regions.h), or if several
 // pieces of a DAG would read an attribute that the graph writes to.
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
-                                              const CutOptions& options = {});
+                                              const CutOptions& options = {},
+                                              const ObservedValues* observed = nullptr);
 
 // Ditto, all of the graph as a chain of the RangesBetween `cuts`. InvalidArgument also if
 // the module does not verify.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <new>
@@ -398,6 +399,11 @@ struct Input {
   absl::string_view annotation;
 };
 
+TensorData IntData(int64_t value) {
+  const char* const bytes = reinterpret_cast<const char*>(&value);
+  return {DType::kInt64, {}, std::make_shared<const std::string>(bytes, sizeof(value))};
+}
+
 // The value of a symbol, where nothing else is said of it.
 absl::StatusOr<TensorData> SymbolValue(const Module& module, const Input& input, DType dtype) {
   const Symbol* const symbol = module.FindSymbol(input.name);
@@ -405,8 +411,7 @@ absl::StatusOr<TensorData> SymbolValue(const Module& module, const Input& input,
     return absl::InvalidArgumentError(
         absl::StrCat("input ", Printable(input.name), ": nothing says which number it is"));
   }
-  const char* const bytes = reinterpret_cast<const char*>(&*symbol->example);
-  return TensorData{dtype, {}, std::make_shared<const std::string>(bytes, sizeof(int64_t))};
+  return IntData(*symbol->example);
 }
 
 absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
@@ -434,6 +439,53 @@ absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
   return DrawTensor(meta, input.spec, input.name, options);
 }
 
+// The tensors of a tuple or list, "name.0", "name.1". Bounds are for integers among them.
+void AddElements(const ValueMeta& meta, absl::string_view name, const DrawSpec* spec,
+                 std::deque<std::string>* names, std::vector<Input>* inputs) {
+  for (size_t i = 0; i < meta.elements.size(); ++i) {
+    const ValueMeta& element = *meta.elements[i];
+    names->push_back(absl::StrCat(name, ".", i));
+    if (element.is_tuple) {
+      AddElements(element, std::string(names->back()), spec, names, inputs);
+    } else {
+      const bool is_float = element.tensor == nullptr || IsFloatingPoint(element.tensor->dtype);
+      inputs->push_back({names->back(), element.tensor, is_float ? nullptr : spec, ""});
+    }
+  }
+}
+
+// Gives out the values of a sample that are elements of an input.
+void TakeElements(const Sample& sample, absl::string_view input,
+                  std::map<std::string, TensorData>* values) {
+  const std::string prefix = absl::StrCat(input, ".");
+  for (auto it = sample.weights.lower_bound(prefix);
+       it != sample.weights.end() && absl::StartsWith(it->first, prefix); ++it) {
+    values->insert(*it);
+  }
+}
+
+// The ints of a list, which its data says, as "input.0", "input.1".
+void AddInts(const DrawSpec& spec, absl::string_view input,
+             std::map<std::string, TensorData>* values) {
+  if (!spec.data.is_list()) return;
+  int64_t i = 0;
+  for (const Argument& element : spec.data.elements()) {
+    if (element.is_int())
+      values->try_emplace(absl::StrCat(input, ".", i), IntData(element.integer()));
+    ++i;
+  }
+}
+
+bool IsTooLarge(const TensorMeta* meta, const DrawOptions& options) {
+  if (meta == nullptr || !meta->has_shape || !meta->is_static() || !IsFloatingPoint(meta->dtype))
+    return false;
+  int64_t elements = 1;
+  for (const Dim& dim : meta->shape) {
+    if (__builtin_mul_overflow(elements, dim.value, &elements)) return true;
+  }
+  return elements > options.max_elements;
+}
+
 }  // namespace
 
 absl::StatusOr<TensorData> DrawTensor(const TensorMeta& meta, const DrawSpec* spec,
@@ -453,14 +505,23 @@ absl::StatusOr<std::map<std::string, TensorData>> DrawInputs(const Sample& sampl
         absl::StrCat("sample ", Printable(sample.name), " has no graph"));
   }
   const Module& module = *sample.module;
+  std::map<std::string, TensorData> values;
   std::vector<Input> inputs;
+  std::deque<std::string> names;  // of elements
   for (const Node* node : module.main()->placeholders()) {
-    inputs.push_back({node->target(), node->tensor_meta(), node->draw_spec(), node->annotation()});
+    if (node->meta() != nullptr && node->meta()->is_tuple) {
+      AddElements(*node->meta(), node->target(), node->draw_spec(), &names, &inputs);
+    } else if (IsStructure(node->annotation())) {
+      TakeElements(sample, node->target(), &values);
+      if (node->draw_spec() != nullptr) AddInts(*node->draw_spec(), node->target(), &values);
+    } else {
+      inputs.push_back(
+          {node->target(), node->tensor_meta(), node->draw_spec(), node->annotation()});
+    }
   }
   for (const Attribute& attribute : module.attributes()) {
     inputs.push_back({attribute.name, attribute.meta, attribute.draw_spec, attribute.annotation});
   }
-  std::map<std::string, TensorData> values;
   DrawOptions left = options;
   for (const Input& input : inputs) {
     const auto [it, is_new] = values.try_emplace(std::string(input.name));
@@ -472,8 +533,10 @@ absl::StatusOr<std::map<std::string, TensorData>> DrawInputs(const Sample& sampl
       it->second = real->second;
       continue;
     }
-    if (input.meta == nullptr && absl::StartsWith(input.annotation, "Optional[")) {
-      values.erase(it);  // None will do.
+    const bool none_will_do =
+        input.meta == nullptr && absl::StartsWith(input.annotation, "Optional[");
+    if (none_will_do || IsTooLarge(input.meta, options)) {
+      values.erase(it);
       continue;
     }
     ASSIGN_OR_RETURN(it->second, DrawInput(module, input, left));

@@ -36,6 +36,7 @@
 #define GRAPHNET_INPUTS_DRAW_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -53,6 +54,9 @@ struct DrawOptions {
   uint64_t seed = 0;
   Compat compat = Compat::kGraphNet;
   int64_t max_bytes = int64_t{8} << 30;  // of all that one call draws
+  // DrawInputs leaves out floating-point tensors with more elements: for who wants to know
+  // shapes, which seldom depend on them.
+  int64_t max_elements = std::numeric_limits<int64_t>::max();
 };
 
 // `spec` may be null: nothing is said. InvalidArgument if shape or dtype is not
@@ -74,7 +78,9 @@ absl::StatusOr<TensorData> DrawTensor(const TensorMeta& meta, const DrawSpec* sp
 //
 // A placeholder annotated Optional[…] of which nothing is known has no value: it
 // is None. Errors as above; also InvalidArgument if a placeholder and an attribute share a
-// name, or the sample has no graph.
+// name, or the sample has no graph. Of a list, tuple or dict there are the elements, "input.0",
+// "input.key": those of a tuple whose meta says what it holds, else those in
+// `sample.weights`.
 absl::StatusOr<std::map<std::string, TensorData>> DrawInputs(const Sample& sample,
                                                              const DrawOptions& options);
 

@@ -46,7 +46,10 @@ class ExecutableImpl : public Executable {
     const at::NoGradGuard no_grad;
     const at::AutoDispatchBelowAutograd below_autograd;
     interp::StateGuard state;
-    interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr);
+    // Who asks for shapes does not mean to run the program.
+    int64_t iterations = device_.is_meta() ? kMaxIterationsForShapes : INT64_MAX;
+    interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr,
+                        &iterations);
     std::vector<IValue> results;
     RETURN_IF_ERROR(frame.Run(std::move(inputs), /*flat=*/true, &results));
     return results;

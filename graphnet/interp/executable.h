@@ -27,6 +27,8 @@ namespace graphnet {
 // In a run on the meta device, tensors of at most so many elements keep their
 // data if it is known: sizes may depend on it.
 inline constexpr int64_t kMaxElementsWithData = 4096;
+// There, of all loops together.
+inline constexpr int64_t kMaxIterationsForShapes = 100'000;
 
 struct CompileOptions {
   // Takes the place of every device in the graph that is not the CPU; the meta

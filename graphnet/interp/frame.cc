@@ -378,7 +378,7 @@ void Frame::SetItem(const Instruction& instruction) {
 std::vector<IValue> Frame::CallBody(const Program& body, std::vector<IValue> inputs) {
   TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(),
               " values, not ", inputs.size());
-  Frame frame(body, device_, nullptr);
+  Frame frame(body, device_, nullptr, iterations_);
   std::vector<IValue> results;
   status_ = frame.Run(std::move(inputs), /*flat=*/false, &results);
   TORCH_CHECK(status_.ok(), "failed");
@@ -403,6 +403,7 @@ void Frame::While(const Instruction& instruction) {
     return all;
   };
   while (true) {
+    TORCH_CHECK(--*iterations_ >= 0, "a loop does not end");
     const std::vector<IValue> proceed = CallBody(*instruction.bodies[0], inputs());
     TORCH_CHECK(proceed.size() == 1, "the condition of a loop must yield one value");
     if (!IsTrue(proceed[0])) break;

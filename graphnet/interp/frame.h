@@ -16,9 +16,13 @@ namespace graphnet::interp {
 
 class Frame {
  public:
-  // `observer` may be null.
-  Frame(const Program& program, c10::Device device, const Observer* observer)
-      : program_(program), device_(device), observer_(observer), slots_(program.num_slots) {
+  // `observer` may be null. `iterations`: how many more of loops there may be, all together.
+  Frame(const Program& program, c10::Device device, const Observer* observer, int64_t* iterations)
+      : program_(program),
+        device_(device),
+        observer_(observer),
+        iterations_(iterations),
+        slots_(program.num_slots) {
     stack_.reserve(kMaxDirectArguments);
   }
 
@@ -65,6 +69,7 @@ class Frame {
   const Program& program_;
   const c10::Device device_;
   const Observer* observer_;
+  int64_t* iterations_;
   std::vector<c10::IValue> slots_;
   torch::jit::Stack stack_;
   bool flat_ = false;

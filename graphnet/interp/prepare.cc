@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/shapes.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/torch/tensors.h"
 
@@ -34,6 +35,11 @@ absl::StatusOr<at::Tensor> TakeTensor(absl::string_view kind, absl::string_view 
 }
 
 absl::StatusOr<c10::IValue> TakeInput(const Node& node, Values* values, c10::Device device) {
+  if (IsStructure(node)) {
+    return MakeStructure(node, *values, [&](const std::string& name, const TensorData& data) {
+      return TakeTensor("input", name, data, device);
+    });
+  }
   auto entry = values->extract(std::string(node.target()));
   if (entry.empty()) {
     if (absl::StartsWith(node.annotation(), "Optional[")) return c10::IValue();

@@ -9,10 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
-#include "graphnet/inputs/draw.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/torch/status.h"
@@ -54,35 +53,6 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
   });
   if (!tensor.ok()) return error(tensor.status().message());
   return tensor;
-}
-
-// Of a tensor, or a tuple of values; null for anything else. The run was on no real device:
-// what `known` says of devices stays.
-const ValueMeta* MetaOf(const c10::IValue& value, const ValueMeta* known, Module* module) {
-  if (value.isTensor()) {
-    const at::Tensor& tensor = value.toTensor();
-    if (!tensor.defined()) return nullptr;
-    TensorMeta meta;
-    meta.dtype = DTypeOf(tensor.scalar_type());
-    meta.has_shape = true;
-    const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
-    meta.shape = shape;
-    if (known != nullptr && known->tensor != nullptr) {
-      meta.has_device = known->tensor->has_device;
-      meta.device = known->tensor->device;
-    }
-    return module->InternValueMeta(meta);
-  }
-  if (!value.isTuple() && !value.isTensorList()) return nullptr;
-  std::vector<const ValueMeta*> elements;
-  for (const c10::IValue& element : Elements(value)) {
-    const size_t i = elements.size();
-    const bool is_known = known != nullptr && i < known->elements.size();
-    const ValueMeta* meta = MetaOf(element, is_known ? known->elements[i] : nullptr, module);
-    if (meta == nullptr) return nullptr;
-    elements.push_back(meta);
-  }
-  return module->InternTupleMeta(elements);
 }
 
 // Adds up the memory that is alive.
@@ -147,6 +117,14 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(module, options));
   std::vector<c10::IValue> inputs;
   for (const Node* node : module.main()->placeholders()) {
+    if (IsStructure(*node)) {
+      ASSIGN_OR_RETURN(
+          inputs.emplace_back(),
+          MakeStructure(*node, values, [&](const std::string& name, const TensorData& data) {
+            return InputTensor(module, name, nullptr, &data);
+          }));
+      continue;
+    }
     const TensorData* value = find(node->target());
     if (value == nullptr && node->tensor_meta() == nullptr &&
         absl::StartsWith(node->annotation(), "Optional[")) {
@@ -253,7 +231,7 @@ class SymbolProber {
       module_.AddSymbol(symbol.name, *symbol.example + change);
     RunForShapes(module_, values_,
                  [&](const Node& node, const c10::IValue& value) {
-                   if (const ValueMeta* meta = MetaOf(value, nullptr, &module_))
+                   if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
                      AppendSizes(*meta, &observed[&node]);
                    return absl::OkStatus();
                  })
@@ -334,39 +312,66 @@ class SymbolProber {
 
 }  // namespace
 
+const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, Module* module) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.defined()) return nullptr;
+    TensorMeta meta;
+    meta.dtype = DTypeOf(tensor.scalar_type());
+    meta.has_shape = true;
+    const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
+    meta.shape = shape;
+    if (known != nullptr && known->tensor != nullptr) {
+      meta.has_device = known->tensor->has_device;
+      meta.device = known->tensor->device;
+    }
+    return module->InternValueMeta(meta);
+  }
+  if (!value.isTuple() && !value.isTensorList()) return nullptr;
+  std::vector<const ValueMeta*> elements;
+  for (const c10::IValue& element : Elements(value)) {
+    const size_t i = elements.size();
+    const bool is_known = known != nullptr && i < known->elements.size();
+    const ValueMeta* meta = MetaOfValue(element, is_known ? known->elements[i] : nullptr, module);
+    if (meta == nullptr) return nullptr;
+    elements.push_back(meta);
+  }
+  return module->InternTupleMeta(elements);
+}
+
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
-                                        const std::map<std::string, TensorData>& values) {
+                                        const std::map<std::string, TensorData>& values,
+                                        const Observer& observer) {
   ShapeReport report;
   if (module->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
   absl::flat_hash_map<const Node*, Node*> nodes;
   for (Node* node : module->main()->nodes()) nodes[node] = node;
-  ASSIGN_OR_RETURN(report.peak_bytes,
-                   RunForShapes(*module, values, [&](const Node& node, const c10::IValue& value) {
-                     if (const ValueMeta* meta = MetaOf(value, node.meta(), module)) {
-                       nodes.at(&node)->set_meta(meta);
-                       ++report.nodes;
-                     }
-                     return absl::OkStatus();
-                   }));
-  if (!module->symbols().empty()) SymbolProber(module, values).Run();
+  std::vector<std::pair<Node*, const ValueMeta*>> before;
+  const absl::StatusOr<int64_t> peak =
+      RunForShapes(*module, values, [&](const Node& node, const c10::IValue& value) {
+        if (const ValueMeta* meta = MetaOfValue(value, node.meta(), module)) {
+          before.emplace_back(nodes.at(&node), node.meta());
+          before.back().first->set_meta(meta);
+          ++report.nodes;
+        }
+        return observer ? observer(node, value) : absl::OkStatus();
+      });
+  const bool is_symbolic = !module->symbols().empty();
+  if (!peak.ok()) {
+    // Sizes that may be those of the example only.
+    for (const auto& [node, meta] : before) {
+      if (is_symbolic) node->set_meta(meta);
+    }
+    return peak.status();
+  }
+  report.peak_bytes = *peak;
+  if (is_symbolic) SymbolProber(module, values).Run();
   return report;
 }
 
 absl::StatusOr<int64_t> PeakBytes(const Module& module,
                                   const std::map<std::string, TensorData>& values) {
   return RunForShapes(module, values, nullptr);
-}
-
-Sample WithInferredShapes(const Sample& sample) {
-  Sample copy;
-  copy.name = sample.name;
-  copy.module = sample.module->Clone();
-  DrawOptions draw;
-  draw.max_bytes = AvailableMemoryBytes() / 2;
-  if (const auto values = DrawInputs(copy, draw); values.ok()) {
-    if (!InferShapes(copy.module.get(), *values).ok()) copy.module = sample.module->Clone();
-  }
-  return copy;
 }
 
 }  // namespace graphnet

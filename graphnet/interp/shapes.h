@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "graphnet/interp/executable.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -28,13 +29,15 @@ struct ShapeReport {
 // them are computed with, so that sizes that depend on data (item(), boolean
 // masks) are right as long as they depend on small tensors; others may be left
 // out, then their meta counts. InvalidArgument names the first node whose shape
-// depends on data that is not there.
+// depends on data that is not there; what comes before it has its meta, unless the module
+// has symbols. `observer` sees each value, with data or without.
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
-                                        const std::map<std::string, TensorData>& values);
+                                        const std::map<std::string, TensorData>& values,
+                                        const Observer& observer = {});
 
-// The sample with the shapes of all values, as far as they can be inferred with values
-// that are drawn; where they cannot, metas are as they were. Without weights.
-Sample WithInferredShapes(const Sample& sample);
+// What is known of a value by itself, with the devices of `known`, which may be null; null
+// for what is neither a tensor nor a tuple or list of such.
+const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, Module* module);
 
 // ShapeReport::peak_bytes alone, the module left as it is.
 absl::StatusOr<int64_t> PeakBytes(const Module& module,

@@ -5,7 +5,9 @@
 
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "graphnet/ir/types.h"
 
 namespace graphnet {
@@ -19,6 +21,14 @@ inline std::optional<DType> NumberDType(absl::string_view annotation) {
   if (annotation == "torch.SymFloat" || annotation == "float") return DType::kFloat64;
   if (annotation == "torch.SymBool" || annotation == "bool") return DType::kBool;
   return std::nullopt;
+}
+
+// Whether an input holds others: a list, tuple or dict, by TorchScript's names. Values of
+// what it holds are called "input.0", "input.1" or "input.key", and so on within those.
+inline bool IsStructure(absl::string_view annotation) {
+  absl::ConsumePrefix(&annotation, "Optional[");
+  return absl::StartsWith(annotation, "List[") || absl::StartsWith(annotation, "Tuple[") ||
+         absl::StartsWith(annotation, "Dict[");
 }
 
 }  // namespace graphnet

@@ -378,6 +378,8 @@ class FolderCheck {
       form.provenance = out_.original.provenance;
       form.weights = std::move(out_.original.weights);
       if (!lift) KeepNames(*out_.original.module->main(), form.module->main());
+      out_.with_metas = std::move(out_.original.module);
+      out_.options.known = out_.with_metas->main();
       out_.original = std::move(form);
     }
     return absl::OkStatus();
@@ -496,8 +498,10 @@ class FolderCheck {
           absl::StrCat("operators ", RangeText(gap), " are in no piece, and not validated"));
     }
     std::vector<Sample> filled;
+    ObservedValues known;
+    if (out_.with_metas != nullptr) known.module = out_.with_metas->Clone();
     const auto cut_out = [&](const std::vector<Range>& ranges, const CutOptions& cut) {
-      absl::StatusOr<std::vector<Sample>> pieces = CutRanges(out_.original, ranges, cut);
+      absl::StatusOr<std::vector<Sample>> pieces = CutRanges(out_.original, ranges, cut, &known);
       if (!pieces.ok())
         return Add(ErrorClass::kConfig, -1, "", std::string(pieces.status().message()));
       for (Sample& piece : *pieces) filled.push_back(std::move(piece));

@@ -3,6 +3,7 @@
 #ifndef GRAPHNET_VALIDATE_FOLDER_H_
 #define GRAPHNET_VALIDATE_FOLDER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct FolderValidation {
   // not there, and how they take values from each other. No pieces if some cannot be
   // read.
   Sample original;
+  std::unique_ptr<Module> with_metas;  // its own, where `original` is another form; may be null
   std::vector<Sample> pieces;
   StructureOptions options;
 };

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
@@ -305,7 +306,7 @@ class StructureCheck {
     if (equality.names && port.name() != given.name()) {
       return differ("name", ValueName(port.name()), ValueName(given.name()));
     }
-    if (equality.metas ? !EqualPointees(port.meta(), given.meta())
+    if (equality.metas ? !EqualPointees(port.meta(), given.meta()) && !MaySayMore(port, given)
                        : Contradict(port.tensor_meta(), given.tensor_meta())) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
     }
@@ -319,11 +320,27 @@ class StructureCheck {
       AddNotThatOf("input", "target", i, k, port);
     if (!equality.metas) return;
     if (port.annotation() != input.annotation()) AddNotThatOf("input", "annotation", i, k, port);
-    if (!EqualPointees(port.draw_spec(), input.draw_spec()))
+    // Of an input of which the original says nothing, somebody may have said it when it was cut.
+    const bool said_later = input.meta() == nullptr && input.draw_spec() == nullptr;
+    if (!said_later && !EqualPointees(port.draw_spec(), input.draw_spec()))
       AddNotThatOf("input", "draw spec", i, k, port);
   }
 
-  // A port says nothing but the meta of a value that operators made, and of an attribute
+  // Of a value whose giver says nothing, a port may say what the original says, or, where that
+  // says nothing either, what was found out when the graph was cut; all ports the same. It
+  // need say nothing where the original does not.
+  bool MaySayMore(const Node& port, const Node& given) {
+    const Graph& known = options_.known != nullptr ? *options_.known : *original_.module->main();
+    const Node* value = known.FindNode(port.name());
+    const bool is_known = value != nullptr && value->meta() != nullptr;
+    if (port.meta() == nullptr) return !is_known;
+    if (given.meta() != nullptr) return false;
+    if (is_known) return EqualPointees(port.meta(), value->meta());
+    const Node* first = says_more_.try_emplace(port.name(), &port).first->second;
+    return EqualPointees(first->meta(), port.meta());
+  }
+
+  // Of a value that operators made, a port says the meta and how it is drawn; of an attribute
   // what that says.
   void CheckMadePort(size_t i, size_t k, const Node& port) {
     const Node* value = original_.module->main()->FindNode(port.name());
@@ -334,16 +351,20 @@ class StructureCheck {
     DrawSpec spec = port.draw_spec() != nullptr ? *port.draw_spec() : DrawSpec();
     DrawSpec expected;
     if (attribute == nullptr) {
-      spec.original_name = {};  // A folder notes what it renames.
+      expected = spec;
     } else {
       if (annotation.empty()) annotation = attribute->annotation;
       const TensorMeta* meta = value->tensor_meta();
       const bool same =
           meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta);
+      if (attribute->draw_spec == nullptr) expected = spec;
       if (attribute->draw_spec != nullptr && same) expected = *attribute->draw_spec;
       if (expected.original_name.empty()) expected.original_name = value->target();
     }
-    if (port.annotation() != annotation) AddNotThatOf("value", "annotation", i, k, port);
+    const bool told_number =
+        annotation.empty() && (NumberDType(port.annotation()) || port.annotation() == "List[int]");
+    if (port.annotation() != annotation && !told_number)
+      AddNotThatOf("value", "annotation", i, k, port);
     if (!(spec == expected)) AddNotThatOf("value", "draw spec", i, k, port);
   }
 
@@ -403,6 +424,8 @@ class StructureCheck {
   absl::Span<const Sample> pieces_;
   const StructureOptions& options_;
   EqualityOptions equality_;
+  // By value, the first port that says more of it than who gives it.
+  absl::flat_hash_map<absl::string_view, const Node*> says_more_;
   ValidationReport report_;
   std::vector<const Node*> original_operators_;
   std::vector<PieceOperator> piece_operators_;

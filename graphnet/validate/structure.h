@@ -26,6 +26,9 @@ struct StructureOptions {
   bool foreign = false;
   // Compare the weights of attributes.
   bool weights = true;
+  // What is known of values by name, where `original` is a form of it that has lost metas;
+  // null: what `original` says.
+  const Graph* known = nullptr;
 };
 
 // The checks, one after the other; those of one line go on after a finding, and
@@ -42,7 +45,9 @@ struct StructureOptions {
 // E4: in a chain, the first piece takes what the original takes, the others what
 //     the one before returns: number, names, metas; in a DAG, each value that a
 //     piece takes is returned by one before it, or taken by the original.
-//     Placeholders of the original also have its target, annotation and draw spec.
+//     Placeholders of the original also have its target, annotation and draw spec. Of
+//     a value whose giver says nothing a port may have the original's meta or, where there
+//     is none, one of its own, the same in all pieces; and it may say how it is drawn.
 //     The last piece returns the original's values.
 // E5: no piece takes a value that is computed in it or in a later one.
 // E8: put together by their ports, the pieces are the original, node for node, and what

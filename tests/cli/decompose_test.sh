@@ -145,4 +145,23 @@ for wrong in "" "--pieces 2 --single-op" "--pieces 0" "--pieces 2 --style both";
   [ "$code" -eq 2 ] || fail "decompose $wrong: exit code $code, wanted 2"
 done
 [ ! -e bad ] || fail "an output in spite of the error"
+
+# --- Pieces run by themselves, as their ports say what they take.
+for options in "--format graphnet" "--format protobuf" "--ports stats"; do
+  rm -rf ports
+  "$graphnet" decompose "$samples/bert.pb" -o ports --every 40 --style dag $options >/dev/null
+  for piece in ports/subgraph_*; do
+    [[ $piece == *.safetensors ]] || "$graphnet" run "$piece" >/dev/null || fail "$options: $piece does not run"
+  done
+done
+grep -q 'max_val = [0-9.]*[1-9]' ports/subgraph_3/weight_meta.py || fail "no statistics"
+"$graphnet" validate "$samples/bert.pb" ports --run | grep -q '^valid$' || fail "ports make pieces invalid"
+rm -rf ports
+"$graphnet" decompose "$samples/bert.pb" -o ports --every 40 --style dag --ports none >/dev/null
+if "$graphnet" run ports/subgraph_3 2>err.txt; then fail "--ports none says something"; fi
+printf 'graph @forward(%%x) {\n  %%y = torch.relu(%%x)\n  %%z = torch.neg(%%y)\n  return (%%z,)\n}\n' >bare.txt
+"$graphnet" decompose bare.txt -o bare --at 1 | grep -q 'note: shapes of what pieces take are not known: input x' ||
+  fail "no note of what is not known"
+"$graphnet" subgraph bare.txt -o one.txt --range 1:2 --input f32[2,3]
+grep -q '%y : f32\[2, 3\]' one.txt || fail "a subgraph without shapes: $(cat one.txt)"
 echo PASSED

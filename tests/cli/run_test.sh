@@ -80,6 +80,63 @@ END
 if out=$("$graphnet" run "$scratch/large.txt" --max-memory 3 2>&1); then fail "ran beyond --max-memory"; fi
 contains "$out" "would need 4.0 MiB for its tensors; 3.0 MiB may be used"
 
+# Inputs in words: in order, by name, of lists; a file has the same names.
+cat >"$scratch/list.txt" <<'END'
+graph @forward(%xs as "List[Tensor]", %y, %n as int) {
+  %c = torch.cat(%xs)
+  %s = operator.mul(%c, %n)
+  %r = operator.add(%s, %y)
+  return (%r,)
+}
+END
+words=(--input 'list(f32[2,4],f32[3,4])' --input y=f32[4] --input int=3)
+out=$("$graphnet" run "$scratch/list.txt" "${words[@]}" -o "$scratch/list.safetensors")
+contains "$out" "o0  f32[5, 4]"
+python3 - "$scratch/given.safetensors" <<'END'
+import json, struct, sys
+names = {"xs.0": [1, 4], "xs.1": [1, 4], "y": [4]}
+header, begin = {}, 0
+for name, shape in names.items():
+    header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, begin + 16]}
+    begin += 16
+text = json.dumps(header).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + struct.pack("<12f", *range(12)))
+END
+out=$("$graphnet" run "$scratch/list.txt" --inputs "$scratch/given.safetensors" --input n=int=2 -o "$scratch/list.safetensors")
+contains "$out" "o0  f32[2, 4]"
+python3 - "$scratch/list.safetensors" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+found = struct.unpack("<8f", data[-32:])
+wanted = tuple(2.0 * x + (8 + x % 4) for x in range(8))
+assert found == wanted, (found, wanted)
+END
+refused() {
+  local message=$1
+  shift
+  if out=$("$graphnet" "$@" 2>&1); then fail "$*: was not refused"; fi
+  contains "$out" "$message"
+}
+refused "no input z; is y meant?" run "$scratch/list.txt" --input z=f32[4]
+refused "there is no input for it" run "$scratch/list.txt" "${words[@]}" --input f32[1]
+refused "xs is annotated List[Tensor]" run "$scratch/list.txt" --input f32[4]
+refused "say it, such as --input 'xs=list(" run "$scratch/list.txt"
+refused "say it, such as --input y=f32[" run "$scratch/list.txt" --input 'list(f32[2,4])'
+refused "x is known to be f32[3,4]" run "$scratch/good" --input x=f32[3]
+out=$("$graphnet" shapes "$scratch/list.txt" "${words[@]}" 2>/dev/null)
+contains "$out" "%r = operator.add(%s, %y) : f32[5, 4]"
+out=$("$graphnet" diff-run "$scratch/list.txt" "$scratch/list.txt" "${words[@]}")
+contains "$out" "o0   bit-equal"
+
+# What the samples say of their inputs is enough to run them.
+for model in resnet vit bert gpt detector unet; do
+  "$graphnet" run samples/$model.pt -o "$scratch/pt.safetensors" >/dev/null
+  "$graphnet" run samples/$model.pb -o "$scratch/pb.safetensors" >/dev/null
+  cmp "$scratch/pt.safetensors" "$scratch/pb.safetensors" || fail "$model: .pt and .pb differ"
+done
+"$graphnet" convert samples/resnet.pt "$scratch/larger.pb" --input f32[2,3,64,64]
+contains "$("$graphnet" run "$scratch/larger.pb")" "o0  f32[2, 10]"
+
 "$graphnet" convert samples/resnet.pt "$scratch/resnet.pt"
 contains "$("$graphnet" check "$scratch/resnet.pt")" "1 passed, 0 failed"
 echo PASSED

@@ -60,6 +60,19 @@ expect 0 "valid" resnet.pb resnet_pieces
 "$graphnet" decompose resnet.pb -o resnet_files --pieces 4 --style dag --format protobuf >/dev/null
 expect 0 "valid" resnet.pb resnet_files
 
+# --- The original knows all shapes; folders keep those of ports, which is enough.
+"$graphnet" shapes net.txt >shaped.txt 2>/dev/null
+for format in graphnet protobuf; do
+  for style in chain dag; do
+    rm -rf pieces
+    "$graphnet" decompose shaped.txt -o pieces --at 1,3 --style $style --format $format >/dev/null
+    expect 0 "1 of 1 outputs bit-equal" shaped.txt pieces --run
+  done
+done
+"$graphnet" decompose shaped.txt -o pieces_wrong --at 1,3 >/dev/null
+sed -i 's/shape = \[8, 4\]/shape = [8, 5]/' pieces_wrong/subgraph_1/weight_meta.py
+expect 1 "E4 port" shaped.txt pieces_wrong
+
 # --- Faults: a place in the message, exit code 1, JSON.
 "$graphnet" decompose net.txt -o faulty --at 1,3 --layout peer >/dev/null
 rm faulty/_decomposed/decompose_config.json
@@ -83,6 +96,9 @@ expect 1 "INVALID many/two: E1 layout: piece 3" many many_pieces
 # --- Bad input.
 expect 2 "no such file or folder" nowhere
 expect 2 "--plot requires --run" net.txt pieces --plot line.svg
-expect 2 "the original does not run" "$samples/resnet.pt" resnet_pieces --run
+printf 'graph @forward(%%x) {\n  %%y = torch.relu(%%x)\n  return (%%y,)\n}\n' >bare.txt
+"$graphnet" decompose bare.txt -o bare_pieces --pieces 1 >/dev/null
+expect 2 "input x: its shape is not known" bare.txt bare_pieces --run
+expect 0 "1 of 1 outputs bit-equal" bare.txt bare_pieces --run --input f32[2,3]
 expect 2 "nothing.json" net.txt pieces --config nothing.json
 echo PASSED

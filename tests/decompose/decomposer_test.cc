@@ -177,7 +177,8 @@ TEST_P(DecomposerTest, RecordsWhatCameOfIt) {
   EXPECT_THAT(made_.config.subgraphs[1].inputs, ElementsAre("w1", "d0"));
   EXPECT_THAT(made_.config.subgraphs[1].outputs, ElementsAre("last"));
   // The weight is the graph's own, so only %d0 goes between pieces.
-  EXPECT_THAT(PieceTraffic(sample_, made_.pieces), ElementsAre(Traffic{0, 0}, Traffic{16, 0}));
+  EXPECT_THAT(PieceTraffic(*sample_.module, made_.pieces),
+              ElementsAre(Traffic{0, 0}, Traffic{16, 0}));
 }
 
 TEST_P(DecomposerTest, RefusesTheRecordOfAnotherGraph) {

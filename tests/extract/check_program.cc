@@ -15,7 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/cache.h"
 #include "graphnet/extract/capture.h"
-#include "graphnet/extract/example_input.h"
+#include "graphnet/extract/example_value.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/text/printer.h"
 #include "graphnet/torch/status.h"
@@ -210,8 +210,8 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     const auto& formals = original.get_method("forward").function().getSchema().arguments();
     std::vector<IValue> values;
     for (size_t i = 0; i < program.inputs.size(); ++i) {
-      ASSIGN_OR_RETURN(IValue value, ParseExampleInput(program.inputs[i], formals.at(i + 1).name(),
-                                                       seed, formals.at(i + 1).type()));
+      ASSIGN_OR_RETURN(IValue value, MakeExampleValue(program.inputs[i], formals.at(i + 1).name(),
+                                                      seed, formals.at(i + 1).type()));
       values.push_back(std::move(value));
     }
     return values;

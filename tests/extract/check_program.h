@@ -18,7 +18,7 @@ struct TestProgram {
   // a Counter of custom.h, too, that begins with 5; graphnet_test is its namespace of
   // operators.
   std::string source;
-  std::vector<std::string> inputs;  // as example_input.h has them
+  std::vector<std::string> inputs;  // as inputs/example_input.h has them
   std::vector<std::string> break_on;
   std::vector<CaptureOptions::DynamicSize> dynamic;
   bool cond = false;

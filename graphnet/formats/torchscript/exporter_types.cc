@@ -1,6 +1,5 @@
 #include "graphnet/formats/torchscript/exporter_types.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -9,14 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "graphnet/base/limits.h"
-#include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/formats/torchscript/exporter_attributes.h"
-#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/tensor_meta.h"
+#include "graphnet/torch/annotation.h"
 #include "torch/csrc/jit/frontend/resolver.h"
-#include "torch/csrc/jit/frontend/script_type_parser.h"
 
 namespace graphnet::torchscript {
 namespace {
@@ -73,29 +69,7 @@ c10::TypePtr TypeTable::FindClass(const std::string& name) const {
 }
 
 absl::StatusOr<c10::TypePtr> TypeTable::Parse(absl::string_view annotation) const {
-  // As the inputs of GraphNet's samples are annotated.
-  if (annotation == kParameterAnnotation || annotation == "torch.nn.Parameter") {
-    return c10::TensorType::get();
-  }
-  if (annotation == "torch.SymInt") return c10::IntType::get();
-  if (annotation == "torch.SymFloat") return c10::FloatType::get();
-  if (annotation == "torch.SymBool") return c10::BoolType::get();
-  // LibTorch's parser recurses.
-  int depth = 0, deepest = 0;
-  for (const char c : annotation) {
-    depth += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
-    deepest = std::max(deepest, depth);
-  }
-  if (deepest > kMaxNesting || annotation.size() > kMaxNameBytes) {
-    return absl::InvalidArgumentError("its type is too long");
-  }
-  try {
-    torch::jit::ScriptTypeParser parser(std::make_shared<ClassResolver>(this));
-    return parser.parseType(std::string(annotation));
-  } catch (...) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("TorchScript knows no type ", Printable(annotation)));
-  }
+  return ParseAnnotation(annotation, std::make_shared<ClassResolver>(this));
 }
 
 }  // namespace graphnet::torchscript

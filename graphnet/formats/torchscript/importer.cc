@@ -6,13 +6,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "ATen/core/dispatch/Dispatcher.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "caffe2/serialize/read_adapter_interface.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
@@ -21,6 +24,7 @@
 #include "graphnet/formats/torchscript/graph_importer.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "graphnet/inputs/example_input.h"
 #include "graphnet/torch/status.h"
 #include "torch/csrc/jit/api/function_impl.h"
 #include "torch/csrc/jit/api/module.h"
@@ -29,6 +33,9 @@
 
 namespace graphnet {
 namespace {
+
+// The extra file of an archive that describes its inputs.
+constexpr char kInputsFile[] = "graphnet_inputs";
 
 // Lets LibTorch read the very bytes that were checked.
 class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
@@ -79,9 +86,18 @@ std::shared_ptr<torch::Library> DeclareTorchvisionOperators() {
   return library;
 }
 
-torch::jit::Module Load(absl::string_view bytes) {
+// `inputs`, which may be null, becomes what the archive says of its inputs.
+torch::jit::Module Load(absl::string_view bytes, std::string* inputs) {
+  torch::jit::ExtraFilesMap extra;
+  if (inputs != nullptr) extra.emplace(kInputsFile, "");
+  const auto load = [&](std::optional<c10::Device> device) {
+    torch::jit::Module module =
+        torch::jit::load(std::make_shared<MemoryReader>(bytes), device, extra);
+    if (inputs != nullptr) *inputs = extra[kInputsFile];
+    return module;
+  };
   try {
-    return torch::jit::load(std::make_shared<MemoryReader>(bytes));
+    return load(std::nullopt);
   } catch (const c10::Error& e) {
     // Weights may lie on a device that this machine lacks.
     const std::string what = absl::AsciiStrToLower(e.what_without_backtrace());
@@ -90,7 +106,7 @@ torch::jit::Module Load(absl::string_view bytes) {
       throw;
     }
   }
-  return torch::jit::load(std::make_shared<MemoryReader>(bytes), c10::Device(c10::kCPU));
+  return load(c10::Device(c10::kCPU));
 }
 
 std::string Stem(const std::string& path) {
@@ -118,7 +134,7 @@ absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
   if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, path));
   absl::StatusOr<torch::jit::Module> module =
-      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes); });
+      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, nullptr); });
   if (!module.ok()) return Annotate(module.status(), Printable(path, 1000));
   return module;
 }
@@ -164,12 +180,19 @@ absl::StatusOr<Sample> ImportTorchScriptGraph(torch::jit::Graph& graph, const st
 absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
                                          const TorchScriptImportOptions& options) {
   if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, name));
+  std::string inputs;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const auto library = DeclareTorchvisionOperators();
-    return ImportTorchScriptMethod(Load(bytes), options.method, {.weights = options.weights});
+    return ImportTorchScriptMethod(Load(bytes, &inputs), options.method,
+                                   {.weights = options.weights});
   });
   if (!sample.ok()) return Annotate(sample.status(), name);
   sample->name = Stem(name);
+  if (options.method == "forward") {
+    const std::vector<std::string> lines = absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
+    RETURN_IF_ERROR(Annotate(DescribeInputs(lines, /*seed=*/0, &*sample),
+                             absl::StrCat(name, ": extra/", kInputsFile)));
+  }
   return sample;
 }
 

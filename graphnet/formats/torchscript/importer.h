@@ -24,6 +24,11 @@ struct TorchScriptImportOptions {
 };
 
 // The sample is named after the file. Messages start with the path.
+//
+// What the inputs of a module are, no archive says by itself. A file saved with it does, a line
+// an input in the words of inputs/example_input.h:
+//
+//   torch.jit.save(module, "m.pt", _extra_files={"graphnet_inputs": "image=f32[1,3,224,224]"})
 absl::StatusOr<Sample> ImportTorchScriptFile(const std::string& path,
                                              const TorchScriptImportOptions& options = {});
 

@@ -1,0 +1,149 @@
+#include "graphnet/interp/observe.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/Functions.h"
+#include "ATen/core/ivalue.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
+#include "graphnet/interp/shapes.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/values.h"
+
+namespace graphnet {
+namespace {
+
+// Tensors of at most so many elements are noted whole.
+constexpr int64_t kMaxLiterals = 64;
+
+// The elements as literals, in row-major order; numbers of a complex dtype are none.
+std::vector<Argument> Literals(const at::Tensor& tensor) {
+  std::vector<Argument> elements;
+  const at::Tensor flat = tensor.detach().cpu().contiguous().flatten();
+  const bool is_bool = tensor.scalar_type() == at::kBool;
+  const bool is_integral = at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    const at::Scalar element = flat[i].item();
+    elements.push_back(is_bool       ? Argument(element.toBool())
+                       : is_integral ? Argument(element.toLong())
+                                     : Argument(element.toDouble()));
+  }
+  return elements;
+}
+
+// How to draw a tensor like this one, whose data is there.
+DrawSpec SpecOf(const at::Tensor& tensor, Module* module) {
+  DrawSpec spec;
+  if (tensor.numel() == 0 || tensor.is_complex()) return spec;
+  const bool is_float = tensor.is_floating_point();
+  if (!is_float && tensor.numel() <= kMaxLiterals) {
+    spec.data = module->CopyArgument(Argument::List(Literals(tensor)));
+    return spec;
+  }
+  if (tensor.scalar_type() == at::kBool) return spec;
+  if (!is_float) {
+    spec.min = Argument(tensor.min().item<int64_t>());
+    spec.max = Argument(tensor.max().item<int64_t>());
+    return spec;
+  }
+  const at::Tensor all = tensor.to(at::kDouble);
+  const at::Tensor finite = all.masked_select(all.isfinite());
+  if (finite.numel() == 0) return spec;
+  spec.has_mean = spec.has_std = true;
+  spec.mean = finite.mean().item<double>();
+  spec.std = finite.numel() > 1 ? finite.std().item<double>() : 0;
+  spec.min = Argument(finite.min().item<double>());
+  spec.max = Argument(finite.max().item<double>());
+  return spec;
+}
+
+// Of a tensor without data: integers must be of use as an index.
+DrawSpec SpecWithoutData(const at::Tensor& tensor) {
+  DrawSpec spec;
+  if (!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)) return spec;
+  spec.min = spec.max = Argument(0);
+  return spec;
+}
+
+// A number, or a list of ints, as literals with an annotation; nullopt for other values.
+std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module* module) {
+  std::vector<Argument> numbers;
+  std::string annotation;
+  if (value.isInt()) {
+    numbers.push_back(Argument(value.toInt()));
+    annotation = "torch.SymInt";
+  } else if (value.isDouble()) {
+    numbers.push_back(Argument(value.toDouble()));
+    annotation = "torch.SymFloat";
+  } else if (value.isBool()) {
+    numbers.push_back(Argument(value.toBool()));
+    annotation = "torch.SymBool";
+  } else if (value.isList() || value.isTuple()) {
+    for (const c10::IValue& element : Elements(value)) {
+      if (!element.isInt()) return std::nullopt;
+      numbers.push_back(Argument(element.toInt()));
+    }
+    annotation = "List[int]";
+  }
+  if (numbers.empty()) return std::nullopt;
+  ObservedValues::Value found;
+  found.draw_spec.data = module->CopyArgument(Argument::List(numbers));
+  found.annotation = std::move(annotation);
+  return found;
+}
+
+// `measured`: what floats are is of interest, not of chance.
+void Note(const Node& node, const c10::IValue& value, bool measured, ObservedValues* found) {
+  const std::string name(node.name());
+  if (value.isTensor() && value.toTensor().defined()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!measured && tensor.is_floating_point()) return;
+    const DrawSpec spec =
+        tensor.is_meta() ? SpecWithoutData(tensor) : SpecOf(tensor, found->module.get());
+    if (!(spec == DrawSpec())) found->values[name] = {spec, ""};
+  } else if (auto numbers = NumbersOf(value, found->module.get())) {
+    found->values[name] = *std::move(numbers);
+  }
+}
+
+}  // namespace
+
+absl::Status InferValues(const Sample& sample, ObservedValues* found) {
+  found->module = sample.module->Clone();
+  DrawOptions draw;
+  draw.max_bytes = AvailableMemoryBytes() / 2;
+  draw.max_elements = kMaxElementsWithData;
+  ASSIGN_OR_RETURN(const auto values, DrawInputs(sample, draw));
+  const Observer note = [&](const Node& node, const c10::IValue& value) {
+    Note(node, value, /*measured=*/false, found);
+    return absl::OkStatus();
+  };
+  return InferShapes(found->module.get(), values, note).status();
+}
+
+absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw, ObservedValues* found) {
+  InferValues(sample, found).IgnoreError();  // The run tells more.
+  ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
+  ASSIGN_OR_RETURN(PreparedRun prepared,
+                   PrepareRun(*sample.module, std::move(values), {.max_bytes = draw.max_bytes}));
+  const Observer note = [&](const Node& node, const c10::IValue& value) {
+    return Guarded([&]() -> absl::Status {
+      Note(node, value, /*measured=*/true, found);
+      Node* copy = found->module->main()->FindNode(node.name());
+      // With symbols, sizes would be those of the example only.
+      if (copy->meta() == nullptr && sample.module->symbols().empty())
+        copy->set_meta(MetaOfValue(value, nullptr, found->module.get()));
+      return absl::OkStatus();
+    });
+  };
+  return prepared.executable->Run(std::move(prepared.inputs), {.seed = draw.seed, .observer = note})
+      .status();
+}
+
+}  // namespace graphnet
