@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// The edits (insert, drop, change) that make `a` of `b`; more than `most` counts as most + 1.
+// The edits (insert, drop, change, swap neighbours) that make `a` of `b`; more than `most` counts as most + 1.
 size_t EditDistance(absl::string_view a, absl::string_view b, size_t most);
 
 // The one of `names` that `name` is a slip of; empty if none is near.

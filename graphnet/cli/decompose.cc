@@ -288,7 +288,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
-  AddChoiceOption(command, "--format", &options->folder.format, formats,
+  AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
                   "graphnet (default): folders; protobuf: files");
   const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs},
                                                        {"peer", FolderLayout::kPeer}};

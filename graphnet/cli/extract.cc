@@ -323,7 +323,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                     "Capture branches on what tensors hold as torch.cond where that can be");
   const std::map<std::string, ExtractFormat> formats = {
       {"protobuf", ExtractFormat::kProtobuf}, {"graphnet", ExtractFormat::kGraphNetFolder}};
-  AddChoiceOption(command, "--format", &options->format, formats,
+  AddChoiceOption(command, "--to,--format", &options->format, formats,
                   "What subgraphs are written as (default: protobuf)");
   AddSeedOption(command, &options->seed);
   command

@@ -12,6 +12,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/verifier.h"
@@ -86,6 +87,14 @@ absl::StatusOr<Sample> LoadText(const std::string& path) {
   return sample;
 }
 
+// What an archive is that was refused, if it is none of TorchScript's.
+absl::Status ToldBetter(const std::string& path, absl::Status refused) {
+  const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxArchiveBytes);
+  const std::string known = bytes.ok() ? DescribeForeignArchive(*bytes) : "";
+  if (known.empty()) return refused;
+  return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", known));
+}
+
 }  // namespace
 
 const char* FormatName(Format format) {
@@ -105,6 +114,12 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
   }
   if (IsFolder(path)) {
     if (IsGraphNetFolder(path)) return Format::kGraphNetFolder;
+    std::vector<std::string> samples;
+    if (FindIn(path, 0, &samples).ok() && !samples.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Printable(path, 1000), ": a folder with ", samples.size(),
+          " samples, not one; stats, check, opt, decompose, validate and lint take folders"));
+    }
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(path, 1000), ": not a sample: the folder has no graph_net.json"));
   }
@@ -112,6 +127,8 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
   if (const std::optional<Format> format = FormatOfHead(head)) return *format;
   // Found in a folder it may be anything; whoever names it means it.
   if (LooksLikeText(head, /*fragments=*/true)) return Format::kText;
+  if (const std::string known = DescribeForeignFile(head); !known.empty())
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", known));
   return absl::InvalidArgumentError(
       absl::StrCat(Printable(path, 1000),
                    ": neither a GraphNet folder, a TorchScript archive, a "
@@ -132,8 +149,9 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
       TorchScriptImportOptions import;
       import.trust = options.trust;
       import.weights = options.weights;
-      ASSIGN_OR_RETURN(Sample sample, ImportTorchScriptFile(path, import));
-      RETURN_IF_ERROR(Annotate(Verify(*sample.module), path));
+      absl::StatusOr<Sample> sample = ImportTorchScriptFile(path, import);
+      if (!sample.ok()) return ToldBetter(path, sample.status());
+      RETURN_IF_ERROR(Annotate(Verify(*sample->module), path));
       return sample;
     }
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/dot/dot_writer.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -41,6 +42,18 @@ Target Output::format() const {
 absl::Status SaveSample(const Sample& sample, const Output& output) {
   const std::string& path = output.path;
   const Target format = output.format();
+  if (output.target == Target::kAuto && format == Target::kFolder) {
+    // A folder may be called anything, but who says .onnx means something else.
+    static constexpr absl::string_view kForeign[] = {
+        ".onnx", ".json", ".pt2",    ".pth", ".py",  ".safetensors", ".pkl", ".bin",
+        ".mlir", ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
+    for (const absl::string_view ending : kForeign) {
+      if (!absl::EndsWith(path, ending)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          Printable(path, 1000), ": graphnet writes .pb, .txt, .gn, .dot, .pt and folders, not ",
+          ending, "; --to says which if it is to be called so"));
+    }
+  }
   if (path == "-" && format != Target::kText && format != Target::kDot) {
     return absl::InvalidArgumentError("the standard output takes text and Graphviz only");
   }

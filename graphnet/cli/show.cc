@@ -128,7 +128,7 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
                                              {"tabular", Form::kTabular},
                                              {"dot", Form::kDot},
                                              {"python", Form::kPython}};
-  AddChoiceOption(command, "--format", &options->form, forms,
+  AddChoiceOption(command, "--to,--format", &options->form, forms,
                   "text: to read, long constants cut (default); tabular: one row a node; dot: for "
                   "Graphviz; python: the model.py of a GraphNet folder");
   AddTrustOption(command, &options->trust);

@@ -130,4 +130,53 @@ code=0
 [ "$code" -eq 1 ] || fail "one that needs too much memory among others: exit code $code: $(cat out.txt err.txt)"
 grep -q '^FAIL many/huge.gn: ' out.txt || fail "which one is not said: $(cat out.txt)"
 grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(cat out.txt)"
+
+# --- Help, version, slips.
+[[ $("$graphnet" --version) =~ ^graphnet\ [0-9.]+,\ LibTorch\ [0-9.]+ ]] || fail "--version"
+"$graphnet" --help >out.txt
+for text in "Look at graphs" "Exit codes: 0 done" "graphnet show samples/vit.pb" diff-run; do
+  grep -qF -- "$text" out.txt || fail "--help lacks '$text'"
+done
+commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
+[ "$commands" -eq 16 ] || fail "$commands commands in the help: $(cat out.txt)"
+refused "there is no command shwo; is show meant?" shwo x
+refused "graphnet show: IN is required; see graphnet show --help" show
+refused "graphnet: A subcommand is required"
+
+# --- What a file is that holds no graph.
+python3 - <<'END'
+import json, struct, zipfile
+
+def archive(path, **entries):
+    with zipfile.ZipFile(path, "w") as zip:
+        for name, content in entries.items():
+            zip.writestr("m/" + name.replace("__", "/").replace("_pkl", ".pkl").replace("_json", ".json"), content)
+
+archive("state.pt", data_pkl=b"\x80\x02ccollections\nOrderedDict\nctorch._utils\n_rebuild_tensor_v2\n.", version=b"3")
+archive("module.pt", data_pkl=b"\x80\x02ctorch.nn.modules.linear\nLinear\n.", version=b"3")
+archive("program.pt2", models__model_json=b"{}", version=b"0")
+header = json.dumps({"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+open("x.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + bytes(4))
+open("net.onnx", "wb").write(b"\x08\x08\x12\x07pytorch\x1a\x052.1.0" + bytes(100))
+open("old.pkl", "wb").write(b"\x80\x04}." + bytes(100))
+END
+refused "state.pt: tensors that torch.save wrote, such as a state_dict" show state.pt
+refused "module.pt: a module that torch.save pickled" show module.pt
+refused "program.pt2: an archive of torch.export" show program.pt2
+refused "x.safetensors: a safetensors file" show x.safetensors
+refused "net.onnx: an ONNX model" show net.onnx
+refused "old.pkl: a pickle, which is never executed" show old.pkl
+mkdir several
+cp whole.gn several/a.gn
+cp whole.gn several/b.gn
+refused "several: a folder with 2 samples, not one" show several
+refused "out.onnx: graphnet writes .pb" convert whole.gn out.onnx
+[ ! -e out.onnx ] || fail "a folder is called out.onnx"
+"$graphnet" convert fragment.gn named.onnx --to text
+cmp named.onnx whole.gn || fail "--to text"
+
+# --- Equal outputs behind another value.
+sed 's/torch.exp/torch.tanh/' whole.gn >other.gn
+"$graphnet" diff-run whole.gn other.gn >out.txt
+grep -q 'note: values differ inside, and no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
 echo PASSED
