@@ -66,6 +66,17 @@ NestingCall NestingCallOf(const Node& node) {
 }
 
 absl::StatusOr<std::vector<Argument>> NestingArguments(const Node& node) {
+  // As most of them stand in graphs, there is nothing to bind.
+  const Callable callee = CalleeOf(node);
+  if (node.kwargs().empty() && callee.kind == Callable::Kind::kFunction) {
+    const std::vector<SchemaArgument>& formals = callee.overloads[0].arguments;
+    const auto takes_any = [](const SchemaArgument& formal) {
+      return formal.type.kind == SchemaType::Kind::kAny && !formal.type.is_list &&
+             !formal.is_variadic;
+    };
+    if (formals.size() == node.args().size() && absl::c_all_of(formals, takes_any))
+      return std::vector<Argument>(node.args().begin(), node.args().end());
+  }
   ASSIGN_OR_RETURN(const BoundCall call, BindUntyped(node));
   return call.all();
 }
