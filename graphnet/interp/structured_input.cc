@@ -71,7 +71,7 @@ class Maker {
       ASSIGN_OR_RETURN(c10::IValue value, Make(element, absl::StrCat(name, ".", i)));
       list.push_back(std::move(value));
     }
-    return c10::IValue(std::move(list));
+    return c10::IValue(list);
   }
 
   absl::StatusOr<c10::IValue> MakeDict(const c10::TypePtr& element, const std::string& name) {
@@ -81,7 +81,7 @@ class Maker {
       ASSIGN_OR_RETURN(c10::IValue value, Make(element, absl::StrCat(name, ".", key)));
       dict.insert(key, std::move(value));
     }
-    return c10::IValue(std::move(dict));
+    return c10::IValue(dict);
   }
 
   absl::StatusOr<c10::IValue> MakeLeaf(const c10::Type& type, const std::string& name) {
