@@ -1,94 +1,136 @@
 #!/usr/bin/env python3
-"""Decomposes samples in several ways and runs each piece by itself.
+"""Decomposes GraphNet samples and runs the pieces in Python, one after the other.
 
-    python3 tests/tools/run_pieces.py --sample 200 CORPUS
+    run_pieces.py --sample 20 --seed 0 FOLDER...
+    run_pieces.py --list FILE --pieces 8 --style dag
 
-Counts the pieces that run, and says of the others why not; exits with 1 if there are any.
+A FOLDER is a sample or is searched for samples; FILE names one a line. `graphnet
+decompose` writes the pieces as GraphNet folders; PyTorch runs the sample's model.py and
+those of the pieces eagerly on the CPU, on the same inputs and seed. A chain's pieces take
+by position what the one before returns, a DAG's take values by name. The outputs must
+agree bit for bit. The exit status is 0 if they do for all samples that run, 1 if not.
+
+This runs the Python text of the samples: use it on samples that you trust.
 """
+
 import argparse
-import collections
-import concurrent.futures
-import os
+import json
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
+from typing import Any, Dict, List
 
-WAYS = [["--pieces", "4", "--style", "chain"], ["--pieces", "6", "--style", "dag"],
-        ["--balanced", "3", "--style", "dag"], ["--blocks", "--style", "dag"]]
+import torch
 
-
-def run(command, timeout):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return 124, "too slow"
-    return done.returncode, done.stderr.strip().split("\n")[0]
+import compare_outputs as common
 
 
-def check(graphnet, sample, way, options):
-    """(pieces, [why one does not run])"""
-    with tempfile.TemporaryDirectory() as scratch:
-        out = os.path.join(scratch, "pieces")
-        command = [graphnet, "decompose", str(sample), "-o", out, "--format", options.format,
-                   *options.more.split(), *way]
-        code, error = run(command, options.timeout)
-        if code:
-            return 0, [] if "no repeated" in error else [f"decompose: {error}"]
-        pieces = sorted(path for path in pathlib.Path(out).iterdir() if path.name.startswith("subgraph"))
-        pieces = [path for path in pieces if path.suffix != ".safetensors"]
-        failed = []
-        for piece in pieces:
-            code, error = run([graphnet, "run", str(piece), "--threads", "1"], options.timeout)
-            if code:
-                failed.append(f"{piece.name}: {error}")
-        return len(pieces), failed
+def load(folder: pathlib.Path) -> Any:
+    scope: Dict[str, Any] = {"__name__": "sample"}
+    path = folder / "model.py"
+    exec(compile(common.on_cpu(path.read_text()), str(path), "exec"), scope)
+    return scope["GraphModule"]()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    parser.add_argument("--sample", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--max-bytes", type=int, default=10**9, help="of a sample's weights and inputs")
-    parser.add_argument("--format", default="graphnet")
-    parser.add_argument("--more", default="", help="options of graphnet decompose")
-    parser.add_argument("--timeout", type=int, default=120)
-    options = parser.parse_args()
-    samples = sorted(path.parent for path in pathlib.Path(options.corpus).rglob("graph_net.json"))
-    random.Random(options.seed).shuffle(samples)
-    tasks = []
+def parameters(model: Any) -> List[str]:
+    code = model.forward.__code__
+    return list(code.co_varnames[1 : code.co_argcount])
+
+
+def leaves(returned: Any) -> List[Any]:
+    return [value for _, value in common.flatten(returned, "") if not isinstance(value, tuple) and value is not None]
+
+
+def inputs_of(model: Any, metas: Any, seed: int) -> Dict[str, Any]:
+    values = {name: common.draw(metas[name], seed) for name in parameters(model)}
+    annotations = model.forward.__annotations__
+    return {name: value.item() if annotations.get(name) is torch.SymInt else value for name, value in values.items()}
+
+
+def run_whole(sample: pathlib.Path, seed: int) -> List[Any]:
+    model = load(sample)
+    arguments = inputs_of(model, common.read_metas(sample), seed)
+    torch.manual_seed(seed)
+    return leaves(model(**arguments))
+
+
+def run_pieces(sample: pathlib.Path, folder: pathlib.Path, seed: int) -> List[Any]:
+    config = json.loads((folder / "decompose_config.json").read_text())
+    # Drawn as the original says. Parameters of forward keep their names in every piece.
+    inputs = inputs_of(load(sample), common.read_metas(sample), seed)
+    handed_on: Dict[str, Any] = {}
+    models = [load(folder / piece["name"]) for piece in config["subgraphs"]]
+    torch.manual_seed(seed)
+    returned: Any = None
+    for i, (model, piece) in enumerate(zip(models, config["subgraphs"])):
+        if i > 0 and config["chain_style"]:
+            returned = model(*returned)
+            continue
+        returned = model(*[inputs[parameter] if parameter in inputs else handed_on[name]
+                           for parameter, name in zip(parameters(model), piece["inputs"])])
+        if i + 1 < len(models):
+            handed_on.update(zip(piece["outputs"], returned))
+    return leaves(returned)
+
+
+def compare(expected: List[Any], actual: List[Any]) -> str:
+    if len(expected) != len(actual):
+        return f"{len(expected)} outputs and {len(actual)}"
+    for i, (a, b) in enumerate(zip(expected, actual)):
+        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+            if type(a) is not type(b) or a != b:
+                return f"output {i}: {a} and {b}"
+        elif what := common.difference(a, b):
+            return f"output {i}: {what}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--list", type=pathlib.Path, metavar="FILE", help="samples, one a line")
+    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet", help="the tool (default: %(default)s)")
+    parser.add_argument("--pieces", type=int, default=4, help="of each sample (default: %(default)s)")
+    parser.add_argument("--style", choices=["chain", "dag"], default="chain")
+    parser.add_argument("--sample", type=int, metavar="N", help="compare N random samples (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="of the choice and of the inputs")
+    parser.add_argument("--max-bytes", type=int, default=512 << 20,
+                        help="skip samples with inputs of more bytes (default: %(default)s)")
+    args = parser.parse_args()
+
+    samples = common.find_samples(args.folders)
+    if args.list is not None:
+        samples += [pathlib.Path(line) for line in args.list.read_text().splitlines() if line]
+    if args.sample is not None:
+        random.Random(args.seed).shuffle(samples)
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    equal = failed = 0
     for sample in samples:
-        text = (sample / "weight_meta.py").read_text()
-        sizes = re.findall(r"shape = \[([0-9, ]*)\]", text)
-        total = 0
-        for size in sizes:
-            elements = 4
-            for dim in size.split(",") if size.strip() else []:
-                elements *= int(dim)
-            total += elements
-        if total <= options.max_bytes:
-            tasks += [(sample, way) for way in WAYS]
-        if len(tasks) == options.sample * len(WAYS):
+        if args.sample is not None and equal + failed == args.sample:
             break
-    pieces = 0
-    reasons = collections.Counter()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {pool.submit(check, options.graphnet, sample, way, options): (sample, way)
-                for sample, way in tasks}
-        for job in concurrent.futures.as_completed(jobs):
-            count, failed = job.result()
-            pieces += count
-            for line in failed:
-                sample, way = jobs[job]
-                print(f"{sample.relative_to(options.corpus)} {' '.join(way)}: {line}", flush=True)
-                reasons[re.sub(r"[\w.]*\d[\w.]*", "N", line)] += 1
-    failed = sum(reasons.values())
-    print(f"{len(tasks)} decompositions of {len(tasks) // len(WAYS)} samples: "
-          f"{pieces - failed} pieces run, {failed} do not")
+        if common.declared_bytes(common.read_metas(sample)) > args.max_bytes:
+            continue
+        try:
+            expected = run_whole(sample, args.seed)
+        except Exception as error:  # Whatever the model raises is a reason to skip it.
+            print(f"skipped   {sample}: {common.one_line(error)}", flush=True)
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            done = subprocess.run([args.graphnet, "decompose", str(sample), "-o", f"{scratch}/pieces", "--pieces",
+                                   str(args.pieces), "--style", args.style], capture_output=True, text=True)
+            what = done.stderr.strip()
+            if done.returncode == 0:
+                try:
+                    what = compare(expected, run_pieces(sample, pathlib.Path(scratch) / "pieces", args.seed))
+                except Exception as error:
+                    what = common.one_line(error)
+        equal += not what
+        failed += bool(what)
+        print(f"{'DIFFERENT' if what else 'equal    '} {sample}" + (f": {what}" if what else ""), flush=True)
+    print(f"{equal} passed, {failed} failed")
     return 1 if failed else 0
 
 
