@@ -28,6 +28,7 @@
 #include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/inputs/elements.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/torch/status.h"
@@ -95,8 +96,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
     if (const auto it = given.find(name); it != given.end()) {
       ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(it->second, c10::Device(c10::kCPU)));
       inputs.emplace_back(std::move(tensor));
-    } else if (const auto it = given.lower_bound(absl::StrCat(name, "."));
-               it != given.end() && absl::StartsWith(it->first, absl::StrCat(name, "."))) {
+    } else if (!ElementsOf(given, name).empty()) {
       ASSIGN_OR_RETURN(inputs.emplace_back(),
                        MakeStructure(formals[i].type(), name, given, to_tensor));
     } else if (word != named.end() || next < unnamed.size()) {

@@ -8,6 +8,7 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/inputs/elements.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/annotation.h"
 
@@ -27,10 +28,9 @@ absl::Status CheckKnown(const Sample& sample) {
     if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
       continue;
     if (IsStructure(node->annotation())) {
-      const std::string prefix = absl::StrCat(node->target(), ".");
-      const auto it = sample.weights.lower_bound(prefix);
-      if (it != sample.weights.end() && absl::StartsWith(it->first, prefix)) continue;
-      if (absl::StartsWith(node->annotation(), "Optional[")) continue;
+      if (!ElementsOf(sample.weights, node->target()).empty() ||
+          absl::StartsWith(node->annotation(), "Optional["))
+        continue;
       return absl::InvalidArgumentError(
           absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
                        ": what it holds is not known; say it, such as --input '", name,

@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/inputs/elements.h"
 #include "graphnet/inputs/float16.h"
 #include "graphnet/inputs/generator.h"
 #include "graphnet/ir/annotation.h"
@@ -454,16 +455,6 @@ void AddElements(const ValueMeta& meta, absl::string_view name, const DrawSpec* 
   }
 }
 
-// Gives out the values of a sample that are elements of an input.
-void TakeElements(const Sample& sample, absl::string_view input,
-                  std::map<std::string, TensorData>* values) {
-  const std::string prefix = absl::StrCat(input, ".");
-  for (auto it = sample.weights.lower_bound(prefix);
-       it != sample.weights.end() && absl::StartsWith(it->first, prefix); ++it) {
-    values->insert(*it);
-  }
-}
-
 // The ints of a list, which its data says, as "input.0", "input.1".
 void AddInts(const DrawSpec& spec, absl::string_view input,
              std::map<std::string, TensorData>* values) {
@@ -512,7 +503,7 @@ absl::StatusOr<std::map<std::string, TensorData>> DrawInputs(const Sample& sampl
     if (node->meta() != nullptr && node->meta()->is_tuple) {
       AddElements(*node->meta(), node->target(), node->draw_spec(), &names, &inputs);
     } else if (IsStructure(node->annotation())) {
-      TakeElements(sample, node->target(), &values);
+      for (const auto& element : ElementsOf(sample.weights, node->target())) values.insert(element);
       if (node->draw_spec() != nullptr) AddInts(*node->draw_spec(), node->target(), &values);
     } else {
       inputs.push_back(

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "ATen/core/jit_type.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/inputs/elements.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/torch/annotation.h"
 #include "graphnet/torch/status.h"
@@ -49,16 +49,14 @@ class Maker {
 
  private:
   bool IsThere(const std::string& name) const {
-    return values_.contains(name) || !KeysOf(name, /*whole=*/true).empty();
+    return values_.contains(name) || !ElementsOf(values_, name).empty();
   }
 
   // What follows "name." in the names of values: all of it, or up to the next dot.
   std::vector<std::string> KeysOf(const std::string& name, bool whole) const {
     std::vector<std::string> keys;
-    const std::string prefix = absl::StrCat(name, ".");
-    for (auto it = values_.lower_bound(prefix);
-         it != values_.end() && absl::StartsWith(it->first, prefix); ++it) {
-      std::string key = it->first.substr(prefix.size());
+    for (const auto& [element, data] : ElementsOf(values_, name)) {
+      std::string key = element.substr(name.size() + 1);
       if (!whole) key = key.substr(0, key.find('.'));
       if (keys.empty() || keys.back() != key) keys.push_back(std::move(key));
     }

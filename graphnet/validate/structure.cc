@@ -348,17 +348,14 @@ class StructureCheck {
                                      ? original_.module->FindAttribute(value->target())
                                      : nullptr;
     absl::string_view annotation = value == nullptr ? "" : value->annotation();
-    DrawSpec spec = port.draw_spec() != nullptr ? *port.draw_spec() : DrawSpec();
-    DrawSpec expected;
-    if (attribute == nullptr) {
-      expected = spec;
-    } else {
+    const DrawSpec spec = port.draw_spec() != nullptr ? *port.draw_spec() : DrawSpec();
+    DrawSpec expected = spec;  // as it was found out when the graph was cut
+    if (attribute != nullptr) {
       if (annotation.empty()) annotation = attribute->annotation;
       const TensorMeta* meta = value->tensor_meta();
       const bool same =
           meta == nullptr || (attribute->meta != nullptr && *attribute->meta == *meta);
-      if (attribute->draw_spec == nullptr) expected = spec;
-      if (attribute->draw_spec != nullptr && same) expected = *attribute->draw_spec;
+      if (attribute->draw_spec != nullptr) expected = same ? *attribute->draw_spec : DrawSpec();
       if (expected.original_name.empty()) expected.original_name = value->target();
     }
     const bool told_number =
