@@ -79,6 +79,24 @@ graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
   EXPECT_FALSE(report.numeric->IsFlat());
 }
 
+// A scale of 0, as layers that are new may have, hides what is before it.
+TEST(NumericTest, ADifferenceThatNoOutputShowsIsNoted) {
+  const Sample original = ParseFragment(R"(
+graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
+  %a = torch.relu(%x)
+  %b = operator.mul(%a, 0.0)
+  return (%b,)
+}
+)");
+  std::vector<Sample> pieces = Cut(original, {{0, 1}, {1, 2}}, Style::kChain);
+  EXPECT_THAT(Validate(original, pieces, Style::kChain).notes, testing::IsEmpty());
+  pieces[0].module->main()->FindNode("a")->set_target("torch.exp");
+  const ValidationReport report = Validate(original, pieces, Style::kChain);
+  EXPECT_EQ(report.numeric->bit_equal, 1u);
+  EXPECT_THAT(report.notes,
+              testing::ElementsAre(HasSubstr("first in piece 0, %a = torch.exp, and no output")));
+}
+
 TEST(NumericTest, APieceThatDoesNotRun) {
   const Sample original = ParseFragment(kCnn);
   std::vector<Sample> pieces = Cut(original, {{0, 3}, {3, 6}, {6, 10}}, Style::kDag);
