@@ -20,6 +20,7 @@
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/ir/graph.h"
 
 namespace graphnet {
 namespace {
@@ -106,14 +107,15 @@ void PrintDecomposition(const Module& module, const Decomposition& made) {
   int64_t operators = 0;
   for (size_t i = 0; i < made.pieces.size(); ++i) {
     const SubgraphConfig& piece = made.config.subgraphs[i];
+    const Graph& graph = *made.pieces[i].module->main();
     const auto bytes = [](const Traffic& t) {
       return t.unknown == 0 ? absl::StrCat(t.bytes)
                             : absl::StrCat(t.bytes, " + ", t.unknown, " unknown");
     };
     rows.push_back({piece.name, absl::StrCat("[", piece.range.start, ", ", piece.range.end, ")"),
                     absl::StrCat(piece.range.end - piece.range.start),
-                    absl::StrCat(piece.inputs.size()), absl::StrCat(piece.outputs.size()),
-                    bytes(traffic[i])});
+                    absl::StrCat(graph.placeholders().size()),
+                    absl::StrCat(graph.output()->operands().size()), bytes(traffic[i])});
     sum = sum + traffic[i];
     operators += piece.range.end - piece.range.start;
   }
@@ -275,8 +277,8 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
   AddChoiceOption(command, "--style", &options->config.cut.style, styles,
-                  "chain (default): each piece takes what the one before returns; "
-                  "dag: what it uses, from wherever it was made")
+                  "dag (default): each piece takes what it uses, from wherever it was made; "
+                  "chain: what the one before returns")
       ->excludes(config);
   command
       ->add_flag("--no-head-and-tail", options->no_head_and_tail,

@@ -196,7 +196,8 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   if (equal.ok()) equal = CheckEqual(*original.module, **composed, kExact);
   watch.Step("compose");
 
-  const ValidationReport report = ValidateStructure(*original_back, pieces);
+  const ValidationReport report =
+      ValidateStructure(*original_back, pieces, {.cut = {.style = Style::kChain}});
   watch.Step("validate");
 
   PrintReport(*original_back, pieces, report, options.out);

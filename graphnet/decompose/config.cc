@@ -1,7 +1,9 @@
 #include "graphnet/decompose/config.h"
 
 #include <cstddef>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
@@ -12,7 +14,7 @@ namespace graphnet {
 namespace {
 
 constexpr char kMagic[] = "graphnet-decompose";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 struct Mode {
   DecomposeMode mode;
@@ -38,6 +40,45 @@ To Copy(const From& from) {
 }
 using Names = std::vector<std::string>;
 using ProtoNames = google::protobuf::RepeatedPtrField<std::string>;
+
+// Whether each subgraph says of its ports what one of its place does, and drops, in their
+// order, what there is. Takes no longer than the configuration is long.
+std::string WhatIsWrongWithPorts(const DecomposeConfig& config) {
+  const bool chain = config.cut.style == Style::kChain;
+  absl::flat_hash_map<absl::string_view, size_t> passed_on;  // and when it came
+  size_t count = 0;
+  const auto add = [&](const Names& names) {
+    for (const std::string& name : names) passed_on.try_emplace(name, count++);
+  };
+  for (size_t i = 0; i < config.subgraphs.size(); ++i) {
+    const SubgraphConfig& subgraph = config.subgraphs[i];
+    const bool last = i + 1 == config.subgraphs.size();
+    const auto has = [&](const char* what, const char* why) {
+      return absl::StrCat("subgraph ", i, " has \"", what, "\", ", why);
+    };
+    if (!subgraph.inputs.empty() && chain && i > 0)
+      return has("inputs", "but takes what the one before it returns");
+    if (!subgraph.outputs.empty() && chain && !last)
+      return has("outputs", "but returns its inputs, less what it \"drops\" and what it \"adds\"");
+    if (!(subgraph.drops.empty() && subgraph.adds.empty()) && (!chain || last))
+      return has(subgraph.drops.empty() ? "adds" : "drops", "but its outputs are listed");
+    if (!chain) continue;
+    add(subgraph.inputs);
+    size_t at = 0;
+    for (const std::string& name : subgraph.drops) {
+      const auto it = passed_on.find(name);
+      if (it == passed_on.end() || it->second < at) {
+        return absl::StrCat("subgraph ", i, " drops ", Printable(name),
+                            it == passed_on.end() ? ", which it does not take"
+                                                  : ", which comes before another that it drops");
+      }
+      at = it->second;
+      passed_on.erase(it);
+    }
+    add(subgraph.adds);
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -98,7 +139,31 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
       return absl::StrCat("subgraph ", i, " is no range of the ", config.num_ops, " operators");
     }
   }
-  return "";
+  return WhatIsWrongWithPorts(config);
+}
+
+void PortNames::Next() {
+  const SubgraphConfig& subgraph = config_.subgraphs[next_++];
+  const bool chain = config_.cut.style == Style::kChain;
+  if (chain && next_ > 1) {
+    std::swap(inputs_, outputs_);
+  } else {
+    inputs_.assign(subgraph.inputs.begin(), subgraph.inputs.end());
+  }
+  if (!chain || next_ == config_.subgraphs.size()) {
+    outputs_.assign(subgraph.outputs.begin(), subgraph.outputs.end());
+    return;
+  }
+  outputs_.clear();
+  auto drop = subgraph.drops.begin();
+  for (const absl::string_view name : inputs_) {
+    if (drop != subgraph.drops.end() && *drop == name) {
+      ++drop;
+    } else {
+      outputs_.push_back(name);
+    }
+  }
+  outputs_.insert(outputs_.end(), subgraph.adds.begin(), subgraph.adds.end());
 }
 
 std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
@@ -131,6 +196,8 @@ std::string SerializeDecomposeConfig(const DecomposeConfig& config) {
     to->set_end(subgraph.range.end);
     *to->mutable_inputs() = Copy<ProtoNames>(subgraph.inputs);
     *to->mutable_outputs() = Copy<ProtoNames>(subgraph.outputs);
+    *to->mutable_drops() = Copy<ProtoNames>(subgraph.drops);
+    *to->mutable_adds() = Copy<ProtoNames>(subgraph.adds);
   }
   return out.SerializeAsString();
 }
@@ -167,7 +234,8 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
   config.num_ops = in.num_ops();
   for (const proto::DecomposeSubgraph& subgraph : in.subgraphs()) {
     config.subgraphs.push_back({subgraph.name(), Range{subgraph.start(), subgraph.end()},
-                                Copy<Names>(subgraph.inputs()), Copy<Names>(subgraph.outputs())});
+                                Copy<Names>(subgraph.inputs()), Copy<Names>(subgraph.outputs()),
+                                Copy<Names>(subgraph.drops()), Copy<Names>(subgraph.adds())});
   }
   if (const std::string wrong = WhatIsWrong(config); !wrong.empty()) return error(wrong);
   // Nothing that a reader does not know, and nothing twice.

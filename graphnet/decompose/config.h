@@ -3,7 +3,7 @@
 // with the same content.
 //
 //   {
-//     "version": 1,
+//     "version": 2,
 //     "mode": "positions",
 //     "split_positions": [8],
 //     "chain_style": true,
@@ -14,16 +14,22 @@
 //     "num_ops": 69,
 //     "num_subgraphs": 2,
 //     "subgraphs": [
-//       {"name": "subgraph_0", "start": 0, "end": 8, "num_ops": 8, "inputs": ["x"], "outputs": ["y"]},
-//       …
+//       {"name": "subgraph_0", "start": 0, "end": 8, "num_ops": 8, "inputs": ["x", "w"],
+//        "drops": ["x"], "adds": ["y"]},
+//       {"name": "subgraph_1", "start": 8, "end": 69, "num_ops": 61, "outputs": ["z"]}
 //     ]
 //   }
+//
+// In a chain a subgraph takes what the one before returns, and most of that only passes
+// through. So only the differences are said: what it drops of its inputs, and what it adds
+// behind the others. Those of a DAG have inputs and outputs. PortNames knows all of them.
 //
 // A file without the keys from "model_name" on asks for a decomposition; one with
 // them replays it. docs/decompose.md has all keys.
 #ifndef GRAPHNET_DECOMPOSE_CONFIG_H_
 #define GRAPHNET_DECOMPOSE_CONFIG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +37,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
 
 namespace graphnet {
@@ -65,8 +72,12 @@ struct ValueRange {
 struct SubgraphConfig {
   std::string name;  // of the piece's folder or file: "subgraph_0"
   Range range;
-  std::vector<std::string> inputs;  // names of values, in the order of the ports
+  // Names of values, in the order of the ports. Of a chain only the first subgraph has
+  // inputs, only the last has outputs, and the others drop and add.
+  std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::vector<std::string> drops = {};  // in the order of the inputs
+  std::vector<std::string> adds = {};
 
   friend bool operator==(const SubgraphConfig& a, const SubgraphConfig& b) = default;
 };
@@ -92,6 +103,30 @@ struct DecomposeConfig {
 
   bool is_done() const { return !parent_hash.empty(); }
   friend bool operator==(const DecomposeConfig& a, const DecomposeConfig& b) = default;
+};
+
+// The names of the ports of the subgraphs, one subgraph after the other.
+//
+//   PortNames ports(config);
+//   for (const SubgraphConfig& subgraph : config.subgraphs) {
+//     ports.Next();
+//     … ports.inputs(), ports.outputs() …
+//   }
+class PortNames {
+ public:
+  explicit PortNames(const DecomposeConfig& config) : config_(config) {}
+
+  // Goes to the next subgraph, the first to begin with. There must be one.
+  void Next();
+  // Of the subgraph that it is at; valid until Next.
+  absl::Span<const absl::string_view> inputs() const { return inputs_; }
+  absl::Span<const absl::string_view> outputs() const { return outputs_; }
+
+ private:
+  const DecomposeConfig& config_;
+  size_t next_ = 0;
+  std::vector<absl::string_view> inputs_;
+  std::vector<absl::string_view> outputs_;
 };
 
 // The key of the JSON form that the mode takes: "split_positions", "size", …; empty if

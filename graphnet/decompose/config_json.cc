@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 constexpr const char* kNumberKeys[] = {"size", "pieces", "depth"};
 
 // --- Reading -------------------------------------------------------------------
@@ -92,10 +92,11 @@ absl::Status Read(const Json& json, const std::string& path, ValueRange* out) {
 
 absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out) {
   int64_t num_ops = -1;
-  RETURN_IF_ERROR(ReadFields(
-      json, path,
-      {To("name", &out->name), To("start", &out->range.start), To("end", &out->range.end),
-       To("num_ops", &num_ops), To("inputs", &out->inputs), To("outputs", &out->outputs)}));
+  RETURN_IF_ERROR(
+      ReadFields(json, path,
+                 {To("name", &out->name), To("start", &out->range.start),
+                  To("end", &out->range.end), To("num_ops", &num_ops), To("inputs", &out->inputs),
+                  To("outputs", &out->outputs), To("drops", &out->drops), To("adds", &out->adds)}));
   // Unsigned, as either end may be anything yet.
   if (static_cast<uint64_t>(num_ops) !=
       static_cast<uint64_t>(out->range.end) - static_cast<uint64_t>(out->range.start)) {
@@ -126,7 +127,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
   int64_t version = 0;
   int64_t num_subgraphs = 0;
   std::string mode_name;
-  bool chain = true;
+  bool chain = false;
   std::vector<Field> fields = {To("version", &version),
                                To("mode", &mode_name),
                                To("split_positions", &config.split_positions),
@@ -200,14 +201,21 @@ OrderedJson ToJson(const DecomposeConfig& config) {
   json["parent_hash"] = config.parent_hash;
   json["num_ops"] = config.num_ops;
   json["num_subgraphs"] = config.subgraphs.size();
+  const bool chain = config.cut.style == Style::kChain;
   for (const SubgraphConfig& subgraph : config.subgraphs) {
     const Range& range = subgraph.range;
-    json["subgraphs"].push_back({{"name", subgraph.name},
-                                 {"start", range.start},
-                                 {"end", range.end},
-                                 {"num_ops", range.end - range.start},
-                                 {"inputs", subgraph.inputs},
-                                 {"outputs", subgraph.outputs}});
+    OrderedJson object = {{"name", subgraph.name},
+                          {"start", range.start},
+                          {"end", range.end},
+                          {"num_ops", range.end - range.start}};
+    if (!chain || &subgraph == &config.subgraphs.front()) object["inputs"] = subgraph.inputs;
+    if (!chain || &subgraph == &config.subgraphs.back()) {
+      object["outputs"] = subgraph.outputs;
+    } else {
+      object["drops"] = subgraph.drops;
+      object["adds"] = subgraph.adds;
+    }
+    json["subgraphs"].push_back(std::move(object));
   }
   return json;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/blocks.h"
@@ -149,7 +150,8 @@ absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& mad
     const SubgraphConfig& a = said.subgraphs[i];
     const SubgraphConfig& b = made.subgraphs[i];
     if (a.inputs != b.inputs) return differs(absl::StrCat("the inputs of ", b.name));
-    if (a.outputs != b.outputs) return differs(absl::StrCat("the outputs of ", b.name));
+    if (a.outputs != b.outputs || a.drops != b.drops || a.adds != b.adds)
+      return differs(absl::StrCat("the outputs of ", b.name));
     if (!(a == b)) return differs(b.name);
   }
   return differs("its parameters");
@@ -188,12 +190,41 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
   for (size_t i = 0; i < made.pieces.size(); ++i) {
     const Sample& piece = made.pieces[i];
     const Provenance& from = piece.provenance[0];
-    made.config.subgraphs.push_back({absl::StrCat("subgraph_", i), Range{from.start, from.end},
-                                     NamesOf(piece.module->main()->placeholders()),
-                                     NamesOf(piece.module->main()->output()->operands())});
+    made.config.subgraphs.push_back(
+        {absl::StrCat("subgraph_", i), Range{from.start, from.end}, {}, {}});
   }
+  RecordPorts(made.pieces, &made.config);
   if (config.is_done()) RETURN_IF_ERROR(CheckReplay(config, made.config));
   return made;
+}
+
+void RecordPorts(absl::Span<const Sample> pieces, DecomposeConfig* config) {
+  const bool chain = config->cut.style == Style::kChain;
+  absl::flat_hash_set<absl::string_view> returned;
+  absl::flat_hash_set<absl::string_view> taken;
+  for (size_t i = 0; i < std::min(pieces.size(), config->subgraphs.size()); ++i) {
+    SubgraphConfig& subgraph = config->subgraphs[i];
+    const std::vector<Node*> inputs = pieces[i].module->main()->placeholders();
+    const std::vector<Node*> outputs = pieces[i].module->main()->output()->operands();
+    subgraph.inputs = chain && i > 0 ? std::vector<std::string>() : NamesOf(inputs);
+    subgraph.outputs.clear();
+    subgraph.drops.clear();
+    subgraph.adds.clear();
+    if (!chain || i + 1 == config->subgraphs.size()) {
+      subgraph.outputs = NamesOf(outputs);
+      continue;
+    }
+    returned.clear();
+    for (const Node* node : outputs) returned.insert(node->name());
+    taken.clear();
+    for (const Node* node : inputs) {
+      taken.insert(node->name());
+      if (!returned.contains(node->name())) subgraph.drops.emplace_back(node->name());
+    }
+    for (const Node* node : outputs) {
+      if (!taken.contains(node->name())) subgraph.adds.emplace_back(node->name());
+    }
+  }
 }
 
 absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graphnet/decompose/balance.h"
 #include "graphnet/decompose/config.h"
 #include "graphnet/ir/observed_values.h"
@@ -41,6 +42,9 @@ struct Decomposition {
 // configuration is of another graph or says something else than comes of it.
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
                                         const ObservedValues* observed = nullptr);
+
+// Says in a configuration, which lists the ranges of these pieces, what their ports are.
+void RecordPorts(absl::Span<const Sample> pieces, DecomposeConfig* config);
 
 // The ranges that a configuration asks for, done or not, without empty ones. Errors of
 // the schemes. The sample must verify.

@@ -194,15 +194,16 @@ absl::StatusOr<std::map<int64_t, std::string>> FindPieces(const std::string& fol
 }
 
 // Calls values as the configuration does: a folder may have had to rename them.
-void NameValues(const SubgraphConfig& subgraph, Graph* graph) {
+void NameValues(const PortNames& ports, Graph* graph) {
   std::vector<std::pair<Node*, absl::string_view>> renamed;
-  const auto collect = [&](const std::vector<std::string>& names, const std::vector<Node*>& nodes) {
+  const auto collect = [&](absl::Span<const absl::string_view> names,
+                           const std::vector<Node*>& nodes) {
     for (size_t k = 0; k < nodes.size() && k < names.size(); ++k) {
       if (nodes[k]->name() != names[k]) renamed.push_back({nodes[k], names[k]});
     }
   };
-  collect(subgraph.inputs, graph->placeholders());
-  collect(subgraph.outputs, graph->output()->operands());
+  collect(ports.inputs(), graph->placeholders());
+  collect(ports.outputs(), graph->output()->operands());
   // First out of each other's way.
   for (size_t k = 0; k < renamed.size(); ++k)
     renamed[k].first->set_name(absl::StrCat("renamed_port_", k));
@@ -252,12 +253,15 @@ absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights) {
   return IsFolder(path) ? ReadGraphNetFolder(path) : ReadSampleFile(path, with_weights);
 }
 
-void ApplyConfig(const DecomposeConfig& config, size_t i, Sample* piece) {
-  const SubgraphConfig& subgraph = config.subgraphs[i];
-  NameValues(subgraph, piece->module->main());
-  if (!piece->provenance.empty()) return;
-  piece->provenance.push_back(
-      {config.model_name, config.parent_hash, subgraph.range.start, subgraph.range.end});
+void ApplyConfig(const DecomposeConfig& config, absl::Span<Sample> pieces) {
+  PortNames ports(config);
+  for (size_t i = 0; i < std::min(pieces.size(), config.subgraphs.size()); ++i) {
+    ports.Next();
+    NameValues(ports, pieces[i].module->main());
+    const Range& range = config.subgraphs[i].range;
+    if (pieces[i].provenance.empty())
+      pieces[i].provenance = {{config.model_name, config.parent_hash, range.start, range.end}};
+  }
 }
 
 absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder,
@@ -282,9 +286,9 @@ absl::StatusOr<StoredDecomposition> ReadDecomposition(const std::string& folder,
   }
   for (const auto& [number, name] : files.pieces) {
     ASSIGN_OR_RETURN(Sample piece, ReadPiece(JoinPath(files.folder, name), with_weights));
-    if (done) ApplyConfig(*stored.config, static_cast<size_t>(number), &piece);
     stored.pieces.push_back(std::move(piece));
   }
+  if (done) ApplyConfig(*stored.config, absl::MakeSpan(stored.pieces));
   return stored;
 }
 

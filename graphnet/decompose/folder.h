@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/ir/sample.h"
 
@@ -65,9 +66,9 @@ struct DecompositionFiles {
 absl::StatusOr<DecompositionFiles> FindDecomposition(const std::string& folder);
 // As it lies there.
 absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights);
-// Calls the ports of piece `i` as the configuration does, as a folder may have had to
-// rename them, and adds the provenance if there is none.
-void ApplyConfig(const DecomposeConfig& config, size_t i, Sample* piece);
+// Calls the ports of the pieces as the configuration does, as a folder may have had to
+// rename them, and adds the provenance where there is none.
+void ApplyConfig(const DecomposeConfig& config, absl::Span<Sample> pieces);
 
 // "resnet18" -> "resnet18_decomposed".
 std::string DecomposedPath(std::string path);

@@ -108,9 +108,10 @@ class Cutter {
         if (node.op() != Op::kGetAttr || classes_->ClassOf(i) == MutableClasses::kNone) continue;
         const size_t first = piece_of.try_emplace(node.target(), p).first->second;
         if (first == p) continue;
-        return absl::FailedPreconditionError(absl::StrCat(
-            "attribute ", Printable(node.target()), " is written to, and pieces ", first, " and ",
-            p, " of a DAG would both read it (", Printable(node.name()), ")"));
+        return absl::FailedPreconditionError(
+            absl::StrCat("attribute ", Printable(node.target()), " is written to, and pieces ",
+                         first, " and ", p, " of a DAG would both read it (",
+                         Printable(node.name()), "); those of a chain may"));
       }
     }
     return absl::OkStatus();
@@ -441,7 +442,7 @@ absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
   RETURN_IF_ERROR(CheckModule(parent));
   ASSIGN_OR_RETURN(const std::vector<Range> ranges,
                    RangesBetween(cuts, NumOperators(*parent.module->main())));
-  return CutRanges(parent, ranges);
+  return CutRanges(parent, ranges, {.style = Style::kChain});
 }
 
 }  // namespace graphnet

@@ -61,7 +61,7 @@ enum class Style {
 };
 
 struct CutOptions {
-  Style style = Style::kChain;
+  Style style = Style::kDag;
   // Whether the first piece takes all inputs of the graph, or those it needs.
   bool all_inputs = true;
   // Whether the first piece holds the attributes, symbols, relations and weights that no

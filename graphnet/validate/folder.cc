@@ -98,9 +98,7 @@ class FolderCheck {
     if (config_.has_value()) {
       out_.options.cut = config_->cut;
       CheckConfig();
-      for (size_t i = 0; i < std::min(out_.pieces.size(), config_->subgraphs.size()); ++i) {
-        ApplyConfig(*config_, i, &out_.pieces[i]);
-      }
+      ApplyConfig(*config_, absl::MakeSpan(out_.pieces));
       CheckRecords();
     } else {
       BindForeign();
@@ -214,7 +212,9 @@ class FolderCheck {
                  absl::StrCat("that there are ", config.subgraphs.size(), " pieces, there are ",
                               out_.pieces.size()));
     }
+    PortNames ports(config);
     for (size_t i = 0; i < std::min(config.subgraphs.size(), out_.pieces.size()); ++i) {
+      ports.Next();
       const SubgraphConfig& subgraph = config.subgraphs[i];
       const Graph& graph = *out_.pieces[i].module->main();
       const auto piece = static_cast<int64_t>(i);
@@ -232,8 +232,8 @@ class FolderCheck {
         CheckRange(piece, subgraph.range, {from.start, from.end}, "the piece");
       }
       if (in_folders_) CheckSource(piece, subgraph.range);
-      CheckNames(piece, "input", subgraph.inputs, graph.placeholders());
-      CheckNames(piece, "output", subgraph.outputs, graph.output()->operands());
+      CheckNames(piece, "input", ports.inputs(), graph.placeholders());
+      CheckNames(piece, "output", ports.outputs(), graph.output()->operands());
     }
     if (out_.report.ok()) CheckPlan();
     if (out_.report.ok()) CheckReplay();
@@ -261,7 +261,7 @@ class FolderCheck {
                      ", not of ", Printable(config_->model_name)));
   }
 
-  void CheckNames(int64_t piece, absl::string_view what, const std::vector<std::string>& said,
+  void CheckNames(int64_t piece, absl::string_view what, absl::Span<const absl::string_view> said,
                   const std::vector<Node*>& nodes) {
     if (said.size() != nodes.size()) {
       ConfigSays(piece, what,
@@ -317,14 +317,16 @@ class FolderCheck {
     const absl::StatusOr<std::vector<Sample>> cut = CutRanges(out_.original, ranges, config_->cut);
     if (!cut.ok())
       return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
+    PortNames ports(*config_);
     for (size_t i = 0; i < std::min(cut->size(), config_->subgraphs.size()); ++i) {
+      ports.Next();
       const Graph& graph = *(*cut)[i].module->main();
-      CheckOrder(i, "input", config_->subgraphs[i].inputs, graph.placeholders());
-      CheckOrder(i, "output", config_->subgraphs[i].outputs, graph.output()->operands());
+      CheckOrder(i, "input", ports.inputs(), graph.placeholders());
+      CheckOrder(i, "output", ports.outputs(), graph.output()->operands());
     }
   }
 
-  void CheckOrder(size_t i, absl::string_view what, const std::vector<std::string>& said,
+  void CheckOrder(size_t i, absl::string_view what, absl::Span<const absl::string_view> said,
                   const std::vector<Node*>& cut) {
     for (size_t k = 0; k < std::max(said.size(), cut.size()); ++k) {
       const std::string there = k < said.size() ? ValueName(said[k]) : "missing";

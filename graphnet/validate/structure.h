@@ -1,7 +1,7 @@
 // Checks, without running anything, that pieces are the whole: that they can be put
 // together, and that this gives the original back.
 //
-//   const ValidationReport report = ValidateStructure(original, pieces);
+//   const ValidationReport report = ValidateStructure(original, pieces, {.cut = config.cut});
 //   if (!report.ok()) std::cerr << report.status().message() << "\n";
 //   std::cout << report.Counts() << "\n";  // original=10 pieces=3+3+4=10
 #ifndef GRAPHNET_VALIDATE_STRUCTURE_H_

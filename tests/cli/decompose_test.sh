@@ -131,11 +131,11 @@ expect_error "is not between 0 and" decompose resnet.pb -o bad --at 100000
 expect_error "cuts must rise" decompose resnet.pb -o bad --at 8,4
 expect_error "is no integer" decompose resnet.pb -o bad --at 3,x
 expect_error "is not START:END" decompose resnet.pb -o bad --ranges 3
-expect_error "a chain has no gaps" decompose resnet.pb -o bad --ranges 0:2,4:6
+expect_error "a chain has no gaps" decompose resnet.pb -o bad --style chain --ranges 0:2,4:6
 expect_error "the graph has no value nothing" decompose resnet.pb -o bad --by-value :nothing
 expect_error "a folder of samples needs --out" decompose many --pieces 2
 expect_error "no pieces" compose many -o bad
-echo '{"version": 1, "mode": "equal", "colour": 3}' >config.json
+echo '{"version": 2, "mode": "equal", "colour": 3}' >config.json
 expect_error "config.json: colour: unknown key" decompose resnet.pb -o bad --config config.json
 expect_error "--style" decompose resnet -o bad --config resnet_decomposed/decompose_config.json --style chain
 for wrong in "" "--pieces 2 --single-op" "--pieces 0" "--pieces 2 --style both"; do

@@ -13,6 +13,7 @@
 namespace graphnet {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<DecomposeConfig> Examples() {
@@ -28,14 +29,16 @@ std::vector<DecomposeConfig> Examples() {
   add(DecomposeMode::kValues)->values = {{{"x", "y"}, {"z"}}, {{}, {"w"}}};
   add(DecomposeMode::kFixedSize, 64);
   add(DecomposeMode::kEqual, 2);
-  add(DecomposeMode::kBalanced, 8)->cut.style = Style::kDag;
+  add(DecomposeMode::kBalanced, 8)->cut.style = Style::kChain;
   add(DecomposeMode::kModulePath, 3)->group_head_and_tail = false;
   add(DecomposeMode::kSingleOp)->cut.all_inputs = false;
   DecomposeConfig* done = add(DecomposeMode::kBlocks);
   done->model_name = "resnet18 \"a\\b\"\n\x01\xc3\xa9";
   done->parent_hash = std::string(64, 'a');
   done->num_ops = 12;
-  done->subgraphs = {{"subgraph_0", {0, 8}, {"x", "w"}, {"y"}}, {"subgraph_1", {8, 12}, {}, {}}};
+  done->cut.style = Style::kChain;
+  done->subgraphs = {{"subgraph_0", {0, 8}, {"x", "w"}, {}, {"x"}, {"y"}},
+                     {"subgraph_1", {8, 12}, {}, {"y"}}};
   return examples;
 }
 
@@ -65,9 +68,11 @@ TEST(DecomposeConfigTest, JsonIsAsDocumented) {
   config.model_name = "resnet18";
   config.parent_hash = std::string(64, '0');
   config.num_ops = 69;
-  config.subgraphs = {{"subgraph_0", {0, 8}, {"x"}, {"y"}}, {"subgraph_1", {8, 69}, {"y"}, {"z"}}};
+  config.cut.style = Style::kChain;
+  config.subgraphs = {{"subgraph_0", {0, 8}, {"x", "w"}, {}, {"x"}, {"y"}},
+                      {"subgraph_1", {8, 69}, {}, {"z"}}};
   EXPECT_EQ(WriteDecomposeConfigJson(config).value(), R"({
-  "version": 1,
+  "version": 2,
   "mode": "positions",
   "split_positions": [8],
   "chain_style": true,
@@ -78,8 +83,8 @@ TEST(DecomposeConfigTest, JsonIsAsDocumented) {
   "num_ops": 69,
   "num_subgraphs": 2,
   "subgraphs": [
-    {"name": "subgraph_0", "start": 0, "end": 8, "num_ops": 8, "inputs": ["x"], "outputs": ["y"]},
-    {"name": "subgraph_1", "start": 8, "end": 69, "num_ops": 61, "inputs": ["y"], "outputs": ["z"]}
+    {"name": "subgraph_0", "start": 0, "end": 8, "num_ops": 8, "inputs": ["x", "w"], "drops": ["x"], "adds": ["y"]},
+    {"name": "subgraph_1", "start": 8, "end": 69, "num_ops": 61, "outputs": ["z"]}
   ]
 }
 )");
@@ -87,7 +92,7 @@ TEST(DecomposeConfigTest, JsonIsAsDocumented) {
 
 TEST(DecomposeConfigTest, JsonMayBeShortAndInAnyOrder) {
   const auto config = ParseDecomposeConfigJson(
-      "\t{ \"pieces\" : 3 ,\r\n\"mode\":\"equal\",\"version\":1}", "c.json");
+      "\t{ \"pieces\" : 3 ,\r\n\"mode\":\"equal\",\"version\":2}", "c.json");
   ASSERT_OK(config);
   EXPECT_EQ(config->number, 3);
   EXPECT_TRUE(config->group_head_and_tail);
@@ -103,17 +108,17 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"", "c.json:1:1: malformed JSON"},
       {"[]", "c.json:1:1: expected a JSON object"},
-      {"{\"version\": 1,\n \"mode\": \"equal\"} x", "c.json:2:19: malformed JSON"},
-      {"{\"version\": 1,}", "c.json:1:15: malformed JSON"},
+      {"{\"version\": 2,\n \"mode\": \"equal\"} x", "c.json:2:19: malformed JSON"},
+      {"{\"version\": 2,}", "c.json:1:15: malformed JSON"},
       {"{\"mode\": \"e\nq\"}", "c.json:1:12: malformed JSON"},
       {"{}", "c.json: version: the key is missing"},
-      {"{\"version\": 1}", "c.json: mode: the key is missing"},
-      {"{\"version\": 2, \"mode\": \"blocks\"}", "c.json: version: expected 1"},
-      {"{\"version\": 1,\n \"colour\": 2}", "c.json: colour: unknown key"},
-      {"{\"version\": 1, \"version\": 1}", "c.json: the key version comes twice"},
+      {"{\"version\": 2}", "c.json: mode: the key is missing"},
+      {"{\"version\": 1, \"mode\": \"blocks\"}", "c.json: version: expected 2"},
+      {"{\"version\": 2,\n \"colour\": 2}", "c.json: colour: unknown key"},
+      {"{\"version\": 2, \"version\": 2}", "c.json: the key version comes twice"},
       {"{\"values\": [{\"inputs\": [], \"inputs\": []}]}", "c.json: the key inputs comes twice"},
-      {"{\"version\": 1, \"mode\": \"odd\"}", "c.json: mode: there is no mode odd"},
-      {"{\"version\": 1.5}", "c.json: version: expected an integer"},
+      {"{\"version\": 2, \"mode\": \"odd\"}", "c.json: mode: there is no mode odd"},
+      {"{\"version\": 2.5}", "c.json: version: expected an integer"},
       {"{\"version\": true}", "c.json: version: expected an integer"},
       {"{\"version\": 9223372036854775808}", "c.json: version: the number is too large"},
       {"{\"chain_style\": 1}", "c.json: chain_style: expected true or false"},
@@ -124,17 +129,17 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
       {"{\"subgraphs\": [{\"odd\": 1}]}", "c.json: subgraphs[0].odd: unknown key"},
       {"{\"subgraphs\": {}}", "c.json: subgraphs: expected a list"},
       {"{\"values\": [{\"inputs\": []}, {\"odd\": 1}]}", "c.json: values[1].odd: unknown key"},
-      {"{\"version\": 1, \"mode\": \"equal\"}", "c.json: \"pieces\" must be at least 1"},
-      {"{\"version\": 1, \"mode\": \"equal\", \"size\": 3}", "c.json: size: mode equal takes none"},
-      {"{\"version\": 1, \"mode\": \"equal\", \"pieces\": 1000001}",
+      {"{\"version\": 2, \"mode\": \"equal\"}", "c.json: \"pieces\" must be at least 1"},
+      {"{\"version\": 2, \"mode\": \"equal\", \"size\": 3}", "c.json: size: mode equal takes none"},
+      {"{\"version\": 2, \"mode\": \"equal\", \"pieces\": 1000001}",
        "c.json: \"pieces\" must be at most 1000000"},
-      {"{\"version\": 1, \"mode\": \"blocks\", \"split_positions\": [1]}",
+      {"{\"version\": 2, \"mode\": \"blocks\", \"split_positions\": [1]}",
        "c.json: mode blocks needs no further key"},
-      {"{\"version\": 1, \"mode\": \"ranges\"}",
+      {"{\"version\": 2, \"mode\": \"ranges\"}",
        "c.json: mode ranges needs \"subgraph_ranges\" and no other"},
-      {"{\"version\": 1, \"mode\": \"blocks\", \"num_ops\": 3}",
+      {"{\"version\": 2, \"mode\": \"blocks\", \"num_ops\": 3}",
        "c.json: a decomposition that has been made needs its \"parent_hash\""},
-      {"{\"version\": 1, \"mode\": \"blocks\", \"parent_hash\": \"ab\"}",
+      {"{\"version\": 2, \"mode\": \"blocks\", \"parent_hash\": \"ab\"}",
        "c.json: \"parent_hash\" is not of 64 digits"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(Refusal(text), message) << text;
@@ -172,6 +177,43 @@ TEST(DecomposeConfigTest, CountsMustAgree) {
               HasSubstr("subgraph 1 is no range of the 12 operators"));
   EXPECT_THAT(with("subgraph_1", "subgraph_2"),
               HasSubstr("subgraph 1 is called subgraph_2, not subgraph_1"));
+}
+
+TEST(DecomposeConfigTest, AChainSaysDifferences) {
+  DecomposeConfig config = Examples().back();
+  config.subgraphs = {{"subgraph_0", {0, 4}, {"x", "w", "v"}, {}, {"x"}, {"y"}},
+                      {"subgraph_1", {4, 8}, {}, {}, {"w", "y"}, {}},
+                      {"subgraph_2", {8, 12}, {}, {"z"}}};
+  ASSERT_EQ(WhatIsWrong(config), "");
+  PortNames ports(config);
+  ports.Next();
+  EXPECT_THAT(ports.inputs(), ElementsAre("x", "w", "v"));
+  EXPECT_THAT(ports.outputs(), ElementsAre("w", "v", "y"));
+  ports.Next();
+  EXPECT_THAT(ports.inputs(), ElementsAre("w", "v", "y"));
+  EXPECT_THAT(ports.outputs(), ElementsAre("v"));
+  ports.Next();
+  EXPECT_THAT(ports.inputs(), ElementsAre("v"));
+  EXPECT_THAT(ports.outputs(), ElementsAre("z"));
+
+  const auto wrong = [&](auto&& change) {
+    DecomposeConfig changed = config;
+    change(changed.subgraphs);
+    return WhatIsWrong(changed);
+  };
+  using Subgraphs = std::vector<SubgraphConfig>;
+  EXPECT_EQ(wrong([](Subgraphs& s) { s[1].inputs = {"w"}; }),
+            "subgraph 1 has \"inputs\", but takes what the one before it returns");
+  EXPECT_THAT(wrong([](Subgraphs& s) { s[1].outputs = {"w"}; }),
+              HasSubstr("subgraph 1 has \"outputs\", but returns its inputs"));
+  EXPECT_EQ(wrong([](Subgraphs& s) { s[2].adds = {"w"}; }),
+            "subgraph 2 has \"adds\", but its outputs are listed");
+  EXPECT_EQ(wrong([](Subgraphs& s) { s[1].drops = {"x"}; }),
+            "subgraph 1 drops x, which it does not take");
+  EXPECT_EQ(wrong([](Subgraphs& s) {
+              s[1].drops = {"y", "w"};
+            }),
+            "subgraph 1 drops w, which comes before another that it drops");
 }
 
 TEST(DecomposeConfigTest, TruncatedOrFlippedIsRefusedOrAnotherConfig) {

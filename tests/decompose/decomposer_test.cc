@@ -174,8 +174,11 @@ TEST_P(DecomposerTest, RecordsWhatCameOfIt) {
   EXPECT_EQ(made_.config.parent_hash, CanonicalHash(*sample_.module));
   EXPECT_EQ(made_.config.num_ops, 12);
   EXPECT_EQ(made_.config.subgraphs[1].name, "subgraph_1");
-  EXPECT_THAT(made_.config.subgraphs[1].inputs, ElementsAre("w1", "d0"));
-  EXPECT_THAT(made_.config.subgraphs[1].outputs, ElementsAre("last"));
+  PortNames ports(made_.config);
+  ports.Next();
+  ports.Next();
+  EXPECT_THAT(ports.inputs(), ElementsAre("w1", "d0"));
+  EXPECT_THAT(ports.outputs(), ElementsAre("last"));
   // The weight is the graph's own, so only %d0 goes between pieces.
   EXPECT_THAT(PieceTraffic(*sample_.module, made_.pieces),
               ElementsAre(Traffic{0, 0}, Traffic{16, 0}));
@@ -197,9 +200,9 @@ TEST_P(DecomposerTest, RefusesTheRecordOfAnotherGraph) {
   EXPECT_EQ(refusal([](DecomposeConfig* c) { c->num_ops = 13; }),
             "the configuration is of another graph, of net");
   EXPECT_THAT(refusal([](DecomposeConfig* c) {
-                c->subgraphs[1].inputs = {"d0", "w1"};
+                c->subgraphs[1].outputs = {"d0", "w1"};
               }),
-              HasSubstr("something else of the inputs of subgraph_1"));
+              HasSubstr("something else of the outputs of subgraph_1"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->model_name = "other"; }),
               HasSubstr("something else of the name of the model"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->subgraphs[0].range.end = 4; }),

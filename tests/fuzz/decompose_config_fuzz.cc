@@ -17,6 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       CHECK(config.status().message().find('\n') == absl::string_view::npos);
       continue;
     }
+    PortNames ports(*config);
+    for (size_t i = 0; i < config->subgraphs.size(); ++i) ports.Next();
     const auto binary = DeserializeDecomposeConfig(SerializeDecomposeConfig(*config), "binary");
     CHECK(binary.ok());
     CHECK(*binary == *config);

@@ -70,7 +70,7 @@ def run_pieces(sample: pathlib.Path, folder: pathlib.Path, seed: int) -> List[An
             continue
         returned = model(*[inputs[parameter] if parameter in inputs else handed_on[name]
                            for parameter, name in zip(parameters(model), piece["inputs"])])
-        if i + 1 < len(models):
+        if i + 1 < len(models) and not config["chain_style"]:
             handed_on.update(zip(piece["outputs"], returned))
     return leaves(returned)
 
@@ -93,7 +93,7 @@ def main() -> int:
     parser.add_argument("--list", type=pathlib.Path, metavar="FILE", help="samples, one a line")
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet", help="the tool (default: %(default)s)")
     parser.add_argument("--pieces", type=int, default=4, help="of each sample (default: %(default)s)")
-    parser.add_argument("--style", choices=["chain", "dag"], default="chain")
+    parser.add_argument("--style", choices=["chain", "dag"], default="dag")
     parser.add_argument("--sample", type=int, metavar="N", help="compare N random samples (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="of the choice and of the inputs")
     parser.add_argument("--max-bytes", type=int, default=512 << 20,

@@ -169,7 +169,7 @@ TEST_F(ValidateFolderTest, ConfigurationDisagrees) {
          "%conv2_weight");
   expect("[3, 6]", "[3, 5]", "E2 config: ");
   expect("\"chain_style\": false", "\"chain_style\": true",
-         "E2 config: piece 0: the configuration says that output 0 is");
+         "decompose_config.json: subgraph 0 has \"outputs\", but returns its inputs, less");
   std::filesystem::remove(JoinPath(folder_, config));
   EXPECT_THAT(First(), HasSubstr("E2 config: "));
   EXPECT_THAT(First(), HasSubstr("there is no configuration beside the pieces"));

@@ -131,18 +131,6 @@ NodeChange Constant(const std::string& what, const ConstantChange& change) {
 
 // --- Damage to ports -----------------------------------------------------------------
 
-void UpdateConfig(Decomposition* made) {
-  for (size_t i = 0; i < made->pieces.size() && i < made->config.subgraphs.size(); ++i) {
-    SubgraphConfig& subgraph = made->config.subgraphs[i];
-    subgraph.inputs.clear();
-    subgraph.outputs.clear();
-    for (const Node* node : GraphOf(made, i)->placeholders())
-      subgraph.inputs.emplace_back(node->name());
-    for (const Node* node : GraphOf(made, i)->output()->operands())
-      subgraph.outputs.emplace_back(node->name());
-  }
-}
-
 using GraphChange = std::function<std::string(Random& random, Graph* graph, bool last)>;
 
 // With the configuration as it was, or following the change.
@@ -157,7 +145,7 @@ MutationKind OnGraph(const std::string& name, const GraphChange& change) {
                   change(random, GraphOf(made, i), i + 1 == made->pieces.size());
               if (what.empty()) continue;
               const bool follow = Below(random, 2) == 0;
-              if (follow) UpdateConfig(made);
+              if (follow) RecordPorts(made->pieces, &made->config);
               return {absl::StrCat(what, " of piece ", i, follow ? ", configuration too" : ""),
                       static_cast<int>(i)};
             }
@@ -692,7 +680,9 @@ std::vector<MutationKind> MakeKinds() {
   add(OnConfig("configuration: port names",
                [](Random& random, DecomposeConfig* config) -> std::string {
                  for (SubgraphConfig& subgraph : config->subgraphs) {
-                   auto& names = Below(random, 2) == 0 ? subgraph.inputs : subgraph.outputs;
+                   const std::vector<std::vector<std::string>*> all = {
+                       &subgraph.inputs, &subgraph.outputs, &subgraph.drops, &subgraph.adds};
+                   std::vector<std::string>& names = *Any(random, all);
                    if (names.size() < 2 || names[0] == names.back()) continue;
                    std::swap(names[0], names.back());
                    return "port names";

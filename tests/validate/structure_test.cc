@@ -20,6 +20,8 @@
 namespace graphnet {
 namespace {
 
+const StructureOptions kAsChain = {.cut = {.style = Style::kChain}};
+
 using testing::HasSubstr;
 
 // Ten operators, an in-place one at a boundary, an input that nobody uses.
@@ -71,7 +73,7 @@ class StructureTest : public testing::Test {
     for (Sample& piece : pieces_) piece.provenance.clear();
   }
 
-  ValidationReport Validate() { return ValidateStructure(original_, pieces_); }
+  ValidationReport Validate() { return ValidateStructure(original_, pieces_, kAsChain); }
   Finding First() {
     const ValidationReport report = Validate();
     return report.ok() ? Finding() : report.findings[0];
@@ -110,7 +112,7 @@ TEST_F(StructureTest, EveryCut) {
     for (int64_t b = a; b <= 10; ++b) {
       const auto pieces = DecomposeChain(original_, {a, b});
       ASSERT_OK(pieces);
-      EXPECT_OK(ValidateStructure(original_, *pieces).status());
+      EXPECT_OK(ValidateStructure(original_, *pieces, kAsChain).status());
     }
   }
 }
@@ -470,9 +472,9 @@ graph @body(%y) {
 )");
   auto pieces = DecomposeChain(original, {1});
   ASSERT_OK(pieces);
-  EXPECT_OK(ValidateStructure(original, *pieces).status());
+  EXPECT_OK(ValidateStructure(original, *pieces, kAsChain).status());
   (*pieces)[1].module->FindGraph("body")->FindNode("c")->set_target("torch.neg");
-  EXPECT_EQ(ValidateStructure(original, *pieces).status().message(),
+  EXPECT_EQ(ValidateStructure(original, *pieces, kAsChain).status().message(),
             "E8 graph: piece 1: graph body, node c: target differs: torch.relu against torch.neg");
 }
 
@@ -488,7 +490,7 @@ TEST(StructureEdgeTest, PiecesWithoutOperatorsOrInputs) {
     for (int k = 1; k < 5; ++k) {
       const auto pieces = DecomposeChain(original, EqualCuts(*original.module->main(), k));
       ASSERT_OK(pieces);
-      EXPECT_OK(ValidateStructure(original, *pieces).status()) << text;
+      EXPECT_OK(ValidateStructure(original, *pieces, kAsChain).status()) << text;
     }
   }
 }
