@@ -4,7 +4,6 @@
 #define GRAPHNET_CLI_BATCH_H_
 
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/terminal.h"
 
 namespace graphnet {
 
@@ -42,21 +42,20 @@ BatchCount RunBatch(
         count.failed += status.ok() ? 0 : 1;
         const std::string line = account(i, status, results[i]);
         results[i] = Result();
-        if (!line.empty()) {
-          progress.Clear();
-          std::printf("%s\n", line.c_str());
-        }
+        if (!line.empty()) progress.Print(line + "\n");
         progress.Step(count.done, count.failed);
       });
-  progress.Clear();
   return count;
 }
+
+// "3 passed, 1 failed"
+void PrintCount(const BatchCount& count);
 
 // "FAIL <path>: <message>"; nothing if it did not.
 inline std::string FailLine(const std::string& path, const absl::Status& status,
                             absl::string_view verdict = "FAIL") {
   if (status.ok()) return "";
-  return absl::StrCat(verdict, " ", Printable(path, 1000), ": ", status.message());
+  return absl::StrCat(Red(verdict), " ", Printable(path, 1000), ": ", status.message());
 }
 
 // The path below `out` that `path` has below `root`.

@@ -1,15 +1,16 @@
-#include "graphnet/cli/check.h"
-
 #include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -20,7 +21,6 @@
 #include "graphnet/text/equality.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -97,20 +97,19 @@ absl::Status CheckForms(const std::string& path, const Options& options, Outcome
   return Annotate(CheckFolder(sample, path, &outcome->folder_na), "GraphNet folder");
 }
 
-std::string JsonLine(const std::string& path, const absl::Status& status, const Outcome& outcome) {
-  nlohmann::ordered_json line;
-  line["path"] = path;
-  line["passed"] = status.ok();
-  line["nodes"] = outcome.nodes;
-  line["seconds"] = outcome.seconds;
-  if (!status.ok()) line["reason"] = std::string(status.message());
-  if (!outcome.folder_na.empty()) line["folder"] = absl::StrCat("n/a: ", outcome.folder_na);
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+Json OutcomeJson(const std::string& path, const absl::Status& status, const Outcome& outcome) {
+  Json sample = SampleJson(path, status);
+  sample["passed"] = status.ok();
+  sample["nodes"] = outcome.nodes;
+  sample["seconds"] = outcome.seconds;
+  if (!outcome.folder_na.empty()) sample["no_folder"] = outcome.folder_na;
+  return sample;
 }
 
 absl::StatusOr<int> Check(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   std::map<std::string, size_t> not_applicable;
+  std::vector<Json> samples(inputs.size());
   const BatchCount count = RunBatch<Outcome>(
       inputs, options.jobs,
       [&](const std::string& path, Outcome* outcome) {
@@ -125,13 +124,17 @@ absl::StatusOr<int> Check(const Options& options) {
         const size_t colon = outcome.folder_na.rfind(": ");
         const size_t begin = colon == std::string::npos ? 0 : colon + 2;
         if (!outcome.folder_na.empty()) ++not_applicable[outcome.folder_na.substr(begin)];
-        return options.json ? JsonLine(inputs[i], status, outcome) : FailLine(inputs[i], status);
+        samples[i] = OutcomeJson(inputs[i], status, outcome);
+        return options.json ? "" : FailLine(inputs[i], status);
       });
-  for (const auto& [reason, times] : not_applicable) {
-    std::fprintf(options.json ? stderr : stdout, "folder form n/a for %zu: %s\n", times,
-                 reason.c_str());
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+    return count.failed == 0 ? 0 : 1;
   }
-  std::printf("%zu passed, %zu failed\n", count.done - count.failed, count.failed);
+  for (const auto& [reason, times] : not_applicable) {
+    std::printf("folder form n/a for %zu: %s\n", times, reason.c_str());
+  }
+  PrintCount(count);
   return count.failed == 0 ? 0 : 1;
 }
 
@@ -142,11 +145,13 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("check",
                                          "Import and verify each input, and take it through text, "
                                          "protobuf and GraphNet folder and back");
-  command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
+  AddManySamplesOption(command, &options->in);
   AddJobsOption(command, &options->jobs);
   command->add_flag("--calls", options->calls,
                     "Also that PyTorch has every call, with these arguments");
-  command->add_flag("--json", options->json, "One JSON object a line and input");
+  AddJsonOption(
+      command, &options->json,
+      "samples with path, passed, nodes, seconds, and no_folder, why a folder cannot hold it");
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Check(*options); }; });
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 
 namespace graphnet {
@@ -12,6 +13,26 @@ namespace graphnet {
 // Yields the exit code: 0 done, 1 a check failed. An error is printed as one
 // line and exits with 2.
 using CommandRunner = std::function<absl::StatusOr<int>()>;
+
+// One a command, each in the file of its name; main.cc has them in groups.
+void RegisterCheck(CLI::App& app, CommandRunner* run);
+void RegisterCompletion(CLI::App& app, CommandRunner* run);
+void RegisterCompose(CLI::App& app, CommandRunner* run);
+void RegisterConvert(CLI::App& app, CommandRunner* run);
+void RegisterDecompose(CLI::App& app, CommandRunner* run);
+void RegisterDiffRun(CLI::App& app, CommandRunner* run);
+void RegisterExtract(CLI::App& app, CommandRunner* run);
+void RegisterLint(CLI::App& app, CommandRunner* run);
+void RegisterMan(CLI::App& app, CommandRunner* run);
+void RegisterOpt(CLI::App& app, CommandRunner* run);
+void RegisterPasses(CLI::App& app, CommandRunner* run);
+void RegisterRoundtrip(CLI::App& app, CommandRunner* run);
+void RegisterRun(CLI::App& app, CommandRunner* run);
+void RegisterShapes(CLI::App& app, CommandRunner* run);
+void RegisterShow(CLI::App& app, CommandRunner* run);
+void RegisterStats(CLI::App& app, CommandRunner* run);
+void RegisterSubgraph(CLI::App& app, CommandRunner* run);
+void RegisterValidate(CLI::App& app, CommandRunner* run);
 
 }  // namespace graphnet
 

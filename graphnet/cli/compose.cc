@@ -1,4 +1,4 @@
-#include "graphnet/cli/compose.h"
+#include "graphnet/decompose/compose.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -9,8 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/save.h"
-#include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/ir/verifier.h"
@@ -21,6 +22,7 @@ namespace {
 struct Options {
   std::string in;
   Output out;
+  bool json = false;
 };
 
 // Whether the ranges are all of the graph.
@@ -53,8 +55,17 @@ absl::StatusOr<int> Compose(const Options& options) {
   for (Sample& piece : stored.pieces) sample.weights.merge(piece.weights);
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), options.in));
   RETURN_IF_ERROR(SaveSample(sample, options.out));
+  const auto operators = static_cast<long long>(NumOperators(*sample.module->main()));
+  if (options.json) {
+    Json document;
+    document["out"] = options.out.path;
+    document["pieces"] = stored.pieces.size();
+    document["operators"] = operators;
+    PrintJson(document);
+    return 0;
+  }
   std::fprintf(options.out.report(), "%zu pieces, %lld operators\n", stored.pieces.size(),
-               static_cast<long long>(NumOperators(*sample.module->main())));
+               operators);
   return 0;
 }
 
@@ -66,6 +77,7 @@ void RegisterCompose(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("compose", "Put the pieces that decompose made together again");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
   AddOutputOptions(command, &options->out)->required();
+  AddJsonOption(command, &options->json, "out, pieces and operators");
   command->callback([options, run] { *run = [options] { return Compose(*options); }; });
 }
 

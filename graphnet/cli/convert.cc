@@ -1,11 +1,13 @@
-#include "graphnet/cli/convert.h"
-
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
@@ -22,33 +24,70 @@ struct Options {
   std::vector<std::string> inputs;
   bool trust = false;
   bool lift = false;
+  bool json = false;
+  int jobs = 0;
 };
 
-absl::StatusOr<int> Convert(const Options& options) {
-  LoadOptions load;
-  load.trust = options.trust;
-  load.weights = options.out.keeps_weights();
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, load));
+absl::Status ConvertOne(const std::string& path, const Output& out, const Options& options) {
+  RETURN_IF_ERROR(CheckOutput(out));
+  ASSIGN_OR_RETURN(Sample sample,
+                   LoadSample(path, {.trust = options.trust, .weights = out.keeps_weights()}));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     RETURN_IF_ERROR(LiftAttributes(sample.module.get()).status());
     RETURN_IF_ERROR(Verify(*sample.module));
   }
-  RETURN_IF_ERROR(SaveSample(sample, options.out));
-  return 0;
+  return SaveSample(sample, out);
+}
+
+Json ResultJson(const std::string& path, const absl::Status& status, const Output& out) {
+  Json sample = SampleJson(path, status);
+  if (status.ok()) sample["out"] = out.path;
+  return sample;
+}
+
+absl::StatusOr<int> Convert(const Options& options) {
+  if (!IsFolderOfSamples(options.in)) {
+    RETURN_IF_ERROR(ConvertOne(options.in, options.out, options));
+    if (options.json)
+      PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), options.out)}, 0));
+    return 0;
+  }
+  if (options.out.target == Target::kAuto)
+    return absl::InvalidArgumentError("a folder of samples needs --to: the format of all");
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
+  std::vector<Json> samples(inputs.size());
+  struct Nothing {};
+  const BatchCount count = RunBatch<Nothing>(
+      inputs, options.jobs,
+      [&](const std::string& path, Nothing*) {
+        return ConvertOne(path, outputs.at(path), options);
+      },
+      [&](size_t i, const absl::Status& status, Nothing&) {
+        samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]));
+        return options.json ? "" : FailLine(inputs[i], status);
+      });
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+  } else {
+    PrintCount(count);
+  }
+  return count.failed == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 void RegisterConvert(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("convert", "Convert a sample to another format");
-  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")
-      ->required();
-  AddOutputOptions(command, &options->out, ",OUT")->required();
+  CLI::App* command = app.add_subcommand("convert", "Convert samples to another format");
+  AddSamplesOption(command, &options->in);
+  AddOutputOptions(command, &options->out, ",OUT", kTargetsHelp)->required();
+  AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
+  AddJsonOption(command, &options->json, "samples with path and out");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });
 }
 

@@ -1,5 +1,3 @@
-#include "graphnet/cli/decompose.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -13,6 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/ports.h"
@@ -39,6 +39,7 @@ struct Options {
   bool minimal_inputs = false;
   bool dry_run = false;
   bool trust = false;
+  bool json = false;
   int jobs = 0;
 };
 
@@ -97,7 +98,30 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
 struct Outcome {
   size_t pieces = 0;
   WriteReport written;
+  Json json;
 };
+
+// As PrintDecomposition has it.
+Json DecompositionJson(const Module& module, const Decomposition& made) {
+  Json json;
+  Json& pieces = json["pieces"] = Json::List();
+  const std::vector<Traffic> traffic = PieceTraffic(module, made.pieces);
+  for (size_t i = 0; i < made.pieces.size(); ++i) {
+    const SubgraphConfig& piece = made.config.subgraphs[i];
+    Json row;
+    row["name"] = piece.name;
+    row["start"] = piece.range.start;
+    row["end"] = piece.range.end;
+    row["inputs"] = Json::List(piece.inputs);
+    row["outputs"] = Json::List(piece.outputs);
+    row["bytes_in"] = traffic[i].bytes;
+    row["unknown_in"] = traffic[i].unknown;
+    pieces.push_back(std::move(row));
+  }
+  json["operators"] = made.config.num_ops;
+  json["notes"] = Json::List(made.notes);
+  return json;
+}
 
 // `module`: the sample's, with as many metas as there are.
 void PrintDecomposition(const Module& module, const Decomposition& made) {
@@ -153,17 +177,29 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
   }
   Outcome outcome;
   outcome.pieces = made.pieces.size();
-  if (print) {
-    const Module* known = ports.values.module.get();
-    PrintDecomposition(known != nullptr ? *known : *sample.module, made);
+  const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
+  if (options.json) {
+    outcome.json = DecompositionJson(known, made);
+  } else if (print) {
+    PrintDecomposition(known, made);
   }
   if (options.dry_run) return outcome;
   ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
-  if (print) {
+  if (options.json) {
+    outcome.json["out"] = folder;
+    outcome.json["written"] = outcome.written.written;
+    outcome.json["kept"] = outcome.written.kept;
+  } else if (print) {
     std::printf("%s: %zu written, %zu kept\n", Printable(folder, 1000).c_str(),
                 outcome.written.written, outcome.written.kept);
   }
   return outcome;
+}
+
+Json ResultJson(const std::string& path, const absl::Status& status, Json outcome) {
+  Json sample = SampleJson(path, status);
+  if (status.ok()) sample.Merge(std::move(outcome));
+  return sample;
 }
 
 // By which errors of many samples are counted.
@@ -187,6 +223,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   }
   Outcome sum;
   std::map<absl::string_view, size_t> reasons;
+  std::vector<Json> samples(inputs.size());
   const BatchCount count = RunBatch<Outcome>(
       inputs, options.jobs,
       [&](const std::string& path, Outcome* outcome) -> absl::Status {
@@ -199,13 +236,21 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
         ASSIGN_OR_RETURN(*outcome, DecomposeOne(path, folder, config, options, /*print=*/false));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const Outcome& outcome) {
+      [&](size_t i, const absl::Status& status, Outcome& outcome) {
+        if (options.json) {
+          samples[i] = ResultJson(inputs[i], status, std::move(outcome.json));
+          return std::string();
+        }
         sum.pieces += outcome.pieces;
         sum.written.written += outcome.written.written;
         sum.written.kept += outcome.written.kept;
         if (!status.ok()) ++reasons[Reason(status)];
         return FailLine(inputs[i], status);
       });
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+    return count.failed == 0 ? 0 : 1;
+  }
   PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
               {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
                absl::StrCat(count.failed), absl::StrCat(sum.pieces),
@@ -223,7 +268,11 @@ absl::StatusOr<int> Run(const Options& options) {
   if (beside && options.in == "-")
     return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
   const std::string folder = beside ? DecomposedPath(options.in) : options.out;
-  RETURN_IF_ERROR(DecomposeOne(inputs[0], folder, config, options, /*print=*/true).status());
+  ASSIGN_OR_RETURN(Outcome outcome,
+                   DecomposeOne(inputs[0], folder, config, options, /*print=*/true));
+  if (options.json) {
+    PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), std::move(outcome.json))}, 0));
+  }
   return 0;
 }
 
@@ -233,9 +282,8 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
-  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")
-      ->required();
-  AddPathOption(
+  AddSamplesOption(command, &options->in);
+  AddFolderOption(
       command, &options->out,
       "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
       "the folder for those of all");
@@ -272,8 +320,10 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   scheme->add_option(
       "--by-value", options->values,
       "What lies between values, by name: in1,in2:out1 (may be given several times)");
-  CLI::Option* config = scheme->add_option("--config", options->config_file,
-                                           "As a configuration file says; replays a decomposition");
+  CLI::Option* config = scheme
+                            ->add_option("--config", options->config_file,
+                                         "As a configuration file says; replays a decomposition")
+                            ->type_name("FILE");
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
   AddChoiceOption(command, "--style", &options->config.cut.style, styles,
@@ -301,6 +351,9 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   command->add_flag("--dry-run", options->dry_run, "Only print the table of pieces");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "samples with path, pieces (start, end, inputs, outputs, bytes_in), operators, "
+                "notes, out, written and kept");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

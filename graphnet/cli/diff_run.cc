@@ -1,5 +1,3 @@
-#include "graphnet/cli/diff_run.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,10 +12,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
@@ -33,6 +36,7 @@ struct Options {
   uint64_t seed = 0;
   int threads = 0;
   bool trust = false;
+  bool json = false;
 };
 
 // What a value is, in a number; 0 for what is no tensor.
@@ -56,31 +60,48 @@ absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values val
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
 }
 
-// Prints one line on two outputs; whether they are bit for bit the same.
-absl::StatusOr<bool> CompareOutput(size_t i, const c10::IValue& a, const c10::IValue& b) {
+// How two outputs compare, as text and as JSON.
+struct Compared {
+  bool same = false;
+  std::string text;
+  Json json;
+};
+
+absl::StatusOr<Compared> CompareOutput(size_t i, const c10::IValue& a, const c10::IValue& b) {
+  Compared made;
+  made.json["name"] = absl::StrCat("o", i);
+  const auto said = [&](bool same, std::string text) {
+    made.same = same;
+    made.json["equal"] = same;
+    made.text =
+        absl::StrFormat("o%-3d %s%s", i, same ? Green(text) : Red("DIFFERENT"), same ? "" : text);
+    return made;
+  };
   if (!a.isTensor() || !b.isTensor()) {
     const bool same = a.tagKind() == b.tagKind() && (a.isNone() || a == b);
-    std::printf("o%-3zu %s\n", i, same ? "equal" : "DIFFERENT, not tensors");
-    return same;
+    if (!same) made.json["difference"] = "not tensors";
+    return said(same, same ? "equal" : ", not tensors");
   }
   ASSIGN_OR_RETURN(const size_t x, Digest(a));
   ASSIGN_OR_RETURN(const size_t y, Digest(b));
   const at::Tensor& s = a.toTensor();
   const at::Tensor& t = b.toTensor();
-  if (x == y) {
-    std::printf("o%-3zu bit-equal\n", i);
-    return true;
-  }
+  if (x == y) return said(true, "bit-equal");
   if (s.sizes() != t.sizes() || s.scalar_type() != t.scalar_type()) {
-    std::printf("o%-3zu DIFFERENT in shape or dtype\n", i);
-    return false;
+    made.json["difference"] = "shape or dtype";
+    return said(false, " in shape or dtype");
   }
   const at::Tensor difference = at::sub(s.to(at::kDouble), t.to(at::kDouble)).abs();
-  std::printf("o%-3zu DIFFERENT: at most %.3g, on average %.3g, in %lld of %lld elements\n", i,
-              difference.max().item<double>(), difference.mean().item<double>(),
-              static_cast<long long>(s.ne(t).sum().item<int64_t>()),
-              static_cast<long long>(s.numel()));
-  return false;
+  const double largest = difference.max().item<double>();
+  const double mean = difference.mean().item<double>();
+  const auto different = s.ne(t).sum().item<int64_t>();
+  made.json["difference"] = "values";
+  made.json["max_difference"] = largest;
+  made.json["mean_difference"] = mean;
+  made.json["different_elements"] = different;
+  made.json["elements"] = s.numel();
+  return said(false, absl::StrFormat(": at most %.3g, on average %.3g, in %d of %d elements",
+                                     largest, mean, different, s.numel()));
 }
 
 absl::StatusOr<int> Run(const Options& options) {
@@ -105,6 +126,7 @@ absl::StatusOr<int> Run(const Options& options) {
     ASSIGN_OR_RETURN(digests[std::string(node.name())], Digest(value));
     return absl::OkStatus();
   };
+  Progress progress("running the first");
   ASSIGN_OR_RETURN(const auto out_a,
                    RunOne(*a.module, std::move(values_a), options.seed, remember));
   size_t common = 0;
@@ -119,15 +141,34 @@ absl::StatusOr<int> Run(const Options& options) {
     if (++different == 1) first = absl::StrCat(node.name(), " = ", node.target());
     return absl::OkStatus();
   };
+  progress.Say("running the second");
   ASSIGN_OR_RETURN(const auto out_b, RunOne(*b.module, std::move(values_b), options.seed, compare));
+  progress.End();
+  bool same = out_a.size() == out_b.size();
+  std::vector<Json> outputs;
+  std::string lines;
+  for (size_t i = 0; i < std::min(out_a.size(), out_b.size()); ++i) {
+    ASSIGN_OR_RETURN(Compared compared, CompareOutput(i, out_a[i], out_b[i]));
+    same = same && compared.same;
+    absl::StrAppend(&lines, compared.text, "\n");
+    outputs.push_back(std::move(compared.json));
+  }
+  if (options.json) {
+    Json document;
+    document["equal"] = same;
+    document["values"] = common;
+    document["different_values"] = different;
+    if (different > 0) document["first_difference"] = first;
+    document["outputs"] = Json(std::move(outputs));
+    document["num_outputs"] = Json::List(std::vector<size_t>{out_a.size(), out_b.size()});
+    PrintJson(document);
+    return same ? 0 : 1;
+  }
   std::printf("%zu values of one name, %zu of them different\n", common, different);
   if (different > 0) std::printf("first difference: %s\n", first.c_str());
-  bool same = out_a.size() == out_b.size();
-  if (!same) std::printf("%zu outputs and %zu\n", out_a.size(), out_b.size());
-  for (size_t i = 0; i < std::min(out_a.size(), out_b.size()); ++i) {
-    ASSIGN_OR_RETURN(const bool equal, CompareOutput(i, out_a[i], out_b[i]));
-    same = same && equal;
-  }
+  if (out_a.size() != out_b.size())
+    std::printf("%zu outputs and %zu\n", out_a.size(), out_b.size());
+  std::fputs(lines.c_str(), stdout);
   if (same && different > 0) {
     std::printf(
         "note: values differ inside, and no output shows it: with these values the outputs do not "
@@ -142,13 +183,16 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("diff-run", "Run two graphs on the same inputs and compare");
-  command->add_option("a", options->a, "The first graph")->required();
-  command->add_option("b", options->b, "The second graph")->required();
+  command->add_option("A", options->a, "The first sample, - on the standard input")->required();
+  command->add_option("B", options->b, "The second sample")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
+  AddJsonOption(
+      command, &options->json,
+      "equal, values, different_values, first_difference, and outputs with how they differ");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

@@ -1,5 +1,3 @@
-#include "graphnet/cli/extract.h"
-
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -17,11 +15,14 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/example_value.h"
 #include "graphnet/extract/folder.h"
@@ -52,6 +53,7 @@ struct Options {
   bool check = false;
   bool cond = false;
   bool trust = false;
+  bool json = false;
 };
 
 absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
@@ -207,6 +209,77 @@ void Explain(const StitchManifest& manifest) {
   }
 }
 
+Json StepJson(const StitchStep& step) {
+  const BreakReasonText& text = TextOf(step.reason);
+  Json json;
+  json["reason"] = text.name;
+  json["op"] = step.op;
+  json["why"] = text.explanation;
+  json["hint"] = text.hint;
+  if (step.line > 0) {
+    json["file"] = step.file;
+    json["line"] = step.line;
+    json["column"] = step.column;
+  }
+  if (!step.source.empty()) json["source"] = step.source;
+  return json;
+}
+
+// The steps in order: subgraphs, and what is between them.
+Json ExtractedJson(const StitchManifest& manifest, const std::string& out) {
+  Json document;
+  document["out"] = out;
+  Json& steps = document["steps"] = Json::List();
+  for (const StitchStep& step : manifest.steps) {
+    if (step.subgraph < 0) {
+      steps.push_back(StepJson(step));
+      continue;
+    }
+    const StitchManifest::Subgraph& subgraph =
+        manifest.subgraphs[static_cast<size_t>(step.subgraph)];
+    Json json;
+    json["subgraph"] = subgraph.name;
+    json["calls"] = subgraph.num_calls;
+    json["inputs"] = step.inputs.size();
+    json["outputs"] = step.outputs.size();
+    json["hash"] = subgraph.hash;
+    if (subgraph.duplicate_of >= 0)
+      json["duplicate_of"] = absl::StrCat("subgraph_", subgraph.duplicate_of);
+    steps.push_back(std::move(json));
+  }
+  Json& symbols = document["symbols"] = Json::List();
+  for (const auto& symbol : manifest.symbols) {
+    Json json;
+    json["name"] = symbol.name;
+    json["example"] = symbol.example;
+    symbols.push_back(std::move(json));
+  }
+  Json& relations = document["relations"] = Json::List();
+  for (const auto& relation : manifest.relations) {
+    Json json;
+    json["requires"] = relation.text;
+    if (relation.line > 0) {
+      json["file"] = relation.file;
+      json["line"] = relation.line;
+    }
+    relations.push_back(std::move(json));
+  }
+  return document;
+}
+
+void PrintTotals(const StitchManifest& manifest) {
+  size_t operations = 0;
+  size_t duplicates = 0;
+  int64_t calls = 0;
+  for (const StitchStep& step : manifest.steps) operations += step.subgraph < 0 ? 1 : 0;
+  for (const auto& subgraph : manifest.subgraphs) {
+    duplicates += subgraph.duplicate_of >= 0 ? 1 : 0;
+    calls += subgraph.num_calls;
+  }
+  std::printf("%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them\n",
+              manifest.subgraphs.size(), static_cast<long long>(calls), duplicates, operations);
+}
+
 std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& inputs) {
   std::vector<c10::IValue> copies;
   for (const c10::IValue& input : inputs) copies.push_back(input.deepcopy());
@@ -259,13 +332,20 @@ absl::StatusOr<int> Run(const Options& options) {
   for (const std::string& text : options.dynamic) {
     ASSIGN_OR_RETURN(capture_options.dynamic.emplace_back(), ParseDynamic(text));
   }
-  Progress progress;
+  Progress progress("capturing");
+  capture_options.print = [&](const std::string& text) {
+    if (options.json) {
+      std::fputs(text.c_str(), stderr);
+    } else {
+      progress.Print(text);
+    }
+  };
   capture_options.progress = [&](size_t graphs, size_t calls) {
     progress.Say(absl::StrCat("capturing: ", graphs, " subgraphs, ", calls, " calls"));
   };
   at::manual_seed(options.seed);
   absl::StatusOr<Capture> captured = CaptureProgram(module, std::move(inputs), capture_options);
-  progress.Clear();
+  progress.End();
   if (!captured.ok()) return Annotate(captured.status(), Printable(options.in, 1000));
   const Capture& capture = *captured;
   for (const auto& size : capture_options.dynamic) {
@@ -278,29 +358,32 @@ absl::StatusOr<int> Run(const Options& options) {
   absl::StatusOr<ExtractedProgram> program = ToSamples(capture, Stem(options.in));
   if (!program.ok()) return Annotate(program.status(), Printable(options.in, 1000));
   RETURN_IF_ERROR(WriteExtracted(*program, options.out, options.format, capture.status.ok()));
-  PrintSubgraphs(program->manifest);
-  PrintSymbols(program->manifest);
-  if (options.explain) Explain(program->manifest);
-  size_t operations = 0;
-  size_t duplicates = 0;
-  int64_t calls = 0;
-  for (const StitchStep& step : program->manifest.steps) operations += step.subgraph < 0 ? 1 : 0;
-  for (const auto& subgraph : program->manifest.subgraphs) {
-    duplicates += subgraph.duplicate_of >= 0 ? 1 : 0;
-    calls += subgraph.num_calls;
+  Json document;
+  if (options.json) {
+    document = ExtractedJson(program->manifest, options.out);
+  } else {
+    PrintSubgraphs(program->manifest);
+    PrintSymbols(program->manifest);
+    if (options.explain) Explain(program->manifest);
+    PrintTotals(program->manifest);
   }
-  std::printf("%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them\n",
-              program->manifest.subgraphs.size(), static_cast<long long>(calls), duplicates,
-              operations);
   if (!capture.status.ok()) return Annotate(capture.status, Printable(options.in, 1000));
-  if (!options.check) return 0;
-  ASSIGN_OR_RETURN(const std::string difference, Check(options, capture_options, copies));
-  if (difference.empty()) {
-    std::printf("the stitched program yields the same bits as LibTorch\n");
-    return 0;
+  std::string difference;
+  if (options.check) {
+    const Progress checking("checking");
+    ASSIGN_OR_RETURN(difference, Check(options, capture_options, copies));
   }
-  std::printf("the stitched program yields SOMETHING ELSE: %s\n", difference.c_str());
-  return 1;
+  if (options.json) {
+    if (options.check) document["same_bits"] = difference.empty();
+    if (!difference.empty()) document["difference"] = difference;
+    PrintJson(document);
+  } else if (!difference.empty()) {
+    std::printf("the stitched program yields %s: %s\n", Red("SOMETHING ELSE").c_str(),
+                difference.c_str());
+  } else if (options.check) {
+    std::printf("the stitched program yields the same bits as LibTorch\n");
+  }
+  return difference.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -309,8 +392,8 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
-  command->add_option("in", options->in, "TorchScript archive")->required();
-  AddPathOption(command, &options->out, "Folder for the subgraphs", ",--output")->required();
+  command->add_option("IN", options->in, "TorchScript archive")->required();
+  AddFolderOption(command, &options->out, "Folder for the subgraphs", ",--output")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   command
@@ -344,6 +427,9 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       "--check", options->check,
       "Run what was written, and the archive by LibTorch; exit code 1 if they differ");
   AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "out, steps (subgraphs, and what broke them with place, why and hint), symbols, "
+                "relations and same_bits");
   command->callback(
       [options, run] { *run = [options] { return Guarded([&] { return Run(*options); }); }; });
 }

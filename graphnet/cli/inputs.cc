@@ -5,8 +5,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/elements.h"
 #include "graphnet/inputs/example_input.h"
@@ -61,9 +64,10 @@ CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) 
 
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file) {
   return command
-      ->add_option("--inputs", *file,
-                   "Values by name (safetensors): x, y.0 of a list, z.a of a dict; others are "
-                   "drawn")
+      ->add_option(
+          "--inputs", *file,
+          "Values by name (safetensors, - on the standard input): x, y.0 of a list, z.a of "
+          "a dict; others are drawn")
       ->type_name("FILE");
 }
 
@@ -71,7 +75,14 @@ absl::StatusOr<std::map<std::string, TensorData>> ReadValues(
     const std::string& path, const std::vector<std::string>& names) {
   std::map<std::string, TensorData> values;
   if (path.empty()) return values;
-  ASSIGN_OR_RETURN(values, ReadSafetensorsFile(path));
+  if (path == "-") {
+    RETURN_IF_ERROR(TakeStandardInput());
+    const auto half = static_cast<size_t>(AvailableMemoryBytes()) / 2;
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, half));
+    ASSIGN_OR_RETURN(values, ParseSafetensors(bytes, "<stdin>"));
+  } else {
+    ASSIGN_OR_RETURN(values, ReadSafetensorsFile(path));
+  }
   const std::vector<absl::string_view> all(names.begin(), names.end());
   for (const auto& [name, value] : values) {
     if (IsKnown(name, names)) continue;

@@ -17,7 +17,7 @@ namespace graphnet {
 
 struct InputOptions {
   std::vector<std::string> words;  // inputs/example_input.h
-  std::string file;                // safetensors
+  std::string file;                // safetensors; "-": the standard input
 };
 
 // --input, what to draw, and --inputs, a file of values.

@@ -1,5 +1,3 @@
-#include "graphnet/cli/lint.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -13,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
@@ -33,6 +33,7 @@ struct Options {
   std::optional<uint64_t> seed;
   int jobs = 0;
   bool trust = false;
+  bool json = false;
 };
 
 using Findings = std::vector<std::string>;
@@ -104,12 +105,28 @@ absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Options& o
   return all;
 }
 
+Json FindingsJson(const std::string& path, const absl::Status& status, const FindingsByRule& all) {
+  Json sample = SampleJson(path, status);
+  if (!status.ok()) return sample;
+  Json& findings = sample["findings"] = Json::List();
+  for (const auto& [rule, messages] : all) {
+    for (const std::string& message : messages) {
+      // A finding is said as an error is, with its place.
+      Json finding = ErrorJson(absl::FailedPreconditionError(message));
+      finding["rule"] = rule;
+      findings.push_back(std::move(finding));
+    }
+  }
+  return sample;
+}
+
 // How many findings each rule has, and in how many samples.
 class Totals {
  public:
   // The lines to print of a sample.
   std::string Add(const std::string& path, const FindingsByRule& all) {
     std::string lines;
+    samples_ += all.empty() ? 0 : 1;
     for (const auto& [rule, findings] : all) {
       ++counts_[rule].first;
       counts_[rule].second += findings.size();
@@ -129,9 +146,10 @@ class Totals {
                    findings, samples);
     }
   }
-  bool empty() const { return counts_.empty(); }
+  size_t samples() const { return samples_; }  // that have findings
 
  private:
+  size_t samples_ = 0;
   std::map<std::string, std::pair<size_t, size_t>> counts_;  // samples, findings
 };
 
@@ -144,9 +162,16 @@ absl::StatusOr<int> Lint(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   Totals totals;
   BatchCount count;
+  std::vector<Json> samples(inputs.size());
+  const auto account = [&](size_t i, const absl::Status& status, const FindingsByRule& all) {
+    samples[i] = FindingsJson(inputs[i], status, all);
+    const std::string lines =
+        status.ok() ? totals.Add(inputs[i], all) : FailLine(inputs[i], status);
+    return options.json ? "" : lines;
+  };
   if (!IsFolderOfSamples(options.in)) {
     ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options));
-    const std::string lines = totals.Add(options.in, all);
+    const std::string lines = account(0, absl::OkStatus(), all);
     if (!lines.empty()) std::fprintf(options.out.report(), "%s\n", lines.c_str());
   } else if (!options.out.path.empty()) {
     return absl::InvalidArgumentError(
@@ -158,12 +183,14 @@ absl::StatusOr<int> Lint(const Options& options) {
           ASSIGN_OR_RETURN(*all, LintOne(path, options));
           return absl::OkStatus();
         },
-        [&](size_t i, const absl::Status& status, const FindingsByRule& all) {
-          return status.ok() ? totals.Add(inputs[i], all) : FailLine(inputs[i], status);
-        });
+        account);
   }
-  totals.Print(options);
-  return count.failed > 0 || !totals.empty() ? 1 : 0;
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed + totals.samples()));
+  } else {
+    totals.Print(options);
+  }
+  return count.failed > 0 || totals.samples() > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -172,8 +199,7 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("lint", "List what is wrong with samples though they are valid");
-  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")
-      ->required();
+  AddSamplesOption(command, &options->in);
   command
       ->add_option("--rule", options->rules,
                    "bn-var: variances that may be drawn negative; meta: metas and a "
@@ -188,6 +214,8 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
   command->add_option("--seed", options->seed, "Of the inputs that finite-run draws");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "samples with path and findings, each with rule, message and place");
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });
 }
 

@@ -1,6 +1,10 @@
 #include "graphnet/cli/load.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -72,43 +77,78 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
 }
 
 // Text, a fragment too.
-absl::StatusOr<Sample> LoadText(const std::string& path) {
-  const bool is_file = path != "-";
-  const std::string name = is_file ? path : "<stdin>";
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
-  if (!is_file && !LooksLikeText(text, /*fragments=*/true)) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": not graphnet text"));
-  }
+absl::StatusOr<Sample> LoadText(absl::string_view text, const std::string& name) {
   ASSIGN_OR_RETURN(Sample sample, ParseSample(text, name));
   if (sample.module == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": holds no module"));
   }
-  if (sample.name.empty() && is_file) sample.name = BaseName(path);
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), name));
   return sample;
 }
 
-// What an archive is that was refused, if it is none of TorchScript's.
-absl::Status ToldBetter(const std::string& path, absl::Status refused) {
-  const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxArchiveBytes);
-  const std::string known = bytes.ok() ? DescribeForeignArchive(*bytes) : "";
-  if (known.empty()) return refused;
-  return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", known));
+absl::StatusOr<Sample> LoadTorchScript(absl::string_view bytes, const std::string& name,
+                                       const LoadOptions& options) {
+  absl::StatusOr<Sample> sample =
+      ImportTorchScript(bytes, name, {.trust = options.trust, .weights = options.weights});
+  if (!sample.ok()) {
+    // What else an archive is.
+    const std::string known = DescribeForeignArchive(bytes);
+    if (known.empty()) return sample.status();
+    return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
+  }
+  RETURN_IF_ERROR(Annotate(Verify(*sample->module), name));
+  return sample;
+}
+
+// The most that is read of a format that cannot be read in parts.
+size_t MaxBytes(Format format) {
+  if (format == Format::kText) return kMaxTextFileBytes;
+  if (format == Format::kProtobuf) return kMaxProtoBytes;
+  return std::min<size_t>(kMaxArchiveBytes, static_cast<size_t>(AvailableMemoryBytes()) / 3);
+}
+
+// What a file that begins so holds, be it text that is a fragment; the error says what it is
+// else.
+absl::StatusOr<Format> FormatOfFile(absl::string_view head, const std::string& name) {
+  if (const std::optional<Format> format = FormatOfHead(head)) return *format;
+  // Found in a folder it may be anything; whoever names it means it.
+  if (LooksLikeText(head, /*fragments=*/true)) return Format::kText;
+  std::string known = DescribeForeignFile(head);
+  if (known.empty()) {
+    known =
+        "neither a GraphNet folder, a TorchScript archive, a graphnet protobuf nor graphnet "
+        "text";
+  }
+  return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
+}
+
+// The weights of a protobuf lie beside it, so that here it has none.
+absl::StatusOr<Sample> LoadStandardInput(const LoadOptions& options) {
+  RETURN_IF_ERROR(TakeStandardInput());
+  const std::string name = "<stdin>";
+  std::string bytes(kHeadBytes, '\0');
+  size_t size = 0;
+  while (size < kHeadBytes) {
+    const ssize_t n = read(STDIN_FILENO, bytes.data() + size, kHeadBytes - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    size += static_cast<size_t>(n);
+  }
+  bytes.resize(size);
+  // Before more is read: it may have no end.
+  ASSIGN_OR_RETURN(const Format format, FormatOfFile(bytes, name));
+  ASSIGN_OR_RETURN(const std::string rest, ReadFile("-", MaxBytes(format)));
+  bytes += rest;
+  if (format == Format::kProtobuf) return DeserializeSample(bytes, name);
+  if (format == Format::kText) return LoadText(bytes, name);
+  ASSIGN_OR_RETURN(Sample sample, LoadTorchScript(bytes, name, options));
+  sample.name.clear();
+  return sample;
 }
 
 }  // namespace
 
-const char* FormatName(Format format) {
-  switch (format) {
-    case Format::kGraphNetFolder: return "GraphNet folder";
-    case Format::kProtobuf: return "protobuf";
-    case Format::kText: return "text";
-    case Format::kTorchScript: return "TorchScript";
-  }
-  return "unknown";
-}
-
 absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
-  if (path == "-") return Format::kText;
   if (!FileExists(path)) {
     return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no such file or folder"));
   }
@@ -116,43 +156,39 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
     if (IsGraphNetFolder(path)) return Format::kGraphNetFolder;
     std::vector<std::string> samples;
     if (FindIn(path, 0, &samples).ok() && !samples.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          Printable(path, 1000), ": a folder with ", samples.size(),
-          " samples, not one; stats, check, opt, decompose, validate and lint take folders"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(path, 1000), ": a folder with ", samples.size(),
+                       " samples, not one; stats, check, lint, convert, opt, decompose and "
+                       "validate take folders"));
     }
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(path, 1000), ": not a sample: the folder has no graph_net.json"));
   }
   ASSIGN_OR_RETURN(const std::string head, ReadHead(path));
-  if (const std::optional<Format> format = FormatOfHead(head)) return *format;
-  // Found in a folder it may be anything; whoever names it means it.
-  if (LooksLikeText(head, /*fragments=*/true)) return Format::kText;
-  if (const std::string known = DescribeForeignFile(head); !known.empty())
-    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", known));
-  return absl::InvalidArgumentError(
-      absl::StrCat(Printable(path, 1000),
-                   ": neither a GraphNet folder, a TorchScript archive, a "
-                   "graphnet protobuf nor graphnet text"));
+  return FormatOfFile(head, path);
+}
+
+absl::Status TakeStandardInput() {
+  static std::atomic<bool> is_taken = false;
+  if (!is_taken.exchange(true)) return absl::OkStatus();
+  return absl::FailedPreconditionError("the standard input can be read only once");
 }
 
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options) {
+  if (path == "-") return LoadStandardInput(options);
   ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
   switch (format) {
     case Format::kGraphNetFolder: return ReadGraphNetFolder(path);
     case Format::kProtobuf: return ReadSampleFile(path, options.weights);
     case Format::kText: {
-      ASSIGN_OR_RETURN(Sample sample, LoadText(path));
-      RETURN_IF_ERROR(Annotate(Verify(*sample.module), path));
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
+      ASSIGN_OR_RETURN(Sample sample, LoadText(text, path));
+      if (sample.name.empty()) sample.name = BaseName(path);
       return sample;
     }
     case Format::kTorchScript: {
-      TorchScriptImportOptions import;
-      import.trust = options.trust;
-      import.weights = options.weights;
-      absl::StatusOr<Sample> sample = ImportTorchScriptFile(path, import);
-      if (!sample.ok()) return ToldBetter(path, sample.status());
-      RETURN_IF_ERROR(Annotate(Verify(*sample->module), path));
-      return sample;
+      ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
+      return LoadTorchScript(bytes, path, options);
     }
   }
   return absl::InternalError("unknown format");
@@ -170,7 +206,7 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
       }
       continue;
     }
-    RETURN_IF_ERROR(RecogniseFormat(path).status());
+    if (path != "-") RETURN_IF_ERROR(RecogniseFormat(path).status());
     inputs.push_back(path);
   }
   return inputs;

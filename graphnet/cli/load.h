@@ -12,7 +12,6 @@
 namespace graphnet {
 
 enum class Format { kGraphNetFolder, kProtobuf, kText, kTorchScript };
-const char* FormatName(Format format);
 
 struct LoadOptions {
   // Lets a TorchScript archive pass without the gate (formats/torchscript/gate.h).
@@ -22,11 +21,14 @@ struct LoadOptions {
 };
 
 // NotFound if there is nothing at `path`, InvalidArgument if it is of no known
-// format. What "-", the standard input, holds is to be text.
+// format.
 absl::StatusOr<Format> RecogniseFormat(const std::string& path);
 
-// The verified sample at `path`; for "-", the text on the standard input. Text may be a
-// fragment (graphnet/text/parser.h).
+// FailedPrecondition if the standard input, which can be read once, has been asked for before.
+absl::Status TakeStandardInput();
+
+// The verified sample at `path`; for "-", on the standard input, which is read once. Text may be
+// a fragment (graphnet/text/parser.h).
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options = {});
 
 // All inputs under `paths`, sorted within each: a path that is an input itself, "-"

@@ -1,12 +1,16 @@
 // The `graphnet` program: picks the command, prints its error, sets the exit
 // code. What the commands do is in one file each.
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -16,22 +20,9 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
-#include "graphnet/cli/check.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/compose.h"
-#include "graphnet/cli/convert.h"
-#include "graphnet/cli/decompose.h"
-#include "graphnet/cli/diff_run.h"
-#include "graphnet/cli/extract.h"
-#include "graphnet/cli/lint.h"
-#include "graphnet/cli/opt.h"
-#include "graphnet/cli/roundtrip.h"
-#include "graphnet/cli/run.h"
-#include "graphnet/cli/shapes.h"
-#include "graphnet/cli/show.h"
-#include "graphnet/cli/stats.h"
-#include "graphnet/cli/subgraph.h"
-#include "graphnet/cli/validate.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/text/excerpt.h"
 #include "torch/version.h"
 
@@ -39,24 +30,33 @@ namespace {
 
 constexpr int kBadInput = 2;
 
+constexpr int kReaderIsGone = 128 + SIGPIPE;  // as a shell says it
+
+struct Command {
+  const char* group;
+  void (*add)(CLI::App& app, graphnet::CommandRunner* run);
+};
+
 // Every command, in the order of the help.
-constexpr std::pair<const char*, const char*> kGroups[] = {
-    {"show", "Look at graphs"},
-    {"stats", "Look at graphs"},
-    {"shapes", "Look at graphs"},
-    {"check", "Check"},
-    {"lint", "Check"},
-    {"convert", "Change and convert"},
-    {"opt", "Change and convert"},
-    {"passes", "Change and convert"},
-    {"decompose", "Cut and join"},
-    {"subgraph", "Cut and join"},
-    {"compose", "Cut and join"},
-    {"validate", "Cut and join"},
-    {"roundtrip", "Cut and join"},
-    {"extract", "Programs"},
-    {"run", "Run"},
-    {"diff-run", "Run"},
+constexpr Command kCommands[] = {
+    {"Look at graphs", graphnet::RegisterShow},
+    {"Look at graphs", graphnet::RegisterStats},
+    {"Look at graphs", graphnet::RegisterShapes},
+    {"Check", graphnet::RegisterCheck},
+    {"Check", graphnet::RegisterLint},
+    {"Change and convert", graphnet::RegisterConvert},
+    {"Change and convert", graphnet::RegisterOpt},
+    {"Change and convert", graphnet::RegisterPasses},
+    {"Cut and join", graphnet::RegisterDecompose},
+    {"Cut and join", graphnet::RegisterSubgraph},
+    {"Cut and join", graphnet::RegisterCompose},
+    {"Cut and join", graphnet::RegisterValidate},
+    {"Cut and join", graphnet::RegisterRoundtrip},
+    {"Programs", graphnet::RegisterExtract},
+    {"Run", graphnet::RegisterRun},
+    {"Run", graphnet::RegisterDiffRun},
+    {"The tool", graphnet::RegisterCompletion},
+    {"The tool", graphnet::RegisterMan},
 };
 
 constexpr char kFooter[] =
@@ -65,7 +65,54 @@ constexpr char kFooter[] =
     "  graphnet run samples/resnet.pt --input f32[8,3,64,64]\n"
     "  graphnet decompose resnet18 --pieces 4 && graphnet validate resnet18 --run\n"
     "  graphnet extract net.pt -o net --input f32[8,16] --explain --check\n\n"
-    "Exit codes: 0 done, 1 a check failed, 2 input or options that cannot be used.";
+    "Exit codes: 0 done, 1 a check failed, 2 input or options that cannot be used, 141 nobody "
+    "reads the output.";
+
+// A file that is opened must not get the number of a standard one that is closed: what is printed
+// would go into it.
+void FillStandardFiles() {
+  for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+    if (fd <= STDERR_FILENO) continue;
+    close(fd);
+    return;
+  }
+}
+
+void PrintError(const std::string& message) {
+  std::fprintf(stderr, "%s %s\n", graphnet::Red("graphnet:", stderr).c_str(), message.c_str());
+}
+
+// Whether the standard output is a pipe that nobody reads.
+bool IsReaderGone() {
+  pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+// Writes out what was printed; the exit code.
+int Finish(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (IsReaderGone()) return kReaderIsGone;
+  PrintError(absl::StrCat("cannot write the standard output",
+                          errno != 0 ? absl::StrCat(": ", std::strerror(errno)) : ""));
+  return kBadInput;
+}
+
+int Fail(const absl::Status& status, bool json) {
+  if (json) {
+    graphnet::Json document;
+    document["error"] = graphnet::ErrorJson(status);
+    graphnet::PrintJson(document);
+  }
+  PrintError(std::string(status.message()));
+  std::fputs(graphnet::ErrorExcerpt(status).c_str(), stderr);
+  return kBadInput;
+}
+
+bool Given(const CLI::App& command, const char* flag) {
+  const CLI::Option* option = command.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
 
 int Main(int argc, char** argv) {
   // `bazel run` starts programs elsewhere; paths are meant from where the user is.
@@ -88,32 +135,17 @@ int Main(int argc, char** argv) {
                         " --help\n");
   });
   graphnet::CommandRunner run;
-  graphnet::RegisterShow(app, &run);
-  graphnet::RegisterStats(app, &run);
-  graphnet::RegisterShapes(app, &run);
-  graphnet::RegisterCheck(app, &run);
-  graphnet::RegisterLint(app, &run);
-  graphnet::RegisterConvert(app, &run);
-  graphnet::RegisterOpt(app, &run);
-  graphnet::RegisterPasses(app, &run);
-  graphnet::RegisterRoundtrip(app, &run);
-  graphnet::RegisterDecompose(app, &run);
-  graphnet::RegisterCompose(app, &run);
-  graphnet::RegisterSubgraph(app, &run);
-  graphnet::RegisterValidate(app, &run);
-  graphnet::RegisterExtract(app, &run);
-  graphnet::RegisterRun(app, &run);
-  graphnet::RegisterDiffRun(app, &run);
   std::vector<absl::string_view> names;
-  for (const auto& [command, group] : kGroups) {
-    app.get_subcommand(command)->group(group);
-    names.push_back(command);
+  for (const Command& entry : kCommands) {
+    entry.add(app, &run);
+    CLI::App* command = app.get_subcommands(nullptr).back();
+    command->group(entry.group);
+    names.emplace_back(command->get_name());
   }
   if (argc > 1 && argv[1][0] != '-' && !absl::c_linear_search(names, argv[1])) {
     const std::string hint = graphnet::NearMissHint(argv[1], names);
-    std::fprintf(stderr, "graphnet: there is no command %s%s\n",
-                 graphnet::Printable(argv[1]).c_str(),
-                 hint.empty() ? "; see graphnet --help" : hint.c_str());
+    PrintError(absl::StrCat("there is no command ", graphnet::Printable(argv[1]),
+                            hint.empty() ? "; see graphnet --help" : hint));
     return kBadInput;
   }
   try {
@@ -122,21 +154,30 @@ int Main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? 0 : kBadInput;
   }
+  const CLI::App* command = app.get_subcommands().front();
+  const bool json = Given(*command, "--json");
+  if (json && Given(*command, "--out") && command->get_option("--out")->as<std::string>() == "-") {
+    return Fail(absl::InvalidArgumentError("the standard output takes either --json or --out -"),
+                json);
+  }
   const absl::StatusOr<int> code = run();
-  if (code.ok()) return *code;
-  std::fprintf(stderr, "graphnet: %s\n", std::string(code.status().message()).c_str());
-  std::fputs(graphnet::ErrorExcerpt(code.status()).c_str(), stderr);
-  return kBadInput;
+  return code.ok() ? *code : Fail(code.status(), json);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Writing to a closed pipe, or beyond a limit of the shell, is an error like any other: what is
+  // half written is cleaned up.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  FillStandardFiles();
+  int code = kBadInput;
   try {
-    return Main(argc, argv);
+    code = Main(argc, argv);
   } catch (const std::exception& error) {
     // Out of memory and the like: still one line.
-    std::fprintf(stderr, "graphnet: %s\n", graphnet::Printable(error.what(), 1000).c_str());
-    return kBadInput;
+    PrintError(graphnet::Printable(error.what(), 1000));
   }
+  return Finish(code);
 }

@@ -1,5 +1,3 @@
-#include "graphnet/cli/opt.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -8,11 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
@@ -34,6 +35,7 @@ struct Options {
   bool verify_each = false;
   bool timing = false;
   bool dump_changes = false;
+  bool json = false;
   int64_t limit = -1;
   int jobs = 0;
   bool trust = false;
@@ -80,6 +82,7 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Ou
   LoadOptions load;
   load.trust = options.trust;
   load.weights = !out.path.empty() && out.keeps_weights();
+  if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   PipelineOptions run;
@@ -98,41 +101,81 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Ou
   return results;
 }
 
-const char* EndingOf(Target target) {
-  switch (target) {
-    case Target::kProtobuf: return ".pb";
-    case Target::kText: return ".gn";
-    case Target::kDot: return ".dot";
-    case Target::kTorchScript: return ".pt";
-    default: return "";
+bool Changed(const std::vector<StepResult>& results) {
+  return absl::c_any_of(results, [](const StepResult& step) { return step.changed; });
+}
+
+Json ResultJson(const std::string& path, const absl::Status& status, const Output& out,
+                const Pipeline& pipeline, const std::vector<StepResult>& results) {
+  Json sample = SampleJson(path, status);
+  if (!status.ok()) return sample;
+  if (!out.path.empty()) sample["out"] = out.path;
+  sample["changed"] = Changed(results);
+  Json& passes = sample["passes"] = Json::List();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const StepResult& result = results[i];
+    Json pass;
+    pass["pass"] = PrintPipeline({pipeline[i]});
+    pass["changed"] = result.changed;
+    pass["nodes_before"] = result.nodes_before;
+    pass["nodes_after"] = result.nodes_after;
+    pass["seconds"] = result.seconds;
+    pass["notes"] = Json::List();
+    for (const PassNote& note : result.notes) {
+      Json made;
+      made["what"] = note.what;
+      made["count"] = note.count;
+      pass["notes"].push_back(std::move(made));
+    }
+    passes.push_back(std::move(pass));
   }
+  return sample;
+}
+
+// "changed samples/a.pb: cse -3, dce -12"; nothing if nothing has changed.
+std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
+                       const std::vector<StepResult>& results) {
+  if (!Changed(results)) return "";
+  std::string line = absl::StrCat("changed ", Printable(path, 1000), ":");
+  absl::string_view before = " ";
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].changed) continue;
+    absl::StrAppendFormat(&line, "%s%s %+d", before, pipeline[i].pass->name(),
+                          static_cast<int64_t>(results[i].nodes_after) -
+                              static_cast<int64_t>(results[i].nodes_before));
+    before = ", ";
+  }
+  return line;
 }
 
 absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipeline& pipeline,
                            const Options& options) {
-  if (options.dump_changes || options.out.path == "-") {
-    return absl::InvalidArgumentError(
-        "--dump-changes and the standard output are for one sample, not for a folder of them");
+  if (options.dump_changes) {
+    return absl::InvalidArgumentError("--dump-changes is for one sample, not for a folder of them");
   }
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
   Sum sum(pipeline.size());
+  std::vector<Json> samples(inputs.size());
   const BatchCount count = RunBatch<std::vector<StepResult>>(
       inputs, options.jobs,
       [&](const std::string& path, std::vector<StepResult>* results) -> absl::Status {
-        Output out = options.out;
-        if (!out.path.empty()) {
-          if (out.target == Target::kAuto) out.target = Target::kFolder;
-          out.path = PathBelow(out.path, options.in, path) + EndingOf(out.target);
-          RETURN_IF_ERROR(MakeFoldersOf(out.path));
-        }
-        ASSIGN_OR_RETURN(*results, OptOne(path, out, pipeline, options));
+        ASSIGN_OR_RETURN(*results, OptOne(path, outputs.at(path), pipeline, options));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, const std::vector<StepResult>& results) {
         sum.Add(results);
-        return FailLine(inputs[i], status);
+        if (options.json) {
+          samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), pipeline, results);
+          return std::string();
+        }
+        return status.ok() ? ChangeLine(inputs[i], pipeline, results) : FailLine(inputs[i], status);
       });
-  PrintSum(pipeline, sum, count.done - count.failed, options);
-  std::printf("%zu passed, %zu failed\n", count.done - count.failed, count.failed);
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+  } else {
+    PrintSum(pipeline, sum, count.done - count.failed, options);
+    PrintCount(count);
+  }
   return count.failed == 0 ? 0 : 1;
 }
 
@@ -141,33 +184,52 @@ absl::StatusOr<int> Opt(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
   const auto results = OptOne(options.in, options.out, pipeline, options);
-  if (absl::IsFailedPrecondition(results.status())) {
-    // A check among the passes.
+  // A check among the passes.
+  const bool failed = absl::IsFailedPrecondition(results.status());
+  if (!failed) RETURN_IF_ERROR(results.status());
+  const std::vector<StepResult> steps = failed ? std::vector<StepResult>() : *results;
+  if (options.json) {
+    PrintJson(SamplesJson({ResultJson(options.in, results.status(), options.out, pipeline, steps)},
+                          failed ? 1 : 0));
+  } else if (failed) {
     std::fprintf(options.out.report(), "%s\n", FailLine(options.in, results.status()).c_str());
-    return 1;
+  } else {
+    Sum sum(pipeline.size());
+    sum.Add(steps);
+    PrintSum(pipeline, sum, 1, options);
   }
-  RETURN_IF_ERROR(results.status());
-  Sum sum(pipeline.size());
-  sum.Add(*results);
-  PrintSum(pipeline, sum, 1, options);
+  return failed ? 1 : 0;
+}
+
+absl::StatusOr<int> ListPasses(bool json) {
+  std::vector<TableRow> rows;
+  Json passes = Json::List();
+  for (const Pass& pass : AllPasses()) {
+    ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
+    rows.push_back({std::string(pass.name()), documentation.summary});
+    Json made;
+    made["pass"] = pass.name();
+    made["summary"] = documentation.summary;
+    made["options"] = Json::List(pass.options());
+    passes.push_back(std::move(made));
+  }
+  if (!json) {
+    PrintTable(rows, /*last_is_text=*/true);
+    return 0;
+  }
+  Json document;
+  document["passes"] = std::move(passes);
+  PrintJson(document);
   return 0;
 }
 
-absl::StatusOr<int> Passes(const std::string& name, bool markdown) {
+absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
   if (markdown) {
     ASSIGN_OR_RETURN(const std::string page, PassesPage());
     std::fwrite(page.data(), 1, page.size(), stdout);
     return 0;
   }
-  if (name.empty()) {
-    std::vector<TableRow> rows;
-    for (const Pass& pass : AllPasses()) {
-      ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
-      rows.push_back({std::string(pass.name()), documentation.summary});
-    }
-    PrintTable(rows, /*last_is_text=*/true);
-    return 0;
-  }
+  if (name.empty()) return ListPasses(json);
   const Pass* pass = FindPass(name);
   if (pass == nullptr) {
     return absl::NotFoundError(
@@ -183,38 +245,43 @@ absl::StatusOr<int> Passes(const std::string& name, bool markdown) {
 void RegisterOpt(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("opt", "Rewrite samples by passes");
-  command->add_option("IN", options->in, "A sample in any format, or a folder of samples")
-      ->required();
+  AddSamplesOption(command, &options->in);
   command
       ->add_option(
           "--passes,-p", options->passes,
           "Passes with commas between them, options in braces: stabilize{allow=linear},dce")
+      ->type_name("PASSES")
       ->required();
-  AddOutputOptions(
-      command, &options->out, "",
-      "What to write, by its ending as convert does; of a folder of samples, the folder for all. "
-      "Without it nothing is written");
+  AddOutputOptions(command, &options->out, "", kTargetsHelp);
   command->add_flag("--verify-each", options->verify_each,
                     "Verify the graph, and what the pass says, after each pass");
   command->add_flag("--timing", options->timing, "Print the time of each pass");
-  command->add_flag("--dump-changes", options->dump_changes,
-                    "Print the lines that each pass removes and adds");
+  CLI::Option* changes = command->add_flag("--dump-changes", options->dump_changes,
+                                           "Print the lines that each pass removes and adds");
   command->add_option("--pass-limit", options->limit, "Run only so many passes")
       ->check(CLI::NonNegativeNumber);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
+  AddJsonOption(command, &options->json,
+                "samples with path, out, changed, and of each pass: changed, nodes_before, "
+                "nodes_after, seconds, notes")
+      ->excludes(changes);
   command->callback([options, run] { *run = [options] { return Opt(*options); }; });
 }
 
 void RegisterPasses(CLI::App& app, CommandRunner* run) {
   auto name = std::make_shared<std::string>();
   auto markdown = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("passes", "List the passes, or explain one");
-  CLI::Option* pass = command->add_option("NAME", *name, "The pass to explain");
-  command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
-  command->callback(
-      [name, markdown, run] { *run = [name, markdown] { return Passes(*name, *markdown); }; });
+  CLI::Option* pass = command->add_option("NAME", *name, "The pass to explain")->type_name("PASS");
+  CLI::Option* page =
+      command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
+  AddJsonOption(command, json.get(), "passes with pass, summary and options")->excludes(pass, page);
+  command->callback([name, markdown, json, run] {
+    *run = [name, markdown, json] { return Passes(*name, *markdown, *json); };
+  });
 }
 
 }  // namespace graphnet

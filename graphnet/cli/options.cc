@@ -1,5 +1,7 @@
 #include "graphnet/cli/options.h"
 
+#include <unistd.h>
+
 namespace graphnet {
 
 void AddTrustOption(CLI::App* command, bool* trust) {
@@ -9,17 +11,50 @@ void AddTrustOption(CLI::App* command, bool* trust) {
       "it can run code");
 }
 
+CLI::Option* AddSampleOption(CLI::App* command, std::string* in) {
+  return command
+      ->add_option(
+          "IN", *in,
+          "GraphNet folder, TorchScript archive, protobuf or text; - is the standard input")
+      ->required();
+}
+
+CLI::Option* AddSamplesOption(CLI::App* command, std::string* in) {
+  return command
+      ->add_option("IN", *in,
+                   "A sample in any format, - on the standard input, or a folder of samples")
+      ->required();
+}
+
+CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* in) {
+  return command
+      ->add_option("IN", *in,
+                   "Samples in any format, - on the standard input, or folders of samples")
+      ->required();
+}
+
 void AddJobsOption(CLI::App* command, int* jobs) {
   command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one a CPU)")
       ->check(CLI::PositiveNumber);
 }
 
-CLI::Option* AddPathOption(CLI::App* command, std::string* path, const std::string& help,
-                           const std::string& also) {
+CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,
+                             const std::string& also) {
   const auto check = [](const std::string& value) {
-    return value == "-" ? "the standard output takes text only" : "";
+    return value == "-" ? "a folder cannot go to the standard output" : "";
   };
   return command->add_option(absl::StrCat("-o,--out", also), *path, help)
+      ->type_name("DIR")
+      ->check(CLI::Validator(check, /*validator_desc=*/""));
+}
+
+CLI::Option* AddBytesOption(CLI::App* command, std::string* path, const std::string& help,
+                            const std::string& also) {
+  const auto check = [](const std::string& value) {
+    return value == "-" && isatty(STDOUT_FILENO) == 1 ? "a terminal takes text only" : "";
+  };
+  return command->add_option(absl::StrCat("-o,--out", also), *path, help)
+      ->type_name("FILE")
       ->check(CLI::Validator(check, /*validator_desc=*/""));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
@@ -15,12 +16,21 @@ namespace graphnet {
 // --trust: TorchScript archives are loaded without the gate.
 void AddTrustOption(CLI::App* command, bool* trust);
 
+// IN, what a command reads: a sample in any format, or a folder of samples, or many of both.
+CLI::Option* AddSampleOption(CLI::App* command, std::string* in);
+CLI::Option* AddSamplesOption(CLI::App* command, std::string* in);
+CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* in);
+
 // --jobs: threads; 0, the default, is one a CPU.
 void AddJobsOption(CLI::App* command, int* jobs);
 
-// -o, --out: a file or folder that is not text, so never "-"; `also` are names it has besides.
-CLI::Option* AddPathOption(CLI::App* command, std::string* path, const std::string& help,
-                           const std::string& also = "");
+// -o, --out: a folder, so never "-"; `also` are names it has besides.
+CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,
+                             const std::string& also = "");
+
+// -o, --out: a file of bytes, or "-" unless the standard output is a terminal.
+CLI::Option* AddBytesOption(CLI::App* command, std::string* path, const std::string& help,
+                            const std::string& also = "");
 
 // --seed and --threads, as all commands have them that run graphs.
 CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed);

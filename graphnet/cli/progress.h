@@ -2,40 +2,45 @@
 #ifndef GRAPHNET_CLI_PROGRESS_H_
 #define GRAPHNET_CLI_PROGRESS_H_
 
-#include <unistd.h>
-
-#include <algorithm>
+#include <condition_variable>
 #include <cstddef>
-#include <cstdio>
+#include <mutex>
 #include <string>
-
-#include "absl/strings/str_cat.h"
+#include <thread>
 
 namespace graphnet {
 
-// A bar, or a text where the end is not known, on the terminal's last line, if there is
-// a terminal.
+// While it lives, and after a second, the terminal's last line says what goes on and for how long
+// it has, with a bar where the end is known. Nothing without a terminal. What is printed
+// meanwhile goes through Print.
 class Progress {
  public:
-  explicit Progress(size_t total = 0) : total_(total), on_(isatty(STDERR_FILENO) == 1) {}
-  void Step(size_t done, size_t failed) {
-    if (!on_) return;
-    constexpr int kWidth = 40;
-    const int filled = static_cast<int>(kWidth * done / std::max<size_t>(1, total_));
-    std::fprintf(stderr, "\r[%s%s] %zu/%zu%s", std::string(filled, '#').c_str(),
-                 std::string(kWidth - filled, ' ').c_str(), done, total_,
-                 failed ? absl::StrCat(", ", failed, " failed").c_str() : "");
-  }
-  void Say(const std::string& text) {
-    if (on_) std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
-  }
-  void Clear() {
-    if (on_) std::fprintf(stderr, "\r\x1b[K");
-  }
+  explicit Progress(std::string what);
+  explicit Progress(size_t total);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { End(); }
+
+  void Say(std::string what);
+  void Step(size_t done, size_t failed);
+  // Text, of whole lines, for the standard output.
+  void Print(const std::string& text);
+  // Leaves nothing on the terminal.
+  void End();
 
  private:
-  size_t total_;
-  bool on_;
+  Progress(std::string what, size_t total);
+  void Show();
+
+  const bool on_;
+  const size_t total_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool end_ = false;
+  bool shown_ = false;
+  size_t done_ = 0;
+  std::string what_;
+  std::thread thread_;
 };
 
 }  // namespace graphnet

@@ -1,5 +1,3 @@
-#include "graphnet/cli/roundtrip.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -13,14 +11,19 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/verifier.h"
@@ -39,6 +42,7 @@ struct Options {
   std::string out;
   int pieces = 4;
   bool trust = false;
+  bool json = false;
 };
 
 std::string PieceFile(size_t i) { return absl::StrCat("subgraph_", i, ".pb"); }
@@ -84,6 +88,11 @@ class Stopwatch {
     }
     return absl::StrFormat("ms: %sall %.1f", text, sum);
   }
+  Json AsJson() const {
+    Json json = Json::Object();
+    for (const auto& [name, ms] : steps_) json[name] = ms;
+    return json;
+  }
 
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
@@ -121,30 +130,30 @@ TableRow MakeRow(std::string name, int64_t operators, const Sample& sample,
           file};
 }
 
-void PrintReport(const Sample& original, const std::vector<Sample>& pieces,
-                 const ValidationReport& report, const std::string& folder) {
+std::vector<TableRow> Rows(const Sample& original, const std::vector<Sample>& pieces,
+                           const ValidationReport& report, const std::string& folder) {
   std::vector<TableRow> rows = {{"piece", "operators", "inputs", "outputs", "bytes", "file"}};
   rows.push_back(MakeRow("original", report.original_operators, original, folder, kOriginal));
   for (size_t i = 0; i < pieces.size() && i < report.piece_operators.size(); ++i) {
     rows.push_back(
         MakeRow(absl::StrCat(i), report.piece_operators[i], pieces[i], folder, PieceFile(i)));
   }
-  PrintTable(rows, /*last_is_text=*/true);
+  return rows;
 }
 
 // Why there are fewer pieces than asked for, if so.
-void PrintNote(int asked, size_t made, int64_t operators) {
-  if (made == static_cast<size_t>(asked)) return;
+std::vector<std::string> Notes(int asked, size_t made, int64_t operators) {
+  std::vector<std::string> notes;
+  if (made == static_cast<size_t>(asked)) return notes;
   if (asked > operators) {
-    std::printf(
-        "note: %d pieces asked for, but there are only %lld operators and no piece has less than "
-        "one\n",
-        asked, static_cast<long long>(operators));
+    notes.push_back(absl::StrCat(asked, " pieces asked for, but there are only ", operators,
+                                 " operators and no piece has less than one"));
   }
   if (static_cast<int64_t>(made) < std::min<int64_t>(asked, std::max<int64_t>(operators, 1))) {
-    std::printf("note: %zu pieces, as cuts inside a vmap or autocast region are moved to its end\n",
-                made);
+    notes.push_back(absl::StrCat(
+        made, " pieces, as cuts inside a vmap or autocast region are moved to its end"));
   }
+  return notes;
 }
 
 absl::Status CheckPieces(const std::vector<Sample>& pieces) {
@@ -152,13 +161,33 @@ absl::Status CheckPieces(const std::vector<Sample>& pieces) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> Failed(const absl::Status& status, absl::string_view step) {
-  std::printf("FAILED: %s: %s\n", std::string(step).c_str(), std::string(status.message()).c_str());
+// What went wrong in which step is the verdict.
+absl::StatusOr<int> Failed(const absl::Status& status, absl::string_view step, bool json) {
+  const absl::Status error = Annotate(status, step);
+  if (json) {
+    Json document;
+    document["equal"] = false;
+    document["error"] = ErrorJson(error);
+    PrintJson(document);
+  } else {
+    std::printf("%s: %s\n", Red("FAILED").c_str(), std::string(error.message()).c_str());
+  }
   return 1;
+}
+
+// A number of the table as one.
+Json CellJson(const std::string& cell) {
+  int64_t number = 0;
+  return absl::SimpleAtoi(cell, &number) ? Json(number) : Json(cell);
 }
 
 absl::StatusOr<int> Roundtrip(const Options& options) {
   RETURN_IF_ERROR(CheckTarget(options.out));
+  Progress progress("importing");
+  const auto failed = [&](const absl::Status& status, absl::string_view step) {
+    progress.End();
+    return Failed(status, step, options.json);
+  };
   Stopwatch watch;
   LoadOptions load;
   load.trust = options.trust;
@@ -170,7 +199,7 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   ASSIGN_OR_RETURN(pieces,
                    DecomposeChain(original, EqualCuts(*original.module->main(), options.pieces)));
   if (const absl::Status status = CheckPieces(pieces); !status.ok())
-    return Failed(status, "decompose");
+    return failed(status, "decompose");
   watch.Step("decompose");
 
   RETURN_IF_ERROR(WriteAll(original, pieces, options.out));
@@ -179,14 +208,14 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
   // From here on, what was read back.
   const absl::StatusOr<Sample> original_back =
       ReadSampleFile(JoinPath(options.out, kOriginal), true);
-  if (!original_back.ok()) return Failed(original_back.status(), "read");
+  if (!original_back.ok()) return failed(original_back.status(), "read");
   for (size_t i = 0; i < pieces.size(); ++i) {
     absl::StatusOr<Sample> piece = ReadSampleFile(JoinPath(options.out, PieceFile(i)), true);
-    if (!piece.ok()) return Failed(piece.status(), "read");
+    if (!piece.ok()) return failed(piece.status(), "read");
     pieces[i] = *std::move(piece);
   }
   if (const absl::Status status = CheckEqual(original, *original_back, kExact); !status.ok()) {
-    return Failed(status, "read");
+    return failed(status, "read");
   }
   watch.Step("read");
 
@@ -200,15 +229,36 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
       ValidateStructure(*original_back, pieces, {.cut = {.style = Style::kChain}});
   watch.Step("validate");
 
-  PrintReport(*original_back, pieces, report, options.out);
-  PrintNote(options.pieces, pieces.size(), report.original_operators);
-  std::printf("%s\n", watch.Text().c_str());
-  for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
-  if (!equal.ok()) return Failed(equal, "compose");
-  if (!report.ok()) return Failed(report.status(), "validate");
-  std::printf("OK: %zu %s composed to the original graph, all %zu nodes; operators: %s\n",
-              pieces.size(), pieces.size() == 1 ? "piece" : "pieces", (*composed)->num_nodes(),
-              report.Counts().c_str());
+  progress.End();
+  const std::vector<TableRow> rows = Rows(*original_back, pieces, report, options.out);
+  const std::vector<std::string> notes =
+      Notes(options.pieces, pieces.size(), report.original_operators);
+  if (options.json && equal.ok() && report.ok()) {
+    Json document;
+    document["equal"] = true;
+    document["nodes"] = (*composed)->num_nodes();
+    document["notes"] = Json::List(notes);
+    document["ms"] = watch.AsJson();
+    Json& files = document["files"] = Json::List();
+    for (size_t i = 1; i < rows.size(); ++i) {
+      Json row;
+      for (size_t c = 0; c < rows[0].size(); ++c) row[rows[0][c]] = CellJson(rows[i][c]);
+      files.push_back(std::move(row));
+    }
+    PrintJson(document);
+    return 0;
+  }
+  if (!options.json) {
+    PrintTable(rows, /*last_is_text=*/true);
+    for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
+    std::printf("%s\n", watch.Text().c_str());
+    for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
+  }
+  if (!equal.ok()) return failed(equal, "compose");
+  if (!report.ok()) return failed(report.status(), "validate");
+  std::printf("%s: %zu %s composed to the original graph, all %zu nodes; operators: %s\n",
+              Green("OK").c_str(), pieces.size(), pieces.size() == 1 ? "piece" : "pieces",
+              (*composed)->num_nodes(), report.Counts().c_str());
   return 0;
 }
 
@@ -219,13 +269,15 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("roundtrip",
                                          "Import, cut into a chain of pieces, write them as "
                                          "protobuf, read them back, compose and compare");
-  command->add_option("IN", options->in, "Input, in any format")->required();
-  AddPathOption(command, &options->out, "Folder for original.pb, subgraph_0.pb, …")->required();
+  AddSampleOption(command, &options->in);
+  AddFolderOption(command, &options->out, "Folder for original.pb, subgraph_0.pb, …")->required();
   command
       ->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
       ->check(CLI::Range(1, kMaxPieces))
       ->capture_default_str();
   AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "equal, nodes, notes, ms of each step, and files; or error");
   command->callback([options, run] { *run = [options] { return Roundtrip(*options); }; });
 }
 

@@ -1,5 +1,3 @@
-#include "graphnet/cli/run.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,11 +12,15 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/cli/run_stitched.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/stitched.h"
@@ -43,6 +45,7 @@ struct Options {
   int64_t max_memory_mib = 0;
   bool profile = false;
   bool trust = false;
+  bool json = false;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -62,20 +65,35 @@ class Profile {
     ++calls;
     last_ = now;
   }
-  void Print() const {
-    std::vector<std::pair<std::string, std::pair<Clock::duration, size_t>>> rows(entries_.begin(),
-                                                                                 entries_.end());
+  using Row = std::pair<std::string, std::pair<Clock::duration, size_t>>;
+  // The most expensive first.
+  std::vector<Row> rows() const {
+    std::vector<Row> rows(entries_.begin(), entries_.end());
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    return rows;
+  }
+  void Print(FILE* out) const {
     Clock::duration total{};
-    for (const auto& row : rows) total += row.second.first;
-    std::printf("%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", "target");
-    for (const auto& [target, entry] : rows) {
+    for (const auto& [target, entry] : entries_) total += entry.first;
+    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", "target");
+    for (const auto& [target, entry] : rows()) {
       const double ms = Milliseconds(entry.first);
-      std::printf("%10.3f %6.1f %8zu %10.2f  %s\n", ms,
-                  100 * ms / std::max(Milliseconds(total), 1e-9), entry.second,
-                  1e3 * ms / static_cast<double>(entry.second), target.c_str());
+      std::fprintf(out, "%10.3f %6.1f %8zu %10.2f  %s\n", ms,
+                   100 * ms / std::max(Milliseconds(total), 1e-9), entry.second,
+                   1e3 * ms / static_cast<double>(entry.second), target.c_str());
     }
+  }
+  Json AsJson() const {
+    Json list = Json::List();
+    for (const auto& [target, entry] : rows()) {
+      Json row;
+      row["target"] = target;
+      row["ms"] = Milliseconds(entry.first);
+      row["calls"] = entry.second;
+      list.push_back(std::move(row));
+    }
+    return list;
   }
 
  private:
@@ -83,21 +101,40 @@ class Profile {
   Clock::time_point last_;
 };
 
-void PrintOutputs(const std::map<std::string, TensorData>& outputs) {
+using Outputs = std::map<std::string, TensorData>;
+
+void PrintOutputs(const Outputs& outputs, FILE* out) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorData& data = outputs.at(absl::StrCat("o", i));
-    std::string shape;
-    for (const int64_t size : data.shape) absl::StrAppend(&shape, shape.empty() ? "" : ", ", size);
-    std::printf("o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(),
-                shape.c_str());
+    std::fprintf(out, "o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(),
+                 absl::StrJoin(data.shape, ", ").c_str());
   }
 }
+
+Json OutputsJson(const Outputs& outputs) {
+  Json list = Json::List();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = absl::StrCat("o", i);
+    Json output;
+    output["name"] = name;
+    output["dtype"] = DTypeShortName(outputs.at(name).dtype);
+    output["shape"] = Json::List(outputs.at(name).shape);
+    list.push_back(std::move(output));
+  }
+  return list;
+}
+
+// What was made ready, in how long.
+struct Ready {
+  std::string text;
+  Json json;
+};
 
 using RunOnce = std::function<absl::StatusOr<std::vector<c10::IValue>>(const Observer&)>;
 
 // Runs, prints and writes what the options ask for.
-absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once,
-                                 const std::string& ready) {
+absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once, Ready ready,
+                                 Progress& progress) {
   Profile profile;
   Observer observer;
   if (options.profile) {
@@ -109,21 +146,41 @@ absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once,
   std::vector<double> times;
   std::vector<c10::IValue> outputs;
   for (int i = 0; i < options.repeat; ++i) {
+    if (options.repeat > 1) progress.Say(absl::StrCat("running ", i + 1, "/", options.repeat));
     profile.Start();
     const Clock::time_point start = Clock::now();
     ASSIGN_OR_RETURN(outputs, once(observer));
     times.push_back(Milliseconds(Clock::now() - start));
   }
-  ASSIGN_OR_RETURN(const auto named, NameOutputs(outputs));
-  if (!options.outputs.empty()) RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
-  PrintOutputs(named);
-  std::sort(times.begin(), times.end());
-  std::printf("%s, ran in %.2f ms", ready.c_str(), times[times.size() / 2]);
-  if (times.size() > 1) {
-    std::printf(" (median of %zu, from %.2f to %.2f)", times.size(), times.front(), times.back());
+  progress.End();
+  ASSIGN_OR_RETURN(const Outputs named, NameOutputs(outputs));
+  const bool to_stdout = options.outputs == "-";
+  if (to_stdout) {
+    ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(named));
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  } else if (!options.outputs.empty()) {
+    RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
   }
-  std::printf("\n");
-  if (options.profile) profile.Print();
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  if (options.json) {
+    Json& document = ready.json;
+    document["outputs"] = OutputsJson(named);
+    document["ms"] = Json::List(times);
+    document["median_ms"] = sorted[sorted.size() / 2];
+    if (options.profile) document["profile"] = profile.AsJson();
+    PrintJson(document);
+    return 0;
+  }
+  FILE* out = to_stdout ? stderr : stdout;
+  PrintOutputs(named, out);
+  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), sorted[sorted.size() / 2]);
+  if (sorted.size() > 1) {
+    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", sorted.size(), sorted.front(),
+                 sorted.back());
+  }
+  std::fprintf(out, "\n");
+  if (options.profile) profile.Print(out);
   return 0;
 }
 
@@ -137,26 +194,37 @@ absl::StatusOr<int> RunStitched(const Options& options, const DrawOptions& draw)
     return absl::UnimplementedError(
         "--max-memory: the memory of an extracted program is not planned; run its subgraphs");
   }
+  Progress progress("running");
   const Clock::time_point before = Clock::now();
   ASSIGN_OR_RETURN(const StitchedRun stitched,
                    PrepareStitchedRun(options.in, options.inputs, draw, options.trust));
   const size_t subgraphs = stitched.loaded.stored.subgraphs.size();
-  const std::string ready =
-      absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms", subgraphs,
-                      stitched.loaded.stored.manifest.steps.size() - subgraphs,
-                      Milliseconds(Clock::now() - before));
+  const size_t operations = stitched.loaded.stored.manifest.steps.size() - subgraphs;
+  const double ms = Milliseconds(Clock::now() - before);
+  Ready ready{absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms",
+                              subgraphs, operations, ms)};
+  ready.json["subgraphs"] = subgraphs;
+  ready.json["operations"] = operations;
+  ready.json["ready_ms"] = ms;
   const RunOnce once = [&](const Observer& observer) -> absl::StatusOr<std::vector<c10::IValue>> {
     std::vector<c10::IValue> inputs;
     for (const c10::IValue& input : stitched.inputs) inputs.push_back(input.deepcopy());
     at::manual_seed(options.seed);
     StitchedProgram::RunOptions run;
     run.observer = observer;
+    run.print = [&](const std::string& text) {
+      if (options.json || options.outputs == "-") {
+        std::fputs(text.c_str(), stderr);
+      } else {
+        progress.Print(text);
+      }
+    };
     run.custom_operators = options.trust;
     const absl::StatusOr<c10::IValue> result = stitched.loaded.program->Run(inputs, run);
     if (!result.ok()) return Annotate(result.status(), Printable(options.in, 1000));
     return FlattenResult(*result);
   };
-  return RunAndReport(options, once, ready);
+  return RunAndReport(options, once, std::move(ready), progress);
 }
 
 absl::StatusOr<int> Run(const Options& options) {
@@ -174,16 +242,19 @@ absl::StatusOr<int> Run(const Options& options) {
   PrepareOptions prepare;
   prepare.device = device;
   prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
+  Progress progress("running");
   const Clock::time_point before = Clock::now();
   ASSIGN_OR_RETURN(const PreparedRun prepared,
                    PrepareRun(*sample.module, std::move(values), prepare));
-  const std::string ready =
-      absl::StrFormat("%d instructions, ready in %.1f ms", prepared.executable->num_instructions(),
-                      Milliseconds(Clock::now() - before));
+  const double ms = Milliseconds(Clock::now() - before);
+  const size_t instructions = prepared.executable->num_instructions();
+  Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, ms)};
+  ready.json["instructions"] = instructions;
+  ready.json["ready_ms"] = ms;
   const RunOnce once = [&](const Observer& observer) {
     return prepared.executable->Run(prepared.inputs, {.seed = options.seed, .observer = observer});
   };
-  return RunAndReport(options, once, ready);
+  return RunAndReport(options, once, std::move(ready), progress);
 }
 
 }  // namespace
@@ -191,11 +262,11 @@ absl::StatusOr<int> Run(const Options& options) {
 void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Run a graph, or an extracted program, natively");
-  command->add_option("in", options->in, "What to run")->required();
+  AddSampleOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
-  AddPathOption(command, &options->outputs, "Where outputs go (safetensors): o0, o1, …",
-                ",--outputs");
+  AddBytesOption(command, &options->outputs,
+                 "Where outputs go (safetensors, - the standard output): o0, o1, …", ",--outputs");
   AddSeedOption(command, &options->seed);
   command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
   const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},
@@ -213,6 +284,8 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "Print the time of each target");
   AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "outputs, ms of each run, median_ms, ready_ms and profile");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

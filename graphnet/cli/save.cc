@@ -1,12 +1,19 @@
 #include "graphnet/cli/save.h"
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
+#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/dot/dot_writer.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -15,6 +22,37 @@
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
+namespace {
+
+const char* EndingOf(Target target) {
+  switch (target) {
+    case Target::kProtobuf: return ".pb";
+    case Target::kText: return ".gn";
+    case Target::kDot: return ".dot";
+    case Target::kTorchScript: return ".pt";
+    default: return "";
+  }
+}
+
+Target TargetOf(Format format) {
+  switch (format) {
+    case Format::kProtobuf: return Target::kProtobuf;
+    case Format::kText: return Target::kText;
+    case Format::kTorchScript: return Target::kTorchScript;
+    default: return Target::kFolder;
+  }
+}
+
+absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
+  switch (format) {
+    case Target::kProtobuf: return SerializeSample(sample);
+    case Target::kDot: return WriteDot(*sample.module);
+    case Target::kTorchScript: return ExportTorchScriptToString(sample);
+    default: return PrintSample(sample);
+  }
+}
+
+}  // namespace
 
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also,
                               const std::string& help) {
@@ -23,7 +61,8 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
                                                  {"graphnet", Target::kFolder},
                                                  {"dot", Target::kDot},
                                                  {"torchscript", Target::kTorchScript}};
-  CLI::Option* out = command->add_option(absl::StrCat("-o,--out", also), output->path, help);
+  CLI::Option* out =
+      command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->target, targets,
                   "The format to write, whatever the output is called")
       ->needs(out);
@@ -39,31 +78,68 @@ Target Output::format() const {
   return path == "-" ? Target::kText : Target::kFolder;
 }
 
-absl::Status SaveSample(const Sample& sample, const Output& output) {
+absl::Status CheckOutput(const Output& output) {
   const std::string& path = output.path;
   const Target format = output.format();
-  if (output.target == Target::kAuto && format == Target::kFolder) {
-    // A folder may be called anything, but who says .onnx means something else.
-    static constexpr absl::string_view kForeign[] = {
-        ".onnx", ".json", ".pt2",    ".pth", ".py",  ".safetensors", ".pkl", ".bin",
-        ".mlir", ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
-    for (const absl::string_view ending : kForeign) {
-      if (!absl::EndsWith(path, ending)) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          Printable(path, 1000), ": graphnet writes .pb, .txt, .gn, .dot, .pt and folders, not ",
-          ending, "; --to says which if it is to be called so"));
+  if (path == "-") {
+    if (format == Target::kFolder)
+      return absl::InvalidArgumentError(
+          "a folder cannot go to the standard output; --out names it");
+    if ((format == Target::kProtobuf || format == Target::kTorchScript) &&
+        isatty(STDOUT_FILENO) == 1)
+      return absl::InvalidArgumentError("a terminal shows no protobuf and no TorchScript");
+  }
+  if (output.target != Target::kAuto || format != Target::kFolder) return absl::OkStatus();
+  // A folder may be called anything, but who says .onnx means something else.
+  static constexpr absl::string_view kForeign[] = {
+      ".onnx", ".json", ".pt2",    ".pth", ".py",  ".safetensors", ".pkl", ".bin",
+      ".mlir", ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
+  for (const absl::string_view ending : kForeign) {
+    if (!absl::EndsWith(path, ending)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(path, 1000), ": graphnet writes .pb, .txt, .gn, .dot, .pt and folders, not ",
+        ending, "; --to says which if it is to be called so"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SaveSample(const Sample& sample, const Output& output) {
+  RETURN_IF_ERROR(CheckOutput(output));
+  if (output.format() == Target::kFolder) return WriteGraphNetFolder(sample, output.path);
+  // With its weights beside it.
+  if (output.format() == Target::kProtobuf && output.path != "-")
+    return WriteSampleFile(sample, output.path);
+  ASSIGN_OR_RETURN(const std::string bytes, BytesOf(sample, output.format()));
+  if (output.path != "-") return WriteFileAtomic(output.path, bytes);
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
+                                                        const std::string& root,
+                                                        const Output& output) {
+  if (output.path == "-")
+    return absl::InvalidArgumentError("the standard output takes one sample, not a folder of them");
+  std::map<std::string, Output> outputs;
+  std::map<std::string, std::string> taken;  // by what
+  for (const std::string& input : inputs) {
+    Output& made = outputs[input] = output;
+    if (output.path.empty()) continue;
+    ASSIGN_OR_RETURN(const Format format, RecogniseFormat(input));
+    if (made.target == Target::kAuto) made.target = TargetOf(format);
+    absl::string_view name = input;
+    for (const absl::string_view ending : {".pb", ".gn", ".txt", ".pt", ".pth"}) {
+      if (format != Format::kGraphNetFolder && absl::ConsumeSuffix(&name, ending)) break;
     }
+    made.path = PathBelow(output.path, root, std::string(name)) + EndingOf(made.target);
+    const auto [it, is_new] = taken.emplace(made.path, input);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(absl::StrCat(Printable(it->second, 1000), " and ",
+                                                   Printable(input, 1000), " would both be ",
+                                                   Printable(made.path, 1000)));
   }
-  if (path == "-" && format != Target::kText && format != Target::kDot) {
-    return absl::InvalidArgumentError("the standard output takes text and Graphviz only");
-  }
-  switch (format) {
-    case Target::kProtobuf: return WriteSampleFile(sample, path);
-    case Target::kText: return WriteFileAtomic(path, PrintSample(sample));
-    case Target::kDot: return WriteFileAtomic(path, WriteDot(*sample.module));
-    case Target::kTorchScript: return ExportTorchScript(sample, path);
-    default: return WriteGraphNetFolder(sample, path);
-  }
+  for (const auto& [path, by] : taken) RETURN_IF_ERROR(MakeFoldersOf(path));
+  return outputs;
 }
 
 }  // namespace graphnet

@@ -3,10 +3,13 @@
 #define GRAPHNET_CLI_SAVE_H_
 
 #include <cstdio>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -15,12 +18,17 @@ enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript };
 
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
-    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, - text on "
-    "the standard output, else a GraphNet folder";
+    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, - the "
+    "standard output, as text if --to says nothing else, else a GraphNet folder";
+// Ditto, where IN may be a folder of samples.
+inline constexpr char kTargetsHelp[] =
+    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, - the "
+    "standard output, as text if --to says nothing else, else a GraphNet folder; of a folder of "
+    "samples, the folder for all";
 
 // Where a command writes a sample, and as what.
 struct Output {
-  std::string path;  // empty: nowhere; "-": on the standard output, text or Graphviz
+  std::string path;  // empty: nowhere; "-": on the standard output
   Target target = Target::kAuto;
 
   // What --to says, or the ending of the path: a GraphNet folder if it has none of
@@ -29,7 +37,7 @@ struct Output {
   // Whether the format keeps real values: protobuf, which puts them beside it, and
   // TorchScript.
   bool keeps_weights() const {
-    return format() == Target::kProtobuf || format() == Target::kTorchScript;
+    return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript;
   }
   // Where the command says what it did: where the sample does not go.
   FILE* report() const { return path == "-" ? stderr : stdout; }
@@ -40,7 +48,17 @@ struct Output {
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also = "",
                               const std::string& help = kTargetHelp);
 
+// What cannot be written, before there is anything to write: a folder on the standard output,
+// bytes on a terminal, an ending of no format.
+absl::Status CheckOutput(const Output& output);
 absl::Status SaveSample(const Sample& sample, const Output& output);
+
+// Where each of `inputs`, the samples below the folder `root`, goes: to the same path below
+// `output`, with the ending of the format, which is the sample's own if --to names none.
+// InvalidArgument if two would go to one place. Makes the folders they go to.
+absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
+                                                        const std::string& root,
+                                                        const Output& output);
 
 }  // namespace graphnet
 

@@ -1,4 +1,4 @@
-#include "graphnet/cli/shapes.h"
+#include "graphnet/interp/shapes.h"
 
 #include <cstdio>
 #include <map>
@@ -11,12 +11,15 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
-#include "graphnet/interp/shapes.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
 #include "graphnet/torch/types.h"
@@ -31,6 +34,7 @@ struct Options {
   uint64_t seed = 0;
   bool check = false;
   bool trust = false;
+  bool json = false;
 };
 
 bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& value) {
@@ -56,24 +60,37 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
 }
 
 // Runs for real and compares each value with the shape that was inferred.
-absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData> values) {
+absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData> values,
+                          bool json) {
   ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample.module, std::move(values)));
   size_t passed = 0;
-  size_t failed = 0;
+  std::vector<std::string> failed;
   RunOptions run;
   run.observer = [&](const Node& node, const c10::IValue& value) {
     if (!value.isTensor() && !value.isTuple() && !value.isTensorList()) return absl::OkStatus();
     if (node.meta() != nullptr && Agrees(*sample.module, *node.meta(), value)) {
       ++passed;
     } else if (node.meta() != nullptr || value.isTensor()) {
-      ++failed;
-      std::printf("%s: the run has another shape or dtype\n", std::string(node.name()).c_str());
+      failed.emplace_back(node.name());
     }
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(prepared.executable->Run(std::move(prepared.inputs), run).status());
-  std::printf("%zu passed, %zu failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
+  {
+    const Progress progress("running");
+    RETURN_IF_ERROR(prepared.executable->Run(std::move(prepared.inputs), run).status());
+  }
+  if (json) {
+    Json document;
+    document["passed"] = passed;
+    document["failed"] = failed.size();
+    document["wrong"] = Json::List(failed);
+    PrintJson(document);
+  } else {
+    for (const std::string& name : failed)
+      std::printf("%s: the run has another shape or dtype\n", Printable(name).c_str());
+    PrintCount({.done = passed + failed.size(), .failed = failed.size()});
+  }
+  return failed.empty() ? 0 : 1;
 }
 
 absl::StatusOr<int> Run(const Options& options) {
@@ -82,9 +99,19 @@ absl::StatusOr<int> Run(const Options& options) {
   DrawOptions draw;
   draw.seed = options.seed;
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
-  ASSIGN_OR_RETURN(const ShapeReport report, InferShapes(sample.module.get(), values));
-  if (options.check) return Check(sample, std::move(values));
+  ShapeReport report;
+  {
+    const Progress progress("inferring shapes");
+    ASSIGN_OR_RETURN(report, InferShapes(sample.module.get(), values));
+  }
+  if (options.check) return Check(sample, std::move(values), options.json);
   sample.weights.clear();
+  if (options.json) {
+    Json document = OutlineJson(sample);
+    document["peak_bytes"] = report.peak_bytes;
+    PrintJson(document);
+    return 0;
+  }
   std::fputs(PrintSample(sample).c_str(), stdout);
   std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once\n", report.nodes,
                static_cast<double>(report.peak_bytes) / (1 << 20));
@@ -97,13 +124,16 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("shapes", "Print a graph with the shape and dtype of each value");
-  command->add_option("in", options->in, "The graph")->required();
+  AddSampleOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   command->add_option("--seed", options->seed, "Of drawn inputs, on whose data shapes may depend")
       ->capture_default_str();
   command->add_flag("--check", options->check, "Run the graph too and compare each value's shape");
   AddTrustOption(command, &options->trust);
+  AddJsonOption(
+      command, &options->json,
+      "as show has it, and peak_bytes; with --check passed, failed and the names that are wrong");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

@@ -1,15 +1,15 @@
-#include "graphnet/cli/show.h"
-
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/dot/dot_writer.h"
@@ -25,6 +25,7 @@ struct Options {
   std::string in;
   Form form = Form::kText;
   bool trust = false;
+  bool json = false;
 };
 
 // A longer cell moves what is right of it instead of widening its column.
@@ -111,9 +112,13 @@ absl::StatusOr<int> Show(const Options& options) {
   LoadOptions load;
   load.trust = options.trust;
   ASSIGN_OR_RETURN(const Sample sample, LoadSample(options.in, load));
+  if (options.json) {
+    PrintJson(OutlineJson(sample));
+    return 0;
+  }
   const absl::StatusOr<std::string> text = Shown(sample, options.form);
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
-  RETURN_IF_ERROR(WriteFileAtomic("-", *text));
+  std::fwrite(text->data(), 1, text->size(), stdout);
   return 0;
 }
 
@@ -122,15 +127,19 @@ absl::StatusOr<int> Show(const Options& options) {
 void RegisterShow(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("show", "Print a sample");
-  command->add_option("IN", options->in, "GraphNet folder, TorchScript archive, protobuf or text")
-      ->required();
+  AddSampleOption(command, &options->in);
   const std::map<std::string, Form> forms = {{"text", Form::kText},
                                              {"tabular", Form::kTabular},
                                              {"dot", Form::kDot},
                                              {"python", Form::kPython}};
-  AddChoiceOption(command, "--to,--format", &options->form, forms,
-                  "text: to read, long constants cut (default); tabular: one row a node; dot: for "
-                  "Graphviz; python: the model.py of a GraphNet folder");
+  CLI::Option* to = AddChoiceOption(
+      command, "--to,--format", &options->form, forms,
+      "text: to read, long constants cut (default); tabular: one row a node; dot: for "
+      "Graphviz; python: the model.py of a GraphNet folder");
+  AddJsonOption(command, &options->json,
+                "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
+                "with their nodes")
+      ->excludes(to);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Show(*options); }; });
 }

@@ -1,5 +1,3 @@
-#include "graphnet/cli/stats.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -13,10 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -94,64 +94,67 @@ void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
   if (shown < targets.size()) std::printf("  … %zu more\n", targets.size() - shown);
 }
 
-void PrintJson(const std::string& path, const ModuleStatistics& s) {
-  nlohmann::ordered_json line;
-  line["path"] = path;
-  line["placeholders"] = s.placeholders;
-  line["outputs"] = s.outputs;
-  line["nodes"] = s.nodes;
-  line["counts"] = s.counts;
-  line["bytes"] = s.bytes;
-  line["bytes_per_node"] = s.bytes_per_node();
-  line["parameters"] = s.parameters;
-  line["parameter_elements"] = s.parameter_elements;
-  line["parameter_bytes"] = s.parameter_bytes;
-  line["symbols"] = s.symbols;
-  std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+struct Counted {
+  ModuleStatistics statistics;
+  std::string hash;
+};
+
+Json CountedJson(const std::string& path, const absl::Status& status, const Counted& counted) {
+  Json sample = SampleJson(path, status);
+  if (!status.ok()) return sample;
+  const ModuleStatistics& s = counted.statistics;
+  sample["hash"] = counted.hash;
+  sample["placeholders"] = s.placeholders;
+  sample["outputs"] = s.outputs;
+  sample["nodes"] = s.nodes;
+  Json& counts = sample["counts"] = Json::Object();
+  for (const auto& [target, count] : s.counts) counts[target] = count;
+  sample["bytes"] = s.bytes;
+  sample["bytes_per_node"] = s.bytes_per_node();
+  sample["parameters"] = s.parameters;
+  sample["parameter_elements"] = s.parameter_elements;
+  sample["parameter_bytes"] = s.parameter_bytes;
+  sample["symbols"] = s.symbols;
+  return sample;
 }
 
 absl::StatusOr<int> Stats(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
-  std::vector<absl::StatusOr<ModuleStatistics>> results(inputs.size(), absl::UnknownError(""));
-  RunBatch<ModuleStatistics>(
+  std::vector<absl::Status> statuses(inputs.size());
+  std::vector<Counted> results(inputs.size());
+  const BatchCount count = RunBatch<Counted>(
       inputs, options.jobs,
-      [&](const std::string& path, ModuleStatistics* result) -> absl::Status {
+      [&](const std::string& path, Counted* result) -> absl::Status {
         ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = options.trust}));
-        *result = ComputeStatistics(*sample.module);
+        result->statistics = ComputeStatistics(*sample.module);
+        if (options.json) result->hash = CanonicalHash(*sample.module);
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, ModuleStatistics& result) {
-        if (status.ok()) {
-          results[i] = std::move(result);
-        } else {
-          results[i] = status;
-        }
+      [&](size_t i, const absl::Status& status, Counted& result) {
+        statuses[i] = status;
+        results[i] = std::move(result);
         return std::string();  // What there is to say comes in the order of the inputs.
       });
+  std::vector<Json> samples;
   ModuleStatistics total;
   size_t done = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!results[i].ok()) {
-      std::fprintf(stderr, "graphnet: %s\n", std::string(results[i].status().message()).c_str());
-      continue;
-    }
     if (options.json) {
-      PrintJson(inputs[i], *results[i]);
+      samples.push_back(CountedJson(inputs[i], statuses[i], results[i]));
+    } else if (!statuses[i].ok()) {
+      std::fprintf(stderr, "graphnet: %s\n", std::string(statuses[i].message()).c_str());
     } else {
-      if (done > 0) std::printf("\n");
-      PrintTable(Printable(inputs[i], 1000), *results[i], options.all);
-      total += *results[i];
+      if (done++ > 0) std::printf("\n");
+      PrintTable(Printable(inputs[i], 1000), results[i].statistics, options.all);
+      total += results[i].statistics;
     }
-    ++done;
   }
-  if (done > 1 && !options.json) {
+  if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
+  if (done > 1) {
     std::printf("\n");
     PrintTable(absl::StrCat("total of ", Grouped(done), " inputs"), total, options.all);
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    return absl::UnavailableError("cannot write to the standard output");
-  }
-  return done == inputs.size() ? 0 : 1;
+  return count.failed == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -160,9 +163,10 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
-  command->add_option("IN", options->in, "Inputs, or folders to look for them in")->required();
-  CLI::Option* json =
-      command->add_flag("--json", options->json, "One JSON object a line and input");
+  AddManySamplesOption(command, &options->in);
+  CLI::Option* json = AddJsonOption(command, &options->json,
+                                    "samples with path, hash, placeholders, outputs, nodes, counts "
+                                    "of targets, bytes and parameters");
   command
       ->add_flag("--all", options->all,
                  absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))

@@ -1,5 +1,3 @@
-#include "graphnet/cli/subgraph.h"
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -10,6 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/ports.h"
@@ -32,6 +32,7 @@ struct Options {
   std::string nodes;
   PortOptions ports;
   bool trust = false;
+  bool json = false;
 };
 
 absl::StatusOr<Range> RangeOfNodes(absl::string_view list, Graph* graph) {
@@ -87,6 +88,19 @@ absl::StatusOr<int> Subgraph(const Options& options) {
       CutRanges(sample, {range}, {.style = Style::kDag, .all_inputs = false, .keep_unused = false},
                 &ports.values));
   RETURN_IF_ERROR(SaveSample(pieces[0], options.out));
+  if (options.json) {
+    Json document;
+    document["out"] = options.out.path;
+    document["start"] = range.start;
+    document["end"] = range.end;
+    document["operators"] = NumOperators(*sample.module->main());
+    document["inputs"] = InputsJson(*pieces[0].module->main());
+    document["outputs"] = OutputsJson(*pieces[0].module->main());
+    document["notes"] = Json::List();
+    if (!ports.why_not.empty()) document["notes"].push_back(ports.why_not);
+    PrintJson(document);
+    return 0;
+  }
   const std::string which = options.nodes.empty()
                                 ? absl::StrCat("[", range.start, ", ", range.end, ")")
                                 : absl::StrCat(range.end - range.start);
@@ -104,7 +118,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("subgraph", "Write some operators of a sample as a sample of their own");
-  command->add_option("IN", options->in, "A sample in any format")->required();
+  AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out)->required();
   CLI::Option_group* which = command->add_option_group("Which", "One of");
   which->add_option("--range", options->range, "These operators, the end left out: 8:20");
@@ -118,6 +132,8 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   which->require_option(1);
   AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "out, start, end, operators of the whole, inputs, outputs and notes");
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
 }
 

@@ -1,5 +1,3 @@
-#include "graphnet/cli/validate.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -13,10 +11,14 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/validate/folder.h"
@@ -62,6 +64,15 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   return std::move(validation.report);
 }
 
+Json ResultJson(const std::string& path, const absl::Status& status,
+                const ValidationReport& report) {
+  // That it is not valid is no error of its own.
+  const bool validated = status.ok() || !report.ok();
+  Json sample = SampleJson(path, validated ? absl::OkStatus() : status);
+  if (validated) sample.Merge(Json::Parse(ReportJson(report)));
+  return sample;
+}
+
 void PrintReport(const ValidationReport& report) {
   std::printf("%s\n", report.Counts().c_str());
   for (const std::string& note : report.notes)
@@ -81,7 +92,7 @@ void PrintReport(const ValidationReport& report) {
       PrintTable(rows);
     }
   }
-  std::printf("%s\n", report.ok() ? "valid" : "INVALID");
+  std::printf("%s\n", (report.ok() ? Green("valid") : Red("INVALID")).c_str());
 }
 
 // Where the pieces of one of many samples are: at its own path below DECOMPOSED, as
@@ -94,16 +105,16 @@ std::string DecomposedOf(const std::string& path, const Options& options) {
 
 absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Options& options) {
   if (!options.plot.empty() || !options.config.empty() || !options.inputs.file.empty() ||
-      !options.inputs.words.empty() || options.json) {
+      !options.inputs.words.empty()) {
     return absl::InvalidArgumentError(
-        "--plot, --config, --input, --inputs and --json are for one sample, not for a folder of "
-        "them");
+        "--plot, --config, --input and --inputs are for one sample, not for a folder of them");
   }
   size_t invalid = 0;
   size_t unknown = 0;
   int64_t pieces = 0;
   int64_t operators = 0;
   std::map<absl::string_view, size_t> classes;
+  std::vector<Json> samples(inputs.size());
   const BatchCount count = RunBatch<ValidationReport>(
       inputs, options.jobs,
       [&](const std::string& path, ValidationReport* report) -> absl::Status {
@@ -111,6 +122,12 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
         return report->status();
       },
       [&](size_t i, const absl::Status& status, const ValidationReport& report) {
+        samples[i] = ResultJson(inputs[i], status, report);
+        if (options.json) {
+          invalid += report.ok() ? 0 : 1;
+          unknown += report.ok() && !status.ok() ? 1 : 0;
+          return std::string();
+        }
         if (!report.ok()) {
           ++invalid;
           ++classes[ErrorClassName(report.findings[0].error)];
@@ -124,13 +141,18 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
         operators += report.original_operators;
         return std::string();
       });
+  const int code = invalid > 0 ? 1 : unknown > 0 ? 2 : 0;
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+    return code;
+  }
   PrintTable(
       {{"samples", "valid", "invalid", "not validated", "pieces", "operators"},
        {absl::StrCat(count.done), absl::StrCat(count.done - count.failed), absl::StrCat(invalid),
         absl::StrCat(unknown), absl::StrCat(pieces), absl::StrCat(operators)}});
   for (const auto& [name, times] : classes)
     std::printf("invalid %zu: %s\n", times, std::string(name).c_str());
-  return invalid > 0 ? 1 : unknown > 0 ? 2 : 0;
+  return code;
 }
 
 absl::StatusOr<int> Run(const Options& options) {
@@ -144,15 +166,18 @@ absl::StatusOr<int> Run(const Options& options) {
   }
   const std::string decomposed =
       options.decomposed.empty() ? DecomposedPath(options.original) : options.decomposed;
+  Progress progress("validating");
   ASSIGN_OR_RETURN(const ValidationReport report,
                    ValidateOne(options.original, decomposed, options));
+  progress.End();
   if (!options.plot.empty()) {
     const std::string title =
         absl::StrCat(BaseName(options.original), ": composed pieces against the original");
     RETURN_IF_ERROR(WriteFileAtomic(options.plot, ScoreLineSvg(title, *report.numeric)));
   }
   if (options.json) {
-    std::printf("%s\n", ReportJson(report).c_str());
+    PrintJson(
+        SamplesJson({ResultJson(options.original, absl::OkStatus(), report)}, report.ok() ? 0 : 1));
   } else {
     PrintReport(report);
   }
@@ -172,12 +197,17 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
       "DECOMPOSED", options->decomposed,
       "The folder of its pieces (default: ORIGINAL with _decomposed behind it); of a folder of "
       "samples, the folder with those of all");
-  command->add_option("--config", options->config,
-                      "The configuration, if it is not the one beside the pieces");
+  command
+      ->add_option("--config", options->config,
+                   "The configuration, if it is not the one beside the pieces")
+      ->type_name("FILE");
   CLI::Option* run_option = command->add_flag(
       "--run", options->run, "Run the pieces and the original and compare the bits");
-  command->add_flag("--json", options->json, "Print the report as JSON");
+  AddJsonOption(
+      command, &options->json,
+      "samples with path, valid, findings (class, piece, where, message), notes and numeric");
   command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)")
+      ->type_name("FILE")
       ->needs(run_option);
   AddInputOption(command, &options->inputs.words)->needs(run_option);
   AddInputsOption(command, &options->inputs.file)->needs(run_option);

@@ -38,9 +38,6 @@ for format in text tabular dot python; do
 done
 grep -q '^class GraphModule' show.python || fail "show --format python is not Python"
 grep -q '^digraph' show.dot || fail "show --format dot is not Graphviz"
-"$graphnet" stats --json unet.pb folder >stats.json
-[ "$(wc -l <stats.json)" -eq 2 ] || fail "stats --json: not one line an input"
-grep -q '"counts":{' stats.json || fail "stats --json has no counts"
 "$graphnet" stats folder >/dev/null
 "$graphnet" check "$samples" folder unet.txt >check.txt || { cat check.txt; fail "check"; }
 tail -n 1 check.txt | grep -qE '^[0-9]+ passed, 0 failed$' || fail "check: $(tail -n 1 check.txt)"

@@ -52,10 +52,8 @@ done
 "$graphnet" roundtrip - -o round --pieces 2 <whole.gn >/dev/null
 "$graphnet" validate - pieces <whole.gn >/dev/null
 "$graphnet" diff-run - whole.gn <fragment.gn >/dev/null
-refused "<stdin>: not graphnet text" show -
-refused "the standard output takes text and Graphviz only" convert whole.gn - --to protobuf
-refused "the standard output takes text only" decompose whole.gn --at 1 -o -
-refused "the standard output takes text only" run whole.gn -o -
+refused "<stdin>: neither" show -
+refused "a folder cannot go to the standard output" decompose whole.gn --at 1 -o -
 code=0
 printf 'graph @g(%%x) {\n  %%y = torch.relu(%%z)\n}\n' | "$graphnet" show - 2>err.txt || code=$?
 [ "$code" -eq 2 ] && grep -q '^graphnet: <stdin>:2:' err.txt || fail "no place: $(cat err.txt)"
@@ -110,8 +108,9 @@ refused "requires" validate whole.gn pieces --plot line.svg
 refused "excludes" stats whole.gn --json --all
 refused "excludes" passes dce --markdown
 refused "for one sample" opt folder --passes=dce --dump-changes
-refused "for one sample" opt folder --passes=dce -o -
-refused "for one sample" validate folder pieces --json
+refused "takes one sample" opt folder --passes=dce -o -
+refused "needs --to" convert folder -o converted
+refused "for one sample" validate folder pieces --config nothing.json
 [ ! -e cut ] && [ ! -e repaired.gn ] || fail "an output in spite of the error"
 
 # --- What is thrown while one of many is worked on is that one's error alone.
@@ -138,7 +137,7 @@ for text in "Look at graphs" "Exit codes: 0 done" "graphnet show samples/vit.pb"
   grep -qF -- "$text" out.txt || fail "--help lacks '$text'"
 done
 commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
-[ "$commands" -eq 16 ] || fail "$commands commands in the help: $(cat out.txt)"
+[ "$commands" -eq 18 ] || fail "$commands commands in the help: $(cat out.txt)"
 refused "there is no command shwo; is show meant?" shwo x
 refused "graphnet show: IN is required; see graphnet show --help" show
 refused "graphnet: A subcommand is required"
@@ -174,6 +173,23 @@ refused "out.onnx: graphnet writes .pb" convert whole.gn out.onnx
 [ ! -e out.onnx ] || fail "a folder is called out.onnx"
 "$graphnet" convert fragment.gn named.onnx --to text
 cmp named.onnx whole.gn || fail "--to text"
+
+# --- Folders are converted whole, and keep their names.
+mkdir -p tree/deep
+cp whole.gn tree/net.v1.gn
+"$graphnet" convert whole.gn tree/deep/second
+"$graphnet" convert tree -o converted --to protobuf --jobs 2 >out.txt
+grep -q '^2 passed, 0 failed$' out.txt || fail "convert of a folder says $(cat out.txt)"
+"$graphnet" convert converted/net.v1.pb -o - | cmp - whole.gn || fail "converted to something else"
+[ -s converted/deep/second.pb ] || fail "converted to $(find converted)"
+"$graphnet" convert tree/net.v1.gn tree/net.v1.pb
+refused "would both be again/net.v1.dot" convert tree -o again --to dot
+[ ! -e again ] || fail "an output in spite of the error"
+rm tree/net.v1.gn
+# Without --to, opt keeps what each sample is; it says which it has changed.
+"$graphnet" opt tree -o opted --passes=cse,dce >out.txt
+[ -s opted/net.v1.pb ] && [ -s opted/deep/second/model.py ] || fail "opt writes $(find opted)"
+grep -qx 'changed tree/net.v1.pb: dce -1' out.txt || fail "opt says $(cat out.txt)"
 
 # --- Equal outputs behind another value.
 sed 's/torch.exp/torch.tanh/' whole.gn >other.gn

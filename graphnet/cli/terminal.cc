@@ -1,0 +1,35 @@
+#include "graphnet/cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphnet {
+namespace {
+
+std::string Coloured(const char* colour, absl::string_view text, FILE* out) {
+  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any text but none
+  const bool plain = (no_color != nullptr && *no_color != '\0') || !IsTerminal(out);
+  return plain ? std::string(text) : absl::StrCat("\x1b[", colour, "m", text, "\x1b[0m");
+}
+
+}  // namespace
+
+bool IsTerminal(FILE* out) {
+  const char* term = std::getenv("TERM");
+  return term != nullptr && *term != '\0' && absl::string_view(term) != "dumb" &&
+         isatty(fileno(out)) == 1;
+}
+
+size_t TerminalWidth(FILE* out) {
+  winsize size = {};
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string Red(absl::string_view text, FILE* out) { return Coloured("31", text, out); }
+std::string Green(absl::string_view text, FILE* out) { return Coloured("32", text, out); }
+
+}  // namespace graphnet
