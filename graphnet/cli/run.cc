@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
@@ -227,6 +228,52 @@ absl::StatusOr<int> RunStitched(const Options& options, const DrawOptions& draw)
   return RunAndReport(options, once, std::move(ready), progress);
 }
 
+// A sample, ready to run.
+absl::StatusOr<PreparedRun> Prepare(const std::string& path, const Options& options,
+                                    const DrawOptions& draw, Sample* sample) {
+  ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
+  ASSIGN_OR_RETURN(*sample, LoadSample(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, sample));
+  sample->weights.clear();
+  PrepareOptions prepare;
+  prepare.device = device;
+  prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
+  return PrepareRun(*sample->module, std::move(values), prepare);
+}
+
+// All samples of a folder, one after the other: they share the random generator.
+absl::StatusOr<int> RunAll(const Options& options, const DrawOptions& draw) {
+  if (options.repeat > 1 || options.profile || !options.outputs.empty()) {
+    return absl::InvalidArgumentError(
+        "--repeat, --profile and --out are for one sample, not for a folder of them");
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  std::vector<Json> samples;
+  const BatchCount count = RunBatch<Outputs>(
+      inputs, /*jobs=*/1,
+      [&](const std::string& path, Outputs* named) -> absl::Status {
+        Sample sample;
+        ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(path, options, draw, &sample));
+        ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
+                         prepared.executable->Run(prepared.inputs, {.seed = options.seed}));
+        ASSIGN_OR_RETURN(*named, NameOutputs(outputs));
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, const Outputs& named) {
+        if (!options.json) return FailLine(inputs[i], status);
+        Json sample = SampleJson(inputs[i], status);
+        if (status.ok()) sample["outputs"] = OutputsJson(named);
+        samples.push_back(std::move(sample));
+        return std::string();
+      });
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+  } else {
+    std::printf("%zu ran, %zu failed\n", count.done - count.failed, count.failed);
+  }
+  return count.failed == 0 ? 0 : 1;
+}
+
 absl::StatusOr<int> Run(const Options& options) {
   SetNumThreads(options.threads);
   DrawOptions draw;
@@ -234,18 +281,11 @@ absl::StatusOr<int> Run(const Options& options) {
   draw.max_bytes = AvailableMemoryBytes();
   draw.compat = options.compat;
   if (IsExtracted(options.in)) return RunStitched(options, draw);
-  ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
-  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
-  sample.weights.clear();
-  PrepareOptions prepare;
-  prepare.device = device;
-  prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
+  if (IsFolderOfSamples(options.in)) return RunAll(options, draw);
   Progress progress("running");
   const Clock::time_point before = Clock::now();
-  ASSIGN_OR_RETURN(const PreparedRun prepared,
-                   PrepareRun(*sample.module, std::move(values), prepare));
+  Sample sample;
+  ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(options.in, options, draw, &sample));
   const double ms = Milliseconds(Clock::now() - before);
   const size_t instructions = prepared.executable->num_instructions();
   Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, ms)};
@@ -261,8 +301,8 @@ absl::StatusOr<int> Run(const Options& options) {
 
 void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Run a graph, or an extracted program, natively");
-  AddSampleOption(command, &options->in);
+  CLI::App* command = app.add_subcommand("run", "Run graphs, or an extracted program, natively");
+  AddSamplesOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddBytesOption(command, &options->outputs,

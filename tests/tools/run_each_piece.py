@@ -9,6 +9,7 @@ What pieces yield together is compared by run_pieces.py.
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import pathlib
 import random
@@ -27,8 +28,8 @@ def run(command, timeout):
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
-        return 124, "too slow"
-    return done.returncode, done.stderr.strip().split("\n")[0]
+        return 124, "", "too slow"
+    return done.returncode, done.stdout, done.stderr.strip().split("\n")[0]
 
 
 def check(graphnet, sample, way, options):
@@ -37,16 +38,15 @@ def check(graphnet, sample, way, options):
         out = os.path.join(scratch, "pieces")
         command = [graphnet, "decompose", str(sample), "-o", out, "--format", options.format,
                    *options.more.split(), *way]
-        code, error = run(command, options.timeout)
+        code, _, error = run(command, options.timeout)
         if code:
             return 0, [] if "no repeated" in error else [f"decompose: {error}"]
-        pieces = sorted(path for path in pathlib.Path(out).iterdir() if path.name.startswith("subgraph"))
-        pieces = [path for path in pieces if path.suffix != ".safetensors"]
-        failed = []
-        for piece in pieces:
-            code, error = run([graphnet, "run", str(piece), "--threads", "1"], options.timeout)
-            if code:
-                failed.append(f"{piece.name}: {error}")
+        code, printed, error = run([graphnet, "run", out, "--threads", "1", "--json"], options.timeout)
+        if code == 124 or not printed:
+            return 0, [f"run: {error}"]
+        pieces = json.loads(printed)["samples"]
+        failed = [f"{os.path.basename(piece['path'])}: {piece['error']['message']}"
+                  for piece in pieces if "error" in piece]
         return len(pieces), failed
 
 
@@ -59,7 +59,7 @@ def main():
     parser.add_argument("--max-bytes", type=int, default=10**9, help="of a sample's weights and inputs")
     parser.add_argument("--format", default="graphnet")
     parser.add_argument("--more", default="", help="options of graphnet decompose")
-    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("--timeout", type=int, default=600)
     options = parser.parse_args()
     samples = common.find_samples(options.folders)
     random.Random(options.seed).shuffle(samples)
