@@ -19,6 +19,14 @@ std::string PathBelow(const std::string& out, const std::string& root, const std
   return JoinPath(out, std::filesystem::path(path).lexically_relative(root).string());
 }
 
+absl::Status Claim(const std::string& path, const std::string& input, Claims* claims) {
+  const auto [it, is_new] = claims->emplace(path, input);
+  if (is_new) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Printable(it->second, 1000), " and ",
+                                                 Printable(input, 1000), " would both be ",
+                                                 Printable(path, 1000)));
+}
+
 absl::Status MakeFoldersOf(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);

@@ -4,6 +4,7 @@
 #define GRAPHNET_CLI_BATCH_H_
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ inline std::string FailLine(const std::string& path, const absl::Status& status,
 
 // The path below `out` that `path` has below `root`.
 std::string PathBelow(const std::string& out, const std::string& root, const std::string& path);
+// Who has claimed a path.
+using Claims = std::map<std::string, std::string>;
+// InvalidArgument if another input has claimed `path`, which would hold both.
+absl::Status Claim(const std::string& path, const std::string& input, Claims* claims);
 // Makes the folders that `path` is to lie in.
 absl::Status MakeFoldersOf(const std::string& path);
 

@@ -221,19 +221,24 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   if (options.out.empty() && !options.dry_run) {
     return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
   }
+  // Where the pieces go: the same path below DIR.
+  const auto folder_of = [&](const std::string& path) {
+    return DecomposedPath(PathBelow(options.out, options.in, path));
+  };
+  if (!options.dry_run) {
+    Claims claims;
+    for (const std::string& path : inputs) RETURN_IF_ERROR(Claim(folder_of(path), path, &claims));
+    for (const auto& [folder, path] : claims) RETURN_IF_ERROR(MakeFoldersOf(folder));
+  }
   Outcome sum;
   std::map<absl::string_view, size_t> reasons;
   std::vector<Json> samples(inputs.size());
   const BatchCount count = RunBatch<Outcome>(
       inputs, options.jobs,
       [&](const std::string& path, Outcome* outcome) -> absl::Status {
-        // Where the pieces go: the same path below DIR.
-        std::string folder;
-        if (!options.dry_run) {
-          folder = DecomposedPath(PathBelow(options.out, options.in, path));
-          RETURN_IF_ERROR(MakeFoldersOf(folder));
-        }
-        ASSIGN_OR_RETURN(*outcome, DecomposeOne(path, folder, config, options, /*print=*/false));
+        ASSIGN_OR_RETURN(*outcome,
+                         DecomposeOne(path, options.dry_run ? "" : folder_of(path), config, options,
+                                      /*print=*/false));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, Outcome& outcome) {

@@ -121,7 +121,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
   if (output.path == "-")
     return absl::InvalidArgumentError("the standard output takes one sample, not a folder of them");
   std::map<std::string, Output> outputs;
-  std::map<std::string, std::string> taken;  // by what
+  Claims taken;
   for (const std::string& input : inputs) {
     Output& made = outputs[input] = output;
     if (output.path.empty()) continue;
@@ -132,11 +132,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
       if (format != Format::kGraphNetFolder && absl::ConsumeSuffix(&name, ending)) break;
     }
     made.path = PathBelow(output.path, root, std::string(name)) + EndingOf(made.target);
-    const auto [it, is_new] = taken.emplace(made.path, input);
-    if (is_new) continue;
-    return absl::InvalidArgumentError(absl::StrCat(Printable(it->second, 1000), " and ",
-                                                   Printable(input, 1000), " would both be ",
-                                                   Printable(made.path, 1000)));
+    RETURN_IF_ERROR(Claim(made.path, input, &taken));
   }
   for (const auto& [path, by] : taken) RETURN_IF_ERROR(MakeFoldersOf(path));
   return outputs;

@@ -94,6 +94,16 @@ code=0
 grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
 [ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
 
+cp resnet.pb many/deep/two.pb
+expect_error "would both be more_pieces/deep/two_decomposed" decompose many -o more_pieces --every 8
+rm many/deep/two.pb
+"$graphnet" run many/deep >out.txt || fail "a folder of samples does not run"
+grep -q '^1 ran, 0 failed' out.txt || fail "run of a folder says: $(cat out.txt)"
+code=0
+"$graphnet" run many --json >out.txt || code=$?
+[ "$code" -eq 1 ] || fail "run of a folder with a broken sample: exit code $code, wanted 1"
+grep -q '"failed": 1' out.txt || fail "run --json of a folder says: $(cat out.txt)"
+
 # --- One sub-graph, the same as the piece of that range.
 "$graphnet" decompose resnet -o only --ranges 3:9 --no-head-and-tail --minimal-inputs --style dag >/dev/null
 "$graphnet" subgraph resnet -o alone --range 3:9 >out.txt
