@@ -13,6 +13,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/inputs.h"
@@ -21,6 +22,7 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/cli/picture.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
@@ -33,6 +35,8 @@ struct Options {
   std::string a;
   std::string b;
   InputOptions inputs;
+  std::string picture;  // empty: none
+  DrawingOptions drawing;
   uint64_t seed = 0;
   int threads = 0;
   bool trust = false;
@@ -132,12 +136,16 @@ absl::StatusOr<int> Run(const Options& options) {
   size_t common = 0;
   size_t different = 0;
   std::string first;
+  DrawingOptions drawing = options.drawing;
+  drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
   const Observer compare = [&](const Node& node, const c10::IValue& value) -> absl::Status {
     const auto it = digests.find(std::string(node.name()));
     if (it == digests.end() || IsBatched(value)) return absl::OkStatus();
     ++common;
     ASSIGN_OR_RETURN(const size_t digest, Digest(value));
-    if (digest == it->second) return absl::OkStatus();
+    const bool same = digest == it->second;
+    drawing.part.marks[&node] = same ? Mark::kEqual : Mark::kDifferent;
+    if (same) return absl::OkStatus();
     if (++different == 1) first = absl::StrCat(node.name(), " = ", node.target());
     return absl::OkStatus();
   };
@@ -152,6 +160,13 @@ absl::StatusOr<int> Run(const Options& options) {
     same = same && compared.same;
     absl::StrAppend(&lines, compared.text, "\n");
     outputs.push_back(std::move(compared.json));
+  }
+  if (!options.picture.empty()) {
+    ASSIGN_OR_RETURN(
+        const std::string drawn,
+        DrawPicture(*b.module, PictureFormOf(options.picture).value_or(PictureForm::kSvg),
+                    drawing));
+    RETURN_IF_ERROR(WriteFileAtomic(options.picture, drawn));
   }
   if (options.json) {
     Json document;
@@ -187,6 +202,18 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   command->add_option("B", options->b, "The second sample")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
+  command
+      ->add_option("--picture", options->picture,
+                   "Draw b, values that differ in red, equal ones in green: *.svg, *.html, *.png, "
+                   "*.dot or *.json for Model Explorer")
+      ->check(CLI::Validator(
+          [](const std::string& path) {
+            return PictureFormOf(path).has_value() ? ""
+                                                   : "is called *.svg, *.html, *.png, *.dot or "
+                                                     "*.json";
+          },
+          /*validator_desc=*/""));
+  AddDrawingOptions(command, &options->drawing);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);

@@ -15,7 +15,7 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/formats/dot/dot_writer.h"
+#include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/torchscript/exporter.h"
 #include "graphnet/proto/sample_proto.h"
@@ -46,7 +46,7 @@ Target TargetOf(Format format) {
 absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
   switch (format) {
     case Target::kProtobuf: return SerializeSample(sample);
-    case Target::kDot: return WriteDot(*sample.module);
+    case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
     case Target::kTorchScript: return ExportTorchScriptToString(sample);
     default: return PrintSample(sample);
   }
@@ -96,9 +96,12 @@ absl::Status CheckOutput(const Output& output) {
       ".mlir", ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
   for (const absl::string_view ending : kForeign) {
     if (!absl::EndsWith(path, ending)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        Printable(path, 1000), ": graphnet writes .pb, .txt, .gn, .dot, .pt and folders, not ",
-        ending, "; --to says which if it is to be called so"));
+    const bool is_picture = PictureFormOf(path).has_value() && ending != ".json";
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(path, 1000),
+                     ": graphnet writes .pb, .txt, .gn, .dot, .pt and folders, not ", ending,
+                     is_picture ? "; graphnet show IN -o FILE draws it"
+                                : "; --to says which if it is to be called so"));
   }
   return absl::OkStatus();
 }

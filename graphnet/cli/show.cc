@@ -1,8 +1,11 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,18 +15,20 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/formats/dot/dot_writer.h"
+#include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {
 
-enum class Form { kText, kTabular, kDot, kPython };
+enum class Form { kAuto, kText, kTabular, kPython, kDot, kSvg, kPng, kHtml, kModelExplorer };
 
 struct Options {
   std::string in;
-  Form form = Form::kText;
+  std::string out = "-";
+  Form form = Form::kAuto;
+  DrawingOptions drawing;
   bool trust = false;
   bool json = false;
 };
@@ -95,20 +100,44 @@ std::string Tabular(const Module& module) {
   return out;
 }
 
-absl::StatusOr<std::string> Shown(const Sample& sample, Form form) {
-  switch (form) {
-    case Form::kText: return PrintSample(sample, PrintOptions::Readable());
+std::optional<PictureForm> PictureOf(const Options& options) {
+  switch (options.form) {
+    case Form::kAuto: return PictureFormOf(options.out);
+    case Form::kDot: return PictureForm::kDot;
+    case Form::kSvg: return PictureForm::kSvg;
+    case Form::kPng: return PictureForm::kPng;
+    case Form::kHtml: return PictureForm::kHtml;
+    case Form::kModelExplorer: return PictureForm::kModelExplorer;
+    default: return std::nullopt;
+  }
+}
+
+absl::StatusOr<std::string> Shown(const Sample& sample, const Options& options) {
+  if (const std::optional<PictureForm> picture = PictureOf(options)) {
+    DrawingOptions drawing = options.drawing;
+    drawing.part.title = sample.name.empty() ? BaseName(options.in) : sample.name;
+    return DrawPicture(*sample.module, *picture, drawing);
+  }
+  switch (options.form) {
     case Form::kTabular: return Tabular(*sample.module);
-    case Form::kDot: return WriteDot(*sample.module);
     case Form::kPython: {
       ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(sample));
       return files.at("model.py");
     }
+    default: return PrintSample(sample, PrintOptions::Readable());
   }
-  return absl::InternalError("unknown form");
 }
 
 absl::StatusOr<int> Show(const Options& options) {
+  const std::optional<PictureForm> picture = PictureOf(options);
+  if (options.drawing.is_given() && !picture.has_value()) {
+    return absl::InvalidArgumentError(
+        "--range, --module, --around, --depth and --layout are for pictures: --format "
+        "svg|png|html|dot|model-explorer, or -o FILE.svg; graphnet subgraph cuts samples");
+  }
+  if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
+    return absl::InvalidArgumentError("png is not for a terminal: -o FILE.png");
+  }
   LoadOptions load;
   load.trust = options.trust;
   ASSIGN_OR_RETURN(const Sample sample, LoadSample(options.in, load));
@@ -116,9 +145,9 @@ absl::StatusOr<int> Show(const Options& options) {
     PrintJson(OutlineJson(sample));
     return 0;
   }
-  const absl::StatusOr<std::string> text = Shown(sample, options.form);
+  const absl::StatusOr<std::string> text = Shown(sample, options);
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
-  std::fwrite(text->data(), 1, text->size(), stdout);
+  RETURN_IF_ERROR(WriteFileAtomic(options.out, *text));
   return 0;
 }
 
@@ -126,16 +155,22 @@ absl::StatusOr<int> Show(const Options& options) {
 
 void RegisterShow(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("show", "Print a sample");
+  CLI::App* command = app.add_subcommand("show", "Print or draw a sample");
   AddSampleOption(command, &options->in);
-  const std::map<std::string, Form> forms = {{"text", Form::kText},
-                                             {"tabular", Form::kTabular},
-                                             {"dot", Form::kDot},
-                                             {"python", Form::kPython}};
+  const std::map<std::string, Form> forms = {
+      {"text", Form::kText},     {"tabular", Form::kTabular},
+      {"python", Form::kPython}, {"dot", Form::kDot},
+      {"svg", Form::kSvg},       {"png", Form::kPng},
+      {"html", Form::kHtml},     {"model-explorer", Form::kModelExplorer}};
   CLI::Option* to = AddChoiceOption(
       command, "--to,--format", &options->form, forms,
-      "text: to read, long constants cut (default); tabular: one row a node; dot: for "
-      "Graphviz; python: the model.py of a GraphNet folder");
+      "text: to read, long constants cut; tabular: one row a node; python: the model.py "
+      "of a GraphNet folder; dot: for Graphviz; svg, png: a picture; html: a page with "
+      "search and folding; model-explorer: JSON for Google's Model Explorer. Default: "
+      "by the ending of -o, else text");
+  command->add_option("-o,--out", options->out, "The file to write; -: the standard output")
+      ->capture_default_str();
+  AddDrawingOptions(command, &options->drawing);
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")

@@ -7,17 +7,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/module_path.h"
 
 namespace graphnet {
 namespace {
-
-constexpr absl::string_view kModules = "_modules_";
-// What may stand before the name of the parameter itself.
-constexpr absl::string_view kLeaves[] = {"_parameters_", "_buffers_"};
 
 absl::string_view FirstComponents(absl::string_view path, int depth) {
   size_t end = 0;
@@ -56,19 +52,6 @@ std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num
     if (num_operators - cut <= size) break;  // Nor does the sum overflow.
   }
   return AllowedCuts(std::move(cuts), regions, num_operators);
-}
-
-std::string ModulePathOfParameter(absl::string_view name) {
-  for (const absl::string_view leaf : kLeaves) {
-    const size_t end = name.rfind(leaf);
-    size_t begin = name.find(kModules);
-    if (end == absl::string_view::npos || begin == absl::string_view::npos || begin >= end)
-      continue;
-    begin += kModules.size();
-    return absl::StrReplaceAll(name.substr(begin, end - begin), {{kModules, "."}});
-  }
-  const size_t dot = name.rfind('.');
-  return dot == absl::string_view::npos ? "" : std::string(name.substr(0, dot));
 }
 
 absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index,

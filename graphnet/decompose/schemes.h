@@ -28,9 +28,6 @@ std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num
 absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index,
                                                 const Regions& regions);
 
-// The path that the name of a parameter carries: "layer1.0.conv1"; empty if none.
-std::string ModulePathOfParameter(absl::string_view name);
-
 // The smallest range with all operators by which `outputs` depend on `inputs`; on
 // anything, if `inputs` is empty. All are names of nodes. NotFound for a name that
 // the graph does not have; FailedPrecondition if no operator lies between or the

@@ -60,6 +60,29 @@ class GraphModule(torch.nn.Module):
         return (mul_1, add)
 EOF
 
+# Pictures: by the ending of -o or by --format, whole or a part.
+"$graphnet" show in/a.txt -o a.svg --layout own
+grep -q '^<svg xmlns=' a.svg && grep -q '>alpha=2</text>' a.svg || { echo "FAILED: svg" >&2; exit 1; }
+"$graphnet" show in/a.txt -o a.html
+grep -q '<title>a.txt</title>' a.html || { echo "FAILED: html" >&2; exit 1; }
+"$graphnet" show in/a.txt --format model-explorer >a.json
+grep -q '^{"label":"a.txt","graphs":\[{"id":"a.txt","nodes":\[{"id":"0","label":"x"' a.json || { cat a.json; exit 1; }
+"$graphnet" show in/a.txt --format dot --around mul:0 | grep -c '^  n[0-9]* \[label' >out.txt
+expect "the value of a part and what it takes" <<<2
+path=$PATH
+refused() {
+  local code=0
+  PATH=$path "$graphnet" show in/a.txt "${@:2}" >out.txt 2>&1 || code=$?
+  [ "$code" -eq 2 ] || { echo "FAILED: $* exits with $code" >&2; exit 1; }
+  expect "show ${*:2}" <<<"graphnet: $1"
+}
+refused "in/a.txt: range 1:9: the graph has 5 operators" --format svg --range 1:9
+refused "in/a.txt: there is no node mull; is mul meant?" --format svg --around mull
+refused "--range, --module, --around, --depth and --layout are for pictures: --format svg|png|html|dot|model-explorer, or -o FILE.svg; graphnet subgraph cuts samples" --depth 1
+path=/nowhere
+refused "in/a.txt: png: Graphviz is not installed (package graphviz); svg and html need nothing" -o a.png
+[ ! -e a.png ] || { echo "FAILED: a.png is there" >&2; exit 1; }
+
 "$graphnet" stats in/a.txt | sed 's/[0-9.]* KiB in memory, [0-9]* bytes a node/SIZE/' >out.txt
 expect "stats" <<'EOF'
 in/a.txt

@@ -53,17 +53,6 @@ TEST(AllowedCutsTest, SortsMovesAndMerges) {
   EXPECT_THAT(AllowedCuts({5, 3, 2, 0, 6, 1}, g.regions, 6), ElementsAre(1, 4, 5));
 }
 
-TEST(ModulePathTest, OfNames) {
-  EXPECT_EQ(ModulePathOfParameter("layer1.0.conv1.weight"), "layer1.0.conv1");
-  EXPECT_EQ(
-      ModulePathOfParameter("L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_"),
-      "layer1.0.conv1");
-  EXPECT_EQ(ModulePathOfParameter("L_self_modules_bn1_buffers_running_mean_"), "bn1");
-  EXPECT_EQ(ModulePathOfParameter("L_x_"), "");
-  EXPECT_EQ(ModulePathOfParameter("_modules_"), "");
-  EXPECT_EQ(ModulePathOfParameter("_parameters_modules_"), "");
-}
-
 constexpr absl::string_view kModules = R"(
 graph @forward(
   %x,

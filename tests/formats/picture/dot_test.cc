@@ -1,15 +1,18 @@
 // The drawing of small modules, given as text, line by line. The preamble with
 // fonts and styles is left out.
-#include "graphnet/formats/dot/dot_writer.h"
+#include "graphnet/formats/picture/dot.h"
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/formats/picture/picture.h"
+#include "graphnet/formats/picture/style.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/text/parser.h"
@@ -20,16 +23,20 @@ namespace {
 
 // What follows the preamble, with colours named after the ops.
 std::string Body(const Module& module) {
-  std::string dot = WriteDot(module);
+  const auto picture = MakePicture(module);
+  if (!picture.ok()) return std::string(picture.status().message());
+  std::string dot = WriteDot(*picture);
   const size_t preamble = dot.find("arrowsize=0.6];\n");
   if (preamble == std::string::npos) return dot;
   dot.erase(0, preamble + sizeof("arrowsize=0.6];\n") - 1);
-  return absl::StrReplaceAll(dot, {{", fillcolor=\"#d4e6f6\"", " placeholder"},
-                                   {", fillcolor=\"#f5e3cf\"", " get_attr"},
-                                   {", fillcolor=\"#fdf5cc\"", " function"},
-                                   {", fillcolor=\"#dbefd6\"", " method"},
-                                   {", fillcolor=\"#e6dbf3\"", " module"},
-                                   {", fillcolor=\"#f6d5d5\"", " output"}});
+  // With colours named after what they mean.
+  std::vector<std::pair<std::string, std::string>> meanings;
+  for (int kind = 0; kind < kNumBoxKinds; ++kind) {
+    const BoxStyle& style = StyleOf(static_cast<BoxKind>(kind));
+    meanings.push_back(
+        {absl::StrCat(", fillcolor=\"", style.fill, "\""), absl::StrCat(" ", style.meaning)});
+  }
+  return absl::StrReplaceAll(dot, meanings);
 }
 
 std::string Draw(absl::string_view text) {
@@ -49,18 +56,18 @@ TEST(DotWriter, NodesAndUses) {
       %mul = operator.mul(%view, %view)
       return (%mul, %relu)
     })"),
-            R"(  n0 [label="x\nf32[2, 8]@cpu" placeholder];
-  n1 [label="relu\ntorch.relu\nf32[2, 8]@cpu" function];
-  n2 [label="view\n.view" method];
-  n3 [label="mul\noperator.mul" function];
+            R"dot(  n0 [label="x" input];
+  n1 [label="relu" element by element];
+  n2 [label=".view\nview\n(16,)" view of an operand];
+  n3 [label="mul" element by element];
   n4 [label="output" output];
-  n0 -> n1;
-  n1 -> n2;
+  n0 -> n1 [label=" f32[2, 8]"];
+  n1 -> n2 [label=" f32[2, 8]"];
   n2 -> n3;
   n3 -> n4;
-  n1 -> n4;
+  n1 -> n4 [label=" f32[2, 8]"];
 }
-)");
+)dot");
 }
 
 TEST(DotWriter, ParametersAreLinesInTheBoxesOfTheirUsers) {
@@ -77,24 +84,24 @@ TEST(DotWriter, ParametersAreLinesInTheBoxesOfTheirUsers) {
       %z = torch.sub(%y, %m, %m)
       return %z
     })"),
-            R"(  n0 [label="x" placeholder];
-  n1 [label="y\ntorch.linear\nw : f32[4, 8]@cpu\lfc.bias\l" function];
-  n2 [label="z\ntorch.sub\nL_self_buffers_mean_\l" function];
+            R"dot(  n0 [label="x" input];
+  n1 [label="linear\ny\nw f32[4, 8]\lbias\l" takes parameters];
+  n2 [label="sub\nz\nmean\l" takes parameters];
   n3 [label="output" output];
   n0 -> n1;
   n1 -> n2;
   n2 -> n3;
 }
-)");
+)dot");
 }
 
 TEST(DotWriter, AReturnedParameterHasABox) {
   EXPECT_EQ(Draw("graph @forward(%w as torch.nn.parameter.Parameter) {\n  return %w\n}\n"),
-            R"(  n0 [label="w" placeholder];
+            R"dot(  n0 [label="w" input];
   n1 [label="output" output];
   n0 -> n1;
 }
-)");
+)dot");
 }
 
 TEST(DotWriter, ManyParametersAreCut) {
@@ -106,8 +113,7 @@ TEST(DotWriter, ManyParametersAreCut) {
     weights.back().node()->set_annotation("torch.nn.parameter.Parameter");
   }
   g->Output(g->CallFunction("torch.lstm", {Argument::List(weights)}));
-  EXPECT_TRUE(
-      absl::StrContains(Body(module), "torch.lstm\\nw0\\lw1\\lw2\\lw3\\lw4\\lw5\\l+ 3 more\\l\""))
+  EXPECT_TRUE(absl::StrContains(Body(module), "lstm\\nw0\\lw1\\lw2\\lw3\\lw4\\lw5\\l+ 3 more\\l\""))
       << Body(module);
 }
 
@@ -123,21 +129,21 @@ TEST(DotWriter, FramesAfterModulePaths) {
       %6 = f.f(%5) in layer.0
       return %6
     })"),
-            R"(  n0 [label="x" placeholder];
+            R"dot(  n0 [label="x" input];
+  n1 [label="f\n1" other computation];
   n7 [label="output" output];
-  n1 [label="1\nf.f" function];
-  subgraph cluster_m0 {
+  subgraph cluster_1 {
     label="a.b.c"; labeljust=l; style="rounded,filled"; color="#b0b0b0"; fillcolor="#00000008";
-    n2 [label="2\nf.f" function];
-    n3 [label="3\nf.f" function];
+    n2 [label="f\n2" other computation];
+    n3 [label="f\n3" other computation];
   }
-  subgraph cluster_m1 {
+  subgraph cluster_2 {
     label="layer"; labeljust=l; style="rounded,filled"; color="#b0b0b0"; fillcolor="#00000008";
-    n4 [label="4\nf.f" function];
-    subgraph cluster_m2 {
+    n4 [label="f\n4" other computation];
+    subgraph cluster_3 {
       label="layer.0"; labeljust=l; style="rounded,filled"; color="#b0b0b0"; fillcolor="#00000008";
-      n5 [label="5\nf.f" function];
-      n6 [label="6\nf.f" function];
+      n5 [label="f\n5" other computation];
+      n6 [label="f\n6" other computation];
     }
   }
   n0 -> n1;
@@ -148,7 +154,7 @@ TEST(DotWriter, FramesAfterModulePaths) {
   n5 -> n6;
   n6 -> n7;
 }
-)");
+)dot");
 }
 
 TEST(DotWriter, OddPaths) {
@@ -194,25 +200,25 @@ TEST(DotWriter, BodiesHaveFramesOfTheirOwn) {
       %b = torch.relu(%a)
       return %b
     })"),
-            R"(  subgraph cluster_g0 {
-    label="forward"; labeljust=l; style=solid; color="#404040";
-    n0 [label="x" placeholder];
-    n1 [label="y\ntorch.cond" function];
+            R"dot(  subgraph cluster_1 {
+    label="forward"; labeljust=l; style=dashed; color="#404040";
+    n0 [label="x" input];
+    n1 [label="cond\ny" has a body];
     n2 [label="output" output];
   }
-  subgraph cluster_g1 {
+  subgraph cluster_2 {
     label="body"; labeljust=l; style=dashed; color="#404040";
-    n3 [label="a" placeholder];
-    n4 [label="b\ntorch.relu" function];
+    n3 [label="a" input];
+    n4 [label="relu\nb" element by element];
     n5 [label="output" output];
   }
   n0 -> n1;
-  n1 -> n3 [lhead=cluster_g1, style=dashed];
   n1 -> n2;
   n3 -> n4;
   n4 -> n5;
+  n1 -> n3 [lhead=cluster_2, style=dashed];
 }
-)");
+)dot");
 }
 
 TEST(DotWriter, LabelsAreEscaped) {
@@ -227,29 +233,31 @@ TEST(DotWriter, LabelsAreEscaped) {
   z->set_name("z");
   z->set_module_path("\"p\".r");
   g->Output(z);
-  const std::string dot = WriteDot(module);
+  const auto picture = MakePicture(module);
+  ASSERT_TRUE(picture.ok());
+  const std::string dot = WriteDot(*picture);
   EXPECT_TRUE(absl::StartsWith(dot, "digraph \"for\\\"ward\\\\\" {\n")) << dot;
-  EXPECT_EQ(Body(module), R"(  n0 [label="x\nx\"];\\n\\N&amp;lt;\\x01\\xff" placeholder];
+  EXPECT_EQ(Body(module), R"dot(  n0 [label="x\"];\\n\\N&amp;lt;\\x01\\xff\nx" input];
   n3 [label="output" output];
-  subgraph cluster_m0 {
+  subgraph cluster_1 {
     label="\"p\""; labeljust=l; style="rounded,filled"; color="#b0b0b0"; fillcolor="#00000008";
-    n1 [label="y\na.b\" [label=\"" function];
-    n2 [label="z\na.b" function];
+    n1 [label="b\" [label=\"\ny" other computation];
+    n2 [label="b\nz" other computation];
   }
   n0 -> n1;
   n1 -> n2;
   n2 -> n3;
 }
-)");
+)dot");
 }
 
 TEST(DotWriter, OfALongNameTheEndIsShown) {
   Module module;
   Graph* g = module.AddGraph("forward");
   // Cut inside the two bytes of a character, the cut moves behind it.
-  g->Placeholder(absl::StrCat(std::string(100, 'a'), "é", std::string(59, 'b')))->set_name("x");
+  g->Placeholder(absl::StrCat(std::string(100, 'a'), "é", std::string(47, 'b')))->set_name("x");
   g->Output(Argument());
-  EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("\"x\\n…", std::string(59, 'b'), "\"")))
+  EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("\"…", std::string(47, 'b'), "\\nx\"")))
       << Body(module);
 }
 

@@ -1,0 +1,104 @@
+#include "graphnet/cli/picture.h"
+
+#include <map>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/options.h"
+#include "graphnet/formats/picture/dot.h"
+#include "graphnet/formats/picture/graphviz.h"
+#include "graphnet/formats/picture/layout.h"
+#include "graphnet/formats/picture/model_explorer.h"
+#include "graphnet/formats/picture/page.h"
+#include "graphnet/formats/picture/svg.h"
+
+namespace graphnet {
+namespace {
+
+constexpr char kHowToDrawLess[] =
+    "; --depth, --module, --range and --around draw less of it, svg and html all";
+
+absl::StatusOr<std::string> DrawPng(const Picture& picture, const DrawingOptions& options) {
+  if (options.layouter == Layouter::kOwn) {
+    return absl::InvalidArgumentError("png is drawn by Graphviz only; svg and html are not");
+  }
+  if (picture.boxes.size() > kMaxGraphvizBoxes) {
+    return absl::InvalidArgumentError(absl::StrCat("png: Graphviz draws at most ",
+                                                   kMaxGraphvizBoxes, " boxes, these are ",
+                                                   picture.boxes.size(), kHowToDrawLess));
+  }
+  absl::StatusOr<std::string> png = RunGraphviz(WriteDot(picture), "png");
+  if (absl::IsNotFound(png.status())) {
+    return absl::NotFoundError(
+        "png: Graphviz is not installed (package graphviz); svg and html need nothing");
+  }
+  return png;
+}
+
+absl::StatusOr<std::string> DrawSvg(const Picture& picture, const DrawingOptions& options) {
+  const bool small = picture.boxes.size() <= kMaxGraphvizBoxes;
+  if (options.layouter == Layouter::kGraphviz || (options.layouter == Layouter::kAuto && small)) {
+    absl::StatusOr<std::string> svg = RunGraphviz(WriteDot(picture), "svg");
+    if (svg.ok() || options.layouter == Layouter::kGraphviz) return svg;
+  }
+  return WriteSvg(picture, LayOut(picture));
+}
+
+}  // namespace
+
+void AddDrawingOptions(CLI::App* command, DrawingOptions* options) {
+  constexpr char kGroup[] = "Pictures";
+  command
+      ->add_option("--range", options->part.range, "Draw these operators, the end left out: 8:20")
+      ->group(kGroup);
+  command
+      ->add_option("--module", options->part.module,
+                   "Draw a module and all below it, by path: layer1.0")
+      ->group(kGroup);
+  command
+      ->add_option("--around", options->part.around,
+                   "Draw what is within some arrows of a node, 2 if not said: relu_3:5")
+      ->group(kGroup);
+  command
+      ->add_option("--depth", options->depth,
+                   "Draw modules that are nested deeper as one box, in html folded")
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  const std::map<std::string, Layouter> layouters = {
+      {"auto", Layouter::kAuto}, {"graphviz", Layouter::kGraphviz}, {"own", Layouter::kOwn}};
+  AddChoiceOption(
+      command, "--layout", &options->layouter, layouters,
+      absl::StrCat("Who finds the places in svg; auto: Graphviz if it is installed, for "
+                   "up to ",
+                   kMaxGraphvizBoxes, " boxes"))
+      ->group(kGroup);
+}
+
+std::optional<PictureForm> PictureFormOf(const std::string& path) {
+  static constexpr std::pair<const char*, PictureForm> kEndings[] = {
+      {".dot", PictureForm::kDot},   {".gv", PictureForm::kDot},
+      {".svg", PictureForm::kSvg},   {".png", PictureForm::kPng},
+      {".html", PictureForm::kHtml}, {".json", PictureForm::kModelExplorer}};
+  for (const auto& [ending, form] : kEndings) {
+    if (absl::EndsWith(path, ending)) return form;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
+                                        const DrawingOptions& options) {
+  ASSIGN_OR_RETURN(Picture picture, MakePicture(module, options.part));
+  // Pages fold; the others have no other way.
+  if (form == PictureForm::kHtml) return WritePage(picture, LayOut(picture), options.depth);
+  if (form == PictureForm::kModelExplorer) return WriteModelExplorer(picture);
+  if (options.depth >= 0) picture = CollapsedBelow(picture, options.depth);
+  switch (form) {
+    case PictureForm::kPng: return DrawPng(picture, options);
+    case PictureForm::kSvg: return DrawSvg(picture, options);
+    default: return WriteDot(picture);
+  }
+}
+
+}  // namespace graphnet
