@@ -15,6 +15,7 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
 #include "graphnet/proto/sample_proto.h"
@@ -88,9 +89,12 @@ absl::Status CheckFolder(const Sample& sample, const std::string& path, std::str
 absl::Status CheckForms(const std::string& path, const Options& options, Outcome* outcome) {
   LoadOptions load;
   load.trust = options.trust;
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, load));
+  load.weights = true;
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   outcome->nodes = sample.module->num_nodes();
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
+  RETURN_IF_ERROR(CheckWeights(sample));
+  sample.weights.clear();  // The forms below are without.
   if (options.calls) RETURN_IF_ERROR(Annotate(VerifyCalls(*sample.module), "calls"));
   RETURN_IF_ERROR(Annotate(CheckText(sample, path), "text"));
   RETURN_IF_ERROR(Annotate(CheckProtobuf(sample, path), "protobuf"));

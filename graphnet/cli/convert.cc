@@ -12,6 +12,7 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/inputs/example_input.h"
+#include "graphnet/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/lift_attributes.h"
 
@@ -34,7 +35,10 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Option
                    LoadSample(path, {.trust = options.trust, .weights = out.keeps_weights()}));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
-    RETURN_IF_ERROR(LiftAttributes(sample.module.get()).status());
+    const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);
+    PassRun run;
+    RETURN_IF_ERROR(LiftAttributes(sample.module.get(), run).status());
+    RETURN_IF_ERROR(FollowGraph(run.renamed(), before, &sample));
     RETURN_IF_ERROR(Verify(*sample.module));
   }
   return SaveSample(sample, out);

@@ -47,14 +47,17 @@ struct Sum {
   std::vector<double> seconds;
   std::vector<int64_t> nodes;  // more than before, or fewer
   std::vector<std::map<std::string, size_t>> notes;
-  explicit Sum(size_t steps) : changed(steps), seconds(steps), nodes(steps), notes(steps) {}
+  std::vector<std::map<std::string, size_t>> warnings;
+  explicit Sum(size_t steps)
+      : changed(steps), seconds(steps), nodes(steps), notes(steps), warnings(steps) {}
   void Add(const std::vector<StepResult>& results) {
     for (size_t i = 0; i < results.size(); ++i) {
       changed[i] += results[i].changed ? 1 : 0;
       seconds[i] += results[i].seconds;
       nodes[i] += static_cast<int64_t>(results[i].nodes_after) -
                   static_cast<int64_t>(results[i].nodes_before);
-      for (const PassNote& note : results[i].notes) notes[i][note.what] += note.count;
+      for (const PassNote& note : results[i].notes)
+        (note.is_warning ? warnings : notes)[i][note.what] += note.count;
     }
   }
 };
@@ -73,6 +76,11 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Op
       std::fprintf(
           options.out.report(), "%s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
           count == 1 ? "" : absl::StrCat(count, " ").c_str(), Printable(what, 1000).c_str());
+    }
+    for (const auto& [what, count] : sum.warnings[i]) {
+      std::fprintf(stderr, "warning: %s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
+                   count == 1 ? "" : absl::StrCat("in ", count, " samples: ").c_str(),
+                   Printable(what, 1000).c_str());
     }
   }
 }

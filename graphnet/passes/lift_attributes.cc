@@ -10,6 +10,11 @@
 namespace graphnet {
 
 absl::StatusOr<bool> LiftAttributes(Module* module) {
+  PassRun run;
+  return LiftAttributes(module, run);
+}
+
+absl::StatusOr<bool> LiftAttributes(Module* module, PassRun& run) {
   if (module->attributes().empty()) return false;
   absl::flat_hash_map<absl::string_view, std::vector<Node*>> readers;
   for (Graph* graph : module->graphs()) {
@@ -42,6 +47,7 @@ absl::StatusOr<bool> LiftAttributes(Module* module) {
       placeholder = graph->Placeholder(target, first->name());
     }
     targets[target] = placeholder;
+    run.Renamed(attribute.name, target);
     if (attribute.meta != nullptr) placeholder->set_meta(module->InternValueMeta(*attribute.meta));
     placeholder->set_annotation(attribute.annotation);
     placeholder->set_location(first->location());

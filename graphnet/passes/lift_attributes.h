@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 
@@ -53,6 +54,8 @@ namespace graphnet {
 //   refused: an attribute is read inside a body
 //
 // Returns whether anything changed.
+absl::StatusOr<bool> LiftAttributes(Module* module, PassRun& run);
+// The same for those who keep no values by name.
 absl::StatusOr<bool> LiftAttributes(Module* module);
 
 }  // namespace graphnet

@@ -22,6 +22,7 @@ namespace graphnet {
 struct PassNote {
   std::string what;
   size_t count = 1;
+  bool is_warning = false;  // something may not be as it was meant
 };
 
 // One application of a pass: the options it is given and what it has to tell.
@@ -40,11 +41,20 @@ class PassRun {
   // A line for the person who runs the pass: what was changed and why, or what is
   // left, and how often.
   void Note(std::string what, size_t count = 1) { notes_.push_back({std::move(what), count}); }
+  void Warn(std::string what) { notes_.push_back({std::move(what), 1, /*is_warning=*/true}); }
   absl::Span<const PassNote> notes() const { return notes_; }
+
+  // That a value is known by another name now: an input or attribute was renamed, or an
+  // attribute became an input. What a sample holds by name follows (pipeline.h).
+  void Renamed(absl::string_view from, absl::string_view to) {
+    if (from != to) renamed_.emplace(from, to);
+  }
+  const std::map<std::string, std::string>& renamed() const { return renamed_; }
 
  private:
   std::map<std::string, std::string> options_;
   std::vector<PassNote> notes_;
+  std::map<std::string, std::string> renamed_;
 };
 
 class Pass {

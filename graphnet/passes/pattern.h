@@ -16,15 +16,29 @@
 //   %p as literal        a constant
 //   %a as any            either
 //   %rest as variadic    all further elements of the arguments, list or tuple that it
-//                        ends; the replacement may use it at the end of one
+//                        ends; the replacement may use it at the end of one. Also *%rest
+//   %rest as keywords    all further keywords of a call, for the replacement to hand on,
+//                        written **%rest wherever it stands
 // The same parameter twice has to be the same value twice. A rule without a replacement's
-// node returns a parameter: the call goes. Keywords match by name, in any order, and all
-// of them have to be there.
+// node returns a parameter: the call goes. Arguments match by the parameter that they are
+// for, by position or by keyword, in any order, and all of them have to be there.
+//
+// A call of a pattern may have several targets, any of which it is: torch.relu|.relu(%x).
+//
+// Between a rule's name and its graphs may stand
+//   once                         not applied to what it made itself, so that the replacement
+//                                may hold the pattern: an observer behind each convolution
+//   where %x: f32[N, *, 64]      what is known of a value of the pattern. A dtype, several as
+//                                f32|bf16, or ? for any; sizes, * for any one, ... for any
+//                                number of them, a name for one that is the same wherever the
+//                                rule has it; @cpu, @cuda for a device, or @cuda:1. A value of
+//                                which that is not known does not match
 #ifndef GRAPHNET_PASSES_PATTERN_H_
 #define GRAPHNET_PASSES_PATTERN_H_
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,12 +52,43 @@ namespace graphnet {
 
 // Where a pattern matches.
 struct PatternMatch {
+  PatternMatch() = default;
+  PatternMatch(PatternMatch&&) = default;  // Not copied: it points into itself.
+  PatternMatch& operator=(PatternMatch&&) = default;
+
   std::vector<Node*> nodes;  // calls; first the one that the pattern returns
   // What a parameter stands for: of a variadic one several, else one.
   absl::flat_hash_map<absl::string_view, absl::Span<const Argument>> parameters;
+  // What is left over for **%rest. May be of arguments that the call has by position.
+  absl::flat_hash_map<absl::string_view, std::vector<KwArg>> keywords;
   const Argument& operator[](absl::string_view parameter) const {
     return parameters.at(parameter)[0];
   }
+
+  // Arguments that were moved to the place that the pattern has them in.
+  std::vector<std::vector<Argument>> moved;
+};
+
+// What a value of a pattern has to be: "where %x: f32[N, *]".
+struct TypeCondition {
+  struct Size {
+    enum class Kind { kNumber, kAny, kRest, kName };
+    Kind kind = Kind::kAny;
+    int64_t number = 0;
+    std::string name;
+  };
+  const Node* value = nullptr;  // of the pattern
+  std::string text;             // "%x: f32[N, *]"
+  std::vector<DType> dtypes;    // empty: any
+  bool has_sizes = false;
+  std::vector<Size> sizes;
+  std::optional<Device> device;  // of any index if it has none
+};
+
+// One of the targets that a call may have.
+struct TargetChoice {
+  Op op = Op::kCallFunction;
+  std::string target;
 };
 
 struct RewriteRule {
@@ -51,6 +96,10 @@ struct RewriteRule {
   std::unique_ptr<Module> module;  // owns the graphs
   const Graph* pattern = nullptr;
   const Graph* replacement = nullptr;
+  // Of calls of the pattern that may have others than their own.
+  absl::flat_hash_map<const Node*, std::vector<TargetChoice>> more_targets = {};
+  bool once = false;
+  std::vector<TypeCondition> types = {};
   // Asked of each match; a rule without one is applied to all.
   std::function<bool(const PatternMatch&)> where = nullptr;
 };
@@ -78,6 +127,10 @@ absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
                         std::vector<size_t>* counts = nullptr);
 // Where a rule could be applied, in program order of what its pattern returns.
 std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph);
+// What keeps a rule that matches nowhere from matching, as far as it can be told from the
+// calls that have the target of its last one: "torch.relu occurs 3 times, always with
+// inplace=". O(nodes).
+std::string WhyNoMatch(const RewriteRule& rule, Module* module);
 
 }  // namespace graphnet
 

@@ -6,11 +6,13 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
+#include "graphnet/inputs/weights.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/registry.h"
@@ -98,43 +100,10 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What the sample holds by name follows inputs that were renamed.
-void FollowNames(Sample* sample) {
-  std::map<std::string, std::string> renamed;
-  for (const Node* node : sample->module->main()->placeholders()) {
-    const DrawSpec* spec = node->draw_spec();
-    if (spec != nullptr && !spec->original_name.empty()) {
-      renamed[std::string(spec->original_name)] = std::string(node->target());
-    }
-  }
-  for (std::string& name : sample->constraint_order) {
-    if (const auto it = renamed.find(name); it != renamed.end()) name = it->second;
-  }
-  std::map<std::string, TensorData> weights;
-  for (auto& [name, data] : sample->weights) {
-    const auto it = renamed.find(name);
-    weights[it == renamed.end() ? name : it->second] = std::move(data);
-  }
-  sample->weights = std::move(weights);
-}
-
-}  // namespace
-
-absl::StatusOr<Pipeline> ParsePipeline(absl::string_view text) {
-  return PipelineParser(text).Parse();
-}
-
-std::string PrintPipeline(const Pipeline& pipeline) {
-  return absl::StrJoin(pipeline, ",", [](std::string* out, const PipelineStep& step) {
-    absl::StrAppend(out, step.pass->name());
-    if (!step.options.empty()) {
-      absl::StrAppend(out, "{", absl::StrJoin(step.options, ",", absl::PairFormatter("=")), "}");
-    }
-  });
-}
-
-absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
-                                                    const PipelineOptions& options) {
+// Runs the steps; `follow` is called after each that changed something.
+absl::StatusOr<std::vector<StepResult>> RunSteps(
+    const Pipeline& pipeline, Module* module, const PipelineOptions& options,
+    absl::FunctionRef<void()> prepare, absl::FunctionRef<absl::Status(const PassRun&)> follow) {
   std::vector<StepResult> results;
   const bool compares = options.verify_each || options.on_change != nullptr;
   std::string before = compares ? PrintModule(*module) : "";
@@ -143,10 +112,12 @@ absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Mo
     StepResult result;
     result.nodes_before = module->num_nodes();
     PassRun run(step.options);
+    prepare();
     const double begin = Now();
     const absl::StatusOr<bool> changed = step.pass->Run(*module, run);
     result.seconds = Now() - begin;
     if (!changed.ok()) return Annotate(changed.status(), step.pass->name());
+    if (*changed) RETURN_IF_ERROR(Annotate(follow(run), step.pass->name()));
     result.changed = *changed;
     result.nodes_after = module->num_nodes();
     result.notes.assign(run.notes().begin(), run.notes().end());
@@ -170,15 +141,38 @@ absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Mo
   return results;
 }
 
+}  // namespace
+
+absl::StatusOr<Pipeline> ParsePipeline(absl::string_view text) {
+  return PipelineParser(text).Parse();
+}
+
+std::string PrintPipeline(const Pipeline& pipeline) {
+  return absl::StrJoin(pipeline, ",", [](std::string* out, const PipelineStep& step) {
+    absl::StrAppend(out, step.pass->name());
+    if (!step.options.empty()) {
+      absl::StrAppend(out, "{", absl::StrJoin(step.options, ",", absl::PairFormatter("=")), "}");
+    }
+  });
+}
+
+absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
+                                                    const PipelineOptions& options) {
+  return RunSteps(
+      pipeline, module, options, [] {}, [](const PassRun&) { return absl::OkStatus(); });
+}
+
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Sample* sample,
                                                     const PipelineOptions& options) {
-  ASSIGN_OR_RETURN(std::vector<StepResult> results,
-                   RunPipeline(pipeline, sample->module.get(), options));
-  if (absl::c_none_of(results, [](const StepResult& result) { return result.changed; })) {
-    return results;
-  }
-  FollowNames(sample);
-  if (!sample->graph_hash.empty()) sample->graph_hash = CanonicalHash(*sample->module);
+  std::map<std::string, const TensorMeta*> before;
+  ASSIGN_OR_RETURN(
+      std::vector<StepResult> results,
+      RunSteps(
+          pipeline, sample->module.get(), options, [&] { before = NamedMetas(*sample->module); },
+          [&](const PassRun& run) { return FollowGraph(run.renamed(), before, sample); }));
+  const bool changed =
+      absl::c_any_of(results, [](const StepResult& result) { return result.changed; });
+  if (changed && !sample->graph_hash.empty()) sample->graph_hash = CanonicalHash(*sample->module);
   return results;
 }
 

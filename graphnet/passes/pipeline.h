@@ -56,8 +56,8 @@ struct StepResult {
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
                                                     const PipelineOptions& options = {});
 
-// The same for a sample: what it holds by name follows inputs that are renamed, and its
-// hash is that of the new graph, if it has one.
+// The same for a sample: what it holds by name, its weights among that, follows each step
+// (inputs/weights.h), and its hash is that of the new graph, if it has one.
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Sample* sample,
                                                     const PipelineOptions& options = {});
 

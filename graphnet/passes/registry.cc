@@ -7,6 +7,7 @@
 #include "graphnet/passes/canonical_arguments.h"
 #include "graphnet/passes/canonical_names.h"
 #include "graphnet/passes/change_device.h"
+#include "graphnet/passes/change_dtype.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/common_subexpressions.h"
 #include "graphnet/passes/constrain_variance.h"
@@ -14,6 +15,7 @@
 #include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/fold_constants.h"
+#include "graphnet/passes/generalize_dims.h"
 #include "graphnet/passes/lift_attributes.h"
 #include "graphnet/passes/remove_aliases.h"
 #include "graphnet/passes/rename_inputs.h"
@@ -42,6 +44,7 @@ const std::vector<Pass>& Table() {
       {"canonical-arguments", "canonical_arguments.h", CanonicalizeArguments},
       {"canonical-names", "canonical_names.h", Plain<CanonicalizeNames>},
       {"change-device", "change_device.h", ChangeDevice, {"from", "to"}},
+      {"change-dtype", "change_dtype.h", ChangeDType, {"from", "to"}},
       {"check-stable", "check_stable.h", CheckStable, {"all", "allow"}},
       {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
@@ -49,9 +52,10 @@ const std::vector<Pass>& Table() {
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
       {"fold-constants", "fold_constants.h", FoldConstants},
-      {"lift-attributes", "lift_attributes.h", Plain<LiftAttributes>},
+      {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs"}},
+      {"lift-attributes", "lift_attributes.h", LiftAttributes},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},
-      {"rename", "rename_inputs.h", Plain<RenameInputs>},
+      {"rename", "rename_inputs.h", RenameInputs},
       {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
       {"rewrite", "rewrite.h", Rewrite, {"rules"}},
       {"simplify", "simplify.h", Simplify},

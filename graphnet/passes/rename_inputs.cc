@@ -11,7 +11,6 @@
 #include "absl/strings/strip.h"
 
 namespace graphnet {
-namespace {
 
 bool IsWeight(const Node& placeholder) {
   absl::string_view target = placeholder.target();
@@ -23,9 +22,7 @@ bool IsWeight(const Node& placeholder) {
          absl::c_all_of(target, absl::ascii_isdigit);
 }
 
-}  // namespace
-
-absl::StatusOr<bool> RenameInputs(Module* module) {
+absl::StatusOr<bool> RenameInputs(Module* module, PassRun& run) {
   Graph* const graph = module->main();
   std::vector<std::pair<Node*, std::string>> renamed;
   int inputs = 0;
@@ -48,6 +45,7 @@ absl::StatusOr<bool> RenameInputs(Module* module) {
       DrawSpec spec = node->draw_spec() == nullptr ? DrawSpec() : *node->draw_spec();
       if (spec.original_name.empty()) spec.original_name = node->target();
       node->set_draw_spec(spec);
+      run.Renamed(node->target(), name);
       node->set_target(name);
     }
     node->set_name(name);

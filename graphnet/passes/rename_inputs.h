@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 
@@ -41,7 +42,10 @@ namespace graphnet {
 //   }
 //
 // Returns whether anything changed.
-absl::StatusOr<bool> RenameInputs(Module* module);
+absl::StatusOr<bool> RenameInputs(Module* module, PassRun& run);
+
+// Whether an input of the main graph is a parameter or buffer by annotation or name.
+bool IsWeight(const Node& placeholder);
 
 }  // namespace graphnet
 

@@ -22,6 +22,10 @@ absl::StatusOr<bool> Rewrite(Module* module, PassRun& run) {
   for (size_t i = 0; i < rules.size(); ++i) {
     if (counts[i] > 0) run.Note(absl::StrCat("applications of ", rules[i].name), counts[i]);
     changed |= counts[i] > 0;
+    if (counts[i] == 0) {
+      run.Warn(
+          absl::StrCat("rule ", rules[i].name, " never matched: ", WhyNoMatch(rules[i], module)));
+    }
   }
   return changed;
 }

@@ -25,7 +25,8 @@ namespace graphnet {
 // target of its last call occurs, and costs the size of the pattern.
 //
 // Risks and limitations: that a replacement computes the same is for the rule's author to
-// know. Values inside of a match must not be used elsewhere, and nothing may be written
+// know. For a rule that never matched a warning says why; one that is applied once is so
+// in each run. Values inside of a match must not be used elsewhere, and nothing may be written
 // to memory in between, or it is left alone. Rules that undo each other are an error.
 //
 // Example: a rule by which the second of two relus goes, and one by which a chain is one call

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
@@ -154,6 +155,15 @@ std::optional<int> LengthOf(const Argument& list) {
 absl::string_view OperatorName(const Schema& schema) {
   absl::string_view name = absl::StripPrefix(schema.target, "aten.");
   return name.substr(0, name.find('.'));
+}
+
+absl::string_view BareName(const Node& call) {
+  absl::string_view name = CalleeOf(call).name;
+  if (name.empty()) name = call.target();
+  name = name.substr(name.rfind('.') + 1);
+  if (name.size() > 1 && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__"))
+    name.remove_suffix(1);
+  return name;
 }
 
 bool IsPointwise(const Schema& schema) {

@@ -80,6 +80,9 @@ Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view na
 
 // Of the operator of "aten.add_.Tensor": "add_".
 absl::string_view OperatorName(const Schema& schema);
+// Of the call of a function, method or operator: "relu" of "torch.nn.functional.relu_" and of
+// "aten.relu_.default".
+absl::string_view BareName(const Node& call);
 // Whether an operator works element by element, by its schema or as an alias of one
 // that does.
 bool IsPointwise(const Schema& schema);

@@ -50,6 +50,47 @@ cmp same.gn plain.gn || fail "--pass-limit 0 changed something"
 expect 0 "relu of relu" opt in.gn --passes="rewrite{rules=$rules}" -o ruled.gn
 ! grep -q "%again = torch.relu(%relu)" ruled.gn || fail "the rule was not applied"
 
+# --- A rule that never matched says why, on the standard error.
+cat >never.rules <<'END'
+rule never
+where %x: bf16
+graph @pattern(%x, **%rest) {
+  %y = torch._C._nn.gelu|torch.nn.functional.gelu(%x, **%rest)
+  return %y
+}
+graph @replacement(%x, **%rest) {
+  %y = lib.gelu(%x, **%rest)
+  return %y
+}
+END
+"$graphnet" opt in.gn --passes="rewrite{rules=never.rules}" >out.txt 2>err.txt
+grep -q "warning: rewrite: rule never never matched: torch._C._nn.gelu occurs once, where nothing is known of %x: bf16" err.txt ||
+  fail "no reason: $(cat err.txt)"
+
+# --- Another dtype, with weights, and another batch.
+cat >model.gn <<'END'
+graphnet.module 1
+
+attribute w : f32[4, 4]@cpu as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0}
+
+graph @forward(%x : f32[1, 3, 4]@cpu as torch.Tensor {mean = 0.0, std = 5.0}) {
+  %w = get_attr w
+  %y = torch.nn.functional.linear(%x, %w) : f32[1, 3, 4]@cpu
+  %v = .view(%y, 1, 12) : f32[1, 12]@cpu
+  return (%v,)
+}
+end
+END
+expect 0 "change-dtype{to=bf16}" opt model.gn --passes="change-dtype{to=bf16}" -o half.gn --verify-each
+expect 0 "bf16[1, 12]" run half.gn
+expect 0 "bf16[1, 12]" shapes half.gn
+expect 2 'to is bf16, f16, f32 or f64, not "i8"' opt model.gn --passes="change-dtype{to=i8}"
+expect 2 "12" run model.gn --input "f32[5,3,4]"
+expect 0 "sizes are written with that of the input" opt model.gn --passes=generalize-dims -o general.gn
+expect 0 "f32[1, 12]" run general.gn
+expect 0 "f32[5, 12]" run general.gn --input "f32[5,3,4]"
+expect 0 "2 passed, 0 failed" check general.gn half.gn
+
 # --- A check among the passes fails, wrong input is refused, nothing is written.
 expect 1 "1 private call: torch._C._nn.gelu 1" opt in.gn --passes="check-stable{allow=_log_api_usage_once}" -o bad.gn
 expect 2 'passes:1:5: there is no pass "decor"' opt in.gn --passes=dce,decor -o bad.gn

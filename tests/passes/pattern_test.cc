@@ -216,5 +216,194 @@ TEST(ParseRulesTest, ErrorsNameTheLine) {
       HasSubstr("a variadic parameter is the last"));
 }
 
+// --- What a rule says beside its graphs.
+
+TEST(PatternTest, KeywordsThatAreLeftOverAreHandedOn) {
+  const std::string rule =
+      "graph @pattern(%x, **%rest) {\n  %a = torch.f(%x, p = 1, **%rest)\n  return %a\n}\n"
+      "graph @replacement(%x, **%rest) {\n  %a = torch.g(%x, r = 4, **%rest)\n  return %a\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %a = torch.f(%x, q = [%y, 2], p = 1, r = 3)\n  return (%a,)\n"),
+            "  %a = torch.g(%x, r = 4, q = [%y, 2])\n  return (%a,)\n");
+  EXPECT_EQ(Rewritten(rule, "  %a = torch.f(%x, p = 1)\n  return (%a,)\n"),
+            "  %a = torch.g(%x, r = 4)\n  return (%a,)\n");
+  const std::string other = "  %a = torch.f(%x, p = 2, q = 3)\n  return (%a,)\n";
+  EXPECT_EQ(Rewritten(rule, other), other);
+}
+
+TEST(PatternTest, PositionalArgumentsAreLeftOverByName) {
+  const std::string rule =
+      "graph @pattern(%x, %w, **%rest) {\n  %a = torch.conv2d(%x, %w, **%rest)\n  return %a\n}\n"
+      "graph @replacement(%x, %w, **%rest) {\n  %a = lib.conv(%x, %w, **%rest)\n  return %a\n}\n";
+  EXPECT_EQ(Rewritten(rule,
+                      "  %a = torch.conv2d(%x, %y, None, (2, 2), groups = 2)\n"
+                      "  return (%a,)\n"),
+            "  %a = lib.conv(%x, %y, bias = None, stride = (2, 2), groups = 2)\n"
+            "  return (%a,)\n");
+}
+
+TEST(PatternTest, StarsTakePositionalArguments) {
+  const std::string rule =
+      "graph @pattern(%x, *%rest) {\n  %a = .view(%x, *%rest)\n  return %a\n}\n"
+      "graph @replacement(%x, *%rest) {\n  %a = .reshape(%x, *%rest)\n  return %a\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %a = .view(%x, 2, -1)\n  return (%a,)\n"),
+            "  %a = .reshape(%x, 2, -1)\n  return (%a,)\n");
+}
+
+TEST(PatternTest, ArgumentsMatchByParameterHoweverTheyAreWritten) {
+  const std::string tail =
+      "graph @replacement(%x, %w) {\n  %a = lib.linear(%x, %w)\n  return %a\n}\n";
+  const std::string keyword =
+      "graph @pattern(%x, %w) {\n  %a = torch.nn.functional.linear(%x, weight = %w)\n"
+      "  return %a\n}\n" +
+      tail;
+  const std::string position =
+      "graph @pattern(%x, %w) {\n  %a = torch.nn.functional.linear(%x, %w)\n  return %a\n}\n" +
+      tail;
+  for (const std::string& rule : {keyword, position}) {
+    for (const char* call : {"%x, %y", "%x, weight = %y", "weight = %y, input = %x"}) {
+      EXPECT_EQ(Rewritten(rule, absl::StrCat("  %a = torch.nn.functional.linear(", call,
+                                             ")\n  return (%a,)\n")),
+                "  %a = lib.linear(%x, %y)\n  return (%a,)\n")
+          << rule << call;
+    }
+  }
+}
+
+TEST(PatternTest, ACallMayHaveSeveralTargets) {
+  const std::string rule =
+      "graph @pattern(%x) {\n"
+      "  %a = torch.relu|torch.nn.functional.relu|.relu(%x)\n  %b = .neg(%a)\n  return %b\n}\n"
+      "graph @replacement(%x) {\n  %b = lib.f(%x)\n  return %b\n}\n";
+  for (const char* relu : {"torch.relu", "torch.nn.functional.relu", ".relu"}) {
+    EXPECT_EQ(Rewritten(rule, absl::StrCat("  %a = ", relu,
+                                           "(%x)\n  %b = .neg(%a)\n"
+                                           "  return (%b,)\n")),
+              "  %b = lib.f(%x)\n  return (%b,)\n");
+  }
+  const std::string other = "  %a = torch.gelu(%x)\n  %b = .neg(%a)\n  return (%b,)\n";
+  EXPECT_EQ(Rewritten(rule, other), other);
+  // Also the last.
+  EXPECT_EQ(Rewritten("graph @pattern(%x) {\n  %a = torch.f | .g (%x)\n  return %a\n}\n"
+                      "graph @replacement(%x) {\n  return %x\n}\n",
+                      "  %a = .g(%x)\n  %b = torch.f(%a)\n  return (%b,)\n"),
+            "  return (%x,)\n");
+}
+
+TEST(PatternTest, OnceIsOnceForEachCallThatWasThere) {
+  const std::string graphs =
+      "graph @pattern(%x, **%rest) {\n  %c = torch.conv2d(%x, **%rest)\n  return %c\n}\n"
+      "graph @replacement(%x, **%rest) {\n  %c = torch.conv2d(%x, **%rest)\n"
+      "  %o = lib.observe(%c)\n  return %o\n}\n";
+  const std::string body =
+      "  %a = torch.conv2d(%x, weight = %y)\n  %b = torch.conv2d(%a, weight = %y)\n"
+      "  return (%b,)\n";
+  size_t count = 0;
+  EXPECT_EQ(Rewritten("once\n" + graphs, body, &count),
+            "  %c = torch.conv2d(%x, weight = %y)\n  %a = lib.observe(%c)\n"
+            "  %c_1 = torch.conv2d(%a, weight = %y)\n  %b = lib.observe(%c_1)\n  return (%b,)\n");
+  EXPECT_EQ(count, 2u);
+  // Without, it is applied to what it made.
+  const auto rules = ParseRules("rule r\n" + graphs, "rules");
+  ASSERT_OK(rules);
+  const auto module = ParseModule("graph @forward(%x, %y) {\n" + body + "}\n", "test");
+  EXPECT_THAT(ApplyRules(*rules, module->get()),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("undo each other")));
+}
+
+// How often `rule` matches in @forward with the metas given.
+size_t MatchesWith(const std::string& where, const std::string& x, const std::string& w) {
+  const auto rules =
+      ParseRules("rule r\n" + where +
+                     "graph @pattern(%x, %w) {\n  %a = torch.f(%x, %w)\n  return %a\n}\n"
+                     "graph @replacement(%x, %w) {\n  %a = torch.g(%x, %w)\n  return %a\n}\n",
+                 "rules");
+  EXPECT_OK(rules);
+  const auto module = ParseModule("symbol S0 = 2\ngraph @forward(%x" + x + ", %w" + w +
+                                      ") {\n  %a = torch.f(%x, %w)\n  return (%a,)\n}\n",
+                                  "test");
+  EXPECT_OK(module);
+  if (!rules.ok() || !module.ok()) return 0;
+  std::vector<size_t> counts;
+  EXPECT_OK(ApplyRules(*rules, module->get(), &counts));
+  return counts[0];
+}
+
+TEST(PatternTest, TypesAreConditions) {
+  const std::string x = " : f32[2, 3, 64]@cuda:1", w = " : bf16[64]";
+  for (const char* where :
+       {"where %x: f32[2, 3, 64]\n", "where %x: f32\n", "where %x: ?[*, *, 64]\n",
+        "where %x: f16|f32[..., 64]\n", "where %x: ?[2, ...]\n", "where %x: ?[...]@cuda\n",
+        "  where %x: f32@cuda:1\n", "where %x: ?[*, *, N]\nwhere %w: ?[N]\n"}) {
+    EXPECT_EQ(MatchesWith(where, x, w), 1u) << where;
+  }
+  for (const char* where :
+       {"where %x: bf16\n", "where %x: f32[2, 3]\n", "where %x: f32[2, 3, 65]\n",
+        "where %x: f32@cpu\n", "where %x: f32@cuda:0\n", "where %x: ?[..., 3]\n",
+        "where %x: ?[*, N, *]\nwhere %w: ?[N]\n", "where %x: ?[*, *, *, *, ...]\n",
+        "where %x: f32\nwhere %w: f32\n"}) {
+    EXPECT_EQ(MatchesWith(where, x, w), 0u) << where;
+  }
+  // A size that may have any value is no number, but equals itself.
+  EXPECT_EQ(MatchesWith("where %x: ?[2]\n", " : f32[S0]", ""), 0u);
+  EXPECT_EQ(MatchesWith("where %x: ?[N]\nwhere %w: ?[N]\n", " : f32[S0]", " : i64[S0]"), 1u);
+  EXPECT_EQ(MatchesWith("where %x: f32\n", "", ""), 0u);
+}
+
+TEST(PatternTest, MistakesHaveTheirPlace) {
+  const std::string graphs =
+      "graph @pattern(%x, **%rest) {\n  %a = torch.f(%x, **%rest)\n  return %a\n}\n"
+      "graph @replacement(%x, **%rest) {\n  %a = torch.g(%x, **%rest)\n  return %a\n}\n";
+  const auto error = [](const std::string& text) {
+    return std::string(ParseRules(text, "r").status().message());
+  };
+  EXPECT_EQ(error("rule r\n" + graphs), "");
+  EXPECT_THAT(error("rule r\nwhere %y: f32\n" + graphs), HasSubstr("r:2:8: @pattern has no %y"));
+  EXPECT_THAT(error("rule r\n  where %x: f33\n" + graphs), HasSubstr("r:2:13: expected a dtype"));
+  EXPECT_THAT(error("rule r\nwhere %x: f32[2\n" + graphs),
+              HasSubstr("r:2:16: expected ',' or ']'"));
+  EXPECT_THAT(error("rule r\nwhere %x: f32[..., ...]\n" + graphs),
+              HasSubstr("r:2:20: ... stands once"));
+  EXPECT_THAT(error("rule r\nwhere %x\n" + graphs), HasSubstr("r:2:9: expected ':'"));
+  EXPECT_THAT(error("rule r\nwhere %rest: f32\n" + graphs), HasSubstr("r:2:8: %rest is no value"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f|(%x)\n  return %a\n}\n"),
+              HasSubstr("r:3:16: expected a target after |"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
+                    "graph @replacement(%x) {\n  %a = torch.f|.g(%x)\n  return %a\n}\n"),
+              HasSubstr("r:7:15: only calls of @pattern have several targets"));
+  EXPECT_THAT(
+      error("rule r\ngraph @pattern(%x, *%r) {\n  %a = torch.f(%x, **%r)\n  return %a\n}\n"),
+      HasSubstr("r:3:20: %r has one star and two"));
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x, %r as keywords) {\n  %a = torch.f(%x, [%r])\n"
+                    "  return %a\n}\n"),
+              HasSubstr("a parameter for keywords stands in a call"));
+  // What shares a line with a star keeps its column.
+  EXPECT_THAT(error("rule r\ngraph @pattern(%x, **%r) {\n  %a = torch.f(%x, **%r, q = )\n"),
+              HasSubstr("r:3:30: "));
+}
+
+TEST(PatternTest, SaysWhyARuleNeverMatched) {
+  const auto why = [](const std::string& rule, const std::string& body) {
+    const auto rules =
+        ParseRules("rule r\n" + rule + "graph @replacement(%x) {\n  return %x\n}\n", "rules");
+    EXPECT_OK(rules);
+    const auto module = ParseModule("graph @forward(%x, %y) {\n" + body + "}\n", "test");
+    EXPECT_OK(module);
+    return WhyNoMatch((*rules)[0], module->get());
+  };
+  const std::string relu = "graph @pattern(%x) {\n  %a = torch.relu(%x)\n  return %a\n}\n";
+  EXPECT_EQ(why(relu, "  return (%x,)\n"), "torch.relu does not occur");
+  EXPECT_EQ(why(relu, "  %a = .relu(%x)\n  %b = .relu(%a)\n  return (%b,)\n"),
+            "torch.relu does not occur; .relu does, 2 times");
+  EXPECT_EQ(why(relu,
+                "  %a = torch.relu(%x, inplace = True)\n"
+                "  %b = torch.relu(%a, inplace = True)\n  return (%b,)\n"),
+            "torch.relu occurs 2 times, always with inplace=");
+  EXPECT_EQ(why("where %x: f32\n" + relu, "  %a = torch.relu(%x)\n  return (%a,)\n"),
+            "torch.relu occurs once, where nothing is known of %x: f32");
+  EXPECT_EQ(why("graph @pattern(%x) {\n  %a = torch.f(%x)\n  %b = torch.relu(%a)\n  return %b\n}\n",
+                "  %a = torch.f(%x)\n  %b = torch.relu(%a)\n  return (%b, %a)\n"),
+            "torch.relu occurs once, with a value inside that is used elsewhere");
+}
+
 }  // namespace
 }  // namespace graphnet

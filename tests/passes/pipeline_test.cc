@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "graphnet/inputs/weights.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/text/parser.h"
 #include "tests/base/status_matchers.h"
@@ -105,6 +109,66 @@ TEST(PipelineTest, VerifyEachFindsLiesAndBrokenModules) {
   EXPECT_THAT(run(boaster),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("changed what it did not")));
   EXPECT_THAT(run(vandal), StatusIs(absl::StatusCode::kInternal, HasSubstr("broke the module")));
+}
+
+TensorData Floats(const std::vector<float>& values) {
+  return {DType::kFloat32,
+          {static_cast<int64_t>(values.size())},
+          std::make_shared<const std::string>(reinterpret_cast<const char*>(values.data()),
+                                              values.size() * sizeof(float))};
+}
+
+// Inputs were renamed before: their original names are those of others by now.
+TEST(PipelineTest, WeightsFollowEachStep) {
+  auto sample = ParseSample(
+      "attribute a.w : f32[1]@cpu\nattribute unread : f32[1]@cpu\n"
+      "graph @forward(\n"
+      "  %in_1 : f32[1]@cpu {original_name = in_0},\n"
+      "  %in_0 : f32[1]@cpu {original_name = in_1}\n) {\n"
+      "  %w = get_attr a.w\n  %s = torch.add(%in_1, %w)\n  %t = torch.sub(%s, %in_0)\n"
+      "  return (%t,)\n}\n",
+      "test");
+  ASSERT_OK(sample);
+  sample->weights["in_0"] = Floats({0});
+  sample->weights["in_1"] = Floats({1});
+  sample->weights["a.w"] = Floats({2});
+  sample->weights["unread"] = Floats({3});
+  const auto run = [&](const std::string& text) {
+    const auto pipeline = ParsePipeline(text);
+    EXPECT_OK(pipeline);
+    EXPECT_OK(RunPipeline(*pipeline, &*sample));
+    EXPECT_OK(CheckWeights(*sample));
+  };
+  const auto value = [&](const std::string& name) {
+    float f = -1;
+    if (sample->weights.contains(name)) std::memcpy(&f, sample->weights[name].bytes->data(), 4);
+    return f;
+  };
+  run("rename");
+  EXPECT_EQ(value("in_0"), 1);
+  EXPECT_EQ(value("in_1"), 0);
+  run("dce");
+  EXPECT_EQ(value("in_0"), 1);
+  run("lift-attributes");
+  EXPECT_EQ(value("a.w"), 2);
+  EXPECT_FALSE(sample->weights.contains("unread"));
+  run("change-dtype{to=bf16}");
+  EXPECT_EQ(sample->weights["a.w"].dtype, DType::kBFloat16);
+  run("change-dtype{to=f32},rename");
+  EXPECT_EQ(value("in_2"), 2);
+}
+
+TEST(PipelineTest, WeightsAreRoundedByEachStep) {
+  auto sample = ParseSample(
+      "attribute w : f32[1]@cpu\ngraph @forward() {\n  %w = get_attr w\n  return (%w,)\n}\n",
+      "test");
+  ASSERT_OK(sample);
+  sample->weights["w"] = Floats({1.01f});
+  const auto pipeline = ParsePipeline("change-dtype{to=bf16},change-dtype{to=f32}");
+  ASSERT_OK(RunPipeline(*pipeline, &*sample));
+  float f = 0;
+  std::memcpy(&f, sample->weights["w"].bytes->data(), 4);
+  EXPECT_EQ(f, 1.0078125f);
 }
 
 TEST(PipelineTest, DiffKeepsTheOrder) {

@@ -1,0 +1,524 @@
+#include "graphnet/passes/change_dtype.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ir/annotation.h"
+#include "graphnet/ir/node_table.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/memory_use.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/cpu_dtypes.h"
+#include "graphnet/passes/tensor_facts.h"
+
+namespace graphnet {
+namespace {
+
+// A line of cpu_dtypes.txt.
+struct CpuRow {
+  bool lacks_bfloat16 = false;
+  bool lacks_float16 = false;
+  bool makes_floats = false;  // of integers
+  absl::string_view kinds;    // of what it yields
+};
+
+const CpuRow* FindCpuRow(absl::string_view name) {
+  static const auto* const table = [] {
+    auto* made = new absl::flat_hash_map<absl::string_view, CpuRow>;
+    for (const absl::string_view line : absl::StrSplit(CpuDTypesText(), '\n')) {
+      const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+      if (words.size() < 3 || words[0] == "#") continue;
+      CpuRow& row = (*made)[words[0]];
+      for (size_t i = 1; i < words.size(); ++i) {
+        row.lacks_bfloat16 |= words[i] == "bf16";
+        row.lacks_float16 |= words[i] == "f16";
+        row.makes_floats |= words[i] == "=";
+        if (words[i - 1] == ">") row.kinds = words[i];
+      }
+    }
+    return made;
+  }();
+  const auto it = table->find(name);
+  return it == table->end() ? nullptr : &it->second;
+}
+
+bool IsComplex(DType dtype) {
+  return dtype == DType::kComplex32 || dtype == DType::kComplex64 || dtype == DType::kComplex128;
+}
+// One of the four that can be changed.
+bool IsFloat(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
+         dtype == DType::kFloat64;
+}
+double LargestOf(DType dtype) {
+  return dtype == DType::kFloat16    ? 65504.0
+         : dtype == DType::kBFloat16 ? 0x1.FEp127
+         : dtype == DType::kFloat32  ? 0x1.FFFFFEp127
+                                     : 0x1.FFFFFFFFFFFFFp1023;
+}
+
+// What two floating-point or complex dtypes become together, as PyTorch promotes them.
+DType Promoted(DType a, DType b) {
+  if (a == DType::kUnknown || a == b) return b;
+  if (b == DType::kUnknown) return a;
+  if (IsComplex(a) || IsComplex(b)) {
+    const bool wide = a == DType::kComplex128 || b == DType::kComplex128 || a == DType::kFloat64 ||
+                      b == DType::kFloat64;
+    return wide ? DType::kComplex128 : DType::kComplex64;
+  }
+  return a == DType::kFloat64 || b == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+}
+
+// Of .float() and the like; unknown for others.
+DType DTypeOfMethod(const Node& node) {
+  if (node.op() != Op::kCallMethod || node.args().size() != 1) return DType::kUnknown;
+  const absl::string_view name = node.target();
+  return name == "float"      ? DType::kFloat32
+         : name == "half"     ? DType::kFloat16
+         : name == "bfloat16" ? DType::kBFloat16
+         : name == "double"   ? DType::kFloat64
+                              : DType::kUnknown;
+}
+
+// The dtype that a conversion is to; unknown for other calls.
+DType ConvertsTo(const Node& node) {
+  if (node.is_call_method("to") || node.is_call_method("type")) {
+    for (size_t i = 1; i < node.args().size(); ++i) {
+      if (node.args()[i].kind() == Argument::Kind::kDType) return node.args()[i].dtype();
+    }
+    const Argument* dtype = node.kwarg("dtype");
+    if (dtype != nullptr && dtype->kind() == Argument::Kind::kDType) return dtype->dtype();
+  }
+  return DTypeOfMethod(node);
+}
+
+class DTypeChange {
+ public:
+  DTypeChange(Module* module, DType to, std::vector<DType> from, PassRun* run)
+      : module_(*module), to_(to), from_(std::move(from)), run_(*run) {}
+
+  absl::StatusOr<bool> Run() {
+    RETURN_IF_ERROR(FindDTypes());
+    for (Graph* graph : module_.graphs()) {
+      // Casts that are made on the way need no look.
+      std::vector<Node*> nodes;
+      for (Node* node : graph->nodes()) nodes.push_back(node);
+      for (const Node* node : nodes) stays_[node] = kept_[node] || FeedsKept(*node);
+      for (Node* node : nodes) {
+        if (node->is_call()) {
+          if (kept_[node]) {
+            CastOperands(node);
+          } else if (!stays_[node]) {
+            ChangeCall(node);
+          }
+        }
+        if (stays_[node]) {
+          CastResult(node);
+        } else {
+          ChangeMeta(node);
+        }
+      }
+    }
+    ChangeAttributes();
+    for (const auto& [what, count] : counts_) run_.Note(what, count);
+    return changed_;
+  }
+
+ private:
+  bool IsMeant(DType dtype) const { return dtype != to_ && absl::c_linear_search(from_, dtype); }
+
+  // --- What is known before anything changes -----------------------------------
+
+  absl::Status FindDTypes() {
+    RefusedCalls refused;
+    ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(module_, &refused));
+    const FactsTable facts(lowered, refused);
+    dtypes_ = NodeTable<DType>(module_);
+    kept_ = NodeTable<char>(module_);
+    stays_ = NodeTable<char>(module_);
+    // The operators that a call becomes.
+    NodeTable<const CpuRow*> rows(module_);
+    for (const Graph* graph : lowered.module->graphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (!node->is_call() || lowered.origins[node] == nullptr) continue;
+        const CpuRow* row = FindCpuRow(BareName(*node));
+        if (row != nullptr && Lacks(*row)) rows[lowered.origins[node]] = row;
+      }
+    }
+    for (const Graph* graph : module_.graphs()) {
+      for (const Node* node : graph->nodes()) {
+        const Argument value = lowered.values[node];
+        DType dtype = DType::kUnknown;
+        if (node->tensor_meta() != nullptr) dtype = node->tensor_meta()->dtype;
+        if (dtype == DType::kUnknown && value.is_node()) dtype = facts.Of(value.node()).dtype;
+        if (node->op() == Op::kGetAttr && dtype == DType::kUnknown) {
+          const Attribute* attribute = module_.FindAttribute(node->target());
+          if (attribute != nullptr && attribute->meta != nullptr) dtype = attribute->meta->dtype;
+        }
+        if (dtype == DType::kUnknown && node->is_call()) dtype = Guess(*node, rows[node]);
+        // Numbers do not take part in what tensors become.
+        if (NumberDType(node->annotation()).has_value()) dtype = DType::kUnknown;
+        dtypes_[node] = dtype;
+        if (!node->is_call()) continue;
+        bool keeps = rows[node] != nullptr || IsComplex(dtype);
+        node->ForEachOperand([&](const Node* operand) { keeps |= IsComplex(dtypes_[operand]); });
+        // What a tuple of a kept call holds.
+        if (node->is_call_function("operator.getitem") && !node->args().empty() &&
+            node->args()[0].is_node())
+          keeps |= kept_[node->args()[0].node()] != 0;
+        kept_[node] = keeps;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool Lacks(const CpuRow& row) const {
+    return to_ == DType::kBFloat16  ? row.lacks_bfloat16
+           : to_ == DType::kFloat16 ? row.lacks_float16
+                                    : false;
+  }
+
+  // From the operands, where no rule says it.
+  DType Guess(const Node& call, const CpuRow* row) const {
+    const absl::string_view name = BareName(call);
+    DType common = DType::kUnknown;
+    bool has_float = false;
+    call.ForEachArgument([&](const Argument& argument) {
+      has_float |= argument.is_float();
+      if (!argument.is_node()) return;
+      const DType dtype = dtypes_[argument.node()];
+      if (IsFloat(dtype) || IsComplex(dtype)) common = Promoted(common, dtype);
+    });
+    if (row != nullptr && !row->kinds.empty()) {
+      const bool is_wide = common == DType::kFloat64 || common == DType::kComplex128;
+      const char kind = row->kinds[0];
+      if (kind == 'c') return is_wide ? DType::kComplex128 : DType::kComplex64;
+      if (kind == 'i') return DType::kUnknown;
+      return common == DType::kUnknown ? DType::kFloat32 : RealOf(common);
+    }
+    if (IsComplex(common)) {
+      static constexpr absl::string_view kReal[] = {"abs",  "absolute",     "angle",
+                                                    "real", "view_as_real", "imag"};
+      bool is_real = absl::c_linear_search(kReal, name) || absl::StartsWith(name, "fft_irfft") ||
+                     absl::StartsWith(name, "fft_hfft");
+      if (call.is_call_function("builtins.getattr") && call.args().size() > 1 &&
+          call.args()[1].is_string()) {
+        is_real |= call.args()[1].string() == "real" || call.args()[1].string() == "imag";
+      }
+      return is_real ? RealOf(common) : common;
+    }
+    if (common != DType::kUnknown) return IsDataType(name) ? DType::kUnknown : common;
+    if (TakesDType(call)) return DefaultDType(name, has_float);
+    // Integers of which floats are made.
+    const CpuRow* own = FindCpuRow(name);
+    const bool is_rounded =
+        call.kwarg("rounding_mode") != nullptr && !call.kwarg("rounding_mode")->is_none();
+    if ((own != nullptr && own->makes_floats && !is_rounded) || name == "truediv" ||
+        name == "rtruediv" || (has_float && IsArithmetic(name))) {
+      return AreIntegers(call) ? DType::kFloat32 : DType::kUnknown;
+    }
+    return DType::kUnknown;
+  }
+
+  static DType RealOf(DType dtype) {
+    return dtype == DType::kComplex128  ? DType::kFloat64
+           : dtype == DType::kComplex64 ? DType::kFloat32
+           : dtype == DType::kComplex32 ? DType::kFloat16
+                                        : dtype;
+  }
+  // Names of calls whose value is an integer or bool, or no tensor, whatever it is given.
+  static bool IsDataType(absl::string_view name) {
+    static constexpr absl::string_view kNames[] = {"size",         "dim",
+                                                   "numel",        "item",
+                                                   "tolist",       "getattr",
+                                                   "argmax",       "argmin",
+                                                   "argsort",      "nonzero",
+                                                   "searchsorted", "bucketize",
+                                                   "isin",         "is_floating_point",
+                                                   "multinomial",  "eq",
+                                                   "ne",           "lt",
+                                                   "le",           "gt",
+                                                   "ge",           "isnan",
+                                                   "isinf",        "isfinite",
+                                                   "setitem",      "long",
+                                                   "int",          "bool",
+                                                   "equal",        "allclose",
+                                                   "shape",        "stride"};
+    return absl::c_linear_search(kNames, name) || absl::StartsWith(name, "is_");
+  }
+  static bool IsArithmetic(absl::string_view name) {
+    static constexpr absl::string_view kNames[] = {
+        "add", "sub", "mul", "pow", "radd", "rsub", "rmul", "rpow", "fmod", "remainder", "mod"};
+    return absl::c_linear_search(kNames, name);
+  }
+  bool AreIntegers(const Node& call) const {
+    bool all = true;
+    call.ForEachOperand([&](const Node* operand) {
+      if (!NumberDType(operand->annotation()).has_value())
+        all &= dtypes_[operand] != DType::kUnknown;
+    });
+    return all;
+  }
+  // Of a call that makes a tensor of none and is not told the dtype.
+  static DType DefaultDType(absl::string_view name, bool has_float) {
+    static constexpr absl::string_view kFloats[] = {
+        "zeros", "ones", "empty", "rand", "randn", "linspace", "logspace", "eye", "normal"};
+    static constexpr absl::string_view kByValue[] = {"full",          "arange",    "tensor",
+                                                     "scalar_tensor", "as_tensor", "range"};
+    if (absl::c_linear_search(kFloats, name)) return DType::kFloat32;
+    if (absl::c_linear_search(kByValue, name) && has_float) return DType::kFloat32;
+    // Numbers that are computed are sizes.
+    return name == "arange" ? DType::kInt64 : DType::kUnknown;
+  }
+
+  // Whether it converts to what only kept calls use, as they want it: a cast that was made.
+  bool FeedsKept(const Node& node) const {
+    if (!node.is_call() || !IsMeant(ConvertsTo(node)) || !node.has_uses()) return false;
+    const std::vector<Use> uses = node.uses();
+    return absl::c_all_of(uses, [this](const Use& use) { return kept_[use.user] != 0; });
+  }
+
+  // --- Calls that change -------------------------------------------------------
+
+  // Whether the call has to do with values that change.
+  bool IsConcerned(const Node& node) const {
+    bool concerned = IsMeant(dtypes_[&node]);
+    node.ForEachOperand([&](const Node* operand) { concerned |= IsMeant(dtypes_[operand]); });
+    return concerned;
+  }
+
+  void ChangeCall(Node* node) {
+    if (const DType method = DTypeOfMethod(*node); IsMeant(method)) {
+      node->set_target("to");
+      node->set_args({node->args()[0], to_});
+      changed_ = true;
+      return;
+    }
+    const bool is_concerned = IsConcerned(*node);
+    bool is_told = false;
+    const double largest = LargestOf(to_);
+    changed_ |= node->MapArguments([&](const Argument& a) -> Argument {
+      if (a.kind() == Argument::Kind::kDType && IsMeant(a.dtype())) {
+        is_told = true;
+        return to_;
+      }
+      if (is_concerned && a.is_float() && std::isfinite(a.real()) && std::fabs(a.real()) > largest)
+        return std::copysign(largest, a.real());
+      return a;
+    });
+    if (is_concerned && to_ == DType::kFloat16) LimitIntegers(node);
+    if (is_told || !IsMeant(dtypes_[node])) return;
+    // Whether what it yields follows from operands that change, and from no others.
+    bool follows = false, others = false;
+    node->ForEachOperand([&](const Node* operand) {
+      const DType dtype = dtypes_[operand];
+      follows |= IsMeant(dtype);
+      others |= IsFloat(dtype) && !IsMeant(dtype) && dtype != to_;
+    });
+    if (follows && !others) return;
+    if (!follows && !others && TakesDType(*node)) {
+      node->set_kwarg("dtype", to_);
+      changed_ = true;
+      ++counts_["calls that are told the dtype now"];
+      return;
+    }
+    stays_[node] = 1;  // It is cast behind the call.
+  }
+
+  static bool IsTuple(const Node& node) { return node.meta() != nullptr && node.meta()->is_tuple; }
+
+  // Of a call that makes a tensor of none.
+  static bool TakesDType(const Node& node) {
+    if (node.op() != Op::kCallFunction || node.kwarg("dtype") != nullptr) return false;
+    const Callable callee = CalleeOf(node);
+    return absl::c_any_of(callee.overloads, [](const Schema& schema) {
+      const SchemaArgument* dtype = schema.FindArgument("dtype");
+      return dtype != nullptr && dtype->keyword_only &&
+             absl::c_none_of(schema.arguments, [](const SchemaArgument& argument) {
+               return argument.type.kind == SchemaType::Kind::kTensor;
+             });
+    });
+  }
+
+  // Integers that stand for elements and that the dtype does not hold.
+  void LimitIntegers(Node* node) {
+    const auto largest = static_cast<int64_t>(LargestOf(to_));
+    const Callable callee = CalleeOf(*node);
+    for (size_t i = 0; i < node->args().size(); ++i) {
+      const Argument& argument = node->args()[i];
+      if (!argument.is_int() || (argument.integer() >= -largest && argument.integer() <= largest)) {
+        continue;
+      }
+      const bool is_element = (i == 2 && node->is_call_function("operator.setitem")) ||
+                              absl::c_any_of(callee.overloads, [&](const Schema& schema) {
+                                return i < schema.arguments.size() &&
+                                       schema.arguments[i].type.kind == SchemaType::Kind::kScalar;
+                              });
+      if (!is_element) continue;
+      node->set_arg(i, argument.integer() < 0 ? -LargestOf(to_) : LargestOf(to_));
+      changed_ = true;
+    }
+  }
+
+  // --- Calls that keep their dtype -----------------------------------------------
+
+  Node* CastBefore(Node* place, Node* value, DType dtype) {
+    const InsertionGuard guard(place->graph(), place);
+    Node* cast = place->graph()->CallMethod("to", {value, dtype});
+    cast->set_location(place->location());
+    cast->set_module_path(place->module_path());
+    if (value->tensor_meta() != nullptr) {
+      TensorMeta meta = *value->tensor_meta();
+      meta.dtype = dtype;
+      cast->set_meta(module_.InternValueMeta(meta));
+    }
+    dtypes_[cast] = dtypes_[value];
+    stays_[cast] = dtype != to_;
+    changed_ = true;
+    return cast;
+  }
+
+  void CastOperands(Node* node) {
+    absl::flat_hash_map<const Node*, Node*> casts;
+    const auto written = MemoryUseOf(*node).written;
+    // A tuple's element is taken out as it is.
+    if (node->is_call_function("operator.getitem") && !node->args().empty() &&
+        node->args()[0].is_node() && kept_[node->args()[0].node()]) {
+      return;
+    }
+    bool writes = false;
+    node->MapArguments([&](const Argument& argument) -> Argument {
+      if (!argument.is_node()) return argument;
+      Node* operand = argument.node();
+      if (!IsMeant(dtypes_[operand]) || stays_[operand] || IsTuple(*operand)) return argument;
+      if (absl::c_linear_search(written, operand)) {
+        writes = true;
+        return argument;
+      }
+      Node*& cast = casts[operand];
+      if (cast == nullptr) cast = CastBefore(node, operand, dtypes_[operand]);
+      return cast;
+    });
+    if (writes) {
+      run_.Warn(absl::StrCat(node->target(),
+                             " writes to an operand and PyTorch does not compute it in ",
+                             DTypeShortName(to_), " on the CPU: left as it is"));
+    } else if (!casts.empty()) {
+      ++counts_[absl::StrCat("calls of ", node->target(), " keep their dtype")];
+    }
+  }
+
+  void CastResult(Node* node) {
+    if (IsMeant(dtypes_[node]) && !IsTuple(*node) && !TakenApart(*node)) CastUses(node, to_);
+  }
+  // Whether it is a tuple by what uses it.
+  static bool TakenApart(const Node& node) {
+    return node.is_call() && node.has_uses() && YieldsTuple(node);
+  }
+
+  // Puts a cast behind it for all that do not want it as it is.
+  void CastUses(Node* node, DType dtype) {
+    const auto wants = [&](const Node* user) {
+      return kept_[user] == 0 && ConvertsTo(*user) == DType::kUnknown;
+    };
+    const std::vector<Use> uses = node->uses();
+    if (absl::c_none_of(uses, [&](const Use& use) { return wants(use.user); })) return;
+    Node* cast = CastBefore(node->next(), node, dtype);
+    cast->set_location(node->location());
+    cast->set_module_path(node->module_path());
+    node->ReplaceUsesWithIf(cast, [&](const Node* user) { return user != cast && wants(user); });
+    ++counts_["casts behind calls that yield another dtype"];
+  }
+
+  // --- Metas ---------------------------------------------------------------------
+
+  const TensorMeta* Changed(const TensorMeta& meta) {
+    if (!IsMeant(meta.dtype)) return &meta;
+    TensorMeta changed = meta;
+    changed.dtype = to_;
+    return module_.InternMeta(changed);
+  }
+  const ValueMeta* Changed(const ValueMeta* meta) {
+    if (meta->tensor != nullptr) {
+      const TensorMeta* tensor = Changed(*meta->tensor);
+      return tensor == meta->tensor ? meta : module_.InternValueMeta(*tensor);
+    }
+    std::vector<const ValueMeta*> elements;
+    bool changed = false;
+    for (const ValueMeta* element : meta->elements) {
+      elements.push_back(element == nullptr ? nullptr : Changed(element));
+      changed |= elements.back() != element;
+    }
+    return changed ? module_.InternTupleMeta(elements) : meta;
+  }
+  void ChangeMeta(Node* node) {
+    // Numbers are no tensors, though a folder keeps them as such.
+    if (node->meta() == nullptr || NumberDType(node->annotation()).has_value()) return;
+    const ValueMeta* meta = Changed(node->meta());
+    if (meta == node->meta()) return;
+    node->set_meta(meta);
+    changed_ = true;
+  }
+  void ChangeAttributes() {
+    const std::vector<Attribute> attributes(module_.attributes().begin(),
+                                            module_.attributes().end());
+    for (Attribute attribute : attributes) {
+      if (attribute.meta == nullptr) continue;
+      const TensorMeta* meta = Changed(*attribute.meta);
+      if (meta == attribute.meta) continue;
+      attribute.meta = meta;
+      module_.AddAttribute(attribute);
+      changed_ = true;
+    }
+  }
+
+  Module& module_;
+  const DType to_;
+  const std::vector<DType> from_;
+  PassRun& run_;
+  NodeTable<DType> dtypes_;  // before; of a tuple that of its elements
+  NodeTable<char> kept_;     // calls that are computed as before
+  NodeTable<char> stays_;    // values that have the dtype they had
+  std::map<std::string, size_t> counts_;
+  bool changed_ = false;
+};
+
+std::optional<DType> ReadDType(absl::string_view text) {
+  std::optional<DType> dtype = ParseDTypeShortName(text);
+  if (!dtype.has_value()) dtype = ParseDType(absl::StripPrefix(text, "torch."));
+  return dtype.has_value() && IsFloat(*dtype) ? dtype : std::nullopt;
+}
+
+absl::Status OptionError(absl::string_view name, absl::string_view text) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is bf16, f16, f32 or f64, not \"", Printable(text), "\""));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ChangeDType(Module* module, PassRun& run) {
+  const std::optional<DType> to = ReadDType(run.option("to"));
+  if (!to.has_value()) return OptionError("to", run.option("to"));
+  std::vector<DType> from;
+  for (const std::string& text : run.list("from")) {
+    const std::optional<DType> dtype = ReadDType(text);
+    if (!dtype.has_value()) return OptionError("from", text);
+    from.push_back(*dtype);
+  }
+  if (from.empty()) from = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+  return DTypeChange(module, *to, std::move(from), &run).Run();
+}
+
+}  // namespace graphnet

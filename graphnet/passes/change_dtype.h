@@ -1,0 +1,85 @@
+// Another floating-point dtype.
+#ifndef GRAPHNET_PASSES_CHANGE_DTYPE_H_
+#define GRAPHNET_PASSES_CHANGE_DTYPE_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Makes floating-point tensors another dtype, weights included.
+//
+// Applicable in scenarios where a model is to be run, compiled or measured in bfloat16 or
+// float16 that was recorded in float32, or the other way round.
+//
+// When applied, this pass will put the dtype given in the place of every other
+// floating-point one: in metas of values and attributes, in dtype arguments, in .float(),
+// .half(), .bfloat16() and .double(), which become .to(dtype). Real values of a sample
+// follow, rounded to the nearest even. A call that makes floats without being told which
+// (torch.zeros(2), a quotient of integers) gets a dtype argument, or a cast behind it.
+// Numbers beyond the range of the dtype, as masks are filled with, become its largest
+// one. What PyTorch does not compute in the dtype on the CPU (its own table says what:
+// cpu_dtypes.txt), and what takes or yields complex numbers, keeps its dtype between
+// casts. Integers, bools and complex numbers stay.
+//
+// Options:
+// - to: the new dtype: bf16, f16, f32 or f64
+// - from: only these change, as f32+f16; default: all four
+//
+// Performance impact: O(nodes). Time of running is that of the other dtype.
+//
+// Risks and limitations: values are rounded everywhere, also where a model computes in
+// float32 on purpose, as norms do; small constants may become 0 and large integers lose
+// digits. Where a dtype is known neither from metas nor from the call, the call is taken
+// for one that yields what it is given. Regions of autocast keep their ways. A call that
+// keeps its dtype and writes to an operand is left, with a note.
+//
+// Example: metas, an argument, a constant that is too large, a call that keeps its dtype
+//   to=f16
+//   attribute w : f32[4]@cpu
+//   graph @forward(%x : f32[2, 4]@cpu, %i : i64[2]@cpu) {
+//     %w = get_attr w
+//     %a = operator.mul(%x, %w)
+//     %b = .to(%i, torch.float32)
+//     %z = torch.zeros(2)
+//     %m = .masked_fill(%a, %i, -3.4028234663852886e+38)
+//     %f = torch.fft.rfft(%m)
+//     %g = torch.fft.irfft(%f)
+//     return (%b, %z, %g)
+//   }
+//   becomes
+//   attribute w : f16[4]@cpu
+//   graph @forward(%x : f16[2, 4]@cpu, %i : i64[2]@cpu) {
+//     %w = get_attr w
+//     %a = operator.mul(%x, %w)
+//     %b = .to(%i, torch.float16)
+//     %z = torch.zeros(2, dtype = torch.float16)
+//     %m = .masked_fill(%a, %i, -65504.0)
+//     %to = .to(%m, torch.float32)
+//     %f = torch.fft.rfft(%to)
+//     %g = torch.fft.irfft(%f)
+//     %to_1 = .to(%g, torch.float16)
+//     return (%b, %z, %to_1)
+//   }
+//
+// Counter-example: another dtype than the one meant
+//   to=bf16,from=f16
+//   graph @forward(%x : f32[2]@cpu, %i : i64[2]@cpu) {
+//     %a = .to(%x, torch.float32)
+//     return (%a, %i)
+//   }
+//
+// Counter-example: nothing says how an integer would be rounded
+//   to=i8
+//   graph @forward(%x : f32[2]@cpu) {
+//     return (%x,)
+//   }
+//   refused: to is bf16, f16, f32 or f64
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> ChangeDType(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_CHANGE_DTYPE_H_

@@ -1,0 +1,13 @@
+// Internal: what cpu_dtypes.txt says, which make_cpu_dtypes.py writes.
+#ifndef GRAPHNET_PASSES_CPU_DTYPES_H_
+#define GRAPHNET_PASSES_CPU_DTYPES_H_
+
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+absl::string_view CpuDTypesText();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_CPU_DTYPES_H_

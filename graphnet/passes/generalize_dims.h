@@ -1,0 +1,80 @@
+// Static sizes become symbols.
+#ifndef GRAPHNET_PASSES_GENERALIZE_DIMS_H_
+#define GRAPHNET_PASSES_GENERALIZE_DIMS_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Makes a size of the inputs, as that of the batch, a symbol that may have any value.
+//
+// Applicable in scenarios where a model was recorded with one size and is to run with
+// others: its view(1, 197, 768) holds for a batch of one only.
+//
+// When applied, this pass will follow the size through the graph, dimension by dimension.
+// Sizes that are written as numbers and grow with it (of view, reshape, expand, zeros and
+// the like) become what .size() of an input yields, times a number where several dimensions
+// are one. What has a size of one and is joined with what grows is expanded. The dimension
+// of the inputs becomes a symbol with the size as its example, S0 or the next that is free
+// (one that is a symbol already keeps it), and metas of values are written with it.
+//
+// Options:
+// - dim: the dimension, default 0
+// - inputs: those that have it, as x+y; default: all data inputs that are not parameters
+//   and have the size there that the first has
+//
+// Performance impact: O(nodes), some times over where something has to be expanded. Time
+// of running with the old size is the same.
+//
+// Risks and limitations: values need metas, which `graphnet shapes` prints. Where a size
+// of one may be the batch or not, as in view(1, 1, 64), the first one is taken for it.
+// What depends on the size in another way than by a factor is refused: slices of it,
+// convolutions over it, a squeeze that takes it away, operators that no rule is known of.
+//
+// Example: an embedding of patches, with a token in front
+//   symbol S7 = 5
+//   graph @forward(%x : f32[1, 4, 6], %c : f32[1, 1, 4] as torch.nn.parameter.Parameter) {
+//     %t = .transpose(%x, 1, 2) : f32[1, 6, 4]
+//     %e = .expand(%c, 1, -1, -1) : f32[1, 1, 4]
+//     %y = torch.cat((%e, %t), 1) : f32[1, 7, 4]
+//     %v = .view(%y, 1, 7, 2, 2) : f32[1, 7, 2, 2]
+//     %f = .reshape(%v, (7, 4)) : f32[7, 4]
+//     return (%f,)
+//   }
+//   becomes
+//   symbol S7 = 5
+//   symbol S8 = 1
+//   graph @forward(%x : f32[S8, 4, 6], %c : f32[1, 1, 4] as torch.nn.parameter.Parameter) {
+//     %size = .size(%x, 0)
+//     %t = .transpose(%x, 1, 2) : f32[S8, 6, 4]
+//     %e = .expand(%c, %size, -1, -1) : f32[S8, 1, 4]
+//     %y = torch.cat((%e, %t), 1) : f32[S8, 7, 4]
+//     %v = .view(%y, %size, 7, 2, 2) : f32[S8, 7, 2, 2]
+//     %mul = operator.mul(%size, 7)
+//     %f = .reshape(%v, (%mul, 4)) : f32[7*S8, 4]
+//     return (%f,)
+//   }
+//
+// Counter-example: it is general already
+//   symbol S0 = 2
+//   graph @forward(%x : f32[S0, 4]) {
+//     %y = torch.relu(%x) : f32[S0, 4]
+//     return (%y,)
+//   }
+//
+// Counter-example: the dimension goes where it has one element, and only there
+//   graph @forward(%x : f32[1, 4]) {
+//     %y = .squeeze(%x, 0) : f32[4]
+//     return (%y,)
+//   }
+//   refused: takes the dimension away
+//
+// Returns whether anything changed. FailedPrecondition names the first call that stands
+// against it; the module is as it was then.
+absl::StatusOr<bool> GeneralizeDims(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_GENERALIZE_DIMS_H_

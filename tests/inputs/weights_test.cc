@@ -1,0 +1,112 @@
+#include "graphnet/inputs/weights.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphnet/text/parser.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <typename T>
+TensorData Tensor(DType dtype, const std::vector<T>& values) {
+  return {dtype,
+          {static_cast<int64_t>(values.size())},
+          std::make_shared<const std::string>(reinterpret_cast<const char*>(values.data()),
+                                              values.size() * sizeof(T))};
+}
+
+template <typename T>
+std::vector<T> Values(const TensorData& tensor) {
+  std::vector<T> values(tensor.bytes->size() / sizeof(T));
+  std::memcpy(values.data(), tensor.bytes->data(), tensor.bytes->size());
+  return values;
+}
+
+// The bits are those of torch.tensor(…).to(dtype).view(torch.int16) in PyTorch 2.13.
+TEST(ConvertFloatsTest, RoundsAsPyTorch) {
+  const TensorData floats = Tensor<float>(
+      DType::kFloat32, {1.0f, -2.5f, 0.1f, 1.00390625f, 1.01171875f, 65504.0f, 65519.0f, 65520.0f,
+                        3.4028234663852886e38f, 1e-8f, 6e-8f, -0.0f});
+  const auto bf16 = ConvertFloats(floats, DType::kBFloat16);
+  ASSERT_OK(bf16);
+  EXPECT_EQ(Values<uint16_t>(*bf16),
+            (std::vector<uint16_t>{0x3F80, 0xC020, 0x3DCD, 0x3F80, 0x3F82, 0x4780, 0x4780, 0x4780,
+                                   0x7F80, 0x322C, 0x3381, 0x8000}));
+  const auto f16 = ConvertFloats(floats, DType::kFloat16);
+  ASSERT_OK(f16);
+  EXPECT_EQ(Values<uint16_t>(*f16),
+            (std::vector<uint16_t>{0x3C00, 0xC100, 0x2E66, 0x3C04, 0x3C0C, 0x7BFF, 0x7BFF, 0x7C00,
+                                   0x7C00, 0x0000, 0x0001, 0x8000}));
+  const auto back = ConvertFloats(*bf16, DType::kFloat64);
+  ASSERT_OK(back);
+  EXPECT_EQ(Values<double>(*back)[2], 0.10009765625);
+  EXPECT_EQ(back->shape, floats.shape);
+  EXPECT_THAT(ConvertFloats(Tensor<int64_t>(DType::kInt64, {1}), DType::kFloat32),
+              StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+Sample SampleWith(TensorData weight) {
+  Sample sample;
+  auto module = ParseModule(
+      "symbol S0 = 2\nattribute w : f32[S0]@cpu\n"
+      "graph @forward(%x : f32[2], %l as \"List[Tensor]\") {\n  %w = get_attr w\n"
+      "  %y = torch.add(%x, %w)\n  return (%y,)\n}\n",
+      "test");
+  EXPECT_OK(module);
+  sample.module = *std::move(module);
+  sample.weights["w"] = std::move(weight);
+  return sample;
+}
+
+TEST(CheckWeightsTest, NamesWhatDoesNotFit) {
+  const auto check = [](TensorData weight) {
+    return std::string(CheckWeights(SampleWith(std::move(weight))).message());
+  };
+  const TensorData good = Tensor<float>(DType::kFloat32, {1, 2});
+  EXPECT_EQ(check(good), "");
+  EXPECT_EQ(check(Tensor<uint16_t>(DType::kBFloat16, {1, 2})),
+            "weight w: is bf16, the graph says f32");
+  EXPECT_EQ(check(Tensor<float>(DType::kFloat32, {1, 2, 3})),
+            "weight w: has sizes [3], the graph says [2]");
+  TensorData cut = good;
+  cut.bytes = std::make_shared<const std::string>("1234567");
+  EXPECT_EQ(check(cut), "weight w: has 7 bytes, its sizes take 8");
+  Sample sample = SampleWith(good);
+  sample.weights["l.0"] = good;
+  EXPECT_OK(CheckWeights(sample));
+  sample.weights["v"] = good;
+  EXPECT_EQ(CheckWeights(sample).message(),
+            "weight v: the graph has no attribute or input of that name");
+}
+
+TEST(FollowGraphTest, NamesDTypesAndWhatIsGone) {
+  Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 2}));
+  sample.weights["l.0"] = Tensor<float>(DType::kFloat32, {3});
+  const auto before = NamedMetas(*sample.module);
+  Attribute attribute = *sample.module->FindAttribute("w");
+  TensorMeta meta = *attribute.meta;
+  meta.dtype = DType::kFloat64;
+  attribute.meta = sample.module->InternMeta(meta);
+  sample.module->AddAttribute(attribute);
+  sample.module->main()->placeholders()[1]->set_target("m");
+  ASSERT_OK(FollowGraph({{"l", "m"}}, before, &sample));
+  ASSERT_TRUE(sample.weights.contains("m.0"));
+  EXPECT_EQ(sample.weights["w"].dtype, DType::kFloat64);
+  EXPECT_EQ(Values<double>(sample.weights["w"]), (std::vector<double>{1, 2}));
+  EXPECT_OK(CheckWeights(sample));
+  const auto again = NamedMetas(*sample.module);
+  sample.module->EraseAllAttributes();
+  ASSERT_OK(FollowGraph({}, again, &sample));
+  EXPECT_FALSE(sample.weights.contains("w"));
+}
+
+}  // namespace
+}  // namespace graphnet
