@@ -355,8 +355,12 @@ absl::StatusOr<int> Run(const Options& options) {
     return absl::InvalidArgumentError(absl::StrCat("--dynamic: ", Printable(size.name),
                                                    " needs examples of one size, neither 0 nor 1"));
   }
+  // Such as an input that the program does not take.
+  if (!capture.status.ok() && capture.subgraphs.empty())
+    return Annotate(capture.status, Printable(options.in, 1000));
   absl::StatusOr<ExtractedProgram> program = ToSamples(capture, Stem(options.in));
   if (!program.ok()) return Annotate(program.status(), Printable(options.in, 1000));
+  program->manifest.archive = BaseName(options.in);
   RETURN_IF_ERROR(WriteExtracted(*program, options.out, options.format, capture.status.ok()));
   Json document;
   if (options.json) {

@@ -2,6 +2,12 @@
 
 #include <unistd.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphnet/torch/operator_library.h"
+
 namespace graphnet {
 
 void AddTrustOption(CLI::App* command, bool* trust) {
@@ -9,6 +15,19 @@ void AddTrustOption(CLI::App* command, bool* trust) {
       "--trust", *trust,
       "Load TorchScript that the gate refuses, custom operators and classes included: "
       "it can run code");
+  auto libraries = std::make_shared<std::vector<std::string>>();
+  command
+      ->add_option("--library", *libraries,
+                   "Shared library of operators that are not PyTorch's; with --trust")
+      ->type_name("libfoo.so");
+  command->parse_complete_callback([libraries, trust] {
+    if (!libraries->empty() && !*trust)
+      throw CLI::ValidationError("--library", "its code would run: needs --trust");
+    for (const std::string& library : *libraries) {
+      const absl::Status status = LoadOperatorLibrary(library);
+      if (!status.ok()) throw CLI::ValidationError("--library", std::string(status.message()));
+    }
+  });
 }
 
 CLI::Option* AddSampleOption(CLI::App* command, std::string* in) {

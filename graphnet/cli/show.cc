@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
@@ -147,7 +148,11 @@ absl::StatusOr<int> Show(const Options& options) {
   }
   const absl::StatusOr<std::string> text = Shown(sample, options);
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
-  RETURN_IF_ERROR(WriteFileAtomic(options.out, *text));
+  if (options.out != "-") {
+    RETURN_IF_ERROR(WriteFileAtomic(options.out, *text));
+  } else {
+    std::fwrite(text->data(), 1, text->size(), stdout);
+  }
   return 0;
 }
 

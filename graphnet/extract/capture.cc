@@ -18,7 +18,8 @@ absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
                      FindTorchScriptMethod(module, options.method, "capture"));
     if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
     if (options.cond && !options.dynamic.empty())
-      return absl::InvalidArgumentError("cond and dynamic sizes do not go together");
+      return absl::InvalidArgumentError(
+          "cond (--cond) and dynamic sizes (--dynamic) do not go together");
     function->ensure_defined();
     std::vector<c10::IValue> stack = {module._ivalue()};
     stack.insert(stack.end(), inputs.begin(), inputs.end());

@@ -12,8 +12,10 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/description.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/graphnet_folder/writers.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/proto/sample_proto.h"
 
@@ -24,18 +26,23 @@ constexpr char kManifest[] = "stitch.pb";
 constexpr char kManifestJson[] = "stitch.json";
 constexpr char kTensors[] = "stitch.safetensors";
 constexpr char kObjects[] = "stitch.pt";
+constexpr char kReadme[] = "README.md";
+constexpr char kScript[] = "run_stitched.py";
+constexpr char kPythonCache[] = "__pycache__";  // Whoever imports the script leaves it.
 constexpr size_t kMaxObjectsBytes = size_t{1} << 30;
 
 // Whether an extraction writes files of this name.
 bool IsOurs(absl::string_view name) {
-  for (const char* ours :
-       {kManifest, kManifestJson, kTensors, kObjects, "model.py", "weight_meta.py", "input_meta.py",
-        "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
+  for (const char* ours : {kManifest, kManifestJson, kTensors, kObjects, kReadme, kScript,
+                           kPythonCache, "model.py", "weight_meta.py", "input_meta.py",
+                           "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
     if (name == ours) return true;
   }
   if (absl::EndsWith(name, ".tmp")) return true;  // What a write that was killed left.
   if (!absl::ConsumePrefix(&name, "subgraph_")) return false;
-  absl::ConsumeSuffix(&name, ".pb") || absl::ConsumeSuffix(&name, ".safetensors");
+  for (const char* ending : {".pb", ".safetensors", ".py"}) {
+    if (absl::ConsumeSuffix(&name, ending)) break;
+  }
   return !name.empty() && absl::c_all_of(name, absl::ascii_isdigit);
 }
 
@@ -51,7 +58,12 @@ absl::Status Clear(const std::string& folder) {
     const std::string path = JoinPath(folder, name);
     const bool is_subgraph_folder =
         absl::StartsWith(name, "subgraph_") && !absl::StrContains(name, ".");
-    if (!IsOurs(name) || (IsFolder(path) && !(is_subgraph_folder && IsGraphNetFolder(path)))) {
+    const bool may_be_folder =
+        name == kPythonCache || (is_subgraph_folder && IsGraphNetFolder(path));
+    // Many folders have a README.md.
+    const bool is_ours =
+        IsOurs(name) && (name != kReadme || FileExists(JoinPath(folder, kTensors)));
+    if (!is_ours || (IsFolder(path) && !may_be_folder)) {
       return absl::AlreadyExistsError(
           absl::StrCat(Printable(folder, 1000), ": not written to, as it holds ", Printable(name)));
     }
@@ -77,6 +89,36 @@ absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram&
       tensors.insert(sample.weights.begin(), sample.weights.end());
   }
   return tensors;
+}
+
+// A subgraph as Python takes it, and its files.
+struct PythonForm {
+  SubgraphFiles files;
+  std::string text;  // of the file `files.python`
+};
+
+PythonForm PythonFormOf(const Sample& sample, const std::string& name, ExtractFormat format,
+                        bool is_alone) {
+  PythonForm out;
+  SubgraphFiles& files = out.files;
+  const bool is_proto = format == ExtractFormat::kProtobuf;
+  files.sample = is_proto ? name + ".pb" : is_alone ? "." : name;
+  if (is_proto && !sample.weights.empty()) files.weights = name + ".safetensors";
+  const absl::StatusOr<Sample> form = FolderFormOfSample(sample);
+  if (!form.ok()) {
+    files.why_not = std::string(form.status().message());
+    return out;
+  }
+  files.python = is_proto ? name + ".py" : is_alone ? "model.py" : name + "/model.py";
+  out.text = WriteModelPy(*form->module);
+  const std::vector<Node*> placeholders = form->module->main()->placeholders();
+  for (size_t i = sample.module->main()->placeholders().size(); i < placeholders.size(); ++i) {
+    const DrawSpec* spec = placeholders[i]->draw_spec();
+    files.attributes.emplace_back(spec != nullptr && !spec->original_name.empty()
+                                      ? spec->original_name
+                                      : placeholders[i]->target());
+  }
+  return out;
 }
 
 // Undoes what a folder does: placeholders after the first `num_inputs` are attributes.
@@ -105,16 +147,31 @@ void Unlift(size_t num_inputs, Module* module) {
 absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder,
                             ExtractFormat format, bool complete) {
   const bool is_proto = format == ExtractFormat::kProtobuf;
-  ASSIGN_OR_RETURN(const auto beside, Beside(program, format));
-  const std::string manifest = SerializeManifest(program.manifest);
-  const std::string json = ManifestJson(program.manifest);
+  const bool is_alone = program.subgraphs.size() == 1 && complete;
   RETURN_IF_ERROR(Clear(folder));
-  if (!is_proto && complete && program.subgraphs.size() == 1) {
+  // By name, in the order in which they are written: the manifest comes last.
+  std::vector<std::pair<std::string, std::string>> beside;
+  if (complete) {
+    std::vector<SubgraphFiles> subgraphs;
+    for (size_t i = 0; i < program.subgraphs.size(); ++i) {
+      PythonForm form =
+          PythonFormOf(program.subgraphs[i], program.manifest.subgraphs[i].name, format, is_alone);
+      if (is_proto && !form.text.empty())
+        beside.emplace_back(form.files.python, std::move(form.text));
+      subgraphs.push_back(std::move(form.files));
+    }
+    ASSIGN_OR_RETURN(const auto tensors, Beside(program, format));
+    ASSIGN_OR_RETURN(std::string bytes, SerializeSafetensors(tensors));
+    beside.emplace_back(kTensors, std::move(bytes));
+    if (!program.objects.empty()) beside.emplace_back(kObjects, program.objects);
+    beside.emplace_back(kScript, std::string(RunStitchedScript()));
+    beside.emplace_back(kReadme, StitchReadme(program, subgraphs));
+    beside.emplace_back(kManifestJson, StitchJson(program, subgraphs));
+    beside.emplace_back(kManifest, SerializeManifest(program.manifest));
+  }
+  if (!is_proto && is_alone) {
     ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(program.subgraphs[0]));
-    ASSIGN_OR_RETURN(files[kTensors], SerializeSafetensors(beside));
-    if (!program.objects.empty()) files[kObjects] = program.objects;
-    files[kManifestJson] = json;
-    files[kManifest] = manifest;
+    for (auto& [name, content] : beside) files[name] = std::move(content);
     return WriteGraphNetFiles(std::move(files), folder);
   }
   for (size_t i = 0; i < program.subgraphs.size(); ++i) {
@@ -126,12 +183,9 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
                                program.manifest.subgraphs[i].name));
     }
   }
-  if (!complete) return absl::OkStatus();
-  RETURN_IF_ERROR(WriteSafetensorsFile(beside, JoinPath(folder, kTensors)));
-  if (!program.objects.empty())
-    RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, kObjects), program.objects));
-  RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, kManifestJson), json));
-  return WriteFileAtomic(JoinPath(folder, kManifest), manifest);
+  for (const auto& [name, content] : beside)
+    RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, name), content));
+  return absl::OkStatus();
 }
 
 bool IsExtracted(const std::string& folder) {

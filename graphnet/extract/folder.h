@@ -2,8 +2,10 @@
 //
 //   one subgraph:   protobuf  DIR/subgraph_0.pb       graphnet  DIR/model.py …
 //   several:        protobuf  DIR/subgraph_<i>.pb …   graphnet  DIR/subgraph_<i>/model.py …
-//   beside them:    stitch.safetensors (attributes and constants), stitch.pt (objects of
-//                   classes that are written in C++, if any), stitch.json, stitch.pb
+//   beside them:    subgraph_<i>.py (protobuf: the same graph for PyTorch),
+//                   stitch.safetensors (attributes and constants), stitch.pt (objects of
+//                   classes that are written in C++, if any), run_stitched.py, README.md,
+//                   stitch.json (the manifest for people and Python), stitch.pb
 //
 // stitch.pb comes last: a folder that has it is complete.
 #ifndef GRAPHNET_EXTRACT_FOLDER_H_

@@ -7,11 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/util/json_util.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/stitch.pb.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -80,6 +78,7 @@ proto::StitchManifest ToProto(const StitchManifest& manifest) {
   out.set_magic(kMagic);
   out.set_version(kVersion);
   out.set_name(manifest.name);
+  out.set_archive(manifest.archive);
   for (const auto& symbol : manifest.symbols) {
     auto* to = out.add_symbols();
     to->set_name(symbol.name);
@@ -233,6 +232,7 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
   }
   StitchManifest out;
   out.name = from.name();
+  out.archive = from.archive();
   for (const auto& symbol : from.symbols())
     out.symbols.push_back({symbol.name(), symbol.example()});
   for (const auto& relation : from.relations())
@@ -347,16 +347,6 @@ std::string SerializeManifest(const StitchManifest& manifest) {
   ToProto(manifest).SerializeToCodedStream(&coded);
   coded.Trim();
   return bytes;
-}
-
-std::string ManifestJson(const StitchManifest& manifest) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  if (!google::protobuf::util::MessageToJsonString(ToProto(manifest), &json, options).ok())
-    return "";
-  // protobuf writes the entries of maps in any order.
-  return nlohmann::json::parse(json).dump(1) + "\n";
 }
 
 absl::StatusOr<StitchManifest> ParseManifest(absl::string_view bytes, absl::string_view name) {

@@ -113,7 +113,8 @@ struct StitchManifest {
     int64_t line = 0;
   };
 
-  std::string name;  // of the program
+  std::string name;     // of the program
+  std::string archive;  // the file that it was in, "net.pt", or empty
   std::vector<Symbol> symbols;
   std::vector<Relation> relations;
   std::vector<Input> inputs;
@@ -138,8 +139,6 @@ struct StitchManifest {
 // --- The file (manifest.cc) ----------------------------------------------------
 
 std::string SerializeManifest(const StitchManifest& manifest);
-// For people and other programs: the same fields.
-std::string ManifestJson(const StitchManifest& manifest);
 // Of the protobuf form. InvalidArgument for what no extraction writes: numbers of tensors
 // that no step makes before they are used, indices without subgraphs, names that
 // are no plain file names, nesting above the limit.

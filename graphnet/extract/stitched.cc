@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "c10/core/InferenceMode.h"
@@ -251,7 +252,11 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
   }
   if (op->schema().is_vararg() && !op->schema().is_varret())
     stack.push_back(static_cast<int64_t>(stack.size()));
-  if (!op->schema().is_vararg()) op->schema().checkAndNormalizeInputs(stack);
+  // aten::str(t elem) and the like take any type, which the check does not know.
+  const bool is_generic = absl::c_any_of(
+      op->schema().arguments(),
+      [](const c10::Argument& argument) { return argument.type()->hasFreeVariables(); });
+  if (!op->schema().is_vararg() && !is_generic) op->schema().checkAndNormalizeInputs(stack);
   const auto handle = c10::Dispatcher::singleton().findSchema(op->schema().operator_name());
   interp::CallAsNoGrad(handle && interp::IsComposite(*handle), at::ArrayRef(stack),
                        [&] { WithGuard(op->schema(), op->getOperation())(stack); });

@@ -4,6 +4,7 @@
 
 #include "ATen/core/Tensor.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/torch/operator_library.h"
 
 namespace graphnet {
 namespace {
@@ -29,7 +30,8 @@ Guard FindGuard(const c10::FunctionSchema& schema) {
 }  // namespace
 
 bool IsAllowed(const c10::FunctionSchema& schema) {
-  return MayRun(schema.name(), schema.overload_name()) || NeedsGuard(schema);
+  return MayRun(schema.name(), schema.overload_name()) || NeedsGuard(schema) ||
+         IsOfLibrary(schema.operator_name());
 }
 
 bool NeedsGuard(const c10::FunctionSchema& schema) { return FindGuard(schema) != nullptr; }

@@ -9,7 +9,8 @@
 namespace graphnet {
 
 // True for operators of ATen and TorchScript that only compute on their operands
-// (MayRun in ops/schema_table.h), and for those that WithGuard makes such.
+// (MayRun in ops/schema_table.h), for those that WithGuard makes such, and for those of
+// libraries that the user trusts (operator_library.h).
 bool IsAllowed(const c10::FunctionSchema& schema);
 
 // Whether an operator reads memory by what its operands say without a check of its own.

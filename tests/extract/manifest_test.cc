@@ -13,6 +13,7 @@ ValueTree Tensor(int64_t number) { return {.kind = ValueTree::Kind::kTensor, .nu
 StitchManifest Example() {
   StitchManifest manifest;
   manifest.name = "net";
+  manifest.archive = "net.pt";
   manifest.inputs.push_back({"x", Tensor(0)});
   manifest.inputs.push_back({"n", {.kind = ValueTree::Kind::kInt, .number = -3}});
   manifest.states.push_back({"layer", "buf", Tensor(1)});
@@ -46,15 +47,11 @@ TEST(Manifest, ComesBackAsItWas) {
   const absl::StatusOr<StitchManifest> back = ParseManifest(bytes, "m");
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(SerializeManifest(*back), bytes);
-  EXPECT_EQ(ManifestJson(*back), ManifestJson(Example()));
+  EXPECT_EQ(back->archive, "net.pt");
   EXPECT_EQ(back->steps[1].reason, BreakReason::kNumberFromTensor);
   EXPECT_EQ(back->steps[1].results[0].real, 0.1);
   EXPECT_EQ(back->result.elements[0].text.size(), 3u);
   EXPECT_EQ(back->inputs[1].pattern.number, -3);
-}
-
-TEST(Manifest, JsonHasTheReasonsNames) {
-  EXPECT_TRUE(absl::StrContains(ManifestJson(Example()), "\"number-from-tensor\""));
 }
 
 TEST(Manifest, RefusesWhatNoExtractionWrites) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
+#include "graphnet/extract/description.h"
 #include "graphnet/extract/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -16,7 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(manifest.status().message().find('\n') == absl::string_view::npos);
     return 0;
   }
-  CHECK(!ManifestJson(*manifest).empty());
+  ExtractedProgram program;
+  program.manifest = *manifest;
+  CHECK(!StitchJson(program, {}).empty());
+  CHECK(!StitchReadme(program, {}).empty());
   const std::string written = SerializeManifest(*manifest);
   const auto back = ParseManifest(written, "written");
   CHECK(back.ok());

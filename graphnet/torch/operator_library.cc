@@ -1,0 +1,59 @@
+#include "graphnet/torch/operator_library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <unordered_set>
+
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/torch/status.h"
+#include "torch/version.h"
+
+namespace graphnet {
+namespace {
+
+std::unordered_set<c10::OperatorName>& OfLibraries() {
+  static auto* const names = new std::unordered_set<c10::OperatorName>();
+  return *names;
+}
+
+absl::Status Load(const std::string& path) {
+  const std::string file = Printable(path, 500);
+  ASSIGN_OR_RETURN(const bool is_file, IsRegularFile(path));
+  if (!is_file) return absl::InvalidArgumentError(absl::StrCat(file, ": is no file"));
+  const std::vector<c10::OperatorName> before = c10::Dispatcher::singleton().getAllOpNames();
+  // By its full path, or the linker would look elsewhere. For good: operators stay.
+  if (dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    const char* error = dlerror();
+    const std::string text = Printable(error == nullptr ? "" : error, 500);
+    // Extensions for Python have operators, too, and run without it.
+    if (absl::StrContains(text, "undefined symbol: Py") ||
+        absl::StrContains(text, "undefined symbol: _Py"))
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ": needs Python: load libpython3 before it: ", text));
+    if (absl::StrContains(text, "undefined symbol"))
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ": not built for LibTorch ", TORCH_VERSION, ": ", text));
+    return absl::InvalidArgumentError(absl::StrCat(file, ": is no library to load: ", text));
+  }
+  const std::unordered_set<c10::OperatorName> known(before.begin(), before.end());
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (known.count(name) == 0) OfLibraries().insert(name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LoadOperatorLibrary(const std::string& path) {
+  // What registers operators throws where they are there already.
+  return Guarded([&] { return Load(path); });
+}
+
+bool IsOfLibrary(const c10::OperatorName& name) { return OfLibraries().count(name) > 0; }
+
+}  // namespace graphnet

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Programs and graphs that call operators of a library: --library, in every command that
+# runs them, and what goes wrong.
+set -euo pipefail
+graphnet=$1
+make_archive=$2
+library=$3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+refused() {
+  local message=$1 out code=0
+  shift
+  out=$("$graphnet" "$@" 2>&1 >/dev/null) || code=$?
+  [ "$code" = 2 ] || fail "exit code $code of: $*: $out"
+  [ "$(grep -c . <<<"$out")" = 1 ] || fail "more than one line: $out"
+  contains "$out" "$message"
+}
+
+"$make_archive" "$scratch/net.pt" "$library" <<'END'
+def forward(self, x):
+    y = test_operators.thrice(x + 1)
+    return y * test_operators.rows(x)
+END
+trusted=(--trust --library "$library")
+
+out=$("$graphnet" extract "$scratch/net.pt" -o "$scratch/out" --input 'f32[2,3]' --check "${trusted[@]}")
+contains "$out" "custom-operator (test_operators::thrice)"
+contains "$out" "the stitched program yields the same bits as LibTorch"
+contains "$("$graphnet" run "$scratch/out" "${trusted[@]}")" "o0  f32[2, 3]"
+refused "test_operators::thrice" run "$scratch/out"
+
+# As a graph: the interpreter runs it where the library is loaded, and not elsewhere.
+contains "$("$graphnet" run "$scratch/net.pt" --input 'f32[2,3]' "${trusted[@]}")" "o0  f32[2, 3]"
+contains "$("$graphnet" show "$scratch/net.pt" "${trusted[@]}")" "test_operators.thrice"
+"$graphnet" convert "$scratch/net.pt" -o "$scratch/net.pb" "${trusted[@]}" >/dev/null
+contains "$("$graphnet" run "$scratch/net.pb" --input 'f32[2,3]' "${trusted[@]}")" "o0  f32[2, 3]"
+contains "$("$graphnet" shapes "$scratch/net.pb" --input 'f32[2,3]' "${trusted[@]}")" "f32[2, 3]"
+contains "$("$graphnet" diff-run "$scratch/net.pb" "$scratch/net.pt" --input 'f32[2,3]' "${trusted[@]}")" "same"
+"$graphnet" check --calls "$scratch/net.pb" "${trusted[@]}" >/dev/null
+refused "test_operators" run "$scratch/net.pb" --input 'f32[2,3]'
+refused "test_operators" run "$scratch/net.pt" --input 'f32[2,3]' --trust
+
+# What is no library of operators.
+echo text >"$scratch/text.so"
+printf '#include <stdio.h>\nextern int at_missing(void);\nint call(void) { return at_missing(); }\n' >"$scratch/other.c"
+refused "needs --trust" run "$scratch/net.pb" --library "$library"
+refused "no such file" run "$scratch/net.pb" --trust --library "$scratch/missing.so"
+refused "text.so: is no library to load" run "$scratch/net.pb" --trust --library "$scratch/text.so"
+refused "is no file" run "$scratch/net.pb" --trust --library "$scratch"
+if gcc -shared -fPIC -o "$scratch/other.so" "$scratch/other.c" 2>/dev/null; then
+  refused "not built for LibTorch" run "$scratch/net.pb" --trust --library "$scratch/other.so"
+fi
+# Another one with the same operators.
+cp "$library" "$scratch/twice.so"
+refused "test_operators" run "$scratch/net.pb" --input 'f32[2,3]' "${trusted[@]}" --library "$scratch/twice.so"
+echo PASSED

@@ -1,0 +1,15 @@
+// Operators that are not PyTorch's, as a library of them brings them.
+#include "ATen/ATen.h"
+#include "torch/library.h"
+
+namespace {
+
+at::Tensor Thrice(const at::Tensor& x) { return x * 3; }
+int64_t Rows(const at::Tensor& x) { return x.size(0); }
+
+}  // namespace
+
+TORCH_LIBRARY(test_operators, m) {
+  m.def("thrice(Tensor x) -> Tensor", Thrice);
+  m.def("rows(Tensor x) -> int", Rows);
+}
