@@ -1,5 +1,7 @@
 package(default_visibility = ["//visibility:public"])
 
+exports_files(["include/torch/headeronly/version.h"])
+
 cc_library(
     name = "torch",
     hdrs = glob(["include/**"]),

@@ -4,6 +4,7 @@ Debian's headers lie in the compiler's own search path, so a library is no more
 than its link flags here; each repository checks that its package is installed.
 """
 
+load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
 load("@bazel_tools//tools/cpp:lib_cc_configure.bzl", "get_cpu_value")
 load("@bazel_tools//tools/cpp:unix_cc_configure.bzl", "configure_unix_toolchain")
 
@@ -178,50 +179,57 @@ _clang = repository_rule(implementation = _clang_impl, configure = True)
 
 def system_repositories():
     """Declares all repositories; each is looked at only when a target needs it."""
-    _system_library(
+    maybe(
+        _system_library,
         name = "com_google_absl",
         archive_prefix = "libabsl_",
         header = "absl/base/config.h",
         libraries = _ABSL,
         package = "libabsl-dev",
     )
-    _system_library(
+    maybe(
+        _system_library,
         name = "com_google_googletest",
         header = "gmock/gmock.h",
         libraries = _GOOGLETEST,
         package = "libgmock-dev",
     )
-    _system_library(
+    maybe(
+        _system_library,
         name = "com_github_google_benchmark",
         header = "benchmark/benchmark.h",
         libraries = _BENCHMARK,
         package = "libbenchmark-dev",
     )
-    _system_library(
+    maybe(
+        _system_library,
         name = "nlohmann_json",
         header = "nlohmann/json.hpp",
         libraries = {"json": []},
         package = "nlohmann-json3-dev",
     )
-    _system_library(
+    maybe(
+        _system_library,
         name = "cli11",
         header = "CLI/CLI.hpp",
         libraries = {"cli11": []},
         package = "libcli11-dev",
     )
-    _system_library(
+    maybe(
         # OpenSSL here; a source build would use BoringSSL, hence the label.
+        _system_library,
         name = "boringssl",
         header = "openssl/evp.h",
         libraries = {"crypto": ["-lcrypto"]},
         package = "libssl-dev",
     )
-    _system_library(
+    maybe(
+        _system_library,
         name = "zlib",
         header = "zlib.h",
         libraries = {"zlib": ["-lz"]},
         package = "zlib1g-dev",
     )
-    _protobuf(name = "com_google_protobuf")
-    _libtorch(name = "libtorch")
-    _clang(name = "local_config_clang")
+    maybe(_protobuf, name = "com_google_protobuf")
+    maybe(_libtorch, name = "libtorch")
+    maybe(_clang, name = "local_config_clang")

@@ -1,0 +1,1 @@
+../consumer-bazel/run.cc

@@ -1,0 +1,29 @@
+// What runs graphs, captures programs and goes from and to TorchScript: needs LibTorch.
+#ifndef GRAPHNET_GRAPHNET_TORCH_H_
+#define GRAPHNET_GRAPHNET_TORCH_H_
+
+#include "graphnet/extract/cache.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/extract/example_value.h"
+#include "graphnet/extract/reference.h"
+#include "graphnet/extract/samples.h"
+#include "graphnet/extract/stitched.h"
+#include "graphnet/formats/torchscript/exporter.h"
+#include "graphnet/formats/torchscript/exporter_module.h"
+#include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/formats/torchscript/importer.h"
+#include "graphnet/graphnet.h"
+#include "graphnet/interp/domain.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/observe.h"
+#include "graphnet/interp/prepare.h"
+#include "graphnet/interp/shapes.h"
+#include "graphnet/interp/structured_input.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/torch/annotation.h"
+#include "graphnet/torch/status.h"
+#include "graphnet/torch/tensors.h"
+#include "graphnet/torch/values.h"
+#include "graphnet/validate/numeric.h"
+
+#endif  // GRAPHNET_GRAPHNET_TORCH_H_

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Tries an unpacked tarball of //:dist where it lies: the tool, and examples/consumer-*.
+#
+#   tests/tools/try_dist.sh FOLDER [LIBTORCH]
+#
+# Without LIBTORCH, what needs it is only tried in its absence. Of CMake, pkg-config and Bazel
+# those are tried that are installed. Ends with "N passed, N failed".
+set -uo pipefail
+project=$(cd "$(dirname "$0")/../.." && pwd)
+folder=$(cd "$1" && pwd)
+libtorch=${2:-}
+scratch=$(mktemp -d)
+trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+sample=$project/samples/resnet.pb
+passed=0
+failed=0
+
+check() {
+  local name=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok: $name"
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name"
+    tail -n 30 "$scratch/log"
+  fi
+}
+
+# Nothing of this shell's environment helps.
+clean() { env -i HOME="$scratch" PATH=/usr/bin:/bin TMPDIR="$scratch" "$@"; }
+
+# says_one_line CODE WORDS COMMAND…: fails so, with one line that has these words.
+says_one_line() {
+  local code=$1 words=$2 said
+  shift 2
+  said=$("$@" 2>&1)
+  [ $? -eq "$code" ] && [ "$(wc -l <<<"$said")" -eq 1 ] && grep -q "$words" <<<"$said" ||
+    { echo "$said"; return 1; }
+}
+
+# cmake refuses in its own form, which holds our line.
+cmake_refuses() {
+  local words=$1
+  shift
+  clean cmake -S "$scratch/cmake" -B "$scratch/refused" -DCMAKE_PREFIX_PATH="$folder" "$@" \
+    >"$scratch/refusal" 2>&1 && return 1
+  cat "$scratch/refusal"
+  tr -s '\n ' ' ' <"$scratch/refusal" | grep -q "$words"
+}
+
+# without_libtorch PROGRAM: what it links.
+without_libtorch() { ldd "$1" && ! ldd "$1" | grep -Eq 'libtorch|libc10|not found'; }
+
+# A program gives what the first one gave.
+surgery() {
+  local out=$scratch/out.pb
+  without_libtorch "$1" && clean "$1" "$sample" "$out" && cmp "$out" "${first:-$out}"
+}
+run() {
+  local sum
+  sum=$(clean "$1" "$scratch/first.pb") && grep -q '^sum ' <<<"$sum" && echo "$sum" &&
+    [ "$sum" = "${first_sum:-$sum}" ]
+}
+
+for kind in bazel cmake pkgconfig; do
+  cp -rL "$project/examples/consumer-$kind" "$scratch/$kind"
+done
+
+# --- The tool ------------------------------------------------------------------
+
+tool=$folder/bin/graphnet
+mkdir -p "$scratch/older/lib" && touch "$scratch/older/lib/libtorch_cpu.so"
+echo "__version__ = '2.12.1+cpu'" >"$scratch/older/version.py"
+check "the tool without LibTorch" says_one_line 2 "needs LibTorch 2" clean "$tool" --version
+check "the tool, LIBTORCH is another version" says_one_line 2 "2.12.1+cpu, needed is" \
+  clean LIBTORCH="$scratch/older" "$tool" --version
+check "the tool, LIBTORCH is no LibTorch" says_one_line 2 "has no lib" \
+  clean LIBTORCH="$scratch" "$tool" --version
+check "the tool links nothing else that is missing" bash -c \
+  "ldd '$folder/libexec/graphnet' | grep 'not found' | grep -vE 'libtorch|libc10'; [ \${PIPESTATUS[2]} -eq 1 ]"
+if [ -n "$libtorch" ]; then
+  check "the tool runs a graph" clean LIBTORCH="$libtorch" "$tool" run "$sample"
+  mkdir "$scratch/prefix" && cp -r "$folder"/. "$scratch/prefix" && ln -s "$libtorch" "$scratch/prefix/libtorch"
+  check "the tool finds LibTorch beside it, through links" bash -c \
+    "ln -s '$scratch/prefix/bin/graphnet' '$scratch/graphnet' && env -i PATH=/usr/bin:/bin '$scratch/graphnet' check '$sample'"
+fi
+
+# --- CMake ---------------------------------------------------------------------
+
+if command -v cmake >/dev/null; then
+  made_by_cmake() {  # NAME OPTION…
+    local to=$scratch/cmake-$1
+    shift
+    clean cmake -S "$scratch/cmake" -B "$to" -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_PREFIX_PATH="$folder" "$@" && clean cmake --build "$to"
+  }
+  check "CMake builds with core" made_by_cmake shared
+  check "what CMake built" surgery "$scratch/cmake-shared/surgery"
+  check "CMake builds with static core" made_by_cmake static -Dgraphnet_STATIC=ON
+  check "what CMake built, static" surgery "$scratch/cmake-static/surgery"
+  first=$scratch/first.pb
+  "$scratch/cmake-shared/surgery" "$sample" "$first" || first=
+  check "CMake without LibTorch" cmake_refuses "graphnet::torch needs LibTorch 2" -DRUN=ON
+  check "CMake, LIBTORCH is another version" cmake_refuses "is another version" \
+    -DRUN=ON -DLIBTORCH="$scratch/older"
+  if [ -n "$libtorch" ]; then
+    check "the tool sees the surgery" bash -c \
+      "LIBTORCH='$libtorch' '$tool' stats '$first' | grep -w 17 | grep -q aten.gelu_.default"
+    check "CMake builds with torch" made_by_cmake torch -DRUN=ON -DLIBTORCH="$libtorch"
+    check "what CMake built with torch" run "$scratch/cmake-torch/run"
+    first_sum=$("$scratch/cmake-torch/run" "$scratch/first.pb")
+  fi
+fi
+
+# --- pkg-config ----------------------------------------------------------------
+
+if command -v pkg-config >/dev/null; then
+  made_by_make() {
+    clean PKG_CONFIG_PATH="$folder/lib/pkgconfig" LIBTORCH="$libtorch" \
+      make -C "$scratch/pkgconfig" "$1"
+  }
+  check "pkg-config: core" made_by_make surgery
+  check "what make built" surgery "$scratch/pkgconfig/surgery"
+  if [ -n "$libtorch" ]; then
+    check "pkg-config: torch" made_by_make run
+    check "what make built with torch" run "$scratch/pkgconfig/run"
+  fi
+fi
+
+# --- Bazel ---------------------------------------------------------------------
+
+if command -v bazel >/dev/null; then
+  # Its server ends with the build; what it was given of LibTorch is what the target needs.
+  made_by_bazel() {
+    sed -i "s#path = \".*\"#path = \"$folder\"#" "$scratch/bazel/WORKSPACE"
+    (cd "$scratch/bazel" &&
+      clean LIBTORCH="$libtorch" bazel --batch --output_user_root="$scratch/cache" build "$1")
+  }
+  check "Bazel: core" made_by_bazel //:surgery
+  check "what Bazel built" surgery "$scratch/bazel/bazel-bin/surgery"
+  if [ -n "$libtorch" ]; then
+    check "Bazel: torch" made_by_bazel //:run
+    check "what Bazel built with torch" run "$scratch/bazel/bazel-bin/run"
+  fi
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
