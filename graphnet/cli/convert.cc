@@ -51,7 +51,10 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
 }
 
 absl::StatusOr<int> Convert(const Options& options) {
-  if (!IsFolderOfSamples(options.in)) {
+  // Who names a file means one sample; loading it says what the folder is instead.
+  const bool to_file =
+      options.out.target == Target::kAuto && options.out.format() != Target::kFolder;
+  if (!IsFolderOfSamples(options.in) || to_file) {
     RETURN_IF_ERROR(ConvertOne(options.in, options.out, options));
     if (options.json)
       PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), options.out)}, 0));

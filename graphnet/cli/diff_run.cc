@@ -20,9 +20,9 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/picture.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
-#include "graphnet/cli/picture.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
@@ -74,7 +74,7 @@ struct Compared {
 absl::StatusOr<Compared> CompareOutput(size_t i, const c10::IValue& a, const c10::IValue& b) {
   Compared made;
   made.json["name"] = absl::StrCat("o", i);
-  const auto said = [&](bool same, std::string text) {
+  const auto said = [&](bool same, const std::string& text) {
     made.same = same;
     made.json["equal"] = same;
     made.text =

@@ -146,8 +146,8 @@ class DTypeChange {
     ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(module_, &refused));
     const FactsTable facts(lowered, refused);
     dtypes_ = NodeTable<DType>(module_);
-    kept_ = NodeTable<char>(module_);
-    stays_ = NodeTable<char>(module_);
+    kept_ = NodeTable<uint8_t>(module_);
+    stays_ = NodeTable<uint8_t>(module_);
     // The operators that a call becomes.
     NodeTable<const CpuRow*> rows(module_);
     for (const Graph* graph : lowered.module->graphs()) {
@@ -488,9 +488,9 @@ class DTypeChange {
   const DType to_;
   const std::vector<DType> from_;
   PassRun& run_;
-  NodeTable<DType> dtypes_;  // before; of a tuple that of its elements
-  NodeTable<char> kept_;     // calls that are computed as before
-  NodeTable<char> stays_;    // values that have the dtype they had
+  NodeTable<DType> dtypes_;   // before; of a tuple that of its elements
+  NodeTable<uint8_t> kept_;   // calls that are computed as before
+  NodeTable<uint8_t> stays_;  // values that have the dtype they had
   std::map<std::string, size_t> counts_;
   bool changed_ = false;
 };

@@ -45,12 +45,12 @@ struct Extent {
   enum class Kind { kOther, kTensor, kNumber, kTuple };
   Kind kind = Kind::kOther;
   std::vector<int64_t> sizes;
-  std::vector<char> grows;
+  std::vector<uint8_t> grows;
   bool number_grows = false;
   std::vector<Extent> elements;
 
   bool any() const {
-    return number_grows || absl::c_linear_search(grows, char{1}) ||
+    return number_grows || absl::c_linear_search(grows, uint8_t{1}) ||
            absl::c_any_of(elements, [](const Extent& e) { return e.any(); });
   }
   bool is_tensor() const { return kind == Kind::kTensor; }
@@ -355,10 +355,10 @@ class Generalization {
     if (!in.is_tensor())
       return absl::FailedPreconditionError("takes a part of what has no known sizes");
     const auto elements = index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
-    std::vector<char> grows;
+    std::vector<uint8_t> grows;
     size_t next = 0;
     std::optional<size_t> tensors_at;  // where the dimensions of indices go
-    std::vector<char> index_grows;
+    std::vector<uint8_t> index_grows;
     bool apart = false, last_was_tensor = false;
     const auto taken = absl::c_count_if(elements, [](const Argument& a) {
       return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
@@ -399,7 +399,7 @@ class Generalization {
           return absl::FailedPreconditionError("is indexed with a mask");
         if (tensors_at.has_value() && !last_was_tensor) apart = true;
         if (!tensors_at.has_value()) tensors_at = grows.size();
-        std::vector<char> joined(std::max(index_grows.size(), by.grows.size()), 0);
+        std::vector<uint8_t> joined(std::max(index_grows.size(), by.grows.size()), 0);
         for (size_t i = 0; i < joined.size(); ++i) {
           if (i < index_grows.size())
             joined[joined.size() - 1 - i] |= index_grows[index_grows.size() - 1 - i];
@@ -491,7 +491,7 @@ class Generalization {
     }
     if (batch_first->contains(name)) {
       if (!in.is_tensor() || !out->is_tensor() || out->sizes.empty() || in.rank() < 2 ||
-          absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), char{1})) {
+          absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1})) {
         return absl::FailedPreconditionError("works on the dimension, or may");
       }
       for (size_t i = 1; i < args.size(); ++i) {
@@ -548,7 +548,7 @@ class Generalization {
       if (!in.is_tensor() || !dim.has_value() || in.grows[static_cast<size_t>(*dim)])
         return absl::FailedPreconditionError("takes the dimension apart");
       for (Extent& element : out->elements) {
-        std::vector<char> grows = in.grows;
+        std::vector<uint8_t> grows = in.grows;
         if (name == "unbind") grows.erase(grows.begin() + *dim);
         if (grows.size() != element.sizes.size())
           return absl::FailedPreconditionError("yields something unknown");
@@ -681,7 +681,7 @@ class Generalization {
                            name == "linalg_vector_norm" || name == "linalg_norm";
     const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
     if (dims == nullptr) dims = node.kwarg("axis");
-    std::vector<char> reduced(in.sizes.size(), dims == nullptr || dims->is_none());
+    std::vector<uint8_t> reduced(in.sizes.size(), dims == nullptr || dims->is_none());
     if (dims != nullptr && !dims->is_none()) {
       for (const Argument& one : ListOf(dims)) {
         const std::optional<int> dim = DimIn(&one, in.rank(), 0);
@@ -689,7 +689,7 @@ class Generalization {
         reduced[static_cast<size_t>(*dim)] = 1;
       }
     }
-    std::vector<char> kept, left;
+    std::vector<uint8_t> kept, left;
     for (size_t i = 0; i < in.sizes.size(); ++i) {
       kept.push_back(reduced[i] ? 0 : in.grows[i]);
       if (!reduced[i]) left.push_back(in.grows[i]);
@@ -722,8 +722,8 @@ class Generalization {
     const Extent& b = Of(args[first + 1]);
     if (!a.is_tensor() || !b.is_tensor() || a.rank() == 0 || b.rank() == 0 || !out->is_tensor())
       return absl::FailedPreconditionError("multiplies what is not known");
-    const char inner_a = a.grows.back();
-    const char inner_b = b.grows[b.grows.size() - (b.rank() > 1 ? 2 : 1)];
+    const uint8_t inner_a = a.grows.back();
+    const uint8_t inner_b = b.grows[b.grows.size() - (b.rank() > 1 ? 2 : 1)];
     if (inner_a != inner_b) return absl::FailedPreconditionError("multiplies over the dimension");
     if (a.rank() < 2 || b.rank() < 2) {
       if (a.rank() >= 2 && out->rank() == a.rank() - 1)
@@ -823,7 +823,7 @@ class Generalization {
     if (!a.has_value() || !b.has_value())
       return absl::FailedPreconditionError("permutes in an unknown way");
     if (moves) {
-      const char grows = out->grows[static_cast<size_t>(*a)];
+      const uint8_t grows = out->grows[static_cast<size_t>(*a)];
       out->grows.erase(out->grows.begin() + *a);
       out->grows.insert(out->grows.begin() + *b, grows);
     } else {
@@ -986,9 +986,9 @@ class Generalization {
         }
       }
       const bool grows =
-          absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), char{1});
+          absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), uint8_t{1});
       if (!grows) continue;
-      if (absl::c_count(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), char{1}) > 1)
+      if (absl::c_count(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), uint8_t{1}) > 1)
         return absl::FailedPreconditionError("joins two dimensions that grow");
       if (j == j0) return absl::FailedPreconditionError("takes the dimension away");
       // The one of its very size, else the first that is a multiple of it.

@@ -573,7 +573,8 @@ class MarkReader {
 
  private:
   absl::Status Error(size_t at, absl::string_view what) const {
-    const size_t line = static_cast<size_t>(std::count(text_.begin(), text_.begin() + at, '\n'));
+    const size_t line = static_cast<size_t>(
+        std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     const size_t begin = at == 0 ? std::string::npos : text_.rfind('\n', at - 1);
     return ErrorAt(file_, line + 1, begin == std::string::npos ? at + 1 : at - begin, what);
   }
@@ -582,7 +583,7 @@ class MarkReader {
     while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n')
       at_ += text_[at_] == '\\' ? 2 : 1;
     at_ = std::min(at_, text_.size());
-    const std::string quoted = text_.substr(begin, at_ - begin);
+    std::string quoted = text_.substr(begin, at_ - begin);
     if (at_ < text_.size()) ++at_;
     return quoted;
   }
@@ -739,7 +740,7 @@ class ConditionReader {
   std::string Word() {
     size_t size = 0;
     while (size < left_.size() && IsNameChar(left_[size])) ++size;
-    const std::string word(left_.substr(0, size));
+    std::string word(left_.substr(0, size));
     left_.remove_prefix(size);
     return word;
   }

@@ -1,7 +1,10 @@
 #include "graphnet/torch/operator_library.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <unordered_set>
 
@@ -21,13 +24,40 @@ std::unordered_set<c10::OperatorName>& OfLibraries() {
   return *names;
 }
 
+// Whether a process gets through loading it: one that registers operators which are there
+// already throws out of the loader, which ends the program.
+bool CanBeLoaded(const std::string& path) {
+  int ends[2];
+  if (pipe(ends) != 0) return true;
+  const pid_t child = fork();
+  if (child == 0) {
+    // Why it cannot be loaded, the parent says.
+    if (std::freopen("/dev/null", "w", stderr) != nullptr)
+      dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    const bool told = write(ends[1], "", 1) == 1;
+    _exit(told ? 0 : 1);
+  }
+  close(ends[1]);
+  char byte = 0;
+  const bool survived = child < 0 || read(ends[0], &byte, 1) == 1;
+  close(ends[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return survived;
+}
+
 absl::Status Load(const std::string& path) {
   const std::string file = Printable(path, 500);
   ASSIGN_OR_RETURN(const bool is_file, IsRegularFile(path));
   if (!is_file) return absl::InvalidArgumentError(absl::StrCat(file, ": is no file"));
   const std::vector<c10::OperatorName> before = c10::Dispatcher::singleton().getAllOpNames();
-  // By its full path, or the linker would look elsewhere. For good: operators stay.
-  if (dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+  // By its full path, or the linker would look elsewhere.
+  const std::string full = std::filesystem::absolute(path);
+  if (!CanBeLoaded(full)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": ends the program as it is loaded, as one does whose operators are there already"));
+  }
+  // For good: operators stay.
+  if (dlopen(full.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* error = dlerror();
     const std::string text = Printable(error == nullptr ? "" : error, 500);
     // Extensions for Python have operators, too, and run without it.
@@ -50,7 +80,6 @@ absl::Status Load(const std::string& path) {
 }  // namespace
 
 absl::Status LoadOperatorLibrary(const std::string& path) {
-  // What registers operators throws where they are there already.
   return Guarded([&] { return Load(path); });
 }
 

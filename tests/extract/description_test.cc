@@ -1,12 +1,13 @@
 // What a folder says of itself: stitch.json and README.md.
 #include "graphnet/extract/description.h"
 
-#include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -31,7 +32,7 @@ ExtractedProgram Example(int count) {
   manifest.relations.push_back({"batch >= 2", "", 0});
   for (int i = 0; i < count; ++i) {
     absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(
-        "symbol batch = 8\nattribute w : f32[3]@cpu annotation \"torch.nn.parameter.Parameter\"\n"
+        "symbol batch = 8\nattribute w : f32[3]@cpu\n"
         "graph @forward(%x : f32[batch, 3]@cpu) {\n  %w = get_attr w : f32[3]@cpu\n"
         "  %y = aten.mul.Tensor(%x, %w) : f32[batch, 3]@cpu\n  return (%y,)\n}\n",
         "m");
@@ -39,6 +40,9 @@ ExtractedProgram Example(int count) {
       ADD_FAILURE() << module.status();
       std::abort();
     }
+    (*module)->AddAttribute({.name = "w",
+                             .meta = (*module)->FindAttribute("w")->meta,
+                             .annotation = kParameterAnnotation});
     Sample sample;
     sample.name = "net";
     sample.module = *std::move(module);
@@ -113,8 +117,10 @@ TEST(Json, SaysOfEachValueWhatItIs) {
       {{.kind = Kind::kFloat, .real = 0.1}, "0.1"},
       {{.kind = Kind::kFloat, .real = 3}, "3.0"},
       {{.kind = Kind::kFloat, .real = -0.0}, "-0.0"},
-      {{.kind = Kind::kFloat, .real = NAN}, R"({"float":"nan"})"},
-      {{.kind = Kind::kFloat, .real = -INFINITY}, R"({"float":"-inf"})"},
+      {{.kind = Kind::kFloat, .real = std::numeric_limits<double>::quiet_NaN()},
+       R"({"float":"nan"})"},
+      {{.kind = Kind::kFloat, .real = -std::numeric_limits<double>::infinity()},
+       R"({"float":"-inf"})"},
       {{.kind = Kind::kComplex, .real = 1, .imaginary = 2}, R"({"complex":[1.0,2.0]})"},
       {{.kind = Kind::kString, .text = "a\"ü"}, R"("a\"ü")"},
       {{.kind = Kind::kString, .text = std::string("\xff\0", 2)}, R"({"bytes":[255,0]})"},

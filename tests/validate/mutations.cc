@@ -858,6 +858,10 @@ void TryMutations(const Sample& original, const DecomposeConfig& config,
       if (damage.piece < 0)
         return finding.piece >= 0 || !finding.where.empty() ||
                absl::StrContains(finding.message, scratch);
+      // What cannot be read names subgraphs in its message.
+      for (int piece = damage.piece - 1; piece <= damage.piece + 1; ++piece) {
+        if (absl::StrContains(finding.message, absl::StrCat("subgraph ", piece, " "))) return true;
+      }
       return finding.piece >= damage.piece - 1 && finding.piece <= damage.piece + 1;
     };
     const auto& findings = found->report.findings;

@@ -85,7 +85,9 @@ void CheckLayout(const Picture& picture, const PictureLayout& layout) {
       const int from = frame.items[static_cast<size_t>(link.from)].row;
       const int to = frame.items[static_cast<size_t>(link.to)].row;
       EXPECT_LT(from, to);
-      if (!link.far) EXPECT_EQ(from + 1, to);
+      if (!link.far) {
+        EXPECT_EQ(from + 1, to);
+      }
     }
   }
   EXPECT_EQ(items_of_boxes, picture.boxes.size());
