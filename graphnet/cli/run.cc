@@ -228,9 +228,9 @@ absl::StatusOr<int> RunStitched(const Options& options, const DrawOptions& draw)
   return RunAndReport(options, once, std::move(ready), progress);
 }
 
-// A sample, ready to run.
+// A sample, ready to run; `ms` is how long that took once it and its inputs were there.
 absl::StatusOr<PreparedRun> Prepare(const std::string& path, const Options& options,
-                                    const DrawOptions& draw, Sample* sample) {
+                                    const DrawOptions& draw, Sample* sample, double* ms) {
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(*sample, LoadSample(path, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, sample));
@@ -238,7 +238,10 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const Options& opti
   PrepareOptions prepare;
   prepare.device = device;
   prepare.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes;
-  return PrepareRun(*sample->module, std::move(values), prepare);
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample->module, std::move(values), prepare));
+  *ms = Milliseconds(Clock::now() - before);
+  return prepared;
 }
 
 // All samples of a folder, one after the other: they share the random generator.
@@ -253,7 +256,8 @@ absl::StatusOr<int> RunAll(const Options& options, const DrawOptions& draw) {
       inputs, /*jobs=*/1,
       [&](const std::string& path, Outputs* named) -> absl::Status {
         Sample sample;
-        ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(path, options, draw, &sample));
+        double ms = 0;
+        ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(path, options, draw, &sample, &ms));
         ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
                          prepared.executable->Run(prepared.inputs, {.seed = options.seed}));
         ASSIGN_OR_RETURN(*named, NameOutputs(outputs));
@@ -283,10 +287,9 @@ absl::StatusOr<int> Run(const Options& options) {
   if (IsExtracted(options.in)) return RunStitched(options, draw);
   if (IsFolderOfSamples(options.in)) return RunAll(options, draw);
   Progress progress("running");
-  const Clock::time_point before = Clock::now();
   Sample sample;
-  ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(options.in, options, draw, &sample));
-  const double ms = Milliseconds(Clock::now() - before);
+  double ms = 0;
+  ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(options.in, options, draw, &sample, &ms));
   const size_t instructions = prepared.executable->num_instructions();
   Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, ms)};
   ready.json["instructions"] = instructions;
