@@ -22,6 +22,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run);
 void RegisterDecompose(CLI::App& app, CommandRunner* run);
 void RegisterDiffRun(CLI::App& app, CommandRunner* run);
 void RegisterExtract(CLI::App& app, CommandRunner* run);
+void RegisterFind(CLI::App& app, CommandRunner* run);
 void RegisterLint(CLI::App& app, CommandRunner* run);
 void RegisterMan(CLI::App& app, CommandRunner* run);
 void RegisterOpt(CLI::App& app, CommandRunner* run);

@@ -42,6 +42,7 @@ constexpr Command kCommands[] = {
     {"Look at graphs", graphnet::RegisterShow},
     {"Look at graphs", graphnet::RegisterStats},
     {"Look at graphs", graphnet::RegisterShapes},
+    {"Look at graphs", graphnet::RegisterFind},
     {"Check", graphnet::RegisterCheck},
     {"Check", graphnet::RegisterLint},
     {"Change and convert", graphnet::RegisterConvert},

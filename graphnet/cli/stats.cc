@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,9 @@ namespace graphnet {
 namespace {
 
 constexpr size_t kTopTargets = 20;
-constexpr size_t kMaxNameBytes = 200;
+constexpr size_t kMaxTargetBytes = 200;
 
-struct Options {
+struct StatsFlags {
   std::vector<std::string> in;
   int jobs = 0;
   bool json = false;
@@ -52,7 +53,7 @@ std::string Size(int64_t bytes) {
   return absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
-void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
+void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool all) {
   std::printf("%s\n", title.c_str());
   const std::string rows[][3] = {
       {"inputs", Grouped(s.placeholders),
@@ -88,7 +89,7 @@ void PrintTable(const std::string& title, const ModuleStatistics& s, bool all) {
     const std::string line =
         absl::StrFormat("  %*s  %5.1f %%  %-13s  %s", width, Grouped(count),
                         100.0 * static_cast<double>(count) / static_cast<double>(s.nodes),
-                        key.substr(0, blank), Printable(target, kMaxNameBytes));
+                        key.substr(0, blank), Printable(target, kMaxTargetBytes));
     std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
   }
   if (shown < targets.size()) std::printf("  … %zu more\n", targets.size() - shown);
@@ -118,7 +119,7 @@ Json CountedJson(const std::string& path, const absl::Status& status, const Coun
   return sample;
 }
 
-absl::StatusOr<int> Stats(const Options& options) {
+absl::StatusOr<int> Stats(const StatsFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   std::vector<absl::Status> statuses(inputs.size());
   std::vector<Counted> results(inputs.size());
@@ -127,7 +128,7 @@ absl::StatusOr<int> Stats(const Options& options) {
       [&](const std::string& path, Counted* result) -> absl::Status {
         ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = options.trust}));
         result->statistics = ComputeStatistics(*sample.module);
-        if (options.json) result->hash = CanonicalHash(*sample.module);
+        if (options.json || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, Counted& result) {
@@ -138,6 +139,7 @@ absl::StatusOr<int> Stats(const Options& options) {
   std::vector<Json> samples;
   ModuleStatistics total;
   size_t done = 0;
+  std::set<std::string> hashes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (options.json) {
       samples.push_back(CountedJson(inputs[i], statuses[i], results[i]));
@@ -145,14 +147,17 @@ absl::StatusOr<int> Stats(const Options& options) {
       std::fprintf(stderr, "graphnet: %s\n", std::string(statuses[i].message()).c_str());
     } else {
       if (done++ > 0) std::printf("\n");
-      PrintTable(Printable(inputs[i], 1000), results[i].statistics, options.all);
+      PrintStatistics(Printable(inputs[i], 1000), results[i].statistics, options.all);
       total += results[i].statistics;
+      hashes.insert(results[i].hash);
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
   if (done > 1) {
     std::printf("\n");
-    PrintTable(absl::StrCat("total of ", Grouped(done), " inputs"), total, options.all);
+    PrintStatistics(
+        absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
+        total, options.all);
   }
   return count.failed == 0 ? 0 : 1;
 }
@@ -160,7 +165,7 @@ absl::StatusOr<int> Stats(const Options& options) {
 }  // namespace
 
 void RegisterStats(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatsFlags>();
   CLI::App* command =
       app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
   AddManySamplesOption(command, &options->in);

@@ -898,6 +898,16 @@ std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph) {
   return found;
 }
 
+std::vector<PatternMatch> FindOccurrences(const RewriteRule& rule, Graph* graph) {
+  std::vector<PatternMatch> found;
+  for (Node* node : graph->nodes()) {
+    PatternMatch match;
+    if (node->is_call() && Matcher(rule, &match, nullptr).Anchor(Rewriter::AnchorOf(rule), node))
+      found.push_back(std::move(match));
+  }
+  return found;
+}
+
 std::string WhyNoMatch(const RewriteRule& rule, Module* module) {
   const Node& anchor = Rewriter::AnchorOf(rule);
   const auto last_part = [](absl::string_view target) {

@@ -127,6 +127,8 @@ absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
                         std::vector<size_t>* counts = nullptr);
 // Where a rule could be applied, in program order of what its pattern returns.
 std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph);
+// Where its pattern occurs, whether or not it could be replaced there.
+std::vector<PatternMatch> FindOccurrences(const RewriteRule& rule, Graph* graph);
 // What keeps a rule that matches nowhere from matching, as far as it can be told from the
 // calls that have the target of its last one: "torch.relu occurs 3 times, always with
 // inplace=". O(nodes).

@@ -133,6 +133,8 @@ ran = run(0, "run", "a.gn", "--repeat", "3", "--profile", "-o", "out.safetensors
 assert ran["outputs"] == [{"name": "o0", "dtype": "f32", "shape": [2, 3]}] and len(ran["ms"]) == 3
 assert sorted(ran["ms"])[1] == ran["median_ms"] and ran["instructions"] > 0
 assert {row["target"] for row in ran["profile"]} == {"torch.matmul", "torch.exp", "torch.relu"}, ran["profile"]
+found = run(0, "find", "torch.exp(%)", "a.gn")
+assert [call["target"] for call in found["samples"][0]["calls"]] == ["torch.exp"] and found["calls"] == 1, found
 same = run(0, "diff-run", "a.gn", "many/b.gn")
 assert same["equal"] is True and same["outputs"] == [{"name": "o0", "equal": True}], same
 other = run(1, "diff-run", "a.gn", "relu.gn")

@@ -108,7 +108,7 @@ code=0
 
 "$graphnet" stats in/a.txt in/b.txt | grep -A4 '^total' | sed 's/  [0-9.]* KiB in.*//' >out.txt
 expect "stats of several inputs" <<'EOF'
-total of 2 inputs
+total of 2 inputs, 1 distinct
   inputs       4
   parameters   2  64 elements, 256 bytes
   outputs      4
@@ -129,4 +129,18 @@ sed -i '1i graphnet.module 1\n' many.txt && echo end >>many.txt
   echo '  … 6 more'
 } | expect "stats of many targets"
 [ "$("$graphnet" stats --all many.txt | grep -c call_function)" -eq 26 ] || { echo "FAILED: stats --all" >&2; exit 1; }
+# --- find
+"$graphnet" find 'mul(%a, %a)' in/a.txt >out.txt 2>err.txt
+expect "find" <<'EOF'
+in/a.txt: %mul = operator.mul(%view, %view)
+EOF
+[ "$(cat err.txt)" = "1 calls in 1 of 1 samples" ] || { cat err.txt; exit 1; }
+"$graphnet" find linear in --names 2>err.txt >out.txt || true
+grep -qx in/a.txt out.txt || { echo "FAILED: find --names" >&2; exit 1; }
+code=0
+"$graphnet" find relu in/a.txt >out.txt 2>/dev/null || code=$?
+[ "$code" -eq 1 ] && [ ! -s out.txt ] || { echo "FAILED: find nothing: $code" >&2; exit 1; }
+code=0
+"$graphnet" find 'relu(' in/a.txt >/dev/null 2>err.txt || code=$?
+[ "$code" -eq 2 ] && [ "$(cat err.txt)" = "graphnet: query:6: expected )" ] || { cat err.txt; exit 1; }
 echo PASSED

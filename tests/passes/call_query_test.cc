@@ -1,0 +1,106 @@
+#include "graphnet/passes/call_query.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "graphnet/text/parser.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kGraph[] = R"(graph @forward(%x, %m) {
+  %conv = torch.conv2d(%x, %m, None, (2, 2), (1, 1), (1, 1), 1)
+  %conv_1 = torch.conv2d(%conv, %m, stride = 1, groups = 1)
+  %relu = torch.nn.functional.relu(%conv_1, inplace = False)
+  %relu_1 = .relu(%conv)
+  %relu_2 = torch.ops.aten.relu.default(%relu_1)
+  %masked = torch.nn.functional.scaled_dot_product_attention(%x, %x, %relu, attn_mask = %m, scale = 0.5)
+  %by_place = torch.nn.functional.scaled_dot_product_attention(%x, %relu, %x, %m)
+  %plain = torch.nn.functional.scaled_dot_product_attention(%x, %x, %x, attn_mask = None)
+  %cat = torch.cat([%relu, %relu_2], -1)
+  %own = mylib.op(%cat, 3)
+  %sum = torch.add(%own, %own, alpha = 2)
+  return (%conv, %masked, %by_place, %plain, %sum)
+}
+)";
+
+std::vector<std::string> Found(const std::string& text) {
+  const auto module = ParseModule(kGraph, "test");
+  EXPECT_OK(module);
+  const auto query = CallQuery::Parse(text);
+  EXPECT_OK(query);
+  if (!module.ok() || !query.ok()) return {"error"};
+  const auto nodes = query->Find(module->get());
+  EXPECT_OK(nodes);
+  std::vector<std::string> names;
+  if (nodes.ok()) {
+    for (const Node* node : *nodes) names.emplace_back(node->name());
+  }
+  return names;
+}
+
+TEST(CallQueryTest, NamesAreOfFunctionsMethodsAndOverloads) {
+  EXPECT_THAT(Found("relu"), ElementsAre("relu", "relu_1", "relu_2"));
+  EXPECT_THAT(Found("relu(%)"), ElementsAre("relu", "relu_1", "relu_2"));
+  EXPECT_THAT(Found(".relu"), ElementsAre("relu_1"));
+  EXPECT_THAT(Found("torch.nn.functional.relu|.relu"), ElementsAre("relu", "relu_1"));
+  EXPECT_THAT(Found("torch.ops.aten.relu"), ElementsAre("relu_2"));
+  EXPECT_THAT(Found("torch.ops.aten.relu.default"), ElementsAre("relu_2"));
+  EXPECT_THAT(Found("torch.relu"), IsEmpty());
+  EXPECT_THAT(Found("mylib.op"), ElementsAre("own"));
+}
+
+TEST(CallQueryTest, ArgumentsAreFoundByPositionAndKeywordAndOthersMayBeThere) {
+  EXPECT_THAT(Found("scaled_dot_product_attention(attn_mask=%)"),
+              ElementsAre("masked", "by_place"));
+  EXPECT_THAT(Found("scaled_dot_product_attention(attn_mask=?)"),
+              ElementsAre("masked", "by_place", "plain"));
+  EXPECT_THAT(Found("scaled_dot_product_attention(attn_mask=None)"), ElementsAre("plain"));
+  EXPECT_THAT(Found("scaled_dot_product_attention(scale=?)"), ElementsAre("masked"));
+  EXPECT_THAT(Found("conv2d(stride=(2, 2))"), ElementsAre("conv"));
+  EXPECT_THAT(Found("conv2d(groups = 1)"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("cat(?, -1)"), ElementsAre("cat"));
+  EXPECT_THAT(Found("cat([%, %], dim=-1)"), ElementsAre("cat"));
+  EXPECT_THAT(Found("cat(dim=1)"), IsEmpty());
+}
+
+TEST(CallQueryTest, AValueMayBeNamedOrACall) {
+  EXPECT_THAT(Found("scaled_dot_product_attention(%a, %a, %a)"), ElementsAre("plain"));
+  EXPECT_THAT(Found("scaled_dot_product_attention(%a, %a)"), ElementsAre("masked", "plain"));
+  EXPECT_THAT(Found("add(%a, %a)"), ElementsAre("sum"));
+  EXPECT_THAT(Found("conv2d(conv2d(%))"), ElementsAre("conv_1"));
+  // Though others use the inner one as well, and whatever that takes.
+  EXPECT_THAT(Found("relu(conv2d())"), ElementsAre("relu", "relu_1"));
+  EXPECT_THAT(Found("relu(relu(conv2d(stride=(2, 2))))"), ElementsAre("relu_2"));
+}
+
+TEST(CallQueryTest, WhatIsNoQueryIsSaidWithItsColumn) {
+  const auto error = [](const std::string& text) {
+    return std::string(CallQuery::Parse(text).status().message());
+  };
+  EXPECT_THAT(error(""), HasSubstr("query:1: expected the name"));
+  EXPECT_THAT(error("relu("), HasSubstr("query:6: expected )"));
+  EXPECT_THAT(error("relu(%))"), HasSubstr("query:8: expected the end"));
+  EXPECT_THAT(error("a||b"), HasSubstr("beside |"));
+  EXPECT_THAT(error("f(\"text)"), HasSubstr("does not end"));
+  EXPECT_THAT(error("f(%\n, 1)"), HasSubstr("a line"));
+  EXPECT_EQ(error("relu(conv2d)"), "query: expected a value, found 'conv2d'");
+  EXPECT_THAT(error("f(1 2)"), HasSubstr("query: expected"));
+  EXPECT_THAT(error("f(**%x)"), HasSubstr("query"));
+  EXPECT_THAT(error(std::string(100000, '(')), HasSubstr("expected the name"));
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "f(";
+  EXPECT_THAT(error(deep), HasSubstr("nested deeper"));
+  EXPECT_THAT(error("f(" + std::string(100000, '[')), HasSubstr("nested deeper"));
+}
+
+}  // namespace
+}  // namespace graphnet
