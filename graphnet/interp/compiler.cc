@@ -14,6 +14,7 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/foreign_operators.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/runtime/operator.h"
@@ -154,7 +155,7 @@ class Compiler {
         RETURN_IF_ERROR(AddArgument(&instruction, argument));
       }
     } else if (absl::StartsWith(node.target(), "aten.") ||
-               absl::StartsWith(node.target(), "prim.")) {
+               absl::StartsWith(node.target(), "prim.") || IsForeignOperator(node.target())) {
       RETURN_IF_ERROR(CompileOperator(node, &instruction));
     } else {
       RETURN_IF_ERROR(CompileBuiltin(node, &instruction));

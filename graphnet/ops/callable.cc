@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graphnet/ops/foreign_operators.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
@@ -118,6 +119,9 @@ Callable LookUp(Op op, absl::string_view target) {
     Callable callable = OperatorOf(overloads, CallForm::kFunction);
     callable.is_binding = true;
     return callable;
+  }
+  if (IsForeignOperator(absl::StripPrefix(target, "torch.ops."))) {
+    return {.kind = Callable::Kind::kForeign, .name = target};
   }
   return {};
 }

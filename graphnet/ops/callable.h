@@ -29,7 +29,7 @@ struct Callable {
     kAten,            // operators of ATen: `overloads`
     kFunction,        // of Python: `overloads`, rows of signatures.txt and callables.txt
     kPythonOperator,  // `python_operator`
-    kForeign,         // an operator that no table has, as TorchScript's own
+    kForeign,         // an operator that no table has: TorchScript's own, a library's
   };
   Kind kind = Kind::kNone;
   CallForm form = CallForm::kFunction;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ops/foreign_operators.h"
 #include "graphnet/torch/status.h"
 #include "torch/version.h"
 
@@ -72,7 +73,10 @@ absl::Status Load(const std::string& path) {
   }
   const std::unordered_set<c10::OperatorName> known(before.begin(), before.end());
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
-    if (known.count(name) == 0) OfLibraries().insert(name);
+    if (known.count(name) > 0 || !OfLibraries().insert(name).second) continue;
+    const size_t colons = name.name.find("::");
+    AddForeignOperator(absl::string_view(name.name).substr(0, colons),
+                       absl::string_view(name.name).substr(colons + 2), name.overload_name);
   }
   return absl::OkStatus();
 }

@@ -36,6 +36,20 @@ refused "test_operators::thrice" run "$scratch/out"
 contains "$("$graphnet" show "$scratch/net.pt" "${trusted[@]}")" "test_operators.thrice"
 refused "test_operators" run "$scratch/net.pt" --input 'f32[2,3]' --trust
 
+# As a graph it runs, with the same values as extracted, and so do its pieces.
+python3 - "$scratch/x.safetensors" <<'END'
+import json, struct, sys
+text = json.dumps({"x": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}).encode()
+with open(sys.argv[1], "wb") as file:
+    file.write(struct.pack("<Q", len(text)) + text + struct.pack("<6f", 1, -2, 3, 0.5, 0, 7))
+END
+for what in out net.pt; do
+  "$graphnet" run "$scratch/$what" --inputs "$scratch/x.safetensors" -o "$scratch/$what.safetensors" "${trusted[@]}" >/dev/null
+done
+cmp "$scratch/out.safetensors" "$scratch/net.pt.safetensors" || fail "the graph yields other values"
+"$graphnet" decompose "$scratch/net.pt" --input 'f32[2,3]' --pieces 2 -o "$scratch/pieces" "${trusted[@]}" >/dev/null
+"$graphnet" run "$scratch/pieces" "${trusted[@]}" >/dev/null || fail "pieces do not run"
+
 # What is no library of operators.
 echo text >"$scratch/text.so"
 printf '#include <stdio.h>\nextern int at_missing(void);\nint call(void) { return at_missing(); }\n' >"$scratch/other.c"
