@@ -177,7 +177,10 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     if (config.num_ops != num_ops) return other_graph();
     for (const SubgraphConfig& subgraph : config.subgraphs) ranges.push_back(subgraph.range);
   } else {
-    const bool more = observed != nullptr && observed->module != nullptr;
+    // Other schemes ask nothing of metas but which values are tuples, and who validates has
+    // no more than the sample to find the same cuts by.
+    const bool more = config.mode == DecomposeMode::kBalanced && observed != nullptr &&
+                      observed->module != nullptr;
     Planner planner(more ? *observed->module : *sample.module, config, &made.notes);
     ASSIGN_OR_RETURN(ranges, planner.Ranges());
   }

@@ -35,7 +35,7 @@ struct Decomposition {
 // A cut that the configuration names (positions, ranges, values) is refused where it
 // goes through a region; other modes move it behind (schemes.h).
 //
-// `observed` may be null: where to cut is decided by its metas, and ports say them (see
+// `observed` may be null: where to balance is decided by its metas, and ports say them (see
 // CutRanges).
 //
 // Errors: those of the schemes and of CutRanges; FailedPrecondition if a done

@@ -328,6 +328,8 @@ const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, M
     return module->InternValueMeta(meta);
   }
   if (!value.isTuple() && !value.isTensorList()) return nullptr;
+  // One that the program is yet to fill.
+  if (value.isTensorList() && value.toListRef().empty()) return nullptr;
   std::vector<const ValueMeta*> elements;
   for (const c10::IValue& element : Elements(value)) {
     const size_t i = elements.size();

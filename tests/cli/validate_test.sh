@@ -101,4 +101,10 @@ printf 'graph @forward(%%x) {\n  %%y = torch.relu(%%x)\n  return (%%y,)\n}\n' >b
 expect 2 "input x: its shape is not known" bare.txt bare_pieces --run
 expect 0 "1 of 1 outputs bit-equal" bare.txt bare_pieces --run --input f32[2,3]
 expect 2 "nothing.json" net.txt pieces --config nothing.json
+
+# --- Lists that a loop fills: inferred metas make no other cuts.
+for style in chain dag; do
+  "$graphnet" decompose "$samples/detector.pt" -o "moved_$style" --pieces 4 --style $style --to protobuf >/dev/null
+  expect 0 "valid" "$samples/detector.pt" "moved_$style"
+done
 echo PASSED
