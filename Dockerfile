@@ -6,7 +6,7 @@ FROM debian:12 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates python3
 COPY . /src
 WORKDIR /src
-RUN ./bazelw build --noshow_progress --config=dist //:dist \
+RUN ./bazelw build --noshow_progress //:dist \
  && mkdir -p /opt/graphnet/libtorch \
  && tar -xzf bazel-bin/packaging/graphnet-*.tar.gz -C /opt/graphnet --strip-components=1 \
  && cp -r .venv/lib/python3*/site-packages/torch/lib .venv/lib/python3*/site-packages/torch/version.py \

@@ -26,7 +26,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct CheckFlags {
   std::vector<std::string> in;
   int jobs = 0;
   bool json = false;
@@ -34,7 +34,7 @@ struct Options {
   bool trust = false;
 };
 
-struct Outcome {
+struct CheckOutcome {
   // Why the folder form cannot hold the sample; empty if it can.
   std::string folder_na;
   size_t nodes = 0;
@@ -86,7 +86,7 @@ absl::Status CheckFolder(const Sample& sample, const std::string& path, std::str
   return absl::OkStatus();
 }
 
-absl::Status CheckForms(const std::string& path, const Options& options, Outcome* outcome) {
+absl::Status CheckForms(const std::string& path, const CheckFlags& options, CheckOutcome* outcome) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
@@ -101,7 +101,7 @@ absl::Status CheckForms(const std::string& path, const Options& options, Outcome
   return Annotate(CheckFolder(sample, path, &outcome->folder_na), "GraphNet folder");
 }
 
-Json OutcomeJson(const std::string& path, const absl::Status& status, const Outcome& outcome) {
+Json OutcomeJson(const std::string& path, const absl::Status& status, const CheckOutcome& outcome) {
   Json sample = SampleJson(path, status);
   sample["passed"] = status.ok();
   sample["nodes"] = outcome.nodes;
@@ -110,20 +110,20 @@ Json OutcomeJson(const std::string& path, const absl::Status& status, const Outc
   return sample;
 }
 
-absl::StatusOr<int> Check(const Options& options) {
+absl::StatusOr<int> Check(const CheckFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   std::map<std::string, size_t> not_applicable;
   std::vector<Json> samples(inputs.size());
-  const BatchCount count = RunBatch<Outcome>(
+  const BatchCount count = RunBatch<CheckOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, Outcome* outcome) {
+      [&](const std::string& path, CheckOutcome* outcome) {
         const auto begin = std::chrono::steady_clock::now();
         absl::Status status = CheckForms(path, options, outcome);
         const auto end = std::chrono::steady_clock::now();
         outcome->seconds = std::chrono::duration<double>(end - begin).count();
         return status;
       },
-      [&](size_t i, const absl::Status& status, const Outcome& outcome) {
+      [&](size_t i, const absl::Status& status, const CheckOutcome& outcome) {
         // Reasons are counted without the node they name first.
         const size_t colon = outcome.folder_na.rfind(": ");
         const size_t begin = colon == std::string::npos ? 0 : colon + 2;
@@ -145,7 +145,7 @@ absl::StatusOr<int> Check(const Options& options) {
 }  // namespace
 
 void RegisterCheck(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckFlags>();
   CLI::App* command = app.add_subcommand("check",
                                          "Import and verify each input, and take it through text, "
                                          "protobuf and GraphNet folder and back");

@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct ComposeFlags {
   std::string in;
   Output out;
   bool json = false;
@@ -38,7 +38,7 @@ absl::Status CheckWhole(const DecomposeConfig& config) {
                    config.num_ops));
 }
 
-absl::StatusOr<int> Compose(const Options& options) {
+absl::StatusOr<int> Compose(const ComposeFlags& options) {
   ASSIGN_OR_RETURN(StoredDecomposition stored,
                    ReadDecomposition(options.in, options.out.keeps_weights()));
   const bool done = stored.config.has_value() && stored.config->is_done();
@@ -72,7 +72,7 @@ absl::StatusOr<int> Compose(const Options& options) {
 }  // namespace
 
 void RegisterCompose(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ComposeFlags>();
   CLI::App* command =
       app.add_subcommand("compose", "Put the pieces that decompose made together again");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();

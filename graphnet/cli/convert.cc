@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct ConvertFlags {
   std::string in;
   Output out;
   std::vector<std::string> inputs;
@@ -29,7 +29,7 @@ struct Options {
   int jobs = 0;
 };
 
-absl::Status ConvertOne(const std::string& path, const Output& out, const Options& options) {
+absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options) {
   RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(path, {.trust = options.trust, .weights = out.keeps_weights()}));
@@ -50,7 +50,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
   return sample;
 }
 
-absl::StatusOr<int> Convert(const Options& options) {
+absl::StatusOr<int> Convert(const ConvertFlags& options) {
   // Who names a file means one sample; loading it says what the folder is instead.
   const bool to_file =
       options.out.target == Target::kAuto && options.out.format() != Target::kFolder;
@@ -86,7 +86,7 @@ absl::StatusOr<int> Convert(const Options& options) {
 }  // namespace
 
 void RegisterConvert(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertFlags>();
   CLI::App* command = app.add_subcommand("convert", "Convert samples to another format");
   AddSamplesOption(command, &options->in);
   AddOutputOptions(command, &options->out, ",OUT", kTargetsHelp)->required();

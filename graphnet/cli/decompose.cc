@@ -25,7 +25,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct DecomposeFlags {
   std::string in;
   std::string out;
   std::string at;
@@ -55,7 +55,7 @@ std::vector<std::string> Names(absl::string_view text) {
   return absl::StrSplit(text, ',', absl::SkipEmpty());
 }
 
-absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
+absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
   if (!options.config_file.empty()) return ReadDecomposeConfig(options.config_file);
   DecomposeConfig config = options.config;
   config.group_head_and_tail = !options.no_head_and_tail;
@@ -95,7 +95,7 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const Options& options) {
 
 // --- What comes of it ----------------------------------------------------------
 
-struct Outcome {
+struct DecomposeOutcome {
   size_t pieces = 0;
   WriteReport written;
   Json json;
@@ -154,9 +154,9 @@ void PrintDecomposition(const Module& module, const Decomposition& made) {
               unknown.c_str());
 }
 
-absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string& folder,
-                                     const DecomposeConfig& config, const Options& options,
-                                     bool print) {
+absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std::string& folder,
+                                              const DecomposeConfig& config,
+                                              const DecomposeFlags& options, bool print) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = options.folder.format == PieceFormat::kProtobuf && !options.dry_run;
@@ -175,7 +175,7 @@ absl::StatusOr<Outcome> DecomposeOne(const std::string& path, const std::string&
     made.notes.push_back(
         "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
   }
-  Outcome outcome;
+  DecomposeOutcome outcome;
   outcome.pieces = made.pieces.size();
   const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
   if (options.json) {
@@ -217,7 +217,7 @@ const char* Reason(const absl::Status& status) {
 }
 
 absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
-                                 const DecomposeConfig& config, const Options& options) {
+                                 const DecomposeConfig& config, const DecomposeFlags& options) {
   if (options.out.empty() && !options.dry_run) {
     return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
   }
@@ -230,18 +230,18 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
     for (const std::string& path : inputs) RETURN_IF_ERROR(Claim(folder_of(path), path, &claims));
     for (const auto& [folder, path] : claims) RETURN_IF_ERROR(MakeFoldersOf(folder));
   }
-  Outcome sum;
+  DecomposeOutcome sum;
   std::map<absl::string_view, size_t> reasons;
   std::vector<Json> samples(inputs.size());
-  const BatchCount count = RunBatch<Outcome>(
+  const BatchCount count = RunBatch<DecomposeOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, Outcome* outcome) -> absl::Status {
+      [&](const std::string& path, DecomposeOutcome* outcome) -> absl::Status {
         ASSIGN_OR_RETURN(*outcome,
                          DecomposeOne(path, options.dry_run ? "" : folder_of(path), config, options,
                                       /*print=*/false));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, Outcome& outcome) {
+      [&](size_t i, const absl::Status& status, DecomposeOutcome& outcome) {
         if (options.json) {
           samples[i] = ResultJson(inputs[i], status, std::move(outcome.json));
           return std::string();
@@ -265,7 +265,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   return count.failed == 0 ? 0 : 1;
 }
 
-absl::StatusOr<int> Run(const Options& options) {
+absl::StatusOr<int> Run(const DecomposeFlags& options) {
   ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (IsFolderOfSamples(options.in)) return DecomposeAll(inputs, config, options);
@@ -273,7 +273,7 @@ absl::StatusOr<int> Run(const Options& options) {
   if (beside && options.in == "-")
     return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
   const std::string folder = beside ? DecomposedPath(options.in) : options.out;
-  ASSIGN_OR_RETURN(Outcome outcome,
+  ASSIGN_OR_RETURN(DecomposeOutcome outcome,
                    DecomposeOne(inputs[0], folder, config, options, /*print=*/true));
   if (options.json) {
     PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), std::move(outcome.json))}, 0));
@@ -284,7 +284,7 @@ absl::StatusOr<int> Run(const Options& options) {
 }  // namespace
 
 void RegisterDecompose(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DecomposeFlags>();
   CLI::App* command =
       app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
   AddSamplesOption(command, &options->in);

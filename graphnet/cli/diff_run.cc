@@ -31,7 +31,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct DiffRunFlags {
   std::string a;
   std::string b;
   InputOptions inputs;
@@ -108,7 +108,7 @@ absl::StatusOr<Compared> CompareOutput(size_t i, const c10::IValue& a, const c10
                                      largest, mean, different, s.numel()));
 }
 
-absl::StatusOr<int> Run(const Options& options) {
+absl::StatusOr<int> Run(const DiffRunFlags& options) {
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(Sample a, LoadSample(options.a, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(Sample b, LoadSample(options.b, {.trust = options.trust, .weights = true}));
@@ -195,7 +195,7 @@ absl::StatusOr<int> Run(const Options& options) {
 }  // namespace
 
 void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffRunFlags>();
   CLI::App* command =
       app.add_subcommand("diff-run", "Run two graphs on the same inputs and compare");
   command->add_option("A", options->a, "The first sample, - on the standard input")->required();

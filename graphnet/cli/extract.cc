@@ -38,7 +38,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct ExtractFlags {
   std::string in;
   std::string out;
   InputOptions inputs;
@@ -56,7 +56,7 @@ struct Options {
   bool json = false;
 };
 
-absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const Options& options,
+absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const ExtractFlags& options,
                                                     const torch::jit::Module& module) {
   const auto method = module.find_method("forward");
   if (!method) return absl::NotFoundError("the module has no method forward");
@@ -288,7 +288,8 @@ std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& inputs) {
 
 // What differs between what was written, run from the folder, and the archive, run by
 // LibTorch; empty: nothing.
-absl::StatusOr<std::string> Check(const Options& options, const CaptureOptions& capture_options,
+absl::StatusOr<std::string> Check(const ExtractFlags& options,
+                                  const CaptureOptions& capture_options,
                                   const std::vector<c10::IValue>& inputs) {
   ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(options.out));
   ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored), options.trust));
@@ -316,7 +317,7 @@ std::string Stem(const std::string& path) {
   return name;
 }
 
-absl::StatusOr<int> Run(const Options& options) {
+absl::StatusOr<int> Run(const ExtractFlags& options) {
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(const torch::jit::Module module,
                    LoadTorchScriptModule(options.in, options.trust));
@@ -393,7 +394,7 @@ absl::StatusOr<int> Run(const Options& options) {
 }  // namespace
 
 void RegisterExtract(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExtractFlags>();
   CLI::App* command =
       app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
   command->add_option("IN", options->in, "TorchScript archive")->required();

@@ -26,7 +26,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct LintFlags {
   std::string in;
   Output out;
   std::vector<std::string> rules = {"bn-var", "meta", "unstable"};
@@ -79,7 +79,7 @@ absl::StatusOr<Findings> LintFinite(Sample* sample, uint64_t seed, bool repairs)
 using FindingsByRule = std::map<std::string, Findings>;
 
 // Writes the sample, too, as the rules that repair have it, if there is an --out.
-absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Options& options) {
+absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const LintFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust, .weights = true}));
   const bool repairs = !options.out.path.empty();
   FindingsByRule all;
@@ -137,7 +137,7 @@ class Totals {
     }
     return lines;
   }
-  void Print(const Options& options) const {
+  void Print(const LintFlags& options) const {
     for (const std::string& rule : options.rules) {
       const auto it = counts_.find(rule);
       const auto [samples, findings] =
@@ -153,7 +153,7 @@ class Totals {
   std::map<std::string, std::pair<size_t, size_t>> counts_;  // samples, findings
 };
 
-absl::StatusOr<int> Lint(const Options& options) {
+absl::StatusOr<int> Lint(const LintFlags& options) {
   const bool runs = absl::c_linear_search(options.rules, "finite-run");
   if (options.seed.has_value() && !runs)
     return absl::InvalidArgumentError("--seed is of what --rule finite-run draws");
@@ -196,7 +196,7 @@ absl::StatusOr<int> Lint(const Options& options) {
 }  // namespace
 
 void RegisterLint(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LintFlags>();
   CLI::App* command =
       app.add_subcommand("lint", "List what is wrong with samples though they are valid");
   AddSamplesOption(command, &options->in);

@@ -27,7 +27,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct OptFlags {
   std::string in;
   Output out;
   std::vector<std::string> inputs;
@@ -62,7 +62,7 @@ struct Sum {
   }
 };
 
-void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Options& options) {
+void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const OptFlags& options) {
   std::vector<TableRow> rows = {{"pass", "changed", "of", "nodes"}};
   if (options.timing) rows[0].push_back("ms");
   for (size_t i = 0; i < pipeline.size(); ++i) {
@@ -86,7 +86,7 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Op
 }
 
 absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Output& out,
-                                               const Pipeline& pipeline, const Options& options) {
+                                               const Pipeline& pipeline, const OptFlags& options) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = !out.path.empty() && out.keeps_weights();
@@ -157,7 +157,7 @@ std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
 }
 
 absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipeline& pipeline,
-                           const Options& options) {
+                           const OptFlags& options) {
   if (options.dump_changes) {
     return absl::InvalidArgumentError("--dump-changes is for one sample, not for a folder of them");
   }
@@ -187,7 +187,7 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
   return count.failed == 0 ? 0 : 1;
 }
 
-absl::StatusOr<int> Opt(const Options& options) {
+absl::StatusOr<int> Opt(const OptFlags& options) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
@@ -251,7 +251,7 @@ absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
 }  // namespace
 
 void RegisterOpt(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OptFlags>();
   CLI::App* command = app.add_subcommand("opt", "Rewrite samples by passes");
   AddSamplesOption(command, &options->in);
   command

@@ -37,7 +37,7 @@ namespace {
 constexpr char kOriginal[] = "original.pb";
 constexpr int kMaxPieces = 1000000;
 
-struct Options {
+struct RoundtripFlags {
   std::string in;
   std::string out;
   int pieces = 4;
@@ -181,7 +181,7 @@ Json CellJson(const std::string& cell) {
   return absl::SimpleAtoi(cell, &number) ? Json(number) : Json(cell);
 }
 
-absl::StatusOr<int> Roundtrip(const Options& options) {
+absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   RETURN_IF_ERROR(CheckTarget(options.out));
   Progress progress("importing");
   const auto failed = [&](const absl::Status& status, absl::string_view step) {
@@ -265,7 +265,7 @@ absl::StatusOr<int> Roundtrip(const Options& options) {
 }  // namespace
 
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RoundtripFlags>();
   CLI::App* command = app.add_subcommand("roundtrip",
                                          "Import, cut into a chain of pieces, write them as "
                                          "protobuf, read them back, compose and compare");

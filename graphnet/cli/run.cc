@@ -34,7 +34,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct RunFlags {
   std::string in;
   InputOptions inputs;
   std::string outputs;
@@ -134,7 +134,7 @@ struct Ready {
 using RunOnce = std::function<absl::StatusOr<std::vector<c10::IValue>>(const Observer&)>;
 
 // Runs, prints and writes what the options ask for.
-absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once, Ready ready,
+absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once, Ready ready,
                                  Progress& progress) {
   Profile profile;
   Observer observer;
@@ -186,7 +186,7 @@ absl::StatusOr<int> RunAndReport(const Options& options, const RunOnce& once, Re
 }
 
 // An extracted program. Its state goes on from one run to the next.
-absl::StatusOr<int> RunStitched(const Options& options, const DrawOptions& draw) {
+absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw) {
   if (options.device != "cpu") {
     return absl::UnimplementedError(
         "--device: an extracted program runs where it was captured, on the CPU");
@@ -229,7 +229,7 @@ absl::StatusOr<int> RunStitched(const Options& options, const DrawOptions& draw)
 }
 
 // A sample, ready to run; `ms` is how long that took once it and its inputs were there.
-absl::StatusOr<PreparedRun> Prepare(const std::string& path, const Options& options,
+absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& options,
                                     const DrawOptions& draw, Sample* sample, double* ms) {
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(*sample, LoadSample(path, {.trust = options.trust, .weights = true}));
@@ -245,7 +245,7 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const Options& opti
 }
 
 // All samples of a folder, one after the other: they share the random generator.
-absl::StatusOr<int> RunAll(const Options& options, const DrawOptions& draw) {
+absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw) {
   if (options.repeat > 1 || options.profile || !options.outputs.empty()) {
     return absl::InvalidArgumentError(
         "--repeat, --profile and --out are for one sample, not for a folder of them");
@@ -278,7 +278,7 @@ absl::StatusOr<int> RunAll(const Options& options, const DrawOptions& draw) {
   return count.failed == 0 ? 0 : 1;
 }
 
-absl::StatusOr<int> Run(const Options& options) {
+absl::StatusOr<int> Run(const RunFlags& options) {
   SetNumThreads(options.threads);
   DrawOptions draw;
   draw.seed = options.seed;
@@ -303,7 +303,7 @@ absl::StatusOr<int> Run(const Options& options) {
 }  // namespace
 
 void RegisterRun(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "Run graphs, or an extracted program, natively");
   AddSamplesOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);

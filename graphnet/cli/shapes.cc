@@ -28,7 +28,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct ShapesFlags {
   std::string in;
   InputOptions inputs;
   uint64_t seed = 0;
@@ -93,7 +93,7 @@ absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData
   return failed.empty() ? 0 : 1;
 }
 
-absl::StatusOr<int> Run(const Options& options) {
+absl::StatusOr<int> Run(const ShapesFlags& options) {
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
@@ -121,7 +121,7 @@ absl::StatusOr<int> Run(const Options& options) {
 }  // namespace
 
 void RegisterShapes(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShapesFlags>();
   CLI::App* command =
       app.add_subcommand("shapes", "Print a graph with the shape and dtype of each value");
   AddSampleOption(command, &options->in);

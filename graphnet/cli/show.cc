@@ -25,7 +25,7 @@ namespace {
 
 enum class Form { kAuto, kText, kTabular, kPython, kDot, kSvg, kPng, kHtml, kModelExplorer };
 
-struct Options {
+struct ShowFlags {
   std::string in;
   std::string out = "-";
   Form form = Form::kAuto;
@@ -101,7 +101,7 @@ std::string Tabular(const Module& module) {
   return out;
 }
 
-std::optional<PictureForm> PictureOf(const Options& options) {
+std::optional<PictureForm> PictureOf(const ShowFlags& options) {
   switch (options.form) {
     case Form::kAuto: return PictureFormOf(options.out);
     case Form::kDot: return PictureForm::kDot;
@@ -113,7 +113,7 @@ std::optional<PictureForm> PictureOf(const Options& options) {
   }
 }
 
-absl::StatusOr<std::string> Shown(const Sample& sample, const Options& options) {
+absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
   if (const std::optional<PictureForm> picture = PictureOf(options)) {
     DrawingOptions drawing = options.drawing;
     drawing.part.title = sample.name.empty() ? BaseName(options.in) : sample.name;
@@ -129,7 +129,7 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const Options& options) 
   }
 }
 
-absl::StatusOr<int> Show(const Options& options) {
+absl::StatusOr<int> Show(const ShowFlags& options) {
   const std::optional<PictureForm> picture = PictureOf(options);
   if (options.drawing.is_given() && !picture.has_value()) {
     return absl::InvalidArgumentError(
@@ -159,7 +159,7 @@ absl::StatusOr<int> Show(const Options& options) {
 }  // namespace
 
 void RegisterShow(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowFlags>();
   CLI::App* command = app.add_subcommand("show", "Print or draw a sample");
   AddSampleOption(command, &options->in);
   const std::map<std::string, Form> forms = {

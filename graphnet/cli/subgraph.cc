@@ -23,7 +23,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct SubgraphFlags {
   std::string in;
   Output out;
   std::string range;
@@ -50,7 +50,7 @@ absl::StatusOr<Range> RangeOfNodes(absl::string_view list, Graph* graph) {
   return range;
 }
 
-absl::StatusOr<Range> RangeOf(const Options& options, Graph& graph) {
+absl::StatusOr<Range> RangeOf(const SubgraphFlags& options, Graph& graph) {
   if (!options.nodes.empty()) return RangeOfNodes(options.nodes, &graph);
   const GraphIndex index(graph);
   const Regions regions(index);
@@ -76,7 +76,7 @@ absl::StatusOr<Range> RangeOf(const Options& options, Graph& graph) {
   return range;
 }
 
-absl::StatusOr<int> Subgraph(const Options& options) {
+absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, {.trust = options.trust,
                                                           .weights = options.out.keeps_weights()}));
   RETURN_IF_ERROR(CheckModule(sample));
@@ -115,7 +115,7 @@ absl::StatusOr<int> Subgraph(const Options& options) {
 }  // namespace
 
 void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SubgraphFlags>();
   CLI::App* command =
       app.add_subcommand("subgraph", "Write some operators of a sample as a sample of their own");
   AddSampleOption(command, &options->in);

@@ -27,7 +27,7 @@
 namespace graphnet {
 namespace {
 
-struct Options {
+struct ValidateFlags {
   std::string original;
   std::string decomposed;
   std::string config;
@@ -42,7 +42,7 @@ struct Options {
 };
 
 absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std::string& decomposed,
-                                             const Options& options) {
+                                             const ValidateFlags& options) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
@@ -97,13 +97,14 @@ void PrintReport(const ValidationReport& report) {
 
 // Where the pieces of one of many samples are: at its own path below DECOMPOSED, as
 // `graphnet decompose` or as Python GraphNet has it; by default beside it.
-std::string DecomposedOf(const std::string& path, const Options& options) {
+std::string DecomposedOf(const std::string& path, const ValidateFlags& options) {
   if (options.decomposed.empty()) return DecomposedPath(path);
   const std::string folder = PathBelow(options.decomposed, options.original, path);
   return FileExists(DecomposedPath(folder)) ? DecomposedPath(folder) : folder;
 }
 
-absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Options& options) {
+absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
+                                const ValidateFlags& options) {
   if (!options.plot.empty() || !options.config.empty() || !options.inputs.file.empty() ||
       !options.inputs.words.empty()) {
     return absl::InvalidArgumentError(
@@ -155,7 +156,7 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs, const Op
   return code;
 }
 
-absl::StatusOr<int> Run(const Options& options) {
+absl::StatusOr<int> Run(const ValidateFlags& options) {
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
   if (IsFolderOfSamples(options.original)) {
@@ -187,7 +188,7 @@ absl::StatusOr<int> Run(const Options& options) {
 }  // namespace
 
 void RegisterValidate(CLI::App& app, CommandRunner* run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateFlags>();
   CLI::App* command =
       app.add_subcommand("validate", "Prove that the pieces of a sample are the whole");
   command

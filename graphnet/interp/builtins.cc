@@ -127,7 +127,7 @@ struct Data {
 };
 
 // torch.tensor(data, dtype, device)
-IValue Tensor(Args& a, c10::Device target) {
+IValue MakeTensor(Args& a, c10::Device target) {
   const IValue& data = a[0];
   std::optional<c10::ScalarType> asked;
   if (!a[1].isNone()) asked = static_cast<c10::ScalarType>(a[1].toInt());
@@ -227,7 +227,7 @@ Builtin FindBuiltin(absl::string_view name) {
       {"torch.sym_sum", {Sum, 1, kAny}},
       {"torch.numel", {NumElements, 1}},
       {"torch.is_floating_point", {IsFloatingPoint, 1}},
-      {"torch.tensor", {Tensor, 3}},
+      {"torch.tensor", {MakeTensor, 3}},
       {"Tensor.tolist", {TensorToList, 1}},
   };
   if (const auto it = table->find(name); it != table->end()) return it->second;

@@ -91,7 +91,7 @@ bool Truth(const IValue& v) {
   if (v.isString()) return !v.toStringRef().empty();
   return !Elements(v).empty();
 }
-IValue IsTrue(Args& a, c10::Device) { return Truth(a[0]); }
+IValue IsTrueOf(Args& a, c10::Device) { return Truth(a[0]); }
 IValue Not(Args& a, c10::Device) { return !Truth(a[0]); }
 IValue Pos(Args& a, c10::Device) { return a[0]; }
 
@@ -120,8 +120,8 @@ Builtin::Call FindOperator(absl::string_view name) {
       {"operator.ge", Ordered<std::is_gteq, [](T x, T y) { return at::ge(x, y); }>},
       {"operator.eq", Eq},
       {"operator.ne", Ne},
-      {"operator.truth", IsTrue},
-      {"builtins.bool", IsTrue},
+      {"operator.truth", IsTrueOf},
+      {"builtins.bool", IsTrueOf},
       {"operator.not_", Not},
   };
   const auto it = table->find(name);

@@ -50,7 +50,7 @@ IValue CreateObject(Args&, c10::Device) {
 
 std::string Key(const Args& a) { return absl::StrCat(a[0].toStringRef(), ":", a[1].toStringRef()); }
 // prim.GetAttr(path, name, value at the start) or (object, name)
-IValue GetAttr(Args& a, c10::Device) {
+IValue GetAttribute(Args& a, c10::Device) {
   if (!a[0].isString()) return a[0].toGenericDict().at(a[1]);
   TORCH_CHECK(a.size() == 3, "takes the value at the start too");
   // What it yields may be changed in place: it is the same one next time.
@@ -121,7 +121,7 @@ Builtin FindTorchScriptCall(absl::string_view name) {
       {"prim.ListConstruct", {ListConstruct, 1, kAny}},
       {"prim.DictConstruct", {DictConstruct, 1, kAny}},
       {"prim.CreateObject", {CreateObject, 0, kAny}},
-      {"prim.GetAttr", {GetAttr, 2, 3}},
+      {"prim.GetAttr", {GetAttribute, 2, 3}},
       {"prim.SetAttr", {SetAttr, 3}},
       {"prim.isinstance", {IsInstanceOf, 2}},
       // Words for people.

@@ -38,7 +38,7 @@ std::string FunctionOf(const Schema& schema) {
   return "";
 }
 
-struct Rewrite {
+struct AtenRewrite {
   Node* node;
   std::string target;  // as it was
 };
@@ -97,7 +97,7 @@ Node* CallInstead(Node* node, absl::string_view target) {
 }  // namespace
 
 absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
-  std::vector<Rewrite> rewrites;
+  std::vector<AtenRewrite> rewrites;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (node->op() != Op::kCallFunction) continue;
@@ -129,7 +129,7 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
     }
   }
   size_t changed = 0;
-  for (const Rewrite& rewrite : rewrites) {
+  for (const AtenRewrite& rewrite : rewrites) {
     Node* node = rewrite.node;
     const auto [call, count] = calls[node];
     const bool same =

@@ -66,7 +66,7 @@ constexpr Row kRows[] = {
     {Rule::kSize, "sizes of dimensions", "size sym_size"},
 };
 
-const absl::flat_hash_map<absl::string_view, Rule>& Table() {
+const absl::flat_hash_map<absl::string_view, Rule>& BatchingTable() {
   static const auto* const table = [] {
     auto* made = new absl::flat_hash_map<absl::string_view, Rule>;
     for (const Row& row : kRows) {
@@ -89,11 +89,11 @@ BatchingRule BatchingRuleOf(const Schema& schema) {
   if (schema.is_random && !takes_tensors && schema.FindArgument("size") != nullptr) {
     return Rule::kRandom;
   }
-  const auto it = Table().find(name);
-  if (schema.mutates() && (it == Table().end() || it->second != Rule::kIndexPut)) {
+  const auto it = BatchingTable().find(name);
+  if (schema.mutates() && (it == BatchingTable().end() || it->second != Rule::kIndexPut)) {
     return Rule::kNone;
   }
-  if (it == Table().end()) return Rule::kNone;
+  if (it == BatchingTable().end()) return Rule::kNone;
   if (name == "view" && schema.FindArgument("size") == nullptr) return Rule::kLike;  // view(dtype)
   if (it->second != Rule::kDims) return it->second;
   for (const SchemaArgument& argument : schema.arguments) {

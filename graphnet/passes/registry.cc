@@ -38,7 +38,7 @@ absl::StatusOr<bool> DeadCode(Module* module, PassRun&) { return EliminateDeadCo
 
 // One line a pass: its name, the header that documents it, its function and the
 // names of its options.
-const std::vector<Pass>& Table() {
+const std::vector<Pass>& PassTable() {
   static const auto* const table = new std::vector<Pass>{
       {"aten-to-torch", "aten_to_torch.h", AtenToTorch},
       {"canonical-arguments", "canonical_arguments.h", CanonicalizeArguments},
@@ -67,11 +67,12 @@ const std::vector<Pass>& Table() {
 
 }  // namespace
 
-absl::Span<const Pass> AllPasses() { return Table(); }
+absl::Span<const Pass> AllPasses() { return PassTable(); }
 
 const Pass* FindPass(absl::string_view name) {
-  const auto it = absl::c_find_if(Table(), [&](const Pass& pass) { return pass.name() == name; });
-  return it == Table().end() ? nullptr : &*it;
+  const auto it =
+      absl::c_find_if(PassTable(), [&](const Pass& pass) { return pass.name() == name; });
+  return it == PassTable().end() ? nullptr : &*it;
 }
 
 }  // namespace graphnet

@@ -16,7 +16,7 @@
 namespace graphnet {
 namespace {
 
-constexpr size_t kMaxLineBytes = 2000;
+constexpr size_t kMaxTextBytes = 2000;
 
 class Writer {
  public:
@@ -108,8 +108,8 @@ class Writer {
     json_.Close(']').Key("attrs").Open('[');
     Attribute("name", box.name);
     if (box.node != nullptr) {
-      Attribute("target", Printable(box.node->target(), kMaxLineBytes));
-      Attribute("text", Printable(PrintNode(*box.node), kMaxLineBytes));
+      Attribute("target", Printable(box.node->target(), kMaxTextBytes));
+      Attribute("text", Printable(PrintNode(*box.node), kMaxTextBytes));
       const SourceLocation place = box.node->location();
       if (place.line > 0) {
         Attribute("place", Printable(absl::StrCat(place.file, ":", place.line)));
