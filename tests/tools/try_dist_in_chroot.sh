@@ -22,6 +22,12 @@ if [ -n "${BAZEL:-}" ]; then
   packages+=(bazel-bootstrap bazel-platforms bazel-rules-java bazel-rules-proto bazel-skylib
     protobuf-compiler)
 fi
+mounted=()
+trap 'for place in "${mounted[@]}"; do umount "$place"; done' EXIT
+# Java is not installed without.
+for place in proc dev; do
+  mount --bind "/$place" "$root/$place" && mounted+=("$root/$place")
+done
 cp /etc/resolv.conf "$root/etc/"
 if (( ${#packages[@]} )); then
   chroot "$root" apt-get -qq update
@@ -33,11 +39,6 @@ rm -rf "$root/try" && mkdir -p "$root/try/project/tests" "$root/try/libtorch"
 cp -r "$project/examples" "$project/samples" "$root/try/project/"
 cp -r "$project/tests/tools" "$root/try/project/tests/"
 tar -xzf "$tarball" -C "$root/try" --one-top-level=unpacked --strip-components=1
-mounted=()
-trap 'for place in "${mounted[@]}"; do umount "$place"; done' EXIT
-for place in proc dev; do
-  mount --bind "/$place" "$root/$place" && mounted+=("$root/$place")
-done
 if [ -n "$libtorch" ]; then
   mount --bind -o ro "$libtorch" "$root/try/libtorch" && mounted+=("$root/try/libtorch")
 fi
