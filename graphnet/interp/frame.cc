@@ -482,8 +482,8 @@ void Frame::Scan(const Instruction& instruction) {
     for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
     inputs.insert(inputs.end(), others.begin(), others.end());
     std::vector<IValue> results = CallBody(*instruction.bodies[0], std::move(inputs));
-    TORCH_CHECK(results.size() >= carried, "a turn yields ", results.size(), " values of ",
-                carried, " that are carried on");
+    TORCH_CHECK(results.size() >= carried, "a turn yields ", results.size(), " values of ", carried,
+                " that are carried on");
     const auto end = results.begin() + static_cast<ptrdiff_t>(carried);
     carry.assign(results.begin(), end);
     turns.emplace_back(end, results.end());

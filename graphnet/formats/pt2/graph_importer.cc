@@ -192,6 +192,7 @@ absl::Status GraphImporter::Run(Json graph_module) {
   RETURN_IF_ERROR(Annotate(
       ReadFields(signature, {{"input_specs", &input_specs}, {"output_specs", &output_specs}}),
       "signature"));
+  RETURN_IF_ERROR(Annotate(ReadCallSignature(calls), "module_call_graph"));
   Scope scope{.graph = module_.AddGraph("forward")};
   Json inputs, nodes;
   RETURN_IF_ERROR(ReadFields(graph, {{"inputs", &inputs}, {"nodes", &nodes}}));
@@ -199,7 +200,7 @@ absl::Status GraphImporter::Run(Json graph_module) {
   RETURN_IF_ERROR(ImportSignatureInputs(inputs, input_specs, &scope));
   RETURN_IF_ERROR(nodes.ExpectArray());
   for (const Json node : nodes.elements()) RETURN_IF_ERROR(ImportNode(node, &scope));
-  RETURN_IF_ERROR(ImportOutputs(graph, output_specs, calls, &scope));
+  RETURN_IF_ERROR(ImportOutputs(graph, output_specs, &scope));
   return absl::OkStatus();
 }
 
@@ -547,7 +548,24 @@ absl::StatusOr<Argument> GraphImporter::BuildOutput(const TreeSpec& spec,
   }
 }
 
-absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Json call_graph, Scope* scope) {
+// The structures that the whole is called with and returns.
+absl::Status GraphImporter::ReadCallSignature(Json call_graph) {
+  for (const Json call : call_graph.elements()) {
+    Json path, signature, in_spec, out_spec;
+    RETURN_IF_ERROR(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}));
+    ASSIGN_OR_RETURN(const absl::string_view module, path.String());
+    if (!module.empty() || signature.is_null()) continue;
+    RETURN_IF_ERROR(ReadFields(signature, {{"in_spec", &in_spec}, {"out_spec", &out_spec}}));
+    ASSIGN_OR_RETURN(const absl::string_view in_text, in_spec.String());
+    ASSIGN_OR_RETURN(const absl::string_view out_text, out_spec.String());
+    ASSIGN_OR_RETURN(in_spec_, ParseTreeSpec(in_text));
+    ASSIGN_OR_RETURN(out_spec_, ParseTreeSpec(out_text));
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) {
   Json outputs;
   RETURN_IF_ERROR(ReadFields(graph, {{"outputs", &outputs}}));
   RETURN_IF_ERROR(Annotate(outputs.ExpectArray(), "outputs"));
@@ -609,24 +627,13 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Json call_grap
     if (const auto it = copies.find(value.node()); it != copies.end()) value = it->second;
   }
   Argument result = Argument::Tuple(arena_.Copy(absl::MakeConstSpan(returned)));
-  for (const Json call : call_graph.elements()) {
-    Json path, signature, out_spec;
-    RETURN_IF_ERROR(Annotate(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}),
-                             "module_call_graph"));
-    ASSIGN_OR_RETURN(const absl::string_view module, path.String());
-    if (!module.empty() || signature.is_null()) continue;
-    RETURN_IF_ERROR(
-        Annotate(ReadFields(signature, {{"out_spec", &out_spec}}), "module_call_graph"));
-    ASSIGN_OR_RETURN(const absl::string_view text, out_spec.String());
-    absl::StatusOr<TreeSpec> tree = ParseTreeSpec(text);
-    if (!tree.ok()) return Annotate(tree.status(), "module_call_graph: out_spec");
-    if (tree->num_leaves() != returned.size()) {
-      return Error(absl::StrCat("module_call_graph: out_spec has ", tree->num_leaves(),
+  if (out_spec_) {
+    if (out_spec_->num_leaves() != returned.size()) {
+      return Error(absl::StrCat("module_call_graph: out_spec has ", out_spec_->num_leaves(),
                                 " leaves, the signature ", returned.size(), " outputs"));
     }
     absl::Span<const Argument> leaves = returned;
-    ASSIGN_OR_RETURN(result, BuildOutput(*tree, &leaves));
-    break;
+    ASSIGN_OR_RETURN(result, BuildOutput(*out_spec_, &leaves));
   }
   scope->graph->Output(result);
   // What nobody asks for is not looked up.

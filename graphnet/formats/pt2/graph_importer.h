@@ -40,6 +40,8 @@ class GraphImporter {
   const std::vector<ImportedAttribute>& attributes() const { return attributes_; }
   // The user's inputs, in order: names of placeholders, empty where a constant takes the place.
   const std::vector<std::string>& user_inputs() const { return user_inputs_; }
+  // What structure they are given in; null: not said.
+  const TreeSpec* in_spec() const { return in_spec_ ? &*in_spec_ : nullptr; }
 
  private:
   // A graph that is being made.
@@ -66,7 +68,8 @@ class GraphImporter {
   absl::StatusOr<Node*> MakeView(absl::string_view name, const Payload& payload, Scope* scope);
   bool IsSharedInPart(absl::string_view name, const Payload& payload) const;
   absl::Status AddPlaceholder(Json input, Scope* scope);
-  absl::Status ImportOutputs(Json graph, Json specs, Json call_graph, Scope* scope);
+  absl::Status ReadCallSignature(Json call_graph);
+  absl::Status ImportOutputs(Json graph, Json specs, Scope* scope);
   absl::StatusOr<Node*> FindMutated(absl::string_view kind, absl::string_view target, Scope* scope);
   absl::StatusOr<Argument> BuildOutput(const TreeSpec& spec, absl::Span<const Argument>* leaves);
 
@@ -97,6 +100,7 @@ class GraphImporter {
   Arena arena_;
   std::vector<ImportedAttribute> attributes_;
   std::vector<std::string> user_inputs_;
+  std::optional<TreeSpec> in_spec_, out_spec_;
   absl::flat_hash_map<std::string, Node*> attribute_nodes_;  // "l.weight" to what stands for it
   absl::flat_hash_set<absl::string_view> placeholder_names_;
   absl::flat_hash_map<absl::string_view, const SymExpr*> expressions_;

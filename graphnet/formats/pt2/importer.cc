@@ -17,6 +17,7 @@
 #include "graphnet/formats/pt2/graph_importer.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/payloads.h"
+#include "graphnet/formats/pt2/pickled_tensors.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -30,6 +31,7 @@ constexpr int64_t kArchiveVersion = 0;
 constexpr absl::string_view kModels = "models/";
 constexpr absl::string_view kWeights = "data/weights/";
 constexpr absl::string_view kConstants = "data/constants/";
+constexpr absl::string_view kExamples = "data/sample_inputs/";
 constexpr absl::string_view kOldProgram = "serialized_exported_program.json";
 
 std::string Stem(const std::string& path) {
@@ -154,10 +156,13 @@ absl::Status ReadWeights(const Archive& archive,
     if (payload.record == nullptr) {
       return fail(absl::InvalidArgumentError("the archive has no such record"));
     }
-    if (payload.is_pickled) {
-      return fail(absl::UnimplementedError("a tensor of a class of its own, which is pickled"));
-    }
     ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));
+    if (payload.is_pickled) {
+      absl::StatusOr<TensorData> data = pt2::ReadPickledTensor(bytes);
+      if (!data.ok()) return fail(data.status());
+      sample->weights[imported.attribute] = *std::move(data);
+      continue;
+    }
     pt2::StoredTensor tensor = payload.tensor;
     if (imported.is_storage) {
       tensor.sizes = {static_cast<int64_t>(bytes.size()) / DTypeBytes(tensor.dtype)};
@@ -169,6 +174,23 @@ absl::Status ReadWeights(const Archive& archive,
     sample->weights[imported.attribute] = *std::move(data);
   }
   return absl::OkStatus();
+}
+
+// The inputs that the program was saved with. What is none, or of a class of its own, is left
+// to be drawn.
+void ReadExampleInputs(const Archive& archive, const std::string& program,
+                       const pt2::GraphImporter& importer, Sample* sample) {
+  const ZipEntry* const record =
+      archive.zip().Find(absl::StrCat(archive.root(), kExamples, program, ".pt"));
+  if (record == nullptr || importer.in_spec() == nullptr) return;
+  const absl::StatusOr<absl::string_view> bytes = archive.zip().View(*record);
+  if (!bytes.ok()) return;
+  auto values = pt2::ReadPickledLeaves(*bytes, *importer.in_spec());
+  const std::vector<std::string>& names = importer.user_inputs();
+  if (!values.ok() || values->size() != names.size()) return;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty() && (*values)[i]) sample->weights[names[i]] = *std::move((*values)[i]);
+  }
 }
 
 // The configuration of a program's tensors, which is also kept.
@@ -211,7 +233,10 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
     return Annotate(status, absl::StrCat(archive.name(), ": ", Printable(record)));
   }
   sample.extra_files.emplace(kProgramFile, std::move(text));
-  if (options.weights) RETURN_IF_ERROR(ReadWeights(archive, importer.attributes(), &sample));
+  if (options.weights) {
+    RETURN_IF_ERROR(ReadWeights(archive, importer.attributes(), &sample));
+    ReadExampleInputs(archive, program, importer, &sample);
+  }
   return sample;
 }
 
