@@ -70,7 +70,8 @@ def compare_model(path, args, scratch):
         named[name] = drawn[-1].clone()
     inputs, expected = scratch / "in.safetensors", scratch / "expected.safetensors"
     runs.write_safetensors(named, inputs)
-    returned = torch.utils._pytree.tree_leaves(program.module()(*drawn, **kwargs))
+    with torch.no_grad():
+        returned = torch.utils._pytree.tree_leaves(program.module()(*drawn, **kwargs))
     runs.write_safetensors({f"o{i}": v.detach() for i, v in enumerate(v for v in returned if v is not None)}, expected)
     return compare_call(args.run, path, inputs, expected, scratch)
 

@@ -280,7 +280,8 @@ bool LooksLikePt2(absl::string_view bytes) {
   if (!zip.ok()) return false;
   const absl::string_view root = RootOf(*zip);
   return std::any_of(zip->entries().begin(), zip->entries().end(), [&](const ZipEntry& entry) {
-    return entry.name == absl::StrCat(root, "archive_format") || entry.name == kOldProgram ||
+    return entry.name == absl::StrCat(root, "archive_format") ||
+           !ProgramOf(entry.name, root).empty() || entry.name == kOldProgram ||
            absl::EndsWith(entry.name, absl::StrCat("/", kOldProgram));
   });
 }
