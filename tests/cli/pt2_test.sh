@@ -77,9 +77,9 @@ refused "no more than 64" run "$derived.pt2" --input "args_0=f32[65,4]" --input 
 contains "$("$graphnet" stats "$data/autocast_layer.pt2")" "torch.ops.higher_order.wrap_with_autocast"
 contains "$("$graphnet" shapes "$data/batch_norm_train_decomposed.pt2" 2>&1)" "values"
 "$graphnet" opt "$data/shared_storage.pt2" --passes cse,dce -o o.pb
-contains "$("$graphnet" diff-run "$data/shared_storage.pt2" o.pb)" "equal"
+"$graphnet" diff-run "$data/shared_storage.pt2" o.pb >/dev/null || fail "cse changes values"
 "$graphnet" decompose "$data/autocast_layer.pt2" --every 2 -o pieces >/dev/null
-contains "$("$graphnet" validate "$data/autocast_layer.pt2" pieces --run)" "PASS"
+contains "$("$graphnet" validate "$data/autocast_layer.pt2" pieces --run)" "1 of 1 outputs bit-equal"
 refused "is one graph already" extract "$data/buffers.pt2" -o extracted
 refused "writes" convert "$data/buffers.pt2" out.pt2
 
