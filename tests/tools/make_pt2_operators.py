@@ -6,8 +6,7 @@
 The database is torch.testing._internal.common_methods_invocations, which needs expecttest.
 An operator is called as its first float32 samples have it, tensors as inputs, the rest as
 constants. Files are as make_pt2_programs.py writes them. What PyTorch itself does not export,
-save or run again is reported by reason and left out, and so is what draws random numbers,
-as an exported program and its source need not draw the same.
+save or run again is reported by reason and left out.
 """
 
 import argparse
@@ -45,15 +44,6 @@ class Operator(torch.nn.Module):
         return tuple(returned) if isinstance(returned, tuple) else returned
 
 
-def is_random(module):
-    torch.manual_seed(1)
-    first = programs.values(module(*programs.copied(module.tensors)))
-    torch.manual_seed(2)
-    second = programs.values(module(*programs.copied(module.tensors)))
-    return any(not torch.equal(first[k].nan_to_num() if first[k].is_floating_point() else first[k],
-                               second[k].nan_to_num() if second[k].is_floating_point() else second[k]) for k in first)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
@@ -78,9 +68,6 @@ def main() -> int:
                 module = Operator(info.op, sample)
                 if not module.tensors:
                     reasons["takes no tensor"] += 1
-                    continue
-                if is_random(module):
-                    reasons["random"] += 1
                     continue
                 programs.write(stem, programs.Program(module, [(tuple(module.tensors), {})]), options.folder)
                 made += 1

@@ -5,7 +5,7 @@
 
 For each program there are NAME.pt2, and for each call of it NAME.<i>.in.safetensors, its
 inputs by the names of the graph's user inputs, and NAME.<i>.out.safetensors, o0, o1, …: what
-torch.export.load(NAME.pt2).module() returns under no_grad, without None. Where there are buffers,
+torch.export.load(NAME.pt2).module() returns under no_grad after manual_seed(0), without None. Where there are buffers,
 NAME.0.again.safetensors is what the same module returns when it is called again.
 NAME.<i>.refused.safetensors are inputs that it refuses. compare_pt2.py runs all of them.
 """
@@ -314,6 +314,7 @@ def control_flow():
     program("autocast_layer", AutocastLayer(), x)
     program("autocast_decomposed", AutocastLayer(), x, decomposed=True)
     program("checkpoint", Checkpointed(), x)
+    program("random", lambda x: (torch.rand_like(x), torch.randint(0, 9, (3,)), F.dropout(x, 0.5, training=True), torch.bernoulli(x.sigmoid())), x)
 
 
 def no_grad_region(x):
@@ -590,6 +591,7 @@ def write_calls(name, made, path, folder):
     for i, (args, kwargs) in enumerate(made.calls):
         module = torch.export.load(str(path)).module()
         runs.write_safetensors(spread(loaded, args, kwargs), folder / f"{name}.{i}.in.safetensors")
+        torch.manual_seed(0)
         runs.write_safetensors(values(module(*copied(args), **copied(kwargs))), folder / f"{name}.{i}.out.safetensors")
         if i == 0 and loaded.graph_signature.buffers:
             again = values(module(*copied(args), **copied(kwargs)))

@@ -89,7 +89,8 @@ class Parser {
   absl::StatusOr<Term> ParseString(char quote) {
     ++at_;
     Term term;
-    term.text = TakeWhile([&](unsigned char b) { return b != quote && b != '\\'; });
+    const auto end = static_cast<unsigned char>(quote);
+    term.text = TakeWhile([&](unsigned char b) { return b != end && b != '\\'; });
     if (at_ == text_.size() || text_[at_] == '\\') return Error("a string that does not end");
     ++at_;
     return term;

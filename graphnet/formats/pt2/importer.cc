@@ -194,7 +194,7 @@ void ReadExampleInputs(const Archive& archive, const std::string& program,
 }
 
 // The configuration of a program's tensors, which is also kept.
-absl::Status ReadConfig(const Archive& archive, absl::string_view folder, std::string record,
+absl::Status ReadConfig(const Archive& archive, absl::string_view folder, const std::string& record,
                         absl::string_view kept_as, pt2::Payloads* payloads, Sample* sample) {
   if (archive.zip().Find(absl::StrCat(archive.root(), record)) == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::string text, archive.ReadText(record, kMaxProgramBytes));

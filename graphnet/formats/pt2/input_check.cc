@@ -1,5 +1,7 @@
 #include "graphnet/formats/pt2/input_check.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/guards.h"

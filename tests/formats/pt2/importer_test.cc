@@ -28,7 +28,7 @@ absl::StatusOr<Sample> Import(const ArchiveFiles& files, const Pt2ImportOptions&
   return ImportPt2(ArchiveOf(files), "m.pt2", options);
 }
 
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+std::string Replaced(const std::string& text, const std::string& from, const std::string& to) {
   EXPECT_TRUE(absl::StrContains(text, from)) << from;
   return absl::StrReplaceAll(text, {{from, to}});
 }
