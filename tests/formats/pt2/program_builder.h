@@ -30,7 +30,7 @@ inline std::string ProgramJson() {
       R"json({"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 3}}}, {"as_int": 2})json",
       R"json({"as_int": 2}, {"as_int": 1})json");
   return absl::StrReplaceAll(
-    R"({"graph_module": {"graph": {
+      R"({"graph_module": {"graph": {
  "inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "b_b"}}, {"as_tensor": {"name": "x"}}],
  "outputs": [{"as_tensor": {"name": "add"}}],
  "nodes": [
@@ -64,7 +64,7 @@ inline std::string ProgramJson() {
 "opset_version": {"aten": 10}, "range_constraints": {"s0": {"min_val": 2, "max_val": 8}},
 "schema_version": {"major": 8, "minor": 20}, "verifiers": ["TRAINING"], "torch_version": "2.13.0",
 "guards_code": ["L['x'].size()[0] % 2 == 1"]})",
-    {{"TWO", two}, {"SIZED", x}});
+      {{"TWO", two}, {"SIZED", x}});
 }
 
 inline std::string PayloadJson(const std::string& record, const std::string& meta) {
