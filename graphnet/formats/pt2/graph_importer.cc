@@ -343,21 +343,6 @@ absl::Status GraphImporter::ImportUserInput(Json input, Json spec, Scope* scope)
   return absl::OkStatus();
 }
 
-bool GraphImporter::IsSharedInPart(absl::string_view name, const Payload& payload) const {
-  ByteRange range;
-  if (payload.is_pickled || !payload.is_tensor || !FindByteRange(payload.tensor, &range)) {
-    return false;
-  }
-  return std::any_of(payloads_.begin(), payloads_.end(), [&](const auto& entry) {
-    const Payload& other = entry.second;
-    ByteRange reach;
-    return entry.first != name && other.record_name == payload.record_name && other.is_tensor &&
-           !other.IsSameAs(payload) && other.tensor.dtype == payload.tensor.dtype &&
-           FindByteRange(other.tensor, &reach) && reach.first < range.last &&
-           range.first < reach.last;
-  });
-}
-
 absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
                                                        absl::string_view name, bool is_parameter,
                                                        Scope* scope) {
@@ -373,8 +358,11 @@ absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
   node->set_meta(meta);
   scope->made.push_back(node);
   const auto payload = payloads_.find(name);
-  attributes_.push_back(
-      {std::move(attribute), payload == payloads_.end() ? nullptr : &payload->second});
+  const Payload* const its_value = payload == payloads_.end() ? nullptr : &payload->second;
+  if (its_value != nullptr && its_value->is_tensor) {
+    by_identity_.emplace(its_value->Identity(), attribute);
+  }
+  attributes_.push_back({std::move(attribute), its_value});
   return node;
 }
 
@@ -382,10 +370,13 @@ absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payl
                                               Scope* scope) {
   // The storage is an attribute, of which this is a view: what is written to one of those
   // that share it shows in the others.
-  Node*& storage = attribute_nodes_[absl::StrCat("storage ", payload.record_name)];
+  Node*& storage = storage_nodes_[payload.Storage()];
   if (storage == nullptr) {
-    const std::string attribute =
+    std::string attribute =
         absl::StrCat("_storage_", payload.record_name.substr(payload.record_name.rfind('/') + 1));
+    while (placeholder_names_.contains(attribute) || module_.FindAttribute(attribute) != nullptr) {
+      attribute += '_';
+    }
     if (payload.record == nullptr) return Error("its storage is not in the archive");
     const uint64_t width = static_cast<uint64_t>(DTypeBytes(payload.tensor.dtype));
     const Dim size = static_cast<int64_t>(payload.record->size / width);
@@ -420,17 +411,14 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
   Node* node = nullptr;
   if (payload != payloads_.end()) {
     // One tensor under several names is one attribute.
-    for (const ImportedAttribute& known : attributes_) {
-      if (known.payload == nullptr || known.is_storage) continue;
-      if (!known.payload->IsSameAs(payload->second)) continue;
-      node = scope->graph->GetAttr(known.attribute, value);
-      ASSIGN_OR_RETURN(const ValueMeta* const meta, MetaOf(value, scope));
-      node->set_meta(meta);
+    const auto same = by_identity_.find(payload->second.Identity());
+    if (same != by_identity_.end()) {
+      node = scope->graph->GetAttr(same->second, value);
       scope->made.push_back(node);
-      break;
-    }
-    if (node == nullptr && IsSharedInPart(name, payload->second)) {
+    } else if (payload->second.is_tensor && overlapping_.contains(payload->second.Storage())) {
       ASSIGN_OR_RETURN(node, MakeView(value, payload->second, scope));
+    }
+    if (node != nullptr) {
       ASSIGN_OR_RETURN(const ValueMeta* const meta, MetaOf(value, scope));
       node->set_meta(meta);
     }

@@ -30,7 +30,8 @@ struct ImportedAttribute {
 class GraphImporter {
  public:
   // `payloads`: what the program's parameters, buffers and constants are; they outlive this.
-  GraphImporter(const Payloads& payloads, Module* module) : payloads_(payloads), module_(*module) {}
+  GraphImporter(const Payloads& payloads, Module* module)
+      : payloads_(payloads), overlapping_(OverlappingStorages(payloads)), module_(*module) {}
 
   // Imports GraphModule{graph, signature, …} as the main graph.
   absl::Status Run(Json graph_module);
@@ -66,7 +67,6 @@ class GraphImporter {
   absl::StatusOr<Node*> MakeAttributeNode(absl::string_view value, absl::string_view name,
                                           bool is_parameter, Scope* scope);
   absl::StatusOr<Node*> MakeView(absl::string_view name, const Payload& payload, Scope* scope);
-  bool IsSharedInPart(absl::string_view name, const Payload& payload) const;
   absl::Status AddPlaceholder(Json input, Scope* scope);
   absl::Status ReadCallSignature(Json call_graph);
   absl::Status ImportOutputs(Json graph, Json specs, Scope* scope);
@@ -96,12 +96,15 @@ class GraphImporter {
   absl::StatusOr<std::optional<Dim>> ReadSize(Json size);
 
   const Payloads& payloads_;
+  const absl::flat_hash_set<std::string> overlapping_;  // storages
   Module& module_;
   Arena arena_;
   std::vector<ImportedAttribute> attributes_;
   std::vector<std::string> user_inputs_;
   std::optional<TreeSpec> in_spec_, out_spec_;
-  absl::flat_hash_map<std::string, Node*> attribute_nodes_;  // "l.weight" to what stands for it
+  absl::flat_hash_map<std::string, std::string> by_identity_;  // Payload::Identity to attribute
+  absl::flat_hash_map<std::string, Node*> storage_nodes_;      // by Payload::Storage
+  absl::flat_hash_map<std::string, Node*> attribute_nodes_;    // "l.weight" to what stands for it
   absl::flat_hash_set<absl::string_view> placeholder_names_;
   absl::flat_hash_map<absl::string_view, const SymExpr*> expressions_;
 };

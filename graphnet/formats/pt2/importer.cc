@@ -145,6 +145,7 @@ absl::Status CheckSchemaVersion(Json version) {
 // Reads a program's values of the attributes that were imported.
 absl::Status ReadWeights(const Archive& archive,
                          const std::vector<pt2::ImportedAttribute>& attributes, Sample* sample) {
+  uint64_t spare = pt2::kMaxExpandedBytes;
   for (const pt2::ImportedAttribute& imported : attributes) {
     if (imported.payload == nullptr) continue;
     const pt2::Payload& payload = *imported.payload;
@@ -169,7 +170,7 @@ absl::Status ReadWeights(const Archive& archive,
       tensor.strides = {1};
       tensor.offset = 0;
     }
-    absl::StatusOr<TensorData> data = ReadStorage(tensor, bytes);
+    absl::StatusOr<TensorData> data = ReadStorage(tensor, bytes, &spare);
     if (!data.ok()) return fail(data.status());
     sample->weights[imported.attribute] = *std::move(data);
   }

@@ -4,19 +4,18 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/json.h"
 
 namespace graphnet::pt2 {
 namespace {
-
-// What a tensor may take beyond its storage, as an expanded one does.
-constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
 
 std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
   std::vector<int64_t> strides(sizes.size());
@@ -130,7 +129,49 @@ bool FindByteRange(const StoredTensor& tensor, ByteRange* range) {
   return true;
 }
 
-absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes) {
+std::string Payload::Storage() const {
+  return absl::StrCat(record_name, " ", static_cast<int>(tensor.dtype));
+}
+
+std::string Payload::Identity() const {
+  return absl::StrCat(Storage(), is_pickled ? " pickled " : " ", tensor.offset, " ",
+                      absl::StrJoin(tensor.sizes, ","), " ", absl::StrJoin(tensor.strides, ","));
+}
+
+absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads) {
+  struct View {
+    std::string storage;
+    ByteRange range;
+    std::string identity;
+  };
+  std::vector<View> views;
+  for (const auto& [name, payload] : payloads) {
+    ByteRange range;
+    if (payload.is_pickled || !payload.is_tensor || !FindByteRange(payload.tensor, &range)) {
+      continue;
+    }
+    if (range.first < range.last) views.push_back({payload.Storage(), range, payload.Identity()});
+  }
+  std::sort(views.begin(), views.end(), [](const View& a, const View& b) {
+    return std::tie(a.storage, a.range.first, a.identity) <
+           std::tie(b.storage, b.range.first, b.identity);
+  });
+  absl::flat_hash_set<std::string> overlapping;
+  uint64_t end = 0;  // of what has been seen of the storage
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (i == 0 || views[i].storage != views[i - 1].storage) {
+      end = 0;
+    } else if (views[i].identity == views[i - 1].identity) {
+      continue;
+    }
+    if (views[i].range.first < end) overlapping.insert(views[i].storage);
+    end = std::max(end, views[i].range.last);
+  }
+  return overlapping;
+}
+
+absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes,
+                                       uint64_t* spare) {
   const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
   ByteRange range;
   if (width == 0 || !FindByteRange(tensor, &range)) {
@@ -142,9 +183,12 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_
     return absl::InvalidArgumentError(
         absl::StrCat("it needs ", range.last, " bytes of its storage, which has ", bytes.size()));
   }
-  if (count * width > std::max<uint64_t>(bytes.size(), kMaxExpandedBytes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a storage of ", bytes.size(), " bytes is expanded to ", count * width));
+  if (count * width > bytes.size()) {
+    if (count * width - bytes.size() > *spare) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a storage of ", bytes.size(), " bytes is expanded to ", count * width));
+    }
+    *spare -= count * width - bytes.size();
   }
   TensorData data;
   data.dtype = tensor.dtype;

@@ -6,9 +6,13 @@
 #ifndef GRAPHNET_FORMATS_PT2_PAYLOADS_H_
 #define GRAPHNET_FORMATS_PT2_PAYLOADS_H_
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/formats/archive/zip_reader.h"
@@ -24,11 +28,11 @@ struct Payload {
   bool is_tensor = false;            // else an object of a class
   StoredTensor tensor;
 
-  // Whether it is the very same tensor: what is written to one shows in the other.
-  bool IsSameAs(const Payload& other) const {
-    return record_name == other.record_name && is_pickled == other.is_pickled &&
-           tensor == other.tensor;
-  }
+  // Of all that are the very same tensor, and no others: what is written to one shows in the
+  // other.
+  std::string Identity() const;
+  // Of all tensors of one storage.
+  std::string Storage() const;
 };
 // By name.
 using Payloads = std::map<std::string, Payload, std::less<>>;
@@ -39,9 +43,16 @@ using Payloads = std::map<std::string, Payload, std::less<>>;
 absl::Status ReadPayloadConfig(const ZipReader& zip, absl::string_view root,
                                absl::string_view folder, std::string config, Payloads* payloads);
 
-// The elements of a tensor of the storage `bytes`. Its memory is bounded by them, save that a
-// tensor may be expanded to 256 MiB. InvalidArgument if it reaches beyond them.
-absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes);
+// Storages of which tensors overlap that are not the same, by Payload::Storage.
+absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads);
+
+// What tensors may take beyond their storages, all together, as expanded ones do.
+inline constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
+
+// The elements of a tensor of the storage `bytes`. What it takes beyond these is subtracted from
+// `spare`. InvalidArgument if that is not enough, or it reaches beyond them.
+absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes,
+                                       uint64_t* spare);
 
 // The bytes that a tensor spans in its storage, [first, last); empty for one without elements.
 // False if these are too many to count.

@@ -1,5 +1,7 @@
 #include "graphnet/formats/pt2/pickled_tensors.h"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,27 +58,29 @@ class SavedTensors {
     ASSIGN_OR_RETURN(std::string text, zip.Read(*pickle));
     auto kept = std::make_unique<std::string>(std::move(text));
     ASSIGN_OR_RETURN(Pickle parsed, Pickle::Parse(*kept));
-    return SavedTensors(std::move(zip), std::move(root), std::move(kept), std::move(parsed));
+    return SavedTensors(std::move(zip), std::move(root), std::move(kept), std::move(parsed),
+                        bytes.size());
   }
 
   Id root() const { return pickle_.root(); }
 
-  absl::StatusOr<TensorData> ReadTensor(Id id) const {
+  absl::StatusOr<TensorData> ReadTensor(Id id, int depth = 0) {
     if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "no tensor");
     const Id callee = pickle_.children(id)[0];
     const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
     if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
     const absl::string_view name = pickle_.name(callee);
     if (pickle_.module(callee) == "torch._utils") {
-      if (name == "_rebuild_parameter" && !args.empty()) return ReadTensor(args[0]);
+      if (name == "_rebuild_parameter" && !args.empty() && depth == 0) {
+        return ReadTensor(args[0], depth + 1);
+      }
       if (name == "_rebuild_tensor_v2" && args.size() >= 4) return Rebuild(args);
     }
     return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
                                   " makes, which is not called"));
   }
 
-  void AddLeaves(Id id, const TreeSpec& spec,
-                 std::vector<std::optional<TensorData>>* leaves) const {
+  void AddLeaves(Id id, const TreeSpec& spec, std::vector<std::optional<TensorData>>* leaves) {
     const PickleKind kind = pickle_.kind(id);
     const bool is_list = spec.kind == TreeSpec::Kind::kTuple || spec.kind == TreeSpec::Kind::kList;
     if (spec.kind == TreeSpec::Kind::kLeaf) {
@@ -87,10 +91,11 @@ class SavedTensors {
         AddLeaves(pickle_.children(id)[i], spec.children[i], leaves);
       }
     } else if (spec.kind == TreeSpec::Kind::kDict && kind == PickleKind::kDict) {
+      const Entries entries = EntriesOf(id);
       for (size_t i = 0; i < spec.children.size(); ++i) {
-        const std::optional<Id> value = FindKey(id, spec.keys[i]);
-        if (value) {
-          AddLeaves(*value, spec.children[i], leaves);
+        const auto value = entries.find(spec.keys[i]);
+        if (value != entries.end()) {
+          AddLeaves(value->second, spec.children[i], leaves);
         } else {
           leaves->resize(leaves->size() + spec.children[i].num_leaves());
         }
@@ -101,11 +106,13 @@ class SavedTensors {
   }
 
  private:
-  SavedTensors(ZipReader zip, std::string root, std::unique_ptr<std::string> text, Pickle pickle)
+  SavedTensors(ZipReader zip, std::string root, std::unique_ptr<std::string> text, Pickle pickle,
+               uint64_t bytes)
       : zip_(std::move(zip)),
         root_(std::move(root)),
         text_(std::move(text)),
-        pickle_(std::move(pickle)) {}
+        pickle_(std::move(pickle)),
+        left_(bytes + kMaxExpandedBytes) {}
 
   absl::Status Error(Id id, absl::string_view what) const {
     return absl::InvalidArgumentError(
@@ -131,7 +138,7 @@ class SavedTensors {
   }
 
   // storage, offset, size, stride, …
-  absl::StatusOr<TensorData> Rebuild(absl::Span<const Id> args) const {
+  absl::StatusOr<TensorData> Rebuild(absl::Span<const Id> args) {
     if (pickle_.kind(args[0]) != PickleKind::kPersistentId) return Error(args[0], "no storage");
     const Id key = pickle_.children(args[0])[0];
     const absl::Span<const Id> parts = pickle_.children(key);
@@ -167,10 +174,15 @@ class SavedTensors {
     const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, "data/", pickle_.text(parts[2])));
     if (entry == nullptr) return Error(key, "its storage is not there");
     ASSIGN_OR_RETURN(const absl::string_view bytes, zip_.View(*entry));
-    return ReadStorage(tensor, bytes);
+    // Any number of tensors may be made of one storage.
+    uint64_t spare = left_;
+    ASSIGN_OR_RETURN(TensorData data, ReadStorage(tensor, bytes, &spare));
+    if (data.bytes->size() > left_) return Error(key, "the tensors take too much together");
+    left_ -= data.bytes->size();
+    return data;
   }
 
-  std::optional<TensorData> ReadLeaf(Id id) const {
+  std::optional<TensorData> ReadLeaf(Id id) {
     switch (pickle_.kind(id)) {
       case PickleKind::kBool: return ScalarData(DType::kBool, pickle_.boolean(id));
       case PickleKind::kInt: return ScalarData(DType::kInt64, pickle_.integer(id));
@@ -181,37 +193,39 @@ class SavedTensors {
     return tensor.ok() ? std::optional<TensorData>(*std::move(tensor)) : std::nullopt;
   }
 
-  std::optional<Id> FindKey(Id dict, const TreeSpec::Key& key) const {
-    const absl::Span<const Id> entries = pickle_.children(dict);
-    for (size_t i = 0; i + 1 < entries.size(); i += 2) {
-      const PickleKind kind = pickle_.kind(entries[i]);
-      if (const auto* text = std::get_if<std::string>(&key)) {
-        if (kind == PickleKind::kString && pickle_.text(entries[i]) == *text) return entries[i + 1];
-      } else if (const auto* number = std::get_if<int64_t>(&key)) {
-        if (kind == PickleKind::kInt && pickle_.integer(entries[i]) == *number) {
-          return entries[i + 1];
-        }
+  // What a dict has under the keys that a tree knows.
+  using Entries = std::map<TreeSpec::Key, Id>;
+  Entries EntriesOf(Id dict) const {
+    Entries entries;
+    const absl::Span<const Id> all = pickle_.children(dict);
+    for (size_t i = 0; i + 1 < all.size(); i += 2) {
+      const PickleKind kind = pickle_.kind(all[i]);
+      if (kind == PickleKind::kString) {
+        entries[std::string(pickle_.text(all[i]))] = all[i + 1];
+      } else if (kind == PickleKind::kInt) {
+        entries[pickle_.integer(all[i])] = all[i + 1];
       }
     }
-    return std::nullopt;
+    return entries;
   }
 
   ZipReader zip_;
   std::string root_;
   std::unique_ptr<std::string> text_;  // of the pickle, which refers to it
   Pickle pickle_;
+  uint64_t left_;  // bytes that tensors may still take
 };
 
 }  // namespace
 
 absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes) {
-  ASSIGN_OR_RETURN(const SavedTensors saved, SavedTensors::Open(bytes));
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(bytes));
   return saved.ReadTensor(saved.root());
 }
 
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,
                                                                          const TreeSpec& spec) {
-  ASSIGN_OR_RETURN(const SavedTensors saved, SavedTensors::Open(bytes));
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(bytes));
   std::vector<std::optional<TensorData>> leaves;
   saved.AddLeaves(saved.root(), spec, &leaves);
   return leaves;
