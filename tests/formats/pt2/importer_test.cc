@@ -157,6 +157,23 @@ TEST(Pt2Importer, WeightsThatReachBeyondTheirStorageAreRefused) {
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expanded")));
 }
 
+TEST(Pt2Importer, ManyNamesOfOneStorageCostNoMoreThanTheyTake) {
+  ArchiveFiles files = ProgramFiles();
+  std::string& config = files["data/weights/model_weights_config.json"];
+  config.resize(config.size() - 2);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string meta = TensorMetaJson(R"({"as_int": 1})", R"({"as_int": 1})", 7, i);
+    absl::StrAppend(&config, ", \"n", i, "\": ", PayloadJson("weight_0", meta));
+  }
+  config += "}}";
+  EXPECT_OK(Import(files));
+  // Two expanded tensors, each within the bounds of one.
+  const std::string expanded = TensorMetaJson(R"({"as_int": 40000000})", R"({"as_int": 0})");
+  config = absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", expanded),
+                        R"(, "block.b": )", PayloadJson("weight_1", expanded), "}}");
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expanded")));
+}
+
 TEST(Pt2Importer, MutationsOfTheSignatureAreCopiesAtTheEnd) {
   ArchiveFiles files = ProgramFiles();
   std::string& json = files["models/model.json"];
