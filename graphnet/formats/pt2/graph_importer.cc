@@ -344,8 +344,8 @@ absl::Status GraphImporter::ImportUserInput(Json input, Json spec, Scope* scope)
 }
 
 absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
-                                                       absl::string_view name, bool is_parameter,
-                                                       Scope* scope) {
+                                                       absl::string_view name,
+                                                       absl::string_view annotation, Scope* scope) {
   std::string attribute(name);
   while (placeholder_names_.contains(attribute) || module_.FindAttribute(attribute) != nullptr) {
     attribute += '_';
@@ -353,7 +353,7 @@ absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
   ASSIGN_OR_RETURN(const ValueMeta* const meta, MetaOf(value, scope));
   module_.AddAttribute({.name = attribute,
                         .meta = meta == nullptr ? nullptr : meta->tensor,
-                        .annotation = is_parameter ? kParameterAnnotation : "torch.Tensor"});
+                        .annotation = annotation});
   Node* const node = scope->graph->GetAttr(attribute, value);
   node->set_meta(meta);
   scope->made.push_back(node);
@@ -403,7 +403,7 @@ absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payl
 }
 
 absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_view name,
-                                         bool is_parameter, Scope* scope) {
+                                         absl::string_view annotation, Scope* scope) {
   if (name.empty() || name.size() > kMaxNameBytes) return Error("it has no usable name");
   const auto [it, is_new] = attribute_nodes_.try_emplace(std::string(name));
   if (!is_new) return Error(absl::StrCat("two inputs are ", Printable(name)));
@@ -424,7 +424,7 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
     }
   }
   if (node == nullptr) {
-    ASSIGN_OR_RETURN(node, MakeAttributeNode(value, name, is_parameter, scope));
+    ASSIGN_OR_RETURN(node, MakeAttributeNode(value, name, annotation, scope));
   }
   attribute_nodes_[std::string(name)] = node;
   return Bind(value, node, scope);
@@ -478,7 +478,10 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
                                   Printable(value)));
       }
       ASSIGN_OR_RETURN(const absl::string_view name, target.String());
-      return AddAttribute(value, name, kind.kind == "parameter", scope);
+      const absl::string_view annotation = kind.kind == "parameter"    ? kParameterAnnotation
+                                           : kind.kind == "custom_obj" ? "torch.ScriptObject"
+                                                                       : "torch.Tensor";
+      return AddAttribute(value, name, annotation, scope);
     };
     RETURN_IF_ERROR(fail(i, import()));
     ++spec;

@@ -62,10 +62,10 @@ class GraphImporter {
   // Inputs and outputs.
   absl::Status ImportSignatureInputs(Json inputs, Json specs, Scope* scope);
   absl::Status ImportUserInput(Json input, Json spec, Scope* scope);
-  absl::Status AddAttribute(absl::string_view value, absl::string_view name, bool is_parameter,
-                            Scope* scope);
+  absl::Status AddAttribute(absl::string_view value, absl::string_view name,
+                            absl::string_view annotation, Scope* scope);
   absl::StatusOr<Node*> MakeAttributeNode(absl::string_view value, absl::string_view name,
-                                          bool is_parameter, Scope* scope);
+                                          absl::string_view annotation, Scope* scope);
   absl::StatusOr<Node*> MakeView(absl::string_view name, const Payload& payload, Scope* scope);
   absl::Status AddPlaceholder(Json input, Scope* scope);
   absl::Status ReadCallSignature(Json call_graph);
