@@ -210,6 +210,13 @@ def system_repositories():
     )
     maybe(
         _system_library,
+        name = "rapidjson",
+        header = "rapidjson/reader.h",
+        libraries = {"rapidjson": []},
+        package = "rapidjson-dev",
+    )
+    maybe(
+        _system_library,
         name = "cli11",
         header = "CLI/CLI.hpp",
         libraries = {"cli11": []},

@@ -319,6 +319,12 @@ std::string Stem(const std::string& path) {
 
 absl::StatusOr<int> Run(const ExtractFlags& options) {
   SetNumThreads(options.threads);
+  if (RecogniseFormat(options.in).value_or(Format::kTorchScript) == Format::kPt2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(options.in, 1000),
+                     ": a program of torch.export is one graph already, with nothing between "
+                     "that breaks it: run, convert, decompose and the others take it as it is"));
+  }
   ASSIGN_OR_RETURN(const torch::jit::Module module,
                    LoadTorchScriptModule(options.in, options.trust));
   ASSIGN_OR_RETURN(std::vector<c10::IValue> inputs, MakeInputs(options, module));

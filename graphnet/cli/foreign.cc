@@ -54,12 +54,6 @@ std::string DescribeForeignFile(absl::string_view head) {
 std::string DescribeForeignArchive(absl::string_view bytes) {
   const absl::StatusOr<ZipReader> zip = ZipReader::Open(bytes, "");
   if (!zip.ok()) return "";
-  if (FindEnding(*zip, "models/model.json") != nullptr ||
-      FindEnding(*zip, "serialized_exported_program.json") != nullptr) {
-    return absl::StrCat(
-        "an archive of torch.export, which this version does not read; load it in Python, and "
-        "torch.jit.trace(program.module(), inputs).save(FILE) writes what it does");
-  }
   const ZipEntry* data = FindEnding(*zip, "data.pkl");
   if (data == nullptr || FindEnding(*zip, "constants.pkl") != nullptr) return "";
   const absl::StatusOr<std::string> pickle = zip->Read(*data);

@@ -15,10 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/mapped_file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
@@ -51,6 +53,38 @@ std::optional<Format> FormatOfHead(absl::string_view head) {
   return std::nullopt;
 }
 
+// A path, and the program that it names in an archive; none: "".
+struct ProgramPath {
+  std::string file;
+  std::string program;
+};
+
+ProgramPath SplitProgram(const std::string& path) {
+  const size_t at = path.rfind('#');
+  if (at == std::string::npos || FileExists(path)) return {path, ""};
+  return {path.substr(0, at), path.substr(at + 1)};
+}
+
+bool IsPt2File(const std::string& path) {
+  const absl::StatusOr<MappedFile> file = MappedFile::Open(path, kMaxArchiveBytes);
+  return file.ok() && LooksLikePt2(file->bytes());
+}
+
+// The programs of an archive where there are several, else the file itself.
+void AddFile(const std::string& path, std::vector<std::string>* inputs) {
+  const absl::StatusOr<MappedFile> file = MappedFile::Open(path, kMaxArchiveBytes);
+  if (file.ok() && LooksLikePt2(file->bytes())) {
+    const auto programs = ListPt2Programs(file->bytes(), path);
+    if (programs.ok() && programs->size() > 1) {
+      for (const std::string& program : *programs) {
+        inputs->push_back(absl::StrCat(path, "#", program));
+      }
+      return;
+    }
+  }
+  inputs->push_back(path);
+}
+
 absl::Status FindIn(const std::string& folder, int depth, std::vector<std::string>* inputs) {
   if (depth > kMaxNesting) {
     return absl::InvalidArgumentError(
@@ -71,7 +105,7 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
       continue;
     }
     const absl::StatusOr<std::string> head = ReadHead(path);
-    if (head.ok() && FormatOfHead(*head).has_value()) inputs->push_back(path);
+    if (head.ok() && FormatOfHead(*head).has_value()) AddFile(path, inputs);
   }
   return absl::OkStatus();
 }
@@ -116,8 +150,8 @@ absl::StatusOr<Format> FormatOfFile(absl::string_view head, const std::string& n
   std::string known = DescribeForeignFile(head);
   if (known.empty()) {
     known =
-        "neither a GraphNet folder, a TorchScript archive, a graphnet protobuf nor graphnet "
-        "text";
+        "neither a GraphNet folder, an archive of TorchScript or torch.export, a graphnet "
+        "protobuf nor graphnet text";
   }
   return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
 }
@@ -141,14 +175,19 @@ absl::StatusOr<Sample> LoadStandardInput(const LoadOptions& options) {
   bytes += rest;
   if (format == Format::kProtobuf) return DeserializeSample(bytes, name);
   if (format == Format::kText) return LoadText(bytes, name);
-  ASSIGN_OR_RETURN(Sample sample, LoadTorchScript(bytes, name, options));
-  sample.name.clear();
+  absl::StatusOr<Sample> sample = LooksLikePt2(bytes)
+                                      ? ImportPt2(bytes, name, {.weights = options.weights})
+                                      : LoadTorchScript(bytes, name, options);
+  if (sample.ok()) sample->name.clear();
   return sample;
 }
 
 }  // namespace
 
 absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
+  if (const ProgramPath named = SplitProgram(path); !named.program.empty()) {
+    if (IsPt2File(named.file)) return Format::kPt2;
+  }
   if (!FileExists(path)) {
     return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no such file or folder"));
   }
@@ -165,7 +204,9 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
         absl::StrCat(Printable(path, 1000), ": not a sample: the folder has no graph_net.json"));
   }
   ASSIGN_OR_RETURN(const std::string head, ReadHead(path));
-  return FormatOfFile(head, path);
+  ASSIGN_OR_RETURN(const Format format, FormatOfFile(head, path));
+  // Both are zip archives.
+  return format == Format::kTorchScript && IsPt2File(path) ? Format::kPt2 : format;
 }
 
 absl::Status TakeStandardInput() {
@@ -190,6 +231,10 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
       ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
       return LoadTorchScript(bytes, path, options);
     }
+    case Format::kPt2: {
+      const ProgramPath named = SplitProgram(path);
+      return ImportPt2File(named.file, {.program = named.program, .weights = options.weights});
+    }
   }
   return absl::InternalError("unknown format");
 }
@@ -206,8 +251,12 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
       }
       continue;
     }
-    if (path != "-") RETURN_IF_ERROR(RecogniseFormat(path).status());
-    inputs.push_back(path);
+    if (path == "-") {
+      inputs.push_back(path);
+      continue;
+    }
+    RETURN_IF_ERROR(RecogniseFormat(path).status());
+    AddFile(path, &inputs);
   }
   return inputs;
 }

@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-enum class Format { kGraphNetFolder, kProtobuf, kText, kTorchScript };
+enum class Format { kGraphNetFolder, kProtobuf, kText, kTorchScript, kPt2 };
 
 struct LoadOptions {
   // Lets a TorchScript archive pass without the gate (formats/torchscript/gate.h).
@@ -27,13 +27,15 @@ absl::StatusOr<Format> RecogniseFormat(const std::string& path);
 // FailedPrecondition if the standard input, which can be read once, has been asked for before.
 absl::Status TakeStandardInput();
 
+// "m.pt2#encoder" is the program encoder of an archive of torch.export that holds several.
+//
 // The verified sample at `path`; for "-", on the standard input, which is read once. Text may be
 // a fragment (graphnet/text/parser.h).
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options = {});
 
 // All inputs under `paths`, sorted within each: a path that is an input itself, "-"
 // too, or, in a folder of samples, every sample folder (not looked into further) and
-// every file of a known format.
+// every file of a known format. Of an archive with several programs each is one.
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths);
 // Whether it is a folder, but not a sample itself.
 bool IsFolderOfSamples(const std::string& path);

@@ -34,7 +34,8 @@ CLI::Option* AddSampleOption(CLI::App* command, std::string* in) {
   return command
       ->add_option(
           "IN", *in,
-          "GraphNet folder, TorchScript archive, protobuf or text; - is the standard input")
+          "GraphNet folder, TorchScript or torch.export archive, protobuf or text; - is the "
+          "standard input")
       ->required();
 }
 

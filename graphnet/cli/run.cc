@@ -25,6 +25,7 @@
 #include "graphnet/cli/run_stitched.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/stitched.h"
+#include "graphnet/formats/pt2/input_check.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/executable.h"
@@ -234,6 +235,7 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& opt
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(*sample, LoadSample(path, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, sample));
+  RETURN_IF_ERROR(Annotate(CheckProgramInputs(*sample, values), Printable(path, 1000)));
   sample->weights.clear();
   PrepareOptions prepare;
   prepare.device = device;

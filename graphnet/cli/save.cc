@@ -39,6 +39,7 @@ Target TargetOf(Format format) {
     case Format::kProtobuf: return Target::kProtobuf;
     case Format::kText: return Target::kText;
     case Format::kTorchScript: return Target::kTorchScript;
+    case Format::kPt2: return Target::kProtobuf;  // .pt2 is not written
     default: return Target::kFolder;
   }
 }

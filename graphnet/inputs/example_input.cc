@@ -194,6 +194,12 @@ class Describer {
     }
     for (const Node* node : described_) RETURN_IF_ERROR(CheckSizes(*node));
     if (!changed_) return absl::OkStatus();
+    // Values of other inputs have the sizes that were.
+    for (const Node* node : inputs_) {
+      if (node != nullptr && node->tensor_meta() != nullptr && !node->tensor_meta()->is_static()) {
+        sample_.weights.erase(std::string(node->target()));
+      }
+    }
     for (Node* node : module_.main()->nodes()) {
       if (!node->is_placeholder()) node->set_meta(nullptr);
     }
@@ -206,6 +212,7 @@ class Describer {
   absl::Status DescribeOne(absl::string_view text, const ExampleInput& input, size_t i) {
     Node* node = std::exchange(inputs_[i], nullptr);
     if (node == nullptr) return ErrorIn(text, "this input is given twice");
+    sample_.weights.erase(std::string(node->target()));
     switch (input.kind) {
       case Kind::kTensor: return DescribeTensor(text, input, node);
       case Kind::kInt:

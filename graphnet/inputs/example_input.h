@@ -53,8 +53,9 @@ absl::Status DrawExamples(const ExampleInput& input, const std::string& name, ui
 // left out. Tensors become the metas and draw specs of placeholders, symbols take the sizes
 // that are written for them, numbers become literal data, what lists, tuples and dicts hold is
 // drawn into `sample->weights` as "x.0", "x.key". Metas of values behind inputs whose sizes
-// changed are forgotten. InvalidArgument if there is no such input, or what is known of it
-// has another dtype or rank, or `sizes` contradict each other.
+// changed are forgotten, as are values in `sample->weights` of inputs that are described, or
+// whose sizes changed with a symbol. InvalidArgument if there is no such input, or what is
+// known of it has another dtype or rank, or `sizes` contradict each other.
 absl::Status DescribeInputs(absl::Span<const std::string> texts, uint64_t seed, Sample* sample);
 
 }  // namespace graphnet

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/no_grad.h"
 #include "graphnet/interp/program.h"
@@ -295,6 +296,47 @@ class Compiler {
     instruction->num_subscripts = taken;
   }
 
+  // A call of one body: which argument that is, where its operands begin, and how many of
+  // the first arguments are the mode that it runs in.
+  struct Region {
+    Instruction::Kind kind;
+    size_t body = 0;
+    size_t operands = 1;
+    size_t mode = 0;
+  };
+  static std::optional<Region> FindRegion(const Callable& callee) {
+    using Kind = Instruction::Kind;
+    constexpr std::pair<absl::string_view, Region> kRegions[] = {
+        {"invoke_subgraph", {Kind::kRegion, 0, 2}},
+        {"map_impl", {Kind::kMap}},
+        {"scan", {Kind::kScan}},
+        {"tag_activation_checkpoint", {Kind::kRegion}},
+        {"wrap", {Kind::kRegion}},
+        {"wrap_with_autocast", {Kind::kRegion, 4, 5, 4}},
+        {"wrap_with_set_grad_enabled", {Kind::kRegion, 1, 2}},
+    };
+    absl::string_view name = callee.name;
+    if (callee.kind != Callable::Kind::kFunction ||
+        !absl::ConsumePrefix(&name, "torch.ops.higher_order.")) {
+      return std::nullopt;
+    }
+    for (const auto& [known, region] : kRegions) {
+      if (known == name) return region;
+    }
+    return std::nullopt;
+  }
+
+  absl::Status CompileRegion(const Node& node, const Region& region, Instruction* instruction) {
+    instruction->kind = region.kind;
+    if (node.args().size() <= region.body || !node.args()[region.body].is_graph()) {
+      return Error("takes a graph");
+    }
+    if (!node.kwargs().empty()) return Error("takes no keywords");
+    instruction->bodies.push_back(programs_.at(node.args()[region.body].graph()).get());
+    if (region.kind != Instruction::Kind::kRegion) return absl::OkStatus();
+    return AddArgument(instruction, Argument::Tuple(node.args().subspan(0, region.mode)));
+  }
+
   absl::Status CompileBuiltin(const Node& node, Instruction* instruction) {
     instruction->kind = Instruction::Kind::kBuiltin;
     size_t first_argument = 0;
@@ -315,6 +357,9 @@ class Compiler {
       }
       if (is_cond) RETURN_IF_ERROR(AddArgument(instruction, node.args()[0]));
       first_argument = begin + 2;
+    } else if (const std::optional<Region> region = FindRegion(callee)) {
+      RETURN_IF_ERROR(CompileRegion(node, *region, instruction));
+      first_argument = region->operands;
     } else if (callee.is_function("torch.vmap")) {
       instruction->kind = Instruction::Kind::kVmap;
       instruction->bodies.push_back(programs_.at(node.args()[0].graph()).get());

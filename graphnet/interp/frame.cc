@@ -25,6 +25,40 @@ bool IsTrue(const IValue& value) {
                           : value.toInt() != 0;
 }
 
+// What a body returns: one value, or a tuple of `results`.
+IValue ResultOf(const Program& body, std::vector<IValue> results) {
+  const Source& returned = body.instructions.back().args[0];
+  const bool is_one = returned.kind == Source::Kind::kSlot ||
+                      (returned.kind == Source::Kind::kConstant && !returned.constant.isTuple() &&
+                       !returned.constant.isList());
+  if (is_one && results.size() == 1) return std::move(results[0]);
+  return c10::ivalue::Tuple::create(std::move(results));
+}
+
+// How many there are along the first dimension of each of `xs`.
+int64_t NumTurns(const std::vector<IValue>& xs) {
+  std::optional<int64_t> turns;
+  for (const IValue& x : xs) {
+    const at::Tensor& tensor = x.toTensor();
+    TORCH_CHECK(tensor.dim() > 0, "a tensor without dimensions cannot be gone through");
+    TORCH_CHECK(!turns || *turns == tensor.size(0), "tensors of ", *turns, " and ", tensor.size(0),
+                " elements cannot be gone through together");
+    turns = tensor.size(0);
+  }
+  TORCH_CHECK(turns, "there is nothing to go through");
+  return *turns;
+}
+
+// The i-th of the values that each turn has yielded, as one tensor; None if it was None.
+IValue Stacked(const std::vector<std::vector<IValue>>& turns, size_t i) {
+  if (turns[0][i].isNone()) return IValue();
+  std::vector<at::Tensor> tensors;
+  for (const std::vector<IValue>& turn : turns) {
+    tensors.push_back(AsTensor(turn.at(i)).toTensor());
+  }
+  return at::stack(tensors);
+}
+
 }  // namespace
 
 absl::Status Frame::Run(std::vector<IValue> inputs, bool flat, std::vector<IValue>* results) {
@@ -156,6 +190,9 @@ void Frame::Execute(const Instruction& instruction) {
     case Instruction::Kind::kCond: Cond(instruction); return;
     case Instruction::Kind::kWhile: While(instruction); return;
     case Instruction::Kind::kVmap: Vmap(instruction); return;
+    case Instruction::Kind::kMap: Map(instruction); return;
+    case Instruction::Kind::kScan: Scan(instruction); return;
+    case Instruction::Kind::kRegion: Region(instruction); return;
     case Instruction::Kind::kOutput: Return(instruction.args[0]); return;
   }
 }
@@ -389,8 +426,8 @@ void Frame::Cond(const Instruction& instruction) {
   const bool taken = IsTrue(Make(instruction.args[0]));
   std::vector<IValue> inputs;
   if (instruction.args.size() > 1) inputs = Elements(Make(instruction.args[1]));
-  slots_[instruction.result] =
-      c10::ivalue::Tuple::create(CallBody(*instruction.bodies[taken ? 0 : 1], std::move(inputs)));
+  const Program& body = *instruction.bodies[taken ? 0 : 1];
+  slots_[instruction.result] = ResultOf(body, CallBody(body, std::move(inputs)));
 }
 
 void Frame::While(const Instruction& instruction) {
@@ -410,6 +447,63 @@ void Frame::While(const Instruction& instruction) {
     carried = CallBody(*instruction.bodies[1], inputs());
   }
   slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(carried));
+}
+
+// As torch/_higher_order_ops/map.py: f(x[i]…, operands…) for all i, results stacked.
+void Frame::Map(const Instruction& instruction) {
+  const std::vector<IValue> xs = Elements(Make(instruction.args[0]));
+  const std::vector<IValue> others = Elements(Make(instruction.args[1]));
+  const int64_t count = NumTurns(xs);
+  TORCH_CHECK(count > 0, "a map of nothing");
+  std::vector<std::vector<IValue>> turns;
+  for (int64_t i = 0; i < count; ++i) {
+    TORCH_CHECK(--*iterations_ >= 0, "a loop does not end");
+    std::vector<IValue> inputs;
+    for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
+    inputs.insert(inputs.end(), others.begin(), others.end());
+    turns.push_back(CallBody(*instruction.bodies[0], std::move(inputs)));
+  }
+  std::vector<IValue> results;
+  for (size_t i = 0; i < turns[0].size(); ++i) results.push_back(Stacked(turns, i));
+  slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(results));
+}
+
+// As torch/_higher_order_ops/scan.py: f(carry…, x[i]…, operands…) yields the next carry and
+// a turn's results, which are stacked.
+void Frame::Scan(const Instruction& instruction) {
+  std::vector<IValue> carry = Elements(Make(instruction.args[0]));
+  const std::vector<IValue> xs = Elements(Make(instruction.args[1]));
+  const std::vector<IValue> others = Elements(Make(instruction.args[2]));
+  const size_t carried = carry.size();
+  std::vector<std::vector<IValue>> turns;
+  for (int64_t i = 0, count = xs.empty() ? 0 : NumTurns(xs); i < count; ++i) {
+    TORCH_CHECK(--*iterations_ >= 0, "a loop does not end");
+    std::vector<IValue> inputs = std::move(carry);
+    for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
+    inputs.insert(inputs.end(), others.begin(), others.end());
+    std::vector<IValue> results = CallBody(*instruction.bodies[0], std::move(inputs));
+    TORCH_CHECK(results.size() >= carried, "a turn yields ", results.size(), " values of ", carried,
+                " that are carried on");
+    const auto end = results.begin() + static_cast<ptrdiff_t>(carried);
+    carry.assign(results.begin(), end);
+    turns.emplace_back(end, results.end());
+  }
+  for (size_t i = 0; !turns.empty() && i < turns[0].size(); ++i) carry.push_back(Stacked(turns, i));
+  slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(carry));
+}
+
+void Frame::Region(const Instruction& instruction) {
+  const auto call = [this](const char* name, std::vector<IValue> args) {
+    return FindStateCall(name)(args, device_);
+  };
+  std::vector<IValue> mode = Elements(Make(instruction.args[0]));
+  std::vector<IValue> inputs;
+  for (size_t i = 1; i < instruction.args.size(); ++i) inputs.push_back(Make(instruction.args[i]));
+  const bool has_mode = !mode.empty();
+  if (has_mode) call("torch.amp.autocast_mode._enter_autocast", std::move(mode));
+  const Program& body = *instruction.bodies[0];
+  slots_[instruction.result] = ResultOf(body, CallBody(body, std::move(inputs)));
+  if (has_mode) call("torch.amp.autocast_mode._exit_autocast", {});
 }
 
 // As torch/_functorch/vmap.py: a level is opened, the batched operands get it, the
@@ -451,10 +545,7 @@ void Frame::Vmap(const Instruction& instruction) {
                       {results[i], level, *size, out_dims[i].toInt()});
   }
   call("torch._C._functorch._vmap_decrement_nesting", {});
-  const Source& returned = body.instructions.back().args[0];
-  const bool is_tuple = returned.kind != Source::Kind::kSlot;
-  slots_[instruction.result] =
-      is_tuple ? IValue(c10::ivalue::Tuple::create(std::move(results))) : std::move(results[0]);
+  slots_[instruction.result] = ResultOf(body, std::move(results));
 }
 
 }  // namespace graphnet::interp

@@ -59,6 +59,9 @@ class Frame {
   void Cond(const Instruction& instruction);
   void While(const Instruction& instruction);
   void Vmap(const Instruction& instruction);
+  void Map(const Instruction& instruction);
+  void Scan(const Instruction& instruction);
+  void Region(const Instruction& instruction);
 
   // On the meta device (frame_meta.cc): with data where all operands have it, else
   // with shapes alone.

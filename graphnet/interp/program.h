@@ -57,6 +57,9 @@ struct Instruction {
     kCond,
     kWhile,
     kVmap,
+    kMap,
+    kScan,
+    kRegion,  // a body run once, in a mode of the thread
     kOutput,
   };
   Kind kind = Kind::kOperator;

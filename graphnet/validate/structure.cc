@@ -1,6 +1,8 @@
 #include "graphnet/validate/structure.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -326,6 +328,24 @@ class StructureCheck {
       AddNotThatOf("input", "draw spec", i, k, port);
   }
 
+  // Whether a port says what the original does, which it need not say in its words: what is
+  // found out when a graph is cut has no device, and a size may be the same otherwise written.
+  bool SaySame(const ValueMeta* port, const ValueMeta* known) const {
+    if (EqualPointees(port, known)) return true;
+    const TensorMeta* const a = port->tensor;
+    const TensorMeta* const b = known->tensor;
+    if (a == nullptr || b == nullptr || a->has_device || !a->has_shape || !b->has_shape ||
+        a->dtype != b->dtype || a->shape.size() != b->shape.size()) {
+      return false;
+    }
+    const auto size = [this](const Dim& dim) {
+      return dim.is_static() ? std::optional<int64_t>(dim.value)
+                             : EvaluateWithExamples(*original_.module, *dim.expr);
+    };
+    return std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(),
+                      [&](const Dim& x, const Dim& y) { return x == y || size(x) == size(y); });
+  }
+
   // Of a value whose giver says nothing, a port may say what the original says, or, where that
   // says nothing either, what was found out when the graph was cut; all ports the same. It
   // need say nothing where the original does not.
@@ -335,7 +355,7 @@ class StructureCheck {
     const bool is_known = value != nullptr && value->meta() != nullptr;
     if (port.meta() == nullptr) return !is_known;
     if (given.meta() != nullptr) return false;
-    if (is_known) return EqualPointees(port.meta(), value->meta());
+    if (is_known) return SaySame(port.meta(), value->meta());
     const Node* first = says_more_.try_emplace(port.name(), &port).first->second;
     return EqualPointees(first->meta(), port.meta());
   }

@@ -161,7 +161,7 @@ open("old.pkl", "wb").write(b"\x80\x04}." + bytes(100))
 END
 refused "state.pt: tensors that torch.save wrote, such as a state_dict" show state.pt
 refused "module.pt: a module that torch.save pickled" show module.pt
-refused "program.pt2: an archive of torch.export" show program.pt2
+refused "program.pt2: not an archive of torch.export: it lacks its version" show program.pt2
 refused "x.safetensors: a safetensors file" show x.safetensors
 refused "net.onnx: an ONNX model" show net.onnx
 refused "old.pkl: a pickle, which is never executed" show old.pkl

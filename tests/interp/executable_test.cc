@@ -154,6 +154,43 @@ TEST(ExecutableTest, BranchesAndLoops) {
   }
 }
 
+// As torch.export keeps them: map and scan go along the first dimension.
+TEST(ExecutableTest, MapsScansAndRegions) {
+  const at::Tensor x = at::randn({5, 3}), w = at::randn({3, 3});
+  const std::string map =
+      "graph @forward(%x, %w) {\n  %m = torch.ops.higher_order.map_impl(@body, [%x], [%w])\n"
+      "  %a = operator.getitem(%m, 0)\n  return (%a,)\n}\n"
+      "graph @body(%x, %w) {\n  %r = aten.mv.default(%w, %x)\n  return (%r,)\n}\n";
+  std::vector<at::Tensor> rows;
+  for (int64_t i = 0; i < 5; ++i) rows.push_back(at::mv(w, x[i]));
+  EXPECT_TRUE(at::equal(Only(RunText(map, {x, w})), at::stack(rows)));
+  EXPECT_FALSE(RunText(map, {at::zeros({0, 3}), w}).ok());
+  EXPECT_FALSE(RunText(map, {at::zeros({}), w}).ok());
+
+  const std::string scan =
+      "graph @forward(%c, %x) {\n  %s = torch.ops.higher_order.scan(@body, [%c], [%x], ())\n"
+      "  %last = operator.getitem(%s, 0)\n  %all = operator.getitem(%s, 1)\n"
+      "  return (%last, %all)\n}\n"
+      "graph @body(%c, %x) {\n  %n = aten.add.Tensor(%c, %x)\n  %t = aten.mul.Scalar(%n, 2)\n"
+      "  return (%n, %t)\n}\n";
+  const auto scanned = RunText(scan, {at::zeros({3}), x});
+  ASSERT_TRUE(scanned.ok()) << scanned.status();
+  EXPECT_TRUE(at::allclose((*scanned)[0].toTensor(), x.sum(0)));
+  EXPECT_TRUE(at::allclose((*scanned)[1].toTensor(), x.cumsum(0) * 2));
+
+  // One value, or a tuple, as the body returns.
+  const std::string region =
+      "graph @forward(%x, %w) {\n  %a = torch.ops.higher_order.wrap_with_autocast(\"cpu\", "
+      "torch.bfloat16, True, False, @body, %x, %w)\n  %b = "
+      "torch.ops.higher_order.wrap_with_set_grad_enabled(False, @body, %x, %w)\n"
+      "  return (%a, %b)\n}\n"
+      "graph @body(%x, %w) {\n  %r = aten.mm.default(%x, %w)\n  return %r\n}\n";
+  const auto products = RunText(region, {x, w});
+  ASSERT_TRUE(products.ok()) << products.status();
+  EXPECT_EQ((*products)[0].toTensor().scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(at::equal((*products)[1].toTensor(), at::mm(x, w)));
+}
+
 TEST(ExecutableTest, VmapNesting) {
   const at::Tensor x = at::randn({3, 4});
   const at::Tensor y = Only(RunText(

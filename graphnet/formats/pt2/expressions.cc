@@ -1,0 +1,187 @@
+#include "graphnet/formats/pt2/expressions.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+using Kind = SymExpr::Kind;
+
+// Expressions of the IR that are no deeper may be used in those that are made of them.
+constexpr int kMaxDepth = kMaxNesting / 4;
+
+struct Term {
+  const SymExpr* expr = nullptr;  // null: no expression of the IR
+  int depth = 0;
+  std::optional<int64_t> literal;  // of a bare number, as in Integer(2)
+  absl::string_view text;          // of a string, as in Symbol('s0')
+  bool is_keyword = false;         // integer=True, which says nothing of the value
+};
+
+class Parser {
+ public:
+  Parser(absl::string_view text, Module* module) : text_(text), module_(*module) {}
+
+  absl::StatusOr<const SymExpr*> Run() {
+    ASSIGN_OR_RETURN(const Term term, Parse(0));
+    SkipSpace();
+    if (at_ < text_.size()) return Error("something follows the expression");
+    return term.expr;
+  }
+
+ private:
+  absl::Status Error(absl::string_view what) const {
+    return absl::InvalidArgumentError(absl::StrCat("column ", at_ + 1, ": ", what));
+  }
+  void SkipSpace() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool Take(char c) {
+    SkipSpace();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  template <typename Fn>
+  absl::string_view TakeWhile(Fn&& is_part) {
+    const size_t begin = at_;
+    while (at_ < text_.size() && is_part(static_cast<unsigned char>(text_[at_]))) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+  absl::StatusOr<Term> Parse(int depth) {
+    if (depth > kMaxNesting) return Error(absl::StrCat("nests deeper than ", kMaxNesting));
+    SkipSpace();
+    if (at_ == text_.size()) return Error("an expression is missing");
+    const char c = text_[at_];
+    if (c == '\'' || c == '"') return ParseString(c);
+    if (c == '-' || absl::ascii_isdigit(static_cast<unsigned char>(c))) return ParseNumber();
+    const absl::string_view name =
+        TakeWhile([](unsigned char b) { return absl::ascii_isalnum(b) || b == '_' || b == '.'; });
+    if (name.empty()) return Error("expected a name, a number or a string");
+    if (!Take('(')) {
+      Term term;  // What stands alone, true, oo or nan, is no expression.
+      term.is_keyword = Take('=');
+      if (term.is_keyword) RETURN_IF_ERROR(Parse(depth + 1).status());
+      return term;
+    }
+    std::vector<Term> args;
+    if (!Take(')')) {
+      do {
+        ASSIGN_OR_RETURN(const Term arg, Parse(depth + 1));
+        if (!arg.is_keyword) args.push_back(arg);
+      } while (Take(','));
+      if (!Take(')')) return Error("expected , or )");
+    }
+    return Call(name, args);
+  }
+
+  absl::StatusOr<Term> ParseString(char quote) {
+    ++at_;
+    Term term;
+    const auto end = static_cast<unsigned char>(quote);
+    term.text = TakeWhile([&](unsigned char b) { return b != end && b != '\\'; });
+    if (at_ == text_.size() || text_[at_] == '\\') return Error("a string that does not end");
+    ++at_;
+    return term;
+  }
+
+  absl::StatusOr<Term> ParseNumber() {
+    const size_t begin = at_;
+    if (text_[at_] == '-') ++at_;
+    TakeWhile([](unsigned char b) { return absl::ascii_isalnum(b) || b == '.' || b == '_'; });
+    Term term;
+    int64_t value = 0;
+    if (absl::SimpleAtoi(text_.substr(begin, at_ - begin), &value)) term.literal = value;
+    return term;
+  }
+
+  Term Made(const SymExpr* expr, int depth) const {
+    if (depth > kMaxDepth) return {};
+    return {.expr = expr, .depth = depth};
+  }
+  Term Number(int64_t value) const { return Made(module_.SymInt(value), 1); }
+  Term Unary(const Term& operand) const {
+    if (operand.expr == nullptr) return {};
+    if (operand.expr->kind == Kind::kNeg) return Made(operand.expr->lhs, operand.depth - 1);
+    return Made(module_.SymNeg(operand.expr), operand.depth + 1);
+  }
+  Term Binary(Kind kind, const Term& lhs, const Term& rhs) const {
+    if (lhs.expr == nullptr || rhs.expr == nullptr) return {};
+    const int depth = std::max(lhs.depth, rhs.depth) + 1;
+    // a + -b is a - b.
+    if (kind == Kind::kAdd && rhs.expr->kind == Kind::kNeg) {
+      return Made(module_.SymBinary(Kind::kSub, lhs.expr, rhs.expr->lhs), depth);
+    }
+    return Made(module_.SymBinary(kind, lhs.expr, rhs.expr), depth);
+  }
+  // Of many, as a tree that is no deeper than it must be.
+  Term Joined(Kind kind, absl::Span<const Term> terms) const {
+    if (terms.empty()) return {};
+    if (terms.size() <= 8) {
+      Term all = terms[0];
+      for (const Term& term : terms.subspan(1)) all = Binary(kind, all, term);
+      return all;
+    }
+    const size_t half = terms.size() / 2;
+    return Binary(kind, Joined(kind, terms.subspan(0, half)), Joined(kind, terms.subspan(half)));
+  }
+
+  absl::StatusOr<Term> Call(absl::string_view name, absl::Span<const Term> args) {
+    if (name == "Symbol" || name == "Dummy") {
+      if (args.empty() || args[0].text.empty()) return Error("a symbol without a name");
+      if (args[0].text.size() > kMaxNameBytes) return Error("a symbol of too long a name");
+      const std::string symbol(args[0].text);
+      if (module_.FindSymbol(symbol) == nullptr) module_.AddSymbol(symbol, std::nullopt);
+      return Made(module_.SymSymbol(symbol), 1);
+    }
+    if (name == "Integer") {
+      if (args.size() != 1) return Error("Integer takes one number");
+      return args[0].literal ? Number(*args[0].literal) : Term();
+    }
+    if (name == "Add") return Joined(Kind::kAdd, args);
+    if (name == "Mul") {
+      if (args.size() > 1 && args[0].expr != nullptr && args[0].expr->kind == Kind::kInt &&
+          args[0].expr->value == -1) {
+        return Unary(Joined(Kind::kMul, args.subspan(1)));
+      }
+      return Joined(Kind::kMul, args);
+    }
+    if (name == "Max") return Joined(Kind::kMax, args);
+    if (name == "Min") return Joined(Kind::kMin, args);
+    if (name == "Identity" && args.size() == 1) return args[0];
+    if (args.size() != 2) return Term();
+    if (name == "Pow" || name == "PowByNatural") {
+      const SymExpr* const exponent = args[1].expr;
+      const bool is_whole =
+          exponent != nullptr && exponent->kind == Kind::kInt && exponent->value >= 0;
+      return is_whole || name == "PowByNatural" ? Binary(Kind::kPow, args[0], args[1]) : Term();
+    }
+    if (name == "FloorDiv" || name == "CleanDiv") return Binary(Kind::kFloorDiv, args[0], args[1]);
+    if (name == "Mod" || name == "PythonMod") return Binary(Kind::kMod, args[0], args[1]);
+    if (name == "CeilDiv") return Unary(Binary(Kind::kFloorDiv, Unary(args[0]), args[1]));
+    return Term();
+  }
+
+  const absl::string_view text_;
+  Module& module_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<const SymExpr*> ParseSrepr(absl::string_view text, Module* module) {
+  return Parser(text, module).Run();
+}
+
+}  // namespace graphnet::pt2

@@ -1,0 +1,21 @@
+// Symbolic sizes of a torch.export program, as SymPy's srepr writes them:
+//
+//   Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))   2 * s77 + 1
+#ifndef GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_
+#define GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet::pt2 {
+
+// The expression over the symbols of `module`, which are declared as they are met. Null for
+// what is well written and no expression of the IR: fractions, conditions, functions that
+// it lacks. InvalidArgument, "column 12: …", for what is not written so, and for functions
+// within each other deeper than kMaxNesting.
+absl::StatusOr<const SymExpr*> ParseSrepr(absl::string_view text, Module* module);
+
+}  // namespace graphnet::pt2
+
+#endif  // GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_

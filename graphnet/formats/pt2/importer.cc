@@ -1,0 +1,290 @@
+#include "graphnet/formats/pt2/importer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/mapped_file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/archive/zip_reader.h"
+#include "graphnet/formats/pt2/graph_importer.h"
+#include "graphnet/formats/pt2/json.h"
+#include "graphnet/formats/pt2/payloads.h"
+#include "graphnet/formats/pt2/pickled_tensors.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+using pt2::Json;
+using pt2::JsonDocument;
+
+constexpr int64_t kSchemaMajor = 8;
+constexpr int64_t kArchiveVersion = 0;
+constexpr absl::string_view kModels = "models/";
+constexpr absl::string_view kWeights = "data/weights/";
+constexpr absl::string_view kConstants = "data/constants/";
+constexpr absl::string_view kExamples = "data/sample_inputs/";
+constexpr absl::string_view kOldProgram = "serialized_exported_program.json";
+
+std::string Stem(const std::string& path) {
+  std::string name = BaseName(path);
+  if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.resize(dot);
+  return name;
+}
+
+// An archive has one folder at its root, whatever it is called.
+absl::string_view RootOf(const ZipReader& zip) {
+  if (zip.entries().empty()) return {};
+  const absl::string_view first = zip.entries()[0].name;
+  return first.substr(0, first.find('/') + 1);
+}
+
+// The name in "root/models/NAME.json"; empty for other entries.
+absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
+  if (!absl::ConsumePrefix(&entry, root) || !absl::ConsumePrefix(&entry, kModels) ||
+      !absl::ConsumeSuffix(&entry, ".json")) {
+    return {};
+  }
+  return entry;
+}
+
+// The archive of a program.
+class Archive {
+ public:
+  static absl::StatusOr<Archive> Open(absl::string_view bytes, const std::string& name) {
+    ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(bytes, Printable(name, 1000)));
+    Archive archive(std::move(zip), name);
+    RETURN_IF_ERROR(Annotate(archive.CheckVersion(), archive.name_));
+    return archive;
+  }
+
+  const ZipReader& zip() const { return zip_; }
+  absl::string_view root() const { return root_; }
+  const std::string& name() const { return name_; }
+
+  std::vector<std::string> programs() const {
+    std::vector<std::string> names;
+    for (const ZipEntry& entry : zip_.entries()) {
+      const absl::string_view program = ProgramOf(entry.name, root_);
+      if (!program.empty()) names.emplace_back(program);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  // The text of a record below the root.
+  absl::StatusOr<std::string> ReadText(absl::string_view record, size_t max_bytes) const {
+    const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, record));
+    if (entry == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(name_, ": has no record ", Printable(record)));
+    }
+    if (entry->size > max_bytes) {
+      return absl::InvalidArgumentError(absl::StrCat(name_, ": ", Printable(record), ": ",
+                                                     entry->size, " bytes, over the limit of ",
+                                                     max_bytes));
+    }
+    return zip_.Read(*entry);
+  }
+
+ private:
+  Archive(ZipReader zip, const std::string& name)
+      : zip_(std::move(zip)), root_(RootOf(zip_)), name_(Printable(name, 1000)) {}
+
+  absl::Status CheckVersion() const {
+    for (const ZipEntry& entry : zip_.entries()) {
+      if (entry.name == kOldProgram || absl::EndsWith(entry.name, absl::StrCat("/", kOldProgram))) {
+        return absl::UnimplementedError(
+            "an archive as torch before 2.8 wrote it; torch.export.save(torch.export.load(FILE), "
+            "NEW) with 2.8 or newer writes it anew");
+      }
+    }
+    const ZipEntry* const format = zip_.Find(absl::StrCat(root_, "archive_format"));
+    const ZipEntry* const version = zip_.Find(absl::StrCat(root_, "archive_version"));
+    if (format == nullptr || version == nullptr || format->size > 16 || version->size > 16) {
+      return absl::InvalidArgumentError("not an archive of torch.export: it lacks its version");
+    }
+    ASSIGN_OR_RETURN(const std::string format_text, zip_.Read(*format));
+    ASSIGN_OR_RETURN(const std::string version_text, zip_.Read(*version));
+    if (format_text != "pt2" || version_text != absl::StrCat(kArchiveVersion)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an archive of format ", Printable(format_text), ", version ",
+                       Printable(version_text), "; known is pt2, ", kArchiveVersion));
+    }
+    const ZipEntry* const order = zip_.Find(absl::StrCat(root_, "byteorder"));
+    if (order == nullptr) return absl::OkStatus();
+    if (order->size > 16) return absl::InvalidArgumentError("byteorder: too long");
+    ASSIGN_OR_RETURN(const std::string order_text, zip_.Read(*order));
+    if (order_text == "little") return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("of byte order ", Printable(order_text), ", not little"));
+  }
+
+  ZipReader zip_;
+  absl::string_view root_;
+  std::string name_;
+};
+
+absl::Status CheckSchemaVersion(Json version) {
+  Json major_field, minor_field;
+  RETURN_IF_ERROR(ReadFields(version, {{"major", &major_field}, {"minor", &minor_field}}));
+  ASSIGN_OR_RETURN(const int64_t major, major_field.Int());
+  ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
+  if (major == kSchemaMajor) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("of schema ", major, ".", minor, "; this version reads schema ", kSchemaMajor));
+}
+
+// Reads a program's values of the attributes that were imported.
+absl::Status ReadWeights(const Archive& archive,
+                         const std::vector<pt2::ImportedAttribute>& attributes, Sample* sample) {
+  uint64_t spare = pt2::kMaxExpandedBytes;
+  for (const pt2::ImportedAttribute& imported : attributes) {
+    if (imported.payload == nullptr) continue;
+    const pt2::Payload& payload = *imported.payload;
+    const auto fail = [&](const absl::Status& status) {
+      return Annotate(status, absl::StrCat(archive.name(), ": ", Printable(payload.record_name),
+                                           ", the tensor ", Printable(imported.attribute)));
+    };
+    if (!payload.is_tensor) continue;
+    if (payload.record == nullptr) {
+      return fail(absl::InvalidArgumentError("the archive has no such record"));
+    }
+    ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));
+    if (payload.is_pickled) {
+      absl::StatusOr<TensorData> data = pt2::ReadPickledTensor(bytes);
+      if (!data.ok()) return fail(data.status());
+      sample->weights[imported.attribute] = *std::move(data);
+      continue;
+    }
+    pt2::StoredTensor tensor = payload.tensor;
+    if (imported.is_storage) {
+      tensor.sizes = {static_cast<int64_t>(bytes.size()) / DTypeBytes(tensor.dtype)};
+      tensor.strides = {1};
+      tensor.offset = 0;
+    }
+    absl::StatusOr<TensorData> data = ReadStorage(tensor, bytes, &spare);
+    if (!data.ok()) return fail(data.status());
+    sample->weights[imported.attribute] = *std::move(data);
+  }
+  return absl::OkStatus();
+}
+
+// The inputs that the program was saved with. What is none, or of a class of its own, is left
+// to be drawn.
+void ReadExampleInputs(const Archive& archive, const std::string& program,
+                       const pt2::GraphImporter& importer, Sample* sample) {
+  const ZipEntry* const record =
+      archive.zip().Find(absl::StrCat(archive.root(), kExamples, program, ".pt"));
+  if (record == nullptr || importer.in_spec() == nullptr) return;
+  const absl::StatusOr<absl::string_view> bytes = archive.zip().View(*record);
+  if (!bytes.ok()) return;
+  auto values = pt2::ReadPickledLeaves(*bytes, *importer.in_spec());
+  const std::vector<std::string>& names = importer.user_inputs();
+  if (!values.ok() || values->size() != names.size()) return;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty() && (*values)[i]) sample->weights[names[i]] = *std::move((*values)[i]);
+  }
+}
+
+// The configuration of a program's tensors, which is also kept.
+absl::Status ReadConfig(const Archive& archive, absl::string_view folder, const std::string& record,
+                        absl::string_view kept_as, pt2::Payloads* payloads, Sample* sample) {
+  if (archive.zip().Find(absl::StrCat(archive.root(), record)) == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(std::string text, archive.ReadText(record, kMaxProgramBytes));
+  RETURN_IF_ERROR(Annotate(ReadPayloadConfig(archive.zip(), archive.root(), folder, text, payloads),
+                           absl::StrCat(archive.name(), ": ", Printable(record))));
+  sample->extra_files.emplace(kept_as, std::move(text));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& program,
+                                     const Pt2ImportOptions& options) {
+  Sample sample;
+  sample.module = std::make_unique<Module>();
+  pt2::Payloads payloads;
+  RETURN_IF_ERROR(ReadConfig(archive, kWeights,
+                             absl::StrCat(kWeights, program, "_weights_config.json"),
+                             kProgramWeightsFile, &payloads, &sample));
+  RETURN_IF_ERROR(ReadConfig(archive, kConstants,
+                             absl::StrCat(kConstants, program, "_constants_config.json"),
+                             kProgramConstantsFile, &payloads, &sample));
+  const std::string record = absl::StrCat(kModels, program, ".json");
+  ASSIGN_OR_RETURN(std::string text, archive.ReadText(record, kMaxProgramBytes));
+  pt2::GraphImporter importer(payloads, sample.module.get());
+  const auto import = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
+    Json graph_module, ranges, version;
+    RETURN_IF_ERROR(ReadFields(document.root(), {{"graph_module", &graph_module},
+                                                 {"range_constraints", &ranges},
+                                                 {"schema_version", &version}}));
+    RETURN_IF_ERROR(CheckSchemaVersion(version));
+    RETURN_IF_ERROR(importer.Run(graph_module));
+    RETURN_IF_ERROR(importer.AddRanges(ranges));
+    return Verify(*sample.module);
+  };
+  if (const absl::Status status = import(); !status.ok()) {
+    return Annotate(status, absl::StrCat(archive.name(), ": ", Printable(record)));
+  }
+  sample.extra_files.emplace(kProgramFile, std::move(text));
+  if (options.weights) {
+    RETURN_IF_ERROR(ReadWeights(archive, importer.attributes(), &sample));
+    ReadExampleInputs(archive, program, importer, &sample);
+  }
+  return sample;
+}
+
+}  // namespace
+
+absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& name,
+                                 const Pt2ImportOptions& options) {
+  ASSIGN_OR_RETURN(const Archive archive, Archive::Open(bytes, name));
+  const std::vector<std::string> programs = archive.programs();
+  std::string program = options.program;
+  if (program.empty() && programs.size() == 1) program = programs[0];
+  if (std::find(programs.begin(), programs.end(), program) == programs.end()) {
+    const std::string held = absl::StrJoin(programs, ", ");
+    return absl::InvalidArgumentError(absl::StrCat(
+        archive.name(), ": ",
+        programs.empty()  ? "holds no program"
+        : program.empty() ? absl::StrCat("holds several programs: ", Printable(held, 1000))
+                          : absl::StrCat("holds no program ", Printable(program), " but ",
+                                         Printable(held, 1000))));
+  }
+  ASSIGN_OR_RETURN(Sample sample, ImportProgram(archive, program, options));
+  sample.name = Stem(name);
+  if (programs.size() > 1) absl::StrAppend(&sample.name, "_", program);
+  return sample;
+}
+
+absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options) {
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
+  return ImportPt2(file.bytes(), path, options);
+}
+
+absl::StatusOr<std::vector<std::string>> ListPt2Programs(absl::string_view bytes,
+                                                         const std::string& name) {
+  ASSIGN_OR_RETURN(const Archive archive, Archive::Open(bytes, name));
+  return archive.programs();
+}
+
+bool LooksLikePt2(absl::string_view bytes) {
+  if (!absl::StartsWith(bytes, "PK\x03\x04")) return false;
+  const absl::StatusOr<ZipReader> zip = ZipReader::Open(bytes, "");
+  if (!zip.ok()) return false;
+  const absl::string_view root = RootOf(*zip);
+  return std::any_of(zip->entries().begin(), zip->entries().end(), [&](const ZipEntry& entry) {
+    return entry.name == absl::StrCat(root, "archive_format") ||
+           !ProgramOf(entry.name, root).empty() || entry.name == kOldProgram ||
+           absl::EndsWith(entry.name, absl::StrCat("/", kOldProgram));
+  });
+}
+
+}  // namespace graphnet

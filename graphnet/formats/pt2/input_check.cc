@@ -1,0 +1,371 @@
+#include "graphnet/formats/pt2/input_check.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/python_numbers.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/expressions.h"
+#include "graphnet/formats/pt2/guards.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "graphnet/formats/pt2/json.h"
+#include "graphnet/formats/pt2/tree_spec.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+using pt2::Json;
+using pt2::JsonDocument;
+using pt2::JsonUnion;
+using pt2::TreeSpec;
+using python::Number;
+
+// A size, a stride or a number of the user's, and what it must be.
+struct Asked {
+  std::string what;  // "input x: size 0"
+  int64_t given = 0;
+  const SymExpr* expr = nullptr;
+};
+
+std::optional<int64_t> IntOf(const TensorData& data) {
+  if (data.dtype != DType::kInt64 || data.bytes == nullptr || data.bytes->size() != 8) {
+    return std::nullopt;
+  }
+  int64_t value = 0;
+  std::memcpy(&value, data.bytes->data(), sizeof(value));
+  return value;
+}
+
+// Paths as Python writes them, "['d']['k']", of the leaves of a tree, in order.
+void AddPaths(const TreeSpec& spec, const std::string& path, std::vector<std::string>* paths) {
+  if (spec.kind == TreeSpec::Kind::kLeaf) paths->push_back(path);
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    std::string part = absl::StrCat("[", i, "]");
+    if (spec.kind == TreeSpec::Kind::kDict) {
+      if (const auto* text = std::get_if<std::string>(&spec.keys[i])) {
+        part = absl::StrCat("['", *text, "']");
+      } else if (const auto* number = std::get_if<int64_t>(&spec.keys[i])) {
+        part = absl::StrCat("[", *number, "]");
+      }
+    }
+    AddPaths(spec.children[i], absl::StrCat(path, part), paths);
+  }
+}
+
+class InputCheck {
+ public:
+  explicit InputCheck(const std::map<std::string, TensorData>& values) : values_(values) {}
+
+  absl::Status Run(Json program) {
+    Json graph_module, ranges, guards;
+    RETURN_IF_ERROR(ReadFields(program, {{"graph_module", &graph_module},
+                                         {"range_constraints", &ranges},
+                                         {"guards_code", &guards, false}}));
+    Json graph, signature, calls;
+    RETURN_IF_ERROR(ReadFields(
+        graph_module,
+        {{"graph", &graph}, {"signature", &signature}, {"module_call_graph", &calls, false}}));
+    RETURN_IF_ERROR(ReadInputs(graph, signature));
+    RETURN_IF_ERROR(Solve());
+    RETURN_IF_ERROR(CheckRanges(ranges));
+    RETURN_IF_ERROR(ReadPaths(calls));
+    for (const Json guard : guards.elements()) {
+      ASSIGN_OR_RETURN(const absl::string_view text, guard.String());
+      const std::optional<Number> holds =
+          pt2::EvaluateGuard(text, [this](absl::string_view name) { return Resolve(name); });
+      // What cannot be evaluated is not held against the inputs.
+      if (holds && !python::Truth(*holds)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the inputs do not hold what the program asks of them: ",
+                         Printable(absl::StripPrefix(text, "L"), 500)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static absl::Status Unlike(const Asked& asked, absl::string_view expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(asked.what, " is ", asked.given, ", the program takes ", expected));
+  }
+
+  // The sizes of all user inputs that have values; those that are numbers are checked.
+  absl::Status ReadInputs(Json graph, Json signature) {
+    Json tensors, ints, specs;
+    RETURN_IF_ERROR(ReadFields(graph, {{"tensor_values", &tensors}, {"sym_int_values", &ints}}));
+    RETURN_IF_ERROR(ReadFields(signature, {{"input_specs", &specs}}));
+    for (const Json spec : specs.elements()) {
+      ASSIGN_OR_RETURN(const JsonUnion kind, ReadUnion(spec));
+      if (kind.kind == "constant_input") names_.emplace_back();
+      if (kind.kind != "user_input") continue;
+      Json argument;
+      RETURN_IF_ERROR(ReadFields(kind.value, {{"arg", &argument}}));
+      ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(argument));
+      names_.emplace_back();
+      if (value.kind == "as_tensor") {
+        Json name;
+        RETURN_IF_ERROR(ReadFields(value.value, {{"name", &name}}));
+        ASSIGN_OR_RETURN(const absl::string_view called, name.String());
+        names_.back() = std::string(called);
+        wanted_[names_.back()] = true;
+      } else if (value.kind == "as_sym_int") {
+        ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(value.value));
+        if (named.kind != "as_name") continue;
+        ASSIGN_OR_RETURN(const absl::string_view called, named.value.String());
+        names_.back() = std::string(called);
+        wanted_[names_.back()] = false;
+      }
+    }
+    RETURN_IF_ERROR(tensors.ForEachMember([&](absl::string_view name, Json meta) -> absl::Status {
+      const auto it = wanted_.find(std::string(name));
+      if (it == wanted_.end() || !it->second) return absl::OkStatus();
+      return ReadTensor(it->first, meta);
+    }));
+    return ints.ForEachMember([&](absl::string_view name, Json size) -> absl::Status {
+      const auto it = wanted_.find(std::string(name));
+      const auto value = values_.find(std::string(name));
+      if (it == wanted_.end() || it->second || value == values_.end()) return absl::OkStatus();
+      const std::optional<int64_t> number = IntOf(value->second);
+      if (!number) return absl::OkStatus();
+      return AddSize({.what = absl::StrCat("input ", Printable(name)), .given = *number}, size);
+    });
+  }
+
+  absl::Status ReadTensor(const std::string& name, Json meta) {
+    const auto value = values_.find(name);
+    if (value == values_.end()) return absl::OkStatus();
+    Json sizes;
+    RETURN_IF_ERROR(ReadFields(meta, {{"sizes", &sizes}}));
+    const std::vector<int64_t>& given = value->second.shape;
+    const std::string what = absl::StrCat("input ", Printable(name));
+    if (sizes.size() != given.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          what, " has ", given.size(), " dimensions, the program takes ", sizes.size()));
+    }
+    size_t i = 0;
+    for (const Json size : sizes.elements()) {
+      RETURN_IF_ERROR(AddSize({.what = absl::StrCat(what, ": size ", i), .given = given[i]}, size));
+      ++i;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddSize(Asked asked, Json size) {
+    ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(size));
+    if (value.kind == "as_int") {
+      ASSIGN_OR_RETURN(const int64_t number, value.value.Int());
+      return number == asked.given ? absl::OkStatus() : Unlike(asked, absl::StrCat(number));
+    }
+    Json text;
+    RETURN_IF_ERROR(ReadFields(value.value, {{"expr_str", &text}}));
+    ASSIGN_OR_RETURN(const absl::string_view srepr, text.String());
+    ASSIGN_OR_RETURN(asked.expr, pt2::ParseSrepr(srepr, &symbols_));
+    if (asked.expr == nullptr) return absl::OkStatus();
+    if (asked.expr->kind != SymExpr::Kind::kSymbol) {
+      related_.push_back(std::move(asked));
+      return absl::OkStatus();
+    }
+    return Bind(asked.expr->name, asked);
+  }
+
+  absl::Status Bind(absl::string_view symbol, const Asked& asked) {
+    const Symbol* const known = symbols_.FindSymbol(symbol);
+    if (known == nullptr || !known->example) {
+      symbols_.AddSymbol(symbol, asked.given);
+      bound_by_.emplace(symbol, asked);
+      return absl::OkStatus();
+    }
+    if (*known->example == asked.given) return absl::OkStatus();
+    return Unlike(asked, absl::StrCat("what ", bound_by_.at(std::string(symbol)).what, " is, ",
+                                      *known->example));
+  }
+
+  // The symbol of an expression that has one, unknown as yet.
+  const SymExpr* OnlyUnknown(const SymExpr& expr) const {
+    if (expr.kind == SymExpr::Kind::kSymbol) {
+      const Symbol* const symbol = symbols_.FindSymbol(expr.name);
+      return symbol != nullptr && symbol->example ? nullptr : &expr;
+    }
+    const SymExpr* const left = expr.lhs == nullptr ? nullptr : OnlyUnknown(*expr.lhs);
+    const SymExpr* const right = expr.rhs == nullptr ? nullptr : OnlyUnknown(*expr.rhs);
+    return left == nullptr ? right : left;
+  }
+
+  // Sizes that are expressions: of known symbols, or of one that follows from it, as 4 * s.
+  absl::Status Solve() {
+    for (const Asked& asked : related_) {
+      const SymExpr* const unknown = OnlyUnknown(*asked.expr);
+      if (unknown != nullptr) {
+        const std::string symbol(unknown->name);
+        std::optional<int64_t> at[3];
+        for (int64_t i = 0; i < 3; ++i) {
+          symbols_.AddSymbol(symbol, i);
+          at[i] = EvaluateWithExamples(symbols_, *asked.expr);
+        }
+        symbols_.AddSymbol(symbol, std::nullopt);
+        if (!at[0] || !at[1] || !at[2]) continue;
+        const std::optional<int64_t> slope = python::Subtract(*at[1], *at[0]);
+        const std::optional<int64_t> rise = python::Subtract(asked.given, *at[0]);
+        if (!slope || !rise || *slope == 0 || python::Add(*at[1], *slope) != at[2]) continue;
+        if (python::Modulo(*rise, *slope) != 0) {
+          return Unlike(asked, absl::StrCat("a multiple of ", std::abs(*slope),
+                                            *at[0] == 0 ? "" : absl::StrCat(" and ", *at[0])));
+        }
+        const std::optional<int64_t> value = python::FloorDivide(*rise, *slope);
+        if (value) symbols_.AddSymbol(symbol, *value);
+        bound_by_.emplace(symbol, asked);
+        continue;
+      }
+      const std::optional<int64_t> expected = EvaluateWithExamples(symbols_, *asked.expr);
+      if (expected && *expected != asked.given) return Unlike(asked, absl::StrCat(*expected));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckRanges(Json ranges) {
+    return ranges.ForEachMember([&](absl::string_view key, Json range) -> absl::Status {
+      const Symbol* const symbol = symbols_.FindSymbol(key);
+      if (symbol == nullptr || !symbol->example) return absl::OkStatus();
+      const auto asked = bound_by_.find(std::string(key));
+      if (asked == bound_by_.end()) return absl::OkStatus();
+      Json min, max;
+      RETURN_IF_ERROR(ReadFields(range, {{"min_val", &min, false}, {"max_val", &max, false}}));
+      // As PyTorch has it: that 0 and 1 were taken for special is nothing to insist on.
+      if (!min.is_null()) {
+        ASSIGN_OR_RETURN(const int64_t low, min.Int());
+        if (low > 2 && *symbol->example < low) {
+          return Unlike(asked->second, absl::StrCat("no less than ", low, Of(asked->second, key)));
+        }
+      }
+      if (max.is_null()) return absl::OkStatus();
+      ASSIGN_OR_RETURN(const int64_t high, max.Int());
+      if (*symbol->example <= high) return absl::OkStatus();
+      return Unlike(asked->second, absl::StrCat("no more than ", high, Of(asked->second, key)));
+    });
+  }
+  // What the bound is of, where the size is not the symbol itself.
+  static std::string Of(const Asked& asked, absl::string_view symbol) {
+    if (asked.expr == nullptr || asked.expr->kind == SymExpr::Kind::kSymbol) return "";
+    return absl::StrCat(" for ", Printable(symbol), " of it");
+  }
+
+  // What guards call the user's inputs.
+  absl::Status ReadPaths(Json calls) {
+    for (const Json call : calls.elements()) {
+      Json path, signature, in_spec, argument_names;
+      RETURN_IF_ERROR(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}));
+      ASSIGN_OR_RETURN(const absl::string_view module, path.String());
+      if (!module.empty() || signature.is_null()) continue;
+      RETURN_IF_ERROR(ReadFields(
+          signature, {{"in_spec", &in_spec}, {"forward_arg_names", &argument_names, false}}));
+      ASSIGN_OR_RETURN(const absl::string_view text, in_spec.String());
+      ASSIGN_OR_RETURN(const TreeSpec spec, pt2::ParseTreeSpec(text));
+      if (spec.children.size() != 2) return absl::OkStatus();
+      std::vector<std::string> names;
+      for (const Json name : argument_names.elements()) {
+        ASSIGN_OR_RETURN(const absl::string_view argument, name.String());
+        names.emplace_back(argument);
+      }
+      AddArgumentPaths(spec, names);
+      return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  void AddArgumentPaths(const TreeSpec& spec, const std::vector<std::string>& names) {
+    const TreeSpec& args = spec.children[0];
+    const TreeSpec& kwargs = spec.children[1];
+    size_t leaf = 0;
+    const auto add = [&](const TreeSpec& tree, const std::vector<std::string>& roots) {
+      std::vector<std::string> inner;
+      AddPaths(tree, "", &inner);
+      for (const std::string& path : inner) {
+        for (const std::string& root : roots) paths_[absl::StrCat(root, path)] = leaf;
+        paths_[absl::StrCat("L['flat_args'][", leaf, "]")] = leaf;
+        ++leaf;
+      }
+    };
+    for (size_t i = 0; i < args.children.size(); ++i) {
+      std::vector<std::string> roots;
+      if (i < names.size()) {
+        roots.push_back(absl::StrCat("L['", names[i], "']"));
+        // rest_0 is also rest[0], of *rest.
+        const size_t at = names[i].rfind('_');
+        int64_t index = 0;
+        if (at != std::string::npos && absl::SimpleAtoi(names[i].substr(at + 1), &index)) {
+          roots.push_back(absl::StrCat("L['", names[i].substr(0, at), "'][", index, "]"));
+        }
+      }
+      add(args.children[i], roots);
+    }
+    for (size_t i = 0; i < kwargs.children.size() && i < kwargs.keys.size(); ++i) {
+      const auto* const name = std::get_if<std::string>(&kwargs.keys[i]);
+      std::vector<std::string> roots;
+      if (name != nullptr) roots.push_back(absl::StrCat("L['", *name, "']"));
+      add(kwargs.children[i], roots);
+    }
+  }
+
+  // "L['x'].size()[0]", "L['n']"
+  std::optional<Number> Resolve(absl::string_view text) const {
+    absl::string_view path = text;
+    const size_t dot = text.find("].");
+    absl::string_view rest;
+    if (dot != absl::string_view::npos) {
+      path = text.substr(0, dot + 1);
+      rest = text.substr(dot + 2);
+    }
+    const auto it = paths_.find(std::string(path));
+    if (it == paths_.end() || it->second >= names_.size()) return std::nullopt;
+    const auto value = values_.find(names_[it->second]);
+    if (value == values_.end()) return std::nullopt;
+    const std::vector<int64_t>& shape = value->second.shape;
+    if (rest.empty()) {
+      const std::optional<int64_t> number = IntOf(value->second);
+      return number ? std::optional<Number>(*number) : std::nullopt;
+    }
+    if (rest == "storage_offset()") return Number(int64_t{0});
+    const bool is_stride = absl::ConsumePrefix(&rest, "stride()[");
+    size_t i = 0;
+    if ((!is_stride && !absl::ConsumePrefix(&rest, "size()[")) ||
+        !absl::ConsumeSuffix(&rest, "]") || !absl::SimpleAtoi(rest, &i) || i >= shape.size()) {
+      return std::nullopt;
+    }
+    if (!is_stride) return Number(shape[i]);
+    int64_t stride = 1;  // Inputs lie in row-major order.
+    for (size_t j = i + 1; j < shape.size(); ++j) stride *= std::max<int64_t>(shape[j], 1);
+    return Number(stride);
+  }
+
+  const std::map<std::string, TensorData>& values_;
+  std::vector<std::string> names_;      // of the user's inputs; empty: a constant
+  std::map<std::string, bool> wanted_;  // whether it is a tensor
+  std::map<std::string, size_t> paths_;
+  Module symbols_;  // with the values that the inputs give them
+  std::map<std::string, Asked> bound_by_;
+  std::vector<Asked> related_;
+};
+
+}  // namespace
+
+absl::Status CheckProgramInputs(const Sample& sample,
+                                const std::map<std::string, TensorData>& values) {
+  const auto file = sample.extra_files.find(std::string(kProgramFile));
+  if (file == sample.extra_files.end()) return absl::OkStatus();
+  absl::StatusOr<JsonDocument> document = JsonDocument::Parse(file->second);
+  if (!document.ok()) return Annotate(document.status(), kProgramFile);
+  return InputCheck(values).Run(document->root());
+}
+
+}  // namespace graphnet

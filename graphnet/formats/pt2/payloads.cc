@@ -1,0 +1,207 @@
+#include "graphnet/formats/pt2/payloads.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/json.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+// Whether its elements lie in memory without gaps, in whatever order.
+bool IsDense(const StoredTensor& tensor) {
+  std::vector<size_t> order(tensor.sizes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return tensor.strides[a] < tensor.strides[b]; });
+  int64_t expected = 1;
+  for (const size_t i : order) {
+    if (tensor.sizes[i] == 1) continue;
+    if (tensor.strides[i] != expected) return false;
+    expected *= tensor.sizes[i];
+  }
+  return true;
+}
+
+// Whether row-major order is how it lies, whatever the strides of sizes of one.
+bool IsRowMajor(const StoredTensor& tensor) {
+  const std::vector<int64_t> strides = RowMajorStrides(tensor.sizes);
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (tensor.sizes[i] != 1 && tensor.strides[i] != strides[i]) return false;
+  }
+  return true;
+}
+
+// The elements in row-major order.
+std::string Gather(const StoredTensor& tensor, size_t width, uint64_t count,
+                   absl::string_view bytes) {
+  std::string out(count * width, '\0');
+  std::vector<int64_t> index(tensor.sizes.size());
+  const char* from = bytes.data() + static_cast<uint64_t>(tensor.offset) * width;
+  const auto step = [&](size_t dim) { return tensor.strides[dim] * static_cast<int64_t>(width); };
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(out.data() + i * width, from, width);
+    for (size_t dim = index.size(); dim-- > 0;) {
+      from += step(dim);
+      if (++index[dim] < tensor.sizes[dim]) break;
+      from -= step(dim) * tensor.sizes[dim];
+      index[dim] = 0;
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<Payload> ReadPayload(Json meta) {
+  Json path, is_pickled, tensor;
+  RETURN_IF_ERROR(ReadFields(
+      meta, {{"path_name", &path}, {"use_pickle", &is_pickled}, {"tensor_meta", &tensor, false}}));
+  Payload payload;
+  ASSIGN_OR_RETURN(const absl::string_view name, path.String());
+  payload.record_name = std::string(name);
+  ASSIGN_OR_RETURN(payload.is_pickled, is_pickled.Bool());
+  payload.is_tensor = !tensor.is_null();
+  if (payload.is_tensor) {
+    ASSIGN_OR_RETURN(payload.tensor, ReadStoredTensor(tensor));
+  } else if (!payload.is_pickled) {
+    return absl::InvalidArgumentError("neither pickled nor described by tensor_meta");
+  }
+  return payload;
+}
+
+}  // namespace
+
+absl::Status ReadPayloadConfig(const ZipReader& zip, absl::string_view root,
+                               absl::string_view folder, std::string config, Payloads* payloads) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::move(config)));
+  Json members;
+  RETURN_IF_ERROR(ReadFields(document.root(), {{"config", &members}}));
+  return members.ForEachMember([&](absl::string_view name, Json meta) -> absl::Status {
+    absl::StatusOr<Payload> payload = ReadPayload(meta);
+    if (!payload.ok()) return Annotate(payload.status(), Printable(name));
+    payload->record_name = absl::StrCat(folder, payload->record_name);
+    payload->record = zip.Find(absl::StrCat(root, payload->record_name));
+    if (payloads->try_emplace(std::string(name), *std::move(payload)).second) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat("two tensors are named ", Printable(name)));
+  });
+}
+
+bool FindByteRange(const StoredTensor& tensor, ByteRange* range) {
+  const auto width = static_cast<uint64_t>(DTypeBytes(tensor.dtype));
+  uint64_t last = static_cast<uint64_t>(tensor.offset);
+  for (size_t i = 0; i < tensor.sizes.size(); ++i) {
+    if (tensor.sizes[i] == 0) {
+      *range = {};
+      return true;
+    }
+    uint64_t reach = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(tensor.sizes[i] - 1),
+                               static_cast<uint64_t>(tensor.strides[i]), &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return false;
+    }
+  }
+  if (__builtin_add_overflow(last, uint64_t{1}, &last) ||
+      __builtin_mul_overflow(last, width, &range->last)) {
+    return false;
+  }
+  range->first = static_cast<uint64_t>(tensor.offset) * width;
+  return true;
+}
+
+std::string Payload::Storage() const {
+  return absl::StrCat(record_name, " ", static_cast<int>(tensor.dtype));
+}
+
+std::string Payload::Identity() const {
+  return absl::StrCat(Storage(), is_pickled ? " pickled " : " ", tensor.offset, " ",
+                      absl::StrJoin(tensor.sizes, ","), " ", absl::StrJoin(tensor.strides, ","));
+}
+
+absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads) {
+  struct View {
+    std::string storage;
+    ByteRange range;
+    std::string identity;
+  };
+  std::vector<View> views;
+  for (const auto& [name, payload] : payloads) {
+    ByteRange range;
+    if (payload.is_pickled || !payload.is_tensor || !FindByteRange(payload.tensor, &range)) {
+      continue;
+    }
+    if (range.first < range.last) views.push_back({payload.Storage(), range, payload.Identity()});
+  }
+  std::sort(views.begin(), views.end(), [](const View& a, const View& b) {
+    return std::tie(a.storage, a.range.first, a.identity) <
+           std::tie(b.storage, b.range.first, b.identity);
+  });
+  absl::flat_hash_set<std::string> overlapping;
+  uint64_t end = 0;  // of what has been seen of the storage
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (i == 0 || views[i].storage != views[i - 1].storage) {
+      end = 0;
+    } else if (views[i].identity == views[i - 1].identity) {
+      continue;
+    }
+    if (views[i].range.first < end) overlapping.insert(views[i].storage);
+    end = std::max(end, views[i].range.last);
+  }
+  return overlapping;
+}
+
+absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes,
+                                       uint64_t* spare) {
+  const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
+  ByteRange range;
+  if (width == 0 || !FindByteRange(tensor, &range)) {
+    return absl::InvalidArgumentError("its strides reach too far");
+  }
+  uint64_t count = 1;
+  for (const int64_t size : tensor.sizes) count *= static_cast<uint64_t>(size);
+  if (count > 0 && range.last > bytes.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it needs ", range.last, " bytes of its storage, which has ", bytes.size()));
+  }
+  if (count * width > bytes.size()) {
+    if (count * width - bytes.size() > *spare) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a storage of ", bytes.size(), " bytes is expanded to ", count * width));
+    }
+    *spare -= count * width - bytes.size();
+  }
+  TensorData data;
+  data.dtype = tensor.dtype;
+  data.shape = tensor.sizes;
+  if (count == 0) {
+    data.bytes = std::make_shared<const std::string>();
+  } else if (IsRowMajor(tensor)) {
+    data.bytes = std::make_shared<const std::string>(bytes.substr(range.first, count * width));
+  } else {
+    if (IsDense(tensor)) data.strides = tensor.strides;
+    data.bytes = std::make_shared<const std::string>(Gather(tensor, width, count, bytes));
+  }
+  return data;
+}
+
+}  // namespace graphnet::pt2

@@ -1,0 +1,234 @@
+#include "graphnet/formats/pt2/pickled_tensors.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/archive/pickle_reader.h"
+#include "graphnet/formats/archive/zip_reader.h"
+#include "graphnet/formats/pt2/payloads.h"
+#include "graphnet/formats/pt2/schema.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+using Id = Pickle::Id;
+
+constexpr std::pair<absl::string_view, DType> kStorages[] = {
+    {"BFloat16Storage", DType::kBFloat16},
+    {"BoolStorage", DType::kBool},
+    {"ByteStorage", DType::kUInt8},
+    {"CharStorage", DType::kInt8},
+    {"ComplexDoubleStorage", DType::kComplex128},
+    {"ComplexFloatStorage", DType::kComplex64},
+    {"DoubleStorage", DType::kFloat64},
+    {"FloatStorage", DType::kFloat32},
+    {"HalfStorage", DType::kFloat16},
+    {"IntStorage", DType::kInt32},
+    {"LongStorage", DType::kInt64},
+    {"ShortStorage", DType::kInt16},
+};
+
+template <typename T>
+TensorData ScalarData(DType dtype, T value) {
+  return {
+      dtype,
+      {},
+      std::make_shared<const std::string>(reinterpret_cast<const char*>(&value), sizeof(value))};
+}
+
+class SavedTensors {
+ public:
+  static absl::StatusOr<SavedTensors> Open(absl::string_view bytes) {
+    ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(bytes, "torch.save"));
+    const ZipEntry* pickle = nullptr;
+    for (const ZipEntry& entry : zip.entries()) {
+      if (absl::EndsWith(entry.name, "/data.pkl")) pickle = &entry;
+    }
+    if (pickle == nullptr) return absl::InvalidArgumentError("not an archive of torch.save");
+    if (pickle->size > kMaxTextFileBytes) return absl::InvalidArgumentError("too large a pickle");
+    std::string root(absl::StripSuffix(pickle->name, "data.pkl"));
+    ASSIGN_OR_RETURN(std::string text, zip.Read(*pickle));
+    auto kept = std::make_unique<std::string>(std::move(text));
+    ASSIGN_OR_RETURN(Pickle parsed, Pickle::Parse(*kept));
+    return SavedTensors(std::move(zip), std::move(root), std::move(kept), std::move(parsed),
+                        bytes.size());
+  }
+
+  Id root() const { return pickle_.root(); }
+
+  absl::StatusOr<TensorData> ReadTensor(Id id, int depth = 0) {
+    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "no tensor");
+    const Id callee = pickle_.children(id)[0];
+    const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
+    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
+    const absl::string_view name = pickle_.name(callee);
+    if (pickle_.module(callee) == "torch._utils") {
+      if (name == "_rebuild_parameter" && !args.empty() && depth == 0) {
+        return ReadTensor(args[0], depth + 1);
+      }
+      if (name == "_rebuild_tensor_v2" && args.size() >= 4) return Rebuild(args);
+    }
+    return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
+                                  " makes, which is not called"));
+  }
+
+  void AddLeaves(Id id, const TreeSpec& spec, std::vector<std::optional<TensorData>>* leaves) {
+    const PickleKind kind = pickle_.kind(id);
+    const bool is_list = spec.kind == TreeSpec::Kind::kTuple || spec.kind == TreeSpec::Kind::kList;
+    if (spec.kind == TreeSpec::Kind::kLeaf) {
+      leaves->push_back(ReadLeaf(id));
+    } else if (is_list && (kind == PickleKind::kTuple || kind == PickleKind::kList) &&
+               pickle_.children(id).size() == spec.children.size()) {
+      for (size_t i = 0; i < spec.children.size(); ++i) {
+        AddLeaves(pickle_.children(id)[i], spec.children[i], leaves);
+      }
+    } else if (spec.kind == TreeSpec::Kind::kDict && kind == PickleKind::kDict) {
+      const Entries entries = EntriesOf(id);
+      for (size_t i = 0; i < spec.children.size(); ++i) {
+        const auto value = entries.find(spec.keys[i]);
+        if (value != entries.end()) {
+          AddLeaves(value->second, spec.children[i], leaves);
+        } else {
+          leaves->resize(leaves->size() + spec.children[i].num_leaves());
+        }
+      }
+    } else {
+      leaves->resize(leaves->size() + spec.num_leaves());
+    }
+  }
+
+ private:
+  SavedTensors(ZipReader zip, std::string root, std::unique_ptr<std::string> text, Pickle pickle,
+               uint64_t bytes)
+      : zip_(std::move(zip)),
+        root_(std::move(root)),
+        text_(std::move(text)),
+        pickle_(std::move(pickle)),
+        left_(bytes + kMaxExpandedBytes) {}
+
+  absl::Status Error(Id id, absl::string_view what) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.pkl: byte ", pickle_.offset(id), ": ", what));
+  }
+
+  absl::StatusOr<std::vector<int64_t>> Sizes(Id id) const {
+    if (pickle_.kind(id) != PickleKind::kTuple) return Error(id, "expected a tuple of sizes");
+    std::vector<int64_t> sizes;
+    if (pickle_.children(id).size() > kMaxRank) return Error(id, "too many dimensions");
+    int64_t elements = 1;
+    for (const Id size : pickle_.children(id)) {
+      if (pickle_.kind(size) != PickleKind::kInt || pickle_.integer(size) < 0) {
+        return Error(size, "no size");
+      }
+      sizes.push_back(pickle_.integer(size));
+      if (sizes.back() != 0 && (__builtin_mul_overflow(elements, sizes.back(), &elements) ||
+                                elements > kMaxTensorElements)) {
+        return Error(size, "too many elements");
+      }
+    }
+    return sizes;
+  }
+
+  // storage, offset, size, stride, …
+  absl::StatusOr<TensorData> Rebuild(absl::Span<const Id> args) {
+    if (pickle_.kind(args[0]) != PickleKind::kPersistentId) return Error(args[0], "no storage");
+    const Id key = pickle_.children(args[0])[0];
+    const absl::Span<const Id> parts = pickle_.children(key);
+    if (pickle_.kind(key) != PickleKind::kTuple || parts.size() < 3 ||
+        pickle_.kind(parts[1]) != PickleKind::kGlobal ||
+        pickle_.kind(parts[2]) != PickleKind::kString) {
+      return Error(key, "no storage");
+    }
+    StoredTensor tensor;
+    for (const auto& [name, dtype] : kStorages) {
+      if (pickle_.module(parts[1]) == "torch" && pickle_.name(parts[1]) == name) {
+        tensor.dtype = dtype;
+      }
+    }
+    if (tensor.dtype == DType::kUnknown) {
+      return Error(parts[1], absl::StrCat("a storage of ", Printable(pickle_.name(parts[1]))));
+    }
+    if (pickle_.kind(args[1]) != PickleKind::kInt || pickle_.integer(args[1]) < 0) {
+      return Error(args[1], "no offset");
+    }
+    tensor.offset = pickle_.integer(args[1]);
+    ASSIGN_OR_RETURN(tensor.sizes, Sizes(args[2]));
+    if (pickle_.kind(args[3]) != PickleKind::kTuple ||
+        pickle_.children(args[3]).size() != tensor.sizes.size()) {
+      return Error(args[3], "no strides");
+    }
+    for (const Id stride : pickle_.children(args[3])) {
+      if (pickle_.kind(stride) != PickleKind::kInt || pickle_.integer(stride) < 0) {
+        return Error(stride, "no stride");
+      }
+      tensor.strides.push_back(pickle_.integer(stride));
+    }
+    const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, "data/", pickle_.text(parts[2])));
+    if (entry == nullptr) return Error(key, "its storage is not there");
+    ASSIGN_OR_RETURN(const absl::string_view bytes, zip_.View(*entry));
+    // Any number of tensors may be made of one storage.
+    uint64_t spare = left_;
+    ASSIGN_OR_RETURN(TensorData data, ReadStorage(tensor, bytes, &spare));
+    if (data.bytes->size() > left_) return Error(key, "the tensors take too much together");
+    left_ -= data.bytes->size();
+    return data;
+  }
+
+  std::optional<TensorData> ReadLeaf(Id id) {
+    switch (pickle_.kind(id)) {
+      case PickleKind::kBool: return ScalarData(DType::kBool, pickle_.boolean(id));
+      case PickleKind::kInt: return ScalarData(DType::kInt64, pickle_.integer(id));
+      case PickleKind::kDouble: return ScalarData(DType::kFloat64, pickle_.real(id));
+      default: break;
+    }
+    absl::StatusOr<TensorData> tensor = ReadTensor(id);
+    return tensor.ok() ? std::optional<TensorData>(*std::move(tensor)) : std::nullopt;
+  }
+
+  // What a dict has under the keys that a tree knows.
+  using Entries = std::map<TreeSpec::Key, Id>;
+  Entries EntriesOf(Id dict) const {
+    Entries entries;
+    const absl::Span<const Id> all = pickle_.children(dict);
+    for (size_t i = 0; i + 1 < all.size(); i += 2) {
+      const PickleKind kind = pickle_.kind(all[i]);
+      if (kind == PickleKind::kString) {
+        entries[std::string(pickle_.text(all[i]))] = all[i + 1];
+      } else if (kind == PickleKind::kInt) {
+        entries[pickle_.integer(all[i])] = all[i + 1];
+      }
+    }
+    return entries;
+  }
+
+  ZipReader zip_;
+  std::string root_;
+  std::unique_ptr<std::string> text_;  // of the pickle, which refers to it
+  Pickle pickle_;
+  uint64_t left_;  // bytes that tensors may still take
+};
+
+}  // namespace
+
+absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(bytes));
+  return saved.ReadTensor(saved.root());
+}
+
+absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,
+                                                                         const TreeSpec& spec) {
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(bytes));
+  std::vector<std::optional<TensorData>> leaves;
+  saved.AddLeaves(saved.root(), spec, &leaves);
+  return leaves;
+}
+
+}  // namespace graphnet::pt2

@@ -1,0 +1,40 @@
+// The smaller pieces of torch.export's schema (torch/_export/serde/schema.py, version 8.20)
+// in the IR's terms.
+#ifndef GRAPHNET_FORMATS_PT2_SCHEMA_H_
+#define GRAPHNET_FORMATS_PT2_SCHEMA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graphnet/formats/pt2/json.h"
+#include "graphnet/ir/types.h"
+
+namespace graphnet::pt2 {
+
+// The schema numbers these itself, otherwise than PyTorch does. InvalidArgument for
+// numbers that it does not have; its UNKNOWN is one.
+absl::StatusOr<DType> ReadScalarType(Json value);
+absl::StatusOr<Layout> ReadLayout(Json value);
+absl::StatusOr<MemoryFormat> ReadMemoryFormat(Json value);
+// {"type": "cuda", "index": 0}
+absl::StatusOr<Device> ReadDevice(Json value);
+
+// How a tensor lies in its storage; sizes, strides and offset count elements.
+struct StoredTensor {
+  DType dtype = DType::kUnknown;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  int64_t offset = 0;
+
+  friend bool operator==(const StoredTensor&, const StoredTensor&) = default;
+};
+// Of a TensorMeta without symbols. Besides what the fields say, InvalidArgument for sizes
+// and strides of different numbers, negative ones, other layouts than strided, and more than
+// kMaxRank dimensions or kMaxTensorElements elements.
+absl::StatusOr<StoredTensor> ReadStoredTensor(Json meta);
+
+}  // namespace graphnet::pt2
+
+#endif  // GRAPHNET_FORMATS_PT2_SCHEMA_H_

@@ -1,0 +1,102 @@
+#include "graphnet/formats/pt2/tree_spec.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/json.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+TreeSpec::Kind KindOf(absl::string_view type) {
+  const absl::string_view name = type.substr(type.rfind('.') + 1);
+  if (type == "builtins.tuple" || name == "Size") return TreeSpec::Kind::kTuple;
+  if (type == "builtins.list" || name == "immutable_list") return TreeSpec::Kind::kList;
+  if (type == "builtins.dict" || name == "OrderedDict" || name == "immutable_dict") {
+    return TreeSpec::Kind::kDict;
+  }
+  return TreeSpec::Kind::kOther;
+}
+
+absl::StatusOr<TreeSpec::Key> ReadKey(Json key) {
+  switch (key.kind()) {
+    case Json::Kind::kNull: return TreeSpec::Key();
+    case Json::Kind::kBool: return key.Bool();
+    case Json::Kind::kInt: return key.Int();
+    case Json::Kind::kDouble: return key.Float();
+    case Json::Kind::kString: {
+      ASSIGN_OR_RETURN(const absl::string_view text, key.String());
+      return std::string(text);
+    }
+    default: return absl::InvalidArgumentError("a dict with a key that is a structure");
+  }
+}
+
+// The context of a dict is the list of its keys, as JSON.
+absl::StatusOr<std::vector<TreeSpec::Key>> ReadKeys(Json context) {
+  ASSIGN_OR_RETURN(const absl::string_view text, context.String());
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(text)));
+  RETURN_IF_ERROR(document.root().ExpectArray());
+  std::vector<TreeSpec::Key> keys;
+  for (const Json key : document.root().elements()) {
+    ASSIGN_OR_RETURN(keys.emplace_back(), ReadKey(key));
+  }
+  return keys;
+}
+
+// No deeper than the document nests.
+absl::StatusOr<TreeSpec> ReadSpec(Json value) {
+  Json type, context, children;
+  RETURN_IF_ERROR(
+      ReadFields(value, {{"type", &type}, {"context", &context}, {"children_spec", &children}}));
+  RETURN_IF_ERROR(children.ExpectArray());
+  TreeSpec spec;
+  if (type.is_null()) {
+    if (children.size() > 0) return absl::InvalidArgumentError("a leaf with children");
+    return spec;
+  }
+  ASSIGN_OR_RETURN(const absl::string_view name, type.String());
+  spec.kind = KindOf(name);
+  for (const Json child : children.elements()) {
+    ASSIGN_OR_RETURN(spec.children.emplace_back(), ReadSpec(child));
+  }
+  if (spec.kind != TreeSpec::Kind::kDict) return spec;
+  ASSIGN_OR_RETURN(spec.keys, ReadKeys(context));
+  if (spec.keys.size() == spec.children.size()) return spec;
+  return absl::InvalidArgumentError(absl::StrCat("a dict with ", spec.keys.size(), " keys and ",
+                                                 spec.children.size(), " values"));
+}
+
+absl::StatusOr<TreeSpec> Parse(absl::string_view text) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(text)));
+  RETURN_IF_ERROR(document.root().ExpectArray());
+  if (document.root().size() != 2) return absl::InvalidArgumentError("not a version and a tree");
+  auto part = document.root().elements().begin();
+  ASSIGN_OR_RETURN(const int64_t version, (*part).Int());
+  if (version != kVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("of version ", version, ", not ", kVersion));
+  }
+  return ReadSpec(*++part);
+}
+
+}  // namespace
+
+size_t TreeSpec::num_leaves() const {
+  if (kind == Kind::kLeaf) return 1;
+  size_t leaves = 0;
+  for (const TreeSpec& child : children) leaves += child.num_leaves();
+  return leaves;
+}
+
+absl::StatusOr<TreeSpec> ParseTreeSpec(absl::string_view text) {
+  absl::StatusOr<TreeSpec> spec = Parse(text);
+  if (spec.ok()) return spec;
+  return Annotate(spec.status(), "tree spec");
+}
+
+}  // namespace graphnet::pt2

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Programs of torch.export through the tool: every command takes them, and they run with
+# PyTorch's bits. testdata was made by tests/tools/make_pt2_programs.py.
+set -euo pipefail
+graphnet=$PWD/$1
+data=$PWD/tests/formats/pt2/testdata
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+
+# refused MESSAGE ARGUMENTS…: exits with 2 and one line.
+refused() {
+  local message=$1 status=0 out
+  shift
+  out=$("$graphnet" "$@" 2>&1 >/dev/null) || status=$?
+  [ "$status" = 2 ] || fail "$*: exit $status: $out"
+  [ "$(wc -l <<<"$out")" = 1 ] || fail "$*: not one line: $out"
+  contains "$out" "$message"
+}
+
+# same A B: the same tensors in two safetensors files.
+same() {
+  python3 - "$@" <<'END' || fail "$1 and $2 differ"
+import json, sys
+
+def read(path):
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+        data = file.read()
+    header.pop("__metadata__", None)
+    return {k: (v["dtype"], v["shape"], data[slice(*v["data_offsets"])]) for k, v in header.items()}
+
+sys.exit(read(sys.argv[1]) != read(sys.argv[2]))
+END
+}
+
+programs=0
+for inputs in "$data"/*.in.safetensors; do
+  stem=${inputs%.in.safetensors}
+  model=${stem%.*}.pt2
+  "$graphnet" run "$model" --inputs "$inputs" --out out.safetensors >/dev/null
+  same "$stem.out.safetensors" out.safetensors
+  if [ -e "$stem.again.safetensors" ]; then
+    "$graphnet" run "$model" --inputs "$inputs" --out out.safetensors --repeat 2 >/dev/null
+    same "$stem.again.safetensors" out.safetensors
+  fi
+  programs=$((programs + 1))
+done
+[ "$programs" -ge 10 ] || fail "only $programs programs"
+
+# What a program asks of its inputs.
+derived=$data/dynamic_derived
+refused "dynamic_derived.pt2: input args_1: size 0 is 12, the program takes 10" \
+  run "$derived.pt2" --inputs "$derived.0.refused.safetensors"
+refused "input args_1: size 0 is 11, the program takes" run "$derived.pt2" --inputs "$derived.1.refused.safetensors"
+
+# Without inputs it runs on those that it was saved with.
+contains "$("$graphnet" run "$data/in_dict.pt2")" "o0  f32[3, 4]"
+
+# Every form and back.
+contains "$("$graphnet" check "$data")" "11 passed, 0 failed"
+"$graphnet" convert "$data/buffers.pt2" b.pb
+"$graphnet" run b.pb --inputs "$data/buffers.0.in.safetensors" --out out.safetensors >/dev/null
+same "$data/buffers.0.out.safetensors" out.safetensors
+refused "no more than 64" run "$derived.pt2" --input "args_0=f32[65,4]" --input "args_1=f32[130,4]"
+"$graphnet" convert "$data/buffers.pt2" b.gn
+"$graphnet" convert "$data/cond_several.pt2" folder
+[ -e folder/torch_export.json ] || fail "the program is not kept"
+"$graphnet" show - <"$data/cond_several.pt2" | grep -q "torch.ops.higher_order.cond(%gt, @true_graph_0, @false_graph_0, \[%x\|torch.ops.higher_order.cond(" ||
+  fail "no cond"
+
+# The other commands.
+contains "$("$graphnet" stats "$data/autocast_layer.pt2")" "torch.ops.higher_order.wrap_with_autocast"
+contains "$("$graphnet" shapes "$data/batch_norm_train_decomposed.pt2" 2>&1)" "values"
+"$graphnet" opt "$data/shared_storage.pt2" --passes cse,dce -o o.pb
+"$graphnet" diff-run "$data/shared_storage.pt2" o.pb >/dev/null || fail "cse changes values"
+"$graphnet" decompose "$data/autocast_layer.pt2" --every 2 -o pieces >/dev/null
+contains "$("$graphnet" validate "$data/autocast_layer.pt2" pieces --run)" "1 of 1 outputs bit-equal"
+refused "is one graph already" extract "$data/buffers.pt2" -o extracted
+refused "writes" convert "$data/buffers.pt2" out.pt2
+
+# Several programs in one archive.
+python3 - "$data/buffers.pt2" <<'END'
+import sys, zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as source, zipfile.ZipFile("two.pt2", "w") as two:
+    for info in source.infolist():
+        content = source.read(info)
+        two.writestr(info.filename, content)
+        if "model" in info.filename.split("/")[-1]:
+            two.writestr(info.filename.replace("model.json", "other.json").replace("model_", "other_").replace("model.pt", "other.pt"), content)
+END
+refused "two.pt2: holds several programs: model, other" show two.pt2
+"$graphnet" run "two.pt2#other" --inputs "$data/buffers.0.in.safetensors" --out out.safetensors >/dev/null
+same "$data/buffers.0.out.safetensors" out.safetensors
+contains "$("$graphnet" check two.pt2)" "2 passed, 0 failed"
+refused "holds no program third" show "two.pt2#third"
+
+# Damaged.
+head -c 5000 "$data/buffers.pt2" >cut.pt2
+refused "cut.pt2: " show cut.pt2
+echo "all as expected"

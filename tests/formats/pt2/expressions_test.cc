@@ -1,0 +1,100 @@
+#include "graphnet/formats/pt2/expressions.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "graphnet/ir/verifier.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+using testing::HasSubstr;
+
+// The value with s0 = 7, s1 = 3.
+std::optional<int64_t> Value(const std::string& text) {
+  Module module;
+  module.AddSymbol("s0", 7);
+  module.AddSymbol("s1", 3);
+  const auto expr = ParseSrepr(text, &module);
+  EXPECT_OK(expr) << text;
+  if (!expr.ok() || *expr == nullptr) return std::nullopt;
+  return EvaluateWithExamples(module, **expr);
+}
+
+constexpr char kS0[] = "Symbol('s0', positive=True, integer=True)";
+constexpr char kS1[] = "Symbol('s1', positive=True, integer=True)";
+
+TEST(Expressions, MeanWhatSympyMeans) {
+  const std::string s0 = kS0, s1 = kS1;
+  EXPECT_EQ(Value(s0), 7);
+  EXPECT_EQ(Value("Integer(-4)"), -4);
+  EXPECT_EQ(Value("Add(" + s0 + ", Integer(1), " + s1 + ")"), 11);
+  EXPECT_EQ(Value("Mul(Integer(2), " + s0 + ", " + s1 + ")"), 42);
+  EXPECT_EQ(Value("Mul(Integer(-1), " + s0 + ")"), -7);
+  EXPECT_EQ(Value("Add(" + s0 + ", Mul(Integer(-1), " + s1 + "))"), 4);
+  EXPECT_EQ(Value("Pow(" + s0 + ", Integer(2))"), 49);
+  EXPECT_EQ(Value("PowByNatural(" + s0 + ", " + s1 + ")"), 343);
+  EXPECT_EQ(Value("FloorDiv(Mul(Integer(-1), " + s0 + "), Integer(2))"), -4);
+  EXPECT_EQ(Value("CeilDiv(" + s0 + ", Integer(2))"), 4);
+  EXPECT_EQ(Value("PythonMod(Mul(Integer(-1), " + s0 + "), Integer(4))"), 1);
+  EXPECT_EQ(Value("Mod(" + s0 + ", " + s1 + ")"), 1);
+  EXPECT_EQ(Value("Max(Integer(0), " + s0 + ", " + s1 + ")"), 7);
+  EXPECT_EQ(Value("Min(" + s0 + ", " + s1 + ")"), 3);
+  EXPECT_EQ(Value("Identity(" + s0 + ")"), 7);
+}
+
+TEST(Expressions, WhatTheIrLacksIsNone) {
+  const std::string s0 = kS0;
+  for (const std::string& text :
+       {"Rational(1, 2)", "Float('1.5', precision=53)", "oo", "true",
+        "Integer(99999999999999999999)", "Piecewise(ExprCondPair(Integer(1), true))"}) {
+    EXPECT_EQ(Value(text), std::nullopt) << text;
+    EXPECT_EQ(Value("Add(" + s0 + ", " + text + ")"), std::nullopt) << text;
+  }
+  EXPECT_EQ(Value("Pow(" + s0 + ", Integer(-1))"), std::nullopt);
+  EXPECT_EQ(Value("Add(TrueDiv(" + s0 + ", Integer(2)), Integer(1))"), std::nullopt);
+}
+
+TEST(Expressions, SymbolsAreDeclared) {
+  Module module;
+  ASSERT_OK(ParseSrepr("Symbol('u12', integer=True)", &module));
+  ASSERT_NE(module.FindSymbol("u12"), nullptr);
+  EXPECT_FALSE(module.FindSymbol("u12")->example.has_value());
+}
+
+TEST(Expressions, WhatIsNoneIsRefused) {
+  for (const char* text :
+       {"", "Add(", "Add(Integer(1)", "Add(Integer(1),)", "Integer(1))", "Symbol()", "Symbol('')",
+        "Symbol('a", "Symbol('a\\'')", "Integer(1, 2)", "%", "x=", "Integer(1) Integer(2)"}) {
+    Module module;
+    EXPECT_THAT(ParseSrepr(text, &module),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("column ")))
+        << text;
+  }
+}
+
+TEST(Expressions, LongAndDeepOnes) {
+  std::string sum = "Add(Integer(0)";
+  for (int i = 0; i < 100'000; ++i) sum += ", Integer(1)";
+  EXPECT_EQ(Value(sum + ")"), 100'000);
+  const auto nested = [](int depth) {
+    std::string text = "Integer(1)";
+    std::string open, close;
+    for (int i = 0; i < depth; ++i) {
+      open += "Max(";
+      close += ", Integer(2))";
+    }
+    return open + text + close;
+  };
+  // Deeper than the IR's own expressions may be is no error, but no expression.
+  EXPECT_EQ(Value(nested(40)), 2);
+  EXPECT_EQ(Value(nested(190)), std::nullopt);
+  Module module;
+  EXPECT_THAT(ParseSrepr(nested(250), &module),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 200")));
+}
+
+}  // namespace
+}  // namespace graphnet::pt2

@@ -1,0 +1,414 @@
+#include "graphnet/formats/pt2/importer.h"
+
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/printer.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+#include "tests/formats/pt2/program_builder.h"
+
+namespace graphnet {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+absl::StatusOr<Sample> Import(const ArchiveFiles& files, const Pt2ImportOptions& options = {}) {
+  return ImportPt2(ArchiveOf(files), "m.pt2", options);
+}
+
+std::string Replaced(const std::string& text, const std::string& from, const std::string& to) {
+  EXPECT_TRUE(absl::StrContains(text, from)) << from;
+  return absl::StrReplaceAll(text, {{from, to}});
+}
+
+// The program with `from` in its JSON replaced.
+absl::StatusOr<Sample> ImportWith(const std::string& from, const std::string& to) {
+  ArchiveFiles files = ProgramFiles();
+  files["models/model.json"] = Replaced(files["models/model.json"], from, to);
+  return Import(files);
+}
+
+std::string TextOf(const Sample& sample) {
+  PrintOptions options;
+  options.header = false;
+  options.locations = false;
+  options.module_paths = false;
+  return PrintModule(*sample.module, options);
+}
+
+std::vector<float> Floats(const TensorData& data) {
+  std::vector<float> values(data.bytes->size() / sizeof(float));
+  std::memcpy(values.data(), data.bytes->data(), data.bytes->size());
+  return values;
+}
+
+TEST(Pt2Importer, GraphHasTheProgramsMeaning) {
+  const auto sample = Import(ProgramFiles());
+  ASSERT_OK(sample);
+  EXPECT_EQ(sample->name, "m");
+  EXPECT_EQ(TextOf(*sample), R"(symbol s0 = 3
+relation s0 >= 2
+relation s0 <= 8
+
+attribute w : f32[2]@cpu as torch.nn.parameter.Parameter
+attribute block.b : f32[2]@cpu as torch.Tensor
+
+graph @forward(
+  %x : f32[s0, 2]@cpu as torch.Tensor
+) {
+  %p_w = get_attr w : f32[2]@cpu
+  %b_b = get_attr block.b : f32[2]@cpu
+  %add_ = aten.add_.Tensor(%b_b, 1) : f32[2]@cpu
+  %mul = aten.mul.Tensor(%p_w, %add_) : f32[2]@cpu
+  %add = aten.add.Tensor(%x, %mul, alpha = 2.0) : f32[s0, 2]@cpu
+  return {"y": [%add]}
+}
+)");
+  const Node* const mul = sample->module->main()->FindNode("mul");
+  EXPECT_EQ(mul->location().file, "net.py");
+  EXPECT_EQ(mul->location().line, 7u);
+  EXPECT_EQ(mul->module_path(), "block");
+  EXPECT_EQ(sample->extra_files.at(std::string(kProgramFile)), ProgramJson());
+  EXPECT_EQ(Floats(sample->weights.at("w")), (std::vector<float>{1.5, -2}));
+  EXPECT_EQ(Floats(sample->weights.at("block.b")), (std::vector<float>{0, 4}));
+}
+
+TEST(Pt2Importer, WithoutWeightsTheirRecordsAreNotLookedAt) {
+  ArchiveFiles files = ProgramFiles();
+  files.erase("data/weights/weight_0");
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      "m.pt2: data/weights/weight_0, the tensor w: the archive "
+                                      "has no such record"));
+  const auto sample = Import(files, {.weights = false});
+  ASSERT_OK(sample);
+  EXPECT_TRUE(sample->weights.empty());
+}
+
+TEST(Pt2Importer, TensorsOfOneStorageStayShared) {
+  // The same tensor under two names is one attribute.
+  ArchiveFiles files = ProgramFiles();
+  std::string& config = files["data/weights/model_weights_config.json"];
+  config = Replaced(config, "weight_1", "weight_0");
+  auto sample = Import(files);
+  ASSERT_OK(sample);
+  EXPECT_EQ(sample->module->attributes().size(), 1u);
+  EXPECT_EQ(sample->module->main()->FindNode("b_b")->target(), "w");
+  // Those that overlap otherwise are views of one.
+  const std::string one = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})");
+  const std::string reversed = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 0})", 7, 1);
+  config = absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", one), R"(, "block.b": )",
+                        PayloadJson("weight_0", reversed), "}}");
+  sample = Import(files);
+  ASSERT_OK(sample);
+  EXPECT_THAT(TextOf(*sample),
+              AllOf(HasSubstr("attribute _storage_weight_0 : f32[2]@cpu"),
+                    HasSubstr("%p_w = aten.as_strided.default(%_storage_weight_0, [2], [1], 0)"),
+                    HasSubstr("%b_b = aten.as_strided.default(%_storage_weight_0, [2], [0], 1)")));
+  EXPECT_EQ(Floats(sample->weights.at("_storage_weight_0")), (std::vector<float>{1.5, -2}));
+}
+
+TEST(Pt2Importer, StridesAndOffsetsAreRespected) {
+  ArchiveFiles files = ProgramFiles();
+  const float storage[] = {0, 1, 2, 3, 4, 5, 6};
+  files["data/weights/weight_0"].assign(reinterpret_cast<const char*>(storage), sizeof(storage));
+  const std::string meta =
+      TensorMetaJson(R"({"as_int": 2}, {"as_int": 3})", R"({"as_int": 1}, {"as_int": 2})", 7, 1);
+  files["data/weights/model_weights_config.json"] =
+      absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", meta), "}}");
+  const auto sample = Import(files);
+  ASSERT_OK(sample);
+  const TensorData& w = sample->weights.at("w");
+  EXPECT_EQ(Floats(w), (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  EXPECT_THAT(w.shape, ElementsAre(2, 3));
+  EXPECT_THAT(w.strides, ElementsAre(1, 2));
+}
+
+TEST(Pt2Importer, WeightsThatReachBeyondTheirStorageAreRefused) {
+  ArchiveFiles files = ProgramFiles();
+  files["data/weights/weight_0"].pop_back();
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      "m.pt2: data/weights/weight_0, the tensor w: it needs 8 "
+                                      "bytes of its storage, which has 7"));
+  for (const char* size : {"4611686018427387904", "1099511627777", "-1"}) {
+    files = ProgramFiles();
+    std::string& config = files["data/weights/model_weights_config.json"];
+    config = Replaced(config, R"("sizes": [{"as_int": 2}])",
+                      absl::StrCat(R"("sizes": [{"as_int": )", size, "}]"));
+    EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument)) << size;
+  }
+  // A stride of 0 makes much of little.
+  files = ProgramFiles();
+  files["data/weights/model_weights_config.json"] = absl::StrCat(
+      R"({"config": {"w": )",
+      PayloadJson("weight_0", TensorMetaJson(R"({"as_int": 1073741824})", R"({"as_int": 0})")),
+      "}}");
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expanded")));
+}
+
+TEST(Pt2Importer, ManyNamesOfOneStorageCostNoMoreThanTheyTake) {
+  ArchiveFiles files = ProgramFiles();
+  std::string& config = files["data/weights/model_weights_config.json"];
+  config.resize(config.size() - 2);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string meta = TensorMetaJson(R"({"as_int": 1})", R"({"as_int": 1})", 7, i);
+    absl::StrAppend(&config, ", \"n", i, "\": ", PayloadJson("weight_0", meta));
+  }
+  config += "}}";
+  EXPECT_OK(Import(files));
+  // Two expanded tensors, each within the bounds of one.
+  const std::string expanded = TensorMetaJson(R"({"as_int": 40000000})", R"({"as_int": 0})");
+  config = absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", expanded),
+                        R"(, "block.b": )", PayloadJson("weight_1", expanded), "}}");
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expanded")));
+}
+
+TEST(Pt2Importer, MutationsOfTheSignatureAreCopiesAtTheEnd) {
+  ArchiveFiles files = ProgramFiles();
+  std::string& json = files["models/model.json"];
+  json = Replaced(
+      json, R"("outputs": [{"as_tensor": {"name": "add"}}],
+ "nodes")",
+      R"("outputs": [{"as_tensor": {"name": "mul"}}, {"as_tensor": {"name": "add"}}, {"as_tensor": {"name": "add"}}],
+ "nodes")");
+  json = Replaced(
+      json, R"("output_specs": [)",
+      R"("output_specs": [{"buffer_mutation": {"arg": {"name": "mul"}, "buffer_name": "block.b"}},
+       {"user_input_mutation": {"arg": {"name": "add"}, "user_input_name": "x"}}, )");
+  const auto sample = Import(files);
+  ASSERT_OK(sample);
+  EXPECT_THAT(TextOf(*sample), HasSubstr(R"(  %copy_ = aten.copy_.default(%b_b, %mul) : f32[2]@cpu
+  %copy__1 = aten.copy_.default(%x, %add) : f32[s0, 2]@cpu
+  return {"y": [%copy__1]})"));
+}
+
+TEST(Pt2Importer, ListsOfResultsAreTakenApart) {
+  const auto sample = ImportWith(
+      R"("outputs": [{"as_tensor": {"name": "mul"}}])",
+      R"("outputs": [{"as_tensors": [{"name": "mul"}, {"name": "rest"}]}], "name": "split")");
+  ASSERT_OK(sample);
+  EXPECT_THAT(TextOf(*sample), AllOf(HasSubstr("%mul = operator.getitem(%split, 0) : f32[2]@cpu"),
+                                     Not(HasSubstr("%rest"))));
+}
+
+TEST(Pt2Importer, BodiesAreGraphsOfTheModule) {
+  const std::string body =
+      R"({"name": "body", "graph": {"inputs": [{"as_tensor": {"name": "x"}}],
+      "outputs": [{"as_tensor": {"name": "x"}}], "nodes": [], "tensor_values": {},
+      "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": true}})";
+  const auto sample =
+      ImportWith(R"({"as_float": 2.0})", absl::StrCat(R"({"as_graph": )", body, "}"));
+  ASSERT_OK(sample);
+  EXPECT_THAT(TextOf(*sample),
+              AllOf(HasSubstr("alpha = @body"), HasSubstr("graph @body(%x) {\n  return %x")));
+  // It sees no values but its own.
+  EXPECT_THAT(ImportWith(R"({"as_float": 2.0})",
+                         absl::StrCat(R"({"as_graph": )",
+                                      Replaced(body, R"("outputs": [{"as_tensor": {"name": "x"}}])",
+                                               R"("outputs": [{"as_tensor": {"name": "mul"}}])"),
+                                      "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "m.pt2: models/model.json: node add: input alpha: graph body: no value is "
+                       "called mul"));
+}
+
+TEST(Pt2Importer, EveryKindOfArgument) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {R"({"as_none": true})", "None"},
+      {R"({"as_ints": [1, -2]})", "[1, -2]"},
+      {R"({"as_float": "NaN"})", "nan"},
+      {R"({"as_floats": ["Infinity", 1, 0.5]})", "[inf, 1.0, 0.5]"},
+      {R"({"as_string": "a\u00e9\n"})", "\"a\xc3\xa9\\n\""},
+      {R"({"as_strings": ["a"]})", "[\"a\"]"},
+      {R"({"as_bool": false})", "False"},
+      {R"({"as_bools": [true]})", "[True]"},
+      {R"({"as_tensors": [{"name": "x"}]})", "[%x]"},
+      {R"({"as_optional_tensors": [{"as_none": true}, {"as_tensor": {"name": "x"}}]})",
+       "[None, %x]"},
+      {R"({"as_optional_tensor": {"as_none": true}})", "None"},
+      {R"({"as_sym_int": {"as_int": 4}})", "4"},
+      {R"({"as_sym_ints": [{"as_name": "mul"}, {"as_int": 4}]})", "[%mul, 4]"},
+      {R"({"as_sym_floats": [{"as_float": 4}]})", "[4.0]"},
+      {R"({"as_sym_bools": [{"as_bool": true}]})", "[True]"},
+      {R"({"as_scalar_type": 13})", "torch.bfloat16"},
+      {R"({"as_memory_format": 2})", "torch.channels_last"},
+      {R"({"as_layout": 7})", "torch.strided"},
+      {R"({"as_device": {"type": "cuda", "index": 1}})", "device(\"cuda:1\")"},
+      {R"({"as_complex": {"real": 1.5, "imag": -2}})", "complex(1.5, -2.0)"},
+      {R"({"as_operator": "torch.ops.aten.sin.default"})", "\"torch.ops.aten.sin.default\""},
+      {R"({"as_nested_tensors": [[{"name": "x"}], []]})", "[[%x], []]"},
+      {R"({"as_int_lists": [[1, 2]]})", "[(1, 2)]"},
+      {R"({"as_float_lists": [[1.5]]})", "[[1.5]]"},
+      {R"({"as_string_to_argument": {"k": {"as_int": 1}}})", "{\"k\": 1}"},
+      {R"({"as_custom_obj": {"name": "x", "class_fqn": "a.B"}})", "%x"},
+  };
+  for (const auto& [json, text] : kinds) {
+    const auto sample = ImportWith(R"({"as_float": 2.0})", json);
+    ASSERT_OK(sample) << json;
+    EXPECT_THAT(TextOf(*sample), HasSubstr(absl::StrCat("alpha = ", text, ")"))) << json;
+  }
+}
+
+TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
+  const struct {
+    const char* from;
+    const char* to;
+    const char* message;
+  } cases[] = {
+      {"\"major\": 8", "\"major\": 99", "of schema 99.20; this version reads schema 8"},
+      {R"("as_float": 2.0)", R"("as_floats": 2.0)", "node add: input alpha: expected an array"},
+      {R"("as_float": 2.0)", R"("as_what": 2.0)", "node add: input alpha: no argument is as_what"},
+      {R"("as_float": 2.0)", R"("as_float": 2.0, "as_int": 1)", "expected one member, found 2"},
+      {R"("as_float": 2.0)", R"("as_scalar_type": 14)", "no dtype has the number 14"},
+      {R"("as_float": 2.0)", R"("as_layout": 0)", "no layout has the number 0"},
+      {R"("as_float": 2.0)", R"("as_int": 1e400)", "byte"},
+      {R"("as_float": 2.0)", R"("as_int": 18446744073709551615)", "an integer beyond 64 bits"},
+      {R"("name": "alpha", )", "", "node add: lacks the field name"},
+      {R"("name": "alpha", )", R"("name": "alpha", "name": "beta", )",
+       "node add: two fields are named name"},
+      {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
+       R"("outputs": [{"as_tensor": {"name": "x"}}])", "the value x is made twice"},
+      {R"({"as_tensor": {"name": "mul"}}, "kind": 1)",
+       R"({"as_tensor": {"name": "add"}}, "kind": 1)",
+       "node add: input other: no value is called add"},
+      {R"("p_w": {)", R"("x": {}, "p_w": {)", "two values are named x"},
+      {R"({"parameter": {"arg": {"name": "p_w"})", R"({"parameter": {"arg": {"name": "b_b"})",
+       "input 0: the signature calls it b_b, the graph p_w"},
+      {R"("parameter_name": "w")", R"("parameter_name": "block.b")",
+       "input 1: two inputs are block.b"},
+      {R"("parameter_name": "w")", R"("parameter_name": "")", "input 0: it has no usable name"},
+      {R"({"parameter": {)", R"({"secret": {)", "input 0: no input is a secret"},
+      {R"(,
+                 {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
+       "]", "the signature has 2 inputs, the graph 3"},
+      {R"("output_specs": [)", R"("output_specs": [{"token": {}}, )",
+       "the signature has 2 outputs, the graph 1"},
+      {R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "add"}}}}])",
+       R"("output_specs": [{"buffer_mutation": {"arg": {"name": "add"}, "buffer_name": "c"}}])",
+       "output 0: there is no c to write to"},
+      {R"(\"children_spec\": [{\"type\": \"builtins.list\")",
+       R"(\"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": \"builtins.list\")",
+       "module_call_graph: tree spec: a dict with 1 keys and 2 values"},
+      {R"("out_spec": "[1,)", R"("out_spec": "[2,)", "of version 2, not 1"},
+      {R"("min_val": 2)", R"("min_val": 9)", "range of s0: is from 9 to 8"},
+      {"Symbol('s0',", "Symbol('s0'",
+       "expression Symbol('s0' positive=True, integer=True): column 13"},
+      {"Symbol('s0',", "Symbol('',", "a symbol without a name"},
+      {R"("dtype": 7)", R"("dtype": 20)", "no dtype has the number 20"},
+      {R"("type": "cpu")", R"("type": "toaster")", "no device toaster"},
+      {R"("verifiers": ["TRAINING"])", R"("verifiers": ["TRAINING")", "byte"},
+  };
+  for (const auto& test : cases) {
+    const auto sample = ImportWith(test.from, test.to);
+    EXPECT_THAT(sample, StatusIs(absl::StatusCode::kInvalidArgument,
+                                 AllOf(testing::StartsWith("m.pt2: models/model.json: "),
+                                       HasSubstr(test.message), Not(HasSubstr("\n")))))
+        << test.to;
+  }
+}
+
+TEST(Pt2Importer, UnknownFieldsAndMinorVersionsAreTaken) {
+  EXPECT_OK(ImportWith("\"minor\": 20", "\"minor\": 99"));
+  EXPECT_OK(ImportWith(R"("verifiers")", R"("new_in_2_20": {"a": [1]}, "verifiers")"));
+  // Fields that older writers lack.
+  EXPECT_OK(ImportWith(R"(,
+"guards_code": ["L['x'].size()[0] % 2 == 1"])",
+                       ""));
+  EXPECT_OK(ImportWith(R"(, "kind": 1)", ""));
+}
+
+TEST(Pt2Importer, SizesThatTheIrCannotSayAreLeftOut) {
+  const auto sample = ImportWith("Symbol('s0', positive=True, integer=True)",
+                                 "Mul(Rational(1, 2), Symbol('s0', integer=True))");
+  ASSERT_OK(sample);
+  EXPECT_THAT(TextOf(*sample), HasSubstr("%x : f32@cpu"));
+}
+
+TEST(Pt2Importer, BadArchivesAreRefused) {
+  ArchiveFiles files = ProgramFiles();
+  files["archive_version"] = "7";
+  EXPECT_THAT(Import(files),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "m.pt2: an archive of format pt2, version 7; known is pt2, 0"));
+  files = ProgramFiles();
+  files["byteorder"] = "big";
+  EXPECT_THAT(Import(files),
+              StatusIs(absl::StatusCode::kInvalidArgument, "m.pt2: of byte order big, not little"));
+  files = ProgramFiles();
+  files.erase("archive_format");
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("not an archive of torch.export")));
+  files = ProgramFiles();
+  files["../../escape"] = "x";
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("..")));
+  files = ProgramFiles();
+  files.erase("models/model.json");
+  EXPECT_THAT(Import(files),
+              StatusIs(absl::StatusCode::kInvalidArgument, "m.pt2: holds no program"));
+  EXPECT_THAT(Import({{"version", "3"}, {"serialized_exported_program.json", "{}"}}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("torch before 2.8")));
+  EXPECT_THAT(ImportPt2("", "m.pt2"), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ImportPt2File("/nonexistent/m.pt2"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST(Pt2Importer, NestingIsBounded) {
+  const std::string deep(300, '[');
+  EXPECT_THAT(ImportWith(R"(["TRAINING"])", deep + std::string(300, ']')),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 256")));
+  std::string expression;
+  for (int i = 0; i < 1'000'000; ++i) expression += "Add(";
+  EXPECT_THAT(ImportWith("Symbol('s0', positive=True, integer=True)", expression),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 200")));
+  std::string tree = "[1, ";
+  for (int i = 0; i < 1000; ++i) {
+    tree += R"({\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": [)";
+  }
+  EXPECT_THAT(ImportWith(R"("out_spec": "[1, )", absl::StrCat(R"("out_spec": ")", tree)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 256")));
+}
+
+TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
+  ArchiveFiles files = ProgramFiles();
+  files["models/other.json"] = files["models/model.json"];
+  const std::string bytes = ArchiveOf(files);
+  EXPECT_THAT(ListPt2Programs(bytes, "m.pt2"), IsOkAndHolds(ElementsAre("model", "other")));
+  EXPECT_THAT(ImportPt2(bytes, "m.pt2"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                  "m.pt2: holds several programs: model, other"));
+  EXPECT_THAT(ImportPt2(bytes, "m.pt2", {.program = "none"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "m.pt2: holds no program none but model, other"));
+  const auto sample = ImportPt2(bytes, "m.pt2", {.program = "other"});
+  ASSERT_OK(sample);
+  EXPECT_EQ(sample->name, "m_other");
+  EXPECT_TRUE(LooksLikePt2(bytes));
+  EXPECT_FALSE(LooksLikePt2(MakeZip({.files = {{.name = "m/data.pkl", .content = "x"}}})));
+}
+
+TEST(Pt2Importer, AnyByteMayBeWrong) {
+  const std::string good = ArchiveOf(ProgramFiles());
+  for (size_t i = 0; i < good.size(); i += 7) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x15);
+    const auto sample = ImportPt2(bad, "m.pt2");
+    if (!sample.ok()) {
+      EXPECT_FALSE(absl::StrContains(sample.status().message(), '\n'));
+    }
+  }
+  for (size_t size = 0; size < good.size(); size += 97) {
+    EXPECT_FALSE(ImportPt2(good.substr(0, size), "m.pt2").ok());
+  }
+}
+
+}  // namespace
+}  // namespace graphnet

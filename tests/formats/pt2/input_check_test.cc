@@ -1,0 +1,79 @@
+#include "graphnet/formats/pt2/input_check.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+#include "tests/formats/pt2/program_builder.h"
+
+namespace graphnet {
+namespace {
+
+absl::Status Check(std::vector<int64_t> shape, const std::string& from = "",
+                   const std::string& to = "") {
+  ArchiveFiles files = ProgramFiles();
+  if (!from.empty()) {
+    std::string& json = files["models/model.json"];
+    EXPECT_NE(json.find(from), std::string::npos) << from;
+    json = absl::StrReplaceAll(json, {{from, to}});
+  }
+  const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
+  if (!sample.ok()) return sample.status();
+  TensorData x;
+  x.dtype = DType::kFloat32;
+  x.shape = std::move(shape);
+  return CheckProgramInputs(*sample, {{"x", x}});
+}
+
+TEST(InputCheck, AsTheProgramsModuleChecks) {
+  EXPECT_OK(Check({3, 2}));
+  EXPECT_OK(Check({7, 2}));
+  EXPECT_OK(Check({1, 2}));  // below 2: PyTorch does not insist
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(Check({3}), StatusIs(kInvalid, "input x has 1 dimensions, the program takes 2"));
+  EXPECT_THAT(Check({3, 3}), StatusIs(kInvalid, "input x: size 1 is 3, the program takes 2"));
+  EXPECT_THAT(Check({9, 2}),
+              StatusIs(kInvalid, "input x: size 0 is 9, the program takes no more than 8"));
+  EXPECT_THAT(Check({4, 2}), StatusIs(kInvalid,
+                                      "the inputs do not hold what the program asks of them: "
+                                      "['x'].size()[0] % 2 == 1"));
+  EXPECT_THAT(Check({3, 2}, "\"min_val\": 2", "\"min_val\": 5"),
+              StatusIs(kInvalid, "input x: size 0 is 3, the program takes no less than 5"));
+}
+
+TEST(InputCheck, SizesThatFollowFromOneAnother) {
+  constexpr char kSymbol[] = "Symbol('s0', positive=True, integer=True)";
+  const std::string twice = std::string("Mul(Integer(2), ") + kSymbol + ")";
+  constexpr char kGuard[] = "L['x'].size()[0] % 2 == 1";
+  const auto check = [&](std::vector<int64_t> shape) {
+    ArchiveFiles files = ProgramFiles();
+    std::string& json = files["models/model.json"];
+    json = absl::StrReplaceAll(json, {{kSymbol, twice}, {kGuard, "True"}});
+    const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
+    EXPECT_OK(sample);
+    TensorData x;
+    x.shape = std::move(shape);
+    return CheckProgramInputs(*sample, {{"x", x}});
+  };
+  EXPECT_OK(check({6, 2}));
+  EXPECT_THAT(check({7, 2}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      "input x: size 0 is 7, the program takes a multiple of 2"));
+  EXPECT_THAT(check({18, 2}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "input x: size 0 is 18, the program takes no more than 8 for s0 of it"));
+}
+
+TEST(InputCheck, OtherSamplesArePassedOver) {
+  Sample sample;
+  sample.module = std::make_unique<Module>();
+  EXPECT_OK(CheckProgramInputs(sample, {}));
+  sample.extra_files[std::string(kProgramFile)] = "{";
+  EXPECT_FALSE(CheckProgramInputs(sample, {}).ok());
+}
+
+}  // namespace
+}  // namespace graphnet

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Exports each operator of PyTorch's own test database, for compare_pt2.py.
+
+    make_pt2_operators.py FOLDER [NAME…]
+
+The database is torch.testing._internal.common_methods_invocations, which needs expecttest.
+An operator is called as its first float32 samples have it, tensors as inputs, the rest as
+constants. Files are as make_pt2_programs.py writes them. What PyTorch itself does not export,
+save or run again is reported by reason and left out.
+"""
+
+import argparse
+import collections
+import pathlib
+import sys
+import warnings
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import make_pt2_programs as programs
+
+warnings.filterwarnings("ignore")
+SAMPLES = 2
+
+
+class Operator(torch.nn.Module):
+    """A call of `function` whose tensors are inputs."""
+
+    def __init__(self, function, sample):
+        super().__init__()
+        leaves, self.spec = torch.utils._pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+        self.function = function
+        self.constants = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        self.tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        self.is_tensor = [isinstance(leaf, torch.Tensor) for leaf in leaves]
+
+    def forward(self, *tensors):
+        left = iter(tensors)
+        leaves = [next(left) if is_tensor else constant for is_tensor, constant in zip(self.is_tensor, self.constants)]
+        given, args, kwargs = torch.utils._pytree.tree_unflatten(leaves, self.spec)
+        # Named tuples of torch.return_types cannot be returned.
+        returned = self.function(given, *args, **kwargs)
+        return tuple(returned) if isinstance(returned, tuple) else returned
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    made, reasons = 0, collections.Counter()
+    for info in op_db:
+        if torch.float32 not in info.supported_dtypes("cpu") or (options.names and info.name not in options.names):
+            continue
+        name = f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
+        torch.manual_seed(0)
+        try:
+            samples = [s for s, _ in zip(info.sample_inputs("cpu", torch.float32), range(SAMPLES))]
+        except Exception as error:
+            reasons[f"no samples: {type(error).__name__}"] += 1
+            continue
+        for i, sample in enumerate(samples):
+            stem = f"{name}.{i}".replace(".", "_")
+            try:
+                module = Operator(info.op, sample)
+                if not module.tensors:
+                    reasons["takes no tensor"] += 1
+                    continue
+                programs.write(stem, programs.Program(module, [(tuple(module.tensors), {})]), options.folder)
+                made += 1
+            except Exception as error:
+                reasons[f"{type(error).__name__}"] += 1
+                print(f"not made  {stem}: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:150]}", flush=True)
+                for left in options.folder.glob(f"{stem}.*"):
+                    left.unlink()
+    for reason, count in reasons.most_common():
+        print(f"{count:5} {reason}")
+    print(f"{made} made")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

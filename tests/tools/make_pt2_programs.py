@@ -1,0 +1,634 @@
+#!/usr/bin/env python3
+"""Writes small programs of torch.export, with inputs and what PyTorch makes of them.
+
+    make_pt2_programs.py FOLDER [NAME…]
+
+For each program there are NAME.pt2, and for each call of it NAME.<i>.in.safetensors, its
+inputs by the names of the graph's user inputs, and NAME.<i>.out.safetensors, o0, o1, …: what
+torch.export.load(NAME.pt2).module() returns under no_grad after manual_seed(0), without None. Where there are buffers,
+NAME.0.again.safetensors is what the same module returns when it is called again.
+NAME.<i>.refused.safetensors are inputs that it refuses. compare_pt2.py runs all of them.
+"""
+
+import argparse
+import collections
+import pathlib
+import sys
+import typing
+import warnings
+import zipfile
+
+import torch
+import torch.nn.functional as F
+from functorch.experimental.control_flow import map as map_over
+from torch import nn
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+from torch.export import Dim
+
+import compare_runs as runs
+
+warnings.filterwarnings("ignore")
+
+
+class Program(typing.NamedTuple):
+    module: nn.Module
+    calls: list  # of (args, kwargs); the first is the example
+    options: dict = {}  # of torch.export.export
+    refused: list = []  # calls that fail
+    decomposed: bool = False
+
+
+class Call(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+PROGRAMS = {}
+
+
+def program(name, module, *args, more=(), kwargs=None, decomposed=False, refused=(), **options):
+    assert name not in PROGRAMS, name
+    if not isinstance(module, nn.Module):
+        module = Call(module)
+    calls = [(args, kwargs or {})] + [(a, kwargs or {}) for a in more]
+    PROGRAMS[name] = Program(module, calls, options, list(refused), decomposed)
+
+
+def real(*shape):
+    return torch.randn(*shape)
+
+
+def whole(high, *shape, low=0):
+    return torch.randint(low, high, shape)
+
+
+# --- Modules ------------------------------------------------------------------
+
+
+def layers():
+    vector, image, volume, sequence = real(2, 8), real(1, 4, 9, 9), real(1, 2, 5, 6, 7), real(2, 5, 8)
+    for name, module, x in [
+        ("linear", nn.Linear(8, 3), vector),
+        ("linear_no_bias", nn.Linear(8, 3, bias=False), vector),
+        ("conv1d", nn.Conv1d(5, 4, 3, padding=1), sequence),
+        ("conv2d", nn.Conv2d(4, 6, 3, stride=2), image),
+        ("conv2d_same", nn.Conv2d(4, 6, 3, padding="same"), image),
+        ("conv2d_groups", nn.Conv2d(4, 8, 3, groups=2, dilation=2), image),
+        ("conv2d_reflect", nn.Conv2d(4, 6, 3, padding=1, padding_mode="reflect"), image),
+        ("conv3d", nn.Conv3d(2, 3, 2), volume),
+        ("conv_transpose2d", nn.ConvTranspose2d(4, 3, 3, stride=2, output_padding=1), image),
+        ("batch_norm_eval", nn.BatchNorm2d(4).eval(), image),
+        ("instance_norm", nn.InstanceNorm2d(4, affine=True), image),
+        ("group_norm", nn.GroupNorm(2, 4), image),
+        ("layer_norm", nn.LayerNorm(8), vector),
+        ("rms_norm", nn.RMSNorm(8), vector),
+        ("local_response_norm", nn.LocalResponseNorm(2), image),
+        ("max_pool2d", nn.MaxPool2d(3, ceil_mode=True), image),
+        ("max_pool2d_indices", nn.MaxPool2d(2, return_indices=True), image),
+        ("avg_pool2d", nn.AvgPool2d(2, count_include_pad=False), image),
+        ("adaptive_avg_pool2d", nn.AdaptiveAvgPool2d((2, None)), image),
+        ("adaptive_max_pool2d", nn.AdaptiveMaxPool2d(2), image),
+        ("lp_pool2d", nn.LPPool2d(2, 3), image),
+        ("upsample_nearest", nn.Upsample(scale_factor=2), image),
+        ("upsample_bilinear", nn.Upsample(size=(5, 7), mode="bilinear", align_corners=True), image),
+        ("upsample_bicubic", nn.Upsample(scale_factor=1.5, mode="bicubic"), image),
+        ("pixel_shuffle", nn.PixelShuffle(2), image),
+        ("zero_pad", nn.ZeroPad2d((1, 2, 0, 1)), image),
+        ("replication_pad", nn.ReplicationPad2d(1), image),
+        ("unfold", nn.Unfold(3), image),
+        ("flatten", nn.Flatten(), image),
+        ("dropout_eval", nn.Dropout().eval(), vector),
+        ("prelu", nn.PReLU(4), image),
+        ("activations", nn.Sequential(nn.ReLU(), nn.GELU(), nn.SiLU(), nn.Hardswish(), nn.Mish(), nn.ELU()), vector),
+        ("more_activations", nn.Sequential(nn.GELU("tanh"), nn.LeakyReLU(0.2), nn.CELU(), nn.Softplus(), nn.Tanhshrink(),
+                                           nn.Hardtanh(), nn.LogSigmoid(), nn.Threshold(-1.0, 0.5)), vector),
+        ("glu", nn.GLU(), vector),
+        ("softmax", nn.Softmax(-1), vector),
+        ("log_softmax", nn.LogSoftmax(0), vector),
+        ("lstm", nn.LSTM(8, 4, num_layers=2, batch_first=True), sequence),
+        ("lstm_bidirectional", nn.LSTM(8, 4, bidirectional=True), sequence),
+        ("gru", nn.GRU(8, 4), sequence),
+        ("rnn", nn.RNN(8, 4, nonlinearity="relu"), sequence),
+        ("transformer_layer", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), sequence),
+        ("transformer_layer_train", nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), sequence),
+        ("cosine_similarity", Call(lambda x: F.cosine_similarity(x, x.flip(0))), vector),
+    ]:
+        program(f"layer_{name}", module, x)
+    program("layer_bilinear", nn.Bilinear(8, 8, 3), vector, vector)
+    attention = nn.MultiheadAttention(8, 2, batch_first=True)
+    program("layer_attention", attention, sequence, sequence, sequence)
+    program("layer_embedding", nn.Embedding(10, 4, padding_idx=0), whole(10, 2, 3))
+    program("layer_embedding_bag", nn.EmbeddingBag(10, 4, mode="mean"), whole(10, 2, 3))
+    program("sdpa", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *(real(1, 2, 6, 4) for _ in range(3)))
+    for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy_with_logits"):
+        function = getattr(F, name)
+        program(f"loss_{name}", lambda x, y, f=function: f(x, y), real(3, 4), real(3, 4).sigmoid())
+    program("loss_cross_entropy", lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1), real(3, 4), whole(4, 3))
+    program("loss_nll", lambda x, y: F.nll_loss(x, y, reduction="none"), real(3, 4), whole(4, 3))
+
+
+# --- Operators ----------------------------------------------------------------
+
+
+def operators():
+    x, y = real(3, 4), real(3, 4)
+    several = {
+        "topk": lambda x: torch.topk(x, 2),
+        "topk_one": lambda x: torch.topk(x, 2)[1],
+        "sort": lambda x: torch.sort(x, 1, descending=True),
+        "split": lambda x: torch.split(x, 2, 1),
+        "split_one": lambda x: torch.split(x, [1, 3], 1)[1] * 2,
+        "chunk": lambda x: torch.chunk(x, 3),
+        "unbind": lambda x: [t * 2 for t in torch.unbind(x)],
+        "tensor_split": lambda x: torch.tensor_split(x, 3, 1),
+        "max_dim": lambda x: torch.max(x, 1),
+        "min_dim": lambda x: x.min(0, keepdim=True)[0],
+        "aminmax": lambda x: torch.aminmax(x, dim=0),
+        "var_mean": lambda x: torch.var_mean(x, 1),
+        "std_mean": lambda x: torch.std_mean(x),
+        "qr": lambda x: torch.linalg.qr(x),
+        "svd": lambda x: torch.linalg.svd(x, full_matrices=False)[1],
+        "slogdet": lambda x: torch.linalg.slogdet(x @ x.t()),
+        "cummax": lambda x: torch.cummax(x, 1),
+        "mode": lambda x: torch.mode((x * 2).round(), 1),
+        "kthvalue": lambda x: torch.kthvalue(x, 2),
+        "unique": lambda x: torch.unique((x * 2).round(), return_counts=True),
+        "meshgrid": lambda x: torch.meshgrid(x[0], x[1], indexing="xy"),
+        "broadcast_tensors": lambda x: torch.broadcast_tensors(x, x[0]),
+        "nonzero_tuple": lambda x: torch.nonzero(x > 0, as_tuple=True),
+        "frexp": lambda x: torch.frexp(x),
+        "histogram": lambda x: torch.histogram(x, 4),
+    }
+    for name, function in several.items():
+        # Not torch.return_types, of which a program cannot say that it returns them.
+        program(f"several_{name}", lambda x, f=function: tuple(f(x)) if isinstance(f(x), tuple) else f(x), x)
+    two = {
+        "arithmetic": lambda x, y: (x + y * 2 - 3 / y) ** 2 % 5,
+        "integer_division": lambda x, y: torch.floor_divide(x, y) + torch.div(x, y, rounding_mode="trunc"),
+        "comparisons": lambda x, y: (x > y, x == y, x.isclose(y)),
+        "where": lambda x, y: torch.where(x > y, x, 0.5),
+        "matmul": lambda x, y: x @ y.t(),
+        "einsum": lambda x, y: torch.einsum("ij,kj->ik", x, y),
+        "addmm": lambda x, y: torch.addmm(x[0, :3], x, y.t(), beta=0.5),
+        "cat_stack": lambda x, y: torch.cat([torch.stack([x, y]), x[None]], 0),
+        "cdist": lambda x, y: torch.cdist(x, y),
+        "lerp": lambda x, y: torch.lerp(x, y, 0.3),
+        "addcmul": lambda x, y: torch.addcmul(x, x, y, value=0.2),
+        "clamp": lambda x, y: x.clamp(min=-0.5).clamp(max=y),
+        "index": lambda x, y: x[[0, 2], 1:3] + y[:, -1][[0, 1], None],
+        "index_none": lambda x, y: x[:, None, torch.tensor([0, 1])] + y[..., None, :2],
+        "masked": lambda x, y: x.masked_fill(y > 0, -1.0).masked_scatter(y < 0, y),
+        "gather_scatter": lambda x, y: x.gather(1, torch.tensor([[0], [1], [2]])).scatter_add(1, torch.tensor([[0], [0], [0]]), y),
+        "index_put": lambda x, y: x.clone().index_put_((torch.tensor([0, 1]), torch.tensor([1, 1])), y[0, :2], accumulate=True),
+        "slice_scatter": lambda x, y: torch.slice_scatter(x, y[:, :2], 1, 1, 3),
+        "reductions": lambda x, y: (x.sum(), x.mean(0), x.prod(1), x.amax(), x.norm(), y.logsumexp(1), y.argmax()),
+        "cumulative": lambda x, y: (x.cumsum(0), y.cumprod(1), x.logcumsumexp(1)),
+        "views": lambda x, y: x.t().reshape(2, 6).unfold(1, 2, 2).permute(2, 0, 1).contiguous() + y.sum(),
+        "as_strided": lambda x, y: torch.as_strided(x, (2, 2), (1, 2), 1) * 2,
+        "diagonal": lambda x, y: (x.diagonal(), torch.diag_embed(y), y.tril(), y.triu(1)),
+        "roll_flip": lambda x, y: (x.roll(1, 0), y.flip(0, 1), x.rot90()),
+        "fft": lambda x, y: torch.fft.irfft(torch.fft.rfft(x) * torch.fft.rfft(y)),
+        "dtypes": lambda x, y: (x.to(torch.float16), y.to(torch.bfloat16) * 2, x.int() // 2, y.bool(), x.double() + 1),
+        "special": lambda x, y: (torch.special.erfcx(x), torch.lgamma(x.abs() + 1), torch.igamma(x.abs(), y.abs())),
+        "inplace": lambda x, y: x.clone().add_(1).mul_(y).relu_(),
+        "inplace_view": lambda x, y: torch.zeros(3, 4).copy_(x).t().add_(y.t()),
+        "factories": lambda x, y: (torch.arange(3), torch.linspace(0, 1, 4), torch.eye(2), torch.full((2,), 7), torch.ones_like(x)),
+        "bucketize": lambda x, y: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])),
+        "grid_sample": lambda x, y: F.grid_sample(x[None, None], torch.stack([y, y], -1)[None].tanh(), align_corners=False),
+        "scalars": lambda x, y: x * 1e-30 + float("inf") - float("nan") + True,
+        "one_hot": lambda x, y: F.one_hot(torch.tensor([0, 2, 1]), 4) * x.int(),
+        "pad": lambda x, y: (F.pad(x, (1, 1), value=2.5), F.pad(y[None], (1, 1), mode="circular")),
+    }
+    for name, function in two.items():
+        program(f"op_{name}", function, x, y)
+
+
+# --- Dynamic shapes -----------------------------------------------------------
+
+
+def dynamic():
+    batch = Dim("batch", min=2, max=64)
+    auto = {0: Dim.AUTO}
+    program("dynamic_linear", nn.Linear(4, 3), real(3, 4), more=[(real(7, 4),), (real(64, 4),)],
+            dynamic_shapes=({0: batch},), refused=[(real(65, 4),), (real(3, 5),), (real(3),)])
+    program("dynamic_reshape", lambda x: x.reshape(x.shape[0] * 2, -1), real(3, 4), more=[(real(5, 4),)], dynamic_shapes=((auto,),))
+    program("dynamic_two", lambda x, y: x @ y, real(3, 4), real(4, 5), more=[(real(6, 7), real(7, 2))],
+            dynamic_shapes=(({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO, 1: Dim.AUTO}),), refused=[(real(6, 7), real(6, 2))])
+    program("dynamic_equal", lambda x, y: x + y, real(3, 4), real(3, 4), more=[(real(8, 4), real(8, 4))],
+            dynamic_shapes=(({0: batch}, {0: batch}),), refused=[(real(8, 4), real(9, 4))])
+    program("dynamic_derived", lambda x, y: x + y[::2], real(3, 4), real(6, 4), more=[(real(5, 4), real(10, 4))],
+            dynamic_shapes=(({0: batch}, {0: 2 * batch}),), refused=[(real(5, 4), real(12, 4)), (real(5, 4), real(11, 4))])
+    program("dynamic_offset", lambda x, y: x + y[1:], real(3), real(4), more=[(real(9), real(10))],
+            dynamic_shapes=(({0: batch}, {0: batch + 1}),), refused=[(real(9), real(9))])
+    multiple = Dim("multiple", min=1, max=20)
+    program("dynamic_divisible", lambda x: x.reshape(-1, 4, x.shape[0] // 4), real(8), more=[(real(20),)],
+            dynamic_shapes=(({0: 4 * multiple},),), refused=[(real(10),)])
+    program("dynamic_arithmetic", lambda x: x.new_ones((x.shape[0] + 3) // 2 * 2) + x.shape[0] % 3 + min(x.shape[0], 5), real(4), more=[(real(9),), (real(10),)], dynamic_shapes=((auto,),))
+    program("dynamic_float", lambda x: x * (x.shape[0] ** 0.5) / x.shape[1], real(4, 3), more=[(real(9, 3),)], dynamic_shapes=((auto,),))
+    program("dynamic_slices", lambda x: (x[: x.shape[0] // 2], x[-1], x[1 : x.shape[0] - 1]), real(6, 2), more=[(real(11, 2),)], dynamic_shapes=((auto,),))
+    program("dynamic_sizes_out", lambda x: (x.shape[0], x.shape[0] * 2 + 1, x.numel()), real(6, 2), more=[(real(11, 2),)], dynamic_shapes=((auto,),))
+    program("dynamic_cat", lambda x, y: torch.cat([x, y]), real(3, 2), real(4, 2), more=[(real(5, 2), real(9, 2))], dynamic_shapes=((auto, auto),))
+    program("dynamic_pool", lambda x: F.avg_pool2d(F.interpolate(x, scale_factor=2.0), 2), real(1, 1, 6, 8), more=[(real(1, 1, 9, 12),)],
+            dynamic_shapes=(({2: Dim.AUTO, 3: Dim.AUTO},),))
+    program("dynamic_attention", nn.MultiheadAttention(8, 2, batch_first=True), *[real(2, 5, 8)] * 3, more=[tuple([real(3, 7, 8)] * 3)],
+            dynamic_shapes={name: {0: Dim.AUTO, 1: Dim.AUTO} for name in ("query", "key", "value")})
+    program("dynamic_int", IntInput(), real(4), 3, more=[(real(4), 9)], dynamic_shapes={"x": None, "n": Dim.DYNAMIC})
+    program("unbacked_item", lambda x: torch.ones(bounded(x.sum().item())), torch.tensor([1, 2]), more=[(torch.tensor([2, 4]),)])
+    program("unbacked_nonzero", lambda x: x.nonzero() * 2, torch.tensor([1, 0, 2]), more=[(torch.tensor([0, 0, 2]),)])
+    program("unbacked_mask", lambda x: x[x > 0].sum(), real(9), more=[(real(9),)])
+    program("unbacked_slice", lambda x, n: x[: bounded(n.item())].sum(), real(9), torch.tensor(4), more=[(real(9), torch.tensor(2))])
+    program("unbacked_check", Checked(), torch.tensor(3), more=[(torch.tensor(8),)])
+
+
+def bounded(n):
+    torch._check(n >= 2)
+    torch._check(n < 10)
+    return n
+
+
+class IntInput(nn.Module):
+    def forward(self, x, n):
+        return x * n, n + 1, x.new_ones(2).expand(n, 2)
+
+
+class Checked(nn.Module):
+    def forward(self, n):
+        size = n.item()
+        torch._check_is_size(size)
+        torch._check(size < 100)
+        return torch.zeros(size, 2) + size
+
+
+# --- Nested graphs, regions -----------------------------------------------------
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: self.a(x).relu(), lambda x: self.b(x), (x,))
+
+
+def control_flow():
+    x, plus, minus = real(3, 4), torch.ones(3, 4), -torch.ones(3, 4)
+    program("cond", lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,)), plus, more=[(minus,)])
+    program("cond_several", lambda x: torch.cond(x.sum() > 0, lambda x: (x + 1, x.sum()), lambda x: (x - 1, x.mean()), (x,)), plus, more=[(minus,)])
+    program("cond_list", lambda x: torch.cond(x.sum() > 0, lambda x: [x + 1], lambda x: [-x], (x,)), plus, more=[(minus,)])
+    program("cond_weights", Branches(), plus, more=[(minus,)])
+    program("cond_closure", lambda x, y: torch.cond(x.mean() > 0, lambda: x + y, lambda: x * y), plus, x, more=[(minus, x)])
+    program("cond_nested", lambda x: torch.cond(x.sum() > 0, lambda x: torch.cond(x.max() > 2, lambda x: x * 2, lambda x: x * 3, (x,)), lambda x: x - 1, (x,)),
+            plus, more=[(minus,), (plus * 3,)])
+    program("cond_shape", lambda x: torch.cond(x.shape[0] > 4, lambda x: x + 1, lambda x: x - 1, (x,)), real(3, 4), more=[(real(6, 4),)],
+            dynamic_shapes=(({0: Dim.DYNAMIC},),))
+    program("cond_bool_input", lambda p, x: torch.cond(p, lambda x: x.sin(), lambda x: x.cos(), (x,)), torch.tensor(True), x, more=[(torch.tensor(False), x)])
+    program("cond_decomposed", Branches(), plus, more=[(minus,)], decomposed=True)
+    program("while", lambda i, x: while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 2), (i, x)), torch.tensor(0), x, more=[(torch.tensor(7), x)])
+    program("while_three", lambda i, x: while_loop(lambda i, x, y: (i < 5) & (x.sum() < 100), lambda i, x, y: (i + 1, x + y, y * 1.5), (i, x, x.exp())), torch.tensor(0), x)
+    program("while_closure", lambda i, x, y: while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x @ y), (i, x)), torch.tensor(0), x, real(4, 4))
+    program("while_cond", lambda i, x: while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, torch.cond(i > 1, lambda x: x + 1, lambda x: x * 2, (x,))), (i, x)), torch.tensor(0), x)
+    program("map", lambda x, y: map_over(lambda a, b: a.sin() + b, x, y), x, real(4))
+    program("map_several", lambda x: map_over(lambda a: (a * 2, a.sum()), x), x)
+    program("map_tree", lambda x, y: map_over(lambda t: t["a"] @ t["b"], {"a": x, "b": y}), real(3, 2, 4), real(3, 4, 2))
+    program("map_dynamic", lambda x: map_over(lambda a: a.cumsum(0), x), x, more=[(real(7, 4),)], dynamic_shapes=(({0: Dim.DYNAMIC},),))
+    program("scan", lambda x: scan(lambda c, a: (c + a, c * a), torch.zeros(4), x), x)
+    program("scan_reverse", lambda x: scan(lambda c, a: (c * 0.5 + a, c.clone()), torch.zeros(4), x, reverse=True), x)
+    program("scan_dim", lambda x: scan(lambda c, a: (c + a, c.sin()), torch.zeros(3), x, dim=1), x)
+    program("scan_tree", lambda x: scan(lambda c, a: ({"s": c["s"] + a, "n": c["n"] + 1}, (a * c["n"], c["s"].clone())), {"s": torch.zeros(4), "n": torch.zeros(())}, x), x)
+    program("scan_closure", lambda x, w: scan(lambda c, a: ((c + a) @ w, c.clone()), torch.zeros(4), x), x, real(4, 4))
+    program("vmap", lambda x, y: torch.vmap(lambda a, b: a @ b, in_dims=(0, None))(x, y), x, real(4))
+    program("no_grad", no_grad_region, x)
+    program("enable_grad", enable_grad_region, x)
+    program("autocast", lambda x, y: autocast(x, y, torch.bfloat16, True), x, real(4, 4))
+    program("autocast_half", lambda x, y: autocast(x, y, torch.float16, True), x, real(4, 4))
+    program("autocast_off", lambda x, y: autocast(x, y, torch.bfloat16, False), x, real(4, 4))
+    program("autocast_nested", autocast_nested, x, real(4, 4))
+    program("autocast_layer", AutocastLayer(), x)
+    program("autocast_decomposed", AutocastLayer(), x, decomposed=True)
+    program("checkpoint", Checkpointed(), x)
+    program("random", lambda x: (torch.rand_like(x), torch.randint(0, 9, (3,)), F.dropout(x, 0.5, training=True), torch.bernoulli(x.sigmoid())), x)
+
+
+def no_grad_region(x):
+    with torch.no_grad():
+        y = x * 2
+        z = y.sin()
+    return y + x, z
+
+
+def enable_grad_region(x):
+    with torch.no_grad():
+        y = x * 2
+        with torch.enable_grad():
+            z = y * x
+        w = z.cos()
+    return w + y
+
+
+def autocast(x, y, dtype, enabled):
+    with torch.autocast("cpu", dtype=dtype, enabled=enabled):
+        z = x @ y
+    return z, z.float() + 1
+
+
+def autocast_nested(x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        a = x @ y
+        with torch.autocast("cpu", enabled=False):
+            b = x @ y
+        c = F.linear(b, y)
+    return a, b, c
+
+
+class AutocastLayer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 5), nn.Linear(5, 2)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            x = F.softmax(self.a(x), -1)
+        return self.b(x.float())
+
+
+class Checkpointed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.utils.checkpoint.checkpoint(lambda y: self.a(y).sin(), x, use_reentrant=False)
+
+
+# --- State ----------------------------------------------------------------------
+
+
+class State(nn.Module):
+    """A module with what `init` puts into it and `forward` does with it."""
+
+    def __init__(self, init, forward):
+        super().__init__()
+        init(self)
+        self.function = forward
+
+    def forward(self, *args):
+        return self.function(self, *args)
+
+
+def counter(self):
+    self.register_buffer("count", torch.zeros(1))
+    self.register_buffer("seen", torch.zeros(4), persistent=False)
+
+
+def count(self, x):
+    self.count.add_(1)
+    self.seen.mul_(0.9).add_(x.sum(0))
+    return x * self.count, self.seen.clone()
+
+
+def count_by_assignment(self, x):
+    self.count = self.count + 1
+    return x * self.count
+
+
+def tied(self):
+    self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+    self.b.weight = self.a.weight
+
+
+def views(self):
+    base = torch.randn(3, 4)
+    self.register_buffer("base", base)
+    self.register_buffer("row", base[1])
+    self.register_buffer("column", base[:, 2])
+    self.register_buffer("transposed", base.t())
+
+
+def write_views(self, x):
+    self.row.add_(x)
+    return self.base * 2, self.column.clone(), self.transposed + 1
+
+
+def strided(self):
+    self.register_buffer("transposed", torch.randn(4, 3).t())
+    self.register_buffer("channels_last", torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last))
+    self.register_buffer("expanded", torch.randn(1, 4).expand(3, 4))
+    self.register_buffer("stepped", torch.randn(8)[1::2])
+    self.weight = nn.Parameter(torch.randn(4, 6).t()[1:4])
+
+
+def kinds(self):
+    for dtype in (torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.int16, torch.int32, torch.uint8, torch.bool,
+                  torch.complex64):
+        self.register_buffer("of_" + str(dtype).split(".")[1], torch.randn(3).to(dtype))
+    self.register_buffer("empty", torch.zeros(0, 3))
+    self.register_buffer("scalar", torch.tensor(2.5))
+
+
+def state():
+    x = real(3, 4)
+    for decomposed in (False, True):
+        end = "_decomposed" if decomposed else ""
+        program(f"buffers{end}", State(counter, count), x, more=[(x * 2,), (x,)], decomposed=decomposed)
+        program(f"buffers_assigned{end}", State(counter, count_by_assignment), x, more=[(x,)], decomposed=decomposed)
+        program(f"batch_norm_train{end}", nn.BatchNorm2d(4), real(2, 4, 3, 3), more=[(real(2, 4, 3, 3),)], decomposed=decomposed)
+        program(f"tied_weights{end}", State(tied, lambda self, x: self.b(self.a(x).relu())), x, decomposed=decomposed)
+        program(f"input_written{end}", lambda x: (x.add_(1), x * 2), x.clone(), more=[(x.clone(),)], decomposed=decomposed)
+        program(f"aliased_outputs{end}", lambda x: (x, x.t(), x[0], x + 1), x, decomposed=decomposed)
+    program("shared_storage", State(views, write_views), real(4), more=[(real(4),)])
+    program("strided_weights", State(strided, lambda self, x: (self.transposed + x.t(), F.conv2d(self.channels_last, self.channels_last[:, :, :2, :2]),
+                                                               self.expanded * 2, self.stepped + 1, self.weight @ x)), torch.ones(4, 3))
+    program("weights_of_dtypes", State(kinds, lambda self, x: tuple(b + 1 if b.dtype != torch.bool else ~b for b in self.buffers()) + (x,)), x)
+    program("constants", lambda x: x + torch.tensor([1.0, 2, 3, 4]) * torch.tensor(2), x)
+    program("constant_attribute", State(lambda self: setattr(self, "c", torch.arange(4.0)), lambda self, x: x * self.c), x)
+    program("unused_weights", State(tied, lambda self, x: self.a(x)), x)
+    program("parameter_list", State(lambda self: setattr(self, "p", nn.ParameterList([torch.randn(4) for _ in range(3)])),
+                                    lambda self, x: sum(x * p for p in self.p)), x)
+    program("lazy_constant_fold", lambda x: x @ torch.eye(4) + torch.full((4,), 0.5), x)
+
+
+# --- Structures -------------------------------------------------------------------
+
+
+Pair = collections.namedtuple("Pair", ["first", "second"])
+torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="graphnet.Pair")
+
+
+class Keywords(nn.Module):
+    def forward(self, x, *rest, scale=2.0, other=None, **more):
+        for value in rest:
+            x = x + value
+        if other is not None:
+            x = x * other
+        for name in sorted(more):
+            x = x - more[name]
+        return x * scale
+
+
+class NestedInput(nn.Module):
+    def forward(self, batch, flag: bool = True):
+        a, (b, c) = batch["a"], batch["pair"]
+        return {"sum": a + b, "list": [c * 2, {"deep": (a, None)}], "flag": a.sum() if flag else b.sum()}
+
+
+def structures():
+    x, y, z = real(3, 4), real(3, 4), real(3, 4)
+    outs = {
+        "tensor": lambda x: x + 1,
+        "tuple_of_one": lambda x: (x + 1,),
+        "list": lambda x: [x + 1, x + 2],
+        "dict": lambda x: {"b": x + 1, "a": x + 2},
+        "dict_of_ints": lambda x: {1: x + 1, 0: x + 2},
+        "ordered_dict": lambda x: collections.OrderedDict(z=x + 1, a=x + 2),
+        "nested": lambda x: ([x + 1, (x + 2, {"k": x})], x.sum()),
+        "none": lambda x: None,
+        "nones": lambda x: (None, x + 1, None),
+        "numbers": lambda x: (x + 1, 3, 2.5, True),
+        "same_twice": lambda x: (lambda y: (y, y))(x + 1),
+        "input": lambda x: x,
+        "named_tuple": lambda x: Pair(x + 1, x + 2),
+    }
+    for name, function in outs.items():
+        program(f"out_{name}", function, x)
+    program("in_keywords", Keywords(), x, y, z, kwargs={"scale": 3.0, "other": y, "a": z, "b": x})
+    program("in_dict", NestedInput(), {"a": x, "pair": (y, z)})
+    program("in_constant", NestedInput(), {"a": x, "pair": (y, z)}, False)
+    program("in_list", lambda xs: xs[0] + xs[1][0], [x, (y, 3)])
+    program("in_named_tuple", lambda p: p.first * p.second, Pair(x, y))
+    program("in_none", lambda x, n, y: x if n is None else y, x, None, y)
+    program("in_unused", lambda x, y: x * 2, x, y)
+    program("in_int", lambda x, n: x * n, x, 3)
+    program("in_names", NamesOfPython(), x, y)
+    program("in_same_twice", lambda x, y: x + y, x, x)
+
+
+class NamesOfPython(nn.Module):
+    def forward(self, input, self_):
+        return input - self_
+
+
+# --- Kinds of tensors ---------------------------------------------------------------
+
+
+def tensors():
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        name = str(dtype).split(".")[1]
+        program(f"tensor_{name}", lambda x: (x * 2 + 1).softmax(-1), real(3, 4).to(dtype))
+    for dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
+        name = str(dtype).split(".")[1]
+        program(f"tensor_{name}", lambda x: (x // 2 + x % 3, x << 1, x & 3, x.sum(), x / 2), whole(50, 3, 4).to(dtype))
+    program("tensor_bool", lambda x: (x & ~x.t(), x.any(), x.sum(), x.logical_xor(x[0])), whole(2, 4, 4).bool())
+    program("tensor_complex64", lambda x: (x * x.conj(), x.abs(), torch.view_as_real(x), x.real + x.imag), torch.randn(3, 4, dtype=torch.complex64))
+    program("tensor_complex_scalar", lambda x: x * (2 + 3j), torch.randn(3, dtype=torch.complex64))
+    program("tensor_scalar", lambda x: x * 2, torch.tensor(3.0))
+    program("tensor_empty", lambda x: (x + 1, x.sum(), torch.cat([x, torch.ones(1, 3)])), torch.zeros(0, 3))
+    program("tensor_empty_many", lambda x: x.reshape(3, 0, 2).permute(2, 1, 0), torch.zeros(2, 0, 3))
+    program("tensor_transposed", lambda x: (x.contiguous(), x * 2), real(4, 3).t())
+    program("tensor_channels_last", nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last), real(1, 3, 6, 6).to(memory_format=torch.channels_last))
+    program("tensor_to_channels_last", lambda x: x.to(memory_format=torch.channels_last).clone() * 2, real(1, 3, 6, 6))
+    program("tensor_large", lambda x: x.sum(), real(300, 200))
+    program("tensor_high_rank", lambda x: x.sum((1, 3, 5)), real(*[2] * 8))
+
+
+def spread(ep, args, kwargs):
+    """The user's inputs by name."""
+    leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+    named = {}
+    for spec, value in zip([s for s in ep.graph_signature.input_specs if s.kind.name == "USER_INPUT"], leaves):
+        if isinstance(value, torch.Tensor):
+            named[spec.arg.name] = value.detach().clone()
+        elif type(spec.arg).__name__ == "SymIntArgument":
+            named[spec.arg.name] = torch.tensor(value)
+    return named
+
+
+def values(returned):
+    leaves = [v for v in torch.utils._pytree.tree_leaves(returned) if v is not None]
+    return {f"o{i}": v.detach().clone() if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64 if isinstance(v, float) else None)
+            for i, v in enumerate(leaves)}
+
+
+def copied(value):
+    return torch.utils._pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
+
+
+def write(name, made, folder):
+    path = folder / f"{name}.pt2"
+    args, kwargs = made.calls[0]
+    ep = torch.export.export(made.module, copied(args), copied(kwargs), **made.options)
+    if made.decomposed:
+        ep = ep.run_decompositions({})
+    torch.export.save(ep, str(path))
+    make_portable(path)
+    with torch.no_grad():
+        write_calls(name, made, path, folder)
+
+
+def make_portable(path):
+    """Stack traces name files of this machine: the same program gives the same bytes anywhere."""
+    with zipfile.ZipFile(path) as archive:
+        records = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    folders = (pathlib.Path(torch.__file__).parents[1], pathlib.Path(__file__).resolve().parent)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in records:
+            if name.endswith("/models/model.json"):
+                for folder in folders:
+                    content = content.replace(f"{folder}/".encode(), b"")
+            if not name.endswith("serialization_id"):
+                archive.writestr(zipfile.ZipInfo(name), content)
+
+
+def write_calls(name, made, path, folder):
+    loaded = torch.export.load(str(path))
+    for i, (args, kwargs) in enumerate(made.calls):
+        module = torch.export.load(str(path)).module()
+        runs.write_safetensors(spread(loaded, args, kwargs), folder / f"{name}.{i}.in.safetensors")
+        torch.manual_seed(0)
+        runs.write_safetensors(values(module(*copied(args), **copied(kwargs))), folder / f"{name}.{i}.out.safetensors")
+        if i == 0 and loaded.graph_signature.buffers:
+            again = values(module(*copied(args), **copied(kwargs)))
+            runs.write_safetensors(again, folder / f"{name}.0.again.safetensors")
+    for i, args in enumerate(made.refused):
+        try:
+            module(*args)
+        except Exception:  # noqa: BLE001 (as it should)
+            runs.write_safetensors(spread(loaded, args, {}), folder / f"{name}.{i}.refused.safetensors")
+        else:
+            raise AssertionError(f"{name}: call {i} is not refused")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    for family in (layers, operators, dynamic, control_flow, state, structures, tensors):
+        family()
+    failed = 0
+    for name, made in PROGRAMS.items():
+        if options.names and name not in options.names:
+            continue
+        try:
+            write(name, made, options.folder)
+        except Exception as error:  # Of torch.export itself.
+            failed += 1
+            print(f"not made  {name}: {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}", flush=True)
+            for left in options.folder.glob(f"{name}.*"):
+                left.unlink()
+    print(f"{len(PROGRAMS) - failed} made, {failed} that torch.export does not make")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
