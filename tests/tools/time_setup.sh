@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# How long a bare Debian takes from a clone to the tool, and to all tests; as root.
+# How long a bare Debian takes from a clone to the tool, or to all tests; as root.
 #
-#   tests/tools/time_setup.sh ROOT SUITE [MIRROR]
+#   tests/tools/time_setup.sh ROOT COMMAND SUITE [MIRROR]
+#   tests/tools/time_setup.sh /tmp/bare './bazelw run //:graphnet -- --version' bookworm
 #
 # ROOT is the folder that debootstrap makes, and must not be there: what is timed is what a
 # newcomer waits for, packages and LibTorch included. apt and pip are set up as they are here.
@@ -9,7 +10,7 @@ set -euo pipefail
 project=$(cd "$(dirname "$0")/../.." && pwd)
 root=$1
 [ ! -e "$root" ] || { echo "$root is there already" >&2; exit 2; }
-debootstrap --variant=minbase "$2" "$root" "${@:3}" >/dev/null
+debootstrap --variant=minbase "$3" "$root" "${@:4}" >/dev/null
 cp /etc/resolv.conf "$root/etc/"
 cp -r /etc/apt/apt.conf.d /etc/apt/sources.list* "$root/etc/apt/"
 mkdir -p "$root/usr/share/keyrings" "$root/etc/ssl/certs" "$root/root/.config"
@@ -28,11 +29,11 @@ bind() {
 bind /proc
 bind /dev
 for wheels in $(pip config get global.find-links 2>/dev/null); do bind "$wheels"; done
-timed() {
-  local begin=$SECONDS
-  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-    bash -c "cd /project && $*"
-  echo "$((SECONDS - begin)) s: $*"
-}
-timed ./bazelw run //:graphnet -- --version
-timed ./bazelw test //... --test_summary=terse
+# What the command costs of processors, as the server that Bazel starts outlives it.
+account=/sys/fs/cgroup/cpuacct/graphnet_setup
+if mkdir -p "$account" 2>/dev/null; then echo $$ >"$account/cgroup.procs"; else account=; fi
+begin=$SECONDS
+chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+  bash -c "cd /project && $2"
+echo "$((SECONDS - begin)) s${account:+, of processors $(($(<"$account/cpuacct.usage") / 1000000000)) s}"
+chroot "$root" bash -c "cd /project && bazel shutdown" >/dev/null 2>&1 || true

@@ -47,7 +47,7 @@ TEST(Expressions, MeanWhatSympyMeans) {
 
 TEST(Expressions, WhatTheIrLacksIsNone) {
   const std::string s0 = kS0;
-  for (const std::string& text :
+  for (const char* text :
        {"Rational(1, 2)", "Float('1.5', precision=53)", "oo", "true",
         "Integer(99999999999999999999)", "Piecewise(ExprCondPair(Integer(1), true))"}) {
     EXPECT_EQ(Value(text), std::nullopt) << text;
