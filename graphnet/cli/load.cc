@@ -70,8 +70,8 @@ bool IsPt2File(const std::string& path) {
   return file.ok() && LooksLikePt2(file->bytes());
 }
 
-// The programs of an archive where there are several, else the file itself.
-void AddFile(const std::string& path, std::vector<std::string>* inputs) {
+// The programs of an archive of torch.export where there are several, else the file itself.
+void AddArchive(const std::string& path, std::vector<std::string>* inputs) {
   const absl::StatusOr<MappedFile> file = MappedFile::Open(path, kMaxArchiveBytes);
   if (file.ok() && LooksLikePt2(file->bytes())) {
     const auto programs = ListPt2Programs(file->bytes(), path);
@@ -105,7 +105,12 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
       continue;
     }
     const absl::StatusOr<std::string> head = ReadHead(path);
-    if (head.ok() && FormatOfHead(*head).has_value()) AddFile(path, inputs);
+    const std::optional<Format> format = head.ok() ? FormatOfHead(*head) : std::nullopt;
+    if (format == Format::kTorchScript) {
+      AddArchive(path, inputs);
+    } else if (format.has_value()) {
+      inputs->push_back(path);
+    }
   }
   return absl::OkStatus();
 }
@@ -255,8 +260,12 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
       inputs.push_back(path);
       continue;
     }
-    RETURN_IF_ERROR(RecogniseFormat(path).status());
-    AddFile(path, &inputs);
+    ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
+    if (format == Format::kPt2) {
+      AddArchive(path, &inputs);
+    } else {
+      inputs.push_back(path);
+    }
   }
   return inputs;
 }

@@ -11,6 +11,7 @@
 #include "ATen/core/dispatch/Dispatcher.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ops/foreign_operators.h"
@@ -19,11 +20,6 @@
 
 namespace graphnet {
 namespace {
-
-std::unordered_set<c10::OperatorName>& OfLibraries() {
-  static auto* const names = new std::unordered_set<c10::OperatorName>();
-  return *names;
-}
 
 // Whether a process gets through loading it: one that registers operators which are there
 // already throws out of the loader, which ends the program.
@@ -73,7 +69,7 @@ absl::Status Load(const std::string& path) {
   }
   const std::unordered_set<c10::OperatorName> known(before.begin(), before.end());
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
-    if (known.count(name) > 0 || !OfLibraries().insert(name).second) continue;
+    if (known.count(name) > 0) continue;
     const size_t colons = name.name.find("::");
     AddForeignOperator(absl::string_view(name.name).substr(0, colons),
                        absl::string_view(name.name).substr(colons + 2), name.overload_name);
@@ -87,6 +83,10 @@ absl::Status LoadOperatorLibrary(const std::string& path) {
   return Guarded([&] { return Load(path); });
 }
 
-bool IsOfLibrary(const c10::OperatorName& name) { return OfLibraries().count(name) > 0; }
+bool IsOfLibrary(const c10::OperatorName& name) {
+  return IsForeignOperator(
+      absl::StrCat(absl::StrReplaceAll(name.name, {{"::", "."}}), ".",
+                   name.overload_name.empty() ? "default" : name.overload_name));
+}
 
 }  // namespace graphnet
