@@ -343,7 +343,10 @@ class StructureCheck {
                              : EvaluateWithExamples(*original_.module, *dim.expr);
     };
     return std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(),
-                      [&](const Dim& x, const Dim& y) { return x == y || size(x) == size(y); });
+                      [&](const Dim& x, const Dim& y) {
+                        const std::optional<int64_t> known_size = size(x);
+                        return x == y || (known_size.has_value() && known_size == size(y));
+                      });
   }
 
   // Of a value whose giver says nothing, a port may say what the original says, or, where that

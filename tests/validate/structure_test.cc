@@ -23,6 +23,7 @@ namespace {
 const StructureOptions kAsChain = {.cut = {.style = Style::kChain}};
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Ten operators, an in-place one at a boundary, an input that nobody uses.
 constexpr absl::string_view kSimpleCnn = R"(
@@ -373,6 +374,33 @@ TEST_F(StructureTest, PortOfAnotherDType) {
 TEST_F(StructureTest, PortOfAnotherShape) {
   Edit(2, {{"%fc1 : f32[128, 1568]", "%fc1 : f32[1568, 128]"}});
   EXPECT_THAT(First().Text(), HasSubstr("piece 2: input 0 (%fc1): meta is f32[1568, 128]"));
+}
+
+// Where the giver says nothing, as in a folder, a port may say the original's sizes in other
+// words, but not sizes of which nobody knows what they are.
+TEST_F(StructureTest, SizesThatNobodyKnowsAreNotTheSame) {
+  original_ = ParseFragment(R"(
+symbol a
+symbol b
+
+graph @forward(%x : f32[a, b]@cpu) {
+  %h = torch.relu(%x) : f32[a, b]@cpu
+  %y = torch.exp(%h) : f32[a, b]@cpu
+  return (%y,)
+}
+)");
+  const auto port_is = [this](absl::string_view meta) {
+    auto pieces = DecomposeChain(original_, {1});
+    EXPECT_OK(pieces);
+    pieces_ = *std::move(pieces);
+    Edit(0, {{"torch.relu(%x) : f32[a, b]@cpu", "torch.relu(%x)"}});
+    Edit(1, {{"%h : f32[a, b]@cpu", meta}});
+    std::string text;
+    for (const Finding& finding : Validate().findings) absl::StrAppend(&text, finding.Text(), "\n");
+    return text;
+  };
+  EXPECT_THAT(port_is("%h : f32[a, b]"), Not(HasSubstr("E4 port")));
+  EXPECT_THAT(port_is("%h : f32[b, a]"), HasSubstr("E4 port: piece 1: input 0 (%h)"));
 }
 
 TEST_F(StructureTest, InputsOfTheOriginalStayWhatTheyAre) {
