@@ -15,13 +15,16 @@ cp /etc/resolv.conf "$root/etc/"
 cp -r /etc/apt/apt.conf.d /etc/apt/sources.list* "$root/etc/apt/"
 mkdir -p "$root/usr/share/keyrings" "$root/etc/ssl/certs" "$root/root/.config"
 cp /usr/share/keyrings/debian-* "$root/usr/share/keyrings/"
+# There for when the packages make the list of certificates anew.
+mkdir -p "$root/usr/local/share/ca-certificates"
+cp /etc/ssl/certs/ca-certificates.crt "$root/usr/local/share/ca-certificates/here.crt"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 if [ -e /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/"; fi
 if [ -e ~/.config/pip ]; then cp -r ~/.config/pip "$root/root/.config/"; fi
 git clone -q "$project" "$root/project"
 
 mounted=()
-trap 'for place in "${mounted[@]}"; do umount "$place"; done' EXIT
+trap 'for place in "${mounted[@]}"; do umount -l "$place"; done' EXIT
 bind() {
   mkdir -p "$root$1"
   mount --bind "$1" "$root$1" && mounted=("$root$1" "${mounted[@]}")
