@@ -143,22 +143,49 @@ def _program_impl(ctx):
     objects = _objects([i for i in linker_inputs if _is_ours(i)])
     arguments = [object.path for object in objects]
 
-    # Static, but for LibTorch and what every system has: it runs where the packages that it
-    # was built with are not installed, or in other versions.
+    # Static, but for what every system has: it runs where the packages that it was built with
+    # are not installed, or in other versions.
     for flag in _flags(linker_inputs):
         arguments.append("-l:lib%s.a" % flag[2:] if flag in ["-lprotobuf", "-lcrypto", "-lz"] else flag)
     out = ctx.actions.declare_file(ctx.label.name)
-    _link(ctx, out, objects, ["-pie"] + arguments)
-    return [DefaultInfo(files = depset([out]), executable = out)]
+    exported = ctx.file.exported
+    arguments.append("-Wl,--dynamic-list=" + exported.path)
+    _link(ctx, out, objects + [exported], ["-pie"] + arguments + ["-ldl"])
+    return [
+        DefaultInfo(files = depset([out]), executable = out),
+        LinkedInfo(labels = {str(i.owner): None for i in linker_inputs}),
+    ]
 
 dist_program = rule(
     _program_impl,
-    doc = "A program without run paths that has all but LibTorch inside.",
+    doc = "A program that has all inside.",
     attrs = {
         "deps": attr.label_list(providers = [CcInfo], mandatory = True),
+        "exported": attr.label(allow_single_file = True, doc = "Which names plugins find in it."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     executable = True,
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
+
+def _plugin_impl(ctx):
+    there = ctx.attr.program[LinkedInfo].labels
+    linker_inputs = [i for i in _linker_inputs(ctx.attr.deps) if str(i.owner) not in there]
+    objects = _objects([i for i in linker_inputs if _is_ours(i)])
+    out = ctx.actions.declare_file("lib%s.so" % ctx.label.name)
+    arguments = ["-shared"] + [object.path for object in objects] + _flags(linker_inputs)
+    _link(ctx, out, objects, arguments)
+    return [DefaultInfo(files = depset([out]))]
+
+dist_plugin = rule(
+    _plugin_impl,
+    doc = "libNAME.so, which `program` opens, without what lies in that and without run paths.",
+    attrs = {
+        "deps": attr.label_list(providers = [CcInfo], mandatory = True),
+        "program": attr.label(providers = [LinkedInfo], mandatory = True),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )

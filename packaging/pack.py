@@ -65,11 +65,11 @@ def main():
         if path.endswith(".in"):
             path = path[:-len(".in")]
             data = re.sub("@([A-Z_]+)@", lambda m: values[m[1]], data.decode()).encode()
-        if path.endswith(".so"):
+        if path.endswith(".so") and path.count("/") == 1:  # others are opened, never linked
             real = f"{path}.{values['ABI']}"
             content[path] = pathlib.Path(real).name
             path = real
-        content[path] = data, path.startswith(("bin/", "libexec/"))
+        content[path] = data, path.startswith("bin/")
     for name in closure(args.root, headers):
         content[f"include/{name}"] = headers[name].read_bytes(), False
     for package in args.notice:

@@ -4,6 +4,12 @@
 namespace graphnet {
 
 inline constexpr char kVersion[] = "0.1.0";
+// Of the protobuf form: the newest of proto/graphnet.proto.
+inline constexpr int kProtobufVersion = 1;
+// Of the schema of torch.export: what is refused else.
+inline constexpr int kPt2SchemaMajor = 8;
+// Of LibTorch, major and minor: what was built with one runs with no other.
+inline constexpr char kLibTorchVersion[] = "2.13";
 
 }  // namespace graphnet
 

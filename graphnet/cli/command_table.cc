@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/version.h"
 #include "graphnet/passes/registry.h"
 
 namespace graphnet {
@@ -96,7 +97,7 @@ CommandTable TableOf(const CLI::App& app) {
   CommandTable table;
   table.help = app.get_description();
   table.footer = app.get_footer();
-  if (app.get_version_ptr() != nullptr) table.version = app.version();
+  table.version = absl::StrCat("graphnet ", kVersion);
   CommandRow tool;
   for (const CLI::Option* option : app.get_options()) tool.options.push_back(RowOf(*option));
   table.options = std::move(tool.options);

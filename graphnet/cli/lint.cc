@@ -12,6 +12,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
@@ -19,7 +20,6 @@
 #include "graphnet/formats/graphnet_folder/contradictions.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/interp/domain.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/constrain_variance.h"
 
@@ -56,24 +56,9 @@ absl::StatusOr<Findings> LintPrivate(Sample* sample) {
   return Findings();
 }
 
-// With `repairs`, what is set right; else what is wrong.
 absl::StatusOr<Findings> LintFinite(Sample* sample, uint64_t seed, bool repairs) {
-  if (repairs) {
-    ASSIGN_OR_RETURN(const DomainRepair repair, RepairDomains(sample, seed));
-    return repair.notes;
-  }
-  DrawOptions draw;
-  draw.seed = seed;
-  ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, draw));
-  ASSIGN_OR_RETURN(const std::optional<NonFinite> found,
-                   FindNonFinite(*sample->module, values, seed));
-  if (!found.has_value()) return Findings();
-  const SourceLocation location = found->node->location();
-  return Findings{
-      absl::StrCat(location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "",
-                   "%", Printable(found->node->name()), " = ", Printable(found->node->target()),
-                   " is the first with ", found->is_nan ? "nan" : "infinity", ", in ",
-                   found->elements, " elements")};
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  return engine->LintFinite(sample, seed, repairs);
 }
 
 using FindingsByRule = std::map<std::string, Findings>;

@@ -18,10 +18,10 @@
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/pt2/importer.h"
-#include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/parser.h"
@@ -127,15 +127,13 @@ absl::StatusOr<Sample> LoadText(absl::string_view text, const std::string& name)
 
 absl::StatusOr<Sample> LoadTorchScript(absl::string_view bytes, const std::string& name,
                                        const LoadOptions& options) {
-  absl::StatusOr<Sample> sample =
-      ImportTorchScript(bytes, name, {.trust = options.trust, .weights = options.weights});
-  if (!sample.ok()) {
-    // What else an archive is.
-    const std::string known = DescribeForeignArchive(bytes);
-    if (known.empty()) return sample.status();
+  // What else an archive is.
+  if (const std::string known = DescribeForeignArchive(bytes); !known.empty())
     return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
-  }
-  RETURN_IF_ERROR(Annotate(Verify(*sample->module), name));
+  const absl::StatusOr<const Engine*> engine = OpenEngine();
+  if (!engine.ok()) return Annotate(engine.status(), Printable(name, 1000));
+  ASSIGN_OR_RETURN(Sample sample, (*engine)->ImportTorchScript(bytes, name, options));
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), name));
   return sample;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/torch/operator_library.h"
+#include "graphnet/cli/engine.h"
 
 namespace graphnet {
 
@@ -24,7 +24,9 @@ void AddTrustOption(CLI::App* command, bool* trust) {
     if (!libraries->empty() && !*trust)
       throw CLI::ValidationError("--library", "its code would run: needs --trust");
     for (const std::string& library : *libraries) {
-      const absl::Status status = LoadOperatorLibrary(library);
+      const absl::StatusOr<const Engine*> engine = OpenEngine();
+      const absl::Status status =
+          engine.ok() ? (*engine)->LoadOperatorLibrary(library) : engine.status();
       if (!status.ok()) throw CLI::ValidationError("--library", std::string(status.message()));
     }
   });

@@ -13,11 +13,11 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/formats/torchscript/exporter.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/printer.h"
 
@@ -48,7 +48,10 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
   switch (format) {
     case Target::kProtobuf: return SerializeSample(sample);
     case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
-    case Target::kTorchScript: return ExportTorchScriptToString(sample);
+    case Target::kTorchScript: {
+      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+      return engine->ExportTorchScript(sample);
+    }
     default: return PrintSample(sample);
   }
 }

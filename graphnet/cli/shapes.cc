@@ -1,124 +1,16 @@
-#include "graphnet/interp/shapes.h"
-
-#include <cstdio>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/progress.h"
-#include "graphnet/inputs/draw.h"
-#include "graphnet/interp/prepare.h"
-#include "graphnet/ir/verifier.h"
-#include "graphnet/text/printer.h"
-#include "graphnet/torch/types.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet {
-namespace {
-
-struct ShapesFlags {
-  std::string in;
-  InputOptions inputs;
-  uint64_t seed = 0;
-  bool check = false;
-  bool trust = false;
-  bool json = false;
-};
-
-bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& value) {
-  if (meta.tensor != nullptr) {
-    if (!value.isTensor()) return false;
-    const at::Tensor& tensor = value.toTensor();
-    if (DTypeOf(tensor.scalar_type()) != meta.tensor->dtype) return false;
-    if (static_cast<size_t>(tensor.dim()) != meta.tensor->shape.size()) return false;
-    for (int64_t i = 0; i < tensor.dim(); ++i) {
-      const Dim& dim = meta.tensor->shape[static_cast<size_t>(i)];
-      const std::optional<int64_t> size =
-          dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
-      if (size != tensor.size(i)) return false;
-    }
-    return true;
-  }
-  const std::vector<c10::IValue> elements = Elements(value);
-  if (elements.size() != meta.elements.size()) return false;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    if (!Agrees(module, *meta.elements[i], elements[i])) return false;
-  }
-  return true;
-}
-
-// Runs for real and compares each value with the shape that was inferred.
-absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData> values,
-                          bool json) {
-  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample.module, std::move(values)));
-  size_t passed = 0;
-  std::vector<std::string> failed;
-  RunOptions run;
-  run.observer = [&](const Node& node, const c10::IValue& value) {
-    if (!value.isTensor() && !value.isTuple() && !value.isTensorList()) return absl::OkStatus();
-    if (node.meta() != nullptr && Agrees(*sample.module, *node.meta(), value)) {
-      ++passed;
-    } else if (node.meta() != nullptr || value.isTensor()) {
-      failed.emplace_back(node.name());
-    }
-    return absl::OkStatus();
-  };
-  {
-    const Progress progress("running");
-    RETURN_IF_ERROR(prepared.executable->Run(std::move(prepared.inputs), run).status());
-  }
-  if (json) {
-    Json document;
-    document["passed"] = passed;
-    document["failed"] = failed.size();
-    document["wrong"] = Json::List(failed);
-    PrintJson(document);
-  } else {
-    for (const std::string& name : failed)
-      std::printf("%s: the run has another shape or dtype\n", Printable(name).c_str());
-    PrintCount({.done = passed + failed.size(), .failed = failed.size()});
-  }
-  return failed.empty() ? 0 : 1;
-}
-
-absl::StatusOr<int> Run(const ShapesFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
-  DrawOptions draw;
-  draw.seed = options.seed;
-  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
-  ShapeReport report;
-  {
-    const Progress progress("inferring shapes");
-    ASSIGN_OR_RETURN(report, InferShapes(sample.module.get(), values));
-  }
-  if (options.check) return Check(sample, std::move(values), options.json);
-  sample.weights.clear();
-  if (options.json) {
-    Json document = OutlineJson(sample);
-    document["peak_bytes"] = report.peak_bytes;
-    PrintJson(document);
-    return 0;
-  }
-  std::fputs(PrintSample(sample).c_str(), stdout);
-  std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once\n", report.nodes,
-               static_cast<double>(report.peak_bytes) / (1 << 20));
-  return 0;
-}
-
-}  // namespace
 
 void RegisterShapes(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ShapesFlags>();
@@ -134,7 +26,12 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   AddJsonOption(
       command, &options->json,
       "as show has it, and peak_bytes; with --check passed, failed and the names that are wrong");
-  command->callback([options, run] { *run = [options] { return Run(*options); }; });
+  command->callback([options, run] {
+    *run = [options]() -> absl::StatusOr<int> {
+      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+      return engine->Shapes(*options);
+    };
+  });
 }
 
 }  // namespace graphnet

@@ -12,6 +12,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
@@ -20,9 +21,7 @@
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/folder.h"
-#include "graphnet/interp/tensors.h"
 #include "graphnet/validate/folder.h"
-#include "graphnet/validate/numeric.h"
 
 namespace graphnet {
 namespace {
@@ -53,13 +52,12 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   ASSIGN_OR_RETURN(FolderValidation validation,
                    ValidateFolder(std::move(original), decomposed, folder));
   if (options.run) {
-    NumericOptions numeric;
-    numeric.seed = options.seed;
+    ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
     RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &validation.original));
-    RETURN_IF_ERROR(
-        Annotate(ValidateNumbers(validation.original, validation.pieces,
-                                 validation.options.cut.style, numeric, &validation.report),
-                 absl::StrCat("the original does not run: ", Printable(path, 1000))));
+    RETURN_IF_ERROR(Annotate(engine->ValidateNumbers(validation.original, validation.pieces,
+                                                     validation.options.cut.style, options.seed,
+                                                     options.threads, &validation.report),
+                             absl::StrCat("the original does not run: ", Printable(path, 1000))));
   }
   return std::move(validation.report);
 }
@@ -157,7 +155,6 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
 }
 
 absl::StatusOr<int> Run(const ValidateFlags& options) {
-  SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
   if (IsFolderOfSamples(options.original)) {
     // Pieces that lie beside their samples are none.

@@ -20,6 +20,7 @@
 #include "ATen/core/ivalue.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graphnet/extract/bounds.h"
 #include "graphnet/extract/manifest.h"
 #include "graphnet/ir/module.h"
 #include "torch/csrc/jit/api/module.h"
@@ -46,10 +47,10 @@ struct CaptureOptions {
   // while_loop if a turn does not break the graph, write or draw and each does the same
   // to tensors of the same sizes; if not, and for `while`, the graph ends after so many.
   // No while_loop together with `dynamic`.
-  int64_t max_unroll = 1000;
+  int64_t max_unroll = kMaxUnroll;
   // Steps of the program, calls and turns of loops included, before it counts as
   // one without end.
-  int64_t max_steps = int64_t{1} << 22;
+  int64_t max_steps = kMaxSteps;
   size_t max_subgraphs = 1000;
   // Whether inputs of graphs get statistics of what they held.
   bool statistics = true;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/version.h"
 #include "graphnet/proto/graphnet.pb.h"
 
 namespace graphnet::proto_internal {
@@ -17,6 +18,7 @@ constexpr char kVersionTag = 0x10;   // Field 2, a varint.
 constexpr char kSizeTag = 0x1d;      // Field 3, four bytes.
 constexpr char kChecksumTag = 0x25;  // Field 4, four bytes.
 constexpr uint64_t kNewest = proto::VERSION_2026_11_21;
+static_assert(kNewest == kProtobufVersion);
 
 void AppendFixed32(uint32_t value, std::string* out) {
   for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(value >> shift));

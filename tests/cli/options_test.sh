@@ -131,7 +131,7 @@ grep -q '^FAIL many/huge.gn: ' out.txt || fail "which one is not said: $(cat out
 grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(cat out.txt)"
 
 # --- Help, version, slips.
-[[ $("$graphnet" --version) =~ ^graphnet\ [0-9.]+,\ LibTorch\ [0-9.]+ ]] || fail "--version"
+[[ $("$graphnet" --version) =~ ^graphnet\ [0-9.]+$'\n'LibTorch\ [0-9.]+ ]] || fail "--version"
 "$graphnet" --help >out.txt
 for text in "Look at graphs" "Exit codes: 0 done" "graphnet show samples/vit.pb" diff-run; do
   grep -qF -- "$text" out.txt || fail "--help lacks '$text'"

@@ -13,6 +13,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/version.h"
 #include "graphnet/formats/archive/zip_reader.h"
 #include "graphnet/formats/pt2/graph_importer.h"
 #include "graphnet/formats/pt2/json.h"
@@ -26,7 +27,6 @@ namespace {
 using pt2::Json;
 using pt2::JsonDocument;
 
-constexpr int64_t kSchemaMajor = 8;
 constexpr int64_t kArchiveVersion = 0;
 constexpr absl::string_view kModels = "models/";
 constexpr absl::string_view kWeights = "data/weights/";
@@ -137,9 +137,9 @@ absl::Status CheckSchemaVersion(Json version) {
   RETURN_IF_ERROR(ReadFields(version, {{"major", &major_field}, {"minor", &minor_field}}));
   ASSIGN_OR_RETURN(const int64_t major, major_field.Int());
   ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
-  if (major == kSchemaMajor) return absl::OkStatus();
+  if (major == kPt2SchemaMajor) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("of schema ", major, ".", minor, "; this version reads schema ", kSchemaMajor));
+      absl::StrCat("of schema ", major, ".", minor, "; this version reads schema ", kPt2SchemaMajor));
 }
 
 // Reads a program's values of the attributes that were imported.

@@ -1,6 +1,6 @@
 // What `graphnet run` does with an extracted program.
-#ifndef GRAPHNET_CLI_RUN_STITCHED_H_
-#define GRAPHNET_CLI_RUN_STITCHED_H_
+#ifndef GRAPHNET_CLI_ENGINE_RUN_STITCHED_H_
+#define GRAPHNET_CLI_ENGINE_RUN_STITCHED_H_
 
 #include <string>
 #include <vector>
@@ -27,4 +27,4 @@ absl::StatusOr<StitchedRun> PrepareStitchedRun(const std::string& folder,
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_RUN_STITCHED_H_
+#endif  // GRAPHNET_CLI_ENGINE_RUN_STITCHED_H_

@@ -1,4 +1,4 @@
-#include "graphnet/cli/run_stitched.h"
+#include "graphnet/cli/engine/run_stitched.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,121 @@
+// What of the tool needs LibTorch. It lies in a shared library, libgraphnet_engine.so, which is
+// opened when a command first asks for it: LibTorch takes 0.3 s to load, and commands that run no
+// operators do without.
+#ifndef GRAPHNET_CLI_ENGINE_H_
+#define GRAPHNET_CLI_ENGINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/cli/inputs.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/cli/picture.h"
+#include "graphnet/decompose/range_decomposer.h"
+#include "graphnet/extract/bounds.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/ir/observed_values.h"
+#include "graphnet/ir/sample.h"
+#include "graphnet/validate/report.h"
+
+namespace graphnet {
+
+// What the commands of the engine were given.
+struct RunFlags {
+  std::string in;
+  InputOptions inputs;
+  std::string outputs;
+  uint64_t seed = 0;
+  std::string device = "cpu";
+  Compat compat = Compat::kGraphNet;
+  int repeat = 1;
+  int threads = 0;
+  int64_t max_memory_mib = 0;
+  bool profile = false;
+  bool trust = false;
+  bool json = false;
+};
+
+struct DiffRunFlags {
+  std::string a;
+  std::string b;
+  InputOptions inputs;
+  std::string picture;  // empty: none
+  DrawingOptions drawing;
+  uint64_t seed = 0;
+  int threads = 0;
+  bool trust = false;
+  bool json = false;
+};
+
+struct ShapesFlags {
+  std::string in;
+  InputOptions inputs;
+  uint64_t seed = 0;
+  bool check = false;
+  bool trust = false;
+  bool json = false;
+};
+
+struct ExtractFlags {
+  std::string in;
+  std::string out;
+  InputOptions inputs;
+  std::vector<std::string> break_on;
+  std::vector<std::string> dynamic;
+  ExtractFormat format = ExtractFormat::kProtobuf;
+  uint64_t seed = 0;
+  int64_t max_unroll = kMaxUnroll;
+  int64_t max_steps = kMaxSteps;
+  int threads = 0;
+  bool explain = false;
+  bool check = false;
+  bool cond = false;
+  bool trust = false;
+  bool json = false;
+};
+
+class Engine {
+ public:
+  // Commands: as CommandRunner has it.
+  virtual absl::StatusOr<int> Run(const RunFlags& flags) const = 0;
+  virtual absl::StatusOr<int> DiffRun(const DiffRunFlags& flags) const = 0;
+  virtual absl::StatusOr<int> Shapes(const ShapesFlags& flags) const = 0;
+  virtual absl::StatusOr<int> Extract(const ExtractFlags& flags) const = 0;
+
+  // formats/torchscript/importer.h, exporter.h.
+  virtual absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+                                                   const LoadOptions& options) const = 0;
+  virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
+  // interp/shapes.h: on inputs that are drawn.
+  virtual absl::Status InferShapes(Sample* sample) const = 0;
+  // interp/observe.h.
+  virtual absl::Status InferValues(const Sample& sample, ObservedValues* found) const = 0;
+  virtual absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw,
+                                     ObservedValues* found) const = 0;
+  // interp/domain.h: what makes an output nan or infinite; with `repairs`, what was set right.
+  virtual absl::StatusOr<std::vector<std::string>> LintFinite(Sample* sample, uint64_t seed,
+                                                              bool repairs) const = 0;
+  // validate/numeric.h.
+  virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,
+                                       Style style, uint64_t seed, int threads,
+                                       ValidationReport* report) const = 0;
+  // torch/operator_library.h.
+  virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
+  virtual std::string LibTorchVersion() const = 0;
+
+ protected:
+  ~Engine() = default;  // there is one, for good
+};
+
+// FailedPrecondition, with what helps, if there is no LibTorch that it fits.
+absl::StatusOr<const Engine*> OpenEngine();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_ENGINE_H_

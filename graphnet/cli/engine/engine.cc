@@ -1,0 +1,96 @@
+#include "graphnet/cli/engine.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/version.h"
+#include "graphnet/cli/engine/commands.h"
+#include "graphnet/cli/engine/entry.h"
+#include "graphnet/formats/torchscript/exporter.h"
+#include "graphnet/formats/torchscript/importer.h"
+#include "graphnet/interp/domain.h"
+#include "graphnet/interp/observe.h"
+#include "graphnet/interp/shapes.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/torch/operator_library.h"
+#include "graphnet/validate/numeric.h"
+#include "torch/version.h"
+
+namespace graphnet {
+namespace {
+
+static_assert(absl::string_view(TORCH_VERSION).substr(0, sizeof(kLibTorchVersion) - 1) ==
+              kLibTorchVersion);
+
+class TorchEngine final : public Engine {
+ public:
+  absl::StatusOr<int> Run(const RunFlags& flags) const override { return RunGraphs(flags); }
+  absl::StatusOr<int> DiffRun(const DiffRunFlags& flags) const override {
+    return DiffRunGraphs(flags);
+  }
+  absl::StatusOr<int> Shapes(const ShapesFlags& flags) const override { return ShowShapes(flags); }
+  absl::StatusOr<int> Extract(const ExtractFlags& flags) const override {
+    return ExtractProgram(flags);
+  }
+
+  absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+                                           const LoadOptions& options) const override {
+    return graphnet::ImportTorchScript(bytes, name,
+                                       {.trust = options.trust, .weights = options.weights});
+  }
+  absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
+    return ExportTorchScriptToString(sample);
+  }
+  absl::Status InferShapes(Sample* sample) const override {
+    ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, {}));
+    return graphnet::InferShapes(sample->module.get(), values).status();
+  }
+  absl::Status InferValues(const Sample& sample, ObservedValues* found) const override {
+    return graphnet::InferValues(sample, found);
+  }
+  absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw,
+                             ObservedValues* found) const override {
+    return graphnet::MeasureValues(sample, draw, found);
+  }
+
+  absl::StatusOr<std::vector<std::string>> LintFinite(Sample* sample, uint64_t seed,
+                                                      bool repairs) const override {
+    if (repairs) {
+      ASSIGN_OR_RETURN(const DomainRepair repair, RepairDomains(sample, seed));
+      return repair.notes;
+    }
+    ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, {.seed = seed}));
+    ASSIGN_OR_RETURN(const std::optional<NonFinite> found,
+                     FindNonFinite(*sample->module, values, seed));
+    if (!found.has_value()) return std::vector<std::string>();
+    const SourceLocation location = found->node->location();
+    return std::vector<std::string>{absl::StrCat(
+        location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
+        Printable(found->node->name()), " = ", Printable(found->node->target()),
+        " is the first with ", found->is_nan ? "nan" : "infinity", ", in ", found->elements,
+        " elements")};
+  }
+  absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces, Style style,
+                               uint64_t seed, int threads,
+                               ValidationReport* report) const override {
+    SetNumThreads(threads);
+    return graphnet::ValidateNumbers(original, pieces, style, {.seed = seed}, report);
+  }
+  absl::Status LoadOperatorLibrary(const std::string& path) const override {
+    return graphnet::LoadOperatorLibrary(path);
+  }
+  std::string LibTorchVersion() const override { return TORCH_VERSION; }
+};
+
+}  // namespace
+
+const Engine* TheEngine() {
+  static const TorchEngine* const engine = new TorchEngine;
+  return engine;
+}
+
+}  // namespace graphnet

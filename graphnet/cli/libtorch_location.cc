@@ -1,0 +1,116 @@
+#include "graphnet/cli/libtorch_location.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/version.h"
+
+namespace graphnet {
+namespace {
+
+constexpr size_t kMaxVersionBytes = 1 << 16;
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool HasLibTorch(const std::string& folder) {
+  return FileExists(JoinPath(folder, "lib/libtorch_cpu.so"));
+}
+
+// As a Python package says it, or a download for C++; "" if neither does.
+std::string VersionOf(const std::string& folder) {
+  if (const auto text = ReadFile(JoinPath(folder, "version.py"), kMaxVersionBytes); text.ok()) {
+    for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+      if (absl::ConsumePrefix(&line, "__version__ = '"))
+        return std::string(line.substr(0, line.find('\'')));
+    }
+  }
+  const auto text = ReadFile(JoinPath(folder, "build-version"), kMaxVersionBytes);
+  return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
+}
+
+bool Fits(const std::string& version) {
+  return absl::StartsWith(version, absl::StrCat(kLibTorchVersion, "."));
+}
+
+// torch of an environment of Python, of whatever version that is.
+void AddOfEnvironment(const std::string& environment, std::vector<std::string>* folders) {
+  if (environment.empty()) return;
+  const std::string lib = JoinPath(environment, "lib");
+  const auto names = ListFolder(lib);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (absl::StartsWith(name, "python3"))
+      folders->push_back(JoinPath(lib, absl::StrCat(name, "/site-packages/torch")));
+  }
+}
+
+// Found without importing it, which would take seconds.
+std::string OfPython3() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
+      popen("exec python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
+            "print(*(s and s.submodule_search_locations or []))' 2>/dev/null",
+            "re"),
+      pclose);
+  if (pipe == nullptr) return "";
+  std::string folder(kMaxVersionBytes, '\0');
+  folder.resize(std::fread(folder.data(), 1, folder.size(), pipe.get()));
+  return std::string(absl::StripAsciiWhitespace(folder));
+}
+
+}  // namespace
+
+std::string ProgramFolder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "" : program.parent_path().string();
+}
+
+absl::StatusOr<std::string> FindLibTorch() {
+  if (const std::string folder = Environment("LIBTORCH"); !folder.empty()) {
+    const std::string named = absl::StrCat("LIBTORCH=", Printable(folder, 1000));
+    if (!HasLibTorch(folder))
+      return absl::FailedPreconditionError(absl::StrCat(named, " has no lib/libtorch_cpu.so"));
+    const std::string version = VersionOf(folder);
+    if (Fits(version)) return folder;
+    return absl::FailedPreconditionError(
+        absl::StrCat(named, " is of version ", version.empty() ? "unknown" : Printable(version),
+                     ", needed is ", kLibTorchVersion));
+  }
+  std::vector<std::string> folders;
+  if (const std::string own = ProgramFolder(); !own.empty())
+    folders.push_back(std::filesystem::path(own).parent_path() / "libtorch");
+  AddOfEnvironment(Environment("VIRTUAL_ENV"), &folders);
+  AddOfEnvironment(Environment("CONDA_PREFIX"), &folders);
+  std::string other;
+  const auto fits = [&other](const std::string& folder) {
+    if (folder.empty() || !HasLibTorch(folder)) return false;
+    const std::string version = VersionOf(folder);
+    if (Fits(version)) return true;
+    other = version;
+    return false;
+  };
+  for (const std::string& folder : folders) {
+    if (fits(folder)) return folder;
+  }
+  if (const std::string folder = OfPython3(); fits(folder)) return folder;
+  return absl::FailedPreconditionError(
+      absl::StrCat("needs LibTorch ", kLibTorchVersion, ": pip install 'torch==", kLibTorchVersion,
+                   ".*', or set LIBTORCH to its folder",
+                   other.empty() ? "" : absl::StrCat(" (found ", Printable(other), ")")));
+}
+
+}  // namespace graphnet

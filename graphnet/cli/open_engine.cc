@@ -1,0 +1,73 @@
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/version.h"
+#include "graphnet/cli/engine.h"
+#include "graphnet/cli/libtorch_location.h"
+
+namespace graphnet {
+namespace {
+
+// Its symbols are for all, as those of a library that a program is linked with: libraries of
+// operators look for LibTorch's there.
+void* Open(const std::string& path) { return dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL); }
+
+std::string WhyNot() {
+  const char* error = dlerror();
+  return Printable(error == nullptr ? "unknown" : error, 1000);
+}
+
+struct Library {
+  std::string path;
+  bool knows_libtorch = false;  // the place of the one it was built with
+};
+
+// Beside the program as Bazel builds it, in lib/graphnet as it is installed.
+absl::StatusOr<Library> FindLibrary() {
+  constexpr char kName[] = "libgraphnet_engine.so";
+  const std::string own = ProgramFolder();
+  const std::string installed = std::filesystem::path(own).parent_path() / "lib/graphnet";
+  if (std::string path = JoinPath(own, kName); FileExists(path)) return Library{path, true};
+  if (std::string path = JoinPath(installed, kName); FileExists(path)) return Library{path};
+  return absl::FailedPreconditionError(absl::StrCat("what runs operators is missing: there is no ",
+                                                    kName, " in ", Printable(own, 1000), " or ",
+                                                    Printable(installed, 1000)));
+}
+
+absl::StatusOr<const Engine*> OpenOnce() {
+  ASSIGN_OR_RETURN(const Library found, FindLibrary());
+  const std::string& path = found.path;
+  if (!found.knows_libtorch) {
+    ASSIGN_OR_RETURN(const std::string libtorch, FindLibTorch());
+    if (Open(JoinPath(libtorch, "lib/libtorch.so")) == nullptr)
+      return absl::FailedPreconditionError(absl::StrCat("LibTorch cannot be loaded: ", WhyNot()));
+  }
+  void* library = Open(path);
+  if (library == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("what runs operators cannot be loaded: ", WhyNot()));
+  }
+  using Entry = const Engine*(const char* version);
+  auto* const entry = reinterpret_cast<Entry*>(dlsym(library, "GraphnetEngine"));
+  const Engine* engine = entry == nullptr ? nullptr : entry(kVersion);
+  if (engine == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Printable(path, 1000), " is not of graphnet ", kVersion));
+  }
+  return engine;
+}
+
+}  // namespace
+
+absl::StatusOr<const Engine*> OpenEngine() {
+  static const absl::StatusOr<const Engine*> engine = OpenOnce();
+  return engine;
+}
+
+}  // namespace graphnet

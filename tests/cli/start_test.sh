@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# What does without LibTorch: a tool whose engine is not there runs all but operators.
+set -euo pipefail
+graphnet=$PWD/$1
+samples=$PWD/samples
+programs=$PWD/tests/formats/pt2/testdata
+cd "$TEST_TMPDIR"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+mkdir -p bin
+cp "$graphnet" bin/graphnet
+tool=$PWD/bin/graphnet
+if ldd "$tool" | grep -E 'libtorch|libc10'; then fail "the program links LibTorch"; fi
+
+# works COMMAND…: exits with 0, in the tool without its engine as in the whole one.
+works() {
+  "$tool" "$@" >out.txt 2>err.txt || fail "$*: $(cat err.txt)"
+}
+# refused COMMAND…: with one line that says what is missing.
+refused() {
+  local code=0
+  "$tool" "$@" >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] && grep -q "what runs operators is missing" err.txt ||
+    fail "$*: exit code $code: $(cat err.txt)"
+}
+
+pt2=$(ls "$programs"/*.pt2 | head -n 1)
+for sample in "$samples/resnet.pb" "$pt2"; do
+  for command in show stats check; do works "$command" "$sample"; done
+  works convert "$sample" sample.gn
+  works show sample.gn
+  rm -rf pieces folder
+  works convert "$sample" folder
+  works check folder
+  works opt "$sample" --passes=dce,canonical-names -o changed.pb
+  works lint "$sample" --rule meta
+  works decompose "$sample" --pieces 2 -o pieces --ports none
+  works validate "$sample" pieces
+  works compose pieces -o whole.pb
+  works show "$sample" -o sample.svg --layout own
+done
+works --help
+works run --help
+works man
+works completion bash
+"$tool" --version | grep -q "^LibTorch not found: " || fail "--version"
+
+refused run "$samples/resnet.pb"
+refused shapes "$samples/resnet.pb"
+refused show "$samples/resnet.pt"
+refused diff-run "$samples/resnet.pb" "$samples/resnet.pb"
+refused extract "$samples/resnet.pt" -o extracted --input 'f32[1,3,64,64]'
+refused convert "$samples/resnet.pb" resnet.pt
+refused lint "$samples/resnet.pb" --rule finite-run
+
+# All that is asked of the engine is there as it is opened, not when it is first called.
+LD_BIND_NOW=1 "$graphnet" run "$samples/resnet.pb" >/dev/null || fail "the engine lacks something"
+echo "ok"
