@@ -15,6 +15,7 @@
 #include "graphnet/graphnet.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/model_runner.h"
 #include "graphnet/interp/observe.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"

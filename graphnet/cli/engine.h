@@ -30,6 +30,7 @@ struct RunFlags {
   std::string in;
   InputOptions inputs;
   std::string outputs;
+  std::string state;
   uint64_t seed = 0;
   std::string device = "cpu";
   Compat compat = Compat::kGraphNet;

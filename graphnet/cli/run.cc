@@ -20,6 +20,10 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   AddInputsOption(command, &options->inputs.file);
   AddBytesOption(command, &options->outputs,
                  "Where outputs go (safetensors, - the standard output): o0, o1, …", ",--outputs");
+  command
+      ->add_option("--state", options->state,
+                   "Where parameters and buffers go as the runs have left them (safetensors)")
+      ->type_name("FILE");
   AddSeedOption(command, &options->seed);
   command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
   const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},

@@ -19,7 +19,7 @@ using Metas = std::map<std::string, const TensorMeta*>;
 
 // The elements, one after the other, in the format From made those of To.
 template <typename From, typename To, typename Convert>
-std::string Converted(const std::string& bytes, Convert convert) {
+std::string Converted(absl::string_view bytes, Convert convert) {
   const size_t n = bytes.size() / sizeof(From);
   std::string out(n * sizeof(To), '\0');
   for (size_t i = 0; i < n; ++i) {
@@ -33,7 +33,7 @@ std::string Converted(const std::string& bytes, Convert convert) {
 
 // `read` yields a float or, of float64, a double.
 template <typename From, typename Read>
-std::optional<std::string> ConvertedFrom(const std::string& bytes, DType to, Read read) {
+std::optional<std::string> ConvertedFrom(absl::string_view bytes, DType to, Read read) {
   switch (to) {
     case DType::kFloat16:
       return Converted<From, uint16_t>(
@@ -50,7 +50,7 @@ std::optional<std::string> ConvertedFrom(const std::string& bytes, DType to, Rea
 }
 
 std::optional<std::string> ConvertedBytes(const TensorData& tensor, DType to) {
-  const std::string& bytes = *tensor.bytes;
+  const absl::string_view bytes = *tensor.bytes;
   switch (tensor.dtype) {
     case DType::kFloat16: return ConvertedFrom<uint16_t>(bytes, to, HalfToFloat);
     case DType::kBFloat16: return ConvertedFrom<uint16_t>(bytes, to, BFloat16ToFloat);

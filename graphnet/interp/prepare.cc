@@ -67,6 +67,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
   }
   PreparedRun prepared;
   ASSIGN_OR_RETURN(prepared.executable, Compile(module, compile));
+  prepared.attributes = std::move(compile.attributes);
   for (const Node* node : module.main()->placeholders()) {
     ASSIGN_OR_RETURN(c10::IValue input, TakeInput(*node, &values, options.device));
     prepared.inputs.push_back(std::move(input));

@@ -26,7 +26,8 @@ struct PrepareOptions {
 
 struct PreparedRun {
   std::unique_ptr<Executable> executable;
-  std::vector<c10::IValue> inputs;  // of Executable::Run
+  std::vector<c10::IValue> inputs;               // of Executable::Run
+  std::map<std::string, at::Tensor> attributes;  // that runs read, and write where the graph does
 };
 
 // `values`: of inputs and attributes by name, as DrawInputs yields them. `module`

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graphnet/base/shared_bytes.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
@@ -16,7 +17,7 @@ namespace graphnet {
 struct TensorData {
   DType dtype = DType::kUnknown;
   std::vector<int64_t> shape;
-  std::shared_ptr<const std::string> bytes;
+  SharedBytes bytes;
   // How it lies in memory where it is run, as torch.Tensor.stride; empty: row-major too.
   std::vector<int64_t> strides = {};
 };

@@ -52,6 +52,12 @@ for inputs in "$data"/*.in.safetensors; do
 done
 [ "$programs" -ge 10 ] || fail "only $programs programs"
 
+# The state that a run leaves is what the next one begins with.
+"$graphnet" run "$data/buffers.pt2" --state state.safetensors >/dev/null
+"$graphnet" run "$data/buffers.pt2" --inputs state.safetensors --out next.safetensors >/dev/null
+"$graphnet" run "$data/buffers.pt2" --repeat 2 --out twice.safetensors >/dev/null
+same next.safetensors twice.safetensors
+
 # What a program asks of its inputs.
 derived=$data/dynamic_derived
 refused "dynamic_derived.pt2: input args_1: size 0 is 12, the program takes 10" \

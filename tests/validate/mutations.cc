@@ -624,7 +624,7 @@ std::vector<MutationKind> MakeKinds() {
     for (size_t i = 0; i < made->pieces.size(); ++i) {
       for (auto& [name, data] : made->pieces[i].weights) {
         if (data.bytes == nullptr || data.bytes->empty()) continue;
-        std::string bytes = *data.bytes;
+        std::string bytes(*data.bytes);
         bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
         data.bytes = std::make_shared<const std::string>(std::move(bytes));
         return {absl::StrCat("changed ", name), static_cast<int>(i)};

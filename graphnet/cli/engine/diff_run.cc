@@ -33,7 +33,7 @@ namespace {
 absl::StatusOr<size_t> Digest(const c10::IValue& value) {
   if (!value.isTensor() || !value.toTensor().defined()) return 0;
   ASSIGN_OR_RETURN(const TensorData data, ToTensorData(value.toTensor()));
-  return absl::HashOf(data.dtype, data.shape, absl::string_view(*data.bytes)) | 1;
+  return absl::HashOf(data.dtype, data.shape, *data.bytes) | 1;
 }
 
 // Whether it is a batched value of a level of vmap that is open: it has no memory to

@@ -29,6 +29,7 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {
@@ -175,6 +176,10 @@ absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw
     return absl::UnimplementedError(
         "--device: an extracted program runs where it was captured, on the CPU");
   }
+  if (!options.state.empty()) {
+    return absl::UnimplementedError(
+        "--state: the state of an extracted program lies in its subgraphs; run those");
+  }
   if (options.max_memory_mib > 0) {
     return absl::UnimplementedError(
         "--max-memory: the memory of an extracted program is not planned; run its subgraphs");
@@ -231,9 +236,9 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& opt
 
 // All samples of a folder, one after the other: they share the random generator.
 absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw) {
-  if (options.repeat > 1 || options.profile || !options.outputs.empty()) {
+  if (options.repeat > 1 || options.profile || !options.outputs.empty() || !options.state.empty()) {
     return absl::InvalidArgumentError(
-        "--repeat, --profile and --out are for one sample, not for a folder of them");
+        "--repeat, --profile, --out and --state are for one sample, not for a folder of them");
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   std::vector<Json> samples;
@@ -284,7 +289,15 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   const RunOnce once = [&](const Observer& observer) {
     return prepared.executable->Run(prepared.inputs, {.seed = options.seed, .observer = observer});
   };
-  return RunAndReport(options, once, std::move(ready), progress);
+  ASSIGN_OR_RETURN(const int code, RunAndReport(options, once, std::move(ready), progress));
+  if (!options.state.empty()) {
+    Outputs state;
+    for (const auto& [name, tensor] : prepared.attributes) {
+      ASSIGN_OR_RETURN(state[name], ToTensorData(tensor));
+    }
+    RETURN_IF_ERROR(WriteSafetensorsFile(state, options.state));
+  }
+  return code;
 }
 
 }  // namespace graphnet

@@ -452,6 +452,11 @@ absl::StatusOr<absl::string_view> ZipReader::View(const ZipEntry& entry) const {
   return Stored(entry);
 }
 
+absl::StatusOr<absl::string_view> ZipReader::ViewUnchecked(const ZipEntry& entry) const {
+  if (entry.deflated) return Error(entry, "is deflated; read it instead");
+  return Stored(entry);
+}
+
 absl::Status ZipReader::VerifyAll() {
   for (const ZipEntry& entry : entries_) {
     RETURN_IF_ERROR(CheckContent(entry));

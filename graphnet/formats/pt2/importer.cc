@@ -59,9 +59,9 @@ absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
 // The archive of a program.
 class Archive {
  public:
-  static absl::StatusOr<Archive> Open(absl::string_view bytes, const std::string& name) {
-    ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(bytes, Printable(name, 1000)));
-    Archive archive(std::move(zip), name);
+  static absl::StatusOr<Archive> Open(const SharedBytes& bytes, const std::string& name) {
+    ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(*bytes, Printable(name, 1000)));
+    Archive archive(std::move(zip), bytes.owner(), name);
     RETURN_IF_ERROR(Annotate(archive.CheckVersion(), archive.name_));
     return archive;
   }
@@ -80,6 +80,14 @@ class Archive {
     return names;
   }
 
+  // The content of a record, kept alive by the owner if there is one. Its pages are read when they
+  // are asked for, so its checksum is left alone, as PyTorch leaves it.
+  absl::StatusOr<SharedBytes> Storage(const ZipEntry& record) const {
+    ASSIGN_OR_RETURN(const absl::string_view bytes,
+                     owner_ != nullptr ? zip_.ViewUnchecked(record) : zip_.View(record));
+    return SharedBytes(owner_, bytes);
+  }
+
   // The text of a record below the root.
   absl::StatusOr<std::string> ReadText(absl::string_view record, size_t max_bytes) const {
     const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, record));
@@ -95,8 +103,11 @@ class Archive {
   }
 
  private:
-  Archive(ZipReader zip, const std::string& name)
-      : zip_(std::move(zip)), root_(RootOf(zip_)), name_(Printable(name, 1000)) {}
+  Archive(ZipReader zip, std::shared_ptr<const void> owner, const std::string& name)
+      : zip_(std::move(zip)),
+        owner_(std::move(owner)),
+        root_(RootOf(zip_)),
+        name_(Printable(name, 1000)) {}
 
   absl::Status CheckVersion() const {
     for (const ZipEntry& entry : zip_.entries()) {
@@ -128,6 +139,7 @@ class Archive {
   }
 
   ZipReader zip_;
+  std::shared_ptr<const void> owner_;
   absl::string_view root_;
   std::string name_;
 };
@@ -138,8 +150,8 @@ absl::Status CheckSchemaVersion(Json version) {
   ASSIGN_OR_RETURN(const int64_t major, major_field.Int());
   ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
   if (major == kPt2SchemaMajor) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("of schema ", major, ".", minor, "; this version reads schema ", kPt2SchemaMajor));
+  return absl::InvalidArgumentError(absl::StrCat("of schema ", major, ".", minor,
+                                                 "; this version reads schema ", kPt2SchemaMajor));
 }
 
 // Reads a program's values of the attributes that were imported.
@@ -157,20 +169,21 @@ absl::Status ReadWeights(const Archive& archive,
     if (payload.record == nullptr) {
       return fail(absl::InvalidArgumentError("the archive has no such record"));
     }
-    ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));
     if (payload.is_pickled) {
+      ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));
       absl::StatusOr<TensorData> data = pt2::ReadPickledTensor(bytes);
       if (!data.ok()) return fail(data.status());
       sample->weights[imported.attribute] = *std::move(data);
       continue;
     }
+    ASSIGN_OR_RETURN(const SharedBytes storage, archive.Storage(*payload.record));
     pt2::StoredTensor tensor = payload.tensor;
     if (imported.is_storage) {
-      tensor.sizes = {static_cast<int64_t>(bytes.size()) / DTypeBytes(tensor.dtype)};
+      tensor.sizes = {static_cast<int64_t>(storage->size()) / DTypeBytes(tensor.dtype)};
       tensor.strides = {1};
       tensor.offset = 0;
     }
-    absl::StatusOr<TensorData> data = ReadStorage(tensor, bytes, &spare);
+    absl::StatusOr<TensorData> data = ReadStorage(tensor, storage, &spare);
     if (!data.ok()) return fail(data.status());
     sample->weights[imported.attribute] = *std::move(data);
   }
@@ -241,10 +254,9 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
   return sample;
 }
 
-}  // namespace
-
-absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& name,
-                                 const Pt2ImportOptions& options) {
+// Of an archive that has an owner, values are views.
+absl::StatusOr<Sample> Import(const SharedBytes& bytes, const std::string& name,
+                              const Pt2ImportOptions& options) {
   ASSIGN_OR_RETURN(const Archive archive, Archive::Open(bytes, name));
   const std::vector<std::string> programs = archive.programs();
   std::string program = options.program;
@@ -264,14 +276,22 @@ absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& nam
   return sample;
 }
 
+}  // namespace
+
+absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& name,
+                                 const Pt2ImportOptions& options) {
+  return Import(SharedBytes(nullptr, bytes), name, options);
+}
+
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options) {
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
-  return ImportPt2(file.bytes(), path, options);
+  ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
+  const auto owner = std::make_shared<const MappedFile>(std::move(file));
+  return Import(SharedBytes(owner, owner->bytes()), path, options);
 }
 
 absl::StatusOr<std::vector<std::string>> ListPt2Programs(absl::string_view bytes,
                                                          const std::string& name) {
-  ASSIGN_OR_RETURN(const Archive archive, Archive::Open(bytes, name));
+  ASSIGN_OR_RETURN(const Archive archive, Archive::Open(SharedBytes(nullptr, bytes), name));
   return archive.programs();
 }
 

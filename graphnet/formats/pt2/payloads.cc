@@ -170,8 +170,9 @@ absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads) {
   return overlapping;
 }
 
-absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes,
+absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedBytes& storage,
                                        uint64_t* spare) {
+  const absl::string_view bytes = *storage;
   const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
   ByteRange range;
   if (width == 0 || !FindByteRange(tensor, &range)) {
@@ -196,7 +197,9 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_
   if (count == 0) {
     data.bytes = std::make_shared<const std::string>();
   } else if (IsRowMajor(tensor)) {
-    data.bytes = std::make_shared<const std::string>(bytes.substr(range.first, count * width));
+    const absl::string_view part = bytes.substr(range.first, count * width);
+    data.bytes = storage.owner() != nullptr ? SharedBytes(storage.owner(), part)
+                                            : std::make_shared<const std::string>(part);
   } else {
     if (IsDense(tensor)) data.strides = tensor.strides;
     data.bytes = std::make_shared<const std::string>(Gather(tensor, width, count, bytes));

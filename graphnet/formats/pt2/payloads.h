@@ -49,9 +49,10 @@ absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads);
 // What tensors may take beyond their storages, all together, as expanded ones do.
 inline constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
 
-// The elements of a tensor of the storage `bytes`. What it takes beyond these is subtracted from
+// The elements of a tensor of `storage`. What it takes beyond these is subtracted from
 // `spare`. InvalidArgument if that is not enough, or it reaches beyond them.
-absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, absl::string_view bytes,
+// What is there in one piece is not copied where `storage` has an owner, who then lives as long.
+absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedBytes& storage,
                                        uint64_t* spare);
 
 // The bytes that a tensor spans in its storage, [first, last); empty for one without elements.

@@ -176,7 +176,7 @@ class SavedTensors {
     ASSIGN_OR_RETURN(const absl::string_view bytes, zip_.View(*entry));
     // Any number of tensors may be made of one storage.
     uint64_t spare = left_;
-    ASSIGN_OR_RETURN(TensorData data, ReadStorage(tensor, bytes, &spare));
+    ASSIGN_OR_RETURN(TensorData data, ReadStorage(tensor, SharedBytes(nullptr, bytes), &spare));
     if (data.bytes->size() > left_) return Error(key, "the tensors take too much together");
     left_ -= data.bytes->size();
     return data;

@@ -363,7 +363,7 @@ absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, Ten
     out.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
   }
   out += header;
-  for (const auto* entry : order) out += *entry->second.bytes;
+  for (const auto* entry : order) absl::StrAppend(&out, *entry->second.bytes);
   return out;
 }
 
