@@ -338,7 +338,12 @@ void ModulePrinter::PrintFields(const Sample& sample) {
     out_ += "file ";
     AppendQuoted(name, &out_);
     out_ += " =";
-    Text(content);
+    // What a file begins with tells a reader little.
+    if (options_.max_string_bytes > 0 && content.size() > options_.max_string_bytes) {
+      absl::StrAppend(&out_, " <", content.size(), " bytes>\n");
+    } else {
+      Text(content);
+    }
   }
   if (!sample.weights.empty()) {
     absl::StrAppend(&out_, "# weights of ", sample.weights.size(),

@@ -63,4 +63,8 @@ code=0
 "$graphnet" check broken >check.txt || code=$?
 [ "$code" -eq 1 ] || fail "check of a broken sample: exit code $code, wanted 1"
 grep -q '^0 passed, 1 failed$' check.txt || fail "check: $(cat check.txt)"
+
+# What the inputs are, the archive says itself.
+"$graphnet" extract "$samples/resnet.pt" -o extracted --check >extracted.txt
+grep -q "the same bits as LibTorch" extracted.txt || fail "extract: $(cat extracted.txt)"
 echo PASSED

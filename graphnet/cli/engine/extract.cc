@@ -36,7 +36,9 @@
 namespace graphnet {
 namespace {
 
+// `said`: what the archive says of its inputs, which counts if the options say nothing.
 absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const ExtractFlags& options,
+                                                    const std::vector<std::string>& said,
                                                     const torch::jit::Module& module) {
   const auto method = module.find_method("forward");
   if (!method) return absl::NotFoundError("the module has no method forward");
@@ -53,7 +55,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const ExtractFlags& options,
   ASSIGN_OR_RETURN(const auto given, ReadValues(options.inputs.file, names));
   std::map<absl::string_view, ExampleInput> named;
   std::vector<std::pair<absl::string_view, ExampleInput>> unnamed;
-  for (const std::string& word : options.inputs.words) {
+  for (const std::string& word : options.inputs.words.empty() ? said : options.inputs.words) {
     ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word));
     if (input.name.empty()) {
       unnamed.emplace_back(word, std::move(input));
@@ -305,9 +307,10 @@ absl::StatusOr<int> Run(const ExtractFlags& options) {
                      ": a program of torch.export is one graph already, with nothing between "
                      "that breaks it: run, convert, decompose and the others take it as it is"));
   }
+  std::vector<std::string> said;
   ASSIGN_OR_RETURN(const torch::jit::Module module,
-                   LoadTorchScriptModule(options.in, options.trust));
-  ASSIGN_OR_RETURN(std::vector<c10::IValue> inputs, MakeInputs(options, module));
+                   LoadTorchScriptModule(options.in, options.trust, &said));
+  ASSIGN_OR_RETURN(std::vector<c10::IValue> inputs, MakeInputs(options, said, module));
   const std::vector<c10::IValue> copies =
       options.check ? Copies(inputs) : std::vector<c10::IValue>();
   CaptureOptions capture_options;

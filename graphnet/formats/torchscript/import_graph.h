@@ -5,6 +5,7 @@
 #define GRAPHNET_FORMATS_TORCHSCRIPT_IMPORT_GRAPH_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -22,9 +23,10 @@ struct ImportGraphOptions {
   bool fold_branches = true;
 };
 
-// The module in an archive that has passed the gate, unless `trust`.
-absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path,
-                                                         bool trust = false);
+// The module in an archive that has passed the gate, unless `trust`. `inputs`, which may be null,
+// becomes what the archive says of its inputs (importer.h), a word an input.
+absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(
+    const std::string& path, bool trust = false, std::vector<std::string>* inputs = nullptr);
 
 // The method, if it is written in TorchScript and no hooks run around it. Errors say what
 // cannot be done: "represent".

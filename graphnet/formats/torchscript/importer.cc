@@ -86,14 +86,18 @@ std::shared_ptr<torch::Library> DeclareTorchvisionOperators() {
   return library;
 }
 
-// `inputs`, which may be null, becomes what the archive says of its inputs.
+// What kInputsFile holds, a word an input.
+std::vector<std::string> Lines(absl::string_view inputs) {
+  return absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
+}
+
+// `inputs` becomes what the archive says of its inputs.
 torch::jit::Module Load(absl::string_view bytes, std::string* inputs) {
-  torch::jit::ExtraFilesMap extra;
-  if (inputs != nullptr) extra.emplace(kInputsFile, "");
+  torch::jit::ExtraFilesMap extra = {{kInputsFile, ""}};
   const auto load = [&](std::optional<c10::Device> device) {
     torch::jit::Module module =
         torch::jit::load(std::make_shared<MemoryReader>(bytes), device, extra);
-    if (inputs != nullptr) *inputs = extra[kInputsFile];
+    *inputs = extra[kInputsFile];
     return module;
   };
   try {
@@ -130,12 +134,15 @@ absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
 
 }  // namespace
 
-absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust) {
+absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust,
+                                                         std::vector<std::string>* inputs) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
   if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, path));
+  std::string said;
   absl::StatusOr<torch::jit::Module> module =
-      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, nullptr); });
+      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, &said); });
   if (!module.ok()) return Annotate(module.status(), Printable(path, 1000));
+  if (inputs != nullptr) *inputs = Lines(said);
   return module;
 }
 
@@ -189,8 +196,7 @@ absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::str
   if (!sample.ok()) return Annotate(sample.status(), name);
   sample->name = Stem(name);
   if (options.method == "forward") {
-    const std::vector<std::string> lines = absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
-    RETURN_IF_ERROR(Annotate(DescribeInputs(lines, /*seed=*/0, &*sample),
+    RETURN_IF_ERROR(Annotate(DescribeInputs(Lines(inputs), /*seed=*/0, &*sample),
                              absl::StrCat(name, ": extra/", kInputsFile)));
   }
   return sample;
