@@ -13,6 +13,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/fixed_inputs.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
@@ -44,7 +45,10 @@ struct DiffFlags {
 absl::StatusOr<std::unique_ptr<Module>> Load(const std::string& path, const DiffFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust}));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
-  if (options.normal_form) return NormalForm(*sample.module);
+  if (options.normal_form) {
+    ASSIGN_OR_RETURN(const NormalFormOptions fixed, FixedInputs(options.inputs));
+    return NormalForm(*sample.module, fixed);
+  }
   return std::move(sample.module);
 }
 

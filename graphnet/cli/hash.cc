@@ -8,6 +8,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/fixed_inputs.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
@@ -43,7 +44,8 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
                                      .weights = writes && options.out.keeps_weights()}));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.normal_form) {
-    ASSIGN_OR_RETURN(sample.module, NormalForm(*sample.module));
+    ASSIGN_OR_RETURN(const NormalFormOptions fixed, FixedInputs(options.inputs));
+    ASSIGN_OR_RETURN(sample.module, NormalForm(*sample.module, fixed));
   }
   if (writes) RETURN_IF_ERROR(SaveSample(sample, options.out));
   return Hashed{CanonicalHash(*sample.module, {.metas = options.metas}),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
 #include <numeric>
 #include <optional>
@@ -367,6 +368,7 @@ class Rewriter {
     Convolution();
     Linear();
     Norms();
+    Fill();
     Others();
     Creation();
     NonNegativeDims();
@@ -390,14 +392,21 @@ class Rewriter {
 
   // A number as such and not as a tensor: add.Tensor(x, 1) is add.Scalar(x, 1).
   void ScalarOperand() {
-    if (schema_->overload != "Tensor" || node_->args().size() < 2) return;
+    const bool has_mode = schema_->overload == "Tensor_mode";
+    if ((schema_->overload != "Tensor" && !has_mode) || node_->args().size() < 2) return;
     Argument other = node_->args()[1];
     if (other.is_node() && other.node()->target() == "prim.NumToTensor.Scalar" &&
         other.node()->args()[0].is_int() && IsFloatingPoint(DTypeOf(node_->args()[0]))) {
       other = other.node()->args()[0];
+    } else if (other.is_node() && IsFloatingPoint(DTypeOf(node_->args()[0])) &&
+               RankOf(node_->args()[0]) > 0) {
+      // Of integers, which are what they are in any precision.
+      const std::optional<Argument> constant = ConstantOf(*other.node());
+      if (constant.has_value() && constant->is_int() && std::abs(constant->integer()) < 1024)
+        other = *constant;
     }
     if (!other.is_int() && !other.is_float() && !other.is_bool()) return;
-    const Schema* scalar = FindOverload(absl::StrCat("aten.", name_, ".Scalar"));
+    const Schema* scalar = FindOverload(absl::StrCat("aten.", name_, has_mode ? ".Scalar_mode" : ".Scalar"));
     if (scalar == nullptr || scalar->arguments.size() != schema_->arguments.size()) return;
     std::vector<Argument> args(node_->args().begin(), node_->args().end());
     args[1] = other;
@@ -494,6 +503,25 @@ class Rewriter {
       if (kwarg.name != flag) kwargs.push_back(kwarg);
     }
     Become(node_->target(), args, kwargs);
+  }
+
+  // All elements of one number.
+  void Fill() {
+    std::optional<Argument> number;
+    const Argument value = node_->args().size() < 2 ? Argument() : node_->args()[1];
+    if (!value.is_node()) return;
+    if (name_ == "fill_" || name_ == "fill") number = ConstantOf(*value.node());
+    const bool is_copy = name_ == "copy_" || name_ == "copy";
+    const absl::string_view from = value.node()->target();
+    if (is_copy && (from == "aten.tensor.int" || from == "aten.tensor.float") &&
+        !value.node()->args().empty()) {
+      number = value.node()->args()[0];
+    }
+    if (!number.has_value() || !(number->is_int() || number->is_float())) return;
+    if (IsFloatingPoint(DTypeOf(node_->args()[0])) && number->is_int())
+      number = static_cast<double>(number->integer());
+    const Argument args[] = {node_->args()[0], *number};
+    Become(absl::EndsWith(name_, "_") ? "aten.fill_.Scalar" : "aten.fill.Scalar", args);
   }
 
   void Others() {

@@ -17,6 +17,7 @@ using Sizes = std::vector<int64_t>;
 
 struct Facts {
   DType dtype = DType::kUnknown;
+  std::optional<Device> device = std::nullopt;
   std::optional<Sizes> sizes;
 };
 
@@ -98,6 +99,7 @@ class Inference {
     }
     if (made.empty()) return std::nullopt;
     made[0].dtype = DTypeOfResult();
+    made[0].device = DeviceOfResult();
     made[0].sizes = SizesOfResult();
     return made;
   }
@@ -193,6 +195,18 @@ class Inference {
     if (Is({"cumsum", "sum", "prod", "cumprod"}) && (IsInteger(common) || common == DType::kBool))
       return DType::kInt64;
     return DType::kUnknown;
+  }
+
+  // Operands stand on one device, those without dimensions aside.
+  std::optional<Device> DeviceOfResult() const {
+    const Argument given = Get("device");
+    if (given.kind() == Argument::Kind::kDevice) return given.device();
+    for (const Argument& tensor : tensors_) {
+      const TensorMeta* meta = MetaOf(tensor);
+      if (meta != nullptr && meta->has_device && !(meta->has_shape && meta->shape.empty()))
+        return meta->device;
+    }
+    return std::nullopt;
   }
 
   // Moves elements and changes none.
@@ -406,6 +420,20 @@ class Inference {
       for (size_t i = 0; i < made.size(); ++i) made[i] *= (*times)[i];
       return made;
     }
+    if (name_ == "diff") {
+      const auto dim = Wrapped(Get("dim"), rank);
+      const Argument n = Get("n");
+      if (!dim || !n.is_int()) return std::nullopt;
+      int64_t& size = made[static_cast<size_t>(*dim)];
+      for (const absl::string_view more : {"prepend", "append"}) {
+        if (Get(more).is_none()) continue;
+        const auto sizes = SizesOf(Get(more));
+        if (!sizes || sizes->size() != x.size()) return std::nullopt;
+        size += (*sizes)[static_cast<size_t>(*dim)];
+      }
+      size = std::max<int64_t>(size - n.integer(), 0);
+      return made;
+    }
     if (name_ == "gather") return SizesOf(Get("index"));
     if (name_ == "index") return Indexed(x);
     if (name_ == "index_select") {
@@ -610,7 +638,7 @@ class Inference {
       if (size > 100'000) return std::nullopt;
       Sizes sizes = *x;
       sizes.erase(sizes.begin() + *dim);
-      made.assign(static_cast<size_t>(size), Facts{DTypeOf(first()), sizes});
+      made.assign(static_cast<size_t>(size), Facts{DTypeOf(first()), DeviceOfResult(), sizes});
       return made;
     }
     if (name_ == "chunk" && Get("chunks").is_int() && Get("chunks").integer() > 0) {
@@ -625,7 +653,7 @@ class Inference {
     for (const int64_t length : lengths) {
       Sizes sizes = *x;
       sizes[static_cast<size_t>(*dim)] = length;
-      made.push_back({DTypeOf(first()), std::move(sizes)});
+      made.push_back({DTypeOf(first()), DeviceOfResult(), std::move(sizes)});
     }
     return made;
   }
@@ -641,6 +669,8 @@ const ValueMeta* MakeMeta(Module* module, const Facts& facts) {
   if (facts.dtype == DType::kUnknown && !facts.sizes.has_value()) return nullptr;
   TensorMeta meta;
   meta.dtype = facts.dtype;
+  meta.has_device = facts.device.has_value();
+  if (facts.device.has_value()) meta.device = *facts.device;
   std::vector<Dim> dims;
   if (facts.sizes.has_value()) {
     for (const int64_t size : *facts.sizes) {
@@ -683,6 +713,19 @@ int RankOf(const Argument& value) {
 DType DTypeOf(const Argument& value) {
   const TensorMeta* meta = MetaOf(value);
   return meta == nullptr ? DType::kUnknown : meta->dtype;
+}
+
+std::optional<Argument> ConstantOf(const Node& get_attr) {
+  if (get_attr.op() != Op::kGetAttr) return std::nullopt;
+  const Attribute* attribute = get_attr.graph()->module()->FindAttribute(get_attr.target());
+  if (attribute == nullptr || attribute->meta == nullptr || attribute->draw_spec == nullptr ||
+      !attribute->meta->has_shape || !attribute->meta->shape.empty() ||
+      attribute->annotation == "torch.nn.parameter.Parameter") {
+    return std::nullopt;
+  }
+  const Argument& data = attribute->draw_spec->data;
+  if (!data.is_list() || data.elements().size() != 1) return std::nullopt;
+  return data.elements()[0];
 }
 
 void InferMeta(Node* node) {

@@ -25,6 +25,9 @@ std::optional<std::vector<int64_t>> SizesOf(const Argument& value);
 int RankOf(const Argument& value);
 DType DTypeOf(const Argument& value);
 
+// The number that an attribute of no dimensions holds, where the module says it.
+std::optional<Argument> ConstantOf(const Node& get_attr);
+
 // Sets the meta of a call that has none, or one that does not say all, as far as it is known.
 void InferMeta(Node* node);
 

@@ -4,12 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/identity/canonical_calls.h"
 #include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/outline.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/passes/dead_code.h"
@@ -104,10 +106,65 @@ class Order {
   NodeTable<bool> written_;
 };
 
+absl::Status FixInputs(const NormalFormOptions& options, Module* module) {
+  for (const auto& [name, value] : options.constants) {
+    Node* found = nullptr;
+    for (Node* node : module->main()->placeholders()) found = node->target() == name ? node : found;
+    if (found == nullptr) return absl::NotFoundError(absl::StrCat("there is no input ", name));
+    ReplaceUsesWithValue(found, value);
+    module->main()->EraseNode(found);
+  }
+  return absl::OkStatus();
+}
+
+// Whether an input of the main graph is a parameter or buffer of the program that it was made
+// of, as the folders of GraphNet have them: by its type, by its path (an input of a function has
+// no dot in its name), or by the way in which Dynamo writes what it found on `self`.
+bool IsWeight(const Node& input) {
+  const DrawSpec* spec = input.draw_spec();
+  return input.annotation() == "torch.nn.parameter.Parameter" ||
+         (spec != nullptr && absl::StrContains(spec->original_name, '.')) ||
+         (absl::StartsWith(input.target(), "L_self_") &&
+          (absl::StrContains(input.target(), "_parameters_") ||
+           absl::StrContains(input.target(), "_buffers_")));
+}
+
+// The opposite of lifting attributes to inputs: where a weight stands among the inputs means
+// nothing.
+void WeightsToAttributes(Module* module) {
+  Graph* graph = module->main();
+  std::vector<Node*> weights;
+  Node* first = nullptr;  // behind the inputs
+  for (Node* node : graph->nodes()) {
+    if (!node->is_placeholder()) {
+      first = node;
+      break;
+    }
+    if (IsWeight(*node) && module->FindAttribute(node->target()) == nullptr)
+      weights.push_back(node);
+  }
+  for (Node* node : weights) {
+    DrawSpec spec = node->draw_spec() != nullptr ? *node->draw_spec() : DrawSpec();
+    module->AddAttribute({.name = node->target(),
+                          .meta = node->tensor_meta(),
+                          .annotation = node->annotation(),
+                          .draw_spec = node->draw_spec() != nullptr ? &spec : nullptr});
+    const InsertionGuard guard(graph, first);
+    Node* read = graph->GetAttr(node->target());
+    read->set_meta(node->meta());
+    node->ReplaceAllUsesWith(read);
+    graph->EraseNode(node);
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module) {
+absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
+                                                   const NormalFormOptions& options) {
   std::unique_ptr<Module> made = module.Clone();
+  if (made->main() == nullptr) return absl::InvalidArgumentError("a module without a graph");
+  RETURN_IF_ERROR(FixInputs(options, made.get()));
+  WeightsToAttributes(made.get());
   ASSIGN_OR_RETURN(const Pipeline first, ParsePipeline("torch-to-aten,dce,canonical-arguments"));
   RETURN_IF_ERROR(RunPipeline(first, made.get()).status());
   ASSIGN_OR_RETURN(made, PartiallyEvaluate(*made));

@@ -1,7 +1,9 @@
 #include "graphnet/identity/partial_evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,6 +67,19 @@ absl::string_view PythonTarget(absl::string_view aten) {
   };
   const auto it = names->find(aten);
   return it == names->end() ? absl::string_view() : it->second;
+}
+
+// TorchScript's number of a dtype.
+std::optional<int64_t> CodeOf(const Argument& a) {
+  if (a.is_int()) return a.integer();
+  if (a.kind() != Argument::Kind::kDType) return std::nullopt;
+  constexpr DType kCodes[] = {DType::kUInt8,   DType::kInt8,    DType::kInt16,  DType::kInt32,
+                              DType::kInt64,   DType::kFloat16, DType::kFloat32, DType::kFloat64};
+  const auto it = absl::c_find(kCodes, a.dtype());
+  if (it != std::end(kCodes)) return it - kCodes;
+  if (a.dtype() == DType::kBool) return 11;
+  if (a.dtype() == DType::kBFloat16) return 15;
+  return std::nullopt;
 }
 
 bool IsNumber(const Argument& a) { return a.is_bool() || a.is_int() || a.is_float(); }
@@ -192,7 +207,7 @@ class Evaluator {
         AddLeaves(value.elements()[i], leaves);
     } else if (value.is_list() || value.is_tuple()) {
       for (const Argument& element : value.elements()) AddLeaves(element, leaves);
-    } else {
+    } else if (!value.is_none()) {  // None is no value.
       leaves->push_back(value);
     }
   }
@@ -236,6 +251,7 @@ class Evaluator {
     if (node.HasBody()) return EvaluateBodies(node);
     std::vector<Value> args;
     for (const Argument& arg : node.args()) args.push_back(ValueOf(arg));
+    ConstantsAsNumbers(AtenName(node), &args);
     if (std::optional<Value> value = Known(node, args)) return *value;
     return Write(node, args);
   }
@@ -366,6 +382,23 @@ class Evaluator {
     return made;
   }
 
+  // Traces compute sizes with tensors of integers; the constants among them are attributes.
+  void ConstantsAsNumbers(absl::string_view aten, std::vector<Value>* args) {
+    if (absl::c_none_of(*args, [](const Value& v) { return v.is_number_tensor; })) return;
+    if (IntegerOperator(aten).empty()) return;
+    for (Value& value : *args) {
+      if (value.is_sequence() || !value.argument.is_node()) continue;
+      const std::optional<Argument> constant = ConstantOf(*value.argument.node());
+      if (constant.has_value() && constant->is_int()) value = {*constant, -1, true};
+    }
+  }
+  static absl::string_view IntegerOperator(absl::string_view aten) {
+    if (aten == "floor_divide") return "operator.floordiv";
+    const bool is_one = aten == "add" || aten == "sub" || aten == "mul" || aten == "remainder" ||
+                        aten == "rsub";
+    return is_one ? PythonTarget(aten == "rsub" ? "sub" : aten) : absl::string_view();
+  }
+
   // --- Calls -----------------------------------------------------------------
 
   Node* Make(const Node& origin, absl::string_view target, absl::Span<const Argument> args,
@@ -479,6 +512,12 @@ class Evaluator {
     const auto sizes = SizesOf(x);
     const int rank = RankOf(x);
     if (aten == "dim" && rank >= 0) return Value{rank};
+    if (node.target() == "prim.dtype.default" && DTypeOf(x) != DType::kUnknown)
+      return Value{DTypeOf(x)};
+    if (node.target() == "prim.device.default") {
+      const TensorMeta* meta = x.node()->tensor_meta();
+      if (meta != nullptr && meta->has_device) return Value{meta->device};
+    }
     if (aten == "is_floating_point" && DTypeOf(x) != DType::kUnknown)
       return Value{IsFloatingPoint(DTypeOf(x))};
     if (!sizes.has_value()) return std::nullopt;
@@ -529,6 +568,11 @@ class Evaluator {
     for (const Value& value : args) numbers.push_back(value.argument);
     if (aten == "eq" || aten == "ne") {
       const bool is_text = numbers.size() == 2 && numbers[0].is_string() && numbers[1].is_string();
+      if (numbers.size() == 2 && (numbers[0].kind() == Argument::Kind::kDType ||
+                                  numbers[1].kind() == Argument::Kind::kDType)) {
+        const std::optional<int64_t> x = CodeOf(numbers[0]), y = CodeOf(numbers[1]);
+        if (x.has_value() && y.has_value()) return Value{(*x == *y) == (aten == "eq")};
+      }
       if (is_text) return Value{(numbers[0].string() == numbers[1].string()) == (aten == "eq")};
     }
     if (aten == "__contains__" && numbers.size() == 2 && numbers[0].is_list()) {
@@ -545,6 +589,14 @@ class Evaluator {
     }
     const absl::string_view python = PythonTarget(aten);
     if (python.empty()) return std::nullopt;
+    if (aten == "pow" && numbers.size() == 2 && (numbers[0].is_float() || numbers[1].is_float())) {
+      // As TorchScript computes it.
+      const auto real = [](const Argument& a) {
+        return a.is_float() ? a.real() : a.is_int() ? static_cast<double>(a.integer()) : 0.0;
+      };
+      const double power = std::pow(real(numbers[0]), real(numbers[1]));
+      if (std::isfinite(power) && real(numbers[0]) > 0) return Value{power};
+    }
     const std::optional<Argument> value = EvaluateScalar(python, numbers);
     return value.has_value() ? std::optional(Value{*value}) : std::nullopt;
   }
@@ -558,13 +610,11 @@ class Evaluator {
     }
     if (!absl::c_all_of(n, [](const Argument& a) { return a.is_int(); }) || n.size() != 2)
       return std::nullopt;
-    const absl::string_view python = aten == "floor_divide" ? "operator.floordiv"
-                                     : aten == "add" || aten == "sub" || aten == "mul" ||
-                                             aten == "remainder"
-                                         ? PythonTarget(aten)
-                                         : absl::string_view();
+    const absl::string_view python = IntegerOperator(aten);
     if (python.empty()) return std::nullopt;
-    const std::optional<Argument> value = EvaluateScalar(python, n);
+    const Argument swapped[] = {n[1], n[0]};
+    const std::optional<Argument> value =
+        EvaluateScalar(python, aten == "rsub" ? absl::MakeConstSpan(swapped) : n);
     if (!value.has_value() || !value->is_int()) return std::nullopt;
     return Value{*value, -1, /*is_number_tensor=*/true};
   }
@@ -700,6 +750,14 @@ class Evaluator {
     std::vector<Argument> args;
     std::vector<KwArg> kwargs;
     for (const Value& value : values) args.push_back(Materialise(value));
+    absl::string_view target = node.target();
+    if (target == "aten.__getitem__.t" && args.size() == 2 && args[0].is_node() &&
+        args[1].is_int() && args[0].node()->meta() != nullptr &&
+        args[0].node()->meta()->is_tuple) {
+      target = "operator.getitem";
+      const auto size = static_cast<int64_t>(args[0].node()->meta()->elements.size());
+      if (args[1].integer() < 0) args[1] = Argument(args[1].integer() + size);
+    }
     for (const KwArg& kwarg : node.kwargs())
       kwargs.push_back({kwarg.name, Materialise(ValueOf(kwarg.value))});
     if (schema != nullptr && schema->mutates() && !args.empty() && args[0].is_node()) {
@@ -714,7 +772,7 @@ class Evaluator {
         return Value{made};
       }
     }
-    Node* made = graph_->CreateNode(node.op(), node.target(), args, kwargs, node.name());
+    Node* made = graph_->CreateNode(node.op(), target, args, kwargs, node.name());
     made->set_location(node.location());
     made->set_module_path(node.module_path());
     made->set_annotation(node.annotation());
