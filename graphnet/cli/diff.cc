@@ -13,15 +13,12 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/fixed_inputs.h"
+#include "graphnet/cli/identity.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/terminal.h"
-#include "graphnet/identity/normal_form.h"
-#include "graphnet/inputs/example_input.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -43,12 +40,9 @@ struct DiffFlags {
 };
 
 absl::StatusOr<std::unique_ptr<Module>> Load(const std::string& path, const DiffFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust}));
-  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
-  if (options.normal_form) {
-    ASSIGN_OR_RETURN(const NormalFormOptions fixed, FixedInputs(options.inputs));
-    return NormalForm(*sample.module, fixed);
-  }
+  ASSIGN_OR_RETURN(Sample sample, LoadForIdentity(path, {.inputs = options.inputs,
+                                                         .normal_form = options.normal_form,
+                                                         .trust = options.trust}));
   return std::move(sample.module);
 }
 
@@ -106,10 +100,10 @@ absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, Picture
   for (const Graph* graph : both.module->graphs()) {
     for (const Node* node : graph->nodes()) {
       const auto it = both.kinds.find(node);
-      drawing.part.marks[node] = it == both.kinds.end()                         ? Mark::kSame
-                                 : it->second == Difference::Kind::kRemoved     ? Mark::kRemoved
-                                 : it->second == Difference::Kind::kAdded       ? Mark::kAdded
-                                                                                : Mark::kChanged;
+      drawing.part.marks[node] = it == both.kinds.end()                     ? Mark::kSame
+                                 : it->second == Difference::Kind::kRemoved ? Mark::kRemoved
+                                 : it->second == Difference::Kind::kAdded   ? Mark::kAdded
+                                                                            : Mark::kChanged;
     }
   }
   return DrawPicture(*both.module, form, drawing);
@@ -130,8 +124,8 @@ void PrintText(const GraphDiff& diff) {
   }
   const size_t changed = diff.Count(Difference::Kind::kChanged);
   std::printf("%zu removed, %zu added, %zu changed, %zu the same\n",
-              diff.Count(Difference::Kind::kRemoved), diff.Count(Difference::Kind::kAdded),
-              changed, diff.pairs.size() - changed);
+              diff.Count(Difference::Kind::kRemoved), diff.Count(Difference::Kind::kAdded), changed,
+              diff.pairs.size() - changed);
 }
 
 absl::StatusOr<int> Diff(const DiffFlags& options) {

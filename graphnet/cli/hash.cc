@@ -8,14 +8,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/fixed_inputs.h"
+#include "graphnet/cli/identity.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
-#include "graphnet/identity/normal_form.h"
-#include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/canonical_hash.h"
 
 namespace graphnet {
@@ -39,14 +37,11 @@ struct Hashed {
 
 absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options) {
   const bool writes = !options.out.path.empty();
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(path, {.trust = options.trust,
-                                     .weights = writes && options.out.keeps_weights()}));
-  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
-  if (options.normal_form) {
-    ASSIGN_OR_RETURN(const NormalFormOptions fixed, FixedInputs(options.inputs));
-    ASSIGN_OR_RETURN(sample.module, NormalForm(*sample.module, fixed));
-  }
+  ASSIGN_OR_RETURN(const Sample sample,
+                   LoadForIdentity(path, {.inputs = options.inputs,
+                                          .normal_form = options.normal_form,
+                                          .trust = options.trust,
+                                          .weights = writes && options.out.keeps_weights()}));
   if (writes) RETURN_IF_ERROR(SaveSample(sample, options.out));
   return Hashed{CanonicalHash(*sample.module, {.metas = options.metas}),
                 sample.module->num_nodes()};

@@ -1,6 +1,7 @@
 #include "graphnet/identity/canonical_calls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
@@ -29,15 +30,24 @@ using Sizes = std::vector<int64_t>;
 // Other names of one operator.
 absl::string_view CommonName(absl::string_view name) {
   static const auto* const names = new absl::flat_hash_map<absl::string_view, absl::string_view>{
-      {"absolute", "abs"},        {"clip", "clamp"},
-      {"concat", "cat"},          {"concatenate", "cat"},
-      {"divide", "div"},          {"true_divide", "div"},
-      {"multiply", "mul"},        {"subtract", "sub"},
-      {"negative", "neg"},        {"greater", "gt"},
-      {"greater_equal", "ge"},    {"less", "lt"},
-      {"less_equal", "le"},       {"not_equal", "ne"},
-      {"__and__", "bitwise_and"}, {"__or__", "bitwise_or"},
-      {"__xor__", "bitwise_xor"}, {"special_expit", "sigmoid"},
+      {"absolute", "abs"},
+      {"clip", "clamp"},
+      {"concat", "cat"},
+      {"concatenate", "cat"},
+      {"divide", "div"},
+      {"true_divide", "div"},
+      {"multiply", "mul"},
+      {"subtract", "sub"},
+      {"negative", "neg"},
+      {"greater", "gt"},
+      {"greater_equal", "ge"},
+      {"less", "lt"},
+      {"less_equal", "le"},
+      {"not_equal", "ne"},
+      {"__and__", "bitwise_and"},
+      {"__or__", "bitwise_or"},
+      {"__xor__", "bitwise_xor"},
+      {"special_expit", "sigmoid"},
       {"split_with_sizes", "split_with_sizes"},
   };
   const auto it = names->find(name);
@@ -134,10 +144,13 @@ class Rewriter {
     }
     if (schema_ == nullptr) return;
     CommonSpelling();
+    is_free_ = is_free;
     if (is_free) {
       Sequence();
-      if (node_ == nullptr || schema_ == nullptr) return;
+    } else {
+      Slice();
     }
+    if (node_ == nullptr || schema_ == nullptr) return;
     DropDefaults();
   }
 
@@ -295,7 +308,7 @@ class Rewriter {
     if (!start || !end || !step.is_int()) return;
     *start = std::clamp<int64_t>(*start, 0, size);
     *end = std::clamp<int64_t>(*end, *start, size);
-    if (*start == 0 && *end == size && step.integer() == 1) return Vanish(x);
+    if (*start == 0 && *end == size && step.integer() == 1 && is_free_) return Vanish(x);
     const Argument args[] = {x, at, *start, *end, step};
     Become("aten.slice.Tensor", args);
   }
@@ -318,9 +331,9 @@ class Rewriter {
     if (i == 0 && (name == "native_batch_norm" || name == "_native_batch_norm_legit_no_training")) {
       if (name == "native_batch_norm" && !(get("training").is_bool() && !get("training").boolean()))
         return;
-      const Argument args[] = {get("input"),       get("weight"), get("bias"), get("running_mean"),
-                               get("running_var"), false,         0.0,         get("eps"),
-                               false};
+      const Argument args[] = {
+          get("input"), get("weight"), get("bias"), get("running_mean"), get("running_var"), false,
+          0.0,          get("eps"),    false};
       return Become("aten.batch_norm.default", args);
     }
     if (i == 0 && name == "native_layer_norm") {
@@ -406,7 +419,8 @@ class Rewriter {
         other = *constant;
     }
     if (!other.is_int() && !other.is_float() && !other.is_bool()) return;
-    const Schema* scalar = FindOverload(absl::StrCat("aten.", name_, has_mode ? ".Scalar_mode" : ".Scalar"));
+    const Schema* scalar =
+        FindOverload(absl::StrCat("aten.", name_, has_mode ? ".Scalar_mode" : ".Scalar"));
     if (scalar == nullptr || scalar->arguments.size() != schema_->arguments.size()) return;
     std::vector<Argument> args(node_->args().begin(), node_->args().end());
     args[1] = other;
@@ -449,15 +463,10 @@ class Rewriter {
       }
     }
     if (!padding) return;
-    const Argument args[] = {Get("input"),
-                             Get("weight"),
-                             Get("bias"),
-                             List(*stride),
-                             List(*padding),
-                             List(*dilation),
-                             false,
-                             List(Sizes(static_cast<size_t>(dims), 0)),
-                             Get("groups")};
+    const Argument args[] = {
+        Get("input"),   Get("weight"),   Get("bias"), List(*stride),
+        List(*padding), List(*dilation), false,       List(Sizes(static_cast<size_t>(dims), 0)),
+        Get("groups")};
     Become("aten.convolution.default", args);
   }
 
@@ -518,10 +527,10 @@ class Rewriter {
       number = value.node()->args()[0];
     }
     if (!number.has_value() || !(number->is_int() || number->is_float())) return;
-    if (IsFloatingPoint(DTypeOf(node_->args()[0])) && number->is_int())
-      number = static_cast<double>(number->integer());
     const Argument args[] = {node_->args()[0], *number};
     Become(absl::EndsWith(name_, "_") ? "aten.fill_.Scalar" : "aten.fill.Scalar", args);
+    // Nobody knows that it only makes a tensor.
+    if (is_copy && !value.node()->has_uses()) value.node()->graph()->EraseNode(value.node());
   }
 
   void Others() {
@@ -533,6 +542,11 @@ class Rewriter {
     if (name_ == "_softmax" && Get("half_to_float").is_bool() && !Get("half_to_float").boolean()) {
       const Argument args[] = {Get("self"), Get("dim")};
       return Become("aten.softmax.int", args);
+    }
+    if (name_ == "norm" && absl::EndsWith(schema_->overload, "Opt_dim")) {
+      const Argument ord = Get("p").is_none() ? Argument(2) : Get("p");
+      const Argument args[] = {Get("self"), ord, Get("dim"), Get("keepdim")};
+      return Become("aten.linalg_vector_norm.default", args);
     }
     if (name_ == "relu6") {
       const Argument args[] = {Get("self"), 0, 6};
@@ -556,7 +570,8 @@ class Rewriter {
     }
     if (Is({"max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"})) {
       const Argument stride = Get("stride");
-      const bool is_left_out = stride.is_none() || (stride.is_aggregate() && stride.elements().empty());
+      const bool is_left_out =
+          stride.is_none() || (stride.is_aggregate() && stride.elements().empty());
       if (!is_left_out) return;
       std::vector<Argument> args(node_->args().begin(), node_->args().end());
       if (args.size() < 2 || !node_->kwargs().empty()) return;
@@ -568,14 +583,15 @@ class Rewriter {
 
   // Of new tensors: the dtype written out, and no word of what is the default anyway.
   void Creation() {
-    if (schema_->FindArgument("pin_memory") == nullptr || schema_->FindArgument("layout") == nullptr)
+    if (schema_->FindArgument("pin_memory") == nullptr ||
+        schema_->FindArgument("layout") == nullptr)
       return;
     std::vector<KwArg> kwargs;
     bool has_dtype = false;
     for (const KwArg& kwarg : node_->kwargs()) {
       const Argument& value = kwarg.value;
-      const bool is_cpu = value.kind() == Argument::Kind::kDevice &&
-                          value.device().type == DeviceType::kCpu;
+      const bool is_cpu =
+          value.kind() == Argument::Kind::kDevice && value.device().type == DeviceType::kCpu;
       const bool is_strided =
           value.kind() == Argument::Kind::kLayout && value.layout() == Layout::kStrided;
       const bool is_off = value.is_bool() && !value.boolean();
@@ -668,6 +684,8 @@ class Rewriter {
           made = List(*numbers);
         }
       }
+      if (parameter.type.kind == SchemaType::Kind::kScalar && made.is_float() && IsOnFloats())
+        made = WholeNumber(made);
       if (parameter.IsDefault(made)) continue;
       given.back() = made;
     }
@@ -697,9 +715,20 @@ class Rewriter {
     Become(target, args, kwargs);
   }
 
+  // To a tensor of floats 2 is 2.0.
+  bool IsOnFloats() const {
+    return !schema_->arguments.empty() && IsFloatingPoint(DTypeOf(Get(schema_->arguments[0].name)));
+  }
+  static Argument WholeNumber(const Argument& number) {
+    const double real = number.real();
+    const bool is_whole = std::abs(real) < 1e9 && std::trunc(real) == real && !std::signbit(real);
+    return is_whole ? Argument(static_cast<int64_t>(real)) : number;
+  }
+
   Module& module_;
   NodeTable<bool> frozen_;  // shares memory that is written to
   bool sees_strides_ = false;
+  bool is_free_ = false;  // whether the call may share other memory than it did
   Node* node_ = nullptr;
   const Schema* schema_ = nullptr;
   absl::string_view name_;

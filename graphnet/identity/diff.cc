@@ -111,8 +111,8 @@ struct Side {
 
   absl::Span<const int> Operands(int i) const {
     const size_t first = first_operand[static_cast<size_t>(i)];
-    return absl::MakeConstSpan(operands).subspan(
-        first, first_operand[static_cast<size_t>(i) + 1] - first);
+    return absl::MakeConstSpan(operands).subspan(first,
+                                                 first_operand[static_cast<size_t>(i) + 1] - first);
   }
   const Node& node(int i) const { return *nodes[static_cast<size_t>(i)]; }
   int size() const { return static_cast<int>(nodes.size()); }
@@ -263,8 +263,8 @@ class Matcher {
     for (size_t k = 0; k < x.size(); ++k) {
       if (!a_.IsAttribute(x[k])) continue;
       if (!b_.IsAttribute(y[k])) return false;
-      const bool fits = (a_.IsFree(x[k]) && b_.IsFree(y[k])) ||
-                        a_.partner[static_cast<size_t>(x[k])] == y[k];
+      const bool fits =
+          (a_.IsFree(x[k]) && b_.IsFree(y[k])) || a_.partner[static_cast<size_t>(x[k])] == y[k];
       if (!fits) return false;
     }
     return true;
@@ -370,9 +370,9 @@ class Matcher {
     const auto like = [&](size_t i, size_t j) { return IsLike(x[i], y[j], Likeness::kKind); };
     for (size_t i = x.size(); i-- > 0;) {
       for (size_t j = y.size(); j-- > 0;) {
-        longest[i * width + j] = like(i, j) ? longest[(i + 1) * width + j + 1] + 1
-                                            : std::max(longest[(i + 1) * width + j],
-                                                       longest[i * width + j + 1]);
+        longest[i * width + j] =
+            like(i, j) ? longest[(i + 1) * width + j + 1] + 1
+                       : std::max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
       }
     }
     for (size_t i = 0, j = 0; i < x.size() && j < y.size();) {
@@ -467,8 +467,8 @@ class Differ {
   std::vector<std::string> Compare(const Node& x, const Node& y) {
     std::vector<std::string> what;
     if (x.op() != y.op() || ((x.is_call()) && x.target() != y.target())) {
-      what.push_back(absl::StrCat("target: ", Printable(x.target()), " became ",
-                                  Printable(y.target())));
+      what.push_back(
+          absl::StrCat("target: ", Printable(x.target()), " became ", Printable(y.target())));
     }
     CompareArguments(x, y, &what);
     if (x.op() == Op::kGetAttr) CompareAttributes(x, y, &what);
@@ -482,9 +482,9 @@ class Differ {
   }
 
   void CompareArguments(const Node& x, const Node& y, std::vector<std::string>* what) {
-    const std::vector<PositionalParameter> names =
-        x.is_call() && x.target() == y.target() ? PositionalParameters(x, CalleeOf(x))
-                                                : std::vector<PositionalParameter>();
+    const std::vector<PositionalParameter> names = x.is_call() && x.target() == y.target()
+                                                       ? PositionalParameters(x, CalleeOf(x))
+                                                       : std::vector<PositionalParameter>();
     const auto name_of = [&](size_t i) {
       if (x.is_output()) return std::string("output");
       if (i >= names.size()) return absl::StrCat("argument ", i);
@@ -508,9 +508,8 @@ class Differ {
   void CompareOne(const Node& x, const Node& y, const std::string& name, const Argument* from,
                   const Argument* to, std::vector<std::string>* what) {
     if (from == nullptr || to == nullptr) {
-      what->push_back(from == nullptr
-                          ? absl::StrCat(name, ": ", Shown(*to), " was not there")
-                          : absl::StrCat(name, ": ", Shown(*from), " is gone"));
+      what->push_back(from == nullptr ? absl::StrCat(name, ": ", Shown(*to), " was not there")
+                                      : absl::StrCat(name, ": ", Shown(*from), " is gone"));
     } else if (!Same(x, y, *from, *to)) {
       what->push_back(absl::StrCat(name, ": ", Shown(*from), " became ", Shown(*to)));
     }
@@ -525,14 +524,12 @@ class Differ {
       if (a_->Partner(i) == j) return true;
       if (!a_->IsFree(i) && !b_->IsFree(j)) return false;
       if (a_->IsFree(i)) {
-        notes_[from.node()].push_back(
-            absl::StrCat("%", x.is_output() ? "output" : x.name(), " takes %", to.node()->name(),
-                         " instead"));
+        notes_[from.node()].push_back(absl::StrCat("%", x.is_output() ? "output" : x.name(),
+                                                   " takes %", to.node()->name(), " instead"));
       }
       if (b_->IsFree(j)) {
-        notes_[to.node()].push_back(
-            absl::StrCat("%", y.is_output() ? "output" : y.name(), " took %", from.node()->name(),
-                         " before"));
+        notes_[to.node()].push_back(absl::StrCat("%", y.is_output() ? "output" : y.name(),
+                                                 " took %", from.node()->name(), " before"));
       }
       return true;
     }
@@ -580,8 +577,7 @@ class Differ {
     const auto shown = [](const TensorMeta* meta) {
       return meta == nullptr ? "unknown" : PrintTensorMeta(*meta);
     };
-    what->push_back(
-        absl::StrCat("attribute: ", shown(from->meta), " became ", shown(to->meta)));
+    what->push_back(absl::StrCat("attribute: ", shown(from->meta), " became ", shown(to->meta)));
   }
 
   // That what has effects, and what reads memory that is written to, stands in the same order.
@@ -608,13 +604,16 @@ class Differ {
     for (int j = 0; j < b_->size(); ++j) {
       const Node& node = b_->node(j);
       bool counts = node.is_call() && !effects_->Of(node).is_pure();
-      node.ForEachOperand([&](const Node* value) { counts |= written.contains(groups_->Of(value)); });
+      node.ForEachOperand(
+          [&](const Node* value) { counts |= written.contains(groups_->Of(value)); });
       if (!counts || node.is_output()) continue;
       const int i = b_->Partner(j);
       if (i < last) {
         const Node& other = a_->node(last);
         entries->push_back({j,
-                            {Difference::Kind::kChanged, &a_->node(i), &node,
+                            {Difference::Kind::kChanged,
+                             &a_->node(i),
+                             &node,
                              {absl::StrCat("order: %", other.name(),
                                            " stands before it, where it stood behind")}}});
       }

@@ -70,7 +70,8 @@ bool IsInteger(DType dtype) {
 class Inference {
  public:
   Inference(const Node& node, const Schema& schema)
-      : node_(node), schema_(schema), name_(absl::StripSuffix(AtenName(node), "_")) {
+      : node_(node), schema_(schema), name_(AtenName(node)) {
+    if (!absl::EndsWith(name_, "__")) absl::ConsumeSuffix(&name_, "_");
     for (const SchemaArgument& argument : schema.arguments) {
       if (argument.type.kind != SchemaType::Kind::kTensor) continue;
       const Argument value = Get(argument.name);
@@ -142,12 +143,36 @@ class Inference {
       return tensors_.size() == 2 ? DTypeOf(tensors_[1]) : DType::kUnknown;
     }
     // Of other operands than values: indices, masks.
-    if (Is({"embedding", "index", "index_select", "gather", "masked_fill", "index_put", "copy",
-            "fill", "lift_fresh_copy", "conv1d", "conv2d", "conv3d", "convolution", "_convolution",
-            "linear", "layer_norm", "batch_norm", "group_norm", "native_layer_norm",
-            "native_batch_norm", "_native_batch_norm_legit_no_training",
-            "scaled_dot_product_attention", "matmul", "mm", "bmm", "addmm", "conv_transpose2d",
-            "reshape_as", "view_as", "expand_as"})) {
+    if (Is({"embedding",
+            "index",
+            "index_select",
+            "gather",
+            "masked_fill",
+            "index_put",
+            "copy",
+            "fill",
+            "lift_fresh_copy",
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "convolution",
+            "_convolution",
+            "linear",
+            "layer_norm",
+            "batch_norm",
+            "group_norm",
+            "native_layer_norm",
+            "native_batch_norm",
+            "_native_batch_norm_legit_no_training",
+            "scaled_dot_product_attention",
+            "matmul",
+            "mm",
+            "bmm",
+            "addmm",
+            "conv_transpose2d",
+            "reshape_as",
+            "view_as",
+            "expand_as"})) {
       // A weight says it of an input of which nothing is known: these take one dtype.
       for (const Argument& tensor : tensors_) {
         const DType dtype = DTypeOf(tensor);
@@ -167,7 +192,8 @@ class Inference {
       const int rank = RankOf(value), other = RankOf(values[0]);
       if (rank < 0 || other < 0) return DType::kUnknown;
       const bool is_lesser = IsFloatingPoint(common) && (IsInteger(dtype) || dtype == DType::kBool);
-      const bool is_greater = IsFloatingPoint(dtype) && (IsInteger(common) || common == DType::kBool);
+      const bool is_greater =
+          IsFloatingPoint(dtype) && (IsInteger(common) || common == DType::kBool);
       if (is_lesser && (rank == 0 || other > 0)) continue;
       if (is_lesser) continue;
       if (is_greater) {
@@ -181,12 +207,14 @@ class Inference {
       return DType::kUnknown;
     }
     if (IsFloatingPoint(common)) return common;
+    if (name_ == "pow" && has_float_ && IsInteger(common)) return DType::kFloat32;
     const bool keeps =
         !has_float_ &&
-        (IsMove() || Is({"add", "sub", "mul", "neg", "abs", "floor_divide", "remainder",
-                         "bitwise_and", "bitwise_or", "bitwise_not", "bitwise_xor", "__and__",
-                         "__or__", "clamp", "clamp_min", "clamp_max", "minimum", "maximum", "where",
-                         "relu", "max", "min", "rsub"}));
+        (IsMove() ||
+         Is({"add",       "sub",         "mul",        "neg",         "abs",         "floor_divide",
+             "remainder", "bitwise_and", "bitwise_or", "bitwise_not", "bitwise_xor", "__and__",
+             "__or__",    "clamp",       "clamp_min",  "clamp_max",   "minimum",     "maximum",
+             "where",     "relu",        "max",        "min",         "rsub"}));
     if (keeps && IsInteger(common)) return common;
     if (common == DType::kBool &&
         (IsMove() || Is({"bitwise_and", "bitwise_or", "bitwise_not", "__and__", "__or__"}))) {
@@ -211,13 +239,56 @@ class Inference {
 
   // Moves elements and changes none.
   bool IsMove() const {
-    return Is({"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze",
-               "transpose", "t", "permute", "expand", "contiguous", "clone", "alias", "detach",
-               "lift_fresh", "lift_fresh_copy", "slice", "select", "narrow", "cat", "stack", "roll",
-               "flip", "pad", "constant_pad_nd", "repeat", "movedim", "swapaxes", "chunk", "split",
-               "split_with_sizes", "unbind", "to", "_to_copy", "new_zeros", "new_ones", "new_empty",
-               "new_full", "zeros_like", "ones_like", "empty_like", "full_like", "index_select",
-               "gather", "dropout", "masked_fill", "pixel_shuffle", "tensor_split", "max_pool2d",
+    return Is({"view",
+               "reshape",
+               "_unsafe_view",
+               "flatten",
+               "unflatten",
+               "squeeze",
+               "unsqueeze",
+               "transpose",
+               "t",
+               "permute",
+               "expand",
+               "contiguous",
+               "clone",
+               "alias",
+               "detach",
+               "lift_fresh",
+               "lift_fresh_copy",
+               "slice",
+               "select",
+               "narrow",
+               "cat",
+               "stack",
+               "roll",
+               "flip",
+               "pad",
+               "constant_pad_nd",
+               "repeat",
+               "movedim",
+               "swapaxes",
+               "chunk",
+               "split",
+               "split_with_sizes",
+               "unbind",
+               "to",
+               "_to_copy",
+               "new_zeros",
+               "new_ones",
+               "new_empty",
+               "new_full",
+               "zeros_like",
+               "ones_like",
+               "empty_like",
+               "full_like",
+               "index_select",
+               "gather",
+               "dropout",
+               "masked_fill",
+               "pixel_shuffle",
+               "tensor_split",
+               "max_pool2d",
                "diff"});
   }
 
@@ -264,15 +335,45 @@ class Inference {
     if (Is({"matmul", "mm", "bmm"})) return Product();
     if (Is({"cat", "stack"})) return Joined();
     if (!x.has_value()) return std::nullopt;
-    if (Is({"batch_norm", "layer_norm", "group_norm", "instance_norm", "dropout", "softmax",
-            "_softmax", "log_softmax", "_log_softmax", "contiguous", "clone", "alias", "detach",
-            "lift_fresh", "lift_fresh_copy", "to", "_to_copy", "type_as", "cumsum", "cumprod",
-            "roll", "flip", "zeros_like", "ones_like", "full_like", "empty_like", "rand_like",
-            "native_layer_norm", "native_batch_norm", "_native_batch_norm_legit_no_training",
-            "copy", "fill", "native_group_norm", "glu_", "normalize"})) {
+    if (Is({"batch_norm",
+            "layer_norm",
+            "group_norm",
+            "instance_norm",
+            "dropout",
+            "softmax",
+            "_softmax",
+            "log_softmax",
+            "_log_softmax",
+            "contiguous",
+            "clone",
+            "alias",
+            "detach",
+            "lift_fresh",
+            "lift_fresh_copy",
+            "to",
+            "_to_copy",
+            "type_as",
+            "cumsum",
+            "cumprod",
+            "roll",
+            "flip",
+            "zeros_like",
+            "ones_like",
+            "full_like",
+            "empty_like",
+            "rand_like",
+            "native_layer_norm",
+            "native_batch_norm",
+            "_native_batch_norm_legit_no_training",
+            "copy",
+            "fill",
+            "native_group_norm",
+            "glu_",
+            "normalize"})) {
       return x;
     }
-    if (Is({"view", "reshape", "_unsafe_view"})) return Reshaped(*x, NumbersOf(Get(name_ == "reshape" ? "shape" : "size")));
+    if (Is({"view", "reshape", "_unsafe_view"}))
+      return Reshaped(*x, NumbersOf(Get(name_ == "reshape" ? "shape" : "size")));
     return OfShape(*x);
   }
 
@@ -336,14 +437,21 @@ class Inference {
       if (!dims) return std::nullopt;
       Sizes left;
       for (int64_t i = 0; i < rank; ++i) {
-        const bool named = absl::c_linear_search(*dims, i) || absl::c_linear_search(*dims, i - rank);
+        const bool named =
+            absl::c_linear_search(*dims, i) || absl::c_linear_search(*dims, i - rank);
         if (!named || at(x, i) != 1) left.push_back(at(x, i));
       }
       return left;
     }
     if (Is({"transpose", "swapaxes", "swapdims"})) {
-      const auto a = Wrapped(Get(name_ == "transpose" ? "dim0" : name_ == "swapaxes" ? "axis0" : "dim0"), rank);
-      const auto b = Wrapped(Get(name_ == "transpose" ? "dim1" : name_ == "swapaxes" ? "axis1" : "dim1"), rank);
+      const auto a = Wrapped(Get(name_ == "transpose"  ? "dim0"
+                                 : name_ == "swapaxes" ? "axis0"
+                                                       : "dim0"),
+                             rank);
+      const auto b = Wrapped(Get(name_ == "transpose"  ? "dim1"
+                                 : name_ == "swapaxes" ? "axis1"
+                                                       : "dim1"),
+                             rank);
       if (!a || !b) return std::nullopt;
       std::swap(made[static_cast<size_t>(*a)], made[static_cast<size_t>(*b)]);
       return made;
@@ -614,7 +722,8 @@ class Inference {
     if (!dims) return std::nullopt;
     Sizes made;
     for (int64_t i = 0; i < rank; ++i) {
-      const bool reduced = absl::c_linear_search(*dims, i) || absl::c_linear_search(*dims, i - rank);
+      const bool reduced =
+          absl::c_linear_search(*dims, i) || absl::c_linear_search(*dims, i - rank);
       if (reduced && keep.boolean()) made.push_back(1);
       if (!reduced) made.push_back(x[static_cast<size_t>(i)]);
     }
@@ -625,7 +734,8 @@ class Inference {
     const auto x = SizesOf(first());
     if (!x || x->empty()) return std::nullopt;
     const Argument given = Get("dim");
-    const auto dim = Wrapped(given.is_none() ? Argument(0) : given, static_cast<int64_t>(x->size()));
+    const auto dim =
+        Wrapped(given.is_none() ? Argument(0) : given, static_cast<int64_t>(x->size()));
     if (!dim) return std::nullopt;
     const int64_t size = (*x)[static_cast<size_t>(*dim)];
     Sizes lengths;
@@ -742,6 +852,11 @@ void InferMeta(Node* node) {
     if (i >= 0 && i < size && whole->elements[static_cast<size_t>(i)] != nullptr) {
       node->set_meta(whole->elements[static_cast<size_t>(i)]);
     }
+    return;
+  }
+  if (node->target() == "prim.NumToTensor.Scalar" && node->args().size() == 1 &&
+      node->args()[0].is_int()) {
+    node->set_meta(MakeMeta(module, {.dtype = DType::kInt64, .sizes = Sizes()}));
     return;
   }
   if (AtenName(*node).empty()) return;

@@ -37,7 +37,7 @@ constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
 // What a node of the program is: an argument over nodes that were made, or a list or tuple.
 struct Value {
   Argument argument;
-  int sequence = -1;            // of the evaluator's
+  int sequence = -1;              // of the evaluator's
   bool is_number_tensor = false;  // a number that the program has as a tensor
 
   bool is_sequence() const { return sequence >= 0; }
@@ -52,18 +52,18 @@ struct Sequence {
 // TorchScript's operators on numbers, as Python has them.
 absl::string_view PythonTarget(absl::string_view aten) {
   static const auto* const names = new absl::flat_hash_map<absl::string_view, absl::string_view>{
-      {"add", "operator.add"},       {"sub", "operator.sub"},
-      {"mul", "operator.mul"},       {"floordiv", "operator.floordiv"},
-      {"div", "operator.truediv"},   {"remainder", "operator.mod"},
-      {"neg", "operator.neg"},       {"eq", "operator.eq"},
-      {"ne", "operator.ne"},         {"lt", "operator.lt"},
-      {"le", "operator.le"},         {"gt", "operator.gt"},
-      {"ge", "operator.ge"},         {"__not__", "operator.not_"},
-      {"__and__", "operator.and_"},  {"__or__", "operator.or_"},
-      {"Int", "builtins.int"},       {"Float", "builtins.float"},
-      {"Bool", "builtins.bool"},     {"ceil", "math.ceil"},
-      {"floor", "math.floor"},       {"abs", "builtins.abs"},
-      {"sqrt", "math.sqrt"},         {"pow", "operator.pow"},
+      {"add", "operator.add"},      {"sub", "operator.sub"},
+      {"mul", "operator.mul"},      {"floordiv", "operator.floordiv"},
+      {"div", "operator.truediv"},  {"remainder", "operator.mod"},
+      {"neg", "operator.neg"},      {"eq", "operator.eq"},
+      {"ne", "operator.ne"},        {"lt", "operator.lt"},
+      {"le", "operator.le"},        {"gt", "operator.gt"},
+      {"ge", "operator.ge"},        {"__not__", "operator.not_"},
+      {"__and__", "operator.and_"}, {"__or__", "operator.or_"},
+      {"Int", "builtins.int"},      {"Float", "builtins.float"},
+      {"Bool", "builtins.bool"},    {"ceil", "math.ceil"},
+      {"floor", "math.floor"},      {"abs", "builtins.abs"},
+      {"sqrt", "math.sqrt"},        {"pow", "operator.pow"},
   };
   const auto it = names->find(aten);
   return it == names->end() ? absl::string_view() : it->second;
@@ -73,8 +73,8 @@ absl::string_view PythonTarget(absl::string_view aten) {
 std::optional<int64_t> CodeOf(const Argument& a) {
   if (a.is_int()) return a.integer();
   if (a.kind() != Argument::Kind::kDType) return std::nullopt;
-  constexpr DType kCodes[] = {DType::kUInt8,   DType::kInt8,    DType::kInt16,  DType::kInt32,
-                              DType::kInt64,   DType::kFloat16, DType::kFloat32, DType::kFloat64};
+  constexpr DType kCodes[] = {DType::kUInt8, DType::kInt8,    DType::kInt16,   DType::kInt32,
+                              DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64};
   const auto it = absl::c_find(kCodes, a.dtype());
   if (it != std::end(kCodes)) return it - kCodes;
   if (a.dtype() == DType::kBool) return 11;
@@ -181,6 +181,7 @@ class Evaluator {
     if (value.is_number_tensor) {
       const Argument args[] = {value.argument};
       Node* node = graph_->CallFunction("prim.NumToTensor.Scalar", args);
+      InferMeta(node);
       return node;
     }
     if (!value.is_sequence()) {
@@ -257,13 +258,15 @@ class Evaluator {
   }
 
   absl::StatusOr<Value> EvaluateBodies(const Node& node) {
-    if (node.is_call_function("torch.cond") && node.args().size() == 4 &&
-        node.kwargs().empty() && node.args()[1].is_graph() && node.args()[2].is_graph()) {
+    if (node.is_call_function("torch.cond") && node.args().size() == 4 && node.kwargs().empty() &&
+        node.args()[1].is_graph() && node.args()[2].is_graph()) {
       const Value predicate = ValueOf(node.args()[0]);
       const auto operands = ElementsOf(ValueOf(node.args()[3]));
       if (operands.has_value() && predicate.is_constant() && IsNumber(predicate.argument)) {
         const Argument& p = predicate.argument;
-        const bool taken = p.is_bool() ? p.boolean() : p.is_int() ? p.integer() != 0 : p.real() != 0;
+        const bool taken = p.is_bool()  ? p.boolean()
+                           : p.is_int() ? p.integer() != 0
+                                        : p.real() != 0;
         return Inline(*node.args()[taken ? 1 : 2].graph(), *operands);
       }
     }
@@ -394,8 +397,8 @@ class Evaluator {
   }
   static absl::string_view IntegerOperator(absl::string_view aten) {
     if (aten == "floor_divide") return "operator.floordiv";
-    const bool is_one = aten == "add" || aten == "sub" || aten == "mul" || aten == "remainder" ||
-                        aten == "rsub";
+    const bool is_one =
+        aten == "add" || aten == "sub" || aten == "mul" || aten == "remainder" || aten == "rsub";
     return is_one ? PythonTarget(aten == "rsub" ? "sub" : aten) : absl::string_view();
   }
 
@@ -512,6 +515,7 @@ class Evaluator {
     const auto sizes = SizesOf(x);
     const int rank = RankOf(x);
     if (aten == "dim" && rank >= 0) return Value{rank};
+    if (node.target() == "prim.isinstance" && args.size() == 2) return IsInstance(x, args[1]);
     if (node.target() == "prim.dtype.default" && DTypeOf(x) != DType::kUnknown)
       return Value{DTypeOf(x)};
     if (node.target() == "prim.device.default") {
@@ -542,6 +546,20 @@ class Evaluator {
       return Value{count};
     }
     return std::nullopt;
+  }
+
+  // Of what is known to be a tensor.
+  static std::optional<Value> IsInstance(const Argument& x, const Value& types) {
+    if (x.node()->tensor_meta() == nullptr || !types.argument.is_aggregate()) return std::nullopt;
+    for (const Argument& type : types.argument.elements()) {
+      if (!type.is_string()) return std::nullopt;
+      if (type.string() == "Tensor") return Value{true};
+      const bool is_other = type.string() == "list" || type.string() == "tuple" ||
+                            type.string() == "int" || type.string() == "float" ||
+                            type.string() == "bool" || type.string() == "str";
+      if (!is_other) return std::nullopt;
+    }
+    return Value{false};
   }
 
   std::optional<Value> KnownNumber(absl::string_view target, absl::string_view aten,
@@ -705,8 +723,8 @@ class Evaluator {
         schema.arguments.empty() || !schema.arguments[0].type.is_mutated) {
       return nullptr;
     }
-    const Schema* twin = FindOverload(absl::StrCat("aten.", absl::StripSuffix(name, "_"), ".",
-                                                   schema.overload));
+    const Schema* twin =
+        FindOverload(absl::StrCat("aten.", absl::StripSuffix(name, "_"), ".", schema.overload));
     if (twin == nullptr || twin->is_random || twin->mutates() ||
         twin->arguments.size() != schema.arguments.size() || twin->returns.size() != 1) {
       return nullptr;
@@ -731,11 +749,11 @@ class Evaluator {
 
   // A call that stays.
   absl::StatusOr<Value> Write(const Node& node, const std::vector<Value>& values) {
-    const Schema* schema =
-        node.op() == Op::kCallFunction ? FindOverload(node.target()) : nullptr;
+    const Schema* schema = node.op() == Op::kCallFunction ? FindOverload(node.target()) : nullptr;
     // Checks of what is known otherwise, and messages.
     if (schema != nullptr && schema->returns.empty() && !schema->mutates() &&
-        (absl::StartsWith(schema->name, "_assert") || absl::StartsWith(schema->name, "sym_constrain"))) {
+        (absl::StartsWith(schema->name, "_assert") ||
+         absl::StartsWith(schema->name, "sym_constrain"))) {
       return Value{};
     }
     if (AtenName(node) == "warn") return Value{};
@@ -752,8 +770,7 @@ class Evaluator {
     for (const Value& value : values) args.push_back(Materialise(value));
     absl::string_view target = node.target();
     if (target == "aten.__getitem__.t" && args.size() == 2 && args[0].is_node() &&
-        args[1].is_int() && args[0].node()->meta() != nullptr &&
-        args[0].node()->meta()->is_tuple) {
+        args[1].is_int() && args[0].node()->meta() != nullptr && args[0].node()->meta()->is_tuple) {
       target = "operator.getitem";
       const auto size = static_cast<int64_t>(args[0].node()->meta()->elements.size());
       if (args[1].integer() < 0) args[1] = Argument(args[1].integer() + size);

@@ -49,7 +49,7 @@ class Tool:
         return words
 
     def hash(self, path, inputs, out=None):
-        made = self.run("hash", "--normal-form", "--json", path, *(["--input", *inputs] if inputs else []),
+        made = self.run("hash", "--normal-form", "--json", path, *[w for i in inputs for w in ("--input", i)],
                         *(["-o", out] if out else []))
         document = json.loads(made.stdout)
         if "samples" not in document:
