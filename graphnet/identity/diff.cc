@@ -329,6 +329,15 @@ class Matcher {
     for (size_t k = 0; k < std::min(left.size(), right.size()); ++k) {
       const int partner = a_.partner[static_cast<size_t>(left[k])];
       if (partner == right[k] || (partner == kNone && b_.IsFree(right[k]))) return true;
+      // Or one that was put between them, or taken out.
+      if (partner != kNone && b_.IsFree(right[k]) &&
+          absl::c_linear_search(b_.Operands(right[k]), partner)) {
+        return true;
+      }
+      const int back = b_.partner[static_cast<size_t>(right[k])];
+      if (partner == kNone && back != kNone && absl::c_linear_search(a_.Operands(left[k]), back)) {
+        return true;
+      }
     }
     return false;
   }

@@ -245,7 +245,12 @@ class Evaluator {
   absl::StatusOr<Value> Evaluate(const Node& node) {
     if (node.op() == Op::kGetAttr) {
       Node*& made = attributes_[{graph_, std::string(node.target())}];
-      if (made == nullptr) made = graph_->CopyNodeFrom(node, [](Node* n) { return n; });
+      if (made == nullptr) {
+        made = graph_->CopyNodeFrom(node, [](Node* n) { return n; });
+        const Attribute* attribute = made_->FindAttribute(node.target());
+        if (made->meta() == nullptr && attribute != nullptr && attribute->meta != nullptr)
+          made->set_meta(made_->InternValueMeta(*attribute->meta));
+      }
       return Value{Current(made)};
     }
     if (made_->num_nodes() > kMaxNodes) return NodeError(node, "the program unrolls too far");
