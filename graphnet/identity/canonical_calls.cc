@@ -184,7 +184,7 @@ class Rewriter {
     if (!Is({"to", "_to_copy", "type_as"})) return;
     const TensorMeta* meta = x.node()->tensor_meta();
     const bool is_on_cpu =
-        meta == nullptr || !meta->has_device || meta->device.type == DeviceType::kCpu;
+        meta != nullptr && meta->has_device && meta->device.type == DeviceType::kCpu;
     const Argument device = Get("device");
     const bool stays = device.is_none() || (device.kind() == Argument::Kind::kDevice &&
                                             device.device().type == DeviceType::kCpu && is_on_cpu);
@@ -217,7 +217,14 @@ class Rewriter {
       return;
     }
     const auto to = SizesOf(node_);
-    if (!to.has_value()) return;
+    if (!to.has_value()) {
+      // A view may be impossible once copies are gone.
+      const std::vector<Argument> args(node_->args().begin(), node_->args().end());
+      if (args.size() != 2 || !node_->kwargs().empty()) return;
+      if (Is({"view", "_unsafe_view"})) Become("aten.reshape.default", args);
+      if (name_ == "view_as") Become("aten.reshape_as.default", args);
+      return;
+    }
     Node* x = node_->args()[0].node();
     if (AtenName(*x) == "reshape") x = x->args()[0].node();
     if (SizesOf(x) == to) return Vanish(x);
@@ -392,6 +399,7 @@ class Rewriter {
     const Schema* other = FindOverload(target);
     if (other == nullptr || other->arguments.size() != schema_->arguments.size()) return;
     for (size_t i = 0; i < other->arguments.size(); ++i) {
+      if (other->arguments[i].type.kind != schema_->arguments[i].type.kind) return;
       if (i > 0 && other->arguments[i].name != schema_->arguments[i].name) return;
     }
     node_->set_target(other->target);
@@ -411,8 +419,8 @@ class Rewriter {
     if (other.is_node() && other.node()->target() == "prim.NumToTensor.Scalar" &&
         other.node()->args()[0].is_int() && IsFloatingPoint(DTypeOf(node_->args()[0]))) {
       other = other.node()->args()[0];
-    } else if (other.is_node() && IsFloatingPoint(DTypeOf(node_->args()[0])) &&
-               RankOf(node_->args()[0]) > 0) {
+    } else if (other.is_node() && !frozen_[other.node()] &&
+               IsFloatingPoint(DTypeOf(node_->args()[0])) && RankOf(node_->args()[0]) > 0) {
       // Of integers, which are what they are in any precision.
       const std::optional<Argument> constant = ConstantOf(*other.node());
       if (constant.has_value() && constant->is_int() && std::abs(constant->integer()) < 1024)
@@ -421,7 +429,11 @@ class Rewriter {
     if (!other.is_int() && !other.is_float() && !other.is_bool()) return;
     const Schema* scalar =
         FindOverload(absl::StrCat("aten.", name_, has_mode ? ".Scalar_mode" : ".Scalar"));
-    if (scalar == nullptr || scalar->arguments.size() != schema_->arguments.size()) return;
+    if (scalar == nullptr || scalar->arguments.size() != schema_->arguments.size() ||
+        scalar->arguments[0].type.kind != SchemaType::Kind::kTensor ||
+        scalar->arguments[1].type.kind != SchemaType::Kind::kScalar) {
+      return;
+    }
     std::vector<Argument> args(node_->args().begin(), node_->args().end());
     args[1] = other;
     const std::vector<KwArg> kwargs(node_->kwargs().begin(), node_->kwargs().end());
@@ -519,12 +531,18 @@ class Rewriter {
     std::optional<Argument> number;
     const Argument value = node_->args().size() < 2 ? Argument() : node_->args()[1];
     if (!value.is_node()) return;
-    if (name_ == "fill_" || name_ == "fill") number = ConstantOf(*value.node());
+    if ((name_ == "fill_" || name_ == "fill") && !frozen_[value.node()])
+      number = ConstantOf(*value.node());
     const bool is_copy = name_ == "copy_" || name_ == "copy";
     const absl::string_view from = value.node()->target();
     if (is_copy && (from == "aten.tensor.int" || from == "aten.tensor.float") &&
         !value.node()->args().empty()) {
       number = value.node()->args()[0];
+      // As long as the tensor holds it as it is.
+      const Argument* dtype = value.node()->kwarg("dtype");
+      const bool is_same = dtype != nullptr && dtype->kind() == Argument::Kind::kDType &&
+                           dtype->dtype() == DTypeOf(node_->args()[0]);
+      if (!is_same && !((dtype == nullptr || dtype->is_none()) && number->is_int())) return;
     }
     if (!number.has_value() || !(number->is_int() || number->is_float())) return;
     const Argument args[] = {node_->args()[0], *number};
@@ -607,12 +625,12 @@ class Rewriter {
     const std::vector<Argument> args(node_->args().begin(), node_->args().end());
     Become(node_->target(), args, kwargs);
   }
-  // Whether no operand is known to be anywhere else.
+  // Whether all operands, if there are any, are.
   bool IsOnCpu() const {
     bool is_on_cpu = true;
     node_->ForEachOperand([&](const Node* operand) {
       const TensorMeta* meta = operand->tensor_meta();
-      is_on_cpu &= meta == nullptr || !meta->has_device || meta->device.type == DeviceType::kCpu;
+      is_on_cpu &= meta != nullptr && meta->has_device && meta->device.type == DeviceType::kCpu;
     });
     return is_on_cpu;
   }

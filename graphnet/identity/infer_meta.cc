@@ -234,6 +234,9 @@ class Inference {
       if (meta != nullptr && meta->has_device && !(meta->has_shape && meta->shape.empty()))
         return meta->device;
     }
+    // What is made of nothing is made on the CPU.
+    if (tensors_.empty() && schema_.FindArgument("device") != nullptr)
+      return Device{DeviceType::kCpu, -1};
     return std::nullopt;
   }
 

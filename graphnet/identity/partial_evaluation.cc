@@ -11,6 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -91,6 +92,13 @@ class Evaluator {
       : from_(from), with_lists_(with_lists), env_(from), made_(std::make_unique<Module>()) {}
 
   absl::StatusOr<std::unique_ptr<Module>> Run() {
+    for (const Graph* graph : from_.graphs()) {
+      for (const Node* node : graph->nodes()) {
+        for (const Node* value : MemoryUseOf(*node).written) {
+          if (value->op() == Op::kGetAttr) written_.insert(value->target());
+        }
+      }
+    }
     for (const Symbol& symbol : from_.symbols()) made_->AddSymbol(symbol.name, symbol.example);
     for (const SymExpr* relation : from_.relations()) made_->AddRelation(relation);
     for (const Attribute& attribute : from_.attributes()) made_->AddAttribute(attribute);
@@ -396,6 +404,7 @@ class Evaluator {
     if (IntegerOperator(aten).empty()) return;
     for (Value& value : *args) {
       if (value.is_sequence() || !value.argument.is_node()) continue;
+      if (written_.contains(value.argument.node()->target())) continue;
       const std::optional<Argument> constant = ConstantOf(*value.argument.node());
       if (constant.has_value() && constant->is_int()) value = {*constant, -1, true};
     }
@@ -620,6 +629,8 @@ class Evaluator {
       const double power = std::pow(real(numbers[0]), real(numbers[1]));
       if (std::isfinite(power) && real(numbers[0]) > 0) return Value{power};
     }
+    // Of two integers it is a float there, as a rule.
+    if (aten == "pow" && target != "aten.pow.int_to_int") return std::nullopt;
     const std::optional<Argument> value = EvaluateScalar(python, numbers);
     return value.has_value() ? std::optional(Value{*value}) : std::nullopt;
   }
@@ -721,6 +732,23 @@ class Evaluator {
     });
   }
 
+  // Whether they take the same, of which one writes to the first.
+  static bool IsTwin(const Schema& writer, const Schema& other) {
+    if (other.is_random || other.mutates() || other.returns.size() != 1 ||
+        other.arguments.size() != writer.arguments.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < other.arguments.size(); ++i) {
+      const SchemaType& x = writer.arguments[i].type;
+      const SchemaType& y = other.arguments[i].type;
+      if (x.kind != y.kind || x.is_list != y.is_list || x.is_mutated != (i == 0) ||
+          (i > 0 && other.arguments[i].name != writer.arguments[i].name)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // The operator that yields what this one writes; null: there is none that yields the same.
   const Schema* Twin(const Schema& schema, const std::vector<Argument>& args) {
     const absl::string_view name = schema.name;
@@ -728,18 +756,12 @@ class Evaluator {
         schema.arguments.empty() || !schema.arguments[0].type.is_mutated) {
       return nullptr;
     }
-    const Schema* twin =
-        FindOverload(absl::StrCat("aten.", absl::StripSuffix(name, "_"), ".", schema.overload));
-    if (twin == nullptr || twin->is_random || twin->mutates() ||
-        twin->arguments.size() != schema.arguments.size() || twin->returns.size() != 1) {
-      return nullptr;
+    // Overloads of one name may be other ones: pow_.Scalar is pow.Tensor_Scalar.
+    const Schema* twin = nullptr;
+    for (const Schema& other : FindSchemas(absl::StripSuffix(name, "_"))) {
+      if (IsTwin(schema, other)) twin = &other;
     }
-    for (size_t i = 0; i < twin->arguments.size(); ++i) {
-      if (i > 0 && (twin->arguments[i].name != schema.arguments[i].name ||
-                    schema.arguments[i].type.is_mutated)) {
-        return nullptr;
-      }
-    }
+    if (twin == nullptr) return nullptr;
     // What is written keeps its dtype and sizes; a value of its own gets those of all operands.
     const DType dtype = DTypeOf(args[0]);
     for (const Argument& arg : args) {
@@ -818,6 +840,7 @@ class Evaluator {
   absl::flat_hash_map<const Node*, int> list_contents_;
   absl::flat_hash_map<const Node*, const Node*> roots_;
   absl::flat_hash_map<const Node*, std::vector<const Node*>> members_;
+  absl::flat_hash_set<absl::string_view> written_;  // attributes
   size_t iterations_ = 0;
   bool lost_list_ = false;
 };

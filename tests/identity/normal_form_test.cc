@@ -109,6 +109,14 @@ TEST(NormalFormTest, AWriteThatWouldChangeTheDTypeStays) {
   EXPECT_NE(Printed(*NormalFormOf(text)).find("add_"), std::string::npos);
 }
 
+TEST(NormalFormTest, TheTwinOfAWriteTakesTheSame) {
+  EXPECT_NE(Printed(*NormalFormOf(Program("  %a = aten.exp.default(%x)\n"
+                                          "  %b = aten.pow_.Scalar(%a, -0.5)\n"
+                                          "  return (%b,)\n")))
+                .find("aten.pow.Tensor_Scalar(%2, -0.5)"),
+            std::string::npos);
+}
+
 TEST(NormalFormTest, CopiesOfWhatIsWrittenStay) {
   const std::string body =
       "  %k = aten.clone.default(%x)\n  %b = aten.relu_.default(%x)\n  return (%k, %b)\n";
