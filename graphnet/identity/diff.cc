@@ -29,6 +29,8 @@ using Hash = uint64_t;
 constexpr int kNone = -1;
 // What is aligned cell by cell.
 constexpr size_t kMaxCells = 4'000'000;
+// How often what is matched is looked through for what follows from it.
+constexpr int kMaxRounds = 50;
 constexpr size_t kMaxShownBytes = 160;
 
 Hash HashOfConstant(const Argument& a) {
@@ -166,7 +168,7 @@ class Matcher {
     Spread();
     // What differs itself is matched by its surroundings, which may match more of them.
     for (const Likeness likeness : {Likeness::kKind, Likeness::kPlace}) {
-      while (MatchOperands(likeness)) Spread();
+      for (int round = 0; round < 2 * kMaxRounds && MatchOperands(likeness); ++round) Spread();
     }
     Align();
     Spread();
@@ -228,13 +230,13 @@ class Matcher {
     };
     const std::vector<int> left = free_inputs(a_), right = free_inputs(b_);
     if (left.size() != right.size()) {
+      absl::flat_hash_map<Hash, std::deque<int>> by_use;
+      for (const int j : right) by_use[b_.up[static_cast<size_t>(j)]].push_back(j);
       for (const int i : left) {
-        for (const int j : right) {
-          if (b_.IsFree(j) && a_.up[static_cast<size_t>(i)] == b_.up[static_cast<size_t>(j)]) {
-            Match(i, j);
-            break;
-          }
-        }
+        std::deque<int>& alike = by_use[a_.up[static_cast<size_t>(i)]];
+        if (alike.empty()) continue;
+        Match(i, alike.front());
+        alike.pop_front();
       }
     }
     const std::vector<int> i = free_inputs(a_), j = free_inputs(b_);
@@ -255,7 +257,7 @@ class Matcher {
   }
   void Offer(int i) {
     if (a_.IsFree(i) && !a_.node(i).is_placeholder() && !a_.IsAttribute(i))
-      offers_[Key(a_, i)].push_back(i);
+      offers_[Key(a_, i)].nodes.push_back(i);
   }
   // Attributes have no operands to be told by: they go together as their users do.
   bool AttributesFit(int i, int j) const {
@@ -271,7 +273,8 @@ class Matcher {
   }
 
   void Spread() {
-    for (size_t before = ~size_t{0}; before != pairs_.size();) {
+    size_t before = ~size_t{0};
+    for (int round = 0; round < kMaxRounds && before != pairs_.size(); ++round) {
       before = pairs_.size();
       // From users to operands …
       MatchOperands(Likeness::kLabel);
@@ -288,12 +291,14 @@ class Matcher {
     }
     const auto it = offers_.find(Key(b_, j));
     if (it == offers_.end()) return;
-    std::vector<int>& offers = it->second;
-    std::erase_if(offers, [&](int i) { return !a_.IsFree(i); });
+    Offers& offers = it->second;
+    while (offers.first < offers.nodes.size() && !a_.IsFree(offers.nodes[offers.first]))
+      ++offers.first;
     constexpr size_t kLooks = 16;
     int best = kNone;
-    for (size_t k = 0; k < std::min(offers.size(), kLooks); ++k) {
-      const int i = offers[k];
+    for (size_t k = offers.first; k < std::min(offers.nodes.size(), offers.first + kLooks); ++k) {
+      const int i = offers.nodes[k];
+      if (!a_.IsFree(i)) continue;
       if (a_.label[static_cast<size_t>(i)] != b_.label[static_cast<size_t>(j)] ||
           a_.Operands(i).size() != b_.Operands(j).size() || !AttributesFit(i, j)) {
         continue;
@@ -358,7 +363,9 @@ class Matcher {
     if (likeness == Likeness::kLabel) {
       for (; done < pairs_.size(); ++done) match_of(done);
     } else {
-      for (size_t at = 0; at < before && pairs_.size() == before; ++at) match_of(at);
+      // One at a time, as it may tell of others, unless there are many.
+      const bool many = ++steps_ > kMaxRounds;
+      for (size_t at = 0; at < before && (many || pairs_.size() == before); ++at) match_of(at);
     }
     return pairs_.size() > before;
   }
@@ -400,7 +407,13 @@ class Matcher {
   std::vector<std::pair<int, int>> pairs_;
   std::array<size_t, 3> done_ = {};  // of the pairs, by likeness
   std::vector<int> waiting_;         // operands of a that are not matched, by node
-  absl::flat_hash_map<Hash, std::vector<int>> offers_;
+  // Nodes of a by what they do to matched ones.
+  struct Offers {
+    std::vector<int> nodes;
+    size_t first = 0;  // those before are matched
+  };
+  absl::flat_hash_map<Hash, Offers> offers_;
+  int steps_ = 0;
 };
 
 std::string Shown(const Argument& argument) {

@@ -32,7 +32,8 @@ namespace {
 
 // Loops are followed so far, all of them together.
 constexpr size_t kMaxIterations = 10'000;
-constexpr size_t kMaxNodes = 1'000'000;
+// Nodes looked at, and elements of lists: a small program may be a long one.
+constexpr size_t kMaxSteps = 5'000'000;
 constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
 
 // What a node of the program is: an argument over nodes that were made, or a list or tuple.
@@ -134,6 +135,7 @@ class Evaluator {
   }
   void AddHolder(const Value& value, const Node* node) {
     if (value.is_sequence()) {
+      steps_ += sequences_[static_cast<size_t>(value.sequence)].elements.size();
       for (const Value& element : sequences_[static_cast<size_t>(value.sequence)].elements)
         AddHolder(element, node);
       return;
@@ -223,7 +225,10 @@ class Evaluator {
 
   // The elements of a value that is a list or tuple of known length.
   std::optional<std::vector<Value>> ElementsOf(const Value& value) {
-    if (value.is_sequence()) return SequenceOf(value).elements;
+    if (value.is_sequence()) {
+      steps_ += SequenceOf(value).elements.size();
+      return SequenceOf(value).elements;
+    }
     if (!value.argument.is_list() && !value.argument.is_tuple()) return std::nullopt;
     std::vector<Value> elements;
     for (const Argument& element : value.argument.elements()) elements.push_back({element});
@@ -261,7 +266,7 @@ class Evaluator {
       }
       return Value{Current(made)};
     }
-    if (made_->num_nodes() > kMaxNodes) return NodeError(node, "the program unrolls too far");
+    if (++steps_ > kMaxSteps) return NodeError(node, "the program unrolls too far");
     if (node.HasBody()) return EvaluateBodies(node);
     std::vector<Value> args;
     for (const Argument& arg : node.args()) args.push_back(ValueOf(arg));
@@ -842,6 +847,7 @@ class Evaluator {
   absl::flat_hash_map<const Node*, std::vector<const Node*>> members_;
   absl::flat_hash_set<absl::string_view> written_;  // attributes
   size_t iterations_ = 0;
+  size_t steps_ = 0;
   bool lost_list_ = false;
 };
 

@@ -200,5 +200,25 @@ TEST(DiffSamplesTest, LargeGraphsTakeAboutASecond) {
   EXPECT_EQ(diff.Count(Difference::Kind::kRemoved), 1u);
 }
 
+TEST(DiffSamplesTest, SoDoLargeGraphsThatHaveLittleInCommon) {
+  const auto random_graph = [](unsigned seed) {
+    std::mt19937 random(seed);
+    auto module = std::make_unique<Module>();
+    Graph* graph = module->AddGraph("forward");
+    std::vector<Node*> values = {graph->Placeholder("x")};
+    for (size_t i = 0; i < 20'000; ++i) {
+      Node* a = values[values.size() - 1 - random() % std::min<size_t>(values.size(), 8)];
+      Node* b = values[values.size() - 1 - random() % std::min<size_t>(values.size(), 8)];
+      static constexpr const char* kTargets[] = {"aten.add.Tensor", "aten.sub.Tensor",
+                                                 "aten.mul.Tensor"};
+      values.push_back(graph->CallFunction(kTargets[random() % 3], {a, b}));
+    }
+    graph->Output(Argument::Tuple({values.back()}));
+    return module;
+  };
+  const auto a = random_graph(1), b = random_graph(2);
+  EXPECT_FALSE(DiffModules(*a, *b).empty());
+}
+
 }  // namespace
 }  // namespace graphnet

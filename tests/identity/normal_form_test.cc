@@ -217,6 +217,24 @@ TEST(NormalFormTest, FixedInputsAreNoInputs) {
                    "  %y = aten.add.Scalar(%x, 3)\n  return (%y,)\n}\n"));
 }
 
+TEST(NormalFormTest, SmallProgramsThatRunForeverAreRefused) {
+  // Each body calls the next one twice.
+  std::string text =
+      "graph @forward(%x : f32[2]) {\n  %a = torch.cond(True, @b0, @b0, (%x,))\n"
+      "  return (%a,)\n}\n";
+  constexpr int kDepth = 30;
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string next = "@b" + std::to_string(i + 1);
+    text += "graph @b" + std::to_string(i) + "(%x) {\n  %a = torch.cond(True, " + next + ", " +
+            next + ", (%x,))\n  %b = torch.cond(True, " + next + ", " + next +
+            ", (%a,))\n  return %b\n}\n";
+  }
+  text += "graph @b" + std::to_string(kDepth) + "(%x) {\n  return %x\n}\n";
+  const auto module = ParseModule(text, "test");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_FALSE(NormalForm(**module).ok());
+}
+
 TEST(NormalFormTest, IsItsOwnNormalForm) {
   const std::string text =
       "attribute w : f32[4, 3, 3, 3]@cpu\n"
