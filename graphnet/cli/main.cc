@@ -43,6 +43,8 @@ constexpr Command kCommands[] = {
     {"Look at graphs", graphnet::RegisterStats},
     {"Look at graphs", graphnet::RegisterShapes},
     {"Look at graphs", graphnet::RegisterFind},
+    {"Look at graphs", graphnet::RegisterHash},
+    {"Look at graphs", graphnet::RegisterDiff},
     {"Check", graphnet::RegisterCheck},
     {"Check", graphnet::RegisterLint},
     {"Change and convert", graphnet::RegisterConvert},

@@ -37,9 +37,9 @@ enum class BoxKind : uint8_t {
 };
 inline constexpr int kNumBoxKinds = static_cast<int>(BoxKind::kModule) + 1;
 
-// How a value compares with the one of that name in another run.
-enum class Mark : uint8_t { kNone, kEqual, kDifferent };
-inline constexpr int kNumMarks = static_cast<int>(Mark::kDifferent) + 1;
+// How a value compares with the one of that name in another run, or a node with another graph.
+enum class Mark : uint8_t { kNone, kEqual, kDifferent, kSame, kRemoved, kAdded, kChanged };
+inline constexpr int kNumMarks = static_cast<int>(Mark::kChanged) + 1;
 
 struct PictureOptions {
   std::string title;  // the name of the main graph if empty

@@ -29,6 +29,10 @@ const BoxStyle& StyleOf(Mark mark) {
       {"not compared", "#ececec", "#8a8a8a", "#3c3c3c"},
       {"equal", "#cfe9cc", "#4c8a45", "#24491f"},
       {"different", "#f6b5ae", "#b3362a", "#7a231b"},
+      {"in both", "#ececec", "#8a8a8a", "#3c3c3c"},
+      {"removed", "#f6b5ae", "#b3362a", "#7a231b"},
+      {"added", "#cfe9cc", "#4c8a45", "#24491f"},
+      {"changed", "#fcf0c3", "#a58b2e", "#4f451b"},
   };
   return kStyles[static_cast<size_t>(mark)];
 }

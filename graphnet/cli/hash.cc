@@ -1,0 +1,109 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/identity.h"
+#include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
+#include "graphnet/cli/save.h"
+#include "graphnet/ir/canonical_hash.h"
+
+namespace graphnet {
+namespace {
+
+struct HashFlags {
+  std::vector<std::string> in;
+  std::vector<std::string> inputs;
+  Output out;
+  bool normal_form = false;
+  bool metas = false;
+  int jobs = 0;
+  bool trust = false;
+  bool json = false;
+};
+
+struct Hashed {
+  std::string hash;
+  size_t nodes = 0;
+};
+
+absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options) {
+  const bool writes = !options.out.path.empty();
+  ASSIGN_OR_RETURN(const Sample sample,
+                   LoadForIdentity(path, {.inputs = options.inputs,
+                                          .normal_form = options.normal_form,
+                                          .trust = options.trust,
+                                          .weights = writes && options.out.keeps_weights()}));
+  if (writes) RETURN_IF_ERROR(SaveSample(sample, options.out));
+  return Hashed{CanonicalHash(*sample.module, {.metas = options.metas}),
+                sample.module->num_nodes()};
+}
+
+absl::StatusOr<int> Hash(const HashFlags& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  if (!options.out.path.empty()) {
+    if (!options.normal_form) return absl::InvalidArgumentError("--out goes with --normal-form");
+    if (inputs.size() != 1) return absl::InvalidArgumentError("--out is for one sample");
+    RETURN_IF_ERROR(CheckOutput(options.out));
+  }
+  std::vector<absl::Status> statuses(inputs.size());
+  std::vector<Hashed> results(inputs.size());
+  const BatchCount count = RunBatch<Hashed>(
+      inputs, options.jobs,
+      [&](const std::string& path, Hashed* result) -> absl::Status {
+        ASSIGN_OR_RETURN(*result, HashOne(path, options));
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, Hashed& result) {
+        statuses[i] = status;
+        results[i] = std::move(result);
+        return std::string();  // Lines come in the order of the inputs.
+      });
+  std::vector<Json> samples;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (options.json) {
+      Json sample = SampleJson(inputs[i], statuses[i]);
+      if (statuses[i].ok()) {
+        sample["hash"] = results[i].hash;
+        sample["nodes"] = results[i].nodes;
+      }
+      samples.push_back(std::move(sample));
+    } else if (!statuses[i].ok()) {
+      std::fprintf(stderr, "graphnet: %s: %s\n", Printable(inputs[i], 1000).c_str(),
+                   std::string(statuses[i].message()).c_str());
+    } else {
+      std::fprintf(options.out.report(), "%s  %s\n", results[i].hash.c_str(),
+                   Printable(inputs[i], 1000).c_str());
+    }
+  }
+  if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
+  return count.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void RegisterHash(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<HashFlags>();
+  CLI::App* command =
+      app.add_subcommand("hash", "Print a hash of each graph, equal for equal graphs");
+  AddManySamplesOption(command, &options->in);
+  command->add_flag("--normal-form", options->normal_form,
+                    "Of what the graph computes, however it is written: docs/hash.md");
+  command->add_flag("--metas", options->metas, "Shapes, dtypes and devices count, too");
+  AddInputOption(command, &options->inputs);
+  AddOutputOptions(command, &options->out, "", "With --normal-form, where to write it");
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json, "samples with path, hash and nodes");
+  command->callback([options, run] { *run = [options] { return Hash(*options); }; });
+}
+
+}  // namespace graphnet

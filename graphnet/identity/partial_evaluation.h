@@ -1,0 +1,19 @@
+// Partial evaluation: what a program in ATen does once the sizes of its inputs are known. Numbers
+// and lists are computed, branches that are not taken and loops of a known length disappear,
+// and writes to values that nobody else sees become values of their own.
+#ifndef GRAPHNET_IDENTITY_PARTIAL_EVALUATION_H_
+#define GRAPHNET_IDENTITY_PARTIAL_EVALUATION_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// Of a module whose calls are lowered (passes/torch_to_aten.h).
+absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_IDENTITY_PARTIAL_EVALUATION_H_
