@@ -211,6 +211,18 @@ ExportValue GraphExporter::AddNumber(Kind kind, absl::string_view name, absl::st
     WriteSize(*size, table);
     return value;
   }
+  if (kind == Kind::kBool && size != nullptr) {
+    value.size = nullptr;
+    table->StartObject();
+    table->Member("as_expr").StartObject();
+    table->Member("expr_str").String(PrintSrepr(*size, [this](absl::string_view symbol) {
+      return SymbolText(symbol);
+    }));
+    table->Member("hint").Null();
+    table->EndObject();
+    table->EndObject();
+    return value;
+  }
   // A symbol of its own: nothing is known of it.
   std::string symbol;
   do {
@@ -224,6 +236,7 @@ ExportValue GraphExporter::AddNumber(Kind kind, absl::string_view name, absl::st
     value.size = scratch_.SymSymbol(symbol);
     table->Member("expr_str").String(text);
   } else if (kind == Kind::kBool) {
+    unknown_bools_.insert(symbol);
     table->Member("expr_str").String(absl::StrCat("Equality(", text, ", Integer(1))"));
   } else {
     table->Member("expr_str").String(absl::StrCat("Symbol('zuf", num_unknown_ - 1, "')"));

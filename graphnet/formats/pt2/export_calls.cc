@@ -75,6 +75,12 @@ std::optional<SymExpr::Kind> SizeFunction(absl::string_view function) {
   if (name == "mod") return SymExpr::Kind::kMod;
   if (name == "sym_max") return SymExpr::Kind::kMax;
   if (name == "sym_min") return SymExpr::Kind::kMin;
+  if (name == "eq") return SymExpr::Kind::kEq;
+  if (name == "ne") return SymExpr::Kind::kNe;
+  if (name == "lt") return SymExpr::Kind::kLt;
+  if (name == "le") return SymExpr::Kind::kLe;
+  if (name == "gt") return SymExpr::Kind::kGt;
+  if (name == "ge") return SymExpr::Kind::kGe;
   return std::nullopt;
 }
 
@@ -468,7 +474,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
   inputs.EndArray();
   const absl::string_view name = NameOf(node, scope);
   const ExportValue value =
-      AddNumber(kind, name, function, kind == Kind::kInt ? size : nullptr, scope);
+      AddNumber(kind, name, function, kind == Kind::kFloat ? nullptr : size, scope);
   outputs.StartArray();
   RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
   outputs.EndArray();
@@ -690,6 +696,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
     return NodeError(node,
                      "the shape and dtype of its value are not known; `graphnet shapes` "
                      "says why");
+  } else {
+    outputs.Raw(R"({"as_none":true})");
   }
   outputs.EndArray();
   if (!absl::StartsWith(target, kHigherOrder)) is_single = std::nullopt;

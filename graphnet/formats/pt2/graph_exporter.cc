@@ -480,7 +480,9 @@ void GraphExporter::WriteRanges(JsonWriter* json) {
   for (int64_t i = 0; i < num_unknown_; ++i) {
     const std::string name = absl::StrCat("u", i);
     if (module_.FindSymbol(name) != nullptr) continue;
-    json->Member(name).Raw(R"({"min_val":null,"max_val":null})");
+    const bool is_bool = unknown_bools_.contains(name);
+    json->Member(name).Raw(is_bool ? R"({"min_val":0,"max_val":1})"
+                                   : R"({"min_val":null,"max_val":null})");
   }
   json->EndObject();
 }

@@ -109,6 +109,7 @@ class GraphExporter {
   // Results.
   absl::StatusOr<ExportValue> AddTensor(absl::string_view name, const TensorMeta* meta,
                                         const Node& node, Scope* scope);
+  // `size`: of an int; of a bool a relation of sizes.
   ExportValue AddNumber(Kind kind, absl::string_view name, absl::string_view target,
                         const SymExpr* size, Scope* scope);
   // Of results that are taken apart: `value` yields them, if anything does.
@@ -155,8 +156,9 @@ class GraphExporter {
   std::vector<UserInput> user_inputs_;
   bool has_same_inputs_ = false;  // as the original program
   std::string in_spec_, program_;
-  int64_t num_unknown_ = 0;  // symbols for sizes that nothing is known of
-  size_t num_inlined_ = 0;   // calls
+  int64_t num_unknown_ = 0;                         // symbols for numbers that nothing is known of
+  absl::flat_hash_set<std::string> unknown_bools_;  // those that are 0 or 1
+  size_t num_inlined_ = 0;                          // calls
 };
 
 }  // namespace graphnet::pt2

@@ -73,6 +73,12 @@ class SavedTensors {
     const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
     if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
     const absl::string_view name = pickle_.name(callee);
+    // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
+    if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
+        args.size() == 4 && IsGlobal(args[0], "torch._utils", "_rebuild_tensor_v2") &&
+        IsGlobal(args[1], "torch", "Tensor") && pickle_.children(args[2]).size() >= 4) {
+      return Rebuild(pickle_.children(args[2]));
+    }
     if (pickle_.module(callee) == "torch._utils") {
       if (name == "_rebuild_parameter" && !args.empty() && depth == 0) {
         return ReadTensor(args[0], depth + 1);
@@ -120,6 +126,11 @@ class SavedTensors {
   absl::Status Error(Id id, absl::string_view what) const {
     return absl::InvalidArgumentError(
         absl::StrCat("data.pkl: byte ", pickle_.offset(id), ": ", what));
+  }
+
+  bool IsGlobal(Id id, absl::string_view module, absl::string_view name) const {
+    return pickle_.kind(id) == PickleKind::kGlobal && pickle_.module(id) == module &&
+           pickle_.name(id) == name;
   }
 
   absl::StatusOr<std::vector<int64_t>> Sizes(Id id) const {
