@@ -295,10 +295,19 @@ void GraphExporter::WriteNode(const Node* node, absl::string_view target, absl::
 absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* scope) {
   if (node.op() == Op::kCallModule) return NodeError(node, "a call of a submodule");
   if (node.op() == Op::kCallMethod) return NodeError(node, "a method, which is no ATen overload");
+  if (node.is_call_function("operator.getitem") && node.args().size() == 2) {
+    ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
+    if (whole.is_tensor()) return ExportGetItem(node, whole, scope);
+  }
+  if (node.is_call_function("operator.setitem") && node.args().size() == 3) {
+    ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
+    if (whole.is_tensor()) return ExportSetItem(node, whole, scope);
+  }
   std::vector<ExportValue> args;
   for (const Argument& argument : node.args()) {
     ASSIGN_OR_RETURN(args.emplace_back(), Resolve(node, argument, scope));
   }
+  if (node.is_call_function("torch.tensor")) return ExportTensor(node, args, scope);
   ASSIGN_OR_RETURN(std::optional<ExportValue> known, ExportKnownControlFlow(node, args, scope));
   if (known) return *known;
   if (node.kwargs().empty()) {

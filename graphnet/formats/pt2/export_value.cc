@@ -264,6 +264,28 @@ Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args) 
   return std::nullopt;
 }
 
+// "{} and {}".format(…), of what prints alike everywhere.
+Result Format(absl::Span<const ExportValue> args, Arena* arena) {
+  if (!args[0].is_string()) return std::nullopt;
+  std::string text;
+  absl::string_view rest = args[0].literal.string();
+  for (const ExportValue& arg : args.subspan(1)) {
+    const size_t at = rest.find("{}");
+    if (at == absl::string_view::npos) break;
+    absl::StrAppend(&text, rest.substr(0, at));
+    if (arg.is_int()) {
+      absl::StrAppend(&text, arg.literal.integer());
+    } else if (arg.is_string()) {
+      absl::StrAppend(&text, arg.literal.string());
+    } else {
+      return std::nullopt;
+    }
+    rest.remove_prefix(at + 2);
+  }
+  absl::StrAppend(&text, rest);
+  return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+}
+
 Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
   const TensorMeta* const meta = MetaOf(tensor);
   if (meta == nullptr) return std::nullopt;
@@ -300,14 +322,16 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
   const bool is_prim = absl::ConsumePrefix(&name, "prim.");
   if (!is_prim && !absl::ConsumePrefix(&name, "aten.")) return std::nullopt;
   name = name.substr(0, name.find('.'));
-  if (args.empty()) return std::nullopt;
-  const ExportValue& first = args[0];
   if (name == "ListConstruct") {
     return ExportValue::Sequence(Kind::kList, {args.begin(), args.end()});
   }
   if (name == "TupleConstruct") {
     return ExportValue::Sequence(Kind::kTuple, {args.begin(), args.end()});
   }
+  if (args.empty()) return std::nullopt;
+  const ExportValue& first = args[0];
+  if (name == "warn") return ExportValue();
+  if (name == "format") return Format(args, arena);
   if (is_prim) {
     if (name == "NumToTensor" && first.is_int()) return ScalarOf(first.literal.integer());
     if (name == "unchecked_cast" && args.size() == 1) return first;

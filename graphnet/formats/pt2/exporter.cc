@@ -290,9 +290,7 @@ bool NeedsLowering(const Node& node) {
   if (node.op() != Op::kCallFunction) return false;
   const absl::string_view target = node.target();
   if (absl::StartsWith(target, "operator.")) {
-    if (target == "operator.getitem") {
-      return node.args()[0].is_node() && node.args()[0].node()->tensor_meta() != nullptr;
-    }
+    if (target == "operator.getitem" || target == "operator.setitem") return false;
     for (const Argument& argument : node.args()) {
       if (!IsNumber(argument)) return true;
     }
@@ -303,7 +301,7 @@ bool NeedsLowering(const Node& node) {
          {"torch.ops.", "torch.sym_", "torch._sym_", "torch._functorch.predispatch."}) {
       if (absl::StartsWith(target, own)) return false;
     }
-    return target != "torch.cond" && target != "torch.while_loop";
+    return target != "torch.cond" && target != "torch.while_loop" && target != "torch.tensor";
   }
   const Callable callee = CalleeOf(node);
   return callee.kind == Callable::Kind::kAten && !callee.names_overload;
@@ -322,7 +320,8 @@ bool LacksMeta(const Node& node) {
     const Schema& schema = callee.overloads[0];
     return !schema.returns.empty() && schema.returns[0].kind == SchemaType::Kind::kTensor;
   }
-  return node.HasBody();
+  return node.HasBody() || node.is_call_function("operator.getitem") ||
+         node.is_call_function("torch.tensor");
 }
 
 }  // namespace
@@ -341,6 +340,21 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
   }
   if (!needs_lowering) return nullptr;
   ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*sample.module));
+  // What is known of the values stays known.
+  for (Graph* graph : lowered.module->graphs()) {
+    for (Node* node : graph->nodes()) {
+      const Node* const origin = lowered.origins[node];
+      if (origin == nullptr || node->is_output()) continue;
+      const Argument& value = lowered.values[origin];
+      if (value.is_node() && value.node() == node) {
+        node->set_meta(lowered.module->CopyMeta(origin->meta()));
+      }
+      if (node->is_placeholder() && origin->draw_spec() != nullptr) {
+        node->set_draw_spec(*origin->draw_spec());
+      }
+    }
+  }
+  for (const SymExpr* relation : sample.module->relations()) lowered.module->AddRelation(relation);
   auto made = std::make_unique<Sample>();
   made->name = sample.name;
   made->module = std::move(lowered.module);

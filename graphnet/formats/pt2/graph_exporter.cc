@@ -265,7 +265,15 @@ absl::StatusOr<ExportValue> GraphExporter::AddPlaceholder(const Node& node,
 }
 
 absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
-  const std::vector<Node*> placeholders = scope->graph->placeholders();
+  std::vector<Node*> placeholders = scope->graph->placeholders();
+  // What is None is no input.
+  const auto left_out = [this](Node* node) {
+    if (!absl::StartsWith(node->annotation(), "Optional[") || node->meta() != nullptr) return false;
+    values_[node] = ExportValue();
+    return true;
+  };
+  placeholders.erase(std::remove_if(placeholders.begin(), placeholders.end(), left_out),
+                     placeholders.end());
   // As the original program, if its inputs are these, constants among them.
   size_t next = 0;
   has_same_inputs_ = original_.is_there();

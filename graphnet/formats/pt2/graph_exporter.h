@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -100,6 +101,25 @@ class GraphExporter {
   absl::StatusOr<ExportValue> ExportScriptOperator(const Node& node,
                                                    absl::Span<const ExportValue> args,
                                                    Scope* scope);
+  absl::StatusOr<ExportValue> ExportTensor(const Node& node, absl::Span<const ExportValue> args,
+                                           Scope* scope);
+  // Subscripts of tensors, one view after the other: export_subscripts.cc.
+  struct Subscript {
+    ExportValue view;
+    std::vector<ExportValue> tensors;  // by dimension; None where there is none
+  };
+  absl::StatusOr<ExportValue> ExportGetItem(const Node& node, const ExportValue& tensor,
+                                            Scope* scope);
+  absl::StatusOr<ExportValue> ExportSetItem(const Node& node, const ExportValue& tensor,
+                                            Scope* scope);
+  absl::StatusOr<Subscript> SubscriptOf(const Node& node, const ExportValue& tensor,
+                                        const Argument& index, const TensorMeta* result,
+                                        Scope* scope);
+  // A call of an operator that yields one tensor, or none of which anything is asked.
+  absl::StatusOr<ExportValue> MakeCall(
+      const Node& node, absl::string_view target, absl::Span<const ExportValue> args,
+      absl::Span<const std::pair<absl::string_view, ExportValue>> kwargs, absl::string_view name,
+      const TensorMeta* meta, Scope* scope);
   void WriteNode(const Node* node, absl::string_view target, absl::string_view inputs,
                  absl::string_view outputs, absl::string_view name,
                  std::optional<bool> is_single_tensor, Scope* scope);
