@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -63,20 +62,7 @@ absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
   described.weights = written.weights;
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
   ASSIGN_OR_RETURN(const auto values, DrawInputs(described, {}));
-  // Those in branches that are taken too.
-  absl::flat_hash_map<const Node*, Node*> inner;
-  for (Graph* graph : described.module->graphs()) {
-    if (graph == described.module->main()) continue;
-    for (Node* node : graph->nodes()) inner[node] = node;
-  }
-  const auto observe = [&](const Node& node, const c10::IValue& value) {
-    const auto it = inner.find(&node);
-    if (it != inner.end()) {
-      it->second->set_meta(MetaOfValue(value, node.meta(), described.module.get()));
-    }
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(InferShapes(described.module.get(), values, observe).status());
+  RETURN_IF_ERROR(InferShapes(described.module.get(), values).status());
   return ExportPt2ToString(described);
 }
 

@@ -292,9 +292,10 @@ Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
   if (name == "dtype" && meta->dtype != DType::kUnknown) {
     return ExportValue(Argument(meta->dtype));
   }
-  if (name == "device" && meta->has_device) return ExportValue(Argument(meta->device));
+  // That of the CPU, as it is written, where no other is known.
+  if (name == "device") return ExportValue(Argument(meta->device));
   if (name == "layout") return ExportValue(Argument(Layout::kStrided));
-  if (name == "is_cuda" && meta->has_device) {
+  if (name == "is_cuda") {
     return ExportValue(Argument(meta->device.type == DeviceType::kCuda));
   }
   if (!meta->has_shape) return std::nullopt;

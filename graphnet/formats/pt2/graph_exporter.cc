@@ -231,7 +231,10 @@ absl::Status GraphExporter::AddAttributes(Scope* scope, JsonWriter* specs) {
 absl::StatusOr<ExportValue> GraphExporter::AddPlaceholder(const Node& node,
                                                           const ExportValue* given, Scope* scope) {
   const absl::string_view annotation = node.annotation();
-  const absl::string_view name = NameOf(node, scope);
+  // Callers know it by its target.
+  const absl::string_view name = node.target() == node.name()
+                                     ? NameOf(node, scope)
+                                     : arena_.Copy(absl::string_view(Unique(node.target(), scope)));
   if (IsStructure(annotation)) {
     return NodeError(node, absl::StrCat("an input of type ", annotation,
                                         ": a program takes tensors and ints; write what is in it "
