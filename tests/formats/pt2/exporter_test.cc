@@ -217,7 +217,7 @@ graph @forward(
 ) {
   %n = aten.sym_size.int(%x, 0)
   %twice = operator.mul(%n, 2)
-  %view = aten.view.default(%x, [%twice, 3]) : f32[s0 * 2, 3]@cpu
+  %view = aten.view.default(%x, [%twice, 3]) : f32[2*s0, 3]@cpu
   return %view
 }
 )");
@@ -252,11 +252,11 @@ TEST(Pt2Exporter, WhatIsNoAtenCallIsLowered) {
   EXPECT_THAT(Written(R"(
 graph @forward(%x : f32[4]@cpu) {
   %y = torch.nn.functional.relu(%x) : f32[4]@cpu
-  %z = call_method add(%y, 1) : f32[4]@cpu
+  %z = .add(%y, 1) : f32[4]@cpu
   return %z
 }
 )"),
-              AllOf(HasSubstr("aten.relu.default(%x)"), HasSubstr("aten.add.Tensor(%y, 1)")));
+              AllOf(HasSubstr("aten.relu.default(%x)"), HasSubstr("aten.add.Scalar(%y, 1)")));
 }
 
 TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
