@@ -333,6 +333,20 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
   const ExportValue& first = args[0];
   if (name == "warn") return ExportValue();
   if (name == "format") return Format(args, arena);
+  if (target == "prim.isinstance" && args.size() == 2 && first.is_tensor() &&
+      args[1].is_sequence()) {
+    bool is_tensor = false;
+    for (const ExportValue& type : *args[1].elements) {
+      if (!type.is_string()) return std::nullopt;
+      is_tensor = is_tensor || type.literal.string() == "Tensor";
+    }
+    return ExportValue(Argument(is_tensor));
+  }
+  if (name == "str" && args.size() == 1 && first.is_literal() &&
+      first.literal.kind() == Argument::Kind::kDevice) {
+    const std::string text = DeviceName(first.literal.device());
+    return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+  }
   if (is_prim) {
     if (name == "NumToTensor" && first.is_int()) return ScalarOf(first.literal.integer());
     if (name == "unchecked_cast" && args.size() == 1) return first;
