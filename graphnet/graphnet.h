@@ -24,6 +24,7 @@
 #include "graphnet/formats/picture/page.h"
 #include "graphnet/formats/picture/picture.h"
 #include "graphnet/formats/picture/svg.h"
+#include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/pt2/input_check.h"
 #include "graphnet/formats/safetensors/safetensors.h"

@@ -15,6 +15,8 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/pt2/exporter.h"
+#include "graphnet/formats/pt2/importer.h"
 #include "graphnet/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
@@ -86,6 +88,22 @@ absl::Status CheckFolder(const Sample& sample, const std::string& path, std::str
   return absl::OkStatus();
 }
 
+// Of a program of torch.export: what is written of it says the same.
+absl::Status CheckPt2(const Sample& sample, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
+  ASSIGN_OR_RETURN(Sample back, ImportPt2(bytes, path));
+  back.name = sample.name;
+  RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
+  for (const auto& [name, data] : sample.weights) {
+    const auto it = back.weights.find(name);
+    if (it == back.weights.end() || it->second.dtype != data.dtype ||
+        it->second.shape != data.shape || *it->second.bytes != *data.bytes) {
+      return absl::FailedPreconditionError(absl::StrCat(Printable(name), " has another value"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckForms(const std::string& path, const CheckFlags& options, CheckOutcome* outcome) {
   LoadOptions load;
   load.trust = options.trust;
@@ -94,6 +112,9 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
   outcome->nodes = sample.module->num_nodes();
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
   RETURN_IF_ERROR(CheckWeights(sample));
+  if (sample.extra_files.contains(std::string(kProgramFile))) {
+    RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));
+  }
   sample.weights.clear();  // The forms below are without.
   if (options.calls) RETURN_IF_ERROR(Annotate(VerifyCalls(*sample.module), "calls"));
   RETURN_IF_ERROR(Annotate(CheckText(sample, path), "text"));

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/printer.h"
 
@@ -30,6 +33,7 @@ const char* EndingOf(Target target) {
     case Target::kText: return ".gn";
     case Target::kDot: return ".dot";
     case Target::kTorchScript: return ".pt";
+    case Target::kPt2: return ".pt2";
     default: return "";
   }
 }
@@ -39,15 +43,32 @@ Target TargetOf(Format format) {
     case Format::kProtobuf: return Target::kProtobuf;
     case Format::kText: return Target::kText;
     case Format::kTorchScript: return Target::kTorchScript;
-    case Format::kPt2: return Target::kProtobuf;  // .pt2 is not written
+    case Format::kPt2: return Target::kPt2;
     default: return Target::kFolder;
   }
+}
+
+// Of values whose shapes are not known, they are found first.
+absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+  const Sample& written = lowered == nullptr ? sample : *lowered;
+  if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
+  Sample described;
+  described.name = written.name;
+  described.module = written.module->Clone();
+  described.extra_files = written.extra_files;
+  described.weights = written.weights;
+  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  RETURN_IF_ERROR(engine->InferShapes(&described));
+  return ExportPt2ToString(described);
 }
 
 absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
   switch (format) {
     case Target::kProtobuf: return SerializeSample(sample);
     case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
+    case Target::kPt2: return Pt2Of(sample);
     case Target::kTorchScript: {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
       return engine->ExportTorchScript(sample);
@@ -60,11 +81,10 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
 
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also,
                               const std::string& help) {
-  const std::map<std::string, Target> targets = {{"protobuf", Target::kProtobuf},
-                                                 {"text", Target::kText},
-                                                 {"graphnet", Target::kFolder},
-                                                 {"dot", Target::kDot},
-                                                 {"torchscript", Target::kTorchScript}};
+  const std::map<std::string, Target> targets = {
+      {"protobuf", Target::kProtobuf}, {"text", Target::kText},
+      {"graphnet", Target::kFolder},   {"dot", Target::kDot},
+      {"pt2", Target::kPt2},           {"torchscript", Target::kTorchScript}};
   CLI::Option* out =
       command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->target, targets,
@@ -79,6 +99,7 @@ Target Output::format() const {
   if (absl::EndsWith(path, ".txt") || absl::EndsWith(path, ".gn")) return Target::kText;
   if (absl::EndsWith(path, ".dot") || absl::EndsWith(path, ".gv")) return Target::kDot;
   if (absl::EndsWith(path, ".pt")) return Target::kTorchScript;
+  if (absl::EndsWith(path, ".pt2")) return Target::kPt2;
   return path == "-" ? Target::kText : Target::kFolder;
 }
 
@@ -89,21 +110,22 @@ absl::Status CheckOutput(const Output& output) {
     if (format == Target::kFolder)
       return absl::InvalidArgumentError(
           "a folder cannot go to the standard output; --out names it");
-    if ((format == Target::kProtobuf || format == Target::kTorchScript) &&
-        isatty(STDOUT_FILENO) == 1)
-      return absl::InvalidArgumentError("a terminal shows no protobuf and no TorchScript");
+    const bool is_binary =
+        format == Target::kProtobuf || format == Target::kTorchScript || format == Target::kPt2;
+    if (is_binary && isatty(STDOUT_FILENO) == 1)
+      return absl::InvalidArgumentError("a terminal shows no protobuf and no archives");
   }
   if (output.target != Target::kAuto || format != Target::kFolder) return absl::OkStatus();
   // A folder may be called anything, but who says .onnx means something else.
   static constexpr absl::string_view kForeign[] = {
-      ".onnx", ".json", ".pt2",    ".pth", ".py",  ".safetensors", ".pkl", ".bin",
-      ".mlir", ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
+      ".onnx", ".json",   ".pth", ".py",  ".safetensors", ".pkl", ".bin", ".mlir",
+      ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
   for (const absl::string_view ending : kForeign) {
     if (!absl::EndsWith(path, ending)) continue;
     const bool is_picture = PictureFormOf(path).has_value() && ending != ".json";
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(path, 1000),
-                     ": graphnet writes .pb, .txt, .gn, .dot, .pt and folders, not ", ending,
+                     ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2 and folders, not ", ending,
                      is_picture ? "; graphnet show IN -o FILE draws it"
                                 : "; --to says which if it is to be called so"));
   }
@@ -135,7 +157,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
     ASSIGN_OR_RETURN(const Format format, RecogniseFormat(input));
     if (made.target == Target::kAuto) made.target = TargetOf(format);
     absl::string_view name = input;
-    for (const absl::string_view ending : {".pb", ".gn", ".txt", ".pt", ".pth"}) {
+    for (const absl::string_view ending : {".pb", ".gn", ".txt", ".pt", ".pth", ".pt2"}) {
       if (format != Format::kGraphNetFolder && absl::ConsumeSuffix(&name, ending)) break;
     }
     made.path = PathBelow(output.path, root, std::string(name)) + EndingOf(made.target);

@@ -14,17 +14,18 @@
 
 namespace graphnet {
 
-enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript };
+enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2 };
 
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
-    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, - the "
-    "standard output, as text if --to says nothing else, else a GraphNet folder";
+    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
+    "torch.export, - the standard output, as text if --to says nothing else, else a GraphNet "
+    "folder";
 // Ditto, where IN may be a folder of samples.
 inline constexpr char kTargetsHelp[] =
-    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, - the "
-    "standard output, as text if --to says nothing else, else a GraphNet folder; of a folder of "
-    "samples, the folder for all";
+    "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
+    "torch.export, - the standard output, as text if --to says nothing else, else a GraphNet "
+    "folder; of a folder of samples, the folder for all";
 
 // Where a command writes a sample, and as what.
 struct Output {
@@ -35,9 +36,10 @@ struct Output {
   // them, text if it is "-".
   Target format() const;
   // Whether the format keeps real values: protobuf, which puts them beside it, and
-  // TorchScript.
+  // PyTorch's archives.
   bool keeps_weights() const {
-    return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript;
+    return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript ||
+           format() == Target::kPt2;
   }
   // Where the command says what it did: where the sample does not go.
   FILE* report() const { return path == "-" ? stderr : stdout; }

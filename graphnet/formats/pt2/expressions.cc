@@ -184,4 +184,36 @@ absl::StatusOr<const SymExpr*> ParseSrepr(absl::string_view text, Module* module
   return Parser(text, module).Run();
 }
 
+std::string PrintSrepr(const SymExpr& expr,
+                       absl::FunctionRef<std::string(absl::string_view name)> symbol) {
+  const auto call = [&](absl::string_view function) {
+    return absl::StrCat(function, "(", PrintSrepr(*expr.lhs, symbol), ", ",
+                        PrintSrepr(*expr.rhs, symbol), ")");
+  };
+  const auto negative = [&](const SymExpr& operand) {
+    return absl::StrCat("Mul(Integer(-1), ", PrintSrepr(operand, symbol), ")");
+  };
+  switch (expr.kind) {
+    case Kind::kInt: return absl::StrCat("Integer(", expr.value, ")");
+    case Kind::kSymbol: return symbol(expr.name);
+    case Kind::kNeg: return negative(*expr.lhs);
+    case Kind::kAdd: return call("Add");
+    case Kind::kSub:
+      return absl::StrCat("Add(", PrintSrepr(*expr.lhs, symbol), ", ", negative(*expr.rhs), ")");
+    case Kind::kMul: return call("Mul");
+    case Kind::kFloorDiv: return call("FloorDiv");
+    case Kind::kMod: return call("PythonMod");
+    case Kind::kPow: return call("Pow");
+    case Kind::kMin: return call("Min");
+    case Kind::kMax: return call("Max");
+    case Kind::kEq: return call("Equality");
+    case Kind::kNe: return call("Unequality");
+    case Kind::kLt: return call("StrictLessThan");
+    case Kind::kLe: return call("LessThan");
+    case Kind::kGt: return call("StrictGreaterThan");
+    case Kind::kGe: return call("GreaterThan");
+  }
+  return "";
+}
+
 }  // namespace graphnet::pt2

@@ -4,6 +4,9 @@
 #ifndef GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_
 #define GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_
 
+#include <string>
+
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/module.h"
@@ -15,6 +18,11 @@ namespace graphnet::pt2 {
 // it lacks. InvalidArgument, "column 12: …", for what is not written so, and for functions
 // within each other deeper than kMaxNesting.
 absl::StatusOr<const SymExpr*> ParseSrepr(absl::string_view text, Module* module);
+
+// The text of an expression. `symbol` says how a symbol is written, as its properties are part of
+// it.
+std::string PrintSrepr(const SymExpr& expr,
+                       absl::FunctionRef<std::string(absl::string_view name)> symbol);
 
 }  // namespace graphnet::pt2
 

@@ -377,9 +377,9 @@ absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payl
     while (placeholder_names_.contains(attribute) || module_.FindAttribute(attribute) != nullptr) {
       attribute += '_';
     }
-    if (payload.record == nullptr) return Error("its storage is not in the archive");
+    if (!payload.record_bytes) return Error("its storage is not in the archive");
     const uint64_t width = static_cast<uint64_t>(DTypeBytes(payload.tensor.dtype));
-    const Dim size = static_cast<int64_t>(payload.record->size / width);
+    const Dim size = static_cast<int64_t>(*payload.record_bytes / width);
     const ValueMeta* const meta = module_.InternValueMeta({.dtype = payload.tensor.dtype,
                                                            .has_device = true,
                                                            .has_shape = true,

@@ -212,8 +212,9 @@ absl::Status ReadConfig(const Archive& archive, absl::string_view folder, const 
                         absl::string_view kept_as, pt2::Payloads* payloads, Sample* sample) {
   if (archive.zip().Find(absl::StrCat(archive.root(), record)) == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::string text, archive.ReadText(record, kMaxProgramBytes));
-  RETURN_IF_ERROR(Annotate(ReadPayloadConfig(archive.zip(), archive.root(), folder, text, payloads),
-                           absl::StrCat(archive.name(), ": ", Printable(record))));
+  RETURN_IF_ERROR(
+      Annotate(ReadPayloadConfig(&archive.zip(), archive.root(), folder, text, payloads),
+               absl::StrCat(archive.name(), ": ", Printable(record))));
   sample->extra_files.emplace(kept_as, std::move(text));
   return absl::OkStatus();
 }

@@ -51,22 +51,32 @@ bool IsRowMajor(const StoredTensor& tensor) {
   return true;
 }
 
+// Calls fn(offset in bytes) on the elements in row-major order.
+template <typename Fn>
+void ForEachElement(const StoredTensor& tensor, size_t width, uint64_t count, Fn&& fn) {
+  std::vector<int64_t> index(tensor.sizes.size());
+  int64_t at = tensor.offset * static_cast<int64_t>(width);
+  const auto step = [&](size_t dim) { return tensor.strides[dim] * static_cast<int64_t>(width); };
+  for (uint64_t i = 0; i < count; ++i) {
+    fn(at);
+    for (size_t dim = index.size(); dim-- > 0;) {
+      at += step(dim);
+      if (++index[dim] < tensor.sizes[dim]) break;
+      at -= step(dim) * tensor.sizes[dim];
+      index[dim] = 0;
+    }
+  }
+}
+
 // The elements in row-major order.
 std::string Gather(const StoredTensor& tensor, size_t width, uint64_t count,
                    absl::string_view bytes) {
   std::string out(count * width, '\0');
-  std::vector<int64_t> index(tensor.sizes.size());
-  const char* from = bytes.data() + static_cast<uint64_t>(tensor.offset) * width;
-  const auto step = [&](size_t dim) { return tensor.strides[dim] * static_cast<int64_t>(width); };
-  for (uint64_t i = 0; i < count; ++i) {
-    std::memcpy(out.data() + i * width, from, width);
-    for (size_t dim = index.size(); dim-- > 0;) {
-      from += step(dim);
-      if (++index[dim] < tensor.sizes[dim]) break;
-      from -= step(dim) * tensor.sizes[dim];
-      index[dim] = 0;
-    }
-  }
+  char* to = out.data();
+  ForEachElement(tensor, width, count, [&](int64_t at) {
+    std::memcpy(to, bytes.data() + at, width);
+    to += width;
+  });
   return out;
 }
 
@@ -89,7 +99,7 @@ absl::StatusOr<Payload> ReadPayload(Json meta) {
 
 }  // namespace
 
-absl::Status ReadPayloadConfig(const ZipReader& zip, absl::string_view root,
+absl::Status ReadPayloadConfig(const ZipReader* zip, absl::string_view root,
                                absl::string_view folder, std::string config, Payloads* payloads) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::move(config)));
   Json members;
@@ -98,7 +108,10 @@ absl::Status ReadPayloadConfig(const ZipReader& zip, absl::string_view root,
     absl::StatusOr<Payload> payload = ReadPayload(meta);
     if (!payload.ok()) return Annotate(payload.status(), Printable(name));
     payload->record_name = absl::StrCat(folder, payload->record_name);
-    payload->record = zip.Find(absl::StrCat(root, payload->record_name));
+    if (zip != nullptr) {
+      payload->record = zip->Find(absl::StrCat(root, payload->record_name));
+      if (payload->record != nullptr) payload->record_bytes = payload->record->size;
+    }
     if (payloads->try_emplace(std::string(name), *std::move(payload)).second) {
       return absl::OkStatus();
     }
@@ -205,6 +218,28 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
     data.bytes = std::make_shared<const std::string>(Gather(tensor, width, count, bytes));
   }
   return data;
+}
+
+bool WriteStorage(const StoredTensor& tensor, const TensorData& data, std::string* bytes) {
+  const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
+  ByteRange range;
+  if (tensor.dtype != data.dtype || tensor.sizes != data.shape || width == 0 ||
+      !FindByteRange(tensor, &range)) {
+    return false;
+  }
+  const uint64_t count = data.bytes->size() / width;
+  if (count == 0) return true;
+  if (bytes->empty() && range.first == 0 && IsRowMajor(tensor)) {
+    bytes->assign(data.bytes->data(), data.bytes->size());
+    return true;
+  }
+  if (bytes->size() < range.last) bytes->resize(range.last);
+  const char* from = data.bytes->data();
+  ForEachElement(tensor, width, count, [&](int64_t at) {
+    std::memcpy(bytes->data() + at, from, width);
+    from += width;
+  });
+  return true;
 }
 
 }  // namespace graphnet::pt2

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -23,9 +24,10 @@ namespace graphnet::pt2 {
 
 struct Payload {
   const ZipEntry* record = nullptr;  // null if the archive has none of that name
-  std::string record_name;           // "data/weights/weight_0", below the archive's root
-  bool is_pickled = false;           // torch.save wrote it
-  bool is_tensor = false;            // else an object of a class
+  std::optional<uint64_t> record_bytes;
+  std::string record_name;  // "data/weights/weight_0", below the archive's root
+  bool is_pickled = false;  // torch.save wrote it
+  bool is_tensor = false;   // else an object of a class
   StoredTensor tensor;
 
   // Of all that are the very same tensor, and no others: what is written to one shows in the
@@ -38,9 +40,9 @@ struct Payload {
 using Payloads = std::map<std::string, Payload, std::less<>>;
 
 // Adds what `config`, the text of a configuration, says of the records in `folder`
-// ("data/weights/"). `root` is that of the archive, "model/". InvalidArgument names the
-// tensor.
-absl::Status ReadPayloadConfig(const ZipReader& zip, absl::string_view root,
+// ("data/weights/"). `root` is that of the archive, "model/"; without one, records are not looked
+// for. InvalidArgument names the tensor.
+absl::Status ReadPayloadConfig(const ZipReader* zip, absl::string_view root,
                                absl::string_view folder, std::string config, Payloads* payloads);
 
 // Storages of which tensors overlap that are not the same, by Payload::Storage.
@@ -54,6 +56,10 @@ inline constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
 // What is there in one piece is not copied where `storage` has an owner, who then lives as long.
 absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedBytes& storage,
                                        uint64_t* spare);
+
+// The inverse: puts the elements of `data` where `tensor` lies in the storage, which grows as it
+// has to. False if dtype or shape are others, or there is no such place.
+bool WriteStorage(const StoredTensor& tensor, const TensorData& data, std::string* bytes);
 
 // The bytes that a tensor spans in its storage, [first, last); empty for one without elements.
 // False if these are too many to count.

@@ -1,6 +1,8 @@
 #include "graphnet/formats/pt2/pickled_tensors.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/archive/pickle_reader.h"
 #include "graphnet/formats/archive/zip_reader.h"
+#include "graphnet/formats/archive/zip_writer.h"
 #include "graphnet/formats/pt2/payloads.h"
 #include "graphnet/formats/pt2/schema.h"
 
@@ -70,6 +73,12 @@ class SavedTensors {
     const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
     if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
     const absl::string_view name = pickle_.name(callee);
+    // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
+    if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
+        args.size() == 4 && IsGlobal(args[0], "torch._utils", "_rebuild_tensor_v2") &&
+        IsGlobal(args[1], "torch", "Tensor") && pickle_.children(args[2]).size() >= 4) {
+      return Rebuild(pickle_.children(args[2]));
+    }
     if (pickle_.module(callee) == "torch._utils") {
       if (name == "_rebuild_parameter" && !args.empty() && depth == 0) {
         return ReadTensor(args[0], depth + 1);
@@ -117,6 +126,11 @@ class SavedTensors {
   absl::Status Error(Id id, absl::string_view what) const {
     return absl::InvalidArgumentError(
         absl::StrCat("data.pkl: byte ", pickle_.offset(id), ": ", what));
+  }
+
+  bool IsGlobal(Id id, absl::string_view module, absl::string_view name) const {
+    return pickle_.kind(id) == PickleKind::kGlobal && pickle_.module(id) == module &&
+           pickle_.name(id) == name;
   }
 
   absl::StatusOr<std::vector<int64_t>> Sizes(Id id) const {
@@ -229,6 +243,141 @@ absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::s
   std::vector<std::optional<TensorData>> leaves;
   saved.AddLeaves(saved.root(), spec, &leaves);
   return leaves;
+}
+
+namespace {
+
+// Writes pickles of protocol 2.
+class Pickler {
+ public:
+  bool Tree(const TreeSpec& spec, absl::Span<const SavedLeaf>* leaves) {
+    switch (spec.kind) {
+      case TreeSpec::Kind::kLeaf:
+        if (leaves->empty() || !Leaf(leaves->front())) return false;
+        leaves->remove_prefix(1);
+        return true;
+      case TreeSpec::Kind::kTuple:
+      case TreeSpec::Kind::kList:
+        out_ += spec.kind == TreeSpec::Kind::kList ? "](" : "(";
+        for (const TreeSpec& child : spec.children) {
+          if (!Tree(child, leaves)) return false;
+        }
+        out_ += spec.kind == TreeSpec::Kind::kList ? 'e' : 't';
+        return true;
+      case TreeSpec::Kind::kDict:
+        out_ += "}(";
+        for (size_t i = 0; i < spec.children.size(); ++i) {
+          if (!std::visit([this](const auto& key) { return Value(key); }, spec.keys[i]) ||
+              !Tree(spec.children[i], leaves)) {
+            return false;
+          }
+        }
+        out_ += 'u';
+        return true;
+      case TreeSpec::Kind::kOther: return false;
+    }
+    return false;
+  }
+
+  // The archive.
+  std::string Finish() && {
+    ZipWriter zip;
+    zip.Add("archive/data.pkl", absl::StrCat("\x80\x02", out_, "."));
+    zip.Add("archive/byteorder", "little");
+    for (size_t i = 0; i < storages_.size(); ++i) {
+      zip.Add(absl::StrCat("archive/data/", i), storages_[i]);
+    }
+    zip.Add("archive/version", "3\n");
+    return std::move(zip).Finish();
+  }
+
+ private:
+  void Number(uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i));
+  }
+  bool Leaf(const SavedLeaf& leaf) {
+    return std::visit([this](const auto& value) { return Value(value); }, leaf);
+  }
+  bool Value(std::monostate) {
+    out_ += 'N';
+    return true;
+  }
+  bool Value(bool value) {
+    out_ += value ? '\x88' : '\x89';
+    return true;
+  }
+  bool Value(int64_t value) {
+    if (value >= INT32_MIN && value <= INT32_MAX) {
+      out_ += 'J';
+      Number(static_cast<uint64_t>(value), 4);
+    } else {
+      out_ += "\x8a\x08";
+      Number(static_cast<uint64_t>(value), 8);
+    }
+    return true;
+  }
+  bool Value(double value) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    out_ += 'G';
+    for (int i = 7; i >= 0; --i) out_ += static_cast<char>(bits >> (8 * i));
+    return true;
+  }
+  bool Value(const std::string& text) {
+    out_ += 'X';
+    Number(text.size(), 4);
+    out_ += text;
+    return true;
+  }
+  bool Value(const TensorData& data) {
+    absl::string_view storage;
+    for (const auto& [name, dtype] : kStorages) {
+      if (dtype == data.dtype) storage = name;
+    }
+    if (storage.empty()) return false;
+    StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
+    if (tensor.strides.empty()) {
+      tensor.strides.resize(data.shape.size());
+      int64_t stride = 1;
+      for (size_t i = data.shape.size(); i-- > 0;) {
+        tensor.strides[i] = stride;
+        stride *= std::max<int64_t>(data.shape[i], 1);
+      }
+    }
+    std::string bytes;
+    if (!WriteStorage(tensor, data, &bytes)) return false;
+    absl::StrAppend(&out_, "ctorch._utils\n_rebuild_tensor_v2\n((");
+    Value(std::string("storage"));
+    absl::StrAppend(&out_, "ctorch\n", storage, "\n");
+    Value(absl::StrCat(storages_.size()));
+    Value(std::string("cpu"));
+    Value(static_cast<int64_t>(bytes.size()) / DTypeBytes(data.dtype));
+    out_ += "tQ";
+    Value(int64_t{0});
+    for (const std::vector<int64_t>& numbers : {tensor.sizes, tensor.strides}) {
+      out_ += '(';
+      for (const int64_t number : numbers) Value(number);
+      out_ += 't';
+    }
+    out_ +=
+        "\x89"
+        "ccollections\nOrderedDict\n)RtR";
+    storages_.push_back(std::move(bytes));
+    return true;
+  }
+
+  std::string out_;
+  std::vector<std::string> storages_;
+};
+
+}  // namespace
+
+std::optional<std::string> PickleLeaves(const TreeSpec& spec,
+                                        const std::vector<SavedLeaf>& leaves) {
+  Pickler pickler;
+  absl::Span<const SavedLeaf> left = leaves;
+  if (!pickler.Tree(spec, &left) || !left.empty()) return std::nullopt;
+  return std::move(pickler).Finish();
 }
 
 }  // namespace graphnet::pt2

@@ -4,6 +4,8 @@
 #define GRAPHNET_FORMATS_PT2_PICKLED_TENSORS_H_
 
 #include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +23,12 @@ absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes);
 // 0-d tensors; nullopt for others, and for what is not where the spec has it.
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,
                                                                          const TreeSpec& spec);
+
+// What the leaf of a structure is that is saved: a tensor, None, or a number or text.
+using SavedLeaf = std::variant<std::monostate, bool, int64_t, double, std::string, TensorData>;
+// The inverse of the latter, an archive as torch.save writes it. nullopt for instances of classes
+// in `spec`, and dtypes that have no class of storages.
+std::optional<std::string> PickleLeaves(const TreeSpec& spec, const std::vector<SavedLeaf>& leaves);
 
 }  // namespace graphnet::pt2
 

@@ -1,5 +1,7 @@
 #include "graphnet/formats/pt2/schema.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +37,12 @@ constexpr std::optional<MemoryFormat> kMemoryFormats[] = {
     MemoryFormat::kChannelsLast3d,
     MemoryFormat::kPreserve,
 };
+
+template <typename T, size_t n>
+int64_t Number(const T (&table)[n], const T& value) {
+  const T* const found = std::find(std::begin(table), std::end(table), value);
+  return found == std::end(table) ? 0 : found - std::begin(table);
+}
 
 template <typename T>
 absl::StatusOr<T> Look(Json value, absl::Span<const std::optional<T>> table,
@@ -77,6 +85,14 @@ absl::StatusOr<DType> ReadScalarType(Json value) {
                      kScalarTypes[number] != DType::kUnknown;
   if (known) return kScalarTypes[number];
   return absl::InvalidArgumentError(absl::StrCat("no dtype has the number ", number));
+}
+
+int64_t ScalarTypeNumber(DType dtype) { return Number(kScalarTypes, dtype); }
+
+int64_t LayoutNumber(Layout layout) { return Number(kLayouts, std::optional<Layout>(layout)); }
+
+int64_t MemoryFormatNumber(MemoryFormat format) {
+  return Number(kMemoryFormats, std::optional<MemoryFormat>(format));
 }
 
 absl::StatusOr<Layout> ReadLayout(Json value) { return Look<Layout>(value, kLayouts, "layout"); }

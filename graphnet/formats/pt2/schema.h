@@ -21,6 +21,11 @@ absl::StatusOr<MemoryFormat> ReadMemoryFormat(Json value);
 // {"type": "cuda", "index": 0}
 absl::StatusOr<Device> ReadDevice(Json value);
 
+// The schema's numbers; 0, its UNKNOWN, for what it lacks.
+int64_t ScalarTypeNumber(DType dtype);
+int64_t LayoutNumber(Layout layout);
+int64_t MemoryFormatNumber(MemoryFormat format);
+
 // How a tensor lies in its storage; sizes, strides and offset count elements.
 struct StoredTensor {
   DType dtype = DType::kUnknown;

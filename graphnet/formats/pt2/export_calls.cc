@@ -1,0 +1,828 @@
+// Calls: see graph_exporter.h.
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/graph_exporter.h"
+#include "graphnet/ir/node_error.h"
+#include "graphnet/ops/callable.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+using Kind = ExportValue::Kind;
+using SchemaKind = SchemaType::Kind;
+
+// ArgumentKind.
+constexpr int64_t kPositional = 1;
+constexpr int64_t kKeyword = 2;
+
+constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
+// Calls of bodies that are known not to be taken, and turns of loops.
+constexpr size_t kMaxInlined = 1000000;
+
+// torch.cond, torch.while_loop and those that are written in full; empty for others.
+std::string HigherOrderTarget(absl::string_view target) {
+  if (absl::StartsWith(target, kHigherOrder)) return std::string(target);
+  if (target == "torch.cond" || target == "torch.while_loop") {
+    return absl::StrCat(kHigherOrder, absl::StripPrefix(target, "torch."));
+  }
+  return "";
+}
+
+bool IsSymbolic(absl::string_view target) {
+  return absl::StartsWith(target, "operator.") || absl::StartsWith(target, "_operator.") ||
+         absl::StartsWith(target, "math.") || absl::StartsWith(target, "torch.sym_") ||
+         absl::StartsWith(target, "torch._sym_");
+}
+
+// What a function of numbers yields.
+Kind NumberKind(absl::string_view function, absl::Span<const ExportValue> args) {
+  const absl::string_view name = function.substr(function.rfind('.') + 1);
+  for (const absl::string_view is_bool :
+       {"eq", "ne", "lt", "le", "gt", "ge", "not_", "sym_not", "is_", "is_not"}) {
+    if (name == is_bool) return Kind::kBool;
+  }
+  for (const absl::string_view is_int : {"ceil", "floor", "trunc", "sym_int"}) {
+    if (name == is_int) return Kind::kInt;
+  }
+  for (const absl::string_view is_float :
+       {"truediv", "sym_float", "sqrt", "sym_sqrt", "_sym_sqrt"}) {
+    if (name == is_float) return Kind::kFloat;
+  }
+  bool all_bools = !args.empty();
+  for (const ExportValue& arg : args) {
+    if (arg.kind == Kind::kFloat || (arg.is_literal() && arg.literal.is_float())) {
+      return Kind::kFloat;
+    }
+    all_bools =
+        all_bools && (arg.kind == Kind::kBool || (arg.is_literal() && arg.literal.is_bool()));
+  }
+  const bool is_logical = name == "and_" || name == "or_" || name == "xor";
+  return all_bools && is_logical ? Kind::kBool : Kind::kInt;
+}
+
+std::optional<SymExpr::Kind> SizeFunction(absl::string_view function) {
+  const absl::string_view name = function.substr(function.rfind('.') + 1);
+  if (name == "add") return SymExpr::Kind::kAdd;
+  if (name == "sub") return SymExpr::Kind::kSub;
+  if (name == "mul") return SymExpr::Kind::kMul;
+  if (name == "floordiv") return SymExpr::Kind::kFloorDiv;
+  if (name == "mod") return SymExpr::Kind::kMod;
+  if (name == "sym_max") return SymExpr::Kind::kMax;
+  if (name == "sym_min") return SymExpr::Kind::kMin;
+  if (name == "eq") return SymExpr::Kind::kEq;
+  if (name == "ne") return SymExpr::Kind::kNe;
+  if (name == "lt") return SymExpr::Kind::kLt;
+  if (name == "le") return SymExpr::Kind::kLe;
+  if (name == "gt") return SymExpr::Kind::kGt;
+  if (name == "ge") return SymExpr::Kind::kGe;
+  return std::nullopt;
+}
+
+// The function of Python for an operator of TorchScript on numbers; empty: there is none.
+absl::string_view FunctionOf(absl::string_view target) {
+  absl::string_view name = target;
+  if (!absl::ConsumePrefix(&name, "aten.")) return "";
+  const size_t dot = name.find('.');
+  if (dot == absl::string_view::npos) return "";
+  const absl::string_view overload = name.substr(dot + 1);
+  name = name.substr(0, dot);
+  const bool is_number = overload == "int" || overload == "float" || overload == "int_float" ||
+                         overload == "float_int";
+  if (!is_number) return "";
+  static constexpr std::pair<absl::string_view, absl::string_view> kFunctions[] = {
+      {"add", "_operator.add"},
+      {"sub", "_operator.sub"},
+      {"mul", "_operator.mul"},
+      {"div", "_operator.truediv"},
+      {"floordiv", "_operator.floordiv"},
+      {"remainder", "_operator.mod"},
+      {"neg", "_operator.neg"},
+      {"pow", "_operator.pow"},
+      {"eq", "_operator.eq"},
+      {"ne", "_operator.ne"},
+      {"lt", "_operator.lt"},
+      {"le", "_operator.le"},
+      {"gt", "_operator.gt"},
+      {"ge", "_operator.ge"},
+      {"ceil", "math.ceil"},
+      {"floor", "math.floor"}};
+  for (const auto& [from, to] : kFunctions) {
+    if (name == from) return to;
+  }
+  return "";
+}
+
+// The value that takes the i-th element of `sequence`; null: none does.
+const Node* ElementUser(const Node& sequence, int64_t i, size_t size) {
+  for (const Node* user : sequence.users()) {
+    if (!user->is_call_function("operator.getitem") || user->args().size() != 2) continue;
+    const Argument& index = user->args()[1];
+    if (!user->args()[0].is_node() || user->args()[0].node() != &sequence || !index.is_int()) {
+      continue;
+    }
+    if (index.integer() == i || index.integer() + static_cast<int64_t>(size) == i) return user;
+  }
+  return nullptr;
+}
+
+// How many elements are taken.
+size_t ElementsTaken(const Node& sequence) {
+  int64_t count = 0;
+  for (const Node* user : sequence.users()) {
+    if (user->is_call_function("operator.getitem") && user->args().size() == 2 &&
+        user->args()[1].is_int()) {
+      count = std::max(count, user->args()[1].integer() + 1);
+    }
+  }
+  return static_cast<size_t>(count);
+}
+
+bool IsKnown(const TensorMeta* meta) { return meta != nullptr && meta->dtype != DType::kUnknown; }
+
+}  // namespace
+
+// --- Graphs ------------------------------------------------------------------
+
+absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope* scope) {
+  for (const Node* node : graph.nodes()) {
+    switch (node->op()) {
+      case Op::kPlaceholder: break;
+      case Op::kGetAttr: {
+        const auto it = attribute_values_.find(node->target());
+        if (it == attribute_values_.end()) {
+          return NodeError(*node, "the value of the attribute is not known");
+        }
+        if (scope->depth > 0) {
+          return NodeError(*node,
+                           "a body of a higher-order call reads an attribute; torch.export hands "
+                           "it on as an operand");
+        }
+        values_[node] = it->second;
+        break;
+      }
+      case Op::kOutput: return Resolve(*node, node->args()[0], scope);
+      default: {
+        ASSIGN_OR_RETURN(values_[node], ExportCall(*node, scope));
+      }
+    }
+  }
+  return absl::InternalError("a graph without an output");
+}
+
+absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
+                                                  absl::Span<const ExportValue> inputs,
+                                                  Scope* scope) {
+  const std::vector<Node*> placeholders = graph.placeholders();
+  for (size_t i = 0; i < placeholders.size(); ++i) {
+    values_[placeholders[i]] = i < inputs.size() ? inputs[i] : ExportValue();
+  }
+  return ExportBody(graph, scope);
+}
+
+absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWriter* json) {
+  std::string name(body.name());
+  for (char& c : name) {
+    if (c == '.') c = '_';
+  }
+  Scope inner;
+  Original::Tables tables;
+  if (scope->original != nullptr) {
+    if (const auto it = scope->original->graphs.find(body.name());
+        it != scope->original->graphs.end()) {
+      Json graph;
+      ReadFields(it->second, {{"graph", &graph, false}}).IgnoreError();
+      tables = Original::TablesOf(graph);
+      inner.original = &tables;
+    }
+  }
+  inner.depth = scope->depth + 1;
+  Open(body, &inner);
+  const auto given = operands_.find(&body);
+  size_t i = 0;
+  for (const Node* placeholder : body.placeholders()) {
+    const ExportValue* const operand =
+        given != operands_.end() && i < given->second.size() ? &given->second[i] : nullptr;
+    ++i;
+    if (placeholder->meta() == nullptr && placeholder->annotation().empty() &&
+        !placeholder->has_uses() && (operand == nullptr || !operand->is_tensor())) {
+      // Handed on and not looked at.
+      inner.inputs.Raw(R"({"as_none":true})");
+      continue;
+    }
+    ASSIGN_OR_RETURN(const ExportValue value, AddPlaceholder(*placeholder, operand, &inner));
+    RETURN_IF_ERROR(WriteArgument(*placeholder, value, nullptr, &inner, &inner.inputs));
+  }
+  ASSIGN_OR_RETURN(const ExportValue result, ExportBody(body, &inner));
+  JsonWriter outputs;
+  outputs.StartArray();
+  const auto write = [&](ExportValue value) -> absl::Status {
+    if (value.kind == Kind::kScalar) {
+      ASSIGN_OR_RETURN(value, MakeTensor(*body.output(), value, &inner));
+    }
+    if (value.elements != nullptr) {
+      return NodeError(*body.output(), "a body returns structures within each other");
+    }
+    return WriteArgument(*body.output(), value, nullptr, &inner, &outputs);
+  };
+  const bool is_single = result.elements == nullptr;
+  if (is_single && !result.is_tensor()) {
+    return NodeError(*body.output(), "a body returns what is neither a tensor nor a tuple");
+  }
+  if (is_single) {
+    RETURN_IF_ERROR(write(result));
+  } else {
+    for (const ExportValue& element : *result.elements) RETURN_IF_ERROR(write(element));
+  }
+  outputs.EndArray();
+  json->StartObject();
+  json->Member("name").String(name);
+  Close(outputs.text(), is_single, &inner, &json->Member("graph"));
+  json->EndObject();
+  return absl::OkStatus();
+}
+
+// --- Nodes -------------------------------------------------------------------
+
+void GraphExporter::WriteMetadata(const Node* node, absl::string_view target,
+                                  absl::string_view name, const Scope& scope, JsonWriter* json) {
+  if (scope.original != nullptr) {
+    const auto it = scope.original->nodes.find(name);
+    Json was, metadata;
+    if (it != scope.original->nodes.end() &&
+        ReadFields(it->second, {{"target", &was}, {"metadata", &metadata}}).ok() &&
+        was.is_string() && *was.String() == target) {
+      return json->Copy(metadata);
+    }
+  }
+  json->StartObject();
+  if (node != nullptr) {
+    const SourceLocation location = node->location();
+    if (!location.file.empty() && !absl::StrContains(location.file, '"')) {
+      json->Member("stack_trace")
+          .String(
+              absl::StrCat("  File \"", location.file, "\", line ", location.line, ", in forward"));
+    }
+    const absl::string_view path = node->module_path();
+    if (!path.empty() && path.find_first_of(",;[]()") == absl::string_view::npos) {
+      json->Member("nn_module_stack")
+          .String(absl::StrCat("L__self__,,torch.nn.Module;", path, ",", path, ",torch.nn.Module"));
+    }
+  }
+  json->EndObject();
+}
+
+void GraphExporter::WriteNode(const Node* node, absl::string_view target, absl::string_view inputs,
+                              absl::string_view outputs, absl::string_view name,
+                              std::optional<bool> is_single_tensor, Scope* scope) {
+  JsonWriter& json = scope->nodes;
+  json.StartObject();
+  json.Member("target").String(target);
+  json.Member("inputs").Raw(inputs);
+  json.Member("outputs").Raw(outputs);
+  WriteMetadata(node, target, name, *scope, &json.Member("metadata"));
+  json.Member("is_hop_single_tensor_return");
+  is_single_tensor ? json.Bool(*is_single_tensor) : json.Null();
+  json.Member("name").String(name);
+  json.EndObject();
+}
+
+absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* scope) {
+  if (node.op() == Op::kCallModule) return NodeError(node, "a call of a submodule");
+  if (node.op() == Op::kCallMethod) return NodeError(node, "a method, which is no ATen overload");
+  if (node.is_call_function("operator.getitem") && node.args().size() == 2) {
+    ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
+    if (whole.is_tensor()) return ExportGetItem(node, whole, scope);
+  }
+  if (node.is_call_function("operator.setitem") && node.args().size() == 3) {
+    ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
+    if (whole.is_tensor()) return ExportSetItem(node, whole, scope);
+  }
+  std::vector<ExportValue> args;
+  for (const Argument& argument : node.args()) {
+    ASSIGN_OR_RETURN(args.emplace_back(), Resolve(node, argument, scope));
+  }
+  if (node.is_call_function("torch.tensor")) return ExportTensor(node, args, scope);
+  ASSIGN_OR_RETURN(std::optional<ExportValue> known, ExportKnownControlFlow(node, args, scope));
+  if (known) return *known;
+  if (node.kwargs().empty()) {
+    absl::StatusOr<std::optional<ExportValue>> computed = ComputeCall(node.target(), args, &arena_);
+    if (!computed.ok()) return NodeError(node, computed.status().message());
+    if (*computed) return **std::move(computed);
+    ASSIGN_OR_RETURN(known, ExportSizes(node, args, scope));
+    if (known) return *known;
+  }
+  const absl::string_view target = node.target();
+  if (const std::string higher = HigherOrderTarget(target); !higher.empty()) {
+    return ExportHigherOrder(node, higher, args, scope);
+  }
+  if (IsSymbolic(target)) {
+    if (!node.kwargs().empty()) return NodeError(node, "it takes no keywords");
+    if (absl::StartsWith(target, "operator.")) {
+      return ExportNumbers(node, arena_.Copy(absl::string_view(absl::StrCat("_", target))), args,
+                           scope);
+    }
+    return ExportNumbers(node, target, args, scope);
+  }
+  if (target == "torch.nn.functional.interpolate" && args.size() == 7 && node.kwargs().empty()) {
+    return ExportInterpolate(node, args, scope);
+  }
+  const Callable callee = CalleeOf(node);
+  if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
+    return ExportAten(node, callee.overloads[0], args, scope);
+  }
+  if (absl::StartsWith(target, "torch._functorch.predispatch.") ||
+      absl::StartsWith(target, "torch._C._functorch.")) {
+    return ExportHigherOrder(node, target, args, scope);
+  }
+  return ExportScriptOperator(node, args, scope);
+}
+
+// Branches whose condition is known, and loops.
+absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow(
+    const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
+  const std::string target = HigherOrderTarget(node.target());
+  const auto inlined = [&]() -> absl::Status {
+    if (++num_inlined_ <= kMaxInlined) return absl::OkStatus();
+    return NodeError(node, "it takes too many turns");
+  };
+  const auto elements = [](const ExportValue& value) {
+    return value.elements == nullptr ? ExportValue::Elements() : *value.elements;
+  };
+  const auto is_graph = [](const ExportValue& value) {
+    return value.is_literal() && value.literal.is_graph();
+  };
+  if (target == "torch.ops.higher_order.cond" && args.size() == 4 && args[0].is_number() &&
+      is_graph(args[1]) && is_graph(args[2])) {
+    RETURN_IF_ERROR(inlined());
+    const Argument& condition = args[0].literal;
+    const bool is_true = condition.is_bool()  ? condition.boolean()
+                         : condition.is_int() ? condition.integer() != 0
+                                              : condition.real() != 0;
+    const Graph* const body = args[is_true ? 1 : 2].literal.graph();
+    ASSIGN_OR_RETURN(ExportValue result, Inline(*body, elements(args[3]), scope));
+    return std::optional(result);
+  }
+  if (target == "torch.ops.higher_order.while_loop" && args.size() >= 3 && is_graph(args[0]) &&
+      is_graph(args[1])) {
+    // Only one that computes with numbers alone; what it writes otherwise is there for good.
+    const Graph& condition = *args[0].literal.graph();
+    for (const Node* part : condition.nodes()) {
+      if (part->is_call() && part->tensor_meta() != nullptr) return std::optional<ExportValue>();
+    }
+    ExportValue::Elements carried = elements(args[2]);
+    const ExportValue::Elements more =
+        args.size() > 3 ? elements(args[3]) : ExportValue::Elements();
+    const bool has_number =
+        absl::c_any_of(carried, [](const ExportValue& value) { return value.is_number(); });
+    if (!has_number) return std::optional<ExportValue>();
+    while (true) {
+      RETURN_IF_ERROR(inlined());
+      ExportValue::Elements inputs = carried;
+      inputs.insert(inputs.end(), more.begin(), more.end());
+      ASSIGN_OR_RETURN(const ExportValue again, Inline(condition, inputs, scope));
+      if (!again.is_literal() || !again.literal.is_bool()) {
+        return NodeError(node, "how often it turns is known only when it runs");
+      }
+      if (!again.literal.boolean()) break;
+      ASSIGN_OR_RETURN(const ExportValue next, Inline(*args[1].literal.graph(), inputs, scope));
+      carried = next.elements == nullptr ? ExportValue::Elements{next} : *next.elements;
+    }
+    return std::optional(ExportValue::Sequence(Kind::kTuple, std::move(carried)));
+  }
+  return std::optional<ExportValue>();
+}
+
+// Sizes that are known only when it runs, one by one.
+absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
+    const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
+  const absl::string_view target = node.target();
+  const bool is_all = target == "aten.size.default" || target == "aten.sym_size.default";
+  const bool is_one = target == "aten.size.int" || target == "aten.sym_size.int";
+  if ((!is_all && !is_one) || args.empty() || args[0].kind != Kind::kTensor) {
+    return std::optional<ExportValue>();
+  }
+  constexpr absl::string_view kTarget = "torch.ops.aten.sym_size.int";
+  const ExportValue& tensor = args[0];
+  const TensorMeta* const meta = tensor.meta;
+  const auto make = [&](const ExportValue& dim,
+                        absl::string_view name) -> absl::StatusOr<ExportValue> {
+    const SymExpr* size = nullptr;
+    if (meta != nullptr && meta->has_shape && dim.is_int()) {
+      const int64_t rank = static_cast<int64_t>(meta->shape.size());
+      const int64_t i =
+          dim.literal.integer() < 0 ? dim.literal.integer() + rank : dim.literal.integer();
+      if (i < 0 || i >= rank) return NodeError(node, "there is no such dimension");
+      if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
+      size = SizeOf(meta->shape[i]);
+    }
+    JsonWriter inputs, outputs;
+    inputs.StartArray();
+    RETURN_IF_ERROR(WriteInput(node, "self", kPositional, tensor, nullptr, scope, &inputs));
+    RETURN_IF_ERROR(WriteInput(node, "dim", kPositional, dim, nullptr, scope, &inputs));
+    inputs.EndArray();
+    const ExportValue made = AddNumber(Kind::kInt, name, kTarget, size, scope);
+    outputs.StartArray();
+    RETURN_IF_ERROR(WriteArgument(node, made, nullptr, scope, &outputs));
+    outputs.EndArray();
+    WriteNode(&node, kTarget, inputs.text(), outputs.text(), name, std::nullopt, scope);
+    return made;
+  };
+  if (is_one) {
+    if (args.size() != 2) return NodeError(node, "it takes a tensor and a dimension");
+    ASSIGN_OR_RETURN(ExportValue size, make(args[1], NameOf(node, scope)));
+    return std::optional(size);
+  }
+  if (meta == nullptr || !meta->has_shape) {
+    return NodeError(node, "how many sizes there are is not known");
+  }
+  ExportValue::Elements sizes;
+  for (size_t i = 0; i < meta->shape.size(); ++i) {
+    const Node* const user = ElementUser(node, static_cast<int64_t>(i), meta->shape.size());
+    // Those that nobody takes by themselves may be taken together.
+    const absl::string_view name =
+        user != nullptr
+            ? NameOf(*user, scope)
+            : arena_.Copy(absl::string_view(Unique(absl::StrCat(node.name(), "_", i), scope)));
+    ASSIGN_OR_RETURN(sizes.emplace_back(), make(Argument(i), name));
+  }
+  return std::optional(ExportValue::Sequence(Kind::kTuple, std::move(sizes)));
+}
+
+absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
+                                                         absl::string_view function,
+                                                         absl::Span<const ExportValue> args,
+                                                         Scope* scope) {
+  for (const ExportValue& arg : args) {
+    const bool is_number = arg.is_number() || arg.kind == Kind::kInt || arg.kind == Kind::kFloat ||
+                           arg.kind == Kind::kBool;
+    if (!is_number && !(arg.is_sequence() && function == "torch.sym_sum")) {
+      return NodeError(node, "torch.export has it for numbers only");
+    }
+  }
+  const Kind kind = NumberKind(function, args);
+  const SymExpr* size = nullptr;
+  const auto size_of = [&](const ExportValue& value) {
+    return value.is_int() ? scratch_.SymInt(value.literal.integer()) : value.size;
+  };
+  if (const auto combine = SizeFunction(function); combine && args.size() == 2) {
+    const SymExpr* const lhs = size_of(args[0]);
+    const SymExpr* const rhs = size_of(args[1]);
+    if (lhs != nullptr && rhs != nullptr) size = scratch_.SymBinary(*combine, lhs, rhs);
+  } else if (absl::EndsWith(function, ".neg") && args.size() == 1 && size_of(args[0])) {
+    size = scratch_.SymNeg(size_of(args[0]));
+  }
+  JsonWriter inputs, outputs;
+  inputs.StartArray();
+  for (size_t i = 0; i < args.size(); ++i) {
+    RETURN_IF_ERROR(
+        WriteInput(node, i == 0 ? "a" : "b", kPositional, args[i], nullptr, scope, &inputs));
+  }
+  inputs.EndArray();
+  const absl::string_view name = NameOf(node, scope);
+  const ExportValue value =
+      AddNumber(kind, name, function, kind == Kind::kFloat ? nullptr : size, scope);
+  outputs.StartArray();
+  RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
+  outputs.EndArray();
+  WriteNode(&node, function, inputs.text(), outputs.text(), name, std::nullopt, scope);
+  return value;
+}
+
+absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Schema& schema,
+                                                      absl::Span<const ExportValue> args,
+                                                      Scope* scope) {
+  JsonWriter inputs, outputs;
+  inputs.StartArray();
+  if (args.size() > schema.arguments.size()) return NodeError(node, "it has too many arguments");
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const SchemaArgument& argument = schema.arguments[i];
+    const Argument* const keyword = node.kwarg(argument.name);
+    if (keyword == nullptr && i >= args.size()) {
+      if (argument.has_default) continue;
+      return NodeError(node, absl::StrCat("it lacks the argument ", argument.name));
+    }
+    ExportValue value = keyword == nullptr ? args[i] : ExportValue();
+    if (keyword != nullptr) {
+      ASSIGN_OR_RETURN(value, Resolve(node, *keyword, scope));
+    }
+    if (value.kind == Kind::kScalar) {
+      if (argument.type.kind == SchemaKind::kTensor) {
+        ASSIGN_OR_RETURN(value, MakeTensor(node, value, scope));
+      } else {
+        value = ExportValue(value.literal);
+      }
+    }
+    const bool is_keyword = keyword != nullptr || argument.keyword_only;
+    RETURN_IF_ERROR(WriteInput(node, argument.name, is_keyword ? kKeyword : kPositional, value,
+                               &argument.type, scope, &inputs));
+  }
+  inputs.EndArray();
+
+  const std::string target = absl::StrCat("torch.ops.", schema.target);
+  const absl::string_view name = NameOf(node, scope);
+  ExportValue result;
+  outputs.StartArray();
+  if (schema.returns.size() == 1 && !schema.returns[0].is_list) {
+    ASSIGN_OR_RETURN(result, AddElement(node, &node, node.meta(), &schema.returns[0],
+                                        std::string(name), scope, &outputs));
+  } else if (schema.returns.size() == 1) {
+    if (schema.returns[0].kind != SchemaKind::kTensor) {
+      return NodeError(node, "torch.export has no results that are lists of numbers");
+    }
+    const ValueMeta* const meta = node.meta();
+    if (meta == nullptr || !meta->is_tuple) {
+      return NodeError(node, "how many tensors it yields is not known; `graphnet shapes` says why");
+    }
+    JsonWriter list;
+    list.StartArray();
+    const std::vector<SchemaType> types(meta->elements.size(),
+                                        SchemaType{.kind = SchemaKind::kTensor});
+    ASSIGN_OR_RETURN(result, AddElements(node, &node, meta, types, name, scope, &list));
+    list.EndArray();
+    // {"name": …}, where an Argument would be {"as_tensor": {"name": …}}.
+    JsonWriter tensors;
+    tensors.StartArray();
+    for (const ExportValue& element : *result.elements) {
+      tensors.StartObject();
+      tensors.Member("name").String(element.name);
+      tensors.EndObject();
+    }
+    tensors.EndArray();
+    outputs.StartObject();
+    outputs.Member("as_tensors").Raw(tensors.text());
+    outputs.EndObject();
+  } else if (!schema.returns.empty()) {
+    ASSIGN_OR_RETURN(result,
+                     AddElements(node, &node, node.meta(), schema.returns, name, scope, &outputs));
+  }
+  outputs.EndArray();
+  WriteNode(&node, target, inputs.text(), outputs.text(), name, std::nullopt, scope);
+  return result;
+}
+
+absl::StatusOr<ExportValue> GraphExporter::AddElements(const Node& call, const Node* value,
+                                                       const ValueMeta* meta,
+                                                       absl::Span<const SchemaType> types,
+                                                       absl::string_view prefix, Scope* scope,
+                                                       JsonWriter* outputs) {
+  ExportValue::Elements elements;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Node* const user =
+        value == nullptr ? nullptr : ElementUser(*value, static_cast<int64_t>(i), types.size());
+    const ValueMeta* known = meta != nullptr && meta->is_tuple && i < meta->elements.size()
+                                 ? meta->elements[i]
+                                 : nullptr;
+    const bool is_known = known != nullptr && (known->is_tuple || IsKnown(known->tensor));
+    if (!is_known && user != nullptr && user->meta() != nullptr) known = user->meta();
+    ASSIGN_OR_RETURN(elements.emplace_back(),
+                     AddElement(call, user, known, &types[i], absl::StrCat(prefix, "_unused_", i),
+                                scope, outputs));
+  }
+  return ExportValue::Sequence(Kind::kTuple, std::move(elements));
+}
+
+absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const Node* user,
+                                                      const ValueMeta* meta, const SchemaType* type,
+                                                      const std::string& unused, Scope* scope,
+                                                      JsonWriter* outputs) {
+  const auto name = [&]() -> absl::string_view {
+    if (user == &call) return arena_.Copy(absl::string_view(unused));
+    if (user != nullptr) return NameOf(*user, scope);
+    return arena_.Copy(absl::string_view(Unique(unused, scope)));
+  };
+  const bool is_list = (meta != nullptr && meta->is_tuple) || type->is_list;
+  const std::string target = absl::StartsWith(call.target(), "aten.")
+                                 ? absl::StrCat("torch.ops.", call.target())
+                                 : std::string(call.target());
+  ExportValue value;
+  if (is_list) {
+    if (meta == nullptr || !meta->is_tuple) {
+      return NodeError(call, "how many tensors it yields is not known; `graphnet shapes` says why");
+    }
+    const std::vector<SchemaType> types(meta->elements.size(),
+                                        SchemaType{.kind = SchemaKind::kTensor});
+    JsonWriter list;
+    list.StartArray();
+    ASSIGN_OR_RETURN(value, AddElements(call, user, meta, types, unused, scope, &list));
+    outputs->StartObject();
+    outputs->Member("as_tensors").StartArray();
+    for (const ExportValue& element : *value.elements) {
+      outputs->StartObject();
+      outputs->Member("name").String(element.name);
+      outputs->EndObject();
+    }
+    outputs->EndArray();
+    outputs->EndObject();
+    return value;
+  }
+  const TensorMeta* const tensor = meta == nullptr ? nullptr : meta->tensor;
+  Kind kind = Kind::kTensor;
+  if (type->kind == SchemaKind::kInt) kind = Kind::kInt;
+  if (type->kind == SchemaKind::kFloat) kind = Kind::kFloat;
+  if (type->kind == SchemaKind::kBool) kind = Kind::kBool;
+  if (type->kind == SchemaKind::kScalar) {
+    // item(): as the tensor's elements are.
+    kind = Kind::kFloat;
+    if (!call.args().empty() && call.args()[0].is_node()) {
+      const TensorMeta* const of = call.args()[0].node()->tensor_meta();
+      if (of != nullptr && !IsFloatingPoint(of->dtype)) {
+        kind = of->dtype == DType::kBool ? Kind::kBool : Kind::kInt;
+      }
+    }
+  }
+  if (type->kind == SchemaKind::kAny && !IsKnown(tensor)) {
+    // Of a higher-order call: as the original program has it.
+    const absl::string_view known = user == nullptr ? absl::string_view(unused) : user->name();
+    const Original::Tables* const tables = scope->original;
+    if (tables != nullptr && tables->ints.contains(known)) kind = Kind::kInt;
+    if (tables != nullptr && tables->floats.contains(known)) kind = Kind::kFloat;
+    if (tables != nullptr && tables->bools.contains(known)) kind = Kind::kBool;
+  }
+  if (kind == Kind::kTensor) {
+    if (!IsKnown(tensor) && (user == nullptr || !user->has_uses())) {
+      // Nothing, or nothing that anybody asks for.
+      outputs->Raw(R"({"as_none":true})");
+      return ExportValue();
+    }
+    ASSIGN_OR_RETURN(value, AddTensor(name(), tensor, user == nullptr ? call : *user, scope));
+  } else if (type->kind != SchemaKind::kOther && type->kind != SchemaKind::kString) {
+    value = AddNumber(kind, name(), target, nullptr, scope);
+  } else {
+    return NodeError(call, "torch.export has no such results");
+  }
+  RETURN_IF_ERROR(WriteArgument(call, value, nullptr, scope, outputs));
+  return value;
+}
+
+absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
+                                                             absl::string_view target,
+                                                             absl::Span<const ExportValue> args,
+                                                             Scope* scope) {
+  // What bodies of control flow are given is what stands behind them.
+  ExportValue::Elements operands;
+  for (const ExportValue& arg : args) {
+    if (arg.elements != nullptr && arg.kind != Kind::kDict) {
+      operands.insert(operands.end(), arg.elements->begin(), arg.elements->end());
+    }
+  }
+  const bool is_control_flow =
+      absl::EndsWith(target, ".cond") || absl::EndsWith(target, ".while_loop");
+  for (const ExportValue& arg : args) {
+    if (is_control_flow && arg.is_literal() && arg.literal.is_graph()) {
+      operands_[arg.literal.graph()] = operands;
+    }
+  }
+  JsonWriter inputs, outputs;
+  inputs.StartArray();
+  for (const ExportValue& arg : args) {
+    RETURN_IF_ERROR(WriteInput(node, "", kPositional, arg, nullptr, scope, &inputs));
+  }
+  for (const KwArg& kwarg : node.kwargs()) {
+    ASSIGN_OR_RETURN(const ExportValue value, Resolve(node, kwarg.value, scope));
+    RETURN_IF_ERROR(WriteInput(node, kwarg.name, kKeyword, value, nullptr, scope, &inputs));
+  }
+  inputs.EndArray();
+  const absl::string_view name = NameOf(node, scope);
+  const SchemaType any{.kind = SchemaKind::kAny};
+  const ValueMeta* const meta = node.meta();
+  const size_t taken = ElementsTaken(node);
+  ExportValue result;
+  std::optional<bool> is_single;
+  outputs.StartArray();
+  if (meta != nullptr && !meta->is_tuple && IsKnown(meta->tensor)) {
+    is_single = true;
+    ASSIGN_OR_RETURN(result,
+                     AddElement(node, &node, meta, &any, std::string(name), scope, &outputs));
+  } else if (meta != nullptr || taken > 0) {
+    is_single = false;
+    const size_t size = meta != nullptr && meta->is_tuple ? meta->elements.size() : taken;
+    const std::vector<SchemaType> types(size, any);
+    ASSIGN_OR_RETURN(result, AddElements(node, &node, meta, types, name, scope, &outputs));
+  } else if (node.has_uses()) {
+    return NodeError(node,
+                     "the shape and dtype of its value are not known; `graphnet shapes` "
+                     "says why");
+  } else {
+    outputs.Raw(R"({"as_none":true})");
+  }
+  outputs.EndArray();
+  if (!absl::StartsWith(target, kHigherOrder)) is_single = std::nullopt;
+  WriteNode(&node, target, inputs.text(), outputs.text(), name, is_single, scope);
+  return result;
+}
+
+// interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias),
+// as torch/nn/functional.py chooses among the operators.
+absl::StatusOr<ExportValue> GraphExporter::ExportInterpolate(const Node& node,
+                                                             absl::Span<const ExportValue> args,
+                                                             Scope* scope) {
+  const auto is_true = [](const ExportValue& value) {
+    return value.is_literal() && value.literal.is_bool() && value.literal.boolean();
+  };
+  const TensorMeta* const meta = args[0].kind == Kind::kTensor ? args[0].meta : nullptr;
+  if (meta == nullptr || !meta->has_shape || meta->shape.size() < 3 || meta->shape.size() > 5 ||
+      !args[3].is_string()) {
+    return NodeError(node, "its mode, or how many dimensions it works on, is not known");
+  }
+  const size_t dims = meta->shape.size() - 2;
+  const absl::string_view mode = args[3].literal.string();
+  const auto for_all = [&](const ExportValue& value) {
+    if (value.is_none() || value.elements != nullptr) return value;
+    return ExportValue::Sequence(Kind::kList, ExportValue::Elements(dims, value));
+  };
+  ExportValue size = for_all(args[1]), scales = for_all(args[2]);
+  if (size.is_none() && (is_true(args[5]) || mode == "area")) {
+    ExportValue::Elements sizes;
+    for (size_t i = 0; i < dims && scales.elements != nullptr; ++i) {
+      const Dim& dim = meta->shape[i + 2];
+      const ExportValue& scale = (*scales.elements)[i];
+      if (!dim.is_static() || !scale.is_number()) {
+        return NodeError(node, "the sizes that it works with are not known");
+      }
+      const double factor = scale.literal.is_float() ? scale.literal.real()
+                            : scale.literal.is_int() ? static_cast<double>(scale.literal.integer())
+                                                     : 1;
+      sizes.emplace_back(Argument(static_cast<int64_t>(static_cast<double>(dim.value) * factor)));
+    }
+    size = ExportValue::Sequence(Kind::kList, std::move(sizes));
+    scales = ExportValue();
+  }
+  const bool is_smooth = is_true(args[6]);
+  std::string name;
+  std::vector<ExportValue> given = {args[0], size};
+  if (mode == "area") {
+    name = absl::StrCat("aten.adaptive_avg_pool", dims, "d.default");
+  } else if (mode == "nearest" || mode == "nearest-exact") {
+    name =
+        absl::StrCat(mode == "nearest" ? "aten.upsample_nearest" : "aten._upsample_nearest_exact",
+                     dims, "d.vec");
+    given.push_back(scales);
+  } else {
+    name = absl::StrCat("aten.", is_smooth ? "_" : "", "upsample_", mode, dims, "d",
+                        is_smooth ? "_aa" : "", ".vec");
+    given.push_back(args[4].is_none() ? ExportValue(Argument(false)) : args[4]);
+    given.push_back(scales);
+  }
+  const Callable callee = FindCallable(Op::kCallFunction, name);
+  if (callee.kind != Callable::Kind::kAten || !callee.names_overload) {
+    return NodeError(node, absl::StrCat("there is no ", Printable(name)));
+  }
+  return ExportAten(node, callee.overloads[0], given, scope);
+}
+
+// TorchScript's own, where PyTorch has another for them.
+absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node,
+                                                                absl::Span<const ExportValue> args,
+                                                                Scope* scope) {
+  const absl::string_view target = node.target();
+  if (const absl::string_view function = FunctionOf(target); !function.empty()) {
+    return ExportNumbers(node, function, args, scope);
+  }
+  // Numbers that tensors hold, and back.
+  const Kind kind = target == "aten.Int.Tensor"     ? Kind::kInt
+                    : target == "aten.Float.Tensor" ? Kind::kFloat
+                    : target == "aten.Bool.Tensor"  ? Kind::kBool
+                                                    : Kind::kTensor;
+  JsonWriter inputs, outputs;
+  const absl::string_view name = NameOf(node, scope);
+  if (kind != Kind::kTensor && args.size() == 1 && args[0].kind == Kind::kTensor) {
+    inputs.StartArray();
+    RETURN_IF_ERROR(WriteInput(node, "self", kPositional, args[0], nullptr, scope, &inputs));
+    inputs.EndArray();
+    const ExportValue value = AddNumber(kind, name, "torch.ops.aten.item.default", nullptr, scope);
+    outputs.StartArray();
+    RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
+    outputs.EndArray();
+    WriteNode(&node, "torch.ops.aten.item.default", inputs.text(), outputs.text(), name,
+              std::nullopt, scope);
+    return value;
+  }
+  if (target == "prim.NumToTensor.Scalar" && args.size() == 1 && args[0].kind == Kind::kInt) {
+    inputs.StartArray();
+    RETURN_IF_ERROR(WriteInput(node, "s", kPositional, args[0], nullptr, scope, &inputs));
+    RETURN_IF_ERROR(
+        WriteInput(node, "dtype", kKeyword, Argument(DType::kInt64), nullptr, scope, &inputs));
+    inputs.EndArray();
+    const ValueMeta* const meta =
+        scratch_.InternValueMeta({.dtype = DType::kInt64, .has_device = true, .has_shape = true});
+    ASSIGN_OR_RETURN(const ExportValue value, AddTensor(name, meta->tensor, node, scope));
+    outputs.StartArray();
+    RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
+    outputs.EndArray();
+    WriteNode(&node, "torch.ops.aten.scalar_tensor.default", inputs.text(), outputs.text(), name,
+              std::nullopt, scope);
+    return value;
+  }
+  if (target == "prim.RaiseException.default") {
+    return NodeError(node, "it is reached with what is known of the inputs, and raises");
+  }
+  return NodeError(node, "torch.export has no such call");
+}
+
+}  // namespace graphnet::pt2

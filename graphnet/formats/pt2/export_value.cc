@@ -1,0 +1,408 @@
+#include "graphnet/formats/pt2/export_value.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/python_numbers.h"
+#include "graphnet/base/status.h"
+
+namespace graphnet::pt2 {
+namespace {
+
+using Kind = ExportValue::Kind;
+using Result = absl::StatusOr<std::optional<ExportValue>>;
+
+// TorchScript's operators on numbers by Python's.
+absl::string_view PythonFunction(absl::string_view name) {
+  static const auto* const kFunctions =
+      new absl::flat_hash_map<absl::string_view, absl::string_view>{
+          {"add", "operator.add"},
+          {"sub", "operator.sub"},
+          {"mul", "operator.mul"},
+          {"div", "operator.truediv"},
+          {"floordiv", "operator.floordiv"},
+          {"floor_divide", "operator.floordiv"},
+          {"remainder", "operator.mod"},
+          {"neg", "operator.neg"},
+          {"pow", "operator.pow"},
+          {"eq", "operator.eq"},
+          {"ne", "operator.ne"},
+          {"lt", "operator.lt"},
+          {"le", "operator.le"},
+          {"gt", "operator.gt"},
+          {"ge", "operator.ge"},
+          {"ceil", "math.ceil"},
+          {"floor", "math.floor"},
+          {"sqrt", "math.sqrt"},
+          {"__not__", "operator.not_"},
+          {"Bool", "builtins.bool"},
+          {"Int", "builtins.int"},
+          {"Float", "builtins.float"},
+          {"round", "builtins.round"},
+          {"abs", "builtins.abs"},
+          {"sym_max", "torch.sym_max"},
+          {"sym_min", "torch.sym_min"},
+          {"max", "torch.sym_max"},
+          {"min", "torch.sym_min"},
+      };
+  const auto it = kFunctions->find(name);
+  return it == kFunctions->end() ? "" : it->second;
+}
+
+python::Number NumberOf(const ExportValue& value) {
+  if (value.literal.is_bool()) return value.literal.boolean();
+  if (value.literal.is_int()) return value.literal.integer();
+  return value.literal.real();
+}
+
+ExportValue ValueOf(const python::Number& number) {
+  return std::visit([](auto n) { return ExportValue(Argument(n)); }, number);
+}
+
+ExportValue ScalarOf(int64_t number) {
+  ExportValue value{Argument(number)};
+  value.kind = Kind::kScalar;
+  return value;
+}
+
+Result Call(absl::string_view function, absl::Span<const ExportValue> args) {
+  const python::Function* const found = python::FindFunction(function);
+  if (found == nullptr || static_cast<int>(args.size()) < found->min_args ||
+      static_cast<int>(args.size()) > found->max_args) {
+    return std::nullopt;
+  }
+  std::vector<python::Number> numbers;
+  for (const ExportValue& arg : args) numbers.push_back(NumberOf(arg));
+  ASSIGN_OR_RETURN(const python::Number number, found->call(numbers));
+  return ValueOf(number);
+}
+
+std::optional<size_t> IndexOf(const ExportValue& index, size_t size) {
+  if (!index.is_int()) return std::nullopt;
+  const int64_t n = static_cast<int64_t>(size);
+  const int64_t i =
+      index.literal.integer() < 0 ? index.literal.integer() + n : index.literal.integer();
+  if (i < 0 || i >= n) return std::nullopt;
+  return static_cast<size_t>(i);
+}
+
+// Whether two are the same for sure, or differ for sure.
+std::optional<bool> AreEqual(const ExportValue& a, const ExportValue& b) {
+  if (a.is_number() && b.is_number()) {
+    return python::Compare(NumberOf(a), NumberOf(b)) == std::partial_ordering::equivalent;
+  }
+  if (a.is_literal() && b.is_literal()) return a.literal == b.literal;
+  if (a.is_sequence() && b.is_sequence()) {
+    if (a.elements->size() != b.elements->size()) return false;
+    for (size_t i = 0; i < a.elements->size(); ++i) {
+      const std::optional<bool> equal = AreEqual((*a.elements)[i], (*b.elements)[i]);
+      if (!equal.value_or(false)) return equal;
+    }
+    return true;
+  }
+  return std::nullopt;
+}
+
+const TensorMeta* MetaOf(const ExportValue& value) {
+  return value.kind == Kind::kTensor ? value.meta : nullptr;
+}
+
+Result Size(const ExportValue& tensor, const ExportValue& index) {
+  const TensorMeta* const meta = MetaOf(tensor);
+  if (meta == nullptr || !meta->has_shape) return std::nullopt;
+  const std::optional<size_t> i = IndexOf(index, meta->shape.size());
+  if (!i || !meta->shape[*i].is_static()) return std::nullopt;
+  return ExportValue(Argument(meta->shape[*i].value));
+}
+
+// list[start:end:step]
+Result Slice(absl::Span<const ExportValue> args) {
+  const std::vector<ExportValue>& from = *args[0].elements;
+  const int64_t n = static_cast<int64_t>(from.size());
+  int64_t bounds[3] = {0, n, 1};
+  for (size_t i = 1; i < args.size() && i < 4; ++i) {
+    if (args[i].is_none()) continue;
+    if (!args[i].is_int()) return std::nullopt;
+    bounds[i - 1] = args[i].literal.integer();
+  }
+  if (bounds[2] < 1) return std::nullopt;
+  for (int64_t* const bound : {&bounds[0], &bounds[1]}) {
+    *bound = std::clamp<int64_t>(*bound < 0 ? *bound + n : *bound, 0, n);
+  }
+  std::vector<ExportValue> part;
+  for (int64_t i = bounds[0]; i < bounds[1]; i += bounds[2]) {
+    part.push_back(from[static_cast<size_t>(i)]);
+  }
+  return ExportValue::Sequence(args[0].kind, std::move(part));
+}
+
+Result GetItem(const ExportValue& container, const ExportValue& index) {
+  if (container.is_sequence()) {
+    const std::optional<size_t> i = IndexOf(index, container.elements->size());
+    if (i) return (*container.elements)[*i];
+    if (!index.is_int()) return std::nullopt;
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no element ", index.literal.integer()));
+  }
+  if (container.kind == Kind::kDict) {
+    for (size_t i = 0; i + 1 < container.elements->size(); i += 2) {
+      const std::optional<bool> equal = AreEqual((*container.elements)[i], index);
+      if (!equal) return std::nullopt;
+      if (*equal) return (*container.elements)[i + 1];
+    }
+  }
+  return std::nullopt;
+}
+
+// Operators on tensors of no dimensions that hold ints, as traced programs compute sizes.
+Result ComputeScalars(absl::string_view name, absl::Span<const ExportValue> args) {
+  if (args.empty()) return std::nullopt;
+  for (const ExportValue& arg : args.subspan(0, std::min<size_t>(args.size(), 2))) {
+    if (arg.kind != Kind::kScalar && !arg.is_int()) return std::nullopt;
+  }
+  const int64_t a = args[0].literal.integer();
+  if (args.size() == 1) {
+    if (name == "Int" || name == "IntImplicit" || name == "ScalarImplicit" || name == "item" ||
+        name == "_local_scalar_dense") {
+      return ExportValue(Argument(a));
+    }
+    if (name == "detach" || name == "clone") return args[0];
+    if (name == "neg") return ScalarOf(-a);
+    return std::nullopt;
+  }
+  if (!args[1].literal.is_int()) return std::nullopt;
+  const int64_t b = args[1].literal.integer();
+  const int64_t alpha = args.size() > 2 && args[2].is_int() ? args[2].literal.integer() : 1;
+  std::optional<int64_t> result;
+  if (name == "mul") result = python::Multiply(a, b);
+  if (name == "add") result = python::Add(a, alpha * b);
+  if (name == "sub") result = python::Subtract(a, alpha * b);
+  if (name == "rsub") result = python::Subtract(b, alpha * a);
+  if (name == "remainder") result = python::Modulo(a, b);
+  if (name == "floor_divide") result = python::FloorDivide(a, b);
+  if (name == "div" && args.size() > 2 && args[2].is_string() &&
+      args[2].literal.string() == "floor") {
+    result = python::FloorDivide(a, b);
+  }
+  if (!result) return std::nullopt;
+  return ScalarOf(*result);
+}
+
+Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args) {
+  const std::vector<ExportValue>& list = *args[0].elements;
+  if (name == "len" && args.size() == 1) {
+    const size_t size = args[0].kind == Kind::kDict ? list.size() / 2 : list.size();
+    return ExportValue(Argument(size));
+  }
+  if (name == "__getitem__" && args.size() == 2) return GetItem(args[0], args[1]);
+  if (args[0].kind == Kind::kDict) {
+    if (name == "__contains__" && args.size() == 2) {
+      for (size_t i = 0; i + 1 < list.size(); i += 2) {
+        const std::optional<bool> equal = AreEqual(list[i], args[1]);
+        if (!equal) return std::nullopt;
+        if (*equal) return ExportValue(Argument(true));
+      }
+      return ExportValue(Argument(false));
+    }
+    return std::nullopt;
+  }
+  if (name == "slice") return Slice(args);
+  if (name == "append" && args.size() == 2) {
+    args[0].elements->push_back(args[1]);
+    return args[0];
+  }
+  if (name == "_set_item" && args.size() == 3) {
+    const std::optional<size_t> i = IndexOf(args[1], list.size());
+    if (!i) return std::nullopt;
+    (*args[0].elements)[*i] = args[2];
+    return args[0];
+  }
+  if ((name == "copy" || name == "list") && args.size() == 1) {
+    return ExportValue::Sequence(Kind::kList, list);
+  }
+  if (name == "add" && args.size() == 2 && args[1].is_sequence()) {
+    std::vector<ExportValue> all = list;
+    all.insert(all.end(), args[1].elements->begin(), args[1].elements->end());
+    return ExportValue::Sequence(args[0].kind, std::move(all));
+  }
+  if (name == "__contains__" && args.size() == 2) {
+    for (const ExportValue& element : list) {
+      const std::optional<bool> equal = AreEqual(element, args[1]);
+      if (!equal) return std::nullopt;
+      if (*equal) return ExportValue(Argument(true));
+    }
+    return ExportValue(Argument(false));
+  }
+  if ((name == "eq" || name == "ne") && args.size() == 2) {
+    const std::optional<bool> equal = AreEqual(args[0], args[1]);
+    if (!equal) return std::nullopt;
+    return ExportValue(Argument(*equal == (name == "eq")));
+  }
+  const bool numbers = std::all_of(list.begin(), list.end(),
+                                   [](const ExportValue& value) { return value.is_number(); });
+  if (args.size() == 1 && numbers && !list.empty()) {
+    const absl::string_view function = name == "sum"   ? "operator.add"
+                                       : name == "max" ? "torch.sym_max"
+                                       : name == "min" ? "torch.sym_min"
+                                                       : "";
+    if (function.empty()) return std::nullopt;
+    ExportValue all = list[0];
+    for (size_t i = 1; i < list.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::optional<ExportValue> next, Call(function, {all, list[i]}));
+      if (!next) return std::nullopt;
+      all = *next;
+    }
+    return all;
+  }
+  return std::nullopt;
+}
+
+// "{} and {}".format(…), of what prints alike everywhere.
+Result Format(absl::Span<const ExportValue> args, Arena* arena) {
+  if (!args[0].is_string()) return std::nullopt;
+  std::string text;
+  absl::string_view rest = args[0].literal.string();
+  for (const ExportValue& arg : args.subspan(1)) {
+    const size_t at = rest.find("{}");
+    if (at == absl::string_view::npos) break;
+    absl::StrAppend(&text, rest.substr(0, at));
+    if (arg.is_int()) {
+      absl::StrAppend(&text, arg.literal.integer());
+    } else if (arg.is_string()) {
+      absl::StrAppend(&text, arg.literal.string());
+    } else {
+      return std::nullopt;
+    }
+    rest.remove_prefix(at + 2);
+  }
+  absl::StrAppend(&text, rest);
+  return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+}
+
+Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
+  const TensorMeta* const meta = MetaOf(tensor);
+  if (meta == nullptr) return std::nullopt;
+  if (name == "dtype" && meta->dtype != DType::kUnknown) {
+    return ExportValue(Argument(meta->dtype));
+  }
+  // That of the CPU, as it is written, where no other is known.
+  if (name == "device") return ExportValue(Argument(meta->device));
+  if (name == "layout") return ExportValue(Argument(Layout::kStrided));
+  if (name == "is_cuda") {
+    return ExportValue(Argument(meta->device.type == DeviceType::kCuda));
+  }
+  if (!meta->has_shape) return std::nullopt;
+  if (name == "ndim") return ExportValue(Argument(meta->shape.size()));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args, Arena* arena) {
+  const bool all_numbers =
+      !args.empty() && std::all_of(args.begin(), args.end(),
+                                   [](const ExportValue& value) { return value.is_number(); });
+  if (target == "operator.getitem" && args.size() == 2) return GetItem(args[0], args[1]);
+  if (target == "builtins.getattr" && args.size() == 2 && args[1].is_string()) {
+    return ComputeProperty(args[1].literal.string(), args[0]);
+  }
+  if (target == "operator.is_" && args.size() == 2 && args[1].is_none() &&
+      (args[0].is_literal() || args[0].is_tensor())) {
+    return ExportValue(Argument(args[0].is_none()));
+  }
+  if (all_numbers && python::FindFunction(target) != nullptr) return Call(target, args);
+
+  absl::string_view name = target;
+  const bool is_prim = absl::ConsumePrefix(&name, "prim.");
+  if (!is_prim && !absl::ConsumePrefix(&name, "aten.")) return std::nullopt;
+  name = name.substr(0, name.find('.'));
+  if (name == "ListConstruct") {
+    return ExportValue::Sequence(Kind::kList, {args.begin(), args.end()});
+  }
+  if (name == "TupleConstruct") {
+    return ExportValue::Sequence(Kind::kTuple, {args.begin(), args.end()});
+  }
+  if (args.empty()) return std::nullopt;
+  const ExportValue& first = args[0];
+  if (name == "warn") return ExportValue();
+  if (name == "format") return Format(args, arena);
+  if (target == "prim.isinstance" && args.size() == 2 && first.is_tensor() &&
+      args[1].is_sequence()) {
+    bool is_tensor = false;
+    for (const ExportValue& type : *args[1].elements) {
+      if (!type.is_string()) return std::nullopt;
+      is_tensor = is_tensor || type.literal.string() == "Tensor";
+    }
+    return ExportValue(Argument(is_tensor));
+  }
+  if (name == "str" && args.size() == 1 && first.is_literal() &&
+      first.literal.kind() == Argument::Kind::kDevice) {
+    const std::string text = DeviceName(first.literal.device());
+    return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+  }
+  if (is_prim) {
+    if (name == "NumToTensor" && first.is_int()) return ScalarOf(first.literal.integer());
+    if (name == "unchecked_cast" && args.size() == 1) return first;
+    if (args.size() == 1 && first.kind == Kind::kTensor) {
+      const Result property = ComputeProperty(name, first);
+      if (!property.ok() || *property) return property;
+    }
+  }
+  if ((name == "__is__" || name == "__isnot__") && args.size() == 2 &&
+      (first.is_none() || args[1].is_none())) {
+    const ExportValue& other = first.is_none() ? args[1] : first;
+    return ExportValue(Argument(other.is_none() == (name == "__is__")));
+  }
+  if (first.kind == Kind::kTensor) {
+    if ((name == "size" || name == "sym_size") && args.size() == 2) return Size(first, args[1]);
+    if ((name == "dim" || name == "len" || name == "sym_numel" || name == "numel") &&
+        args.size() == 1) {
+      const TensorMeta* const meta = MetaOf(first);
+      if (meta == nullptr || !meta->has_shape) return std::nullopt;
+      if (name == "dim") return ExportValue(Argument(meta->shape.size()));
+      if (name == "len") return Size(first, Argument(0));
+      if (!meta->is_static()) return std::nullopt;
+      int64_t count = 1;
+      for (const Dim& dim : meta->shape) count *= dim.value;
+      return ExportValue(Argument(count));
+    }
+    return std::nullopt;
+  }
+  const bool has_scalar = std::any_of(args.begin(), args.end(), [](const ExportValue& value) {
+    return value.kind == Kind::kScalar;
+  });
+  if (has_scalar) return ComputeScalars(name, args);
+  if (first.elements != nullptr) return ComputeLists(name, args);
+  if (all_numbers) {
+    if (args.size() == 2 && name == "__and__") {
+      return ExportValue(
+          Argument(python::Truth(NumberOf(first)) && python::Truth(NumberOf(args[1]))));
+    }
+    if (args.size() == 2 && name == "__or__") {
+      return ExportValue(
+          Argument(python::Truth(NumberOf(first)) || python::Truth(NumberOf(args[1]))));
+    }
+    const absl::string_view function = PythonFunction(name);
+    if (!function.empty()) return Call(function, args);
+    return std::nullopt;
+  }
+  if (args.size() == 2 && first.is_literal() && args[1].is_literal()) {
+    if (name == "eq" || name == "ne") {
+      return ExportValue(Argument((first.literal == args[1].literal) == (name == "eq")));
+    }
+    if (name == "add" && first.is_string() && args[1].is_string()) {
+      const std::string text = absl::StrCat(first.literal.string(), args[1].literal.string());
+      return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace graphnet::pt2

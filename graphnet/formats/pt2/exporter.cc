@@ -1,0 +1,382 @@
+#include "graphnet/formats/pt2/exporter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/archive/zip_writer.h"
+#include "graphnet/formats/pt2/graph_exporter.h"
+#include "graphnet/formats/pt2/graph_importer.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "graphnet/formats/pt2/pickled_tensors.h"
+#include "graphnet/ir/annotation.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/text/equality.h"
+
+namespace graphnet {
+namespace {
+
+using pt2::ExportedAttribute;
+using pt2::Json;
+using pt2::JsonDocument;
+using pt2::JsonWriter;
+using pt2::StoredTensor;
+
+constexpr absl::string_view kWeights = "data/weights/";
+constexpr absl::string_view kConstants = "data/constants/";
+
+// The files of an archive but those that all have.
+struct Program {
+  absl::string_view json;
+  std::string weights, constants;  // configurations
+  std::map<std::string, std::string> records;
+  std::string inputs;  // that it was saved with; empty: none
+};
+
+std::string WriteArchive(const Program& program) {
+  size_t bytes = program.json.size() + program.weights.size() + program.constants.size() + 8192;
+  for (const auto& [name, content] : program.records) bytes += content.size() + 256;
+  ZipWriter zip(bytes + program.inputs.size());
+  const auto add = [&](absl::string_view name, absl::string_view content) {
+    zip.Add(absl::StrCat("model/", name), content);
+  };
+  for (const auto& [name, content] : program.records) add(name, content);
+  add(absl::StrCat(kWeights, "model_weights_config.json"), program.weights);
+  add(absl::StrCat(kConstants, "model_constants_config.json"), program.constants);
+  add("models/model.json", program.json);
+  // PyTorch asks for it even where there is nothing in it.
+  add("data/sample_inputs/model.pt", program.inputs);
+  add("archive_format", "pt2");
+  add("archive_version", "0");
+  add(".data/version", "6\n");
+  add("byteorder", "little");
+  return std::move(zip).Finish();
+}
+
+// The value of an input as the program was saved with it; nullopt: not known.
+std::optional<pt2::SavedLeaf> ExampleOf(const Node& input, const Sample& sample) {
+  const auto it = sample.weights.find(std::string(input.target()));
+  if (it == sample.weights.end()) return std::nullopt;
+  const TensorData& data = it->second;
+  if (NumberDType(input.annotation()) != DType::kInt64) return data;
+  if (data.dtype != DType::kInt64 || data.bytes->size() != sizeof(int64_t)) return std::nullopt;
+  int64_t number = 0;
+  std::memcpy(&number, data.bytes->data(), sizeof(number));
+  return number;
+}
+
+pt2::SavedLeaf ConstantOf(Json spec) {
+  Json value;
+  if (ReadFields(spec, {{"value", &value}}).ok()) spec = value;
+  const absl::StatusOr<pt2::JsonUnion> constant = ReadUnion(spec);
+  if (!constant.ok()) return {};
+  const Json json = constant->value;
+  if (constant->kind == "as_int") return json.Int().value_or(0);
+  if (constant->kind == "as_float") return json.Float().value_or(0);
+  if (constant->kind == "as_bool") return json.Bool().value_or(false);
+  if (constant->kind == "as_string") return std::string(json.String().value_or(""));
+  return {};
+}
+
+// The inputs that go with a program; empty if any is not known.
+std::string ExamplesOf(absl::string_view in_spec,
+                       const std::vector<pt2::GraphExporter::UserInput>& inputs,
+                       const Sample& sample) {
+  const absl::StatusOr<pt2::TreeSpec> spec = pt2::ParseTreeSpec(in_spec);
+  if (!spec.ok()) return "";
+  std::vector<pt2::SavedLeaf> leaves;
+  for (const auto& input : inputs) {
+    if (input.placeholder == nullptr) {
+      leaves.push_back(ConstantOf(input.constant));
+      continue;
+    }
+    std::optional<pt2::SavedLeaf> leaf = ExampleOf(*input.placeholder, sample);
+    if (!leaf) return "";
+    leaves.push_back(*std::move(leaf));
+  }
+  return pt2::PickleLeaves(*spec, leaves).value_or("");
+}
+
+// --- The program as it was ---------------------------------------------------
+
+// Nullopt if the sample is not what its original program says.
+absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
+                                                      const pt2::Original& original) {
+  const auto file = [&](absl::string_view name) -> std::string {
+    const auto it = sample.extra_files.find(std::string(name));
+    return it == sample.extra_files.end() ? R"({"config": {}})" : it->second;
+  };
+  Program program;
+  program.json = sample.extra_files.at(std::string(kProgramFile));
+  program.weights = file(kProgramWeightsFile);
+  program.constants = file(kProgramConstantsFile);
+  pt2::Payloads payloads;
+  if (!ReadPayloadConfig(nullptr, "", kWeights, program.weights, &payloads).ok() ||
+      !ReadPayloadConfig(nullptr, "", kConstants, program.constants, &payloads).ok()) {
+    return std::optional<Program>();
+  }
+  for (auto& [name, payload] : payloads) {
+    // What several tensors share is an attribute of its own.
+    const size_t slash = payload.record_name.rfind('/');
+    const auto it =
+        sample.weights.find(absl::StrCat("_storage_", payload.record_name.substr(slash + 1)));
+    if (it != sample.weights.end()) payload.record_bytes = it->second.bytes->size();
+  }
+  Module again;
+  pt2::GraphImporter importer(payloads, &again);
+  const auto import = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(program.json)));
+    Json graph_module, ranges;
+    RETURN_IF_ERROR(ReadFields(document.root(),
+                               {{"graph_module", &graph_module}, {"range_constraints", &ranges}}));
+    RETURN_IF_ERROR(importer.Run(graph_module));
+    return importer.AddRanges(ranges);
+  };
+  if (!import().ok() || !CheckEqual(*sample.module, again, kExact).ok()) {
+    return std::optional<Program>();
+  }
+  for (const auto& [name, payload] : payloads) {
+    if (payload.is_pickled) return std::optional<Program>();
+    program.records.try_emplace(payload.record_name);
+  }
+  absl::flat_hash_set<std::string> written;
+  for (const pt2::ImportedAttribute& imported : importer.attributes()) {
+    const auto data = sample.weights.find(imported.attribute);
+    if (imported.payload == nullptr || data == sample.weights.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the value of ", Printable(imported.attribute), " is not known"));
+    }
+    std::string& record = program.records[imported.payload->record_name];
+    written.insert(imported.payload->record_name);
+    if (imported.is_storage) {
+      record.assign(data->second.bytes->data(), data->second.bytes->size());
+    } else if (!WriteStorage(imported.payload->tensor, data->second, &record)) {
+      return std::optional<Program>();
+    }
+  }
+  if (written.size() != program.records.size()) return std::optional<Program>();
+  if (importer.in_spec() != nullptr) {
+    std::vector<pt2::SavedLeaf> leaves;
+    size_t i = 0;
+    bool are_known = original.user_inputs().size() == importer.user_inputs().size();
+    for (const std::string& name : importer.user_inputs()) {
+      if (!are_known) break;
+      if (name.empty()) {
+        Json constant;
+        const absl::StatusOr<pt2::JsonUnion> spec = ReadUnion(original.user_inputs()[i]);
+        if (spec.ok() && spec->kind == "user_input") {
+          ReadFields(spec->value, {{"arg", &constant, false}}).IgnoreError();
+        } else if (spec.ok()) {
+          constant = spec->value;
+        }
+        leaves.push_back(ConstantOf(constant));
+      } else {
+        for (const Node* node : again.main()->placeholders()) {
+          if (node->target() != name) continue;
+          std::optional<pt2::SavedLeaf> leaf = ExampleOf(*node, sample);
+          are_known = are_known && leaf.has_value();
+          leaves.push_back(leaf ? *std::move(leaf) : pt2::SavedLeaf());
+        }
+      }
+      ++i;
+    }
+    if (are_known) program.inputs = PickleLeaves(*importer.in_spec(), leaves).value_or("");
+  }
+  return std::optional(std::move(program));
+}
+
+// --- The program anew --------------------------------------------------------
+
+// PayloadMeta of a tensor that is all of its record.
+absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& data,
+                        absl::string_view record, JsonWriter* config, std::string* bytes) {
+  StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
+  if (tensor.strides.empty()) {
+    tensor.strides.resize(data.shape.size());
+    int64_t stride = 1;
+    for (size_t i = data.shape.size(); i-- > 0;) {
+      tensor.strides[i] = stride;
+      stride *= std::max<int64_t>(data.shape[i], 1);
+    }
+  }
+  const int64_t dtype = pt2::ScalarTypeNumber(data.dtype);
+  if (dtype == 0 || !WriteStorage(tensor, data, bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(attribute.attribute->name),
+                                                   ": torch.export stores no tensors of dtype ",
+                                                   DTypeName(data.dtype)));
+  }
+  const auto sizes = [&](absl::string_view name, const std::vector<int64_t>& numbers) {
+    config->Member(name).StartArray();
+    for (const int64_t number : numbers) {
+      config->StartObject();
+      config->Member("as_int").Int(number);
+      config->EndObject();
+    }
+    config->EndArray();
+  };
+  const TensorMeta* const meta = attribute.attribute->meta;
+  const Device device = meta != nullptr && meta->has_device ? meta->device : Device();
+  config->Member(attribute.attribute->name).StartObject();
+  config->Member("path_name").String(record);
+  config->Member("is_param").Bool(attribute.is_parameter);
+  config->Member("use_pickle").Bool(false);
+  config->Member("tensor_meta").StartObject();
+  config->Member("dtype").Int(dtype);
+  sizes("sizes", tensor.sizes);
+  config->Member("requires_grad").Bool(attribute.requires_grad);
+  config->Member("device").StartObject();
+  config->Member("type").String(DeviceTypeName(device.type));
+  config->Member("index");
+  device.index < 0 ? config->Null() : config->Int(device.index);
+  config->EndObject();
+  sizes("strides", tensor.strides);
+  config->Member("storage_offset").Raw(R"({"as_int":0})");
+  config->Member("layout").Int(pt2::LayoutNumber(Layout::kStrided));
+  config->EndObject();
+  config->EndObject();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> WriteAnew(const Sample& sample, const pt2::Original& original) {
+  pt2::GraphExporter exporter(sample, original);
+  RETURN_IF_ERROR(exporter.Run());
+  Program program;
+  program.json = exporter.program();
+  JsonWriter configs[2];
+  for (JsonWriter& config : configs) {
+    config.StartObject();
+    config.Member("config").StartObject();
+  }
+  size_t counts[2] = {};
+  for (const ExportedAttribute& attribute : exporter.attributes()) {
+    const int i = attribute.is_constant ? 1 : 0;
+    const std::string record =
+        absl::StrCat(attribute.is_constant ? "tensor_" : "weight_", counts[i]++);
+    RETURN_IF_ERROR(AddPayload(
+        attribute, sample.weights.at(std::string(attribute.attribute->name)), record, &configs[i],
+        &program.records[absl::StrCat(i == 0 ? kWeights : kConstants, record)]));
+  }
+  for (JsonWriter& config : configs) {
+    config.EndObject();
+    config.EndObject();
+  }
+  program.weights = std::string(configs[0].text());
+  program.constants = std::string(configs[1].text());
+  program.inputs = ExamplesOf(exporter.in_spec(), exporter.user_inputs(), sample);
+  return WriteArchive(program);
+}
+
+// --- What is lowered ---------------------------------------------------------
+
+bool IsNumber(const Argument& argument) {
+  if (!argument.is_node()) return !argument.is_aggregate();
+  const Node& node = *argument.node();
+  if (node.tensor_meta() != nullptr || node.op() == Op::kGetAttr) return false;
+  return !node.is_placeholder() || NumberDType(node.annotation()).has_value();
+}
+
+// Whether a call is written as Python programs are.
+bool NeedsLowering(const Node& node) {
+  if (node.op() == Op::kCallMethod) return true;
+  if (node.op() != Op::kCallFunction) return false;
+  const absl::string_view target = node.target();
+  if (absl::StartsWith(target, "operator.")) {
+    if (target == "operator.getitem" || target == "operator.setitem") return false;
+    for (const Argument& argument : node.args()) {
+      if (!IsNumber(argument)) return true;
+    }
+    return false;
+  }
+  if (absl::StartsWith(target, "torch.")) {
+    for (const absl::string_view own :
+         {"torch.ops.", "torch.sym_", "torch._sym_", "torch._functorch.predispatch."}) {
+      if (absl::StartsWith(target, own)) return false;
+    }
+    return target != "torch.cond" && target != "torch.while_loop" && target != "torch.tensor";
+  }
+  const Callable callee = CalleeOf(node);
+  return callee.kind == Callable::Kind::kAten && !callee.names_overload;
+}
+
+// Whether a call yields tensors of which not all is known.
+bool LacksMeta(const Node& node) {
+  if (!node.is_call() || !node.has_uses()) return false;
+  const ValueMeta* const meta = node.meta();
+  const auto is_known = [](const TensorMeta* tensor) {
+    return tensor != nullptr && tensor->dtype != DType::kUnknown;
+  };
+  if (meta != nullptr && (meta->is_tuple || is_known(meta->tensor))) return false;
+  const Callable callee = CalleeOf(node);
+  if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
+    const Schema& schema = callee.overloads[0];
+    return !schema.returns.empty() && schema.returns[0].kind == SchemaType::Kind::kTensor;
+  }
+  return node.HasBody() || node.is_call_function("operator.getitem") ||
+         node.is_call_function("torch.tensor");
+}
+
+}  // namespace
+
+bool LacksMetas(const Module& module) {
+  for (const Node* node : module.main()->nodes()) {
+    if (LacksMeta(*node)) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
+  bool needs_lowering = false;
+  for (const Graph* graph : sample.module->graphs()) {
+    for (const Node* node : graph->nodes()) needs_lowering |= NeedsLowering(*node);
+  }
+  if (!needs_lowering) return nullptr;
+  ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*sample.module));
+  // What is known of the values stays known.
+  for (Graph* graph : lowered.module->graphs()) {
+    for (Node* node : graph->nodes()) {
+      const Node* const origin = lowered.origins[node];
+      if (origin == nullptr || node->is_output()) continue;
+      const Argument& value = lowered.values[origin];
+      if (value.is_node() && value.node() == node) {
+        node->set_meta(lowered.module->CopyMeta(origin->meta()));
+      }
+      if (node->is_placeholder() && origin->draw_spec() != nullptr) {
+        node->set_draw_spec(*origin->draw_spec());
+      }
+    }
+  }
+  for (const SymExpr* relation : sample.module->relations()) lowered.module->AddRelation(relation);
+  auto made = std::make_unique<Sample>();
+  made->name = sample.name;
+  made->module = std::move(lowered.module);
+  made->extra_files = sample.extra_files;
+  made->weights = sample.weights;
+  return made;
+}
+
+absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample) {
+  RETURN_IF_ERROR(Verify(*sample.module));
+  const pt2::Original original = pt2::Original::Of(sample);
+  if (original.is_there()) {
+    ASSIGN_OR_RETURN(const std::optional<Program> program, WriteUnchanged(sample, original));
+    if (program) return WriteArchive(*program);
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+  return WriteAnew(lowered == nullptr ? sample : *lowered, original);
+}
+
+absl::Status ExportPt2(const Sample& sample, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
+  return WriteFileAtomic(path, bytes);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,44 @@
+// Writes archives of torch.export (.pt2), which torch.export.load takes.
+//
+//   RETURN_IF_ERROR(ExportPt2(sample, "resnet18.pt2"));
+//
+// A sample that was read from such an archive and is as it was read is written with the very
+// program that it had. Any other is written anew:
+//  - Placeholders are the user's inputs; attributes are parameters, buffers and constants, as they
+//    were in the original program, else parameters by their annotation and buffers.
+//  - ATen overloads, higher-order calls and Python's arithmetic on sizes are nodes. What is
+//    written otherwise (torch.*, methods) is lowered first (ops/lowering.h).
+//  - What follows from shapes that are known is computed now: sizes, lists of them, dtypes, which
+//    branch is taken. So TorchScript becomes the program that torch.export makes of it, which
+//    holds for these shapes.
+//  - What the IR says nothing of is as the original program had it, where that has a value of the
+//    same name, dtype and sizes: strides, stack traces. Else tensors lie in row-major order.
+//  - The inputs that it was saved with go with it if all are known.
+//
+// Needs no LibTorch, and thus all values' shapes (Node::meta); interp/shapes.h finds them.
+#ifndef GRAPHNET_FORMATS_PT2_EXPORTER_H_
+#define GRAPHNET_FORMATS_PT2_EXPORTER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// InvalidArgument names the node that torch.export has nothing for, or of which too little is
+// known.
+absl::Status ExportPt2(const Sample& sample, const std::string& path);
+absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample);
+
+// The sample that is written: lowered where it has to be. Null: as it is. So that its shapes can
+// be found beforehand.
+absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample);
+// Whether the shape or dtype of a value of the main graph is not known.
+bool LacksMetas(const Module& module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_PT2_EXPORTER_H_

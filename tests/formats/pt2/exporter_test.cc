@@ -1,0 +1,286 @@
+#include "graphnet/formats/pt2/exporter.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "graphnet/text/equality.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+#include "tests/formats/pt2/program_builder.h"
+
+namespace graphnet {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string TextOf(const Module& module) {
+  PrintOptions options;
+  options.header = false;
+  options.locations = false;
+  options.module_paths = false;
+  return PrintModule(module, options);
+}
+
+absl::StatusOr<Sample> Parse(const std::string& module) {
+  Sample sample;
+  sample.name = "m";
+  ASSIGN_OR_RETURN(sample.module,
+                   ParseModule(absl::StrCat("graphnet.module 1\n", module, "end\n"), "m.gn"));
+  return sample;
+}
+
+TensorData Floats(std::vector<int64_t> shape, const std::vector<float>& values) {
+  return {DType::kFloat32, std::move(shape),
+          std::make_shared<const std::string>(reinterpret_cast<const char*>(values.data()),
+                                              values.size() * sizeof(float))};
+}
+
+// What is read of what is written.
+absl::StatusOr<Sample> Again(const Sample& sample) {
+  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
+  EXPECT_TRUE(LooksLikePt2(bytes));
+  return ImportPt2(bytes, "m.pt2");
+}
+
+void ExpectSameWeights(const Sample& a, const Sample& b) {
+  EXPECT_EQ(a.weights.size(), b.weights.size());
+  for (const auto& [name, data] : a.weights) {
+    const auto it = b.weights.find(name);
+    ASSERT_NE(it, b.weights.end()) << name;
+    EXPECT_EQ(it->second.dtype, data.dtype) << name;
+    EXPECT_EQ(it->second.shape, data.shape) << name;
+    EXPECT_EQ(it->second.strides, data.strides) << name;
+    EXPECT_EQ(*it->second.bytes, *data.bytes) << name;
+  }
+}
+
+// The graph alone, written and read again.
+std::string Written(const std::string& module) {
+  const absl::StatusOr<Sample> sample = Parse(module);
+  EXPECT_OK(sample);
+  if (!sample.ok()) return "";
+  const absl::StatusOr<Sample> again = Again(*sample);
+  return again.ok() ? TextOf(*again->module) : std::string(again.status().message());
+}
+
+TEST(Pt2Exporter, WhatWasReadIsWrittenAsItWas) {
+  const auto sample = ImportPt2(ArchiveOf(ProgramFiles()), "m.pt2");
+  ASSERT_OK(sample);
+  const auto again = Again(*sample);
+  ASSERT_OK(again);
+  EXPECT_OK(CheckEqual(*sample, *again, kExact));
+  EXPECT_EQ(again->extra_files.at(std::string(kProgramFile)), ProgramJson());
+  EXPECT_EQ(again->extra_files.at(std::string(kProgramWeightsFile)), WeightsConfigJson());
+  ExpectSameWeights(*sample, *again);
+}
+
+// Programs that PyTorch wrote: as they were, and anew without them.
+class Programs : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const std::string path = absl::StrCat("tests/formats/pt2/testdata/", GetParam(), ".pt2");
+    absl::StatusOr<Sample> sample = ImportPt2File(path);
+    ASSERT_OK(sample);
+    sample_ = *std::move(sample);
+  }
+  Sample sample_;
+};
+
+TEST_P(Programs, AreWrittenAsTheyWere) {
+  auto again = Again(sample_);
+  ASSERT_OK(again);
+  again->name = sample_.name;
+  EXPECT_OK(CheckEqual(sample_, *again, kExact));
+  ExpectSameWeights(sample_, *again);
+}
+
+TEST_P(Programs, SayTheSameAnew) {
+  // A name is another.
+  sample_.module->main()->first()->set_name("renamed");
+  const auto like = Again(sample_);
+  ASSERT_OK(like);
+  EXPECT_NE(like->extra_files.at(std::string(kProgramFile)),
+            sample_.extra_files.at(std::string(kProgramFile)));
+  EXPECT_OK(CheckEqual(*sample_.module, *like->module, {.metas = true, .attribute_names = false}));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfPyTorch, Programs,
+                         testing::Values("autocast_layer", "batch_norm_train_decomposed", "buffers",
+                                         "cond_several", "dynamic_derived", "in_dict",
+                                         "in_keywords", "map_several", "scan_tree",
+                                         "shared_storage", "while_three"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Pt2Exporter, AnyGraphOfAtenCallsIsAProgram) {
+  auto sample = Parse(R"(
+attribute l.weight : f32[3, 2]@cpu as torch.nn.parameter.Parameter
+attribute scale : f32[]@cpu
+graph @forward(%x : f32[4, 3]@cpu) {
+  %w = get_attr l.weight : f32[3, 2]@cpu
+  %s = get_attr scale : f32[]@cpu
+  %mm = aten.mm.default(%x, %w) : f32[4, 2]@cpu
+  %mul_ = aten.mul_.Tensor(%mm, %s) : f32[4, 2]@cpu
+  %max = aten.max.dim(%mul_, 1) : (f32[4]@cpu, i64[4]@cpu)
+  %values = operator.getitem(%max, 0) : f32[4]@cpu
+  %zeros = aten.zeros.default([2, 3], torch.float16, None, device("cpu")) : f16[2, 3]@cpu
+  return {"v": %values, "rest": [%zeros, None, 2]}
+}
+)");
+  ASSERT_OK(sample);
+  sample->weights["l.weight"] = Floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  sample->weights["l.weight"].strides = {1, 3};
+  sample->weights["scale"] = Floats({}, {0.5});
+  sample->weights["x"] = Floats({4, 3}, std::vector<float>(12, 2));
+  const auto again = Again(*sample);
+  ASSERT_OK(again);
+  // Keywords are keywords, and what follows from the text is said.
+  EXPECT_EQ(TextOf(*again->module),
+            R"(attribute l.weight : f32[3, 2]@cpu as torch.nn.parameter.Parameter
+attribute scale : f32[]@cpu as torch.Tensor
+
+graph @forward(
+  %x : f32[4, 3]@cpu as torch.Tensor
+) {
+  %w = get_attr l.weight : f32[3, 2]@cpu
+  %s = get_attr scale : f32[]@cpu
+  %mm = aten.mm.default(%x, %w) : f32[4, 2]@cpu
+  %mul_ = aten.mul_.Tensor(%mm, %s) : f32[4, 2]@cpu
+  %max = aten.max.dim(%mul_, 1) : (f32[4]@cpu, i64[4]@cpu)
+  %values = operator.getitem(%max, 0) : f32[4]@cpu
+  %zeros = aten.zeros.default([2, 3], dtype = torch.float16, layout = None, device = device("cpu")) : f16[2, 3]@cpu
+  return {"v": %values, "rest": [%zeros, None, 2]}
+}
+)");
+  ExpectSameWeights(*sample, *again);
+}
+
+TEST(Pt2Exporter, SizesThatAreKnownAreComputed) {
+  EXPECT_EQ(Written(R"(
+graph @forward(%x : f32[4, 6]@cpu) {
+  %size = aten.size.int(%x, 1)
+  %dim = aten.dim.default(%x)
+  %ne = aten.ne.int(%dim, 2)
+  %cond = torch.cond(%ne, @raises, @half, (%size,))
+  %n = prim.NumToTensor.Scalar(%cond)
+  %i = aten.Int.Tensor(%n)
+  %list = prim.ListConstruct(2, %i)
+  %append = aten.append.t(%list, 4)
+  %view = aten.view.default(%x, %list) : f32[2, 3, 4]@cpu
+  return %view
+}
+graph @raises(%n) {
+  %raise = prim.RaiseException.default("no")
+  return %n
+}
+graph @half(%n) {
+  %half = aten.floordiv.int(%n, 2)
+  return %half
+}
+)"),
+            R"(graph @forward(
+  %x : f32[4, 6]@cpu as torch.Tensor
+) {
+  %view = aten.view.default(%x, [2, 3, 4]) : f32[2, 3, 4]@cpu
+  return %view
+}
+)");
+}
+
+TEST(Pt2Exporter, SizesThatAreNotKnownStayCalls) {
+  EXPECT_EQ(Written(R"(
+symbol s0 = 3
+relation s0 <= 8
+graph @forward(%x : f32[s0, 6]@cpu) {
+  %size = aten.size.default(%x)
+  %n = operator.getitem(%size, 0)
+  %twice = operator.mul(%n, 2)
+  %view = aten.view.default(%x, [%twice, 3]) : f32[2 * s0, 3]@cpu
+  return %view
+}
+)"),
+            R"(symbol s0 = 3
+relation s0 <= 8
+
+graph @forward(
+  %x : f32[s0, 6]@cpu as torch.Tensor
+) {
+  %n = aten.sym_size.int(%x, 0)
+  %twice = operator.mul(%n, 2)
+  %view = aten.view.default(%x, [%twice, 3]) : f32[2*s0, 3]@cpu
+  return %view
+}
+)");
+}
+
+TEST(Pt2Exporter, SubscriptsAreViewsAndOneIndexing) {
+  EXPECT_EQ(Written(R"(
+graph @forward(%x : f32[4, 6, 5]@cpu, %i : i64[2]@cpu) {
+  %a = operator.getitem(%x, (..., None, slice(1, None, 2))) : f32[4, 6, 1, 2]@cpu
+  %b = operator.getitem(%x, (0, %i)) : f32[2, 5]@cpu
+  %c = operator.setitem(%x, (slice(None, 2, None), 1), 7.0)
+  return (%a, %b)
+}
+)"),
+            R"(graph @forward(
+  %x : f32[4, 6, 5]@cpu as torch.Tensor,
+  %i : i64[2]@cpu as torch.Tensor
+) {
+  %a_unsqueeze = aten.unsqueeze.default(%x, 2) : f32[4, 6, 1, 5]@cpu
+  %a_slice = aten.slice.Tensor(%a_unsqueeze, 3, 1, None, 2) : f32[4, 6, 1, 2]@cpu
+  %b_select = aten.select.int(%x, 0, 0) : f32[6, 5]@cpu
+  %b = aten.index.Tensor(%b_select, [%i]) : f32[2, 5]@cpu
+  %c_slice = aten.slice.Tensor(%x, 0, None, 2, 1) : f32[2, 6, 5]@cpu
+  %c_select = aten.select.int(%c_slice, 1, 1) : f32[2, 5]@cpu
+  %fill_ = aten.fill_.Scalar(%c_select, 7.0) : f32[2, 5]@cpu
+  return (%a_slice, %b)
+}
+)");
+}
+
+TEST(Pt2Exporter, WhatIsNoAtenCallIsLowered) {
+  EXPECT_THAT(Written(R"(
+graph @forward(%x : f32[4]@cpu) {
+  %y = torch.nn.functional.relu(%x) : f32[4]@cpu
+  %z = .add(%y, 1) : f32[4]@cpu
+  return %z
+}
+)"),
+              AllOf(HasSubstr("aten.relu.default(%x)"), HasSubstr("aten.add.Scalar(%y, 1)")));
+}
+
+TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
+  const struct {
+    const char* module;
+    const char* error;
+  } kCases[] = {
+      {"graph @forward(%x) {\n  return %x\n}\n", "x (node x): its shape and dtype are not known"},
+      {"graph @forward(%x : f32[2]) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n",
+       "aten.relu.default (node y): the shape and dtype of its value are not known"},
+      {"attribute w : f32[2]\ngraph @forward(%x : f32[2]) {\n  %w = get_attr w\n  return %w\n}\n",
+       "w (node w): the value of w is not known"},
+      {"graph @forward(%x : f32[2]) {\n  %y = aten.foo.default(%x)\n  return %y\n}\n",
+       "aten.foo.default (node y): torch.export has no such call"},
+      {"graph @forward(%x as \"float\") {\n  return %x\n}\n",
+       "x (node x): an input of type float: torch.export has only tensors and ints"},
+      {"graph @forward(%x : f32[2]) {\n  return \"text\"\n}\n",
+       "a program returns only tensors, numbers and None"},
+      {"graph @forward(%x : f32[2]) {\n"
+       "  %y = prim.RaiseException.default(\"no\")\n  return %x\n}\n",
+       "prim.RaiseException.default (node y): it is reached"},
+  };
+  for (const auto& [module, error] : kCases) EXPECT_THAT(Written(module), HasSubstr(error));
+}
+
+}  // namespace
+}  // namespace graphnet
