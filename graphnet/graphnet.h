@@ -29,6 +29,8 @@
 #include "graphnet/formats/pt2/input_check.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/gate.h"
+#include "graphnet/identity/diff.h"
+#include "graphnet/identity/normal_form.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/canonical_hash.h"

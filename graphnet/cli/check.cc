@@ -112,7 +112,8 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
   outcome->nodes = sample.module->num_nodes();
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
   RETURN_IF_ERROR(CheckWeights(sample));
-  if (sample.extra_files.contains(std::string(kProgramFile))) {
+  if (RecogniseFormat(path).value_or(Format::kText) == Format::kPt2 &&
+      sample.extra_files.contains(std::string(kProgramWeightsFile))) {
     RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));
   }
   sample.weights.clear();  // The forms below are without.

@@ -140,6 +140,11 @@ assert same["equal"] is True and same["outputs"] == [{"name": "o0", "equal": Tru
 other = run(1, "diff-run", "a.gn", "relu.gn")
 assert other["equal"] is False and other["outputs"][0]["max_difference"] > 0
 assert other["outputs"][0]["elements"] == 6 and other["first_difference"].startswith("z = ")
+hashed = run(0, "hash", "a.gn", "many/a.gn")["samples"]
+assert hashed[0]["hash"] == hashed[1]["hash"] and len(hashed[0]["hash"]) == 64, hashed
+differing = run(1, "diff", "a.gn", "many/b.gn")
+assert (differing["equal"], differing["removed"], differing["added"]) == (False, 1, 0), differing
+assert differing["differences"][0]["a"]["name"] == "dead", differing
 passes = {p["pass"]: p for p in run(0, "passes")["passes"]}
 assert "allow" in passes["stabilize"]["options"] and passes["dce"]["summary"], passes["stabilize"]
 # What the program prints is none of it.

@@ -115,6 +115,9 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
     const auto it = sample.extra_files.find(std::string(name));
     return it == sample.extra_files.end() ? R"({"config": {}})" : it->second;
   };
+  // Of the layout of before torch 2.8, which is not written.
+  if (!sample.extra_files.contains(std::string(kProgramWeightsFile)))
+    return std::optional<Program>();
   Program program;
   program.json = sample.extra_files.at(std::string(kProgramFile));
   program.weights = file(kProgramWeightsFile);

@@ -406,7 +406,15 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
                                          absl::string_view annotation, Scope* scope) {
   if (name.empty() || name.size() > kMaxNameBytes) return Error("it has no usable name");
   const auto [it, is_new] = attribute_nodes_.try_emplace(std::string(name));
-  if (!is_new) return Error(absl::StrCat("two inputs are ", Printable(name)));
+  if (!is_new) {
+    // As torch 2.6 has parameters that are one.
+    const Attribute* const attribute = module_.FindAttribute(name);
+    if (attribute != nullptr && attribute->annotation == annotation &&
+        attribute->annotation != "torch.Tensor") {
+      return Bind(value, it->second, scope);
+    }
+    return Error(absl::StrCat("two inputs are ", Printable(name)));
+  }
   const auto payload = payloads_.find(name);
   Node* node = nullptr;
   if (payload != payloads_.end()) {

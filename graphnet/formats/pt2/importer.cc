@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -32,7 +33,10 @@ constexpr absl::string_view kModels = "models/";
 constexpr absl::string_view kWeights = "data/weights/";
 constexpr absl::string_view kConstants = "data/constants/";
 constexpr absl::string_view kExamples = "data/sample_inputs/";
-constexpr absl::string_view kOldProgram = "serialized_exported_program.json";
+// The layout before torch 2.8: a program with its tensors, each table as torch.save writes it.
+constexpr absl::string_view kFlatProgram = "serialized_exported_program.json";
+constexpr absl::string_view kFlatExamples = "serialized_example_inputs.pt";
+constexpr const char* kFlatTables[] = {"serialized_state_dict.pt", "serialized_constants.pt"};
 
 std::string Stem(const std::string& path) {
   std::string name = BaseName(path);
@@ -40,8 +44,19 @@ std::string Stem(const std::string& path) {
   return name;
 }
 
+// What comes before the name of a program in the flat layout; nullopt in the other.
+std::optional<absl::string_view> FlatRootOf(const ZipReader& zip) {
+  for (const ZipEntry& entry : zip.entries()) {
+    absl::string_view root = entry.name;
+    if (absl::ConsumeSuffix(&root, kFlatProgram) && (root.empty() || absl::EndsWith(root, "/")))
+      return root;
+  }
+  return std::nullopt;
+}
+
 // An archive has one folder at its root, whatever it is called.
 absl::string_view RootOf(const ZipReader& zip) {
+  if (const auto flat = FlatRootOf(zip)) return *flat;
   if (zip.entries().empty()) return {};
   const absl::string_view first = zip.entries()[0].name;
   return first.substr(0, first.find('/') + 1);
@@ -70,7 +85,10 @@ class Archive {
   absl::string_view root() const { return root_; }
   const std::string& name() const { return name_; }
 
+  bool is_flat() const { return is_flat_; }
+
   std::vector<std::string> programs() const {
+    if (is_flat_) return {"model"};
     std::vector<std::string> names;
     for (const ZipEntry& entry : zip_.entries()) {
       const absl::string_view program = ProgramOf(entry.name, root_);
@@ -106,17 +124,12 @@ class Archive {
   Archive(ZipReader zip, std::shared_ptr<const void> owner, const std::string& name)
       : zip_(std::move(zip)),
         owner_(std::move(owner)),
+        is_flat_(FlatRootOf(zip_).has_value()),
         root_(RootOf(zip_)),
         name_(Printable(name, 1000)) {}
 
   absl::Status CheckVersion() const {
-    for (const ZipEntry& entry : zip_.entries()) {
-      if (entry.name == kOldProgram || absl::EndsWith(entry.name, absl::StrCat("/", kOldProgram))) {
-        return absl::UnimplementedError(
-            "an archive as torch before 2.8 wrote it; torch.export.save(torch.export.load(FILE), "
-            "NEW) with 2.8 or newer writes it anew");
-      }
-    }
+    if (is_flat_) return absl::OkStatus();  // Its schema has a version, too.
     const ZipEntry* const format = zip_.Find(absl::StrCat(root_, "archive_format"));
     const ZipEntry* const version = zip_.Find(absl::StrCat(root_, "archive_version"));
     if (format == nullptr || version == nullptr || format->size > 16 || version->size > 16) {
@@ -140,6 +153,7 @@ class Archive {
 
   ZipReader zip_;
   std::shared_ptr<const void> owner_;
+  bool is_flat_;
   absl::string_view root_;
   std::string name_;
 };
@@ -166,7 +180,7 @@ absl::Status ReadWeights(const Archive& archive,
                                            ", the tensor ", Printable(imported.attribute)));
     };
     if (!payload.is_tensor) continue;
-    if (payload.record == nullptr) {
+    if (payload.record == nullptr && payload.storage == nullptr) {
       return fail(absl::InvalidArgumentError("the archive has no such record"));
     }
     if (payload.is_pickled) {
@@ -176,7 +190,10 @@ absl::Status ReadWeights(const Archive& archive,
       sample->weights[imported.attribute] = *std::move(data);
       continue;
     }
-    ASSIGN_OR_RETURN(const SharedBytes storage, archive.Storage(*payload.record));
+    SharedBytes storage = payload.storage;
+    if (payload.record != nullptr) {
+      ASSIGN_OR_RETURN(storage, archive.Storage(*payload.record));
+    }
     pt2::StoredTensor tensor = payload.tensor;
     if (imported.is_storage) {
       tensor.sizes = {static_cast<int64_t>(storage->size()) / DTypeBytes(tensor.dtype)};
@@ -194,8 +211,9 @@ absl::Status ReadWeights(const Archive& archive,
 // to be drawn.
 void ReadExampleInputs(const Archive& archive, const std::string& program,
                        const pt2::GraphImporter& importer, Sample* sample) {
-  const ZipEntry* const record =
-      archive.zip().Find(absl::StrCat(archive.root(), kExamples, program, ".pt"));
+  const ZipEntry* const record = archive.zip().Find(
+      absl::StrCat(archive.root(), archive.is_flat() ? std::string(kFlatExamples)
+                                                     : absl::StrCat(kExamples, program, ".pt")));
   if (record == nullptr || importer.in_spec() == nullptr) return;
   const absl::StatusOr<absl::string_view> bytes = archive.zip().View(*record);
   if (!bytes.ok()) return;
@@ -224,13 +242,21 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
   Sample sample;
   sample.module = std::make_unique<Module>();
   pt2::Payloads payloads;
+  for (const char* table : kFlatTables) {
+    const ZipEntry* const entry = archive.zip().Find(absl::StrCat(archive.root(), table));
+    if (!archive.is_flat() || entry == nullptr || entry->size == 0) continue;
+    ASSIGN_OR_RETURN(const SharedBytes saved, archive.Storage(*entry));
+    RETURN_IF_ERROR(Annotate(pt2::ReadPickledTable(saved, table, &payloads),
+                             absl::StrCat(archive.name(), ": ", table)));
+  }
   RETURN_IF_ERROR(ReadConfig(archive, kWeights,
                              absl::StrCat(kWeights, program, "_weights_config.json"),
                              kProgramWeightsFile, &payloads, &sample));
   RETURN_IF_ERROR(ReadConfig(archive, kConstants,
                              absl::StrCat(kConstants, program, "_constants_config.json"),
                              kProgramConstantsFile, &payloads, &sample));
-  const std::string record = absl::StrCat(kModels, program, ".json");
+  const std::string record =
+      archive.is_flat() ? std::string(kFlatProgram) : absl::StrCat(kModels, program, ".json");
   ASSIGN_OR_RETURN(std::string text, archive.ReadText(record, kMaxProgramBytes));
   pt2::GraphImporter importer(payloads, sample.module.get());
   const auto import = [&]() -> absl::Status {
@@ -303,8 +329,7 @@ bool LooksLikePt2(absl::string_view bytes) {
   const absl::string_view root = RootOf(*zip);
   return std::any_of(zip->entries().begin(), zip->entries().end(), [&](const ZipEntry& entry) {
     return entry.name == absl::StrCat(root, "archive_format") ||
-           !ProgramOf(entry.name, root).empty() || entry.name == kOldProgram ||
-           absl::EndsWith(entry.name, absl::StrCat("/", kOldProgram));
+           !ProgramOf(entry.name, root).empty() || entry.name == absl::StrCat(root, kFlatProgram);
   });
 }
 

@@ -1,6 +1,5 @@
 #include "graphnet/formats/pt2/json.h"
 
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -50,8 +49,8 @@ class JsonHandler {
     }
     return Int64(static_cast<int64_t>(value));
   }
+  // NaN and Infinity, as Python writes them; what is too large the reader refuses.
   bool Double(double value) {
-    if (!std::isfinite(value)) return Fail("a number beyond a double");
     Add(Json::Kind::kDouble)->u.real = value;
     return true;
   }
@@ -120,7 +119,8 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string text) {
   rapidjson::InsituStringStream stream(document.text_.data());
   const rapidjson::ParseResult result =
       reader.Parse<rapidjson::kParseInsituFlag | rapidjson::kParseFullPrecisionFlag |
-                   rapidjson::kParseStopWhenDoneFlag>(stream, handler);
+                   rapidjson::kParseStopWhenDoneFlag | rapidjson::kParseNanAndInfFlag>(stream,
+                                                                                       handler);
   if (result.IsError()) {
     const std::string what =
         handler.error().empty() ? rapidjson::GetParseError_En(result.Code()) : handler.error();

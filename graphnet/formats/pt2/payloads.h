@@ -29,6 +29,7 @@ struct Payload {
   bool is_pickled = false;  // torch.save wrote it
   bool is_tensor = false;   // else an object of a class
   StoredTensor tensor;
+  SharedBytes storage;  // where it is not `record`: within one
 
   // Of all that are the very same tensor, and no others: what is written to one shows in the
   // other.

@@ -67,26 +67,38 @@ class SavedTensors {
 
   Id root() const { return pickle_.root(); }
 
-  absl::StatusOr<TensorData> ReadTensor(Id id, int depth = 0) {
-    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "no tensor");
-    const Id callee = pickle_.children(id)[0];
-    const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
-    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
-    const absl::string_view name = pickle_.name(callee);
-    // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
-    if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
-        args.size() == 4 && IsGlobal(args[0], "torch._utils", "_rebuild_tensor_v2") &&
-        IsGlobal(args[1], "torch", "Tensor") && pickle_.children(args[2]).size() >= 4) {
-      return Rebuild(pickle_.children(args[2]));
+  absl::StatusOr<TensorData> ReadTensor(Id id) {
+    ASSIGN_OR_RETURN(const Stored stored, Locate(id));
+    ASSIGN_OR_RETURN(const absl::string_view bytes, zip_.View(*stored.record));
+    // Any number of tensors may be made of one storage.
+    uint64_t spare = left_;
+    ASSIGN_OR_RETURN(TensorData data,
+                     ReadStorage(stored.tensor, SharedBytes(nullptr, bytes), &spare));
+    if (data.bytes->size() > left_) return Error(id, "the tensors take too much together");
+    left_ -= data.bytes->size();
+    return data;
+  }
+
+  absl::Status ReadTable(const std::shared_ptr<const void>& owner, const std::string& record,
+                         Payloads* payloads) {
+    const Id dict = pickle_.root();
+    if (pickle_.kind(dict) != PickleKind::kDict) return Error(dict, "no dict");
+    const absl::Span<const Id> all = pickle_.children(dict);
+    for (size_t i = 0; i + 1 < all.size(); i += 2) {
+      if (pickle_.kind(all[i]) != PickleKind::kString) return Error(all[i], "no name");
+      ASSIGN_OR_RETURN(const Stored stored, Locate(all[i + 1]));
+      ASSIGN_OR_RETURN(const absl::string_view bytes, owner != nullptr
+                                                          ? zip_.ViewUnchecked(*stored.record)
+                                                          : zip_.View(*stored.record));
+      Payload payload;
+      payload.record_name = absl::StrCat(record, "/", stored.record->name);
+      payload.record_bytes = stored.record->size;
+      payload.is_tensor = true;
+      payload.tensor = stored.tensor;
+      payload.storage = SharedBytes(owner, bytes);
+      payloads->insert_or_assign(std::string(pickle_.text(all[i])), std::move(payload));
     }
-    if (pickle_.module(callee) == "torch._utils") {
-      if (name == "_rebuild_parameter" && !args.empty() && depth == 0) {
-        return ReadTensor(args[0], depth + 1);
-      }
-      if (name == "_rebuild_tensor_v2" && args.size() >= 4) return Rebuild(args);
-    }
-    return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
-                                  " makes, which is not called"));
+    return absl::OkStatus();
   }
 
   void AddLeaves(Id id, const TreeSpec& spec, std::vector<std::optional<TensorData>>* leaves) {
@@ -123,6 +135,35 @@ class SavedTensors {
         pickle_(std::move(pickle)),
         left_(bytes + kMaxExpandedBytes) {}
 
+  // A tensor, and the record with its storage.
+  struct Stored {
+    StoredTensor tensor;
+    const ZipEntry* record = nullptr;
+  };
+
+  absl::StatusOr<Stored> Locate(Id id, int depth = 0) const {
+    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "no tensor");
+    const Id callee = pickle_.children(id)[0];
+    const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
+    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
+    const absl::string_view name = pickle_.name(callee);
+    // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
+    if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
+        args.size() == 4 && IsGlobal(args[0], "torch._utils", "_rebuild_tensor_v2") &&
+        IsGlobal(args[1], "torch", "Tensor") && pickle_.children(args[2]).size() >= 4) {
+      return LocateTensor(pickle_.children(args[2]));
+    }
+    if (pickle_.module(callee) == "torch._utils") {
+      if ((name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state") &&
+          !args.empty() && depth == 0) {
+        return Locate(args[0], depth + 1);
+      }
+      if (name == "_rebuild_tensor_v2" && args.size() >= 4) return LocateTensor(args);
+    }
+    return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
+                                  " makes, which is not called"));
+  }
+
   absl::Status Error(Id id, absl::string_view what) const {
     return absl::InvalidArgumentError(
         absl::StrCat("data.pkl: byte ", pickle_.offset(id), ": ", what));
@@ -152,7 +193,7 @@ class SavedTensors {
   }
 
   // storage, offset, size, stride, …
-  absl::StatusOr<TensorData> Rebuild(absl::Span<const Id> args) {
+  absl::StatusOr<Stored> LocateTensor(absl::Span<const Id> args) const {
     if (pickle_.kind(args[0]) != PickleKind::kPersistentId) return Error(args[0], "no storage");
     const Id key = pickle_.children(args[0])[0];
     const absl::Span<const Id> parts = pickle_.children(key);
@@ -187,13 +228,7 @@ class SavedTensors {
     }
     const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, "data/", pickle_.text(parts[2])));
     if (entry == nullptr) return Error(key, "its storage is not there");
-    ASSIGN_OR_RETURN(const absl::string_view bytes, zip_.View(*entry));
-    // Any number of tensors may be made of one storage.
-    uint64_t spare = left_;
-    ASSIGN_OR_RETURN(TensorData data, ReadStorage(tensor, SharedBytes(nullptr, bytes), &spare));
-    if (data.bytes->size() > left_) return Error(key, "the tensors take too much together");
-    left_ -= data.bytes->size();
-    return data;
+    return Stored{std::move(tensor), entry};
   }
 
   std::optional<TensorData> ReadLeaf(Id id) {
@@ -235,6 +270,12 @@ class SavedTensors {
 absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes) {
   ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(bytes));
   return saved.ReadTensor(saved.root());
+}
+
+absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
+                              Payloads* payloads) {
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(*archive));
+  return saved.ReadTable(archive.owner(), record, payloads);
 }
 
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,

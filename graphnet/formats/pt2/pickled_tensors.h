@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/formats/pt2/payloads.h"
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/sample.h"
 
@@ -18,6 +19,11 @@ namespace graphnet::pt2 {
 // The one tensor or parameter that was saved. InvalidArgument names the class of what is
 // something else.
 absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes);
+
+// Adds the tensors of a dict that was saved: "l.weight" to where its elements lie in `archive`,
+// which `record`, its name, calls. InvalidArgument names what has no name or is no tensor.
+absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
+                              Payloads* payloads);
 
 // The leaves of a structure that was saved, in the order of `spec`: tensors, and numbers as
 // 0-d tensors; nullopt for others, and for what is not where the spec has it.

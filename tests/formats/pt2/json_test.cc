@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 TEST(Json, ValuesOfEveryKind) {
   const auto document = JsonDocument::Parse(
-      R"( {"a": [1, -9223372036854775808, 1.5, "NaN", "-Infinity", true, null, "A\u00e9\u0000"], "b": {}} )");
+      R"( {"a": [1, -9223372036854775808, 1.5, NaN, "-Infinity", true, null, "A\u00e9\u0000"], "b": {}} )");
   ASSERT_OK(document);
   Json a, b, c;
   ASSERT_OK(ReadFields(document->root(), {{"b", &b}, {"a", &a}, {"c", &c, false}}));
@@ -70,7 +70,7 @@ TEST(Json, FieldsComeOnce) {
 TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
   for (const char* text :
        {"", " ", "{", "[1,]", "[1 2]", "{\"a\" 1}", "nul", "\"a", "\"\\x\"", "\"\\ud800\"", "01",
-        "-", "1e999", "[1] 2", "'a'", "NaN", "\"\x01\"", "\xff", "\"\xc3\""}) {
+        "-", "1e999", "[1] 2", "'a'", "\"\x01\"", "\xff", "\"\xc3\""}) {
     EXPECT_THAT(JsonDocument::Parse(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("byte ")))
         << text;
