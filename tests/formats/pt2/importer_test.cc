@@ -359,9 +359,10 @@ TEST(Pt2Importer, BadArchivesAreRefused) {
   EXPECT_THAT(Import({{"version", "3"}, {"serialized_exported_program.json", "{}"}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "m.pt2: serialized_exported_program.json: lacks the field graph_module"));
-  EXPECT_THAT(Import({{"serialized_exported_program.json", "{}"},
-                      {"serialized_state_dict.pt", "not a zip archive"}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("serialized_state_dict.pt: ")));
+  EXPECT_THAT(
+      Import({{"serialized_exported_program.json", "{}"},
+              {"serialized_state_dict.pt", "not a zip archive"}}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("serialized_state_dict.pt: ")));
   EXPECT_THAT(ImportPt2("", "m.pt2"), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ImportPt2File("/nonexistent/m.pt2"), StatusIs(absl::StatusCode::kNotFound));
 }
