@@ -296,7 +296,7 @@ class Inference {
   }
 
   std::optional<Sizes> SizesOfResult() const {
-    const std::optional<Sizes> x = SizesOf(first());
+    std::optional<Sizes> x = SizesOf(first());
     if (schema_.is_pointwise ||
         Is({"gelu", "silu", "hardswish", "hardsigmoid", "hardtanh", "relu", "relu6", "leaky_relu",
             "elu", "softplus", "mish", "where", "bitwise_and", "masked_fill", "clamp_min",

@@ -165,11 +165,10 @@ class Runner final : public ModelRunner {
   }
 
   absl::StatusOr<IValue> Call(std::vector<IValue> args,
-                              std::map<std::string, IValue> kwargs) override {
+                              const std::map<std::string, IValue>& kwargs) override {
     std::vector<IValue> inputs;
-    RETURN_IF_ERROR(structure_.has_value()
-                        ? BindByStructure(std::move(args), std::move(kwargs), &inputs)
-                        : Bind(std::move(args), std::move(kwargs), &inputs));
+    RETURN_IF_ERROR(structure_.has_value() ? BindByStructure(std::move(args), kwargs, &inputs)
+                                           : Bind(std::move(args), kwargs, &inputs));
     ASSIGN_OR_RETURN(const std::vector<IValue> outputs, Run(std::move(inputs)));
     const Argument returned = sample_.module->main()->output()->args()[0];
     if (NumLeaves(returned) != outputs.size())
@@ -207,11 +206,12 @@ class Runner final : public ModelRunner {
   }
 
  private:
-  absl::Status BindByStructure(std::vector<IValue> args, std::map<std::string, IValue> kwargs,
+  absl::Status BindByStructure(std::vector<IValue> args,
+                               const std::map<std::string, IValue>& kwargs,
                                std::vector<IValue>* inputs) const {
     std::vector<IValue> leaves;
     c10::impl::GenericDict named(c10::AnyType::get(), c10::AnyType::get());
-    for (auto& [name, value] : kwargs) named.insert(name, std::move(value));
+    for (const auto& [name, value] : kwargs) named.insert(name, value);
     const IValue positional = c10::ivalue::Tuple::create(std::move(args));
     RETURN_IF_ERROR(Flatten(positional, structure_->spec.children[0], "args", &leaves));
     RETURN_IF_ERROR(Flatten(named, structure_->spec.children[1], "kwargs", &leaves));
@@ -221,17 +221,23 @@ class Runner final : public ModelRunner {
     return absl::OkStatus();
   }
 
-  absl::Status Bind(std::vector<IValue> args, std::map<std::string, IValue> kwargs,
+  absl::Status Bind(std::vector<IValue> args, const std::map<std::string, IValue>& kwargs,
                     std::vector<IValue>* inputs) const {
     *inputs = std::move(args);
+    size_t taken = 0;
     for (size_t i = inputs->size(); i < inputs_.size(); ++i) {
-      auto named = kwargs.extract(inputs_[i]);
-      if (named.empty())
-        return absl::InvalidArgumentError(absl::StrCat("no value for ", inputs_[i]));
-      inputs->push_back(std::move(named.mapped()));
+      const auto named = kwargs.find(inputs_[i]);
+      if (named == kwargs.end())
+        return absl::InvalidArgumentError(absl::StrCat("no value for ", Printable(inputs_[i])));
+      inputs->push_back(named->second);
+      ++taken;
     }
-    if (kwargs.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("nothing takes ", kwargs.begin()->first));
+    if (taken == kwargs.size()) return absl::OkStatus();
+    for (const auto& [name, value] : kwargs) {
+      if (!absl::c_linear_search(inputs_, name))
+        return absl::InvalidArgumentError(absl::StrCat("nothing takes ", Printable(name)));
+    }
+    return absl::InvalidArgumentError("an input has two values");
   }
 
   absl::Status CheckInputs(const std::vector<IValue>& inputs) {

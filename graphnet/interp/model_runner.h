@@ -32,7 +32,10 @@ class ModelRunner {
   // their structure, and for a program of torch.export what it was exported for
   // (formats/pt2/input_check.h).
   virtual absl::StatusOr<c10::IValue> Call(std::vector<c10::IValue> args,
-                                           std::map<std::string, c10::IValue> kwargs = {}) = 0;
+                                           const std::map<std::string, c10::IValue>& kwargs) = 0;
+  absl::StatusOr<c10::IValue> Call(std::vector<c10::IValue> args) {
+    return Call(std::move(args), {});
+  }
 
   // Ditto, flat: one value for each of `inputs()`; outputs in order.
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(std::vector<c10::IValue> inputs) = 0;

@@ -42,9 +42,9 @@ std::map<std::string, at::Tensor> Tensors(const std::string& name) {
   return tensors;
 }
 
-IValue DictOf(std::vector<std::pair<std::string, IValue>> members) {
+IValue DictOf(const std::vector<std::pair<std::string, IValue>>& members) {
   c10::impl::GenericDict dict(c10::StringType::get(), c10::AnyType::get());
-  for (auto& [key, value] : members) dict.insert(key, value);
+  for (const auto& [key, value] : members) dict.insert(key, value);
   return dict;
 }
 

@@ -351,7 +351,7 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
     if (name == "NumToTensor" && first.is_int()) return ScalarOf(first.literal.integer());
     if (name == "unchecked_cast" && args.size() == 1) return first;
     if (args.size() == 1 && first.kind == Kind::kTensor) {
-      const Result property = ComputeProperty(name, first);
+      Result property = ComputeProperty(name, first);
       if (!property.ok() || *property) return property;
     }
   }
