@@ -163,17 +163,8 @@ void RegisterDiff(CLI::App& app, CommandRunner* run) {
   const std::map<std::string, DiffFormat> formats = {
       {"text", DiffFormat::kText}, {"json", DiffFormat::kJson}, {"dot", DiffFormat::kDot}};
   AddChoiceOption(command, "--format", &options->format, formats, "What to print");
-  command
-      ->add_option("--picture", options->picture,
-                   "Draw both, what was removed in red, added in green, changed in yellow: *.svg, "
-                   "*.html, *.png, *.dot or *.json for Model Explorer")
-      ->check(CLI::Validator(
-          [](const std::string& path) {
-            return PictureFormOf(path).has_value() ? ""
-                                                   : "is called *.svg, *.html, *.png, *.dot or "
-                                                     "*.json";
-          },
-          /*validator_desc=*/""));
+  AddPictureOption(command, &options->picture,
+                   "Draw both, what was removed in red, added in green, changed in yellow");
   AddDrawingOptions(command, &options->drawing);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,

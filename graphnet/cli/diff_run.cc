@@ -20,17 +20,8 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   command->add_option("B", options->b, "The second sample")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
-  command
-      ->add_option("--picture", options->picture,
-                   "Draw b, values that differ in red, equal ones in green: *.svg, *.html, *.png, "
-                   "*.dot or *.json for Model Explorer")
-      ->check(CLI::Validator(
-          [](const std::string& path) {
-            return PictureFormOf(path).has_value() ? ""
-                                                   : "is called *.svg, *.html, *.png, *.dot or "
-                                                     "*.json";
-          },
-          /*validator_desc=*/""));
+  AddPictureOption(command, &options->picture,
+                   "Draw b, values that differ in red, equal ones in green");
   AddDrawingOptions(command, &options->drawing);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);

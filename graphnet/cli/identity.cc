@@ -23,21 +23,16 @@ bool IsUnknownNumber(const Attribute& attribute) {
 }
 
 std::optional<Argument> NumberIn(const TensorData& data) {
-  const auto read = [&](auto value) -> std::optional<Argument> {
+  const auto read = [&](auto value, auto as) -> std::optional<Argument> {
     if (data.bytes == nullptr || data.bytes->size() != sizeof value) return std::nullopt;
     std::memcpy(&value, data.bytes->data(), sizeof value);
-    return Argument(value);
+    return Argument(static_cast<decltype(as)>(value));
   };
   switch (data.dtype) {
-    case DType::kInt64: return read(int64_t{});
-    case DType::kInt32: return read(int32_t{});
-    case DType::kFloat64: return read(double{});
-    case DType::kFloat32: {
-      float value = 0;
-      if (data.bytes == nullptr || data.bytes->size() != sizeof value) return std::nullopt;
-      std::memcpy(&value, data.bytes->data(), sizeof value);
-      return Argument(static_cast<double>(value));
-    }
+    case DType::kInt64: return read(int64_t{}, int64_t{});
+    case DType::kInt32: return read(int32_t{}, int64_t{});
+    case DType::kFloat64: return read(double{}, double{});
+    case DType::kFloat32: return read(float{}, double{});
     default: return std::nullopt;
   }
 }

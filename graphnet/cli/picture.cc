@@ -48,6 +48,17 @@ absl::StatusOr<std::string> DrawSvg(const Picture& picture, const DrawingOptions
 
 }  // namespace
 
+void AddPictureOption(CLI::App* command, std::string* path, const std::string& what) {
+  const auto check = [](const std::string& value) {
+    return PictureFormOf(value).has_value() ? ""
+                                            : "is called *.svg, *.html, *.png, *.dot or *.json";
+  };
+  command
+      ->add_option("--picture", *path,
+                   absl::StrCat(what, ": *.svg, *.html, *.png, *.dot or *.json for Model Explorer"))
+      ->check(CLI::Validator(check, /*validator_desc=*/""));
+}
+
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options) {
   constexpr char kGroup[] = "Pictures";
   command

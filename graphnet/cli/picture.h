@@ -25,6 +25,9 @@ struct DrawingOptions {
   bool is_given() const { return part.is_part() || depth >= 0 || layouter != Layouter::kAuto; }
 };
 
+// --picture: a file that is named as a picture, of what `what` says.
+void AddPictureOption(CLI::App* command, std::string* path, const std::string& what);
+
 // --range, --module, --around, --depth and --layout.
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options);
 
