@@ -12,6 +12,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/archive/zip_writer.h"
+#include "graphnet/formats/pt2/extra_files.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/formats/pt2/graph_importer.h"
 #include "graphnet/formats/pt2/importer.h"
@@ -33,18 +34,22 @@ using pt2::StoredTensor;
 
 constexpr absl::string_view kWeights = "data/weights/";
 constexpr absl::string_view kConstants = "data/constants/";
+constexpr absl::string_view kExtra = "extra/";
 
 // The files of an archive but those that all have.
 struct Program {
-  absl::string_view json;
+  std::string json;
   std::string weights, constants;  // configurations
   std::map<std::string, std::string> records;
-  std::string inputs;  // that it was saved with; empty: none
+  std::string inputs;                              // that it was saved with; empty: none
+  std::map<std::string, std::string> extra_files;  // that the user added
 };
 
 std::string WriteArchive(const Program& program) {
   size_t bytes = program.json.size() + program.weights.size() + program.constants.size() + 8192;
-  for (const auto& [name, content] : program.records) bytes += content.size() + 256;
+  for (const auto* files : {&program.records, &program.extra_files}) {
+    for (const auto& [name, content] : *files) bytes += content.size() + 256;
+  }
   ZipWriter zip(bytes + program.inputs.size());
   const auto add = [&](absl::string_view name, absl::string_view content) {
     zip.Add(absl::StrCat("model/", name), content);
@@ -55,6 +60,7 @@ std::string WriteArchive(const Program& program) {
   add("models/model.json", program.json);
   // PyTorch asks for it even where there is nothing in it.
   add("data/sample_inputs/model.pt", program.inputs);
+  for (const auto& [name, content] : program.extra_files) add(absl::StrCat(kExtra, name), content);
   add("archive_format", "pt2");
   add("archive_version", "0");
   add(".data/version", "6\n");
@@ -137,7 +143,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   Module again;
   pt2::GraphImporter importer(payloads, &again);
   const auto import = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(program.json)));
+    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(program.json));
     Json graph_module, ranges;
     RETURN_IF_ERROR(ReadFields(document.root(),
                                {{"graph_module", &graph_module}, {"range_constraints", &ranges}}));
@@ -249,11 +255,11 @@ absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& da
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> WriteAnew(const Sample& sample, const pt2::Original& original) {
+absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& original) {
   pt2::GraphExporter exporter(sample, original);
   RETURN_IF_ERROR(exporter.Run());
   Program program;
-  program.json = exporter.program();
+  program.json = std::string(exporter.program());
   JsonWriter configs[2];
   for (JsonWriter& config : configs) {
     config.StartObject();
@@ -275,7 +281,7 @@ absl::StatusOr<std::string> WriteAnew(const Sample& sample, const pt2::Original&
   program.weights = std::string(configs[0].text());
   program.constants = std::string(configs[1].text());
   program.inputs = ExamplesOf(exporter.in_spec(), exporter.user_inputs(), sample);
-  return WriteArchive(program);
+  return program;
 }
 
 // --- What is lowered ---------------------------------------------------------
@@ -369,12 +375,21 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
 absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample) {
   RETURN_IF_ERROR(Verify(*sample.module));
   const pt2::Original original = pt2::Original::Of(sample);
+  std::optional<Program> program;
   if (original.is_there()) {
-    ASSIGN_OR_RETURN(const std::optional<Program> program, WriteUnchanged(sample, original));
-    if (program) return WriteArchive(*program);
+    ASSIGN_OR_RETURN(program, WriteUnchanged(sample, original));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
-  return WriteAnew(lowered == nullptr ? sample : *lowered, original);
+  if (!program) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+    ASSIGN_OR_RETURN(program, WriteAnew(lowered == nullptr ? sample : *lowered, original));
+  }
+  if (const auto it = sample.extra_files.find(std::string(kProgramExtraFiles));
+      it != sample.extra_files.end()) {
+    absl::StatusOr<std::map<std::string, std::string>> files = pt2::UnpackExtraFiles(it->second);
+    if (!files.ok()) return Annotate(files.status(), kProgramExtraFiles);
+    program->extra_files = *std::move(files);
+  }
+  return WriteArchive(*program);
 }
 
 absl::Status ExportPt2(const Sample& sample, const std::string& path) {

@@ -22,6 +22,8 @@ constexpr int64_t kPositional = 1;
 constexpr int64_t kKeyword = 2;
 
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
+// What orders the effects of calls in a program whose calls may be moved.
+constexpr absl::string_view kWithEffects = "torch.ops.higher_order.with_effects";
 
 absl::Status Error(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
@@ -192,7 +194,9 @@ absl::Status GraphImporter::Run(Json graph_module) {
   RETURN_IF_ERROR(Annotate(
       ReadFields(signature, {{"input_specs", &input_specs}, {"output_specs", &output_specs}}),
       "signature"));
-  RETURN_IF_ERROR(Annotate(ReadCallSignature(calls), "module_call_graph"));
+  absl::StatusOr<std::optional<CallSignature>> call = ReadCallSignature(calls);
+  if (!call.ok()) return Annotate(call.status(), "module_call_graph");
+  call_ = *std::move(call);
   Scope scope{.graph = module_.AddGraph("forward")};
   Json inputs, nodes;
   RETURN_IF_ERROR(ReadFields(graph, {{"inputs", &inputs}, {"nodes", &nodes}}));
@@ -458,6 +462,10 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
       RETURN_IF_ERROR(fail(i, ImportUserInput(input, kind->value, scope)));
     } else if (kind->kind == "constant_input") {
       user_inputs_.emplace_back();
+    } else if (kind->kind == "token") {
+      const absl::StatusOr<absl::string_view> token = NameOfArgument(input);
+      if (!token.ok()) return fail(i, token.status());
+      scope->tokens.insert(*token);
     }
     ++spec;
     ++i;
@@ -547,23 +555,6 @@ absl::StatusOr<Argument> GraphImporter::BuildOutput(const TreeSpec& spec,
   }
 }
 
-// The structures that the whole is called with and returns.
-absl::Status GraphImporter::ReadCallSignature(Json call_graph) {
-  for (const Json call : call_graph.elements()) {
-    Json path, signature, in_spec, out_spec;
-    RETURN_IF_ERROR(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}));
-    ASSIGN_OR_RETURN(const absl::string_view module, path.String());
-    if (!module.empty() || signature.is_null()) continue;
-    RETURN_IF_ERROR(ReadFields(signature, {{"in_spec", &in_spec}, {"out_spec", &out_spec}}));
-    ASSIGN_OR_RETURN(const absl::string_view in_text, in_spec.String());
-    ASSIGN_OR_RETURN(const absl::string_view out_text, out_spec.String());
-    ASSIGN_OR_RETURN(in_spec_, ParseTreeSpec(in_text));
-    ASSIGN_OR_RETURN(out_spec_, ParseTreeSpec(out_text));
-    return absl::OkStatus();
-  }
-  return absl::OkStatus();
-}
-
 absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) {
   Json outputs;
   RETURN_IF_ERROR(ReadFields(graph, {{"outputs", &outputs}}));
@@ -580,7 +571,11 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
   for (const Json output : outputs.elements()) {
     const auto import = [&]() -> absl::Status {
       ASSIGN_OR_RETURN(const JsonUnion kind, ReadUnion(*spec));
-      if (kind.kind == "token") return absl::OkStatus();
+      if (kind.kind == "token") {
+        ASSIGN_OR_RETURN(const absl::string_view token, NameOfArgument(output));
+        if (scope->tokens.contains(token)) return absl::OkStatus();
+        return Error(absl::StrCat(Printable(token), " is no token"));
+      }
       ASSIGN_OR_RETURN(const Argument value, ReadArgument(output, *scope));
       Json argument, target;
       const bool is_mutation = absl::EndsWith(kind.kind, "_mutation");
@@ -626,13 +621,13 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
     if (const auto it = copies.find(value.node()); it != copies.end()) value = it->second;
   }
   Argument result = Argument::Tuple(arena_.Copy(absl::MakeConstSpan(returned)));
-  if (out_spec_) {
-    if (out_spec_->num_leaves() != returned.size()) {
-      return Error(absl::StrCat("module_call_graph: out_spec has ", out_spec_->num_leaves(),
+  if (call_) {
+    if (call_->out_spec.num_leaves() != returned.size()) {
+      return Error(absl::StrCat("module_call_graph: out_spec has ", call_->out_spec.num_leaves(),
                                 " leaves, the signature ", returned.size(), " outputs"));
     }
     absl::Span<const Argument> leaves = returned;
-    ASSIGN_OR_RETURN(result, BuildOutput(*out_spec_, &leaves));
+    ASSIGN_OR_RETURN(result, BuildOutput(call_->out_spec, &leaves));
   }
   scope->graph->Output(result);
   // What nobody asks for is not looked up.
@@ -674,22 +669,27 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
   }
   const auto import = [&]() -> absl::Status {
     if (callee.empty() || callee.size() > kMaxNameBytes) return Error("it has no usable target");
+    if (callee == kWithEffects) return ImportWithEffects(inputs, outputs, metadata, label, scope);
     std::vector<Argument> args;
     std::vector<KwArg> kwargs;
-    RETURN_IF_ERROR(ImportInputs(callee, inputs, scope, &args, &kwargs));
+    RETURN_IF_ERROR(inputs.ExpectArray());
+    RETURN_IF_ERROR(ImportInputs(callee, inputs.elements(), scope, &args, &kwargs));
     RETURN_IF_ERROR(outputs.ExpectArray());
     // What yields one value is called by it.
     absl::string_view called = label;
+    bool is_tuple = absl::StartsWith(callee, kHigherOrder) && single.is_there();
+    if (is_tuple && !single.is_null()) {
+      ASSIGN_OR_RETURN(const bool is_single, single.Bool());
+      is_tuple = !is_single;
+    }
     if (outputs.size() == 1) {
-      const bool is_tuple = absl::StartsWith(callee, kHigherOrder) && single.is_there() &&
-                            (single.is_null() || !single.Bool().value_or(false));
       ASSIGN_OR_RETURN(const absl::string_view value, NameOfArgument(*outputs.elements().begin()));
       if (!value.empty() && !is_tuple) called = value;
     }
     if (called.size() > kMaxNameBytes) return Error("its name is too long");
     Node* const call = scope->graph->CallFunction(TargetOf(callee), args, kwargs, called);
     Describe(metadata, call);
-    return ImportResults(call, outputs, single, scope);
+    return ImportResults(call, outputs, is_tuple, scope);
   };
   absl::Status status = import();
   if (status.ok()) return status;
@@ -697,11 +697,53 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
                   absl::StrCat("node ", label.empty() ? Printable(callee) : Printable(label)));
 }
 
-absl::Status GraphImporter::ImportInputs(absl::string_view target, Json inputs, Scope* scope,
-                                         std::vector<Argument>* args, std::vector<KwArg>* kwargs) {
+// with_effects(token, operator, *args) yields a token and what the operator does. Calls of a graph
+// are done in order, so the operator is called and the tokens are gone.
+absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json metadata,
+                                              absl::string_view label, Scope* scope) {
   RETURN_IF_ERROR(inputs.ExpectArray());
+  RETURN_IF_ERROR(outputs.ExpectArray());
+  if (inputs.size() < 2 || outputs.size() < 1) return Error("it has no token or no operator");
+  Json::Range rest = inputs.elements(), results = outputs.elements();
+  Json token, callee;
+  RETURN_IF_ERROR(ReadFields(*rest.first, {{"arg", &token}}));
+  RETURN_IF_ERROR(ReadFields(*++rest.first, {{"arg", &callee}}));
+  ++rest.first;
+  ASSIGN_OR_RETURN(const absl::string_view taken, NameOfArgument(token));
+  if (!scope->tokens.contains(taken)) return Error(absl::StrCat(Printable(taken), " is no token"));
+  ASSIGN_OR_RETURN(const absl::string_view made, NameOfArgument(*results.first));
+  if (made.empty() || scope->values.contains(made) || !scope->tokens.insert(made).second) {
+    return Error(absl::StrCat("the token ", Printable(made), " is made twice"));
+  }
+  ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(callee));
+  if (named.kind != "as_operator") return Error("its second input is no operator");
+  ASSIGN_OR_RETURN(const absl::string_view target, named.value.String());
+  if (target.empty() || target.size() > kMaxNameBytes) return Error("it has no usable operator");
+
+  std::vector<Argument> args;
+  std::vector<KwArg> kwargs;
+  RETURN_IF_ERROR(ImportInputs(target, rest, scope, &args, &kwargs));
+  ++results.first;
+  absl::string_view name = label;
+  const bool is_one = outputs.size() == 2;
+  if (is_one) {
+    ASSIGN_OR_RETURN(const absl::string_view value, NameOfArgument(*results.first));
+    if (!value.empty()) name = value;
+  }
+  if (name.size() > kMaxNameBytes) return Error("its name is too long");
+  Node* const call = scope->graph->CallFunction(TargetOf(target), args, kwargs, name);
+  Describe(metadata, call);
+  if (is_one) return ImportResult(call, *results.first, scope);
+  if (outputs.size() == 1) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ValueMeta* const meta, AddElements(call, results, scope));
+  call->set_meta(meta);
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportInputs(absl::string_view target, Json::Range inputs, Scope* scope,
+                                         std::vector<Argument>* args, std::vector<KwArg>* kwargs) {
   const bool is_symbolic = IsSymbolicCall(target);
-  for (const Json input : inputs.elements()) {
+  for (const Json input : inputs) {
     Json name_field, argument, kind_field;
     RETURN_IF_ERROR(ReadFields(
         input, {{"name", &name_field}, {"arg", &argument}, {"kind", &kind_field, false}}));
@@ -735,43 +777,42 @@ absl::Status GraphImporter::ImportInputs(absl::string_view target, Json inputs, 
   return absl::OkStatus();
 }
 
-absl::Status GraphImporter::ImportResults(Node* call, Json outputs, Json single, Scope* scope) {
-  if (outputs.size() == 0) return absl::OkStatus();
-  const Json first = *outputs.elements().begin();
-  ASSIGN_OR_RETURN(const JsonUnion output, ReadUnion(first));
-  if (outputs.size() == 1) {
-    ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(first));
-    bool is_tuple = absl::StartsWith(call->target(), kHigherOrder) && single.is_there();
-    if (is_tuple && !single.is_null()) {
-      ASSIGN_OR_RETURN(const bool is_single, single.Bool());
-      is_tuple = !is_single;
-    }
-    if (output.kind == "as_none") return absl::OkStatus();
-    if (!name.empty() && !is_tuple) {
-      ASSIGN_OR_RETURN(const ValueMeta* const meta, MetaOf(name, scope));
-      call->set_meta(meta);
-      return Bind(name, call, scope);
-    }
-    if (name.empty()) {
-      // A list of values is the value itself.
-      ASSIGN_OR_RETURN(const ValueMeta* const meta, AddElements(call, output.value, scope));
-      call->set_meta(meta);
-      return absl::OkStatus();
-    }
+// What a call yields, if that is one Argument.
+absl::Status GraphImporter::ImportResult(Node* call, Json output, Scope* scope) {
+  ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(output));
+  if (value.kind == "as_none") return absl::OkStatus();
+  ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(output));
+  if (!name.empty()) {
+    ASSIGN_OR_RETURN(const ValueMeta* const meta, MetaOf(name, scope));
+    call->set_meta(meta);
+    return Bind(name, call, scope);
   }
-  ASSIGN_OR_RETURN(const ValueMeta* const meta, AddElements(call, outputs, scope));
+  // A list of values is the value itself.
+  RETURN_IF_ERROR(value.value.ExpectArray());
+  ASSIGN_OR_RETURN(const ValueMeta* const meta, AddElements(call, value.value.elements(), scope));
+  call->set_meta(meta);
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportResults(Node* call, Json outputs, bool is_tuple, Scope* scope) {
+  if (outputs.size() == 0) return absl::OkStatus();
+  if (outputs.size() == 1) {
+    const Json output = *outputs.elements().begin();
+    ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(output));
+    if (name.empty() || !is_tuple) return ImportResult(call, output, scope);
+  }
+  ASSIGN_OR_RETURN(const ValueMeta* const meta, AddElements(call, outputs.elements(), scope));
   call->set_meta(meta);
   return absl::OkStatus();
 }
 
 // Takes apart what yields several values: Arguments, or what is in lists of them.
-absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json elements,
+absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json::Range elements,
                                                             Scope* scope) {
-  RETURN_IF_ERROR(elements.ExpectArray());
   std::vector<const ValueMeta*> metas;
   const ValueMeta* const unknown = module_.InternValueMeta(TensorMeta());
   int64_t i = 0;
-  for (const Json element : elements.elements()) {
+  for (const Json element : elements) {
     // {"name": "x"}, {"as_name": "n"}, {"as_tensor": {"name": "x"}}, {"as_tensors": […]}
     ASSIGN_OR_RETURN(JsonUnion value, ReadUnion(element));
     absl::string_view name;
@@ -805,7 +846,7 @@ absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json
         node->set_location(sequence->location());
         node->set_module_path(sequence->module_path());
         scope->made.push_back(node);
-        ASSIGN_OR_RETURN(metas.back(), AddElements(node, list, scope));
+        ASSIGN_OR_RETURN(metas.back(), AddElements(node, list.elements(), scope));
         node->set_meta(metas.back());
       }
     }

@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/formats/pt2/call_signature.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/payloads.h"
-#include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet::pt2 {
@@ -42,7 +42,7 @@ class GraphImporter {
   // The user's inputs, in order: names of placeholders, empty where a constant takes the place.
   const std::vector<std::string>& user_inputs() const { return user_inputs_; }
   // What structure they are given in; null: not said.
-  const TreeSpec* in_spec() const { return in_spec_ ? &*in_spec_ : nullptr; }
+  const TreeSpec* in_spec() const { return call_ ? &call_->in_spec : nullptr; }
 
  private:
   // A graph that is being made.
@@ -52,6 +52,7 @@ class GraphImporter {
     absl::flat_hash_map<absl::string_view, Json> tensors;  // TensorMeta by name
     absl::flat_hash_map<absl::string_view, Json> sizes;    // SymInt by name
     std::vector<Node*> made;                               // get_attr and getitem
+    absl::flat_hash_set<absl::string_view> tokens;         // that order effects
     int depth = 0;
   };
 
@@ -68,17 +69,19 @@ class GraphImporter {
                                           absl::string_view annotation, Scope* scope);
   absl::StatusOr<Node*> MakeView(absl::string_view name, const Payload& payload, Scope* scope);
   absl::Status AddPlaceholder(Json input, Scope* scope);
-  absl::Status ReadCallSignature(Json call_graph);
   absl::Status ImportOutputs(Json graph, Json specs, Scope* scope);
   absl::StatusOr<Node*> FindMutated(absl::string_view kind, absl::string_view target, Scope* scope);
   absl::StatusOr<Argument> BuildOutput(const TreeSpec& spec, absl::Span<const Argument>* leaves);
 
   // Calls.
   absl::Status ImportNode(Json node, Scope* scope);
-  absl::Status ImportInputs(absl::string_view target, Json inputs, Scope* scope,
+  absl::Status ImportWithEffects(Json inputs, Json outputs, Json metadata, absl::string_view label,
+                                 Scope* scope);
+  absl::Status ImportInputs(absl::string_view target, Json::Range inputs, Scope* scope,
                             std::vector<Argument>* args, std::vector<KwArg>* kwargs);
-  absl::Status ImportResults(Node* call, Json outputs, Json single, Scope* scope);
-  absl::StatusOr<const ValueMeta*> AddElements(Node* sequence, Json elements, Scope* scope);
+  absl::Status ImportResult(Node* call, Json output, Scope* scope);
+  absl::Status ImportResults(Node* call, Json outputs, bool is_tuple, Scope* scope);
+  absl::StatusOr<const ValueMeta*> AddElements(Node* sequence, Json::Range elements, Scope* scope);
   absl::Status Bind(absl::string_view value, Node* node, Scope* scope);
   void Describe(Json metadata, Node* node);
 
@@ -101,7 +104,7 @@ class GraphImporter {
   Arena arena_;
   std::vector<ImportedAttribute> attributes_;
   std::vector<std::string> user_inputs_;
-  std::optional<TreeSpec> in_spec_, out_spec_;
+  std::optional<CallSignature> call_;
   absl::flat_hash_map<std::string, std::string> by_identity_;  // Payload::Identity to attribute
   absl::flat_hash_map<std::string, Node*> storage_nodes_;      // by Payload::Storage
   absl::flat_hash_map<std::string, Node*> attribute_nodes_;    // "l.weight" to what stands for it

@@ -1,6 +1,7 @@
 #include "graphnet/formats/pt2/importer.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/formats/archive/zip_reader.h"
+#include "graphnet/formats/pt2/extra_files.h"
 #include "graphnet/formats/pt2/graph_importer.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/payloads.h"
@@ -33,9 +35,11 @@ constexpr absl::string_view kModels = "models/";
 constexpr absl::string_view kWeights = "data/weights/";
 constexpr absl::string_view kConstants = "data/constants/";
 constexpr absl::string_view kExamples = "data/sample_inputs/";
+constexpr absl::string_view kExtra = "extra/";
 // The layout before torch 2.8: a program with its tensors, each table as torch.save writes it.
 constexpr absl::string_view kFlatProgram = "serialized_exported_program.json";
 constexpr absl::string_view kFlatExamples = "serialized_example_inputs.pt";
+constexpr absl::string_view kFlatExtra = "extra_files/";
 constexpr const char* kFlatTables[] = {"serialized_state_dict.pt", "serialized_constants.pt"};
 
 std::string Stem(const std::string& path) {
@@ -54,9 +58,8 @@ std::optional<absl::string_view> FlatRootOf(const ZipReader& zip) {
   return std::nullopt;
 }
 
-// An archive has one folder at its root, whatever it is called.
-absl::string_view RootOf(const ZipReader& zip) {
-  if (const auto flat = FlatRootOf(zip)) return *flat;
+// The folder at the root of an archive, whatever it is called.
+absl::string_view FolderOf(const ZipReader& zip) {
   if (zip.entries().empty()) return {};
   const absl::string_view first = zip.entries()[0].name;
   return first.substr(0, first.find('/') + 1);
@@ -122,11 +125,11 @@ class Archive {
 
  private:
   Archive(ZipReader zip, std::shared_ptr<const void> owner, const std::string& name)
-      : zip_(std::move(zip)),
-        owner_(std::move(owner)),
-        is_flat_(FlatRootOf(zip_).has_value()),
-        root_(RootOf(zip_)),
-        name_(Printable(name, 1000)) {}
+      : zip_(std::move(zip)), owner_(std::move(owner)), name_(Printable(name, 1000)) {
+    const std::optional<absl::string_view> flat = FlatRootOf(zip_);
+    is_flat_ = flat.has_value();
+    root_ = is_flat_ ? *flat : FolderOf(zip_);
+  }
 
   absl::Status CheckVersion() const {
     if (is_flat_) return absl::OkStatus();  // Its schema has a version, too.
@@ -153,7 +156,7 @@ class Archive {
 
   ZipReader zip_;
   std::shared_ptr<const void> owner_;
-  bool is_flat_;
+  bool is_flat_ = false;
   absl::string_view root_;
   std::string name_;
 };
@@ -237,6 +240,25 @@ absl::Status ReadConfig(const Archive& archive, absl::string_view folder, const 
   return absl::OkStatus();
 }
 
+// The files that a user added, as one.
+absl::Status ReadExtraFiles(const Archive& archive, Sample* sample) {
+  const std::string folder = absl::StrCat(archive.root(), archive.is_flat() ? kFlatExtra : kExtra);
+  std::map<std::string, std::string> files;
+  size_t bytes = 0;
+  for (const ZipEntry& entry : archive.zip().entries()) {
+    absl::string_view name = entry.name;
+    if (!absl::ConsumePrefix(&name, folder) || name.empty() || entry.is_folder()) continue;
+    if (entry.size > kMaxTextFileBytes || (bytes += entry.size) > kMaxTextFileBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(archive.name(), ": ", Printable(entry.name),
+                                                     ": the added files have over ",
+                                                     kMaxTextFileBytes, " bytes together"));
+    }
+    ASSIGN_OR_RETURN(files[std::string(name)], archive.zip().Read(entry));
+  }
+  if (!files.empty()) sample->extra_files.emplace(kProgramExtraFiles, pt2::PackExtraFiles(files));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& program,
                                      const Pt2ImportOptions& options) {
   Sample sample;
@@ -274,6 +296,7 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
     return Annotate(status, absl::StrCat(archive.name(), ": ", Printable(record)));
   }
   sample.extra_files.emplace(kProgramFile, std::move(text));
+  RETURN_IF_ERROR(ReadExtraFiles(archive, &sample));
   if (options.weights) {
     RETURN_IF_ERROR(ReadWeights(archive, importer.attributes(), &sample));
     ReadExampleInputs(archive, program, importer, &sample);
@@ -326,10 +349,11 @@ bool LooksLikePt2(absl::string_view bytes) {
   if (!absl::StartsWith(bytes, "PK\x03\x04")) return false;
   const absl::StatusOr<ZipReader> zip = ZipReader::Open(bytes, "");
   if (!zip.ok()) return false;
-  const absl::string_view root = RootOf(*zip);
+  if (FlatRootOf(*zip)) return true;
+  const absl::string_view root = FolderOf(*zip);
   return std::any_of(zip->entries().begin(), zip->entries().end(), [&](const ZipEntry& entry) {
     return entry.name == absl::StrCat(root, "archive_format") ||
-           !ProgramOf(entry.name, root).empty() || entry.name == absl::StrCat(root, kFlatProgram);
+           !ProgramOf(entry.name, root).empty();
   });
 }
 

@@ -22,8 +22,9 @@
 // are made of), goes with the sample as it was: kProgramFile and the two beside it among
 // Sample::extra_files.
 //
-// Nothing of the archive is executed, and nothing in it is trusted. What it has besides,
-// compiled code or more files, is passed over.
+// Files that the user stored with the programs (extra_files) go with each sample
+// (kProgramExtraFiles). Nothing of the archive is executed, and nothing in it is trusted. What it
+// has besides, such as compiled code, is passed over.
 #ifndef GRAPHNET_FORMATS_PT2_IMPORTER_H_
 #define GRAPHNET_FORMATS_PT2_IMPORTER_H_
 
@@ -50,6 +51,8 @@ struct Pt2ImportOptions {
 inline constexpr absl::string_view kProgramFile = "torch_export.json";
 inline constexpr absl::string_view kProgramWeightsFile = "torch_export_weights.json";
 inline constexpr absl::string_view kProgramConstantsFile = "torch_export_constants.json";
+// And the user's own files, if there are any (extra_files.h).
+inline constexpr absl::string_view kProgramExtraFiles = "torch_export_extra_files.json";
 
 // The JSON of one program.
 inline constexpr size_t kMaxProgramBytes = size_t{256} << 20;

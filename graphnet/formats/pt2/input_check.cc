@@ -15,11 +15,11 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/call_signature.h"
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/guards.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/pt2/json.h"
-#include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -102,30 +102,11 @@ class InputCheck {
 
   // The sizes of all user inputs that have values; those that are numbers are checked.
   absl::Status ReadInputs(Json graph, Json signature) {
-    Json tensors, ints, specs;
+    Json tensors, ints;
     RETURN_IF_ERROR(ReadFields(graph, {{"tensor_values", &tensors}, {"sym_int_values", &ints}}));
-    RETURN_IF_ERROR(ReadFields(signature, {{"input_specs", &specs}}));
-    for (const Json spec : specs.elements()) {
-      ASSIGN_OR_RETURN(const JsonUnion kind, ReadUnion(spec));
-      if (kind.kind == "constant_input") names_.emplace_back();
-      if (kind.kind != "user_input") continue;
-      Json argument;
-      RETURN_IF_ERROR(ReadFields(kind.value, {{"arg", &argument}}));
-      ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(argument));
-      names_.emplace_back();
-      if (value.kind == "as_tensor") {
-        Json name;
-        RETURN_IF_ERROR(ReadFields(value.value, {{"name", &name}}));
-        ASSIGN_OR_RETURN(const absl::string_view called, name.String());
-        names_.back() = std::string(called);
-        wanted_[names_.back()] = true;
-      } else if (value.kind == "as_sym_int") {
-        ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(value.value));
-        if (named.kind != "as_name") continue;
-        ASSIGN_OR_RETURN(const absl::string_view called, named.value.String());
-        names_.back() = std::string(called);
-        wanted_[names_.back()] = false;
-      }
+    ASSIGN_OR_RETURN(inputs_, pt2::ReadUserInputs(signature));
+    for (const pt2::UserInput& input : inputs_) {
+      if (!input.name.empty()) wanted_[input.name] = input.is_tensor;
     }
     RETURN_IF_ERROR(tensors.ForEachMember([&](absl::string_view name, Json meta) -> absl::Status {
       const auto it = wanted_.find(std::string(name));
@@ -262,23 +243,9 @@ class InputCheck {
 
   // What guards call the user's inputs.
   absl::Status ReadPaths(Json calls) {
-    for (const Json call : calls.elements()) {
-      Json path, signature, in_spec, argument_names;
-      RETURN_IF_ERROR(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}));
-      ASSIGN_OR_RETURN(const absl::string_view module, path.String());
-      if (!module.empty() || signature.is_null()) continue;
-      RETURN_IF_ERROR(ReadFields(
-          signature, {{"in_spec", &in_spec}, {"forward_arg_names", &argument_names, false}}));
-      ASSIGN_OR_RETURN(const absl::string_view text, in_spec.String());
-      ASSIGN_OR_RETURN(const TreeSpec spec, pt2::ParseTreeSpec(text));
-      if (spec.children.size() != 2) return absl::OkStatus();
-      std::vector<std::string> names;
-      for (const Json name : argument_names.elements()) {
-        ASSIGN_OR_RETURN(const absl::string_view argument, name.String());
-        names.emplace_back(argument);
-      }
-      AddArgumentPaths(spec, names);
-      return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::optional<pt2::CallSignature> call, pt2::ReadCallSignature(calls));
+    if (call && call->in_spec.children.size() == 2) {
+      AddArgumentPaths(call->in_spec, call->argument_names);
     }
     return absl::OkStatus();
   }
@@ -327,8 +294,8 @@ class InputCheck {
       rest = text.substr(dot + 2);
     }
     const auto it = paths_.find(std::string(path));
-    if (it == paths_.end() || it->second >= names_.size()) return std::nullopt;
-    const auto value = values_.find(names_[it->second]);
+    if (it == paths_.end() || it->second >= inputs_.size()) return std::nullopt;
+    const auto value = values_.find(inputs_[it->second].name);
     if (value == values_.end()) return std::nullopt;
     const std::vector<int64_t>& shape = value->second.shape;
     if (rest.empty()) {
@@ -349,8 +316,8 @@ class InputCheck {
   }
 
   const std::map<std::string, TensorData>& values_;
-  std::vector<std::string> names_;      // of the user's inputs; empty: a constant
-  std::map<std::string, bool> wanted_;  // whether it is a tensor
+  std::vector<pt2::UserInput> inputs_;
+  std::map<std::string, bool> wanted_;  // by name: whether it is a tensor
   std::map<std::string, size_t> paths_;
   Module symbols_;  // with the values that the inputs give them
   std::map<std::string, Asked> bound_by_;

@@ -85,6 +85,28 @@ TEST(Pt2Exporter, WhatWasReadIsWrittenAsItWas) {
   ExpectSameWeights(*sample, *again);
 }
 
+TEST(Pt2Exporter, FilesThatTheUserAddedStay) {
+  ArchiveFiles files = ProgramFiles();
+  files["extra/labels.txt"] = "cat\ndog\n";
+  files["extra/more/e.bin"] = std::string("\xff\0\x01", 3);
+  const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
+  ASSERT_OK(sample);
+  const std::string& kept = sample->extra_files.at(std::string(kProgramExtraFiles));
+  EXPECT_EQ(kept, R"({"labels.txt":"cat\ndog\n","more/e.bin":{"base64":"/wAB"}})");
+  const auto again = Again(*sample);
+  ASSERT_OK(again);
+  EXPECT_EQ(again->extra_files.at(std::string(kProgramExtraFiles)), kept);
+
+  for (const char* bad :
+       {R"({"../a": ""})", R"({"": "a"})", R"({"a": 1})", "[]", "{", R"({"a": {"base64": "?"}})"}) {
+    Sample changed = *ImportPt2(ArchiveOf(files), "m.pt2");
+    changed.extra_files[std::string(kProgramExtraFiles)] = bad;
+    EXPECT_THAT(ExportPt2ToString(changed).status().message(),
+                HasSubstr("torch_export_extra_files.json"))
+        << bad;
+  }
+}
+
 // Programs that PyTorch wrote: as they were, and anew without them.
 class Programs : public testing::TestWithParam<const char*> {
  protected:

@@ -202,6 +202,55 @@ TEST(Pt2Importer, ListsOfResultsAreTakenApart) {
                                      Not(HasSubstr("%rest"))));
 }
 
+// As ExportedProgram.run_decompositions() leaves a call that has effects.
+std::string WithTokens(std::string json) {
+  json = Replaced(json, R"("inputs": [{"as_tensor": {"name": "p_w"}})",
+                  R"("inputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "p_w"}})");
+  json = Replaced(json, R"("input_specs": [)",
+                  R"("input_specs": [{"token": {"arg": {"name": "token"}}}, )");
+  json =
+      Replaced(json, R"("outputs": [{"as_tensor": {"name": "add"}}],
+ "nodes")",
+               R"("outputs": [{"as_tensor": {"name": "token_1"}}, {"as_tensor": {"name": "add"}}],
+ "nodes")");
+  json = Replaced(json, R"("output_specs": [)",
+                  R"("output_specs": [{"token": {"arg": {"name": "token_1"}}}, )");
+  json = Replaced(json, R"({"target": "torch.ops.aten.add_.Tensor", "inputs": [)",
+                  R"({"target": "torch.ops.higher_order.with_effects", "inputs": [
+    {"name": "", "arg": {"as_tensor": {"name": "token"}}, "kind": 1},
+    {"name": "", "arg": {"as_operator": "torch.ops.aten.add_.Tensor"}, "kind": 1},)");
+  return Replaced(json, R"("outputs": [{"as_tensor": {"name": "add_"}}], "metadata")",
+                  R"("outputs": [{"as_tensor": {"name": "token_1"}}, )"
+                  R"({"as_tensor": {"name": "add_"}}], "metadata")");
+}
+
+TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
+  const auto plain = Import(ProgramFiles());
+  ASSERT_OK(plain);
+  ArchiveFiles files = ProgramFiles();
+  files["models/model.json"] = WithTokens(files["models/model.json"]);
+  const auto sample = Import(files);
+  ASSERT_OK(sample);
+  EXPECT_EQ(TextOf(*sample), TextOf(*plain));
+
+  const auto error = [&](const std::string& from, const std::string& to) {
+    ArchiveFiles changed = files;
+    changed["models/model.json"] = Replaced(files["models/model.json"], from, to);
+    return std::string(Import(changed).status().message());
+  };
+  EXPECT_THAT(
+      error(R"("arg": {"as_tensor": {"name": "token"}})", R"("arg": {"as_tensor": {"name": "x"}})"),
+      HasSubstr("node add_: x is no token"));
+  EXPECT_THAT(error(R"({"as_operator": "torch.ops.aten.add_.Tensor"})", R"({"as_int": 1})"),
+              HasSubstr("its second input is no operator"));
+  EXPECT_THAT(
+      error(R"("outputs": [{"as_tensor": {"name": "token_1"}}, {"as_tensor": {"name": "add_"}}])",
+            R"("outputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "add_"}}])"),
+      HasSubstr("the token token is made twice"));
+  EXPECT_THAT(error(R"({"token": {"arg": {"name": "token"}}}, )", ""),
+              HasSubstr("the signature has 3 inputs"));
+}
+
 TEST(Pt2Importer, BodiesAreGraphsOfTheModule) {
   const std::string body =
       R"({"name": "body", "graph": {"inputs": [{"as_tensor": {"name": "x"}}],
