@@ -20,7 +20,10 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/mlir/exporter.h"
 #include "graphnet/formats/pt2/exporter.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/printer.h"
 
@@ -34,6 +37,7 @@ const char* EndingOf(Target target) {
     case Target::kDot: return ".dot";
     case Target::kTorchScript: return ".pt";
     case Target::kPt2: return ".pt2";
+    case Target::kMlir: return ".mlir";
     default: return "";
   }
 }
@@ -48,20 +52,51 @@ Target TargetOf(Format format) {
   }
 }
 
-// Of values whose shapes are not known, they are found first.
-absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
-  const Sample& written = lowered == nullptr ? sample : *lowered;
-  if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
-  Sample described;
-  described.name = written.name;
-  described.module = written.module->Clone();
-  described.extra_files = written.extra_files;
-  described.weights = written.weights;
-  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
+// The sample in calls of ATen whose values all have shapes, which are found where they are not
+// known. `*made` is where it lies if it is another than the given one.
+absl::StatusOr<const Sample*> Described(const Sample& sample, std::unique_ptr<Sample>* made) {
+  ASSIGN_OR_RETURN(*made, LowerForPt2(sample));
+  const Sample& written = *made == nullptr ? sample : **made;
+  if (!LacksMetas(*written.module)) return &written;
+  auto described = std::make_unique<Sample>();
+  described->name = written.name;
+  described->module = written.module->Clone();
+  described->extra_files = written.extra_files;
+  described->weights = written.weights;
+  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, described.get()));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  RETURN_IF_ERROR(engine->InferShapes(&described));
-  return ExportPt2ToString(described);
+  RETURN_IF_ERROR(engine->InferShapes(described.get()));
+  *made = std::move(described);
+  return made->get();
+}
+
+absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
+  std::unique_ptr<Sample> made;
+  ASSIGN_OR_RETURN(const Sample* described, Described(sample, &made));
+  return ExportPt2ToString(*described);
+}
+
+// What is known from sizes is computed, writes become values.
+absl::StatusOr<MlirProgram> MlirOf(const Sample& sample) {
+  std::unique_ptr<Sample> made;
+  ASSIGN_OR_RETURN(const Sample* described, Described(sample, &made));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> evaluated, PartiallyEvaluate(*described->module));
+  return ExportMlir(*evaluated);
+}
+
+// The weights, arguments of the program as they are, lie beside it.
+absl::Status SaveMlir(const Sample& sample, const std::string& path) {
+  ASSIGN_OR_RETURN(const MlirProgram program, MlirOf(sample));
+  std::map<std::string, TensorData> weights;
+  for (const std::string& attribute : program.attributes) {
+    const auto it = sample.weights.find(attribute);
+    if (it != sample.weights.end()) weights.insert(*it);
+  }
+  if (!weights.empty()) {
+    const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
+    RETURN_IF_ERROR(WriteSafetensorsFile(weights, beside));
+  }
+  return WriteFileAtomic(path, program.text);
 }
 
 absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
@@ -69,6 +104,10 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
     case Target::kProtobuf: return SerializeSample(sample);
     case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
     case Target::kPt2: return Pt2Of(sample);
+    case Target::kMlir: {
+      ASSIGN_OR_RETURN(MlirProgram program, MlirOf(sample));
+      return std::move(program.text);
+    }
     case Target::kTorchScript: {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
       return engine->ExportTorchScript(sample);
@@ -84,7 +123,8 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
   const std::map<std::string, Target> targets = {
       {"protobuf", Target::kProtobuf}, {"text", Target::kText},
       {"graphnet", Target::kFolder},   {"dot", Target::kDot},
-      {"pt2", Target::kPt2},           {"torchscript", Target::kTorchScript}};
+      {"pt2", Target::kPt2},           {"torchscript", Target::kTorchScript},
+      {"mlir", Target::kMlir}};
   CLI::Option* out =
       command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->target, targets,
@@ -100,6 +140,7 @@ Target Output::format() const {
   if (absl::EndsWith(path, ".dot") || absl::EndsWith(path, ".gv")) return Target::kDot;
   if (absl::EndsWith(path, ".pt")) return Target::kTorchScript;
   if (absl::EndsWith(path, ".pt2")) return Target::kPt2;
+  if (absl::EndsWith(path, ".mlir")) return Target::kMlir;
   return path == "-" ? Target::kText : Target::kFolder;
 }
 
@@ -118,16 +159,16 @@ absl::Status CheckOutput(const Output& output) {
   if (output.target != Target::kAuto || format != Target::kFolder) return absl::OkStatus();
   // A folder may be called anything, but who says .onnx means something else.
   static constexpr absl::string_view kForeign[] = {
-      ".onnx", ".json",   ".pth", ".py",  ".safetensors", ".pkl", ".bin", ".mlir",
+      ".onnx", ".json",   ".pth", ".py",  ".safetensors", ".pkl", ".bin",
       ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
   for (const absl::string_view ending : kForeign) {
     if (!absl::EndsWith(path, ending)) continue;
     const bool is_picture = PictureFormOf(path).has_value() && ending != ".json";
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(path, 1000),
-                     ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2 and folders, not ", ending,
-                     is_picture ? "; graphnet show IN -o FILE draws it"
-                                : "; --to says which if it is to be called so"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(path, 1000),
+        ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2, .mlir and folders, not ", ending,
+        is_picture ? "; graphnet show IN -o FILE draws it"
+                   : "; --to says which if it is to be called so"));
   }
   return absl::OkStatus();
 }
@@ -138,6 +179,7 @@ absl::Status SaveSample(const Sample& sample, const Output& output) {
   // With its weights beside it.
   if (output.format() == Target::kProtobuf && output.path != "-")
     return WriteSampleFile(sample, output.path);
+  if (output.format() == Target::kMlir && output.path != "-") return SaveMlir(sample, output.path);
   ASSIGN_OR_RETURN(const std::string bytes, BytesOf(sample, output.format()));
   if (output.path != "-") return WriteFileAtomic(output.path, bytes);
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);

@@ -14,17 +14,17 @@
 
 namespace graphnet {
 
-enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2 };
+enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2, kMlir };
 
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
-    "torch.export, - the standard output, as text if --to says nothing else, else a GraphNet "
+    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says nothing else, else a GraphNet "
     "folder";
 // Ditto, where IN may be a folder of samples.
 inline constexpr char kTargetsHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
-    "torch.export, - the standard output, as text if --to says nothing else, else a GraphNet "
+    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says nothing else, else a GraphNet "
     "folder; of a folder of samples, the folder for all";
 
 // Where a command writes a sample, and as what.
@@ -35,11 +35,12 @@ struct Output {
   // What --to says, or the ending of the path: a GraphNet folder if it has none of
   // them, text if it is "-".
   Target format() const;
-  // Whether the format keeps real values: protobuf, which puts them beside it, and
+  // Whether the format keeps real values: protobuf and MLIR, which have them beside them, and
   // PyTorch's archives.
   bool keeps_weights() const {
-    return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript ||
-           format() == Target::kPt2;
+    const bool has_neighbours =
+        (format() == Target::kProtobuf || format() == Target::kMlir) && path != "-";
+    return has_neighbours || format() == Target::kTorchScript || format() == Target::kPt2;
   }
   // Where the command says what it did: where the sample does not go.
   FILE* report() const { return path == "-" ? stderr : stdout; }

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   Module module;
   Graph* const graph = module.AddGraph("forward");
-  const auto expr = pt2::ParseSrepr(text, &module);
+  const auto expr = pt2::ParseSympy(text, &module);
   if (expr.ok() && *expr != nullptr) {
     const Dim size_of_it = *expr;
     graph->Placeholder("x")->set_meta(

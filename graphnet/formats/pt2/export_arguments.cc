@@ -139,7 +139,7 @@ bool GraphExporter::IsSame(Json meta, const TensorMeta& known) {
     } else {
       Json text;
       if (!ReadFields(value->value, {{"expr_str", &text}}).ok() || !text.is_string()) return false;
-      expr = ParseSrepr(*text.String(), &scratch_).value_or(nullptr);
+      expr = ParseSympy(*text.String(), &scratch_).value_or(nullptr);
     }
     if (expr != SizeOf(dim)) return false;
   }
@@ -200,7 +200,7 @@ ExportValue GraphExporter::AddNumber(Kind kind, absl::string_view name, absl::st
         Json text;
         ReadFields(read->value, {{"expr_str", &text, false}}).IgnoreError();
         if (text.is_string()) {
-          value.size = ParseSrepr(*text.String(), &scratch_).value_or(nullptr);
+          value.size = ParseSympy(*text.String(), &scratch_).value_or(nullptr);
         }
       }
       return value;

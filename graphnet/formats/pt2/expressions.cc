@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -59,21 +60,104 @@ class Parser {
     return text_.substr(begin, at_ - begin);
   }
 
+  // What is ahead, without blanks before it.
+  bool IsNext(absl::string_view text) {
+    SkipSpace();
+    return absl::StartsWith(text_.substr(at_), text);
+  }
+  bool TakeText(absl::string_view text) {
+    if (!IsNext(text)) return false;
+    at_ += text.size();
+    return true;
+  }
+
   absl::StatusOr<Term> Parse(int depth) {
+    ASSIGN_OR_RETURN(const Term term, ParseSum(depth));
+    for (const absl::string_view relation : {"<=", ">=", "==", "!=", "<", ">"}) {
+      if (!TakeText(relation)) continue;
+      RETURN_IF_ERROR(ParseSum(depth).status());
+      return Term();  // No size.
+    }
+    return term;
+  }
+
+  absl::StatusOr<Term> ParseSum(int depth) {
+    std::vector<Term> terms(1);
+    ASSIGN_OR_RETURN(terms[0], ParseProduct(depth));
+    for (;;) {
+      if (Take('+')) {
+        ASSIGN_OR_RETURN(terms.emplace_back(), ParseProduct(depth));
+      } else if (Take('-')) {
+        ASSIGN_OR_RETURN(const Term term, ParseProduct(depth));
+        terms.push_back(Unary(term));
+      } else {
+        return terms.size() == 1 ? terms[0] : Joined(Kind::kAdd, terms);
+      }
+    }
+  }
+
+  absl::StatusOr<Term> ParseProduct(int depth) {
+    ASSIGN_OR_RETURN(Term term, ParsePower(depth));
+    for (;;) {
+      if (TakeText("//")) {
+        ASSIGN_OR_RETURN(const Term by, ParsePower(depth));
+        term = Binary(Kind::kFloorDiv, term, by);
+      } else if (Take('*')) {
+        ASSIGN_OR_RETURN(const Term by, ParsePower(depth));
+        term = Binary(Kind::kMul, term, by);
+      } else if (Take('%')) {
+        ASSIGN_OR_RETURN(const Term by, ParsePower(depth));
+        term = Binary(Kind::kMod, term, by);
+      } else if (Take('/')) {
+        RETURN_IF_ERROR(ParsePower(depth).status());
+        term = Term();
+      } else {
+        return term;
+      }
+    }
+  }
+
+  absl::StatusOr<Term> ParsePower(int depth) {
     if (depth > kMaxNesting) return Error(absl::StrCat("nests deeper than ", kMaxNesting));
+    SkipSpace();
+    const bool is_number =
+        at_ + 1 < text_.size() && absl::ascii_isdigit(static_cast<unsigned char>(text_[at_ + 1]));
+    if (IsNext("-") && !is_number) {
+      ++at_;
+      ASSIGN_OR_RETURN(const Term term, ParsePower(depth + 1));
+      return Unary(term);
+    }
+    const bool is_negative = IsNext("-");
+    ASSIGN_OR_RETURN(const Term base, ParsePrimary(depth));
+    if (!TakeText("**")) return base;
+    ASSIGN_OR_RETURN(const Term exponent, ParsePower(depth + 1));
+    // -2**n is the negative of a power.
+    return is_negative ? Term() : Call("Pow", {base, exponent});
+  }
+
+  absl::StatusOr<Term> ParsePrimary(int depth) {
     SkipSpace();
     if (at_ == text_.size()) return Error("an expression is missing");
     const char c = text_[at_];
     if (c == '\'' || c == '"') return ParseString(c);
     if (c == '-' || absl::ascii_isdigit(static_cast<unsigned char>(c))) return ParseNumber();
+    if (Take('(')) {
+      ASSIGN_OR_RETURN(const Term term, Parse(depth + 1));
+      return Take(')') ? absl::StatusOr<Term>(term) : Error("expected )");
+    }
     const absl::string_view name =
         TakeWhile([](unsigned char b) { return absl::ascii_isalnum(b) || b == '_' || b == '.'; });
     if (name.empty()) return Error("expected a name, a number or a string");
     if (!Take('(')) {
-      Term term;  // What stands alone, true, oo or nan, is no expression.
-      term.is_keyword = Take('=');
-      if (term.is_keyword) RETURN_IF_ERROR(Parse(depth + 1).status());
-      return term;
+      if (!IsNext("==") && Take('=')) {
+        RETURN_IF_ERROR(Parse(depth + 1).status());
+        return Term{.is_keyword = true};
+      }
+      for (const absl::string_view constant :
+           {"true", "false", "True", "False", "None", "oo", "int_oo", "zoo", "nan", "pi", "E"}) {
+        if (name == constant) return Term();
+      }
+      return Symbol(name);
     }
     std::vector<Term> args;
     if (!Take(')')) {
@@ -102,7 +186,10 @@ class Parser {
     TakeWhile([](unsigned char b) { return absl::ascii_isalnum(b) || b == '.' || b == '_'; });
     Term term;
     int64_t value = 0;
-    if (absl::SimpleAtoi(text_.substr(begin, at_ - begin), &value)) term.literal = value;
+    if (absl::SimpleAtoi(text_.substr(begin, at_ - begin), &value)) {
+      term = Number(value);
+      term.literal = value;
+    }
     return term;
   }
 
@@ -137,14 +224,16 @@ class Parser {
     return Binary(kind, Joined(kind, terms.subspan(0, half)), Joined(kind, terms.subspan(half)));
   }
 
+  absl::StatusOr<Term> Symbol(absl::string_view name) {
+    if (name.empty()) return Error("a symbol without a name");
+    if (name.size() > kMaxNameBytes) return Error("a symbol of too long a name");
+    if (module_.FindSymbol(name) == nullptr) module_.AddSymbol(name, std::nullopt);
+    return Made(module_.SymSymbol(name), 1);
+  }
+
   absl::StatusOr<Term> Call(absl::string_view name, absl::Span<const Term> args) {
-    if (name == "Symbol" || name == "Dummy") {
-      if (args.empty() || args[0].text.empty()) return Error("a symbol without a name");
-      if (args[0].text.size() > kMaxNameBytes) return Error("a symbol of too long a name");
-      const std::string symbol(args[0].text);
-      if (module_.FindSymbol(symbol) == nullptr) module_.AddSymbol(symbol, std::nullopt);
-      return Made(module_.SymSymbol(symbol), 1);
-    }
+    if (name == "Symbol" || name == "Dummy")
+      return Symbol(args.empty() ? absl::string_view() : args[0].text);
     if (name == "Integer") {
       if (args.size() != 1) return Error("Integer takes one number");
       return args[0].literal ? Number(*args[0].literal) : Term();
@@ -180,7 +269,7 @@ class Parser {
 
 }  // namespace
 
-absl::StatusOr<const SymExpr*> ParseSrepr(absl::string_view text, Module* module) {
+absl::StatusOr<const SymExpr*> ParseSympy(absl::string_view text, Module* module) {
   return Parser(text, module).Run();
 }
 

@@ -1,6 +1,8 @@
-// Symbolic sizes of a torch.export program, as SymPy's srepr writes them:
+// Symbolic sizes of a torch.export program, as SymPy's srepr writes them, or its str before
+// torch 2.6:
 //
-//   Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))   2 * s77 + 1
+//   Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))
+//   2*s77 + 1
 #ifndef GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_
 #define GRAPHNET_FORMATS_PT2_EXPRESSIONS_H_
 
@@ -17,7 +19,7 @@ namespace graphnet::pt2 {
 // what is well written and no expression of the IR: fractions, conditions, functions that
 // it lacks. InvalidArgument, "column 12: …", for what is not written so, and for functions
 // within each other deeper than kMaxNesting.
-absl::StatusOr<const SymExpr*> ParseSrepr(absl::string_view text, Module* module);
+absl::StatusOr<const SymExpr*> ParseSympy(absl::string_view text, Module* module);
 
 // The text of an expression. `symbol` says how a symbol is written, as its properties are part of
 // it.

@@ -130,7 +130,7 @@ absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
   ASSIGN_OR_RETURN(const absl::string_view srepr, text.String());
   const auto [it, is_new] = expressions_.try_emplace(srepr);
   if (is_new) {
-    absl::StatusOr<const SymExpr*> parsed = ParseSrepr(srepr, &module_);
+    absl::StatusOr<const SymExpr*> parsed = ParseSympy(srepr, &module_);
     if (!parsed.ok()) {
       return Annotate(parsed.status(), absl::StrCat("expression ", Printable(srepr)));
     }
@@ -265,26 +265,16 @@ absl::Status GraphImporter::AddRanges(Json range_constraints) {
     RETURN_IF_ERROR(fail(ReadFields(range, {{"min_val", &min, false}, {"max_val", &max, false}})));
     // Those of expressions follow from those of their symbols.
     const bool is_symbol = module_.FindSymbol(key) != nullptr;
-    int64_t low = INT64_MIN, high = INT64_MAX;
-    if (!min.is_null()) {
-      const absl::StatusOr<int64_t> value = min.Int();
-      if (!value.ok()) return fail(value.status());
-      low = *value;
-      if (is_symbol) {
-        module_.AddRelation(
-            module_.SymBinary(SymExpr::Kind::kGe, module_.SymSymbol(key), module_.SymInt(low)));
-      }
-    }
-    if (!max.is_null()) {
-      const absl::StatusOr<int64_t> value = max.Int();
-      if (!value.ok()) return fail(value.status());
-      high = *value;
-      if (is_symbol) {
-        module_.AddRelation(
-            module_.SymBinary(SymExpr::Kind::kLe, module_.SymSymbol(key), module_.SymInt(high)));
-      }
-    }
-    if (low > high) return fail(Error(absl::StrCat("is from ", low, " to ", high)));
+    const auto low = ReadBound(min), high = ReadBound(max);
+    if (!low.ok()) return fail(low.status());
+    if (!high.ok()) return fail(high.status());
+    const auto relate = [&](SymExpr::Kind kind, int64_t bound) {
+      module_.AddRelation(module_.SymBinary(kind, module_.SymSymbol(key), module_.SymInt(bound)));
+    };
+    if (is_symbol && *low) relate(SymExpr::Kind::kGe, **low);
+    if (is_symbol && *high) relate(SymExpr::Kind::kLe, **high);
+    if (*low && *high && **low > **high)
+      return fail(Error(absl::StrCat("is from ", **low, " to ", **high)));
     return absl::OkStatus();
   });
 }

@@ -166,9 +166,10 @@ absl::Status CheckSchemaVersion(Json version) {
   RETURN_IF_ERROR(ReadFields(version, {{"major", &major_field}, {"minor", &minor_field}}));
   ASSIGN_OR_RETURN(const int64_t major, major_field.Int());
   ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
-  if (major == kPt2SchemaMajor) return absl::OkStatus();
+  if (major == kPt2SchemaMajor || major == kPt2OldSchemaMajor) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("of schema ", major, ".", minor,
-                                                 "; this version reads schema ", kPt2SchemaMajor));
+                                                 "; this version reads schemas ",
+                                                 kPt2OldSchemaMajor, " and ", kPt2SchemaMajor));
 }
 
 // Reads a program's values of the attributes that were imported.

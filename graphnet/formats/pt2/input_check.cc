@@ -20,6 +20,7 @@
 #include "graphnet/formats/pt2/guards.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/pt2/json.h"
+#include "graphnet/formats/pt2/schema.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -151,7 +152,7 @@ class InputCheck {
     Json text;
     RETURN_IF_ERROR(ReadFields(value.value, {{"expr_str", &text}}));
     ASSIGN_OR_RETURN(const absl::string_view srepr, text.String());
-    ASSIGN_OR_RETURN(asked.expr, pt2::ParseSrepr(srepr, &symbols_));
+    ASSIGN_OR_RETURN(asked.expr, pt2::ParseSympy(srepr, &symbols_));
     if (asked.expr == nullptr) return absl::OkStatus();
     if (asked.expr->kind != SymExpr::Kind::kSymbol) {
       related_.push_back(std::move(asked));
@@ -222,17 +223,14 @@ class InputCheck {
       if (asked == bound_by_.end()) return absl::OkStatus();
       Json min, max;
       RETURN_IF_ERROR(ReadFields(range, {{"min_val", &min, false}, {"max_val", &max, false}}));
+      ASSIGN_OR_RETURN(const std::optional<int64_t> low, pt2::ReadBound(min));
+      ASSIGN_OR_RETURN(const std::optional<int64_t> high, pt2::ReadBound(max));
       // As PyTorch has it: that 0 and 1 were taken for special is nothing to insist on.
-      if (!min.is_null()) {
-        ASSIGN_OR_RETURN(const int64_t low, min.Int());
-        if (low > 2 && *symbol->example < low) {
-          return Unlike(asked->second, absl::StrCat("no less than ", low, Of(asked->second, key)));
-        }
+      if (low && *low > 2 && *symbol->example < *low) {
+        return Unlike(asked->second, absl::StrCat("no less than ", *low, Of(asked->second, key)));
       }
-      if (max.is_null()) return absl::OkStatus();
-      ASSIGN_OR_RETURN(const int64_t high, max.Int());
-      if (*symbol->example <= high) return absl::OkStatus();
-      return Unlike(asked->second, absl::StrCat("no more than ", high, Of(asked->second, key)));
+      if (!high || *symbol->example <= *high) return absl::OkStatus();
+      return Unlike(asked->second, absl::StrCat("no more than ", *high, Of(asked->second, key)));
     });
   }
   // What the bound is of, where the size is not the symbol itself.

@@ -1,6 +1,7 @@
 #include "graphnet/formats/pt2/schema.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -115,6 +116,12 @@ absl::StatusOr<Device> ReadDevice(Json value) {
   }
   device.index = static_cast<int16_t>(number);
   return device;
+}
+
+absl::StatusOr<std::optional<int64_t>> ReadBound(Json value) {
+  if (value.is_null()) return std::nullopt;
+  if (value.kind() == Json::Kind::kDouble && std::isinf(*value.Float())) return std::nullopt;
+  return value.Int();
 }
 
 absl::StatusOr<StoredTensor> ReadStoredTensor(Json meta) {

@@ -4,6 +4,7 @@
 #define GRAPHNET_FORMATS_PT2_SCHEMA_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ absl::StatusOr<Device> ReadDevice(Json value);
 int64_t ScalarTypeNumber(DType dtype);
 int64_t LayoutNumber(Layout layout);
 int64_t MemoryFormatNumber(MemoryFormat format);
+
+// A bound of a symbol's range; nullopt: there is none, or it is infinite.
+absl::StatusOr<std::optional<int64_t>> ReadBound(Json value);
 
 // How a tensor lies in its storage; sizes, strides and offset count elements.
 struct StoredTensor {

@@ -17,7 +17,7 @@ std::optional<int64_t> Value(const std::string& text) {
   Module module;
   module.AddSymbol("s0", 7);
   module.AddSymbol("s1", 3);
-  const auto expr = ParseSrepr(text, &module);
+  const auto expr = ParseSympy(text, &module);
   EXPECT_OK(expr) << text;
   if (!expr.ok() || *expr == nullptr) return std::nullopt;
   return EvaluateWithExamples(module, **expr);
@@ -45,6 +45,36 @@ TEST(Expressions, MeanWhatSympyMeans) {
   EXPECT_EQ(Value("Identity(" + s0 + ")"), 7);
 }
 
+// As before torch 2.6.
+TEST(Expressions, AreAlsoReadAsPythonHasThem) {
+  for (const auto& [text, value] :
+       std::initializer_list<std::pair<const char*, int64_t>>{{"s0", 7},
+                                                              {"2*s0 + 1", 15},
+                                                              {"s0 - s1 - 1", 3},
+                                                              {"-s0*s1", -21},
+                                                              {"-3*s1 + 2*s0", 5},
+                                                              {"((s0 - 1)//2) + 1", 4},
+                                                              {"s0 % s1", 1},
+                                                              {"s0**2", 49},
+                                                              {"-s0**2", -49},
+                                                              {"2*s0**2 - 1", 97},
+                                                              {"Max(1, s0 - s1)", 4},
+                                                              {"Mod(s0, 4)*Min(s0, s1)", 9},
+                                                              {"(-s0)//2", -4},
+                                                              {"- -s0", 7}}) {
+    EXPECT_EQ(Value(text), value) << text;
+  }
+  for (const char* text : {"s0/2", "u0 >= 0", "s0 < s1 + 1", "Eq(s0, 3)", "oo", "-2**s0"}) {
+    EXPECT_EQ(Value(text), std::nullopt) << text;
+  }
+  for (const char* text : {"2*", "(s0", "s0)", "s0 s1", "s0 +", "s0 < s1 < 3", "*s0"}) {
+    Module module;
+    EXPECT_THAT(ParseSympy(text, &module),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("column ")))
+        << text;
+  }
+}
+
 TEST(Expressions, WhatTheIrLacksIsNone) {
   const std::string s0 = kS0;
   for (const char* text :
@@ -59,7 +89,7 @@ TEST(Expressions, WhatTheIrLacksIsNone) {
 
 TEST(Expressions, SymbolsAreDeclared) {
   Module module;
-  ASSERT_OK(ParseSrepr("Symbol('u12', integer=True)", &module));
+  ASSERT_OK(ParseSympy("Symbol('u12', integer=True)", &module));
   ASSERT_NE(module.FindSymbol("u12"), nullptr);
   EXPECT_FALSE(module.FindSymbol("u12")->example.has_value());
 }
@@ -69,7 +99,7 @@ TEST(Expressions, WhatIsNoneIsRefused) {
        {"", "Add(", "Add(Integer(1)", "Add(Integer(1),)", "Integer(1))", "Symbol()", "Symbol('')",
         "Symbol('a", "Symbol('a\\'')", "Integer(1, 2)", "%", "x=", "Integer(1) Integer(2)"}) {
     Module module;
-    EXPECT_THAT(ParseSrepr(text, &module),
+    EXPECT_THAT(ParseSympy(text, &module),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("column ")))
         << text;
   }
@@ -92,7 +122,7 @@ TEST(Expressions, LongAndDeepOnes) {
   EXPECT_EQ(Value(nested(40)), 2);
   EXPECT_EQ(Value(nested(190)), std::nullopt);
   Module module;
-  EXPECT_THAT(ParseSrepr(nested(250), &module),
+  EXPECT_THAT(ParseSympy(nested(250), &module),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 200")));
 }
 

@@ -315,7 +315,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
     const char* to;
     const char* message;
   } cases[] = {
-      {"\"major\": 8", "\"major\": 99", "of schema 99.20; this version reads schema 8"},
+      {"\"major\": 8", "\"major\": 99", "of schema 99.20; this version reads schemas 7 and 8"},
       {R"("as_float": 2.0)", R"("as_floats": 2.0)", "node add: input alpha: expected an array"},
       {R"("as_float": 2.0)", R"("as_what": 2.0)", "node add: input alpha: no argument is as_what"},
       {R"("as_float": 2.0)", R"("as_float": 2.0, "as_int": 1)", "expected one member, found 2"},
