@@ -22,6 +22,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/mlir/exporter.h"
 #include "graphnet/formats/pt2/exporter.h"
+#include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/proto/sample_proto.h"
@@ -52,36 +53,29 @@ Target TargetOf(Format format) {
   }
 }
 
-// The sample in calls of ATen whose values all have shapes, which are found where they are not
-// known. `*made` is where it lies if it is another than the given one.
-absl::StatusOr<const Sample*> Described(const Sample& sample, std::unique_ptr<Sample>* made) {
-  ASSIGN_OR_RETURN(*made, LowerForPt2(sample));
-  const Sample& written = *made == nullptr ? sample : **made;
-  if (!LacksMetas(*written.module)) return &written;
-  auto described = std::make_unique<Sample>();
-  described->name = written.name;
-  described->module = written.module->Clone();
-  described->extra_files = written.extra_files;
-  described->weights = written.weights;
-  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, described.get()));
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  RETURN_IF_ERROR(engine->InferShapes(described.get()));
-  *made = std::move(described);
-  return made->get();
-}
-
+// Of values whose shapes are not known, they are found first.
 absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
-  std::unique_ptr<Sample> made;
-  ASSIGN_OR_RETURN(const Sample* described, Described(sample, &made));
-  return ExportPt2ToString(*described);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+  const Sample& written = lowered == nullptr ? sample : *lowered;
+  if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
+  Sample described;
+  described.name = written.name;
+  described.module = written.module->Clone();
+  described.extra_files = written.extra_files;
+  described.weights = written.weights;
+  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  RETURN_IF_ERROR(engine->InferShapes(&described));
+  return ExportPt2ToString(described);
 }
 
-// What is known from sizes is computed, writes become values.
+// Of the program that torch.export would make of it: nothing but ATen's overloads is left there,
+// and what follows from sizes is computed.
 absl::StatusOr<MlirProgram> MlirOf(const Sample& sample) {
-  std::unique_ptr<Sample> made;
-  ASSIGN_OR_RETURN(const Sample* described, Described(sample, &made));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> evaluated, PartiallyEvaluate(*described->module));
-  return ExportMlir(*evaluated);
+  ASSIGN_OR_RETURN(const std::string bytes, Pt2Of(sample));
+  ASSIGN_OR_RETURN(const Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
+  return ExportMlir(*module);
 }
 
 // The weights, arguments of the program as they are, lie beside it.
