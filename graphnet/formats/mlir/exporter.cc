@@ -398,6 +398,11 @@ class Writer {
         argument.default_text.empty()) {
       return Operand(argument.default_value, argument.type);
     }
+    if (argument.type.kind == SchemaType::Kind::kMemoryFormat) {
+      if (const auto format = ParseMemoryFormat(argument.default_text)) {
+        return Operand(*format, argument.type);
+      }
+    }
     // "[0, 1]"
     absl::string_view text = argument.default_text;
     std::vector<Argument> elements;
