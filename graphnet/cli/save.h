@@ -35,12 +35,11 @@ struct Output {
   // What --to says, or the ending of the path: a GraphNet folder if it has none of
   // them, text if it is "-".
   Target format() const;
-  // Whether the format keeps real values: protobuf and MLIR, which have them beside them, and
-  // PyTorch's archives.
+  // Whether real values are written: protobuf and MLIR have them beside them, PyTorch's archives
+  // within.
   bool keeps_weights() const {
-    const bool has_neighbours =
-        (format() == Target::kProtobuf || format() == Target::kMlir) && path != "-";
-    return has_neighbours || format() == Target::kTorchScript || format() == Target::kPt2;
+    return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript ||
+           format() == Target::kPt2 || format() == Target::kMlir;
   }
   // Where the command says what it did: where the sample does not go.
   FILE* report() const { return path == "-" ? stderr : stdout; }

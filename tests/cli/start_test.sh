@@ -40,6 +40,8 @@ for sample in "$samples/resnet.pb" "$pt2"; do
   works compose pieces -o whole.pb
   works show "$sample" -o sample.svg --layout own
 done
+works convert "$programs/in_dict.pt2" sample.mlir
+grep -q '^  func.func @main(' sample.mlir || fail "a program as MLIR"
 works --help
 works run --help
 works man

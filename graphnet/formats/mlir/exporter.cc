@@ -589,7 +589,7 @@ class Writer {
     return true;
   }
 
-  // softmax(q @ k^T * scale + mask) @ v
+  // softmax(q @ k^T * scale + mask) @ v, 0 for what may look at nothing, as PyTorch has it.
   absl::Status WriteMaskedAttention(const Node& node, const Schema& schema) {
     const auto meta_of = [&](absl::string_view name) { return MetaOf(schema.Given(node, name)); };
     const TensorMeta *const q = meta_of("query"), *const k = meta_of("key"),
@@ -638,7 +638,7 @@ class Writer {
                              : Emit(name + ".masked", "torch.aten.add.Tensor",
                                     {scaled, given_mask, Int(1)}, scores_type);
     const Value weights =
-        Emit(name + ".weights", "torch.aten.softmax.int", {masked, Int(-1), None()}, scores_type);
+        Emit(name + ".weights", "torch.aten._safe_softmax", {masked, Int(-1), None()}, scores_type);
     values_[&node] = Emit(name, "torch.aten.matmul", {weights, value}, *type);
     return absl::OkStatus();
   }

@@ -60,8 +60,8 @@ inline constexpr size_t kMaxProgramBytes = size_t{256} << 20;
 // The verified sample is named after the file, and after the program where there are several.
 // The file is mapped into memory: of its tensors only those pages are read that are asked for.
 // InvalidArgument, "m.pt2: models/model.json: node linear: …", for what is not as it should be.
-// The layout of before torch 2.8 is read, too, where its schema is of major version 8: from
-// torch 2.6 on.
+// The layout of before torch 2.8 is read, too, where its schema is of major version 7 or 8: from
+// torch 2.5 on.
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options = {});
 
 // Ditto, from memory. `name` stands for the path in messages.

@@ -1,0 +1,200 @@
+#include "graphnet/formats/mlir/exporter.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graphnet/text/parser.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+absl::StatusOr<MlirProgram> Export(const std::string& text, const MlirOptions& options = {}) {
+  const auto module = ParseModule(absl::StrCat("graphnet.module 1\n", text, "end\n"), "m.gn");
+  EXPECT_OK(module);
+  return ExportMlir(**module, options);
+}
+
+std::string ErrorOf(const std::string& graph) {
+  return std::string(Export(graph).status().message());
+}
+
+// torch-mlir-opt takes this as it stands (tests/tools/check_mlir.py).
+TEST(MlirExporter, GraphIsAFunctionOfValueTensors) {
+  const auto program = Export(R"(
+attribute conv.weight : f32[4, 3, 3, 3]
+graph @forward(%x : f32[1, 3, 8, 8]) {
+  %w = get_attr conv.weight : f32[4, 3, 3, 3]
+  %c = aten.conv2d.default(%x, %w, None, [1, 1], 1) : f32[1, 4, 8, 8]
+  %s = aten.add.Tensor(%c, 1.5) : f32[1, 4, 8, 8]
+  %t = aten.topk.default(%s, 2) : (f32[1, 4, 8, 2], i64[1, 4, 8, 2])
+  %i = operator.getitem(%t, 1) : i64[1, 4, 8, 2]
+  %l = aten.split.Tensor(%s, 2, 1) : (f32[1, 2, 8, 8], f32[1, 2, 8, 8])
+  %a = operator.getitem(%l, 0) : f32[1, 2, 8, 8]
+  %b = operator.getitem(%l, -1) : f32[1, 2, 8, 8]
+  %j = aten.cat.default([%a, %b], 1) : f32[1, 4, 8, 8]
+  return {"j": [%j], "i": %i}
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->inputs, ElementsAre("x"));
+  EXPECT_THAT(program->attributes, ElementsAre("conv.weight"));
+  EXPECT_EQ(program->text, R"mlir(module {
+  func.func @main(%x: !torch.vtensor<[1,3,8,8],f32>, %conv.weight: !torch.vtensor<[4,3,3,3],f32>) -> (!torch.vtensor<[1,4,8,8],f32>, !torch.vtensor<[1,4,8,2],si64>) {
+    %none = torch.constant.none
+    %int = torch.constant.int 1
+    %float = torch.constant.float 1.5
+    %int$1 = torch.constant.int 2
+    %int$2 = torch.constant.int -1
+    %true = torch.constant.bool true
+    %list = "torch.prim.ListConstruct"(%int, %int) : (!torch.int, !torch.int) -> !torch.list<int> loc("c")
+    %list$1 = "torch.prim.ListConstruct"(%int, %int) : (!torch.int, !torch.int) -> !torch.list<int> loc("c")
+    %list$2 = "torch.prim.ListConstruct"(%int, %int) : (!torch.int, !torch.int) -> !torch.list<int> loc("c")
+    %c = "torch.aten.conv2d"(%x, %conv.weight, %none, %list, %list$1, %list$2, %int) : (!torch.vtensor<[1,3,8,8],f32>, !torch.vtensor<[4,3,3,3],f32>, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int) -> !torch.vtensor<[1,4,8,8],f32> loc("c")
+    %s = "torch.aten.add.Scalar"(%c, %float, %int) : (!torch.vtensor<[1,4,8,8],f32>, !torch.float, !torch.int) -> !torch.vtensor<[1,4,8,8],f32> loc("s")
+    %t:2 = "torch.aten.topk"(%s, %int$1, %int$2, %true, %true) : (!torch.vtensor<[1,4,8,8],f32>, !torch.int, !torch.int, !torch.bool, !torch.bool) -> (!torch.vtensor<[1,4,8,2],f32>, !torch.vtensor<[1,4,8,2],si64>) loc("t")
+    %l.list = "torch.aten.split.Tensor"(%s, %int$1, %int) : (!torch.vtensor<[1,4,8,8],f32>, !torch.int, !torch.int) -> !torch.list<vtensor> loc("l")
+    %l:2 = "torch.prim.ListUnpack"(%l.list) : (!torch.list<vtensor>) -> (!torch.vtensor<[1,2,8,8],f32>, !torch.vtensor<[1,2,8,8],f32>) loc("l")
+    %list$3 = "torch.prim.ListConstruct"(%l#0, %l#1) : (!torch.vtensor<[1,2,8,8],f32>, !torch.vtensor<[1,2,8,8],f32>) -> !torch.list<vtensor> loc("j")
+    %j = "torch.aten.cat"(%list$3, %int) : (!torch.list<vtensor>, !torch.int) -> !torch.vtensor<[1,4,8,8],f32> loc("j")
+    return %j, %t#1 : !torch.vtensor<[1,4,8,8],f32>, !torch.vtensor<[1,4,8,2],si64>
+  }
+}
+)mlir");
+}
+
+TEST(MlirExporter, SizesThatAreSymbolsAreComputed) {
+  const auto program = Export(R"(
+symbol s0 = 4
+graph @forward(%x : f32[s0, 2], %n : i64[] as torch.SymInt) {
+  %d = aten.sym_size.int(%x, 0)
+  %e = operator.floordiv(%d, 2)
+  %v = aten.view.default(%x, [2, %e, -1]) : f32[2, s0 // 2, 2]
+  %y = aten.mul.Tensor(%v, %n) : f32[2, s0 // 2, 2]
+  return (%y, %d)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_EQ(program->text, R"mlir(module {
+  func.func @main(%x: !torch.vtensor<[?,2],f32>, %n: !torch.int) -> (!torch.vtensor<[2,?,2],f32>, !torch.int) {
+    %int = torch.constant.int 0
+    %int$1 = torch.constant.int 2
+    %int$2 = torch.constant.int -1
+    %d = "torch.aten.size.int"(%x, %int) : (!torch.vtensor<[?,2],f32>, !torch.int) -> !torch.int loc("d")
+    %e = "torch.aten.floordiv.int"(%d, %int$1) : (!torch.int, !torch.int) -> !torch.int loc("e")
+    %list = "torch.prim.ListConstruct"(%int$1, %e, %int$2) : (!torch.int, !torch.int, !torch.int) -> !torch.list<int> loc("v")
+    %v = "torch.aten.view"(%x, %list) : (!torch.vtensor<[?,2],f32>, !torch.list<int>) -> !torch.vtensor<[2,?,2],f32> loc("v")
+    %y = "torch.aten.mul.Scalar"(%v, %n) : (!torch.vtensor<[2,?,2],f32>, !torch.int) -> !torch.vtensor<[2,?,2],f32> loc("y")
+    return %y, %d : !torch.vtensor<[2,?,2],f32>, !torch.int
+  }
+}
+)mlir");
+}
+
+TEST(MlirExporter, ParametersOfIree) {
+  const auto program = Export(R"(
+attribute "l.weight" : i64[2]
+graph @forward(%x : i64[2]) {
+  %w = get_attr l.weight : i64[2]
+  %y = aten.mul.Tensor(%x, %w) : i64[2]
+  return %y
+}
+)",
+                              {.parameter_scope = "model"});
+  ASSERT_OK(program);
+  EXPECT_EQ(program->text, R"mlir(module {
+  util.global private @"l.weight" = #stream.parameter.named<"model"::"l.weight"> : tensor<2xi64>
+  func.func @main(%x: !torch.vtensor<[2],si64>) -> (!torch.vtensor<[2],si64>) {
+    %l.weight.raw = util.global.load @"l.weight" : tensor<2xi64>
+    %l.weight = torch_c.from_builtin_tensor %l.weight.raw : tensor<2xi64> -> !torch.vtensor<[2],si64>
+    %y = "torch.aten.mul.Tensor"(%x, %l.weight) : (!torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>) -> !torch.vtensor<[2],si64> loc("y")
+    return %y : !torch.vtensor<[2],si64>
+  }
+}
+)mlir");
+}
+
+// What pipelines would take wrongly.
+TEST(MlirExporter, AttentionWithAMaskIsWrittenOut) {
+  const auto program = Export(R"(
+graph @forward(%q : f32[2, 4, 6, 16], %k : f32[2, 4, 5, 16], %m : bool[6, 5]) {
+  %y = aten.scaled_dot_product_attention.default(%q, %k, %k, %m) : f32[2, 4, 6, 16]
+  return %y
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_EQ(program->text, R"mlir(module {
+  func.func @main(%q: !torch.vtensor<[2,4,6,16],f32>, %k: !torch.vtensor<[2,4,5,16],f32>, %m: !torch.vtensor<[6,5],i1>) -> (!torch.vtensor<[2,4,6,16],f32>) {
+    %int = torch.constant.int -2
+    %int$1 = torch.constant.int -1
+    %float = torch.constant.float 0.25
+    %float$1 = torch.constant.float 0xFFF0000000000000
+    %none = torch.constant.none
+    %y.key = "torch.aten.transpose.int"(%k, %int, %int$1) : (!torch.vtensor<[2,4,5,16],f32>, !torch.int, !torch.int) -> !torch.vtensor<[2,4,16,5],f32> loc("y")
+    %y.product = "torch.aten.matmul"(%q, %y.key) : (!torch.vtensor<[2,4,6,16],f32>, !torch.vtensor<[2,4,16,5],f32>) -> !torch.vtensor<[2,4,6,5],f32> loc("y")
+    %y.scaled = "torch.aten.mul.Scalar"(%y.product, %float) : (!torch.vtensor<[2,4,6,5],f32>, !torch.float) -> !torch.vtensor<[2,4,6,5],f32> loc("y")
+    %y.masked = "torch.aten.where.ScalarOther"(%m, %y.scaled, %float$1) : (!torch.vtensor<[6,5],i1>, !torch.vtensor<[2,4,6,5],f32>, !torch.float) -> !torch.vtensor<[2,4,6,5],f32> loc("y")
+    %y.weights = "torch.aten._safe_softmax"(%y.masked, %int$1, %none) : (!torch.vtensor<[2,4,6,5],f32>, !torch.int, !torch.none) -> !torch.vtensor<[2,4,6,5],f32> loc("y")
+    %y = "torch.aten.matmul"(%y.weights, %k) : (!torch.vtensor<[2,4,6,5],f32>, !torch.vtensor<[2,4,5,16],f32>) -> !torch.vtensor<[2,4,6,16],f32> loc("y")
+    return %y : !torch.vtensor<[2,4,6,16],f32>
+  }
+}
+)mlir");
+}
+
+TEST(MlirExporter, AMaskedNumberIsWhere) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[3], %m : bool[3], %v : f32[]) {
+  %y = aten.index_put.default(%x, [%m], %v) : f32[3]
+  return %y
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr(R"("torch.aten.where.self"(%m, %v, %x))"));
+}
+
+TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
+  const auto of = [](const std::string& calls) {
+    return ErrorOf(absl::StrCat("graph @forward(%x : f32[3], %m : bool[3], %u) {\n", calls,
+                                "  return %y\n}\n"));
+  };
+  EXPECT_THAT(of("  %y = aten.relu.default(%x) : f32[3]\n"), HasSubstr("(node u): its rank"));
+  const auto error = [](const std::string& calls) {
+    return ErrorOf(
+        absl::StrCat("graph @forward(%x : f32[3], %m : bool[3]) {\n", calls, "  return %y\n}\n"));
+  };
+  EXPECT_THAT(error("  %y = aten.relu_.default(%x) : f32[3]\n"),
+              HasSubstr("aten.relu_.default (node y): it writes to memory"));
+  EXPECT_THAT(error("  %y = torch.relu(%x) : f32[3]\n"), HasSubstr("(node y): it is no overload"));
+  EXPECT_THAT(error("  %y = aten.relu.default(%x)\n"), HasSubstr("(node y): the shape or dtype"));
+  EXPECT_THAT(error("  %y = aten.index.Tensor(%x, [%m]) : f32[3]\n"),
+              HasSubstr("(node y): a mask as an index"));
+  EXPECT_THAT(error("  %y = aten.native_norm.default(%x) : f32[]\n"),
+              HasSubstr("(node y): the torch dialect has no operator aten.native_norm.default"));
+  EXPECT_THAT(error("  %y = operator.getitem(%x, 0) : f32[]\n"),
+              HasSubstr("(node y): it takes apart what is no tuple of tensors"));
+  EXPECT_THAT(error("  %y = aten.to.dtype(%x, torch.bits8) : bits8[3]\n"),
+              HasSubstr("(node y): MLIR has no bits8"));
+}
+
+TEST(MlirExporter, NamesAndTextsAreQuoted) {
+  const auto program = Export(R"(
+graph @forward(%"1 \"x" : f32[3]) {
+  %y = aten.gelu.default(%"1 \"x", approximate = "tanh") : f32[3]
+  %z = aten.add.Scalar(%y, inf) : f32[3]
+  return %z
+}
+)");
+  ASSERT_OK(program) << program.status();
+  EXPECT_THAT(program->text, HasSubstr("torch.constant.str \"tanh\""));
+  EXPECT_THAT(program->text, HasSubstr("torch.constant.float 0x7FF0000000000000"));
+}
+
+}  // namespace
+}  // namespace graphnet
