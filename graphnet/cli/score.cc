@@ -41,12 +41,12 @@ struct ScoreFlags {
 
 std::string Figure(double value) { return absl::StrFormat("%.4f", value); }
 
-std::string Range(const Interval& interval) {
+std::string Bracketed(const Interval& interval) {
   return absl::StrFormat("[%.4f, %.4f]", interval.low, interval.high);
 }
 
 // "accuracy 0.5 (from t = 1)"
-std::string ShareText(const ErrorClass& error, double share) {
+std::string ShareText(const PenaltyClass& error, double share) {
   return absl::StrFormat(
       "%s %.3f (%s)", error.name, share,
       error.threshold == kNeverForgiven ? "never" : absl::StrCat("t >= ", error.threshold));
@@ -62,21 +62,21 @@ void PrintCurve(const Curve& curve, const ScoreOptions& options) {
                                  "beta", "lambda", "eta", "gamma"}};
   for (const LevelScores& level : scores.levels) {
     const MacroParameters& m = level.macro;
-    rows.push_back({absl::StrFormat("%3d", level.t), Figure(level.s), Range(level.s_interval),
-                    Figure(level.es), Range(level.es_interval), absl::StrCat(m.correct),
+    rows.push_back({absl::StrFormat("%3d", level.t), Figure(level.s), Bracketed(level.s_interval),
+                    Figure(level.es), Bracketed(level.es_interval), absl::StrCat(m.correct),
                     absl::StrCat(m.slow), Figure(m.alpha), Figure(m.beta), Figure(m.lambda),
                     Figure(m.eta), Figure(level.gamma)});
   }
   PrintTable(rows);
   std::vector<std::string> shares;
   for (size_t c = 0; c < scores.error_shares.size(); ++c) {
-    shares.push_back(ShareText(ErrorClasses(options.interpretation)[c], scores.error_shares[c]));
+    shares.push_back(ShareText(PenaltyClasses(options.interpretation)[c], scores.error_shares[c]));
   }
   std::printf("pi, of the %zu that fail at t = 1, and when they are forgiven: %s\n", scores.failed,
               absl::StrJoin(shares, ", ").c_str());
   std::printf("micro and macro agree at every t\n");
   std::printf("aggregated score %s %s\n", Figure(scores.aggregated).c_str(),
-              Range(scores.aggregated_interval).c_str());
+              Bracketed(scores.aggregated_interval).c_str());
   for (const FailureClass& failure : curve.failures) {
     std::printf("%zu %s\n", failure.samples, std::string(OutcomeName(failure.outcome)).c_str());
     for (size_t i = 0; i < failure.reasons.size() && i < kShownReasons; ++i) {
@@ -131,7 +131,7 @@ Json CurveJson(const Curve& curve, const ScoreOptions& options) {
   json["pi"] = Json::Object();
   json["thresholds"] = Json::Object();
   for (size_t c = 0; c < scores.error_shares.size(); ++c) {
-    const ErrorClass& error = ErrorClasses(options.interpretation)[c];
+    const PenaltyClass& error = PenaltyClasses(options.interpretation)[c];
     json["pi"][error.name] = scores.error_shares[c];
     json["thresholds"][error.name] =
         error.threshold == kNeverForgiven ? Json() : Json(error.threshold);

@@ -3,10 +3,10 @@
 namespace graphnet {
 namespace {
 
-constexpr ErrorClass kDefault[] = {{"accuracy", 1}, {"runtime", 3}, {"compile", 3}};
-constexpr ErrorClass kExtended[] = {
+constexpr PenaltyClass kDefault[] = {{"accuracy", 1}, {"runtime", 3}, {"compile", 3}};
+constexpr PenaltyClass kExtended[] = {
     {"accuracy", 1}, {"mismatch", 2}, {"runtime", 3}, {"compile", 4}, {"eager", kNeverForgiven}};
-constexpr ErrorClass kReport[] = {{"accuracy", 1}, {"runtime", 2}, {"compile", 3}};
+constexpr PenaltyClass kReport[] = {{"accuracy", 1}, {"runtime", 2}, {"compile", 3}};
 
 }  // namespace
 
@@ -19,7 +19,7 @@ absl::string_view InterpretationName(Interpretation interpretation) {
   return "";
 }
 
-absl::Span<const ErrorClass> ErrorClasses(Interpretation interpretation) {
+absl::Span<const PenaltyClass> PenaltyClasses(Interpretation interpretation) {
   switch (interpretation) {
     case Interpretation::kDefault: return kDefault;
     case Interpretation::kMismatchExtended: return kExtended;
@@ -28,7 +28,7 @@ absl::Span<const ErrorClass> ErrorClasses(Interpretation interpretation) {
   return {};
 }
 
-size_t ErrorClassOf(Interpretation interpretation, Outcome outcome) {
+size_t PenaltyClassOf(Interpretation interpretation, Outcome outcome) {
   const bool extended = interpretation == Interpretation::kMismatchExtended;
   switch (outcome) {
     case Outcome::kCorrect:

@@ -21,13 +21,13 @@ absl::string_view InterpretationName(Interpretation interpretation);
 inline constexpr int kNeverForgiven = std::numeric_limits<int>::max();
 
 // Failures that are forgiven together; pi_c is the share of one among all that failed.
-struct ErrorClass {
+struct PenaltyClass {
   absl::string_view name;
   int threshold;  // forgiven at t >= threshold
 };
-absl::Span<const ErrorClass> ErrorClasses(Interpretation interpretation);
+absl::Span<const PenaltyClass> PenaltyClasses(Interpretation interpretation);
 // The one that a failure, so no kCorrect, belongs to: an index.
-size_t ErrorClassOf(Interpretation interpretation, Outcome outcome);
+size_t PenaltyClassOf(Interpretation interpretation, Outcome outcome);
 
 // The scores of an interpretation go from kMinToleranceLevel to this.
 int LastLevel(Interpretation interpretation);

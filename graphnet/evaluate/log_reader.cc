@@ -331,13 +331,17 @@ class SampleLines {
 
 // The tag with which a sample begins, from its "[" on; npos if the line begins none.
 size_t FindProcessing(absl::string_view line) {
-  constexpr absl::string_view kTag = "[Processing] ";
+  // Behind another tag stands a text that may say anything.
+  static constexpr absl::string_view kOthers[] = {
+      "[Correctness]", "[Config] ", "[Datatype]", "[DataType]",   "[Shape]",
+      "[Performance]", "[Speedup]", "[Result]",   "[Fail due to", "[Status] "};
   for (size_t at = Find(line, '[', 0); at != absl::string_view::npos;
        at = Find(line, '[', at + 1)) {
     const absl::string_view rest = line.substr(at);
-    if (absl::StartsWith(rest, kTag)) return at;
-    // Behind another tag stands a text that may say anything.
-    if (absl::StartsWith(rest, "[Correctness]") || absl::StartsWith(rest, "[Status]")) break;
+    if (absl::StartsWith(rest, "[Processing] ")) return at;
+    for (const absl::string_view other : kOthers) {
+      if (absl::StartsWith(rest, other)) return absl::string_view::npos;
+    }
   }
   return absl::string_view::npos;
 }

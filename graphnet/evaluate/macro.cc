@@ -33,12 +33,12 @@ MacroParameters MacroAt(absl::Span<const LoggedSample> samples, int t) {
 
 std::vector<double> ErrorShares(absl::Span<const LoggedSample> samples, int t,
                                 Interpretation interpretation) {
-  std::vector<double> shares(ErrorClasses(interpretation).size());
+  std::vector<double> shares(PenaltyClasses(interpretation).size());
   double failed = 0;
   for (const LoggedSample& sample : samples) {
     const Outcome outcome = sample.At(t);
     if (outcome == Outcome::kCorrect) continue;
-    ++shares[ErrorClassOf(interpretation, outcome)];
+    ++shares[PenaltyClassOf(interpretation, outcome)];
     ++failed;
   }
   for (double& share : shares) share = failed > 0 ? share / failed : 0;
@@ -48,7 +48,7 @@ std::vector<double> ErrorShares(absl::Span<const LoggedSample> samples, int t,
 double Gamma(int t, double b, absl::Span<const double> shares, Interpretation interpretation) {
   if (t <= 0) return b;
   double exponent = 0;
-  const absl::Span<const ErrorClass> classes = ErrorClasses(interpretation);
+  const absl::Span<const PenaltyClass> classes = PenaltyClasses(interpretation);
   for (size_t c = 0; c < classes.size(); ++c) {
     if (t < classes[c].threshold) exponent += shares[c];
   }

@@ -93,7 +93,7 @@ std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& 
   json.Open('{').Key("title").Text(title).Key("p").Number(options.p).Key("b").Number(options.b);
   json.Key("interpretation").Text(InterpretationName(options.interpretation));
   json.Key("classes").Open('[');
-  for (const ErrorClass& error : ErrorClasses(options.interpretation)) {
+  for (const PenaltyClass& error : PenaltyClasses(options.interpretation)) {
     json.Open('{').Key("name").Text(error.name).Key("threshold");
     json.Number(error.threshold == kNeverForgiven ? HUGE_VAL : error.threshold).Close('}');
   }

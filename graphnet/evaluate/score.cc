@@ -25,8 +25,8 @@ double Contribution::OfSpeedup(double speedup) const {
 }
 
 double Contribution::OfFailure(Outcome outcome, int t) const {
-  const size_t error = ErrorClassOf(options_.interpretation, outcome);
-  return t >= ErrorClasses(options_.interpretation)[error].threshold ? 0 : log_b_;
+  const size_t error = PenaltyClassOf(options_.interpretation, outcome);
+  return t >= PenaltyClasses(options_.interpretation)[error].threshold ? 0 : log_b_;
 }
 
 double Contribution::ToS(const LoggedSample& sample, int t) const {

@@ -75,9 +75,9 @@ TEST(ScoreTest, InterpretationsForgiveAtTheirThresholds) {
   const struct {
     Outcome outcome;
     int by_default, extended, report;
-  } kRows[] = {{Outcome::kAccuracy, 1, 1, 1},      {Outcome::kNotFinite, 3, 2, 2},
-               {Outcome::kTypeMismatch, 3, 2, 2},  {Outcome::kShapeMismatch, 3, 2, 2},
-               {Outcome::kRuntimeFail, 3, 3, 2},   {Outcome::kCompileFail, 3, 4, 3},
+  } kRows[] = {{Outcome::kAccuracy, 1, 1, 1},     {Outcome::kNotFinite, 3, 2, 2},
+               {Outcome::kTypeMismatch, 3, 2, 2}, {Outcome::kShapeMismatch, 3, 2, 2},
+               {Outcome::kRuntimeFail, 3, 3, 2},  {Outcome::kCompileFail, 3, 4, 3},
                {Outcome::kEagerFail, 3, kEver, 2}};
   for (const auto& row : kRows) {
     const LoggedSample failure =
