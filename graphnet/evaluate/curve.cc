@@ -1,6 +1,7 @@
 #include "graphnet/evaluate/curve.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/container/flat_hash_map.h"
 #include "graphnet/base/status.h"
@@ -10,6 +11,7 @@ namespace graphnet {
 namespace {
 
 constexpr size_t kMovers = 10;
+constexpr double kLeastChange = 1e-9;  // Below, it is rounding.
 
 std::vector<FailureClass> FailuresOf(const std::vector<LoggedSample>& samples) {
   std::vector<FailureClass> classes(kNumOutcomes);
@@ -43,6 +45,7 @@ absl::StatusOr<Curve> MakeCurve(Log log, const ScoreOptions& options) {
   RETURN_IF_ERROR(Annotate(CrossCheck(curve.scores), curve.log.file));
   AddIntervals(samples, options, &curve.scores);
   curve.movers = MostInfluential(samples, options, curve.scores, kMovers);
+  std::erase_if(curve.movers, [](const Influence& i) { return std::abs(i.change) < kLeastChange; });
   curve.failures = FailuresOf(samples);
   return curve;
 }

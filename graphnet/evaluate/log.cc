@@ -51,10 +51,10 @@ LoggedSample Condense(const SampleResult& result, size_t line) {
   return sample;
 }
 
-absl::Status ReadPart(absl::string_view bytes, const LogPlace& place, Part* part) {
+absl::Status ReadPart(absl::string_view bytes, const LogReadOptions& options, Part* part) {
   const auto take = [&](size_t line, const SampleResult& result) {
     if (part->samples.size() == kMaxLogSamples) {
-      return ErrorAt(place.file, line, 0, absl::StrCat("more than ", kMaxLogSamples, " samples"));
+      return ErrorAt(options.file, line, 0, absl::StrCat("more than ", kMaxLogSamples, " samples"));
     }
     if (part->samples.empty()) {
       part->config = result.config;
@@ -65,7 +65,7 @@ absl::Status ReadPart(absl::string_view bytes, const LogPlace& place, Part* part
     part->samples.push_back(Condense(result, line));
     return absl::OkStatus();
   };
-  return ReadLogLines(bytes, place, &part->oddities, take);
+  return ReadLogLines(bytes, options, &part->oddities, take);
 }
 
 // Of samples with the same path the last is left, at its own place.
@@ -107,7 +107,7 @@ absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, i
       n, jobs,
       [&](size_t i) {
         return ReadPart(bytes.substr(begins[i], begins[i + 1] - begins[i]),
-                        {.file = file, .first_line = first_lines[i]}, &parts[i]);
+                        {.file = file, .first_line = first_lines[i], .times = false}, &parts[i]);
       },
       [&](size_t i, const absl::Status& status) { statuses[i] = status; });
 

@@ -74,7 +74,7 @@ bool MentionsError(absl::string_view line) {
 // The lines of one sample, in any order, and what they mean together.
 class SampleLines {
  public:
-  explicit SampleLines(LogOddities* oddities) : oddities_(oddities) {}
+  SampleLines(bool times, LogOddities* oddities) : times_(times), oddities_(oddities) {}
 
   size_t line() const { return line_; }
   const SampleResult& result() const { return result_; }
@@ -217,6 +217,7 @@ class SampleLines {
   }
 
   void AddTimes(absl::string_view text, size_t number, ByMeasure<TimeStatistics>* times) {
+    if (!times_) return;
     times->clear();
     const auto document = text.size() <= kMaxTimesBytes
                               ? nlohmann::json::parse(text.begin(), text.end(), nullptr, false)
@@ -304,6 +305,11 @@ class SampleLines {
   // False unless there is one word an output.
   template <typename Take>
   bool Spread(absl::string_view text, Take take) {
+    if (result_.outputs.size() == 1 && text.size() == 2 && text[0] == ' ' &&
+        text[1] > ' ') {  // Most are.
+      take(&result_.outputs[0], text.substr(1));
+      return true;
+    }
     for (OutputComparison& output : result_.outputs) {
       const absl::string_view word = NextWord(&text);
       if (word.empty()) return false;
@@ -318,6 +324,7 @@ class SampleLines {
     return word == "True" || (absl::SimpleAtod(word, &value) && !std::isnan(value) && value != 0);
   }
 
+  bool times_;
   LogOddities* oddities_;
   size_t line_ = 0;
   Seen seen_;
@@ -402,12 +409,13 @@ std::vector<std::string> LogOddities::Messages(absl::string_view file) const {
   return messages;
 }
 
-absl::Status ReadLogLines(absl::string_view bytes, const LogPlace& place, LogOddities* oddities,
+absl::Status ReadLogLines(absl::string_view bytes, const LogReadOptions& options,
+                          LogOddities* oddities,
                           absl::FunctionRef<absl::Status(size_t line, const SampleResult&)> take) {
-  SampleLines sample(oddities);
+  SampleLines sample(options.times, oddities);
   absl::string_view prompt;
   bool inside = false;
-  size_t number = place.first_line;
+  size_t number = options.first_line;
   for (size_t at = 0; at < bytes.size(); ++number) {
     const size_t end = std::min(Find(bytes, '\n', at), bytes.size());
     absl::string_view line = bytes.substr(at, end - at);
@@ -424,7 +432,7 @@ absl::Status ReadLogLines(absl::string_view bytes, const LogPlace& place, LogOdd
       sample.Begin(absl::StripAsciiWhitespace(line.substr(line.find("] ", tag) + 2)), number);
     } else if (inside) {
       if (end == bytes.size() && IsCut(line, prompt, sample.num_dtypes())) {
-        return ErrorAt(place.file, number, 0,
+        return ErrorAt(options.file, number, 0,
                        absl::StrCat("the log ends in the middle of this line, in sample ",
                                     Printable(sample.result().path)));
       }

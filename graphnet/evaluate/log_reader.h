@@ -46,14 +46,17 @@ struct LogOddities {
   std::vector<std::string> Messages(absl::string_view file) const;
 };
 
-// Calls `take` for each sample in `bytes`, with the line of its [Processing], `first_line` being
-// that of the first byte; what it is given is the reader's, and lives until it returns. An error
-// is what `take` returns, or names the line in `file` where the log ends in the middle of it.
-struct LogPlace {
-  std::string file;
-  size_t first_line = 1;
+struct LogReadOptions {
+  std::string file;       // as errors name it
+  size_t first_line = 1;  // the number of the first
+  bool times = true;      // whether to read them, too: they are JSON
 };
-absl::Status ReadLogLines(absl::string_view bytes, const LogPlace& place, LogOddities* oddities,
+
+// Calls `take` for each sample in `bytes`, with the line of its [Processing]; what it is given
+// is the reader's, and lives until it returns. An error is what `take` returns, or names the line
+// that the log ends in the middle of.
+absl::Status ReadLogLines(absl::string_view bytes, const LogReadOptions& options,
+                          LogOddities* oddities,
                           absl::FunctionRef<absl::Status(size_t line, const SampleResult&)> take);
 
 // Where samples begin that divide `bytes` into at most `parts` of about the same size: the

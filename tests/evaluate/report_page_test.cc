@@ -22,7 +22,7 @@ Curve CurveOf(const std::string& text, const std::string& file, const ScoreOptio
   return *std::move(curve);
 }
 
-size_t Count(const std::string& text, absl::string_view what) {
+size_t Count(const std::string& text, const std::string& what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
   return count;
