@@ -38,7 +38,7 @@ function showSummary() {
       data.classes.map((c) => c.name + (c.threshold === null ? ' errors never forgiven' : ` errors forgiven from t = ${c.threshold} on`)).join(', ') +
       '. Bands and brackets: 95 % of the scores of samples drawn anew.';
   table(byId('summary'),
-      ['curve', 'samples', 'correct at t = −5', 'at t = 0', 'at t = 1', 'ES(−5)', 'ES(0)', 'ES(1)', 'aggregated', '95 %', 'compiler', 'device'],
+      ['curve', 'samples', 'correct at t = −5', 'at t = 0', 'at t = 1', 'ES(−5)', 'ES(0)', 'ES(1)', 'aggregated score', '95 %', 'compiler', 'device'],
       data.curves.map((c) => {
         const said = new Map(c.config);
         const correct = (t) => percent(levelOf(c, t).correct, c.samples.length);

@@ -91,18 +91,24 @@ class PlotWriter {
     const double violins = legend + kPanelHeight + kMargin;
     const double height = violins + kViolinHeight + kMargin;
     const double half = (kWidth - kMargin) / 2;
-    Levels({.left = kAxisLeft,
-            .top = legend + kPanelTop,
-            .right = half,
-            .bottom = legend + kPanelHeight - kAxisBottom},
-           "ES(t)", "failures forgiven step by step from t = 1 on", &LevelScores::es,
-           &LevelScores::macro_es, &LevelScores::es_interval);
+    const double top = legend + kPanelTop;
+    const double bottom = legend + kPanelHeight - kAxisBottom;
+    Levels({.left = kAxisLeft, .top = top, .right = half, .bottom = bottom},
+           {.name = "ES(t)",
+            .what = "failures are forgiven step by step; bands: 95 %, squares: of the parameters",
+            .value = &LevelScores::es,
+            .macro = &LevelScores::macro_es,
+            .interval = &LevelScores::es_interval,
+            .steps = true});
     Levels({.left = half + kMargin + kAxisLeft,
-            .top = legend + kPanelTop,
+            .top = top,
             .right = kWidth - kMargin,
-            .bottom = legend + kPanelHeight - kAxisBottom},
-           "S(t)", "correct within the tolerances of t", &LevelScores::s, &LevelScores::macro_s,
-           &LevelScores::s_interval);
+            .bottom = bottom},
+           {.name = "S(t)",
+            .what = "what is right within the tolerances of t counts",
+            .value = &LevelScores::s,
+            .macro = &LevelScores::macro_s,
+            .interval = &LevelScores::s_interval});
     Violins({.left = kAxisLeft,
              .top = violins + kPanelTop,
              .right = kWidth - kMargin,
@@ -160,16 +166,24 @@ class PlotWriter {
 
   void Heading(const Panel& panel, absl::string_view name, absl::string_view what) {
     Text("head", panel.left, panel.top - 14, name);
-    Text("dim", panel.left + 9.0 * static_cast<double>(name.size()) + 4, panel.top - 14, what);
+    Text("dim", panel.left + 9.6 * static_cast<double>(name.size()) + 8, panel.top - 14, what);
   }
 
-  void Levels(Panel panel, absl::string_view name, absl::string_view what,
-              double LevelScores::*value, double LevelScores::*macro,
-              Interval LevelScores::*interval) {
+  // What a panel of levels shows.
+  struct Quantity {
+    absl::string_view name;
+    absl::string_view what;
+    double LevelScores::*value;
+    double LevelScores::*macro;
+    Interval LevelScores::*interval;
+    bool steps = false;  // from t = 1 on, each holds until the next
+  };
+
+  void Levels(Panel panel, const Quantity& q) {
     double highest = 1;
     for (const Curve& curve : curves_) {
       for (const LevelScores& level : curve.scores.levels) {
-        highest = std::max({highest, level.*value, (level.*interval).high});
+        highest = std::max({highest, level.*q.value, (level.*q.interval).high});
       }
     }
     // A curve far above all others must not flatten them beyond what can be read.
@@ -178,7 +192,7 @@ class PlotWriter {
     panel.x_to = curves_[0].scores.levels.back().t + 0.5;
     panel.y_from = 0;
     panel.y_to = highest * 1.06;
-    Heading(panel, name, what);
+    Heading(panel, q.name, q.what);
     const double step = Step(panel.y_to, 8);
     for (int i = 0; step * i <= panel.y_to; ++i) {
       const double y = panel.Y(step * i);
@@ -197,18 +211,17 @@ class PlotWriter {
       Points line;
       Points upper;
       Points lower;
-      const auto add = [](Points* points, int t, double y) {
-        // From t = 1 on each score holds until the next one.
-        if (t >= 1) points->push_back({t, points->back().second});
+      const auto add = [&](Points* points, int t, double y) {
+        if (q.steps && t >= 1) points->push_back({t, points->back().second});
         points->push_back({t, y});
       };
       for (const LevelScores& level : levels) {
-        add(&line, level.t, level.*value);
-        add(&upper, level.t, (level.*interval).high);
-        add(&lower, level.t, (level.*interval).low);
+        add(&line, level.t, level.*q.value);
+        add(&upper, level.t, (level.*q.interval).high);
+        add(&lower, level.t, (level.*q.interval).low);
       }
       for (Points* points : {&line, &upper, &lower}) {
-        points->push_back({panel.x_to, points->back().second});
+        if (q.steps) points->push_back({panel.x_to, points->back().second});
       }
       upper.insert(upper.end(), lower.rbegin(), lower.rend());
       absl::StrAppend(&out_, "<path class=\"band\" fill=\"", CurveColor(i), "\" d=\"",
@@ -217,12 +230,12 @@ class PlotWriter {
       for (const LevelScores& level : levels) {
         absl::StrAppend(
             &out_, "<rect class=\"macro\" pointer-events=\"all\" stroke=\"", CurveColor(i),
-            "\" x=\"", Number(panel.X(level.t) - 4), "\" y=\"", Number(panel.Y(level.*macro) - 4),
+            "\" x=\"", Number(panel.X(level.t) - 4), "\" y=\"", Number(panel.Y(level.*q.macro) - 4),
             "\" width=\"8\" height=\"8\"><title>",
             XmlText(absl::StrFormat(
                 "%s, t = %d: %s %.4g (95 %%: %.4g … %.4g), of the parameters %.4g",
-                Printable(curves_[i].log.name, kMaxNameBytes), level.t, name, level.*value,
-                (level.*interval).low, (level.*interval).high, level.*macro)),
+                Printable(curves_[i].log.name, kMaxNameBytes), level.t, q.name, level.*q.value,
+                (level.*q.interval).low, (level.*q.interval).high, level.*q.macro)),
             "</title></rect>\n");
       }
     }
@@ -253,7 +266,7 @@ class PlotWriter {
     Heading(panel, "Speedup",
             absl::StrCat("of the samples that are correct at some t, logarithmic; bar: from "
                          "quartile to quartile, dot: median",
-                         beyond == 0 ? "" : absl::StrCat("; ", beyond, " lie beyond")));
+                         beyond == 0 ? "" : absl::StrCat("; beyond the drawing: ", beyond)));
     const double step = std::max(1.0, Step(high - low, 9));
     for (double y = std::ceil(panel.y_from / step) * step; y <= panel.y_to; y += step) {
       Line(y == 0 ? "axis" : "grid", panel.left, panel.Y(y), panel.right, panel.Y(y));
