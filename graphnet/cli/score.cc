@@ -55,8 +55,8 @@ std::string ShareText(const PenaltyClass& error, double share) {
 void PrintCurve(const Curve& curve, const ScoreOptions& options) {
   const Scores& scores = curve.scores;
   const std::vector<LoggedSample>& samples = curve.log.samples;
-  std::printf("%s: %zu samples; p = %g, b = %g, interpretation %s\n",
-              Printable(curve.log.name).c_str(), samples.size(), options.p, options.b,
+  std::printf("%s: %zu %s; p = %g, b = %g, interpretation %s\n", Printable(curve.log.name).c_str(),
+              samples.size(), samples.size() == 1 ? "sample" : "samples", options.p, options.b,
               std::string(InterpretationName(options.interpretation)).c_str());
   std::vector<TableRow> rows = {{"t", "S(t)", "95 %", "ES(t)", "95 %", "correct", "slower", "alpha",
                                  "beta", "lambda", "eta", "gamma"}};
@@ -77,11 +77,12 @@ void PrintCurve(const Curve& curve, const ScoreOptions& options) {
   std::printf("micro and macro agree at every t\n");
   std::printf("aggregated score %s %s\n", Figure(scores.aggregated).c_str(),
               Bracketed(scores.aggregated_interval).c_str());
+  if (!curve.failures.empty()) std::printf("failures at t = 1:\n");
   for (const FailureClass& failure : curve.failures) {
-    std::printf("%zu %s\n", failure.samples, std::string(OutcomeName(failure.outcome)).c_str());
+    std::printf("  %zu %s\n", failure.samples, std::string(OutcomeName(failure.outcome)).c_str());
     for (size_t i = 0; i < failure.reasons.size() && i < kShownReasons; ++i) {
       const auto& [reason, times] = failure.reasons[i];
-      std::printf("  %zu x %s\n", times, Printable(reason, kShownBytes).c_str());
+      std::printf("    %zu x %s\n", times, Printable(reason, kShownBytes).c_str());
     }
   }
   if (curve.movers.empty()) return;
@@ -177,6 +178,7 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
       if (files.size() == 1 && !disagrees) return curve.status();
       // The others go on.
       code = std::max(code, disagrees ? 1 : 2);
+      std::fflush(stdout);  // Errors stand where their logs do.
       std::fprintf(stderr, "graphnet: %s\n", std::string(curve.status().message()).c_str());
       if (options.json) PrintJsonLine(SampleJson(file, curve.status()));
       continue;

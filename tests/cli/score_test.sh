@@ -35,7 +35,7 @@ crash() {
 grep -q '^golden: 5 samples; p = 0, b = 0.1, interpretation default$' out.txt || { cat out.txt; fail title; }
 grep -q '^-10 .* 0\.2512 ' out.txt && grep -q '^  3  0\.4317 .* 1\.0845 ' out.txt || { cat out.txt; fail table; }
 grep -q '^micro and macro agree at every t$' out.txt || fail cross-check
-grep -q '^  1 x RuntimeError: out of luck$' out.txt || fail reason
+grep -q '^    1 x RuntimeError: out of luck$' out.txt || fail reason
 "$graphnet" score golden.log --json >out.json
 "$graphnet" score golden.log --json --p 0.1 >penalty.json
 "$graphnet" score golden.log --json --interpretation mismatch_extended >extended.json
