@@ -51,6 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(log.status().message().find('\n') == absl::string_view::npos);
     return 0;
   }
+  if (size % 16 != 0) return 0;  // Intervals and pages take most of the time.
   const std::vector<Curve> curves = {*MakeCurve(*std::move(log), {})};
   CHECK(!WriteReportPage(curves, {}).empty());
   return 0;
