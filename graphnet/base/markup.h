@@ -46,14 +46,16 @@ class JsonWriter {
   }
   template <typename T>
   JsonWriter& Number(T value) {
-    Separate();
     if constexpr (std::is_floating_point_v<T>) {
-      if (!std::isfinite(value)) {  // JSON has no other word for it.
-        out_ += "null";
-        return *this;
-      }
+      if (!std::isfinite(value)) return Null();  // JSON has no other word for it.
     }
+    Separate();
     absl::StrAppend(&out_, value);
+    return *this;
+  }
+  JsonWriter& Null() {
+    Separate();
+    out_ += "null";
     return *this;
   }
   std::string Take() { return std::move(out_); }

@@ -1,6 +1,7 @@
 #include "graphnet/evaluate/log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "absl/container/flat_hash_map.h"
@@ -45,8 +46,11 @@ LoggedSample Condense(const SampleResult& result, size_t line) {
   sample.speedup = result.EndToEndSpeedup();
   sample.reason = result.reason;
   for (const OutputComparison& output : result.outputs) {
-    // A nan stays.
-    if (!(output.max_diff <= sample.max_diff)) sample.max_diff = output.max_diff;
+    sample.max_diff = std::max(sample.max_diff, output.max_diff);
+    if (std::isnan(output.max_diff)) {
+      sample.max_diff = output.max_diff;
+      break;
+    }
   }
   return sample;
 }

@@ -1,5 +1,5 @@
-// The report: what the data say in tables, one curve at a time, and the table of its samples,
-// which filters and sorts.
+// The report: what the data say in tables, one curve at a time, and all samples of that curve in a
+// table that filters and sorts.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -116,9 +116,12 @@ const COLUMNS = [['sample', PATH], ['at t = 1', OUTCOME], ['correct from t', LEV
 const TEXT = [PATH, OUTCOME, REASON];
 let sorted = LINE, falling = false, shown = MORE;
 
+// What a row is sorted by; "inf" and "nan" are more than all numbers.
+const keyOf = (row) => sorted === DIFF && typeof row[DIFF] === 'string' ? Infinity : row[sorted];
+
 // What is missing comes last, whichever way.
 function compare(a, b) {
-  const x = a[sorted], y = b[sorted];
+  const x = keyOf(a), y = keyOf(b);
   if (x === y) return a[LINE] - b[LINE];
   if (x === null || x === '') return 1;
   if (y === null || y === '') return -1;

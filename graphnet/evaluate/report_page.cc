@@ -34,18 +34,17 @@ void AddLevel(const LevelScores& level, JsonWriter* json) {
 
 // A row of the table; the columns are those of page.js.
 void AddSample(const LoggedSample& sample, JsonWriter* json) {
-  constexpr double kNone = HUGE_VAL;  // written as null
   json->Open('[').Text(Printable(sample.path, kMaxPathBytes)).Text(OutcomeName(sample.At(1)));
   if (sample.correct_levels == 0) {
-    json->Number(kNone);
+    json->Null();
   } else {
     json->Number(kMinToleranceLevel + std::countr_zero(sample.correct_levels));
   }
-  json->Number(sample.speedup > 0 ? sample.speedup : kNone);
-  if (std::isfinite(sample.max_diff)) {
-    json->Number(sample.status == Outcome::kCorrect ? sample.max_diff : kNone);
-  } else {
+  sample.speedup > 0 ? json->Number(sample.speedup) : json->Null();
+  if (!std::isfinite(sample.max_diff)) {
     json->Text(absl::StrCat(sample.max_diff));
+  } else {
+    sample.status == Outcome::kCorrect ? json->Number(sample.max_diff) : json->Null();
   }
   json->Number(sample.line).Text(sample.reason).Close(']');
 }
@@ -95,7 +94,8 @@ std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& 
   json.Key("classes").Open('[');
   for (const PenaltyClass& error : PenaltyClasses(options.interpretation)) {
     json.Open('{').Key("name").Text(error.name).Key("threshold");
-    json.Number(error.threshold == kNeverForgiven ? HUGE_VAL : error.threshold).Close('}');
+    error.threshold == kNeverForgiven ? json.Null() : json.Number(error.threshold);
+    json.Close('}');
   }
   json.Close(']').Key("curves").Open('[');
   for (size_t i = 0; i < curves.size(); ++i) AddCurve(curves[i], i, &json);

@@ -13,8 +13,6 @@ namespace {
 constexpr double kCheckTolerance = 1e-3;  // absolute and relative
 constexpr int kFrozenLevel = 1;           // what ES(t) goes by from there on
 
-double Allowed(double macro) { return kCheckTolerance + kCheckTolerance * std::abs(macro); }
-
 }  // namespace
 
 Contribution::Contribution(const ScoreOptions& options)
@@ -77,7 +75,7 @@ absl::Status CrossCheck(const Scores& scores) {
   for (const LevelScores& level : scores.levels) {
     const auto compare = [&](absl::string_view name, double micro, double macro) {
       const double difference = std::abs(micro - macro);
-      if (difference <= Allowed(macro)) return;
+      if (difference <= kCheckTolerance + kCheckTolerance * std::abs(macro)) return;
       absl::StrAppendFormat(&wrong,
                             "%s %s(%d) is %.6g of the samples and %.6g of the parameters, "
                             "%.3g apart",
@@ -88,15 +86,6 @@ absl::Status CrossCheck(const Scores& scores) {
   }
   if (wrong.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("micro and macro disagree:", wrong));
-}
-
-double LargestDisagreement(const Scores& scores) {
-  double largest = 0;
-  for (const LevelScores& level : scores.levels) {
-    largest = std::max({largest, std::abs(level.s - level.macro_s) / Allowed(level.macro_s),
-                        std::abs(level.es - level.macro_es) / Allowed(level.macro_es)});
-  }
-  return largest;
 }
 
 std::vector<Influence> MostInfluential(absl::Span<const LoggedSample> samples,

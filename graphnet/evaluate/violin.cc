@@ -10,7 +10,7 @@ constexpr size_t kBins = 160;
 constexpr double kMinBandwidthBins = 1.5;
 
 double QuantileOf(absl::Span<const double> sorted, double q) {
-  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Violin MakeViolin(absl::Span<const double> logs, double from, double to) {
   for (const double log : logs) {
     variance += (log - mean) * (log - mean) / static_cast<double>(logs.size());
     const double at = std::clamp((log - from) / bin, 0.0, static_cast<double>(kBins - 1));
-    ++counts[static_cast<size_t>(at + 0.5)];
+    ++counts[static_cast<size_t>(std::lround(at))];
   }
   // Silverman's rule.
   const double spread = std::min(std::sqrt(variance), (violin.high - violin.low) / 1.34);

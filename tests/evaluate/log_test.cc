@@ -1,5 +1,6 @@
 #include "graphnet/evaluate/log.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +62,16 @@ TEST(LogTest, KeepsWhatAllSamplesSay) {
   ASSERT_OK(log);
   EXPECT_EQ(log->name, "log");
   EXPECT_THAT(log->config, ElementsAre(std::pair<std::string, std::string>("compiler", "nope")));
+}
+
+TEST(LogTest, TheLargestDifferenceIsThatOfAllOutputs) {
+  SampleResult sample = MakeSample("a", 1, -5);
+  sample.eager_dtypes = sample.compiled_dtypes = {"float32", "float32", "float32"};
+  sample.outputs.resize(3, sample.outputs[0]);
+  sample.outputs[1].max_diff = 0.5;
+  EXPECT_EQ(ParseLog(WriteLog(sample), "a")->samples[0].max_diff, 0.5);
+  sample.outputs[0].max_diff = std::nan("");
+  EXPECT_TRUE(std::isnan(ParseLog(WriteLog(sample), "a")->samples[0].max_diff));
 }
 
 // The same on one thread and on several: order, lines and notes.
