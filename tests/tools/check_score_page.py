@@ -153,7 +153,7 @@ def main():
     checks = Checks(os.path.abspath(options.graphnet), out)
     try:
         for name, samples, seed in (("inductor", 400, 1), ("openvino", 300, 2), ("large", 100000, 3)):
-            make_score_log.write_log(samples, out / f"{name}.log", seed)
+            make_score_log.write_log(samples, out / f"{name}.log", seed, name)
         text = (out / "openvino.log").read_text()
         (out / "hostile.log").write_text(text.replace("model_", ATTACK + "model_").replace("RuntimeError: ", "RuntimeError: " + ATTACK))
         checks.page("two", out / "inductor.log", out / "openvino.log")

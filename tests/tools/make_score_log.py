@@ -2,7 +2,7 @@
 """Writes a benchmark log as GraphNet's tools do, of made-up samples: SAMPLES of them, the same
 ones for the same seed.
 
-    make_score_log.py SAMPLES FILE [--seed 0]
+    make_score_log.py SAMPLES FILE [--seed 0] [--compiler inductor]
 
 Outputs of all dtypes, up to five of them; lines of each sample in the order of the newer format
 or of the older one, under either prompt; correct from some t on, never, or not even compared; a
@@ -29,13 +29,13 @@ def comparisons(draw, dtypes):
     return lines + [f"[Correctness][max_diff]: {differences}", f"[Correctness][mean_diff]: {differences}"]
 
 
-def sample(draw, number):
+def sample(draw, number, compiler="inductor"):
     path = f"/samples/source{number % 11}/model_{number}"
     if draw.random() < 0.3:
         path += f"/subgraph_{number % 4}"
     prompt = draw.choice(["graph-net-test-compiler-log", "graph-net-test-device-log"])
     config = [f"[Config] {key}: {value}" for key, value in
-              (("model", f"model_{number}"), ("device", "cpu"), ("hardware", "made up"), ("compiler", "inductor"),
+              (("model", f"model_{number}"), ("device", "cpu"), ("hardware", "made up"), ("compiler", compiler),
                ("warmup", 3), ("trials", 5), ("compile_framework_version", "2.13.0"))]
     dtypes = [draw.choice(DTYPES) for _ in range(draw.choice([1, 1, 1, 2, 5]))]
     speedup = 2 ** draw.gauss(0.3, 0.7)
@@ -69,12 +69,12 @@ def sample(draw, number):
     return lines + plain + ["Trial 1: e2e=10.00000 ms"] * draw.choice([0, 1])
 
 
-def write_log(samples, path, seed=0):
+def write_log(samples, path, seed=0, compiler="inductor"):
     draw = random.Random(seed)
     with open(path, "w") as file:
         file.write("Unable to import quantization op.\n")
         for number in range(samples):
-            file.write("\n".join(sample(draw, number)) + "\n")
+            file.write("\n".join(sample(draw, number, compiler)) + "\n")
         file.write(f"Totally {samples} verified samples, failed some samples.\n")
 
 
@@ -83,5 +83,6 @@ if __name__ == "__main__":
     parser.add_argument("samples", type=int)
     parser.add_argument("file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compiler", default="inductor")
     options = parser.parse_args()
-    write_log(options.samples, options.file, options.seed)
+    write_log(options.samples, options.file, options.seed, options.compiler)
