@@ -74,7 +74,7 @@ void PrintCurve(const Curve& curve, const ScoreOptions& options) {
   }
   std::printf("pi, of the %zu that fail at t = 1, and when they are forgiven: %s\n", scores.failed,
               absl::StrJoin(shares, ", ").c_str());
-  std::printf("micro and macro agree at every t\n");
+  std::printf("micro and macro agree at every t: at most %.1g apart\n", LargestDifference(scores));
   std::printf("aggregated score %s %s\n", Figure(scores.aggregated).c_str(),
               Bracketed(scores.aggregated_interval).c_str());
   if (!curve.failures.empty()) std::printf("failures at t = 1:\n");

@@ -22,8 +22,9 @@ constexpr size_t kNumComparisons = size_t{kNumToleranceLevels} * kNumToleranceCl
 constexpr size_t kMaxReasonBytes = 300;
 // Both formats of speedups, %.4f and %.5f, have as many.
 constexpr size_t kSpeedupDecimals = 4;
-// Times are read for people; nobody measures more than this.
+// Nobody measures more than this, or says more of how.
 constexpr size_t kMaxTimesBytes = 4096;
+constexpr size_t kMaxEntries = 64;
 
 // What logs call the 64 comparisons. Some have the same name, as all of t = 0: the first counts.
 struct ComparisonNames {
@@ -142,7 +143,7 @@ class SampleLines {
   bool AddTagged(absl::string_view rest, size_t number) {
     if (absl::ConsumePrefix(&rest, "Config] ")) {
       const size_t colon = rest.find(": ");
-      if (colon != absl::string_view::npos) {
+      if (colon != absl::string_view::npos && result_.config.size() < kMaxEntries) {
         result_.config.emplace_back(rest.substr(0, colon),
                                     absl::StripAsciiWhitespace(rest.substr(colon + 2)));
       }
@@ -239,7 +240,8 @@ class SampleLines {
   void AddSpeedup(absl::string_view rest, size_t number) {
     const size_t end = rest.find("]:");
     double value = 0;
-    if (end == absl::string_view::npos || !absl::SimpleAtod(rest.substr(end + 2), &value)) {
+    if (end == absl::string_view::npos || !absl::SimpleAtod(rest.substr(end + 2), &value) ||
+        result_.speedups.size() == kMaxEntries) {
       return Note(LogOddity::kBadValue, number);
     }
     const absl::string_view measure = rest.substr(0, end);

@@ -88,6 +88,15 @@ absl::Status CrossCheck(const Scores& scores) {
   return absl::FailedPreconditionError(absl::StrCat("micro and macro disagree:", wrong));
 }
 
+double LargestDifference(const Scores& scores) {
+  double largest = 0;
+  for (const LevelScores& level : scores.levels) {
+    largest =
+        std::max({largest, std::abs(level.s - level.macro_s), std::abs(level.es - level.macro_es)});
+  }
+  return largest;
+}
+
 std::vector<Influence> MostInfluential(absl::Span<const LoggedSample> samples,
                                        const ScoreOptions& options, const Scores& scores,
                                        size_t most) {

@@ -69,6 +69,8 @@ Scores ComputeScores(absl::Span<const LoggedSample> samples, const ScoreOptions&
 // FailedPrecondition if the two ways to a score differ by more than 1e-3 + 1e-3 * |macro| at a t:
 // names each such t, both values and their difference.
 absl::Status CrossCheck(const Scores& scores);
+// How far they are apart, at most.
+double LargestDifference(const Scores& scores);
 
 // What ES(t) weighs in the aggregated score; 0 above t = 4. They sum up to 1.
 double AggregationWeight(int t);

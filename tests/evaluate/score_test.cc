@@ -146,6 +146,7 @@ TEST(MacroTest, ParametersOfEachLevel) {
 
 TEST(CrossCheckTest, NamesEachLevelThatIsBeyondTheTolerance) {
   Scores scores = ComputeScores({Sample(2), Sample(1, kNever)}, {});
+  EXPECT_LT(LargestDifference(scores), 1e-12);
   LevelScores& level = scores.levels[3];  // t = -7
   level.es = level.macro_es + 0.999e-3 * (1 + level.macro_es);
   EXPECT_TRUE(CrossCheck(scores).ok());
@@ -155,6 +156,7 @@ TEST(CrossCheckTest, NamesEachLevelThatIsBeyondTheTolerance) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(absl::StrContains(status.message(), "ES(-7) is 0.44")) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), "S(4) is 7 of the samples and 0.447")) << status;
+  EXPECT_NEAR(LargestDifference(scores), 7 - std::sqrt(0.2), 1e-12);
   scores.levels[14].s = std::nan("");
   EXPECT_FALSE(CrossCheck(scores).ok());
 }
