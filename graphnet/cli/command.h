@@ -31,6 +31,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run);
 void RegisterPasses(CLI::App& app, CommandRunner* run);
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run);
 void RegisterRun(CLI::App& app, CommandRunner* run);
+void RegisterScore(CLI::App& app, CommandRunner* run);
 void RegisterShapes(CLI::App& app, CommandRunner* run);
 void RegisterShow(CLI::App& app, CommandRunner* run);
 void RegisterStats(CLI::App& app, CommandRunner* run);

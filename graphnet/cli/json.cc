@@ -133,8 +133,8 @@ void Json::push_back(Json element) {
   std::get<std::vector<Json>>(value_).push_back(std::move(element));
 }
 
-std::string Json::Dump() const {
-  return JsonForm()(*this).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string Json::Dump(int indent) const {
+  return JsonForm()(*this).dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members) {
@@ -147,6 +147,8 @@ void PrintJson(const Json& document, FILE* out) {
   std::fwrite(text.data(), 1, text.size(), out);
   std::fputc('\n', out);
 }
+
+void PrintJsonLine(const Json& document) { std::printf("%s\n", document.Dump(-1).c_str()); }
 
 Json ErrorJson(const absl::Status& status) {
   Json error;

@@ -55,8 +55,9 @@ class Json {
   // Null becomes a list.
   void push_back(Json element);
 
-  // Bytes that are no UTF-8 are replaced, numbers that JSON lacks are null.
-  std::string Dump() const;
+  // Bytes that are no UTF-8 are replaced, numbers that JSON lacks are null. On one line without
+  // an `indent`.
+  std::string Dump(int indent = 2) const;
 
  private:
   friend struct JsonForm;
@@ -70,6 +71,8 @@ class Json {
 // it has.
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members);
 void PrintJson(const Json& document, FILE* out = stdout);
+// On one line, where there can be many documents.
+void PrintJsonLine(const Json& document);
 
 // {"message": …, "file": …, "line": …, "column": …}, the place as far as the message has one.
 Json ErrorJson(const absl::Status& status);

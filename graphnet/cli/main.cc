@@ -58,6 +58,7 @@ constexpr Command kCommands[] = {
     {"Programs", graphnet::RegisterExtract},
     {"Run", graphnet::RegisterRun},
     {"Run", graphnet::RegisterDiffRun},
+    {"Judge compilers", graphnet::RegisterScore},
     {"The tool", graphnet::RegisterCompletion},
     {"The tool", graphnet::RegisterMan},
 };

@@ -20,6 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tolerance.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/executable.h"
@@ -37,24 +38,6 @@ namespace {
 using Values = std::map<std::string, TensorData>;
 
 // --- Comparing values ------------------------------------------------------------
-
-// Exponents a tolerance grows by with t.
-struct Exponents {
-  double atol;
-  double rtol;
-};
-std::optional<Exponents> ExponentsOf(at::ScalarType type) {
-  switch (type) {
-    case at::kHalf:
-    case at::kComplexHalf: return Exponents{1, 3.0 / 5};
-    case at::kBFloat16: return Exponents{1, 1.796 / 5};
-    case at::kFloat:
-    case at::kComplexFloat: return Exponents{1, 5.886 / 5};
-    case at::kDouble:
-    case at::kComplexDouble: return Exponents{7.0 / 5, 7.0 / 5};
-    default: return std::nullopt;  // Only equal will do.
-  }
-}
 
 // Row-major, on the CPU.
 at::Tensor Plain(const at::Tensor& tensor) {
@@ -112,10 +95,8 @@ Comparison Compare(const c10::IValue& expected, const c10::IValue& actual) {
 bool IsWithin(const Comparison& c, int t) {
   if (c.same_bits) return true;
   if (!c.same_form || !c.expected.defined()) return false;
-  const std::optional<Exponents> exponents = ExponentsOf(c.type);
-  const double atol = exponents ? std::pow(10, exponents->atol * t) : 0;
-  const double rtol = exponents ? std::pow(10, exponents->rtol * t) : 0;
-  return at::allclose(c.actual, c.expected, rtol, atol);
+  const Tolerance tolerance = ToleranceAt(t, ToleranceClassOf(DTypeName(DTypeOf(c.type))));
+  return at::allclose(c.actual, c.expected, tolerance.rtol, tolerance.atol);
 }
 
 // --- Running -----------------------------------------------------------------------

@@ -147,6 +147,13 @@ assert (differing["equal"], differing["removed"], differing["added"]) == (False,
 assert differing["differences"][0]["a"]["name"] == "dead", differing
 passes = {p["pass"]: p for p in run(0, "passes")["passes"]}
 assert "allow" in passes["stabilize"]["options"] and passes["dce"]["summary"], passes["stabilize"]
+# Of each log one, on a line of its own.
+open("crash.log", "w").write("log [Processing] a/model\nRuntimeError: no\n")
+scored = run(0, "score", "crash.log")
+assert (scored["curve"], scored["samples"], scored["ES"]["3"]) == ("crash", 1, 1), scored
+assert abs(scored["ES"]["2"] - 0.1) < 1e-9, scored
+error = run(2, "score", "a.gn")["error"]
+assert error["message"].startswith("a.gn: no sample in it"), error
 # What the program prints is none of it.
 extracted = subprocess.run([graphnet, "extract", "two.pt", "-o", "two", "--input", "f32[2,3]", "--input",
                             "int=2", "--check", "--json"], capture_output=True, text=True, check=True)

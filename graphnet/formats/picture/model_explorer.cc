@@ -8,8 +8,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/picture/json.h"
 #include "graphnet/formats/picture/style.h"
 #include "graphnet/text/printer.h"
 
@@ -137,7 +137,7 @@ class Writer {
   }
 
   const Picture& picture_;
-  Json json_;
+  JsonWriter json_;
   std::vector<std::string> ids_;  // of graphs
   std::vector<size_t> graph_of_frame_;
   std::vector<std::vector<size_t>> boxes_in_;  // by graph

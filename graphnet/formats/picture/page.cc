@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
-#include "graphnet/formats/picture/json.h"
 #include "graphnet/formats/picture/page_text.h"
 #include "graphnet/formats/picture/style.h"
 #include "graphnet/text/printer.h"
@@ -28,7 +28,7 @@ std::string PlaceOf(const Node& node) {
 }
 
 void AddBox(const Picture& picture, const PictureLayout& layout, size_t b, size_t style,
-            Json* json) {
+            JsonWriter* json) {
   const Box& box = picture.boxes[b];
   const BoxLayout& place = layout.boxes[b];
   json->Open('[').Text(box.title).Text(box.name);
@@ -47,7 +47,7 @@ void AddBox(const Picture& picture, const PictureLayout& layout, size_t b, size_
   json->Text(box.node == nullptr ? "" : PlaceOf(*box.node)).Close(']');
 }
 
-void AddFrame(const Frame& frame, const FrameLayout& layout, Json* json) {
+void AddFrame(const Frame& frame, const FrameLayout& layout, JsonWriter* json) {
   json->Open('{');
   json->Key("label").Text(frame.label);
   json->Key("parent").Number(frame.parent).Key("depth").Number(frame.depth);
@@ -70,7 +70,7 @@ void AddFrame(const Frame& frame, const FrameLayout& layout, Json* json) {
 }
 
 std::string Data(const Picture& picture, const PictureLayout& layout, int depth) {
-  Json json;
+  JsonWriter json;
   json.Open('{').Key("title").Text(picture.title).Key("depth").Number(depth);
   json.Key("metrics").Open('{');
   const std::pair<const char*, double> metrics[] = {

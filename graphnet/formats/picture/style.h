@@ -1,12 +1,9 @@
-// What all pictures share: colours, what they mean, and text as XML and JSON have it.
+// What all pictures share: colours and what they mean.
 #ifndef GRAPHNET_FORMATS_PICTURE_STYLE_H_
 #define GRAPHNET_FORMATS_PICTURE_STYLE_H_
 
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "graphnet/formats/picture/picture.h"
 
 namespace graphnet {
@@ -23,12 +20,6 @@ const BoxStyle& StyleOf(Mark mark);  // of kNone: in a picture that has others
 const BoxStyle& StyleOf(const Picture& picture, const Box& box);
 // The styles that occur in it, each once.
 std::vector<const BoxStyle*> StylesIn(const Picture& picture);
-
-// `text`, UTF-8, for the content of an element or a quoted attribute. What XML does not
-// allow becomes "?".
-std::string XmlText(absl::string_view text);
-// Quoted; also between <script> tags.
-std::string JsonText(absl::string_view text);
 
 }  // namespace graphnet
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/picture/style.h"
 

@@ -1,0 +1,51 @@
+#include "graphnet/evaluate/sample_result.h"
+
+#include <cmath>
+#include <cstddef>
+
+namespace graphnet {
+namespace {
+
+constexpr absl::string_view kOutcomeNames[kNumOutcomes] = {
+    "correct",        "accuracy",     "not_finite",   "type_mismatch",
+    "shape_mismatch", "runtime_fail", "compile_fail", "eager_fail",
+};
+
+}  // namespace
+
+absl::string_view OutcomeName(Outcome outcome) {
+  return kOutcomeNames[static_cast<size_t>(outcome)];
+}
+
+std::optional<Outcome> OutcomeOfName(absl::string_view name) {
+  for (int i = 0; i < kNumOutcomes; ++i) {
+    if (kOutcomeNames[i] == name) return static_cast<Outcome>(i);
+  }
+  return std::nullopt;
+}
+
+uint16_t SampleResult::CorrectLevels() const {
+  // That nothing differs where nothing was compared proves nothing.
+  if (status != Outcome::kCorrect || outputs.empty() || outputs.size() != eager_dtypes.size()) {
+    return 0;
+  }
+  uint16_t levels = 0xffff;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ToleranceClass dtypes = ToleranceClassOf(eager_dtypes[i]);
+    for (int t = kMinToleranceLevel; t <= kMaxToleranceLevel; ++t) {
+      if (!outputs[i].IsRight(t, dtypes)) {
+        levels &= static_cast<uint16_t>(~(1U << (t - kMinToleranceLevel)));
+      }
+    }
+  }
+  return levels;
+}
+
+double SampleResult::EndToEndSpeedup() const {
+  for (const auto& [measure, speedup] : speedups) {
+    if (measure == "e2e") return std::isfinite(speedup) && speedup > 0 ? speedup : 0;
+  }
+  return 0;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# `graphnet score`: reads logs of either origin, prints, draws, refuses.
+set -euo pipefail
+graphnet=$PWD/$1
+cd "$TEST_TMPDIR"
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# sample NAME SPEEDUP T: its lines, correct from tolerance T on.
+sample() {
+  python3 - "$@" <<'END'
+import sys
+name, speedup, first = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+prompt = "graph-net-test-compiler-log"
+grow = ((1, 3 / 5), (1, 1.796 / 5), (1, 5.886 / 5), (7 / 5, 7 / 5))
+lines = [f"[Processing] {name}", "[Config] compiler: inductor", "[Config] device: cpu",
+         "[Datatype][eager]: float32", "[Datatype][compiled]: float32",
+         "[DataType] eager:['float32'] compiled:['float32'] match:True", "[Correctness][equal]: 0"]
+lines += [f"[Correctness][all_close_atol_{10 ** (a * t):.2E}_rtol_{10 ** (r * t):.2E}]: {int(t >= first)}"
+          for t in range(-10, 6) for a, r in grow]
+lines += ["[Correctness][max_diff]: 0.5", "[Correctness][mean_diff]: 0.25", "[Result] status: success",
+          f"[Speedup][e2e]: {speedup:.5f}"]
+print("\n".join(f"{prompt} {line}" for line in lines))
+END
+}
+crash() {
+  printf 'graph-net-test-compiler-log %s\n' "[Processing] $1" "[Config] compiler: inductor" \
+    "[Result] status: failed" "[Fail due to compiled model execution error.]"
+  printf 'Traceback (most recent call last):\nRuntimeError: out of luck\n'
+}
+
+{ sample s/two 2 -10; sample s/half 0.5 -10; sample s/late 1.5 -5; sample s/never 3 9; crash s/crash; } >golden.log
+
+# --- The golden values, printed and as JSON.
+"$graphnet" score golden.log >out.txt
+grep -q '^golden: 5 samples; p = 0, b = 0.1, interpretation default$' out.txt || { cat out.txt; fail title; }
+grep -q '^-10 .* 0\.2512 ' out.txt && grep -q '^  3  0\.4317 .* 1\.0845 ' out.txt || { cat out.txt; fail table; }
+grep -q '^micro and macro agree at every t: at most [0-9.e-]* apart$' out.txt || fail cross-check
+grep -q '^    1 x RuntimeError: out of luck$' out.txt || fail reason
+"$graphnet" score golden.log --json >out.json
+"$graphnet" score golden.log --json --p 0.1 >penalty.json
+"$graphnet" score golden.log --json --interpretation mismatch_extended >extended.json
+"$graphnet" score golden.log --json --interpretation report >report.json
+python3 - <<'END'
+import json, math
+one = json.load(open("out.json"))
+assert (one["curve"], one["p"], one["b"], one["interpretation"], one["samples"]) == ("golden", 0, 0.1, "default", 5), one
+assert list(one["ES"]) == list(one["S"]) == [str(t) for t in range(-10, 5)]
+def near(scores, runs, within=5e-5):
+    for t, score in scores.items():
+        wanted = [value for start, value in runs if start <= int(t)][-1]
+        assert abs(score - wanted) < within, (t, score, wanted)
+near(one["ES"], [(-10, 0.2512), (-5, 0.4317), (1, 0.6843), (3, 1.0845)])
+near(one["S"], [(-10, 0.2512), (-5, 0.4317)])
+near(json.load(open("penalty.json"))["ES"], [(-10, 0.2477), (-5, 0.4258), (1, 0.6748), (3, 1.0695)])
+# The crash, which reads as one of the eager side, is never forgiven there, and at t = 2 here.
+extended = json.load(open("extended.json"))
+assert list(extended["ES"])[-1] == "5" and extended["thresholds"]["eager"] is None
+near(extended["ES"], [(-10, 0.2512), (-5, 0.4317), (1, 0.6843)])
+near(json.load(open("report.json"))["ES"], [(-10, 0.2512), (-5, 0.4317), (1, 0.6843), (2, 1.0845)])
+weights = {-7: 0.13, -6: 0.40, **{t: 0.001 for t in (-10, -9, -8)}, **{t: 0.48 for t in range(-5, 5)}}
+score = sum(w * math.log10(one["ES"][str(t)]) for t, w in weights.items()) / 5.333
+assert abs(score - one["aggregated_score"]) < 1e-9
+macro = one["macro"]["-6"]
+assert (macro["correct"], macro["slow"], macro["lambda"], macro["eta"], macro["beta"]) == (2, 1, 0.4, 0.5, 0.5), macro
+low, high = one["intervals"]["ES"]["0"]
+assert low < one["ES"]["0"] < high
+assert one["failures"] == {"accuracy": 1, "eager_fail": 1} and one["pi"]["runtime"] == 0.5
+assert one["moves_most"][0]["change"] != 0 and not one["notes"]
+END
+
+# --- From the standard input; a folder is a curve a log; the page and the drawing.
+"$graphnet" score - <golden.log | grep -q '^log: 5 samples' || fail "standard input"
+mkdir logs
+cp golden.log logs/a.log
+sample s/two 4 -10 >logs/b.txt
+echo nothing >logs/c.md
+"$graphnet" score logs --json --svg plot.svg --html page.html >many.json
+[ "$(wc -l <many.json)" -eq 2 ] && grep -q '^{"curve":"b",' many.json || fail folder
+python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("plot.svg")' || fail svg
+grep -q '<title>Scores of 2 logs</title>' page.html || fail page
+if grep -qE '(src|href)=|url\(|import ' page.html; then fail "the page loads something"; fi
+
+# --- What cannot be scored is one line, and no curve.
+refused() {  # MESSAGE FILE [OPTION...]
+  local code=0
+  "$graphnet" score "${@:2}" >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && [ ! -s out.txt ] && [ "$(cat err.txt)" = "graphnet: $1" ] ||
+    { cat out.txt err.txt; fail "$2 exits with $code"; }
+}
+: >empty.log
+refused "empty.log: no sample in it: no line has [Processing]" empty.log
+head -c 100000 /dev/urandom >garbage.log
+refused "garbage.log: no sample in it: no line has [Processing]" garbage.log
+grep -v Speedup golden.log >slow.log
+refused "slow.log:1: no end-to-end speedup of sample s/two, which is correct" slow.log
+sed 's/0.50000/nan/' golden.log >nan.log
+refused "nan.log:76: no end-to-end speedup of sample s/half, which is correct" nan.log
+head -c -20 logs/b.txt >cut.log
+refused "cut.log:75: the log ends in the middle of this line, in sample s/two" cut.log
+refused "cannot open nowhere.log: No such file or directory" nowhere.log
+mkdir none
+refused "none: no log in this folder: none ends in .log or .txt" none
+for option in "--b 0" "--b 2" "--b nan" "--p -1" "--p inf" "--interpretation mine"; do
+  code=0
+  # shellcheck disable=SC2086
+  "$graphnet" score golden.log $option >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || { cat err.txt; fail "$option: $code"; }
+done
+# With others beside it, they go on.
+code=0
+"$graphnet" score golden.log empty.log logs/b.txt --json >out.txt 2>err.txt || code=$?
+[ "$code" -eq 2 ] && [ "$(grep -c '"curve"' out.txt)" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || fail "one bad log: $code"
+
+# --- What is odd is a note, and the score goes on.
+{ cat golden.log; sample s/two 3 -10; sample s/odd 2 -10 | sed 's/equal\]: 0/equal]: 0 1/'; } >odd.log
+"$graphnet" score odd.log >out.txt 2>err.txt
+grep -q '^odd: 6 samples' out.txt && diff - err.txt <<'END' || fail notes
+note: odd.log:382: other numbers of values than of outputs: wrong at every t
+note: odd.log:307: a path that comes more than once: the last one counts
+END
+
+# --- A million lines.
+python3 -c '
+import sys
+print("p [Processing] a")
+for i in range(1000000): print(f"line {i} [of] something else: Error")
+print("p [Processing] " + "b" * 1000000)'  >long.log
+timeout 20 "$graphnet" score long.log >out.txt || fail "long.log"
+# And of each kind that is kept, more than anybody means.
+python3 -c '
+for sample in "ab":
+    print(f"p [Processing] {sample}")
+    for i in range(100000):
+        print(f"p [Config] k{i}: {i}\np [Speedup][m{i}]: 1.00000\np [Datatype][eager]: int64")
+    print("p [Datatype][eager]: " + "int64 " * 100000)
+    for i in range(100): print("p [Correctness][equal]: " + "1 " * 100000)' >wide.log
+timeout 20 "$graphnet" score wide.log >wide.txt 2>&1 || fail "wide.log"
+grep -q '^long: 2 samples' out.txt || fail "long.log"
+echo PASSED
