@@ -181,6 +181,8 @@ bool IsPointwise(const Schema& schema) {
   return schema.is_pointwise || aliases->contains(name);
 }
 
+bool YieldsBools(absl::string_view name) { return RuleOf(name).has(Rule::kIsBool); }
+
 std::string OutputOfEinsum(absl::string_view equation) {
   std::string text(equation);
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());

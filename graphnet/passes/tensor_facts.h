@@ -87,6 +87,9 @@ absl::string_view BareName(const Node& call);
 // that does.
 bool IsPointwise(const Schema& schema);
 
+// Whether an operator yields bools, whatever it is given.
+bool YieldsBools(absl::string_view name);
+
 // What stands behind the arrow of an equation of einsum, or would, without spaces.
 std::string OutputOfEinsum(absl::string_view equation);
 

@@ -1,0 +1,67 @@
+// Writes to memory become values.
+#ifndef GRAPHNET_PASSES_FUNCTIONALIZE_H_
+#define GRAPHNET_PASSES_FUNCTIONALIZE_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Makes every write to memory a value.
+//
+// Applicable in scenarios where a compiler, a format or a comparison wants graphs without effects:
+// calls in place, x[...] = y, relu(inplace=True) and writes through views are gone.
+//
+// When applied, this pass will put the operator that yields what was written in the place of
+// each call that writes (add.Tensor for add_, found by the schemas), with a cast where operands
+// would promote it, carry what is written through views back to the memory that they see
+// (slice_scatter, select_scatter, the inverse of a transposition) and make the views that are read
+// later anew. Changes of shape in place (t_, unsqueeze_) become views. Inputs and attributes that
+// are written to get their last value by one copy_ at the end, so that the caller sees it.
+// Statistics of a batch_norm in training are written so, too. Bodies are rewritten if all their
+// writes can be, else left whole. What nobody writes to stays as it is written; what is made
+// anew are ATen overloads.
+//
+// Options:
+//   outputs: true: what inputs and attributes become is returned behind the other outputs instead
+//       of being copied back
+//
+// Performance impact: O(nodes) while views are made of few others. Running takes copies where
+// memory was written to, as a scatter is the whole tensor.
+//
+// Risks and limitations: what is left is told in a note and stays exactly as it is, with all that
+// may share its memory: writes through expand and the like, whose elements overlap; to what may
+// or may not be a view, as reshape yields by strides, while the other side is read later; where
+// the call reads the memory that it writes to; by calls of which nothing is known; by autocast.
+// Two inputs, or attributes, are taken to be no views of each other. A value that was
+// written may have other strides than the memory had.
+//
+// Example: through a view, and to an input
+//   graph @forward(%x : f32[2, 4], %y : f32[2]) {
+//     %a = torch.zeros(2, 4)
+//     %s = .select(%a, 1, 0)
+//     %c = .copy_(%s, %y)
+//     %b = operator.add(%a, 1)
+//     %z = .mul_(%x, 2)
+//     return (%b, %s)
+//   }
+//   becomes
+//   graph @forward(%x : f32[2, 4], %y : f32[2]) {
+//     %a = torch.zeros(2, 4)
+//   }
+//
+// Counter-example: elements that overlap
+//   graph @forward(%x : f32[2, 4]) {
+//     %a = torch.zeros(2, 1)
+//     %e = .expand(%a, 2, 4)
+//     %c = .add_(%e, %x)
+//     return (%a,)
+//   }
+//
+// Returns whether anything changed. A note a group of values that stays says why.
+absl::StatusOr<bool> Functionalize(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_FUNCTIONALIZE_H_

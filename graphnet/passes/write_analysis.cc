@@ -1,0 +1,605 @@
+#include "graphnet/passes/write_analysis.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/passes/functional_twin.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+// A value through so many views costs as many calls, each time.
+constexpr int kMaxViews = 64;
+
+void AppendStepKey(const Argument& argument, std::string* key) {
+  if (argument.is_node()) {
+    absl::StrAppend(key, "%", argument.node()->index());
+  } else if (argument.is_aggregate()) {
+    absl::StrAppend(key, static_cast<int>(argument.kind()), "(");
+    for (const Argument& element : argument.elements()) {
+      AppendStepKey(element, key);
+      key->push_back(',');
+    }
+    key->push_back(')');
+  } else {
+    AppendArgument(argument, key);
+  }
+}
+
+// Whether one of the values may be a tensor.
+bool YieldsTensors(const Schema& schema) {
+  return absl::c_any_of(schema.returns, [](const SchemaType& type) {
+    return type.kind == SchemaType::Kind::kTensor || type.kind == SchemaType::Kind::kAny ||
+           type.kind == SchemaType::Kind::kOther;
+  });
+}
+
+// Whether the statistics that a normalisation is given are only read.
+bool OnlyReadsStatistics(const Node& call, const Schema& schema) {
+  for (const absl::string_view flag : {"train", "training", "use_input_stats"}) {
+    if (schema.FindArgument(flag) == nullptr) continue;
+    return GivenOrDefault(call, schema, flag) == Argument(false);
+  }
+  return false;
+}
+
+// Whether it writes what it is given, as it is.
+bool IsFill(const Schema& schema) {
+  return schema.name == "copy_" || schema.name == "fill_" || schema.name == "zero_";
+}
+
+bool IsNumberWritten(const Argument& a) {
+  return a.is_bool() || a.is_int() || a.is_float() || a.kind() == Argument::Kind::kComplex ||
+         a.kind() == Argument::Kind::kSymInt;
+}
+
+}  // namespace
+
+WriteAnalysis::WriteAnalysis(const Graph& graph, bool is_main, bool keeps_final,
+                             LoweredFacts* shared)
+    : shared_(*shared),
+      facts_(*shared->facts),
+      is_main_(is_main),
+      reader_(shared->facts, shared->arena),
+      tensors_(*shared->lowered->module),
+      write_of_(*shared->lowered->module),
+      contiguous_(*shared->lowered->module),
+      sequences_(*shared->lowered->module) {
+  Walk(graph);
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    memories_[i].group = GroupOf(static_cast<int>(i));  // which is known before it, and so O(1)
+  }
+  if (is_main && keeps_final) DropFinalCopies(graph);
+  for (const Write& write : writes_) {
+    if (write.node == nullptr) continue;
+    for (const int view : {write.view, write.second}) {
+      if (view < 0) continue;
+      const int memory = views_[static_cast<size_t>(view)].memory;
+      memories_[static_cast<size_t>(memory)].is_written = true;
+      memories_[static_cast<size_t>(GroupOf(memory))].is_written = true;
+    }
+  }
+  FindConflicts();
+  any_blocked_ = !Blocked().empty();
+}
+
+// --- Memory ------------------------------------------------------------------
+
+int WriteAnalysis::GroupOf(int memory) const {
+  while (memories_[static_cast<size_t>(memory)].group != memory) {
+    memory = memories_[static_cast<size_t>(memory)].group;
+  }
+  return memory;
+}
+
+void WriteAnalysis::Unite(int a, int b) {
+  const auto find = [this](int m) {  // halving the way for who comes next
+    while (memories_[static_cast<size_t>(m)].group != m) {
+      int& next = memories_[static_cast<size_t>(m)].group;
+      next = memories_[static_cast<size_t>(next)].group;
+      m = next;
+    }
+    return m;
+  };
+  a = find(a);
+  b = find(b);
+  if (a == b) return;
+  if (a > b) std::swap(a, b);
+  Memory& one = memories_[static_cast<size_t>(a)];
+  const Memory& other = memories_[static_cast<size_t>(b)];
+  if (one.blocked < 0) one.blocked = other.blocked;
+  memories_[static_cast<size_t>(b)].group = a;
+}
+
+void WriteAnalysis::Block(int memory, absl::string_view why, const Node& call) {
+  if (memory < 0) return;
+  Memory& group = memories_[static_cast<size_t>(GroupOf(memory))];
+  if (group.blocked >= 0) return;
+  group.blocked = static_cast<int>(reasons_.size());
+  reasons_.push_back({std::string(why), &call});
+}
+
+int WriteAnalysis::NewMemory(const Node* node, bool escapes) {
+  const int memory = static_cast<int>(memories_.size());
+  const int root = static_cast<int>(views_.size());
+  memories_.push_back({.made_by = node,
+                       .root = root,
+                       .is_escaping = escapes,
+                       .born = node->index(),
+                       .last_use = node->index(),
+                       .group = memory});
+  views_.push_back({.memory = memory, .like = node});
+  return memory;
+}
+
+void WriteAnalysis::NewTensor(const Node* node, int view) {
+  first_view_.push_back(view);
+  current_view_.push_back(view);
+  tensors_[node] = static_cast<int>(first_view_.size());
+  View& v = views_[static_cast<size_t>(view)];
+  if (v.like == nullptr) v.like = node;
+}
+
+int WriteAnalysis::AddSteps(int parent, absl::Span<const ViewStep> steps, const Node* like) {
+  for (const ViewStep& step : steps) {
+    std::string key = absl::StrCat(parent, " ", step.target);
+    for (const Argument& a : step.args) {
+      key.push_back(',');
+      AppendStepKey(a, &key);
+    }
+    const auto [it, is_new] = known_views_.emplace(std::move(key), views_.size());
+    if (is_new) {
+      const View& of = views_[static_cast<size_t>(parent)];
+      views_.push_back(
+          {.parent = parent, .memory = of.memory, .depth = of.depth + 1, .step = step});
+    }
+    parent = it->second;
+  }
+  if (like != nullptr && views_[static_cast<size_t>(parent)].like == nullptr)
+    views_[static_cast<size_t>(parent)].like = like;
+  return parent;
+}
+
+void WriteAnalysis::MarkUses(const Node& node) {
+  // What takes an element out reads no others.
+  const bool takes_element = node.is_call_function("operator.getitem") &&
+                             node.args()[0].is_node() && node.args()[1].is_int() &&
+                             sequences_[node.args()[0].node()] == Sequence::kValues;
+  if (takes_element) return;
+  node.ForEachOperand([&](const Node* operand) {
+    const int memory = MemoryOf(operand);
+    if (memory >= 0) memories_[static_cast<size_t>(memory)].last_use = node.index();
+  });
+}
+
+// --- What calls do -------------------------------------------------------------
+
+void WriteAnalysis::Walk(const Graph& graph) {
+  for (const Node* node : graph.nodes()) {
+    MarkUses(*node);
+    switch (node->op()) {
+      case Op::kPlaceholder:
+        if (facts_.Of(node).kind != TensorFacts::Kind::kOther) {
+          NewTensor(node, memory(NewMemory(node, /*escapes=*/true)).root);
+        }
+        break;
+      case Op::kGetAttr: {
+        const auto [it, is_new] = attributes_.try_emplace(node->target(), 0);
+        if (is_new) it->second = NewMemory(node, /*escapes=*/true);
+        NewTensor(node, memory(it->second).root);
+        break;
+      }
+      case Op::kOutput: break;
+      default: AddCall(*node);
+    }
+  }
+}
+
+void WriteAnalysis::AddCall(const Node& call) {
+  if (shared_.refused->contains(shared_.lowered->origins[&call])) {
+    return AddUnknown(call, "nothing says what it writes to");
+  }
+  if (call.HasBody()) {
+    bool writes = false;
+    call.ForEachArgument(
+        [&](const Argument& a) { writes |= a.is_graph() && shared_.writes[a.graph()]; });
+    if (writes) return AddUnknown(call, "a body of it writes to what it is given");
+    return AddFresh(call, /*shares=*/true);
+  }
+  const Callable callee = CalleeOf(call);
+  switch (callee.kind) {
+    case Callable::Kind::kPythonOperator:
+      if (callee.name == "getitem") return AddGetItem(call);
+      if (callee.name == "setitem") return AddSetItem(call);
+      return;  // of numbers, or it would be an operator of ATen
+    case Callable::Kind::kAten:
+      if (!callee.names_overload) return AddUnknown(call, "nothing says what it writes to");
+      return AddOperator(call, callee.overloads[0]);
+    case Callable::Kind::kFunction:
+      if (callee.bracket() == Schema::Bracket::kAutocastOpen) {
+        const bool off = call.args().size() > 2 && call.args()[2] == Argument(false);
+        autocasts_.push_back(!off);
+      } else if (callee.bracket() == Schema::Bracket::kAutocastClose && !autocasts_.empty()) {
+        autocasts_.pop_back();
+      }
+      // What is left of getattr yields sizes, dtypes and the like.
+      if (YieldsTensors(callee.overloads[0]) && !callee.is_function("builtins.getattr")) {
+        AddFresh(call, callee.overloads[0].may_alias);
+      }
+      return;
+    case Callable::Kind::kForeign: {
+      // TorchScript's own operators write to tensors where their names say so.
+      const absl::string_view target = call.target();
+      const absl::string_view name = target.substr(0, target.find('.', target.find('.') + 1));
+      const bool own = absl::StartsWith(target, "prim.") || absl::StartsWith(target, "aten.");
+      if (own && call.kwarg("out") == nullptr &&
+          (!absl::EndsWith(name, "_") || absl::EndsWith(name, "__"))) {
+        return AddFresh(call, /*shares=*/true);
+      }
+      return AddUnknown(call, "nothing says what it writes to");
+    }
+    default: return AddUnknown(call, "nothing says what it writes to");
+  }
+}
+
+void WriteAnalysis::AddUnknown(const Node& call, absl::string_view why) {
+  unknown_writes_ = true;
+  call.ForEachOperand([&](const Node* operand) { Block(MemoryOf(operand), why, call); });
+  AddFresh(call, /*shares=*/true);
+}
+
+void WriteAnalysis::AddFresh(const Node& call, bool shares, const Schema* schema) {
+  const int made = NewMemory(&call, /*escapes=*/false);
+  NewTensor(&call, memory(made).root);
+  if (schema == nullptr || schema->yields_tuple()) sequences_[&call] = Sequence::kValues;
+  if (!shares) return;
+  call.ForEachOperand([&](const Node* operand) {
+    if (const int memory = MemoryOf(operand); memory >= 0) Unite(made, memory);
+  });
+}
+
+void WriteAnalysis::AddOperator(const Node& call, const Schema& schema) {
+  if (schema.mutates()) return AddWriter(call, schema);
+  if (!YieldsTensors(schema)) return;
+  if (schema.updates_statistics && !OnlyReadsStatistics(call, schema)) AddStatistics(call, schema);
+  const Argument* self = schema.Given(call, size_t{0});
+  const int parent = self != nullptr && self->is_node() ? CurrentView(self->node()) : -1;
+  const bool of_sequence = parent >= 0 && sequences_[self->node()] != Sequence::kNone;
+  const bool shares = schema.may_alias || absl::c_any_of(schema.returns, [](const SchemaType& t) {
+                        return t.is_alias;
+                      });
+  const bool is_list = schema.returns.size() == 1 && schema.returns[0].is_list;
+  if (parent >= 0 && !of_sequence && is_list &&
+      (shares || absl::StartsWith(schema.name, "unsafe_"))) {
+    const ViewStep step = reader_.Opaque(call, schema);
+    NewTensor(&call, AddSteps(parent, absl::MakeConstSpan(&step, 1), &call));
+    sequences_[&call] = Sequence::kViews;
+    return;
+  }
+  if (parent >= 0 && !of_sequence) {
+    const std::optional<ViewSteps> steps = reader_.Read(call, schema, contiguous_[self->node()]);
+    if (steps.has_value() && steps->empty()) {
+      tensors_[&call] = tensors_[self->node()];
+      contiguous_[&call] = contiguous_[self->node()];
+      return;
+    }
+    if (steps.has_value()) {
+      NewTensor(&call, AddSteps(parent, *steps, &call));
+      contiguous_[&call] = contiguous_[self->node()] && KeepsContiguous(call, schema);
+      return;
+    }
+  }
+  const int made = NewMemory(&call, /*escapes=*/false);
+  NewTensor(&call, memory(made).root);
+  if (schema.yields_tuple()) sequences_[&call] = Sequence::kValues;
+  bool contiguous = true;
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument* given = schema.Given(call, i);
+    if (given == nullptr) continue;
+    ForEachArgument(*given, [&](const Argument& a) {
+      if (!a.is_node() || MemoryOf(a.node()) < 0) return;
+      contiguous &= contiguous_[a.node()];
+      if (shares && (schema.arguments[i].type.is_alias || schema.may_alias))
+        Unite(made, MemoryOf(a.node()));
+    });
+  }
+  contiguous_[&call] =
+      MakesContiguous(call, schema) || (contiguous && KeepsContiguous(call, schema));
+}
+
+void WriteAnalysis::AddStatistics(const Node& call, const Schema& schema) {
+  const Argument mean = GivenOrDefault(call, schema, "running_mean");
+  const Argument var = GivenOrDefault(call, schema, "running_var");
+  if (mean.is_none() && var.is_none()) return;
+  const int a = mean.is_node() ? CurrentView(mean.node()) : -1;
+  const int b = var.is_node() ? CurrentView(var.node()) : -1;
+  if (schema.name == "batch_norm" && a >= 0 && b >= 0 &&
+      GivenOrDefault(call, schema, "training") == Argument(true) &&
+      MemoryOf(mean.node()) != MemoryOf(var.node())) {
+    CheckWritable(a, call);
+    CheckWritable(b, call);
+    const Argument* input = schema.Given(call, size_t{0});
+    const int read = input->is_node() ? MemoryOf(input->node()) : -1;
+    for (const int memory : {MemoryOf(mean.node()), MemoryOf(var.node())}) {
+      if (memory == read) Block(memory, "it is read where it is written to", call);
+    }
+    return AddWrite({.node = &call, .form = Write::Form::kStatistics, .view = a, .second = b});
+  }
+  for (const Argument& statistic : {mean, var}) {
+    if (!statistic.is_node() || CurrentView(statistic.node()) < 0) continue;
+    Block(MemoryOf(statistic.node()),
+          absl::StrCat("there is no functional form of ", schema.target), call);
+    AddWrite({.node = &call, .view = CurrentView(statistic.node())});
+  }
+}
+
+void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
+  // What only gradients see.
+  if (schema.name == "requires_grad_" || schema.name == "retain_grad") {
+    if (const Argument* self = schema.Given(call, size_t{0}); self != nullptr && self->is_node())
+      tensors_[&call] = tensors_[self->node()];
+    return;
+  }
+  const Schema* const twin = FunctionalTwin(schema);
+  const Argument* const self = schema.Given(call, size_t{0});
+  const int view = self != nullptr && self->is_node() ? CurrentView(self->node()) : -1;
+  if (twin == nullptr || view < 0 || sequences_[self->node()] != Sequence::kNone) {
+    const std::string why = absl::StrCat("there is no functional form of ", schema.target);
+    unknown_writes_ = true;
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      const Argument* given = schema.Given(call, i);
+      if (given == nullptr || !schema.arguments[i].type.is_mutated) continue;
+      ForEachArgument(*given, [&](const Argument& a) {
+        if (!a.is_node() || MemoryOf(a.node()) < 0) return;
+        Block(MemoryOf(a.node()), why, call);
+        AddWrite({.node = &call, .view = CurrentView(a.node())});
+      });
+    }
+    if (view >= 0 && !schema.returns.empty() && schema.returns[0].is_alias &&
+        sequences_[self->node()] == Sequence::kNone) {
+      tensors_[&call] = tensors_[self->node()];
+    } else {
+      AddFresh(call, /*shares=*/true, &schema);
+    }
+    return;
+  }
+  tensors_[&call] = tensors_[self->node()];
+  if (!IsView(*twin)) {
+    CheckWritable(view, call);
+    const bool same_is_fine = IsPointwise(schema) || schema.name == "copy_";
+    const Write write = {.node = &call, .view = view, .twin = twin};
+    CheckOperands(write, call, self, same_is_fine);
+    if (absl::c_linear_search(autocasts_, true) && !IsFill(schema)) {
+      Block(views_[static_cast<size_t>(view)].memory,
+            "autocast may compute its functional form in another dtype", call);
+    }
+    contiguous_[&call] = contiguous_[self->node()];
+    return AddWrite(write);
+  }
+  // The tensor is another view from here on; of an input, the caller sees that.
+  const int memory = views_[static_cast<size_t>(view)].memory;
+  const int tensor = tensors_[self->node()] - 1;
+  const View& first = views_[static_cast<size_t>(first_view_[static_cast<size_t>(tensor)])];
+  if (first.parent < 0 && this->memory(memory).is_escaping) {
+    Block(memory, "the caller sees the shape of an input change", call);
+  }
+  std::optional<ViewSteps> steps = reader_.Read(call, *twin, contiguous_[self->node()]);
+  if (!steps.has_value()) {
+    Block(memory, absl::StrCat("nothing says how ", schema.target, " sees the memory"), call);
+    steps = ViewSteps{};
+  }
+  const int made = AddSteps(view, *steps, &call);
+  current_view_[static_cast<size_t>(tensor)] = made;
+  AddWrite({.node = &call, .form = Write::Form::kShape, .view = made, .twin = twin});
+}
+
+void WriteAnalysis::AddGetItem(const Node& call) {
+  const Argument& self = call.args()[0];
+  const Argument& index = call.args()[1];
+  const int parent = self.is_node() ? CurrentView(self.node()) : -1;
+  if (parent < 0) return;  // of numbers
+  const Node* const from = self.node();
+  if (sequences_[from] == Sequence::kViews) {
+    const Schema& schema = *FindOverload(from->target());
+    const int of = views_[static_cast<size_t>(parent)].parent;
+    if (index.is_int()) {
+      if (const auto steps = reader_.ReadElement(*from, schema, index.integer()))
+        return NewTensor(&call, AddSteps(of, *steps, &call));
+    }
+    return AddFresh(call, /*shares=*/true);
+  }
+  if (sequences_[from] == Sequence::kValues && !facts_.Of(from).is_tensor()) {
+    if (!index.is_int()) return AddFresh(call, /*shares=*/true);
+    const auto [it, is_new] = elements_.try_emplace({from, index.integer()}, 0);
+    if (is_new) {
+      it->second = NewMemory(&call, /*escapes=*/false);
+      Unite(it->second, MemoryOf(from));
+    }
+    return NewTensor(&call, memory(it->second).root);
+  }
+  const std::optional<Subscript> read = reader_.ReadSubscript(index);
+  if (read.has_value() && read->indices.empty()) {
+    return NewTensor(&call, AddSteps(parent, read->steps, &call));
+  }
+  static const Schema* const kIndex = FindOverload("aten.index.Tensor");
+  AddFresh(call, !read.has_value() || read->may_be_view, kIndex);
+}
+
+void WriteAnalysis::AddSetItem(const Node& call) {
+  const Argument& self = call.args()[0];
+  const Argument& value = call.args()[2];
+  const int parent = self.is_node() ? CurrentView(self.node()) : -1;
+  if (parent < 0 || sequences_[self.node()] != Sequence::kNone) {
+    return AddUnknown(call, "what it writes to is not known to be a tensor");
+  }
+  const std::optional<Subscript> read = reader_.ReadSubscript(call.args()[1]);
+  if (!read.has_value()) {
+    CheckWritable(parent, call);
+    Block(MemoryOf(self.node()), "its index says too little", call);
+    return AddWrite({.node = &call, .view = parent});
+  }
+  Write write = {.node = &call,
+                 .form = Write::Form::kFill,
+                 .view = AddSteps(parent, read->steps, nullptr),
+                 .indices = read->indices};
+  CheckWritable(write.view, call);
+  const TensorFacts facts = value.is_node() ? facts_.Of(value.node()) : TensorFacts();
+  const bool is_number =
+      value.is_node() ? CurrentView(value.node()) < 0 && facts.kind == TensorFacts::Kind::kOther
+                      : IsNumberWritten(value);
+  if (!is_number) {
+    write.form = Write::Form::kCopy;
+    // One with more dimensions than it is written to has those in front dropped.
+    const int rank = facts_.Of(self.node()).rank;
+    if (!value.is_node() || !facts.is_tensor()) {
+      Block(MemoryOf(self.node()), "what it writes is not known to be a tensor or number", call);
+    } else if (write.indices.empty() && facts.rank != 0) {
+      if (rank < 0 || facts.rank < 0) {
+        Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+      } else {
+        write.extra_dims = std::max(0, facts.rank - (rank + read->rank_change));
+      }
+    }
+  }
+  if (!write.indices.empty()) write.form = Write::Form::kIndexPut;
+  CheckOperands(write, call, &self, /*same_is_fine=*/write.form == Write::Form::kCopy);
+  AddWrite(std::move(write));
+}
+
+// --- Writes ----------------------------------------------------------------------
+
+void WriteAnalysis::AddWrite(Write write) {
+  writes_.push_back(std::move(write));
+  write_of_[writes_.back().node] = static_cast<int>(writes_.size());
+}
+
+void WriteAnalysis::CheckWritable(int view, const Node& call) {
+  const int memory = views_[static_cast<size_t>(view)].memory;
+  if (views_[static_cast<size_t>(view)].depth > kMaxViews) {
+    return Block(memory, "it is a view of too many views", call);
+  }
+  for (; views_[static_cast<size_t>(view)].parent >= 0;
+       view = views_[static_cast<size_t>(view)].parent) {
+    const ViewStep& step = views_[static_cast<size_t>(view)].step;
+    if (step.inverse == ViewStep::Inverse::kNone) {
+      return Block(memory, absl::StrCat("nothing is written through ", step.target), call);
+    }
+  }
+}
+
+void WriteAnalysis::CheckOperands(const Write& write, const Node& call, const Argument* written,
+                                  bool same_is_fine) {
+  const int memory = views_[static_cast<size_t>(write.view)].memory;
+  bool is_first = true;
+  call.ForEachOperand([&](const Node* operand) {
+    // That which is written comes first.
+    if (std::exchange(is_first, false) && operand == written->node()) return;
+    const int view = CurrentView(operand);
+    if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
+    if (view == write.view ? same_is_fine : AreDisjointViews(view, write.view)) return;
+    Block(memory, "it is read where it is written to", call);
+  });
+}
+
+bool WriteAnalysis::AreDisjointViews(int a, int b) const {
+  const auto at = [this](int i) -> const View& { return views_[static_cast<size_t>(i)]; };
+  while (at(a).depth > at(b).depth) a = at(a).parent;
+  while (at(b).depth > at(a).depth) b = at(b).parent;
+  if (a == b) return false;
+  while (at(a).parent != at(b).parent) {
+    a = at(a).parent;
+    b = at(b).parent;
+  }
+  const Node* const like = at(at(a).parent).like;
+  return AreDisjoint(at(a).step, at(b).step,
+                     like == nullptr ? absl::Span<const int64_t>() : facts_.Of(like).sizes);
+}
+
+void WriteAnalysis::DropFinalCopies(const Graph& graph) {
+  std::vector<int> count(memories_.size());
+  for (const Write& write : writes_) {
+    ++count[static_cast<size_t>(GroupOf(views_[static_cast<size_t>(write.view)].memory))];
+  }
+  absl::flat_hash_set<int> used;  // groups, by what follows
+  const auto use = [&](const Node* node) {
+    if (const int memory = MemoryOf(node); memory >= 0) used.insert(GroupOf(memory));
+  };
+  const Node* node = graph.output();
+  if (node == nullptr) return;
+  node->ForEachOperand(use);
+  for (node = node->prev(); node != nullptr; node = node->prev()) {
+    const int i = write_of_[node];
+    if (i == 0 || node->has_uses() || !node->is_call_function("aten.copy_.default")) return;
+    Write& write = writes_[static_cast<size_t>(i) - 1];
+    const View& view = views_[static_cast<size_t>(write.view)];
+    const int group = GroupOf(view.memory);
+    const Argument& value = node->args()[1];
+    if (view.parent >= 0 || !memory(view.memory).is_escaping || used.contains(group) ||
+        count[static_cast<size_t>(group)] != 1 || memory(group).blocked >= 0 || !value.is_node() ||
+        MemoryOf(value.node()) < 0 || GroupOf(MemoryOf(value.node())) == group) {
+      return;
+    }
+    use(value.node());
+    used.insert(group);
+    write.node = nullptr;
+    write_of_[node] = 0;
+  }
+}
+
+void WriteAnalysis::FindConflicts() {
+  // Memories are in the order in which they were made, writes in that of the program.
+  std::vector<int> by_last_use;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    if (!memories_[i].is_escaping) by_last_use.push_back(static_cast<int>(i));
+  }
+  absl::c_stable_sort(by_last_use,
+                      [this](int a, int b) { return memory(a).last_use < memory(b).last_use; });
+  std::vector<int> alive(memories_.size());  // by group
+  size_t born = 0, dead = 0;
+  for (const Write& write : writes_) {
+    if (write.node == nullptr) continue;
+    const uint32_t now = write.node->index();
+    for (; born < memories_.size() && memories_[born].born < now; ++born)
+      ++alive[static_cast<size_t>(GroupOf(static_cast<int>(born)))];
+    for (; dead < by_last_use.size() && memory(by_last_use[dead]).last_use < now; ++dead)
+      --alive[static_cast<size_t>(GroupOf(by_last_use[dead]))];
+    for (const int view : {write.view, write.second}) {
+      if (view < 0) continue;
+      const int memory = views_[static_cast<size_t>(view)].memory;
+      if (alive[static_cast<size_t>(GroupOf(memory))] > 1) {
+        Block(memory, "what may or may not share its memory is used later", *write.node);
+      }
+      if (!is_main_ && this->memory(memory).is_escaping) {
+        Block(memory, "a body writes to what it is given", *write.node);
+      }
+    }
+  }
+}
+
+bool WriteAnalysis::IsRewritten(int memory) const {
+  const Memory& group = memories_[static_cast<size_t>(GroupOf(memory))];
+  return group.is_written && group.blocked < 0 && (is_main_ || !any_blocked_);
+}
+
+bool WriteAnalysis::any_rewritten() const {
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    if (IsRewritten(static_cast<int>(i))) return true;
+  }
+  return false;
+}
+
+std::vector<WriteAnalysis::Reason> WriteAnalysis::Blocked() const {
+  std::vector<Reason> blocked;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    const Memory& m = memories_[i];
+    if (m.group == static_cast<int>(i) && m.is_written && m.blocked >= 0)
+      blocked.push_back(reasons_[static_cast<size_t>(m.blocked)]);
+  }
+  return blocked;
+}
+
+}  // namespace graphnet
