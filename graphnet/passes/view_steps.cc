@@ -107,6 +107,12 @@ int WrappedDim(const Argument& dim, int rank) {
   return at < 0 || at >= rank ? -1 : static_cast<int>(at);
 }
 
+// Ditto as an argument, as it is where it is not known.
+Argument Counted(const Argument& dim, int rank) {
+  const int at = WrappedDim(dim, rank);
+  return at < 0 ? dim : Argument(at);
+}
+
 int64_t SizeAt(const TensorFacts& facts, const Argument& dim) {
   const int at = WrappedDim(dim, facts.rank);
   return at < 0 || static_cast<size_t>(at) >= facts.sizes.size()
@@ -127,15 +133,19 @@ Argument GivenOrDefault(const Node& call, const Schema& schema, absl::string_vie
   return parameter == nullptr ? Argument() : parameter->default_value;
 }
 
-ViewStep ViewReader::Slice(const Argument& dim, const Argument& start, const Argument& end,
-                           const Argument& step) const {
-  const absl::Span<const Argument> args =
-      step == Argument(1) ? Keep({dim, start, end}) : Keep({dim, start, end, step});
-  return {"aten.slice.Tensor", args, Inverse::kScatter, "aten.slice_scatter.default", args};
+ViewStep ViewReader::Slice(int rank, const Argument& dim, const Argument& start,
+                           const Argument& end, const Argument& step) const {
+  constexpr Argument::Kind kInt = Argument::Kind::kInt;
+  const bool to_end = end.kind() == kInt && end.integer() == std::numeric_limits<int64_t>::max();
+  std::vector<Argument> args = {Counted(dim, rank), start.is_none() ? Argument(0) : start,
+                                to_end ? Argument() : end};
+  if (step != Argument(1)) args.push_back(step);
+  const absl::Span<const Argument> kept = Keep(args);
+  return {"aten.slice.Tensor", kept, Inverse::kScatter, "aten.slice_scatter.default", kept};
 }
 
-ViewStep ViewReader::Select(const Argument& dim, const Argument& index) const {
-  const absl::Span<const Argument> args = Keep({dim, index});
+ViewStep ViewReader::Select(int rank, const Argument& dim, const Argument& index) const {
+  const absl::Span<const Argument> args = Keep({Counted(dim, rank), index});
   return {"aten.select.int", args, Inverse::kScatter, "aten.select_scatter.default", args};
 }
 
@@ -190,13 +200,13 @@ std::optional<ViewSteps> ViewReader::ReadUnfold(const Node& call, const Schema& 
   const int64_t covered = windows * step.integer();
   if (covered > length) return ViewSteps{Opaque(call, schema)};
   ViewSteps steps;
-  if (covered != length) steps.push_back(Slice(dim, 0, covered));
+  if (covered != length) steps.push_back(Slice(self.rank, dim, 0, covered));
   steps.push_back({"aten.unflatten.int",
                    Keep({dim, Argument::List(Keep({windows, step.integer()}))}),
                    Inverse::kReshape,
                    {},
                    {}});
-  if (step != size) steps.push_back(Slice(dim + 1, 0, size));
+  if (step != size) steps.push_back(Slice(self.rank + 1, dim + 1, 0, size));
   steps.push_back({"aten.movedim.int", Keep({dim + 1, -1}), Inverse::kCall, "aten.movedim.int",
                    Keep({-1, dim + 1})});
   return steps;
@@ -208,7 +218,7 @@ std::optional<ViewSteps> ViewReader::ReadComplexPart(const Node& call, const Sch
   if (!IsComplex(dtype)) return ViewSteps{};
   return ViewSteps{
       {"aten.view_as_real.default", {}, Inverse::kCall, "aten.view_as_complex.default", {}},
-      Select(-1, schema.name == "real" ? 0 : 1)};
+      Select(-1, -1, schema.name == "real" ? 0 : 1)};
 }
 
 // The bits as another dtype.
@@ -287,16 +297,16 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
       step = Unsqueeze(given("dim").integer());
       break;
     case ViewKind::kSlice:
-      step = Slice(given("dim"), given("start"), given("end"), given("step"));
+      step = Slice(self.rank, given("dim"), given("start"), given("end"), given("step"));
       break;
     case ViewKind::kNarrow:
       if (schema.overload == "default" && given("start").is_int() && given("length").is_int() &&
           given("start").integer() >= 0) {
-        step = Slice(given("dim"), given("start"),
+        step = Slice(self.rank, given("dim"), given("start"),
                      given("start").integer() + given("length").integer());
       }
       break;
-    case ViewKind::kSelect: step = Select(given("dim"), given("index")); break;
+    case ViewKind::kSelect: step = Select(self.rank, given("dim"), given("index")); break;
     case ViewKind::kDiagonal: {
       const absl::Span<const Argument> args = Keep({given("offset"), given("dim1"), given("dim2")});
       step = {"aten.diagonal.default", args, Inverse::kScatter, "aten.diagonal_scatter.default",
@@ -324,9 +334,11 @@ std::optional<ViewSteps> ViewReader::ReadElement(const Node& list, const Schema&
   const TensorFacts self = FactsOfSelf(facts_, list, schema);
   const Argument dim = GivenOrDefault(list, schema, "dim");
   const int64_t length = SizeAt(self, dim);
-  if (name == "unbind") return ViewSteps{Select(dim, i)};
+  if (name == "unbind") return ViewSteps{Select(self.rank, dim, i)};
   if (i < 0) return std::nullopt;
-  const auto part = [&](int64_t start, int64_t end) { return ViewSteps{Slice(dim, start, end)}; };
+  const auto part = [&](int64_t start, int64_t end) {
+    return ViewSteps{Slice(self.rank, dim, start, end)};
+  };
   const Argument parts = schema.arguments.size() > 1
                              ? GivenOrDefault(list, schema, schema.arguments[1].name)
                              : Argument();
@@ -367,7 +379,7 @@ std::optional<ViewSteps> ViewReader::ReadElement(const Node& list, const Schema&
   return part(start, end);
 }
 
-std::optional<Subscript> ViewReader::ReadSubscript(const Argument& index) const {
+std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& index) const {
   const absl::Span<const Argument> elements =
       index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
   const auto is_full = [](const Argument& a) {
@@ -387,6 +399,7 @@ std::optional<Subscript> ViewReader::ReadSubscript(const Argument& index) const 
   bool mask_before = false;  // one that may take more than one dimension
   for (const Argument& element : elements) {
     const int64_t at = from_end ? -left : dim;
+    const int now = rank < 0 ? -1 : rank + read.rank_change;
     if (takes_dim(element)) {
       if (mask_before && !is_full(element)) return std::nullopt;
       --left;
@@ -397,19 +410,19 @@ std::optional<Subscript> ViewReader::ReadSubscript(const Argument& index) const 
         from_end = true;
         break;
       case Argument::Kind::kNone:
-        read.steps.push_back(Unsqueeze(from_end ? -left - 1 : dim));
+        read.steps.push_back(Unsqueeze(!from_end ? dim : now < 0 ? -left - 1 : now - left));
         ++read.rank_change;
         ++dim;
         break;
       case Argument::Kind::kInt:
-        read.steps.push_back(Select(at, element));
+        read.steps.push_back(Select(now, at, element));
         --read.rank_change;
         break;
       case Argument::Kind::kSlice: {
         const absl::Span<const Argument> bounds = element.elements();
         if (!is_full(element)) {
           read.steps.push_back(
-              Slice(at, bounds[0], bounds[1], bounds[2].is_none() ? Argument(1) : bounds[2]));
+              Slice(now, at, bounds[0], bounds[1], bounds[2].is_none() ? Argument(1) : bounds[2]));
         }
         ++dim;
         break;
@@ -417,7 +430,7 @@ std::optional<Subscript> ViewReader::ReadSubscript(const Argument& index) const 
       case Argument::Kind::kNode: {
         const TensorFacts facts = facts_.Of(element.node());
         if (facts.kind == TensorFacts::Kind::kOther) {
-          read.steps.push_back(Select(at, element));
+          read.steps.push_back(Select(now, at, element));
           --read.rank_change;
           break;
         }

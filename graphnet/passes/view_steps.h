@@ -60,8 +60,9 @@ class ViewReader {
   std::optional<ViewSteps> ReadElement(const Node& list, const Schema& schema, int64_t i) const;
   // The call itself, as a view that nothing is written through.
   ViewStep Opaque(const Node& call, const Schema& schema) const;
-  // Nullopt: an index of a kind that has no such meaning.
-  std::optional<Subscript> ReadSubscript(const Argument& index) const;
+  // Of a tensor of `rank` dimensions, -1: not known. Nullopt: an index of a kind that has no such
+  // meaning.
+  std::optional<Subscript> ReadSubscript(int rank, const Argument& index) const;
 
  private:
   using Inverse = ViewStep::Inverse;
@@ -71,9 +72,10 @@ class ViewReader {
   absl::Span<const Argument> Keep(std::initializer_list<Argument> arguments) const {
     return arena_.Copy(absl::MakeConstSpan(arguments.begin(), arguments.size()));
   }
-  ViewStep Slice(const Argument& dim, const Argument& start, const Argument& end,
+  // Of a tensor of `rank` dimensions, -1: not known. Equal views are written equally.
+  ViewStep Slice(int rank, const Argument& dim, const Argument& start, const Argument& end,
                  const Argument& step = 1) const;
-  ViewStep Select(const Argument& dim, const Argument& index) const;
+  ViewStep Select(int rank, const Argument& dim, const Argument& index) const;
   ViewStep Unsqueeze(int64_t dim) const;
   std::optional<ViewSteps> ReadUnfold(const Node& call, const Schema& schema) const;
   std::optional<ViewSteps> ReadPermute(const Node& call, const Schema& schema) const;

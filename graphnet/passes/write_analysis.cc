@@ -421,7 +421,7 @@ void WriteAnalysis::AddGetItem(const Node& call) {
     }
     return NewTensor(&call, memory(it->second).root);
   }
-  const std::optional<Subscript> read = reader_.ReadSubscript(index);
+  const std::optional<Subscript> read = reader_.ReadSubscript(facts_.Of(from).rank, index);
   if (read.has_value() && read->indices.empty()) {
     return NewTensor(&call, AddSteps(parent, read->steps, &call));
   }
@@ -436,7 +436,8 @@ void WriteAnalysis::AddSetItem(const Node& call) {
   if (parent < 0 || sequences_[self.node()] != Sequence::kNone) {
     return AddUnknown(call, "what it writes to is not known to be a tensor");
   }
-  const std::optional<Subscript> read = reader_.ReadSubscript(call.args()[1]);
+  const int rank = facts_.Of(self.node()).rank;
+  const std::optional<Subscript> read = reader_.ReadSubscript(rank, call.args()[1]);
   if (!read.has_value()) {
     CheckWritable(parent, call);
     Block(MemoryOf(self.node()), "its index says too little", call);
@@ -454,7 +455,6 @@ void WriteAnalysis::AddSetItem(const Node& call) {
   if (!is_number) {
     write.form = Write::Form::kCopy;
     // One with more dimensions than it is written to has those in front dropped.
-    const int rank = facts_.Of(self.node()).rank;
     if (!value.is_node() || !facts.is_tensor()) {
       Block(MemoryOf(self.node()), "what it writes is not known to be a tensor or number", call);
     } else if (write.indices.empty() && facts.rank != 0) {
