@@ -251,11 +251,11 @@ class WriteRewriter {
         break;
       case Write::Form::kTwin: WriteBack(write.view, TwinOf(write)); break;
       case Write::Form::kFill:
-        WriteBack(write.view, Call("aten.fill.Scalar", {ValueOfView(write.view)}, {call.args()[2]},
+        WriteBack(write.view, Call("aten.fill.Scalar", {ValueOfView(write.view)}, {write.value},
                                    Like(write.view)));
         break;
       case Write::Form::kCopy: {
-        Argument value = FromLowered(call.args()[2]);
+        Argument value = FromLowered(write.value);
         // x[0] += 1 ends by x[0] = x[0].
         if (value.node() == ValueOfView(write.view)) break;
         if (write.extra_dims > 0) {
@@ -308,9 +308,14 @@ class WriteRewriter {
       indices.push_back(index.is_list() ? Argument(Make("torch.tensor", {index}, {}, nullptr))
                                         : FromLowered(index));
     }
-    Argument value = FromLowered(write.node->args()[2]);
-    if (!value.is_node() || analysis_.TensorOf(write.node->args()[2].node()) < 0) {
+    Argument value = FromLowered(write.value);
+    const DType dtype = facts_.Of(write.node->args()[0].node()).dtype;
+    if (!value.is_node() || analysis_.TensorOf(write.value.node()) < 0) {
       value = Make("aten.new_full.default", {before, Argument::List({}), value}, {}, nullptr);
+    } else if (dtype == DType::kUnknown) {
+      value = Make("aten.type_as.default", {value, before}, {}, nullptr);
+    } else if (facts_.Of(write.value.node()).dtype != dtype) {
+      value = Make("aten.to.dtype", {value, dtype}, {}, nullptr);
     }
     WriteBack(write.view, Make("aten.index_put.default", {before, Argument::List(indices), value},
                                {}, Like(write.view)));
@@ -368,6 +373,8 @@ class WriteRewriter {
 
   void Finish(Node* output, bool returns_inputs) {
     output->MapArguments([this](const Argument& a) { return Current(a); });
+    for (const Node* copy : analysis_.final_copies())
+      graph_->MoveBefore(const_cast<Node*>(lowered_.origins[copy]), output);
     std::vector<Argument> further;
     for (size_t i = 0; i < analysis_.num_memories(); ++i) {
       const WriteAnalysis::Memory& memory = analysis_.memory(static_cast<int>(i));

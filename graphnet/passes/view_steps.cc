@@ -149,6 +149,12 @@ ViewStep ViewReader::Select(int rank, const Argument& dim, const Argument& index
   return {"aten.select.int", args, Inverse::kScatter, "aten.select_scatter.default", args};
 }
 
+ViewStep ViewReader::Diagonal(const Argument& offset, const Argument& dim1,
+                              const Argument& dim2) const {
+  const absl::Span<const Argument> args = Keep({offset, dim1, dim2});
+  return {"aten.diagonal.default", args, Inverse::kScatter, "aten.diagonal_scatter.default", args};
+}
+
 ViewStep ViewReader::Unsqueeze(int64_t dim) const {
   const absl::Span<const Argument> args = Keep({Argument(dim)});
   return {"aten.unsqueeze.default", args, Inverse::kCall, "aten.squeeze.dim", args};
@@ -307,12 +313,7 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
       }
       break;
     case ViewKind::kSelect: step = Select(self.rank, given("dim"), given("index")); break;
-    case ViewKind::kDiagonal: {
-      const absl::Span<const Argument> args = Keep({given("offset"), given("dim1"), given("dim2")});
-      step = {"aten.diagonal.default", args, Inverse::kScatter, "aten.diagonal_scatter.default",
-              args};
-      break;
-    }
+    case ViewKind::kDiagonal: step = Diagonal(given("offset"), given("dim1"), given("dim2")); break;
     case ViewKind::kExpand: return ReadExpand(call, schema);
     case ViewKind::kUnfold: return ReadUnfold(call, schema);
     case ViewKind::kComplexPart: return ReadComplexPart(call, schema);

@@ -63,6 +63,7 @@ class ViewReader {
   // Of a tensor of `rank` dimensions, -1: not known. Nullopt: an index of a kind that has no such
   // meaning.
   std::optional<Subscript> ReadSubscript(int rank, const Argument& index) const;
+  ViewStep Diagonal(const Argument& offset, const Argument& dim1, const Argument& dim2) const;
 
  private:
   using Inverse = ViewStep::Inverse;

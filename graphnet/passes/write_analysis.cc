@@ -344,6 +344,9 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
       tensors_[&call] = tensors_[self->node()];
     return;
   }
+  if (schema.name == "fill_diagonal_") {
+    if (AddFillDiagonal(call, schema)) return;
+  }
   const Schema* const twin = FunctionalTwin(schema);
   const Argument* const self = schema.Given(call, size_t{0});
   const int view = self != nullptr && self->is_node() ? CurrentView(self->node()) : -1;
@@ -380,21 +383,41 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
     contiguous_[&call] = contiguous_[self->node()];
     return AddWrite(write);
   }
-  // The tensor is another view from here on; of an input, the caller sees that.
+  // The tensor is another view from here on; of an input, the caller sees its shape.
   const int memory = views_[static_cast<size_t>(view)].memory;
   const int tensor = tensors_[self->node()] - 1;
-  const View& first = views_[static_cast<size_t>(first_view_[static_cast<size_t>(tensor)])];
-  if (first.parent < 0 && this->memory(memory).is_escaping) {
-    Block(memory, "the caller sees the shape of an input change", call);
-  }
+  const int first = first_view_[static_cast<size_t>(tensor)];
   std::optional<ViewSteps> steps = reader_.Read(call, *twin, contiguous_[self->node()]);
   if (!steps.has_value()) {
     Block(memory, absl::StrCat("nothing says how ", schema.target, " sees the memory"), call);
     steps = ViewSteps{};
   }
+  const bool same_shape = absl::c_all_of(
+      *steps, [](const ViewStep& step) { return step.inverse == ViewStep::Inverse::kSame; });
+  if (!same_shape && views_[static_cast<size_t>(first)].parent < 0 &&
+      this->memory(memory).is_escaping) {
+    Block(memory, "the caller sees the shape of an input change", call);
+  }
   const int made = AddSteps(view, *steps, &call);
   current_view_[static_cast<size_t>(tensor)] = made;
   AddWrite({.node = &call, .form = Write::Form::kShape, .view = made, .twin = twin});
+}
+
+bool WriteAnalysis::AddFillDiagonal(const Node& call, const Schema& schema) {
+  const Node* const self = call.args()[0].node();
+  if (CurrentView(self) < 0 || facts_.Of(self).rank != 2 ||
+      GivenOrDefault(call, schema, "wrap") != Argument(false)) {
+    return false;
+  }
+  const ViewStep diagonal = reader_.Diagonal(0, 0, 1);
+  const int view = AddSteps(CurrentView(self), absl::MakeConstSpan(&diagonal, 1), nullptr);
+  CheckWritable(view, call);
+  tensors_[&call] = tensors_[self];
+  AddWrite({.node = &call,
+            .form = Write::Form::kFill,
+            .view = view,
+            .value = GivenOrDefault(call, schema, "fill_value")});
+  return true;
 }
 
 void WriteAnalysis::AddGetItem(const Node& call) {
@@ -443,9 +466,12 @@ void WriteAnalysis::AddSetItem(const Node& call) {
     Block(MemoryOf(self.node()), "its index says too little", call);
     return AddWrite({.node = &call, .view = parent});
   }
+  // All of it needs no view.
+  const bool whole = read->steps.size() == 1 && read->steps[0].inverse == ViewStep::Inverse::kSame;
   Write write = {.node = &call,
                  .form = Write::Form::kFill,
-                 .view = AddSteps(parent, read->steps, nullptr),
+                 .view = whole ? parent : AddSteps(parent, read->steps, nullptr),
+                 .value = value,
                  .indices = read->indices};
   CheckWritable(write.view, call);
   const TensorFacts facts = value.is_node() ? facts_.Of(value.node()) : TensorFacts();
@@ -533,7 +559,7 @@ void WriteAnalysis::DropFinalCopies(const Graph& graph) {
   node->ForEachOperand(use);
   for (node = node->prev(); node != nullptr; node = node->prev()) {
     const int i = write_of_[node];
-    if (i == 0 || node->has_uses() || !node->is_call_function("aten.copy_.default")) return;
+    if (i == 0 || node->has_uses() || !node->is_call_function("aten.copy_.default")) break;
     Write& write = writes_[static_cast<size_t>(i) - 1];
     const View& view = views_[static_cast<size_t>(write.view)];
     const int group = GroupOf(view.memory);
@@ -545,9 +571,11 @@ void WriteAnalysis::DropFinalCopies(const Graph& graph) {
     }
     use(value.node());
     used.insert(group);
+    final_copies_.push_back(node);
     write.node = nullptr;
     write_of_[node] = 0;
   }
+  absl::c_reverse(final_copies_);
 }
 
 void WriteAnalysis::FindConflicts() {

@@ -68,6 +68,7 @@ class WriteAnalysis {
     int view = -1;
     int second = -1;
     const Schema* twin = nullptr;
+    Argument value;                 // of kCopy, kFill and kIndexPut
     std::vector<Argument> indices;  // of kIndexPut
     int extra_dims = 0;             // that the tensor written has in front, of one element
   };
@@ -90,6 +91,8 @@ class WriteAnalysis {
     const int i = write_of_[node];
     return i == 0 ? nullptr : &writes_[static_cast<size_t>(i) - 1];
   }
+  // The copies that are no writes.
+  absl::Span<const Node* const> final_copies() const { return final_copies_; }
   // Whether all writes to the memory become values.
   bool IsRewritten(int memory) const;
   bool any_rewritten() const;
@@ -107,6 +110,8 @@ class WriteAnalysis {
   void AddCall(const Node& call);
   void AddOperator(const Node& call, const Schema& schema);
   void AddWriter(const Node& call, const Schema& schema);
+  // False: it is not known where the diagonal is.
+  bool AddFillDiagonal(const Node& call, const Schema& schema);
   void AddStatistics(const Node& call, const Schema& schema);
   void AddGetItem(const Node& call);
   void AddSetItem(const Node& call);
@@ -160,6 +165,7 @@ class WriteAnalysis {
   absl::flat_hash_map<absl::string_view, int> attributes_;              // memories
   absl::flat_hash_map<std::string, int> known_views_;
   std::vector<Reason> reasons_;
+  std::vector<const Node*> final_copies_;
   bool unknown_writes_ = false;
   bool any_blocked_ = false;
   std::vector<bool> autocasts_;  // the regions that are open: whether each is on
