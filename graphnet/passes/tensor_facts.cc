@@ -85,8 +85,8 @@ Rule RuleOf(absl::string_view name) {
     add({Rule::kListed, 0, Rule::kKeepsDType, "shape"}, "reshape");
     add({Rule::kListed, 0, Rule::kKeepsDType, "repeats"}, "repeat");
     add({Rule::kByName, 0, Rule::kKeepsDType},
-        "amax amin einsum embedding flatten index linear matmul repeat_interleave squeeze tile "
-        "unflatten");
+        "amax amin einsum embedding flatten index linear matmul meshgrid repeat_interleave squeeze "
+        "tile unflatten");
     add({Rule::kByName, 0, Rule::kIsBool},
         "eq ge greater greater_equal gt isfinite isinf isnan isneginf isposinf le less less_equal "
         "logical_and logical_not logical_or logical_xor lt ne not_equal signbit");
@@ -562,6 +562,10 @@ void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
   if (name == "matmul" && tensors.size() == 2 && tensors[0].rank > 0 && tensors[1].rank > 0) {
     const int a = tensors[0].rank, b = tensors[1].rank;
     facts->rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
+    return;
+  }
+  if (name == "meshgrid") {
+    facts->rank = LengthOf(call["tensors"]).value_or(-1);
     return;
   }
   if (name == "einsum" && call["equation"].is_string()) {

@@ -40,7 +40,6 @@ std::optional<ViewKind> ViewKindOf(absl::string_view name) {
       {"alias", ViewKind::kAlias},
       {"detach", ViewKind::kAlias},
       {"lift_fresh", ViewKind::kAlias},
-      {"positive", ViewKind::kAlias},
       {"t", ViewKind::kItself},
       {"transpose", ViewKind::kItself},
       {"swapaxes", ViewKind::kItself},
@@ -255,6 +254,9 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
     return GivenOrDefault(call, schema, parameter);
   };
   const TensorFacts self = FactsOfSelf(facts_, call, schema);
+  if (name == "positive") return ViewSteps{};
+  // Of one dimension, the tensor itself.
+  if (name == "flatten" && self.rank < 2) return std::nullopt;
   if (name == "contiguous" || name == "to") {
     // Itself if there is nothing to do.
     const bool same_dtype = name == "contiguous" || given("dtype").is_none() ||

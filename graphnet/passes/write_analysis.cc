@@ -448,8 +448,9 @@ void WriteAnalysis::AddGetItem(const Node& call) {
   if (read.has_value() && read->indices.empty()) {
     return NewTensor(&call, AddSteps(parent, read->steps, &call));
   }
-  static const Schema* const kIndex = FindOverload("aten.index.Tensor");
-  AddFresh(call, !read.has_value() || read->may_be_view, kIndex);
+  const int made = NewMemory(&call, /*escapes=*/false);
+  NewTensor(&call, memory(made).root);
+  if (!read.has_value() || read->may_be_view) Unite(made, MemoryOf(from));
 }
 
 void WriteAnalysis::AddSetItem(const Node& call) {
@@ -483,7 +484,8 @@ void WriteAnalysis::AddSetItem(const Node& call) {
     // One with more dimensions than it is written to has those in front dropped.
     if (!value.is_node() || !facts.is_tensor()) {
       Block(MemoryOf(self.node()), "what it writes is not known to be a tensor or number", call);
-    } else if (write.indices.empty() && facts.rank != 0) {
+    } else if (write.indices.empty() && facts.rank != 0 &&
+               CurrentView(value.node()) != write.view) {
       if (rank < 0 || facts.rank < 0) {
         Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
       } else {
