@@ -61,7 +61,7 @@ class WriteRewriter {
       at_ = node;
       if (node->is_output()) {
         Finish(node, returns_inputs);
-      } else if (IsTouched(*node, calls)) {
+      } else if (IsTouched(calls)) {
         Replace(node, calls);
       } else {
         Keep(node);
@@ -84,27 +84,16 @@ class WriteRewriter {
   }
 
   // Whether what a node is lowered to takes its place.
-  bool IsTouched(const Node& node, const std::vector<const Node*>& calls) const {
+  bool IsTouched(const std::vector<const Node*>& calls) const {
     for (const Node* call : calls) {
       if (const Write* write = analysis_.WriteOf(call);
           write != nullptr && analysis_.IsRewritten(analysis_.view(write->view).memory)) {
         return true;
       }
-      // Memory that only the lowered form has a name for.
-      const int tensor = analysis_.TensorOf(call);
-      if (call != calls.back() && IsRewritten(tensor) &&
-          analysis_.memory(MemoryOf(tensor)).made_by == call && !IsValueOf(node, call)) {
-        return true;
-      }
+      // What it is made of has no name in the program.
+      if (calls.size() > 1 && IsRewritten(analysis_.TensorOf(call))) return true;
     }
     return false;
-  }
-  // Whether `call` is the value of the node, or in it.
-  bool IsValueOf(const Node& node, const Node* call) const {
-    bool is_value = false;
-    ForEachArgument(lowered_.values[&node],
-                    [&](const Argument& a) { is_value |= a.is_node() && a.node() == call; });
-    return is_value;
   }
 
   // --- Values ------------------------------------------------------------------

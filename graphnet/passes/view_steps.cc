@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 
 namespace graphnet {
 namespace {
@@ -53,12 +54,10 @@ std::optional<ViewKind> ViewKindOf(absl::string_view name) {
       {"_conj", ViewKind::kConjugate},
       {"resolve_conj", ViewKind::kConjugate},
       {"view", ViewKind::kSizes},
-      {"view_as", ViewKind::kSizes},
       {"_unsafe_view", ViewKind::kSizes},
       {"unflatten", ViewKind::kSizes},
       {"squeeze", ViewKind::kSizes},
       {"reshape", ViewKind::kMaySizes},
-      {"reshape_as", ViewKind::kMaySizes},
       {"_reshape_alias", ViewKind::kMaySizes},
       {"flatten", ViewKind::kMaySizes},
       {"ravel", ViewKind::kMaySizes},
@@ -72,7 +71,6 @@ std::optional<ViewKind> ViewKindOf(absl::string_view name) {
       {"diagonal", ViewKind::kDiagonal},
       {"linalg_diagonal", ViewKind::kDiagonal},
       {"expand", ViewKind::kExpand},
-      {"expand_as", ViewKind::kExpand},
       {"broadcast_to", ViewKind::kExpand},
       {"unfold", ViewKind::kUnfold},
       {"real", ViewKind::kComplexPart},
@@ -231,7 +229,9 @@ std::optional<ViewSteps> ViewReader::ReadDType(const Node& call, const Schema& s
   const DType from = FactsOfSelf(facts_, call, schema).dtype;
   const Argument to = GivenOrDefault(call, schema, "dtype");
   ViewStep step = Opaque(call, schema);
-  if (from != DType::kUnknown && to.kind() == Argument::Kind::kDType) {
+  // Bytes that are no bools do not survive as such.
+  if (from != DType::kUnknown && from != DType::kBool && to.kind() == Argument::Kind::kDType &&
+      to.dtype() != DType::kBool) {
     step.inverse = Inverse::kCall;
     step.inverse_target = step.target;
     step.inverse_args = Keep({Argument(from)});
@@ -244,6 +244,27 @@ std::optional<ViewSteps> ViewReader::ReadExpand(const Node& call, const Schema& 
   const int64_t from = NumElements(FactsOfSelf(facts_, call, schema));
   ViewStep step = Opaque(call, schema);
   if (from >= 0 && from == NumElements(facts_.Of(&call))) step.inverse = Inverse::kReshape;
+  return ViewSteps{step};
+}
+
+// With sizes that are known, as those of the other tensor may have changed when the view is made
+// anew.
+std::optional<ViewSteps> ViewReader::ReadAs(const Node& call, const Schema& schema,
+                                            bool is_contiguous) const {
+  const TensorFacts facts = facts_.Of(&call);
+  const bool is_expand = schema.name == "expand_as";
+  if (NumElements(facts) < 0 ||
+      !(is_expand || schema.name == "view_as" || (schema.name == "reshape_as" && is_contiguous))) {
+    return std::nullopt;
+  }
+  const std::vector<Argument> sizes(facts.sizes.begin(), facts.sizes.end());
+  ViewStep step = {is_expand ? "aten.expand.default" : "aten.view.default",
+                   Keep({Argument::List(Keep(sizes))}),
+                   Inverse::kReshape,
+                   {},
+                   {}};
+  if (is_expand && NumElements(FactsOfSelf(facts_, call, schema)) != NumElements(facts))
+    step.inverse = Inverse::kNone;
   return ViewSteps{step};
 }
 
@@ -271,6 +292,7 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
     }
     return std::nullopt;
   }
+  if (absl::EndsWith(name, "_as")) return ReadAs(call, schema, is_contiguous);
   const std::optional<ViewKind> kind = ViewKindOf(name);
   if (!kind.has_value() || schema.returns.size() != 1 || schema.returns[0].is_list) {
     return std::nullopt;
@@ -441,6 +463,7 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
         read.indices.resize(static_cast<size_t>(dim));
         read.indices.push_back(element);
         read.may_be_view |= facts.rank <= 0 && facts.dtype != DType::kBool;
+        read.may_be_switch |= facts.rank <= 0 && !facts.is_index();
         mask_before |= !facts.is_index() && facts.rank != 1;
         ++tensors;
         ++dim;

@@ -45,6 +45,8 @@ struct Subscript {
   // Whether there is a tensor among the indices that may stand for a number: the value may be a
   // view.
   bool may_be_view = false;
+  // Whether there is one that may be a single bool, which aten.index does not take.
+  bool may_be_switch = false;
 };
 
 // Reads calls of lowered graphs (ops/lowering.h). What it makes lives in `arena`.
@@ -78,6 +80,7 @@ class ViewReader {
                  const Argument& step = 1) const;
   ViewStep Select(int rank, const Argument& dim, const Argument& index) const;
   ViewStep Unsqueeze(int64_t dim) const;
+  std::optional<ViewSteps> ReadAs(const Node& call, const Schema& schema, bool is_contiguous) const;
   std::optional<ViewSteps> ReadUnfold(const Node& call, const Schema& schema) const;
   std::optional<ViewSteps> ReadPermute(const Node& call, const Schema& schema) const;
   std::optional<ViewSteps> ReadComplexPart(const Node& call, const Schema& schema) const;

@@ -267,12 +267,19 @@ void WriteAnalysis::AddOperator(const Node& call, const Schema& schema) {
   if (!YieldsTensors(schema)) return;
   if (schema.updates_statistics && !OnlyReadsStatistics(call, schema)) AddStatistics(call, schema);
   const Argument* self = schema.Given(call, size_t{0});
-  const int parent = self != nullptr && self->is_node() ? CurrentView(self->node()) : -1;
+  int parent = self != nullptr && self->is_node() ? CurrentView(self->node()) : -1;
   const bool of_sequence = parent >= 0 && sequences_[self->node()] != Sequence::kNone;
   const bool shares = schema.may_alias || absl::c_any_of(schema.returns, [](const SchemaType& t) {
                         return t.is_alias;
                       });
   const bool is_list = schema.returns.size() == 1 && schema.returns[0].is_list;
+  // What a tensor holds, or which shape it has, may be another when a view is made anew.
+  bool takes_tensors = false;
+  for (size_t i = 1; i < schema.arguments.size(); ++i) {
+    const Argument* given = schema.Given(call, i);
+    takes_tensors |= given != nullptr && given->is_node() && CurrentView(given->node()) >= 0;
+  }
+  if (takes_tensors && !absl::EndsWith(schema.name, "_as")) parent = -1;
   if (parent >= 0 && !of_sequence && is_list &&
       (shares || absl::StartsWith(schema.name, "unsafe_"))) {
     const ViewStep step = reader_.Opaque(call, schema);
@@ -380,6 +387,13 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
       Block(views_[static_cast<size_t>(view)].memory,
             "autocast may compute its functional form in another dtype", call);
     }
+    // Numbers are drawn in the order of strides, which a value of its own may have otherwise.
+    // What is dropped is drawn for a tensor of its own in any case.
+    const View& root = views_[static_cast<size_t>(view)];
+    if (schema.is_random && !absl::StrContains(schema.name, "dropout") &&
+        (root.parent >= 0 || !(contiguous_[self->node()] || memory(root.memory).is_escaping))) {
+      Block(root.memory, "random numbers may be drawn in another order", call);
+    }
     contiguous_[&call] = contiguous_[self->node()];
     return AddWrite(write);
   }
@@ -462,7 +476,7 @@ void WriteAnalysis::AddSetItem(const Node& call) {
   }
   const int rank = facts_.Of(self.node()).rank;
   const std::optional<Subscript> read = reader_.ReadSubscript(rank, call.args()[1]);
-  if (!read.has_value()) {
+  if (!read.has_value() || read->may_be_switch) {
     CheckWritable(parent, call);
     Block(MemoryOf(self.node()), "its index says too little", call);
     return AddWrite({.node = &call, .view = parent});

@@ -144,6 +144,8 @@ def make_program(seed: int) -> Tuple[List[str], List[str]]:
         kind = rng.random()
         if kind < 0.45:
             line = draw.write(name, scope[name], other)
+            if scope[name].is_complex() and re.search("div|mul|pow|lerp|exp", line):
+                continue  # PyTorch's kernels themselves round otherwise in place.
             line = line.replace("m = ", f"v{len(lines)} = ", 1) if line.startswith("m = ") else line
         else:
             made = draw.view(name, scope[name]) if kind < 0.85 else draw.value(name, scope[name], other)
