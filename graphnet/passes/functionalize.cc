@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/check.h"
@@ -17,6 +19,7 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/passes/functional_twin.h"
+#include "graphnet/passes/out_arguments.h"
 #include "graphnet/passes/tensor_facts.h"
 #include "graphnet/passes/view_steps.h"
 #include "graphnet/passes/write_analysis.h"
@@ -37,6 +40,7 @@ class WriteRewriter {
       : graph_(graph),
         module_(graph->module()),
         analysis_(analysis),
+        shared_(shared),
         lowered_(*shared.lowered),
         facts_(*shared.facts),
         graphs_(graphs),
@@ -61,7 +65,7 @@ class WriteRewriter {
       at_ = node;
       if (node->is_output()) {
         Finish(node, returns_inputs);
-      } else if (IsTouched(calls)) {
+      } else if (IsTouched(*node, calls)) {
         Replace(node, calls);
       } else {
         Keep(node);
@@ -84,8 +88,13 @@ class WriteRewriter {
   }
 
   // Whether what a node is lowered to takes its place.
-  bool IsTouched(const std::vector<const Node*>& calls) const {
+  bool IsTouched(const Node& node, const std::vector<const Node*>& calls) const {
     for (const Node* call : calls) {
+      // Of which overload it is.
+      if (shared_.out_calls.contains(&node) && node.target() != call->target() &&
+          absl::StartsWith(node.target(), "aten.")) {
+        return true;
+      }
       if (const Write* write = analysis_.WriteOf(call);
           write != nullptr && analysis_.IsRewritten(analysis_.view(write->view).memory)) {
         return true;
@@ -407,6 +416,7 @@ class WriteRewriter {
   Graph* const graph_;
   Module* const module_;
   const WriteAnalysis& analysis_;
+  const LoweredFacts& shared_;
   const LoweredModule& lowered_;
   const FactsTable& facts_;
   const BodyMap& graphs_;
@@ -484,12 +494,18 @@ class Functionalizer {
 absl::StatusOr<bool> Functionalize(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const bool returns_inputs, run.flag("outputs"));
   if (module->main() == nullptr || !AnyWrites(*module)) return false;
+  const std::vector<OutCall> out_calls = SplitOutCalls(module);
+  const absl::Cleanup join = [&] { JoinOutCalls(out_calls); };
   RefusedCalls refused;
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
   const FactsTable facts(lowered, refused);
   Arena arena;
-  const LoweredFacts shared = {
+  LoweredFacts shared = {
       .lowered = &lowered, .refused = &refused, .facts = &facts, .arena = &arena};
+  for (const OutCall& of : out_calls) {
+    shared.out_copies.insert(of.copy);
+    shared.out_calls.insert(of.call);
+  }
   return Functionalizer(module, shared, returns_inputs, &run).Run();
 }
 

@@ -353,6 +353,14 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
   return ViewSteps{step};
 }
 
+bool ViewReader::IsCopy(const Node& call, const Schema& schema) const {
+  if (schema.name != "to") return false;
+  const DType from = FactsOfSelf(facts_, call, schema).dtype;
+  const Argument to = GivenOrDefault(call, schema, "dtype");
+  return GivenOrDefault(call, schema, "copy") == Argument(true) ||
+         (from != DType::kUnknown && to.kind() == Argument::Kind::kDType && to.dtype() != from);
+}
+
 std::optional<ViewSteps> ViewReader::ReadElement(const Node& list, const Schema& schema,
                                                  int64_t i) const {
   const absl::string_view name = schema.name;
@@ -459,8 +467,13 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
           --read.rank_change;
           break;
         }
-        if (!facts.is_tensor() || from_end || facts.dtype == DType::kUInt8) return std::nullopt;
-        read.indices.resize(static_cast<size_t>(dim));
+        // Behind an Ellipsis, where the rank says it.
+        const int64_t place = !from_end ? dim : now < 0 ? -1 : now - left - 1;
+        if (!facts.is_tensor() || facts.dtype == DType::kUInt8 || place < 0 ||
+            (from_end && !facts.is_index() && facts.rank != 1)) {
+          return std::nullopt;
+        }
+        read.indices.resize(static_cast<size_t>(place));
         read.indices.push_back(element);
         read.may_be_view |= facts.rank <= 0 && facts.dtype != DType::kBool;
         read.may_be_switch |= facts.rank <= 0 && !facts.is_index();
@@ -470,10 +483,11 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
         break;
       }
       case Argument::Kind::kList: {
-        bool numbers = !element.elements().empty() && !from_end;
+        const int64_t place = !from_end ? dim : now < 0 ? -1 : now - left - 1;
+        bool numbers = !element.elements().empty();
         for (const Argument& number : element.elements()) numbers &= number.is_int();
-        if (!numbers) return std::nullopt;
-        read.indices.resize(static_cast<size_t>(dim));
+        if (!numbers || place < 0) return std::nullopt;
+        read.indices.resize(static_cast<size_t>(place));
         read.indices.push_back(element);
         ++tensors;
         ++dim;

@@ -60,6 +60,8 @@ class ViewReader {
   std::optional<ViewSteps> Read(const Node& call, const Schema& schema, bool is_contiguous) const;
   // Ditto of an element of what split, chunk, unbind and the like yield.
   std::optional<ViewSteps> ReadElement(const Node& list, const Schema& schema, int64_t i) const;
+  // Whether a call yields memory of its own though its schema says that it may not.
+  bool IsCopy(const Node& call, const Schema& schema) const;
   // The call itself, as a view that nothing is written through.
   ViewStep Opaque(const Node& call, const Schema& schema) const;
   // Of a tensor of `rank` dimensions, -1: not known. Nullopt: an index of a kind that has no such

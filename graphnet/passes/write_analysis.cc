@@ -248,7 +248,12 @@ void WriteAnalysis::AddCall(const Node& call) {
 
 void WriteAnalysis::AddUnknown(const Node& call, absl::string_view why) {
   unknown_writes_ = true;
-  call.ForEachOperand([&](const Node* operand) { Block(MemoryOf(operand), why, call); });
+  const bool has_out = shared_.lowered->origins[&call]->kwarg("out") != nullptr;
+  call.ForEachOperand([&](const Node* operand) {
+    Block(MemoryOf(operand), why, call);
+    if (has_out && CurrentView(operand) >= 0)
+      AddWrite({.node = &call, .view = CurrentView(operand)});
+  });
   AddFresh(call, /*shares=*/true);
 }
 
@@ -269,9 +274,10 @@ void WriteAnalysis::AddOperator(const Node& call, const Schema& schema) {
   const Argument* self = schema.Given(call, size_t{0});
   int parent = self != nullptr && self->is_node() ? CurrentView(self->node()) : -1;
   const bool of_sequence = parent >= 0 && sequences_[self->node()] != Sequence::kNone;
-  const bool shares = schema.may_alias || absl::c_any_of(schema.returns, [](const SchemaType& t) {
-                        return t.is_alias;
-                      });
+  const bool shares = !reader_.IsCopy(call, schema) &&
+                      (schema.may_alias || absl::c_any_of(schema.returns, [](const SchemaType& t) {
+                         return t.is_alias;
+                       }));
   const bool is_list = schema.returns.size() == 1 && schema.returns[0].is_list;
   // What a tensor holds, or which shape it has, may be another when a view is made anew.
   bool takes_tensors = false;
@@ -380,9 +386,11 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
   tensors_[&call] = tensors_[self->node()];
   if (!IsView(*twin)) {
     CheckWritable(view, call);
-    const bool same_is_fine = IsPointwise(schema) || schema.name == "copy_";
+    const bool same_is_fine =
+        IsPointwise(schema) || schema.name == "copy_" || schema.name == "masked_fill_";
     const Write write = {.node = &call, .view = view, .twin = twin};
     CheckOperands(write, call, self, same_is_fine);
+    if (shared_.out_copies.contains(shared_.lowered->origins[&call])) CheckOut(write);
     if (absl::c_linear_search(autocasts_, true) && !IsFill(schema)) {
       Block(views_[static_cast<size_t>(view)].memory,
             "autocast may compute its functional form in another dtype", call);
@@ -543,7 +551,33 @@ void WriteAnalysis::CheckOperands(const Write& write, const Node& call, const Ar
     const int view = CurrentView(operand);
     if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
     if (view == write.view ? same_is_fine : AreDisjointViews(view, write.view)) return;
+    // Where a mask is true is found first.
+    if (write.form == Write::Form::kIndexPut && facts_.Of(operand).dtype == DType::kBool &&
+        !(write.value.is_node() && write.value.node() == operand)) {
+      return;
+    }
     Block(memory, "it is read where it is written to", call);
+  });
+}
+
+void WriteAnalysis::CheckOut(const Write& copy) {
+  const int memory = views_[static_cast<size_t>(copy.view)].memory;
+  const Node* const made = copy.node->args()[1].is_node() ? copy.node->args()[1].node() : nullptr;
+  const Schema* const schema = made == nullptr ? nullptr : FindOverload(made->target());
+  const TensorFacts to = facts_.Of(copy.node->args()[0].node());
+  const TensorFacts from = made == nullptr ? TensorFacts() : facts_.Of(made);
+  const auto unknown = [](int64_t size) { return size < 0; };
+  if (schema == nullptr || to.rank < 0 || from.rank != to.rank || from.sizes != to.sizes ||
+      to.sizes.size() != static_cast<size_t>(to.rank) || absl::c_any_of(to.sizes, unknown) ||
+      to.dtype == DType::kUnknown || to.dtype != from.dtype) {
+    return Block(memory, "out may have other sizes or another dtype than what is written to it",
+                 *copy.node);
+  }
+  made->ForEachOperand([&](const Node* operand) {
+    const int view = CurrentView(operand);
+    if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
+    if (view == copy.view ? IsPointwise(*schema) : AreDisjointViews(view, copy.view)) return;
+    Block(memory, "it is read where it is written to", *copy.node);
   });
 }
 
@@ -575,7 +609,10 @@ void WriteAnalysis::DropFinalCopies(const Graph& graph) {
   node->ForEachOperand(use);
   for (node = node->prev(); node != nullptr; node = node->prev()) {
     const int i = write_of_[node];
-    if (i == 0 || node->has_uses() || !node->is_call_function("aten.copy_.default")) break;
+    if (i == 0 || node->has_uses() || !node->is_call_function("aten.copy_.default") ||
+        shared_.out_copies.contains(shared_.lowered->origins[node])) {
+      break;
+    }
     Write& write = writes_[static_cast<size_t>(i) - 1];
     const View& view = views_[static_cast<size_t>(write.view)];
     const int group = GroupOf(view.memory);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
@@ -29,6 +30,9 @@ struct LoweredFacts {
   const RefusedCalls* refused;
   const FactsTable* facts;
   Arena* arena;
+  // Of the program: calls that had an argument `out`, and the copies that stand for it.
+  absl::flat_hash_set<const Node*> out_calls;
+  absl::flat_hash_set<const Node*> out_copies;
   // Bodies in which a write stays.
   absl::flat_hash_map<const Graph*, bool> writes;
 };
@@ -126,6 +130,8 @@ class WriteAnalysis {
   // Whether the other operands of a write can be read before it as well as during it.
   void CheckOperands(const Write& write, const Node& call, const Argument* written,
                      bool same_is_fine);
+  // Ditto of one that stands for an argument `out`.
+  void CheckOut(const Write& copy);
   bool AreDisjointViews(int a, int b) const;
 
   void MarkUses(const Node& node);
