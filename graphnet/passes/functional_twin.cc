@@ -75,12 +75,14 @@ bool IsView(const Schema& twin) { return twin.returns[0].is_alias; }
 bool MayChangeDType(const Node& call, const Schema& writer, const FactsTable& facts) {
   const absl::string_view name = absl::StripSuffix(writer.name, "_");
   if (YieldsBools(name)) return true;
-  // Sums of small integers are int64.
-  if (name == "cumsum" || name == "cumprod") return true;
-  // What is filled has the dtype that it had.
-  if (!IsPointwise(writer) || name == "masked_fill" || name == "fill") return false;
   const Argument* self = writer.Given(call, size_t{0});
   const DType dtype = self->is_node() ? facts.Of(self->node()).dtype : DType::kUnknown;
+  // Sums of small integers are int64.
+  if (name == "cumsum" || name == "cumprod") {
+    return !IsFloatingPoint(dtype) && dtype != DType::kInt64;
+  }
+  // What is filled has the dtype that it had.
+  if (!IsPointwise(writer) || name == "masked_fill" || name == "fill") return false;
   // A number promotes a tensor only to where it could not be written back.
   for (size_t i = 1; i < writer.arguments.size(); ++i) {
     const Argument* other = writer.Given(call, i);

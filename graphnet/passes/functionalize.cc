@@ -247,7 +247,12 @@ class WriteRewriter {
       case Write::Form::kShape:
         view_of_tensor_[static_cast<size_t>(analysis_.TensorOf(&call))] = write.view;
         break;
-      case Write::Form::kTwin: WriteBack(write.view, TwinOf(write)); break;
+      case Write::Form::kTwin: {
+        const bool is_copy =
+            write.twin->name == "copy" && IsWrittenAsItIs(write.view, write.node->args()[1]);
+        WriteBack(write.view, is_copy ? ValueOf(write.node->args()[1].node()) : TwinOf(write));
+        break;
+      }
       case Write::Form::kFill:
         WriteBack(write.view, Call("aten.fill.Scalar", {ValueOfView(write.view)}, {write.value},
                                    Like(write.view)));
@@ -261,13 +266,26 @@ class WriteRewriter {
           absl::c_iota(dims, 0);
           value = Make("aten.squeeze.dims", {value, Argument::List(dims)}, {}, nullptr);
         }
-        WriteBack(write.view, Call("aten.copy.default", {ValueOfView(write.view), value}, {},
-                                   Like(write.view)));
+        WriteBack(write.view, IsWrittenAsItIs(write.view, write.value)
+                                  ? value.node()
+                                  : Make("aten.copy.default", {ValueOfView(write.view), value}, {},
+                                         Like(write.view)));
         break;
       }
       case Write::Form::kIndexPut: PutByIndex(write); break;
       case Write::Form::kStatistics: Normalize(write); break;
     }
+  }
+
+  // Whether a scatter takes what is copied to the view as it is.
+  bool IsWrittenAsItIs(int view, const Argument& value) const {
+    if (!value.is_node() || Like(view) == nullptr) return false;
+    const TensorFacts to = facts_.Of(Like(view)), from = facts_.Of(value.node());
+    return analysis_.view(view).parent >= 0 &&
+           analysis_.view(view).step.inverse == ViewStep::Inverse::kScatter && to.rank >= 0 &&
+           to.sizes.size() == static_cast<size_t>(to.rank) && to.sizes == from.sizes &&
+           absl::c_all_of(to.sizes, [](int64_t size) { return size >= 0; }) &&
+           to.dtype != DType::kUnknown && to.dtype == from.dtype && from.is_tensor();
   }
 
   Node* TwinOf(const Write& write) {
@@ -383,7 +401,7 @@ class WriteRewriter {
       if (returns_inputs) {
         further.emplace_back(value);
       } else {
-        Make("aten.copy_.default", {input, value}, {}, nullptr);
+        Make("aten.copy_.default", {input, value}, {}, memory.made_by);
         may_die_[last_made_] = false;
       }
     }

@@ -491,6 +491,7 @@ TensorFacts FactsTable::OfCall(const Node& node) {
 DType FactsTable::DTypeOf(const Call& call) const {
   const Argument dtype = call["dtype"];
   const std::vector<TensorFacts>& tensors = call.tensors;
+  if (call.schema.mutates()) return call.first().dtype;  // whatever is written to it
   if (dtype.kind() == Argument::Kind::kDType) return dtype.dtype();
   if (call.rule.has(Rule::kIsBool)) return DType::kBool;
   if (call.name == "to" && dtype.is_none()) {
