@@ -30,14 +30,17 @@ bool TakesTheSame(const Schema& writer, const Schema& other) {
   return true;
 }
 
-const Schema* FindTwin(const Schema& writer) {
-  // Of another number of elements afterwards, or of memory that is another tensor's.
-  static const auto* const reshaping = new absl::flat_hash_set<absl::string_view>{
+// Of another number of elements afterwards, or of memory that is another tensor's.
+bool IsResize(const Schema& writer) {
+  static const auto* const names = new absl::flat_hash_set<absl::string_view>{
       "resize_", "resize_as_", "resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_",
       "set_"};
+  return names->contains(writer.name);
+}
+
+const Schema* FindTwin(const Schema& writer) {
   if (writer.arguments.empty() || !writer.arguments[0].type.is_mutated ||
-      writer.arguments[0].type.is_list || !absl::EndsWith(writer.name, "_") ||
-      reshaping->contains(writer.name)) {
+      writer.arguments[0].type.is_list || !absl::EndsWith(writer.name, "_") || IsResize(writer)) {
     return nullptr;
   }
   for (size_t i = 1; i < writer.arguments.size(); ++i) {
@@ -71,6 +74,12 @@ const Schema* FunctionalTwin(const Schema& writer) {
 }
 
 bool IsView(const Schema& twin) { return twin.returns[0].is_alias; }
+
+bool ChangesSizes(const Schema& writer) {
+  if (!writer.mutates()) return false;
+  const Schema* const twin = FunctionalTwin(writer);
+  return twin == nullptr ? IsResize(writer) : IsView(*twin) && twin->name != "detach";
+}
 
 bool MayChangeDType(const Node& call, const Schema& writer, const FactsTable& facts) {
   const absl::string_view name = absl::StripSuffix(writer.name, "_");

@@ -17,6 +17,9 @@ const Schema* FunctionalTwin(const Schema& writer);
 // is in it.
 bool IsView(const Schema& twin);
 
+// Whether it changes the sizes that its first argument has from there on.
+bool ChangesSizes(const Schema& writer);
+
 // Whether what the twin yields may be of another dtype than what `call` writes to, which keeps
 // its own: its operands may promote it, or it yields bools.
 bool MayChangeDType(const Node& call, const Schema& writer, const FactsTable& facts);

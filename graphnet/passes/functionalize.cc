@@ -361,6 +361,9 @@ class WriteRewriter {
         case ViewStep::Inverse::kNone: CHECK(false);
         case ViewStep::Inverse::kSame: break;
         case ViewStep::Inverse::kReshape: value = Reshape(value, parent); break;
+        case ViewStep::Inverse::kDense:
+          value = Make("aten.contiguous.default", {value}, {}, Like(view));
+          [[fallthrough]];
         case ViewStep::Inverse::kCall:
           value = Call(step.inverse_target, {value}, step.inverse_args, Like(parent));
           break;

@@ -1,6 +1,7 @@
 #include "graphnet/passes/tensor_facts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -10,7 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/functional_twin.h"
 
 namespace graphnet {
 namespace {
@@ -203,11 +206,38 @@ Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view na
 }
 
 FactsTable::FactsTable(const LoweredModule& lowered, const RefusedCalls& refused)
-    : lowered_(lowered), refused_(refused), facts_(*lowered.module) {
+    : lowered_(lowered),
+      refused_(refused),
+      facts_(*lowered.module),
+      changes_sizes_(*lowered.module) {
   AddGraph(*lowered.module->main(), {});
 }
 
+void FactsTable::FindChangedSizes(const Graph& graph) {
+  std::vector<const Node*> changed;
+  for (const Node* node : graph.nodes()) {
+    const Schema* schema = node->is_call() ? FindOverload(node->target()) : nullptr;
+    if (schema == nullptr || !ChangesSizes(*schema) || !node->args()[0].is_node()) continue;
+    changed.push_back(node);
+    changed.push_back(node->args()[0].node());
+  }
+  // Through calls that yield what they are given, or may, both ways.
+  const auto add = [&](const Node* node) {
+    if (!changes_sizes_[node]) changed.push_back(node);
+  };
+  while (!changed.empty()) {
+    const Node* const node = changed.back();
+    changed.pop_back();
+    if (std::exchange(changes_sizes_[node], true)) continue;
+    for (const Use& use : node->uses()) {
+      if (!MemoryUseOf(*use.user).shared.empty()) add(use.user);
+    }
+    for (const Node* shared : MemoryUseOf(*node).shared) add(shared);
+  }
+}
+
 void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters) {
+  FindChangedSizes(graph);
   size_t next = 0;
   for (const Node* node : graph.nodes()) {
     TensorFacts facts;
@@ -239,6 +269,10 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
       }
       if (origin->tensor_meta()->dtype != DType::kUnknown)
         facts.dtype = origin->tensor_meta()->dtype;
+    }
+    if (changes_sizes_[node]) {
+      facts.rank = -1;
+      facts.sizes = {};
     }
     facts_[node] = facts;
   }

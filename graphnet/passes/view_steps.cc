@@ -220,7 +220,7 @@ std::optional<ViewSteps> ViewReader::ReadComplexPart(const Node& call, const Sch
   if (dtype == DType::kUnknown) return std::nullopt;
   if (!IsComplex(dtype)) return ViewSteps{};
   return ViewSteps{
-      {"aten.view_as_real.default", {}, Inverse::kCall, "aten.view_as_complex.default", {}},
+      {"aten.view_as_real.default", {}, Inverse::kDense, "aten.view_as_complex.default", {}},
       Select(-1, -1, schema.name == "real" ? 0 : 1)};
 }
 
@@ -342,7 +342,7 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
     case ViewKind::kUnfold: return ReadUnfold(call, schema);
     case ViewKind::kComplexPart: return ReadComplexPart(call, schema);
     case ViewKind::kViewAsReal:
-      step.inverse = Inverse::kCall;
+      step.inverse = Inverse::kDense;
       step.inverse_target = "aten.view_as_complex.default";
       break;
     case ViewKind::kViewAsComplex:

@@ -25,6 +25,7 @@ struct ViewStep {
     kSame,     // v
     kReshape,  // v in the sizes of p
     kCall,     // inverse(v, inverse_args…)
+    kDense,    // ditto of v made contiguous
     kScatter,  // inverse(p, v, inverse_args…)
   };
   absl::string_view target;         // "aten.select.int"

@@ -278,9 +278,8 @@ TEST(FunctionalizeTest, WhatIsWrittenKeepsItsDType) {
       "  %c = aten.to.dtype(%a_1, torch.float32)\n"
       "  %a_3 = aten.eq.Scalar(%c, 0)\n"
       "  %e = aten.to.dtype(%a_3, torch.float32)\n"
-      "  %i_1 = aten.cumsum.default(%i, 0)\n"
-      "  %g = aten.to.dtype(%i_1, torch.int64)\n"
-      "  %i_3 = aten.copy_.default(%i, %g)\n"
+      "  %g = aten.cumsum.default(%i, 0)\n"
+      "  %i_2 = aten.copy_.default(%i, %g)\n"
       "  return (%e,)\n");
 }
 
