@@ -489,7 +489,9 @@ class Functionalizer {
     const bool is_main = graph == module_.main();
     const WriteAnalysis analysis(lowered, is_main, !returns_inputs_, &shared_);
     for (const WriteAnalysis::Reason& reason : analysis.Blocked()) {
-      const absl::string_view name = shared_.lowered->origins[reason.call]->name();
+      const Node* call = shared_.lowered->origins[reason.call];
+      if (shared_.out_copies.contains(call)) call = call->args()[1].node();
+      const absl::string_view name = call->name();
       run_.Note(is_main ? absl::StrCat("stays as it is: what %", name, " is given: ", reason.what)
                         : absl::StrCat("stays as it is: @", graph->name(), ": %", name, ": ",
                                        reason.what));

@@ -24,18 +24,20 @@ namespace graphnet {
 // anew are ATen overloads.
 //
 // Options:
-//   outputs: true: what inputs and attributes become is returned behind the other outputs instead
-//       of being copied back
+// - outputs: true: what inputs and attributes become is returned behind the other outputs, in
+//   their order, instead of being copied back
 //
 // Performance impact: O(nodes) while views are made of few others. Running takes copies where
-// memory was written to, as a scatter is the whole tensor.
+// memory was written to through views, as a scatter yields the whole tensor.
 //
 // Risks and limitations: what is left is told in a note and stays exactly as it is, with all that
 // may share its memory: writes through expand and the like, whose elements overlap; to what may
 // or may not be a view, as reshape yields by strides, while the other side is read later; where
-// the call reads the memory that it writes to; by calls of which nothing is known; by autocast.
-// Two inputs, or attributes, are taken to be no views of each other. A value that was
-// written may have other strides than the memory had.
+// the call reads other parts of what it writes to; to the shape of an input; random numbers
+// into what is not known to be contiguous, as they follow the strides; by calls of which nothing
+// is known, by bodies to what they are given, and where autocast is on. Two inputs, or attributes,
+// are taken to share no memory. A value that was written may have other strides than the memory
+// had. PyTorch's kernels may round products and quotients of complex numbers otherwise in place.
 //
 // Example: through a view, and to an input
 //   graph @forward(%x : f32[2, 4], %y : f32[2]) {

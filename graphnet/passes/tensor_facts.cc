@@ -146,6 +146,22 @@ std::vector<int64_t> Broadcast(const std::vector<TensorFacts>& tensors, int rank
   return sizes;
 }
 
+// The one that is written as -1, of a tensor of known sizes in other ones.
+void Complete(const TensorFacts& from, const Argument& list, std::vector<int64_t>* sizes) {
+  if (from.rank < 0 || from.sizes.size() != static_cast<size_t>(from.rank)) return;
+  int64_t all = 1, known = 1;
+  for (const int64_t size : from.sizes) {
+    if (size < 0 || __builtin_mul_overflow(all, size, &all)) return;
+  }
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    const int64_t size = (*sizes)[i];
+    if (!list.elements()[i].is_int() || __builtin_mul_overflow(known, size < 0 ? 1 : size, &known))
+      return;
+  }
+  if (absl::c_count(*sizes, -1) == 1 && known > 0 && all % known == 0)
+    *absl::c_find(*sizes, -1) = all / known;
+}
+
 // Of a list argument that is written out.
 std::optional<int> LengthOf(const Argument& list) {
   if (list.is_list() || list.is_tuple()) return static_cast<int>(list.elements().size());
@@ -515,6 +531,11 @@ TensorFacts FactsTable::OfCall(const Node& node) {
       call.has_int |= value.is_int();
     }
   }
+  // What is written to stays what it is.
+  if (schema->mutates() && !schema->yields_tuple() && schema->arguments[0].type.is_mutated &&
+      call.first().is_tensor() && !ChangesSizes(*schema)) {
+    return call.first();
+  }
   TensorFacts facts;
   facts.kind = schema->yields_tuple() ? Kind::kList : Kind::kTensor;
   facts.dtype = DTypeOf(call);
@@ -580,6 +601,7 @@ void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
     for (const Argument& size : list.elements()) {
       sizes.push_back(size.is_int() ? std::max<int64_t>(size.integer(), -1) : -1);
     }
+    if (name == "view" || name == "reshape") Complete(first, list, &sizes);
     return set_sizes(sizes);
   }
   if (rule.rank == Rule::kListed) {

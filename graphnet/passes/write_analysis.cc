@@ -455,7 +455,9 @@ void WriteAnalysis::AddGetItem(const Node& call) {
       if (const auto steps = reader_.ReadElement(*from, schema, index.integer()))
         return NewTensor(&call, AddSteps(of, *steps, &call));
     }
-    return AddFresh(call, /*shares=*/true);
+    AddFresh(call, /*shares=*/true);
+    if (index.is_int()) sequences_[&call] = Sequence::kNone;
+    return;
   }
   if (sequences_[from] == Sequence::kValues && !facts_.Of(from).is_tensor()) {
     if (!index.is_int()) return AddFresh(call, /*shares=*/true);
@@ -480,6 +482,7 @@ void WriteAnalysis::AddSetItem(const Node& call) {
   const Argument& value = call.args()[2];
   const int parent = self.is_node() ? CurrentView(self.node()) : -1;
   if (parent < 0 || sequences_[self.node()] != Sequence::kNone) {
+    if (parent >= 0) AddWrite({.node = &call, .view = parent});
     return AddUnknown(call, "what it writes to is not known to be a tensor");
   }
   const int rank = facts_.Of(self.node()).rank;

@@ -339,7 +339,12 @@ TEST(FunctionalizeTest, ArgumentOut) {
       "  %c = torch.add(%x, 1, out = %a)\n"
       "  %d = aten.mul.out(%x, %c, out = %a)\n"
       "  return (%a,)\n",
-      "");
+      "  %a = torch.empty_like(%x)\n"
+      "  %c = torch.add(%x, 1)\n"
+      "  %c_1 = aten.copy.default(%a, %c)\n"
+      "  %d = aten.mul.Tensor(%x, %c_1)\n"
+      "  %d_1 = aten.copy.default(%c_1, %d)\n"
+      "  return (%d_1,)\n");
   ExpectLeft(
       "  %a = torch.empty(0)\n"
       "  %c = torch.add(%x, 1, alpha = 2, out = %a)\n"
