@@ -261,11 +261,7 @@ class WriteRewriter {
         Argument value = FromLowered(write.value);
         // x[0] += 1 ends by x[0] = x[0].
         if (value.node() == ValueOfView(write.view)) break;
-        if (write.extra_dims > 0) {
-          std::vector<Argument> dims(static_cast<size_t>(write.extra_dims));
-          absl::c_iota(dims, 0);
-          value = Make("aten.squeeze.dims", {value, Argument::List(dims)}, {}, nullptr);
-        }
+        value = WithoutFront(value, write.extra_dims);
         WriteBack(write.view, IsWrittenAsItIs(write.view, write.value)
                                   ? value.node()
                                   : Make("aten.copy.default", {ValueOfView(write.view), value}, {},
@@ -275,6 +271,14 @@ class WriteRewriter {
       case Write::Form::kIndexPut: PutByIndex(write); break;
       case Write::Form::kStatistics: Normalize(write); break;
     }
+  }
+
+  // Without so many dimensions of one element in front.
+  Argument WithoutFront(const Argument& value, int count) {
+    if (count == 0) return value;
+    std::vector<Argument> dims(static_cast<size_t>(count));
+    absl::c_iota(dims, 0);
+    return Make("aten.squeeze.dims", {value, Argument::List(dims)}, {}, nullptr);
   }
 
   // Whether a scatter takes what is copied to the view as it is.
@@ -324,7 +328,7 @@ class WriteRewriter {
       indices.push_back(index.is_list() ? Argument(Make("torch.tensor", {index}, {}, nullptr))
                                         : FromLowered(index));
     }
-    Argument value = FromLowered(write.value);
+    Argument value = WithoutFront(FromLowered(write.value), write.extra_dims);
     const DType dtype = facts_.Of(write.node->args()[0].node()).dtype;
     if (!value.is_node() || analysis_.TensorOf(write.value.node()) < 0) {
       value = Make("aten.new_full.default", {before, Argument::List({}), value}, {}, nullptr);

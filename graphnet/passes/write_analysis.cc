@@ -515,7 +515,20 @@ void WriteAnalysis::AddSetItem(const Node& call) {
       }
     }
   }
-  if (!write.indices.empty()) write.form = Write::Form::kIndexPut;
+  if (!write.indices.empty()) {
+    // Its dimensions of one element in front are dropped in any case.
+    if (!is_number && facts.rank > 0) {
+      const auto first = absl::c_find_if(facts.sizes, [](int64_t size) { return size != 1; });
+      write.extra_dims = static_cast<int>(first - facts.sizes.begin());
+      const bool known = first == facts.sizes.end() ? !facts.sizes.empty() : *first >= 0;
+      if (!known && facts.rank > 1) {
+        Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+      }
+    } else if (!is_number && facts.rank < 0) {
+      Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+    }
+    write.form = Write::Form::kIndexPut;
+  }
   CheckOperands(write, call, &self, /*same_is_fine=*/write.form == Write::Form::kCopy);
   AddWrite(std::move(write));
 }

@@ -264,6 +264,26 @@ TEST(FunctionalizeTest, Subscripts) {
       "  return (%s5,)\n");
 }
 
+// x[…] = y drops the dimensions of one element that y has in front; copy and index_put do not.
+TEST(FunctionalizeTest, DimensionsInFront) {
+  ExpectBody(
+      "  %a = torch.exp(%x)\n"
+      "  %u = .view(%y, 1, 1, 4)\n"
+      "  %s0 = operator.setitem(%a, 0, %u)\n"
+      "  %s1 = operator.setitem(%a, [0, 1], %u)\n"
+      "  return (%a,)\n",
+      "  %a = torch.exp(%x)\n"
+      "  %u = .view(%y, 1, 1, 4)\n"
+      "  %s0_1 = aten.select.int(%a, 0, 0)\n"
+      "  %s0_2 = aten.squeeze.dims(%u, [0, 1])\n"
+      "  %s0_3 = aten.copy.default(%s0_1, %s0_2)\n"
+      "  %s0 = aten.select_scatter.default(%a, %s0_3, 0, 0)\n"
+      "  %s1_1 = torch.tensor([0, 1])\n"
+      "  %s1_2 = aten.squeeze.dims(%u, [0, 1])\n"
+      "  %s1 = aten.index_put.default(%s0, [%s1_1], %s1_2)\n"
+      "  return (%s1,)\n");
+}
+
 TEST(FunctionalizeTest, WhatIsWrittenKeepsItsDType) {
   ExpectBody(
       "  %a = torch.exp(%x)\n"
