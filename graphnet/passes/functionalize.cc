@@ -250,7 +250,9 @@ class WriteRewriter {
       case Write::Form::kTwin: {
         const bool is_copy =
             write.twin->name == "copy" && IsWrittenAsItIs(write.view, write.node->args()[1]);
-        WriteBack(write.view, is_copy ? ValueOf(write.node->args()[1].node()) : TwinOf(write));
+        WriteBack(write.view, is_copy ? ValueOf(write.node->args()[1].node()) : TwinOf(write),
+                  write.twin->is_pointwise || write.twin->name == "copy" ||
+                      write.twin->name == "fill" || write.twin->name == "zero");
         break;
       }
       case Write::Form::kFill:
@@ -357,10 +359,16 @@ class WriteRewriter {
   const Node* Like(int view) const { return analysis_.view(view).like; }
 
   // `value` is what the view is from here on, and so is all that sees its memory.
-  void WriteBack(int view, Node* value) {
+  // Where the operator may have made its value contiguous, the memory keeps its strides.
+  void WriteBack(int view, Node* value, bool keeps_strides = true) {
+    bool restore = false;
     for (; analysis_.view(view).parent >= 0; view = analysis_.view(view).parent) {
       const ViewStep& step = analysis_.view(view).step;
       const int parent = analysis_.view(view).parent;
+      if (!keeps_strides && analysis_.view(parent).parent < 0 &&
+          step.inverse != ViewStep::Inverse::kScatter) {
+        restore = true;
+      }
       switch (step.inverse) {
         case ViewStep::Inverse::kNone: CHECK(false);
         case ViewStep::Inverse::kSame: break;
@@ -377,6 +385,7 @@ class WriteRewriter {
           break;
       }
     }
+    if (restore) value = Make("aten.copy.default", {ValueOfView(view), value}, {}, Like(view));
     const int writes = ++writes_[static_cast<size_t>(analysis_.view(view).memory)];
     views_[static_cast<size_t>(view)] = {value, writes};
   }

@@ -393,10 +393,11 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
             "autocast may compute its functional form in another dtype", call);
     }
     // Numbers are drawn in the order of strides, which a value of its own may have otherwise.
-    // What is dropped is drawn for a tensor of its own in any case.
+    // What is dropped is drawn for a tensor like the one that there is.
     const View& root = views_[static_cast<size_t>(view)];
-    if (schema.is_random && !absl::StrContains(schema.name, "dropout") &&
-        (root.parent >= 0 || !(contiguous_[self->node()] || memory(root.memory).is_escaping))) {
+    const bool known = contiguous_[self->node()] || memory(root.memory).is_escaping ||
+                       absl::StrContains(schema.name, "dropout");
+    if (schema.is_random && (root.parent >= 0 || !known)) {
       Block(root.memory, "random numbers may be drawn in another order", call);
     }
     contiguous_[&call] = contiguous_[self->node()];
