@@ -1,6 +1,7 @@
 #include "graphnet/passes/tensor_facts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -10,7 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/functional_twin.h"
 
 namespace graphnet {
 namespace {
@@ -85,8 +88,8 @@ Rule RuleOf(absl::string_view name) {
     add({Rule::kListed, 0, Rule::kKeepsDType, "shape"}, "reshape");
     add({Rule::kListed, 0, Rule::kKeepsDType, "repeats"}, "repeat");
     add({Rule::kByName, 0, Rule::kKeepsDType},
-        "amax amin einsum embedding flatten index linear matmul repeat_interleave squeeze tile "
-        "unflatten");
+        "amax amin einsum embedding flatten index linear matmul meshgrid repeat_interleave squeeze "
+        "tile unflatten");
     add({Rule::kByName, 0, Rule::kIsBool},
         "eq ge greater greater_equal gt isfinite isinf isnan isneginf isposinf le less less_equal "
         "logical_and logical_not logical_or logical_xor lt ne not_equal signbit");
@@ -143,6 +146,22 @@ std::vector<int64_t> Broadcast(const std::vector<TensorFacts>& tensors, int rank
   return sizes;
 }
 
+// The one that is written as -1, of a tensor of known sizes in other ones.
+void Complete(const TensorFacts& from, const Argument& list, std::vector<int64_t>* sizes) {
+  if (from.rank < 0 || from.sizes.size() != static_cast<size_t>(from.rank)) return;
+  int64_t all = 1, known = 1;
+  for (const int64_t size : from.sizes) {
+    if (size < 0 || __builtin_mul_overflow(all, size, &all)) return;
+  }
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    const int64_t size = (*sizes)[i];
+    if (!list.elements()[i].is_int() || __builtin_mul_overflow(known, size < 0 ? 1 : size, &known))
+      return;
+  }
+  if (absl::c_count(*sizes, -1) == 1 && known > 0 && all % known == 0)
+    *absl::c_find(*sizes, -1) = all / known;
+}
+
 // Of a list argument that is written out.
 std::optional<int> LengthOf(const Argument& list) {
   if (list.is_list() || list.is_tuple()) return static_cast<int>(list.elements().size());
@@ -181,6 +200,8 @@ bool IsPointwise(const Schema& schema) {
   return schema.is_pointwise || aliases->contains(name);
 }
 
+bool YieldsBools(absl::string_view name) { return RuleOf(name).has(Rule::kIsBool); }
+
 std::string OutputOfEinsum(absl::string_view equation) {
   std::string text(equation);
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
@@ -201,11 +222,38 @@ Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view na
 }
 
 FactsTable::FactsTable(const LoweredModule& lowered, const RefusedCalls& refused)
-    : lowered_(lowered), refused_(refused), facts_(*lowered.module) {
+    : lowered_(lowered),
+      refused_(refused),
+      facts_(*lowered.module),
+      changes_sizes_(*lowered.module) {
   AddGraph(*lowered.module->main(), {});
 }
 
+void FactsTable::FindChangedSizes(const Graph& graph) {
+  std::vector<const Node*> changed;
+  for (const Node* node : graph.nodes()) {
+    const Schema* schema = node->is_call() ? FindOverload(node->target()) : nullptr;
+    if (schema == nullptr || !ChangesSizes(*schema) || !node->args()[0].is_node()) continue;
+    changed.push_back(node);
+    changed.push_back(node->args()[0].node());
+  }
+  // Through calls that yield what they are given, or may, both ways.
+  const auto add = [&](const Node* node) {
+    if (!changes_sizes_[node]) changed.push_back(node);
+  };
+  while (!changed.empty()) {
+    const Node* const node = changed.back();
+    changed.pop_back();
+    if (std::exchange(changes_sizes_[node], true)) continue;
+    for (const Use& use : node->uses()) {
+      if (!MemoryUseOf(*use.user).shared.empty()) add(use.user);
+    }
+    for (const Node* shared : MemoryUseOf(*node).shared) add(shared);
+  }
+}
+
 void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters) {
+  FindChangedSizes(graph);
   size_t next = 0;
   for (const Node* node : graph.nodes()) {
     TensorFacts facts;
@@ -237,6 +285,10 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
       }
       if (origin->tensor_meta()->dtype != DType::kUnknown)
         facts.dtype = origin->tensor_meta()->dtype;
+    }
+    if (changes_sizes_[node]) {
+      facts.rank = -1;
+      facts.sizes = {};
     }
     facts_[node] = facts;
   }
@@ -479,6 +531,11 @@ TensorFacts FactsTable::OfCall(const Node& node) {
       call.has_int |= value.is_int();
     }
   }
+  // What is written to stays what it is.
+  if (schema->mutates() && !schema->yields_tuple() && schema->arguments[0].type.is_mutated &&
+      call.first().is_tensor() && !ChangesSizes(*schema)) {
+    return call.first();
+  }
   TensorFacts facts;
   facts.kind = schema->yields_tuple() ? Kind::kList : Kind::kTensor;
   facts.dtype = DTypeOf(call);
@@ -489,6 +546,7 @@ TensorFacts FactsTable::OfCall(const Node& node) {
 DType FactsTable::DTypeOf(const Call& call) const {
   const Argument dtype = call["dtype"];
   const std::vector<TensorFacts>& tensors = call.tensors;
+  if (call.schema.mutates()) return call.first().dtype;  // whatever is written to it
   if (dtype.kind() == Argument::Kind::kDType) return dtype.dtype();
   if (call.rule.has(Rule::kIsBool)) return DType::kBool;
   if (call.name == "to" && dtype.is_none()) {
@@ -543,6 +601,7 @@ void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
     for (const Argument& size : list.elements()) {
       sizes.push_back(size.is_int() ? std::max<int64_t>(size.integer(), -1) : -1);
     }
+    if (name == "view" || name == "reshape") Complete(first, list, &sizes);
     return set_sizes(sizes);
   }
   if (rule.rank == Rule::kListed) {
@@ -560,6 +619,10 @@ void FactsTable::SetShape(const Call& call, TensorFacts* facts) {
   if (name == "matmul" && tensors.size() == 2 && tensors[0].rank > 0 && tensors[1].rank > 0) {
     const int a = tensors[0].rank, b = tensors[1].rank;
     facts->rank = a == 1 && b == 1 ? 0 : a == 1 ? b - 1 : b == 1 ? a - 1 : std::max(a, b);
+    return;
+  }
+  if (name == "meshgrid") {
+    facts->rank = LengthOf(call["tensors"]).value_or(-1);
     return;
   }
   if (name == "einsum" && call["equation"].is_string()) {

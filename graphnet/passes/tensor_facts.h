@@ -54,6 +54,9 @@ class FactsTable {
     return arena_.Copy(absl::MakeConstSpan(sizes));
   }
   void AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters);
+  // Of tensors whose sizes a call changes in place, and of all that may be such a tensor, the
+  // sizes are not known.
+  void FindChangedSizes(const Graph& graph);
   TensorFacts OfCall(const Node& node);
   TensorFacts OfLiteral(const Node& call);
   TensorFacts OfVmap(const Node& call);
@@ -68,6 +71,7 @@ class FactsTable {
   const RefusedCalls& refused_;
   Arena arena_;
   NodeTable<TensorFacts> facts_;
+  NodeTable<bool> changes_sizes_;
   absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;
   absl::flat_hash_map<const Graph*, bool> ambiguous_;
   // Of the results of vmap calls that yield several.
@@ -86,6 +90,9 @@ absl::string_view BareName(const Node& call);
 // Whether an operator works element by element, by its schema or as an alias of one
 // that does.
 bool IsPointwise(const Schema& schema);
+
+// Whether an operator yields bools, whatever it is given.
+bool YieldsBools(absl::string_view name);
 
 // What stands behind the arrow of an equation of einsum, or would, without spaces.
 std::string OutputOfEinsum(absl::string_view equation);
