@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -581,7 +582,7 @@ class Writer {
     }
     const std::optional<std::string> type = TensorType(self);
     if (!type) return UnknownMeta();
-    ASSIGN_OR_RETURN(const Value where, OperandOf(node, schema, 1 - 1));
+    ASSIGN_OR_RETURN(const Value where, OperandOf(node, schema, 0));
     ASSIGN_OR_RETURN(const Value condition,
                      NodeOperand(*indices[0].node(), {.kind = SchemaType::Kind::kTensor}));
     ASSIGN_OR_RETURN(const Value value, OperandOf(node, schema, 2));
@@ -632,11 +633,13 @@ class Writer {
     const Value product = Emit(name + ".product", "torch.aten.matmul", {query, key_t}, scores_type);
     const Value scaled =
         Emit(name + ".scaled", "torch.aten.mul.Scalar", {product, Float(scale)}, scores_type);
-    const Value masked = mask->dtype == DType::kBool
-                             ? Emit(name + ".masked", "torch.aten.where.ScalarOther",
-                                    {given_mask, scaled, Float(-INFINITY)}, scores_type)
-                             : Emit(name + ".masked", "torch.aten.add.Tensor",
-                                    {scaled, given_mask, Int(1)}, scores_type);
+    const Value masked =
+        mask->dtype == DType::kBool
+            ? Emit(name + ".masked", "torch.aten.where.ScalarOther",
+                   {given_mask, scaled, Float(-std::numeric_limits<double>::infinity())},
+                   scores_type)
+            : Emit(name + ".masked", "torch.aten.add.Tensor", {scaled, given_mask, Int(1)},
+                   scores_type);
     const Value weights =
         Emit(name + ".weights", "torch.aten._safe_softmax", {masked, Int(-1), None()}, scores_type);
     values_[&node] = Emit(name, "torch.aten.matmul", {weights, value}, *type);
