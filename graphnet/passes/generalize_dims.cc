@@ -26,9 +26,10 @@
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/parameter_names.h"
+#include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/tensor_facts.h"
 #include "graphnet/passes/rename_inputs.h"
-#include "graphnet/passes/tensor_facts.h"
 
 namespace graphnet {
 namespace {
