@@ -26,37 +26,19 @@
 namespace graphnet {
 namespace {
 
-std::optional<Sizes> NumbersOf(const Argument& value) {
-  if (!value.is_list() && !value.is_tuple()) return std::nullopt;
-  Sizes numbers;
-  for (const Argument& element : value.elements()) {
-    if (!element.is_int()) return std::nullopt;
-    numbers.push_back(element.integer());
-  }
-  return numbers;
-}
-
 class Rewriter {
  public:
   explicit Rewriter(Module* module) : module_(*module), frozen_(*module) {
     const Effects effects(*module);
     const MemoryGroups groups(*module, effects);
-    NodeTable<bool> written(*module);
     for (const Graph* graph : module->graphs()) {
       for (const Node* node : graph->nodes()) {
-        const CallEffects& of = effects.Of(*node);
-        for (const Node* value : of.mutates) written[groups.Of(value)] = true;
-        if (of.is_unknown) {
-          node->ForEachOperand([&](const Node* value) { written[groups.Of(value)] = true; });
-        }
+        frozen_[node] = groups.IsWritten(node);
         const absl::string_view name = AtenName(*node);
         sees_strides_ |= absl::StartsWith(name, "as_strided") || name == "stride" ||
                          name == "is_contiguous" || name == "storage_offset" || name == "set_" ||
                          name == "view_as_real" || name == "view_as_complex";
       }
-    }
-    for (const Graph* graph : module->graphs()) {
-      for (const Node* node : graph->nodes()) frozen_[node] = written[groups.Of(node)];
     }
   }
 

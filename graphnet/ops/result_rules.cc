@@ -1,6 +1,5 @@
 #include "graphnet/ops/result_rules.h"
 
-#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -13,10 +12,6 @@
 
 namespace graphnet {
 namespace {
-
-constexpr absl::string_view kTypes[] = {"-",      "bool",  "i64",    "f32",  "first",
-                                        "second", "alike", "picked", "sum",  "common",
-                                        "float",  "real",  "arange", "fill", "to"};
 
 struct Table {
   absl::flat_hash_map<absl::string_view, ResultRule> rules;
@@ -34,9 +29,7 @@ ResultRule ParseRule(const std::vector<absl::string_view>& words) {
     rule.rank = rank;
     rule.adds_rank = sizes.second[0] == '+' || sizes.second[0] == '-';
   }
-  const auto* const type = absl::c_find(kTypes, words[1]);
-  CHECK(type != std::end(kTypes));  // A test reads the table.
-  rule.type = static_cast<ResultRule::Type>(type - std::begin(kTypes));
+  rule.type = words[1];
   rule.batching = words[2];
   return rule;
 }

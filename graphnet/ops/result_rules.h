@@ -2,7 +2,6 @@
 #ifndef GRAPHNET_OPS_RESULT_RULES_H_
 #define GRAPHNET_OPS_RESULT_RULES_H_
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -12,30 +11,12 @@
 namespace graphnet {
 
 struct ResultRule {
-  // In the order of their words.
-  enum class Type : uint8_t {
-    kUnknown,
-    kBool,
-    kInt64,
-    kFloat32,
-    kFirst,
-    kSecond,
-    kAlike,
-    kPicked,
-    kSum,
-    kCommon,
-    kFloat,
-    kReal,
-    kArange,
-    kFill,
-    kTo,
-  };
   absl::string_view sizes = "-";  // a word that SizesOfResult knows
   // How many dimensions there are where that says nothing, or how many more than those of the
   // first tensor.
   std::optional<int> rank;
   bool adds_rank = false;
-  Type type = Type::kUnknown;
+  absl::string_view type = "-";  // one that TypeOfResult knows
   absl::string_view batching = "-";
 };
 

@@ -33,17 +33,12 @@ int64_t Product(absl::Span<const int64_t> sizes) {
 
 bool IsSequence(const Argument& a) { return a.is_list() || a.is_tuple(); }
 
-// The numbers of a list, of `length` if that is not 0; one counts as so many.
-std::optional<Sizes> NumbersOf(const Argument& value, size_t length = 0) {
-  if (value.is_int()) return Sizes(std::max<size_t>(length, 1), value.integer());
-  if (!IsSequence(value)) return std::nullopt;
-  Sizes numbers;
-  for (const Argument& element : value.elements()) {
-    if (!element.is_int()) return std::nullopt;
-    numbers.push_back(element.integer());
-  }
-  if (numbers.size() == 1 && length > 1) numbers.resize(length, numbers[0]);
-  return length == 0 || numbers.size() == length ? std::optional(numbers) : std::nullopt;
+// For each of so many dimensions; one number counts for all.
+std::optional<Sizes> NumbersOf(const Argument& value, size_t length) {
+  if (value.is_int()) return Sizes(length, value.integer());
+  std::optional<Sizes> numbers = NumbersOf(value);
+  if (numbers.has_value() && numbers->size() == 1) numbers->resize(length, (*numbers)[0]);
+  return numbers.has_value() && numbers->size() == length ? numbers : std::nullopt;
 }
 
 // Those that a list says, unknown ones too.
@@ -546,8 +541,8 @@ bool Reduced(const CallFacts& call, Sizes& x) {
   if (x.empty()) return true;
   const bool keeps = keep.is_bool() && keep.boolean();
   // No dimensions are all of them, but not to any() and all().
-  const bool whole = given.is_none() || (IsSequence(given) && given.elements().empty() &&
-                                         call.rule.type != ResultRule::Type::kBool);
+  const bool whole = given.is_none() ||
+                     (IsSequence(given) && given.elements().empty() && call.rule.type != "bool");
   const auto dims = DimsOf(given, static_cast<int>(x.size()));
   if (!dims.has_value()) {
     const size_t removed = keeps ? 0 : IsSequence(given) ? given.elements().size() : 1;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "graphnet/base/check.h"
 #include "graphnet/ops/call_facts.h"
 #include "graphnet/ops/schema_table.h"
 
@@ -15,7 +16,6 @@ namespace graphnet {
 namespace {
 
 using Kind = TensorFacts::Kind;
-using Type = ResultRule::Type;
 
 // How far numbers reach among dtypes: PyTorch's categories.
 enum class Reach : uint8_t { kNone, kBool, kInt, kFloat, kComplex, kUnknown };
@@ -128,57 +128,44 @@ DType TypeOfResult(const CallFacts& call, Reach number) {
     return call.tensor(0).dtype;
   if (const Argument wide = call["half_to_float"]; wide.is_bool() && wide.boolean())
     return DType::kFloat32;
-  Type type = call.rule.type;
+  absl::string_view type = call.rule.type;
   if (IsPointwise(call.schema)) {
-    if (type == Type::kUnknown && call.rule.sizes != "broadcast") type = Type::kFloat;
-    if (type == Type::kPicked) type = Type::kCommon;  // max(x, y)
+    if (type == "-" && call.rule.sizes != "broadcast") type = "float";
+    if (type == "picked") type = "common";  // max(x, y)
   }
-  switch (type) {
-    case Type::kUnknown: return DType::kUnknown;
-    case Type::kBool:
-      return call.rule.sizes == "reduce" && call.tensor(0).dtype == DType::kUInt8 ? DType::kUInt8
-                                                                                  : DType::kBool;
-    case Type::kInt64: return DType::kInt64;
-    case Type::kFloat32: return DType::kFloat32;
-    case Type::kFirst:
-    case Type::kPicked: return call.tensor(0).dtype;
-    case Type::kSecond: return call.tensor(1).dtype;
-    case Type::kTo: return call["other"].is_none() ? call.tensor(0).dtype : call.tensor(1).dtype;
-    case Type::kAlike: {
-      // A weight says it of an input of which nothing is known.
-      DType alike = DType::kUnknown;
-      for (const TensorFacts& tensor : call.tensors) {
-        if (alike == DType::kUnknown) alike = tensor.dtype;
-        if (tensor.dtype != DType::kUnknown && tensor.dtype != alike) return DType::kUnknown;
-      }
-      return alike;
+  const DType first = call.tensor(0).dtype;
+  if (type == "-") return DType::kUnknown;
+  if (type == "bool")
+    return call.rule.sizes == "reduce" && first == DType::kUInt8 ? first : DType::kBool;
+  if (type == "i64") return DType::kInt64;
+  if (type == "f32") return DType::kFloat32;
+  if (type == "first" || type == "picked") return first;
+  if (type == "second") return call.tensor(1).dtype;
+  if (type == "to") return call["other"].is_none() ? first : call.tensor(1).dtype;
+  if (type == "sum") return ReachOf(first) <= Reach::kInt ? DType::kInt64 : first;
+  if (type == "alike") {
+    // A weight says it of an input of which nothing is known.
+    DType alike = DType::kUnknown;
+    for (const TensorFacts& tensor : call.tensors) {
+      if (alike == DType::kUnknown) alike = tensor.dtype;
+      if (tensor.dtype != DType::kUnknown && tensor.dtype != alike) return DType::kUnknown;
     }
-    case Type::kSum:
-      return ReachOf(call.tensor(0).dtype) <= Reach::kInt ? DType::kInt64 : call.tensor(0).dtype;
-    case Type::kArange: {
-      Reach reach = Reach::kNone;
-      for (const absl::string_view part : {"start", "end", "step"})
-        reach = std::max(reach, ReachOf(call[part]));
-      return reach == Reach::kInt     ? DType::kInt64
-             : reach == Reach::kFloat ? DType::kFloat32
-                                      : DType::kUnknown;
-    }
-    case Type::kFill: {
-      const Reach reach = ReachOf(call["fill_value"]);
-      return reach == Reach::kBool    ? DType::kBool
-             : reach == Reach::kInt   ? DType::kInt64
-             : reach == Reach::kFloat ? DType::kFloat32
-                                      : DType::kUnknown;
-    }
-    case Type::kCommon:
-    case Type::kFloat:
-    case Type::kReal: break;
+    return alike;
   }
-  const DType common = Common(call, type == Type::kFloat ? Reach::kNone : number);
+  if (type == "given") {
+    Reach reach = Reach::kNone;
+    for (const absl::string_view part : {"start", "end", "step", "fill_value"})
+      reach = std::max(reach, ReachOf(call[part]));
+    return reach == Reach::kBool    ? DType::kBool
+           : reach == Reach::kInt   ? DType::kInt64
+           : reach == Reach::kFloat ? DType::kFloat32
+                                    : DType::kUnknown;
+  }
+  CHECK(type == "common" || type == "float" || type == "real");  // A test looks at all rows.
+  const DType common = Common(call, type == "float" ? Reach::kNone : number);
   const Reach reach = ReachOf(common);
   if (reach == Reach::kFloat) return common;
-  if (type == Type::kFloat || (type == Type::kReal && reach == Reach::kComplex))
-    return DType::kUnknown;
+  if (type == "float" || (type == "real" && reach == Reach::kComplex)) return DType::kUnknown;
   return common;
 }
 
@@ -248,7 +235,7 @@ TensorFacts FactsOfCall(const Node& node, const Schema& schema, FactsOfArgument 
     return facts;
   }
   // Several that differ: of most operators the first alone is known.
-  const bool is_picked = call.rule.type == Type::kPicked;
+  const bool is_picked = call.rule.type == "picked";
   const bool are_alike = is_picked || call.rule.sizes == "reduce";
   std::vector<TensorFacts> made(schema.returns.size(),
                                 are_alike ? one : TensorFacts{Kind::kTensor});
@@ -265,6 +252,16 @@ Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view pa
   if (i < 0) return Argument();
   const Argument* given = schema.Given(call, static_cast<size_t>(i));
   return given != nullptr ? *given : schema.arguments[static_cast<size_t>(i)].default_value;
+}
+
+std::optional<Sizes> NumbersOf(const Argument& list) {
+  if (!IsSequence(list)) return std::nullopt;
+  Sizes numbers;
+  for (const Argument& element : list.elements()) {
+    if (!element.is_int()) return std::nullopt;
+    numbers.push_back(element.integer());
+  }
+  return numbers;
 }
 
 std::optional<std::vector<size_t>> DimsOf(const Argument& dims, int rank) {

@@ -55,6 +55,8 @@ TensorFacts FactsOfCall(const Node& call, const Schema& schema, FactsOfArgument 
 // parameter, or its default is no value here.
 Argument ArgumentOf(const Node& call, const Schema& schema, absl::string_view parameter);
 
+// The numbers of a list; none if others are in it, or it is no list.
+std::optional<Sizes> NumbersOf(const Argument& list);
 // Dimensions that are written out, one or a list, counted from 0; none: not known, or not
 // below `rank`. None stands for no dimension.
 std::optional<std::vector<size_t>> DimsOf(const Argument& dims, int rank);
