@@ -156,7 +156,7 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
 }
 
 TensorFacts FactsTable::OfSubscript(const Node& call) const {
-  const TensorFacts facts = OfArgument(call.args()[0]);
+  TensorFacts facts = OfArgument(call.args()[0]);
   const Argument& index = call.args()[1];
   if (facts.kind == Kind::kList) {
     const Node* whole = call.args()[0].is_node() ? call.args()[0].node() : nullptr;
@@ -174,7 +174,7 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
   }
   if (!facts.is_tensor() || !facts.sizes.has_value()) return facts;
   const Sizes& x = *facts.sizes;
-  const TensorFacts unknown = TensorFacts::Tensor(-1, facts.dtype);
+  TensorFacts unknown = TensorFacts::Tensor(-1, facts.dtype);
   const absl::Span<const Argument> elements =
       index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
   const auto taken = static_cast<size_t>(absl::c_count_if(elements, [](const Argument& a) {

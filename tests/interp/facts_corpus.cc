@@ -33,7 +33,7 @@ absl::Status AddSample(const std::string& path, FactsComparison* comparison) {
   draw.max_elements = 1024;  // Shapes seldom depend on more.
   const auto values = DrawInputs(*sample, draw);
   if (!values.ok()) return values.status();
-  const absl::Status status = InferShapes(lowered->module.get(), *values).status();
+  absl::Status status = InferShapes(lowered->module.get(), *values).status();
   for (const Node* node : lowered->module->main()->nodes()) comparison->Add(*node);
   return status;
 }
