@@ -46,8 +46,30 @@ std::unique_ptr<Module> MakeBlocks(int64_t nodes) {
   return module;
 }
 
+// Blocks that write: to a value, through a view, through a view of a view that is read again.
+std::unique_ptr<Module> MakeWrites(int64_t nodes) {
+  auto module = std::make_unique<Module>();
+  Graph* graph = module->AddGraph("forward");
+  Node* x = graph->Placeholder("x");
+  while (static_cast<int64_t>(graph->num_nodes()) + 10 <= nodes) {
+    Node* value = graph->CallFunction("torch.mul", {x, 2});
+    const KwArg inplace[] = {{"inplace", true}};
+    Node* relu = graph->CallFunction("torch.nn.functional.relu", {value}, inplace);
+    Node* turned = graph->CallMethod("transpose", {relu, 0, 1});
+    Node* part = graph->CallMethod("select", {turned, 0, 0});
+    Node* more = graph->CallFunction("operator.iadd", {part, 1});
+    graph->CallFunction("operator.setitem", {turned, 0, more});
+    Node* read = graph->CallFunction("torch.exp", {turned});
+    graph->CallMethod("copy_", {turned, read});
+    x = graph->CallFunction("torch.add", {value, x});
+  }
+  graph->Output(Argument::Tuple({x}));
+  return module;
+}
+
 void BM_pass(benchmark::State& state, const std::string& text) {
-  const auto original = MakeBlocks(state.range(0));
+  const auto original =
+      text == "functionalize" ? MakeWrites(state.range(0)) : MakeBlocks(state.range(0));
   const auto pipeline = ParsePipeline(text);
   if (!pipeline.ok()) {
     state.SkipWithError(std::string(pipeline.status().message()).c_str());

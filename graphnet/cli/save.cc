@@ -27,6 +27,7 @@
 #include "graphnet/identity/canonical_calls.h"
 #include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/pipeline.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/printer.h"
 
@@ -72,10 +73,13 @@ absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
 }
 
 // Of the program that torch.export would make of it: nothing but ATen's overloads is left there,
-// and what follows from sizes is computed. Of several ways to write a call one is taken.
+// and what follows from sizes is computed. Writes become values, those to inputs and attributes
+// further results, and of several ways to write a call one is taken.
 absl::StatusOr<MlirProgram> MlirOf(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::string bytes, Pt2Of(sample));
-  ASSIGN_OR_RETURN(const Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
+  ASSIGN_OR_RETURN(Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
+  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true},dce"));
+  RETURN_IF_ERROR(RunPipeline(functionalize, program.module.get()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
   EliminateDeadCode(module.get());
   CanonicalizeCalls(module.get());

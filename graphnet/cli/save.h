@@ -19,12 +19,14 @@ enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2, 
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
-    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says nothing else, else a GraphNet "
+    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says "
+    "nothing else, else a GraphNet "
     "folder";
 // Ditto, where IN may be a folder of samples.
 inline constexpr char kTargetsHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
-    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says nothing else, else a GraphNet "
+    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says "
+    "nothing else, else a GraphNet "
     "folder; of a folder of samples, the folder for all";
 
 // Where a command writes a sample, and as what.

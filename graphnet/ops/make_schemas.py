@@ -163,7 +163,8 @@ def schema_lines():
             flags += "e"
         if may_run(f):
             flags += "c"
-        if any(a.name == "running_mean" for a in f.func.arguments.flat_all):
+        reads = str(f.func.name.name).endswith("_functional")  # and returns what they become
+        if any(a.name == "running_mean" for a in f.func.arguments.flat_all) and not reads:
             flags += "u"
         elif "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:
             flags += "a"

@@ -520,6 +520,13 @@ bool Indexed(const CallFacts& call, Sizes& x) {
   return Become(std::move(made), &x);
 }
 
+// A dimension for each tensor.
+Result Meshed(const CallFacts& call) {
+  const Argument tensors = call["tensors"];
+  if (!IsSequence(tensors)) return std::nullopt;
+  return Ranked(tensors.elements().size());
+}
+
 bool RepeatInterleaved(const CallFacts& call, Sizes& x) {
   if (call["dim"].is_none()) return Become(Ranked(1), &x);
   if (const auto dim = DimOf(call["dim"], x.size())) {
@@ -570,6 +577,7 @@ constexpr Rule kRules[] = {
     {"gather", [](const CallFacts& c) { return Given(c, "index"); }},
     {"cat", [](const CallFacts& c) { return Joined(c, false); }},
     {"stack", [](const CallFacts& c) { return Joined(c, true); }},
+    {"meshgrid", Meshed},
     {"matmul", [](const CallFacts& c) { return Multiplied(c.tensor(0), c.tensor(1)); }},
     {"addmm", [](const CallFacts& c) { return Multiplied(c.tensor(1), c.tensor(2)); }},
     {"broadcast", [](const CallFacts&) { return Result(); }},  // but for BroadcastAll

@@ -121,11 +121,11 @@ DType Common(const CallFacts& call, Reach number) {
 }
 
 DType TypeOfResult(const CallFacts& call, Reach number) {
-  if (const Argument given = call["dtype"]; !given.is_none())
-    return given.kind() == Argument::Kind::kDType ? given.dtype() : DType::kUnknown;
   // What is written to stays what it is.
   if (!call.schema.arguments.empty() && call.schema.arguments[0].type.is_mutated)
     return call.tensor(0).dtype;
+  if (const Argument given = call["dtype"]; !given.is_none())
+    return given.kind() == Argument::Kind::kDType ? given.dtype() : DType::kUnknown;
   if (const Argument wide = call["half_to_float"]; wide.is_bool() && wide.boolean())
     return DType::kFloat32;
   absl::string_view type = call.rule.type;

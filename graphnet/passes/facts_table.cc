@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/functional_twin.h"
 
 namespace graphnet {
 namespace {
@@ -43,11 +45,38 @@ TensorFacts OfLiteral(const Node& call) {
 }  // namespace
 
 FactsTable::FactsTable(const LoweredModule& lowered, const RefusedCalls& refused)
-    : lowered_(lowered), refused_(refused), facts_(*lowered.module) {
+    : lowered_(lowered),
+      refused_(refused),
+      facts_(*lowered.module),
+      changes_sizes_(*lowered.module) {
   AddGraph(*lowered.module->main(), {});
 }
 
+void FactsTable::FindChangedSizes(const Graph& graph) {
+  std::vector<const Node*> changed;
+  for (const Node* node : graph.nodes()) {
+    const Schema* schema = node->is_call() ? FindOverload(node->target()) : nullptr;
+    if (schema == nullptr || !ChangesSizes(*schema) || !node->args()[0].is_node()) continue;
+    changed.push_back(node);
+    changed.push_back(node->args()[0].node());
+  }
+  // Through calls that yield what they are given, or may, both ways.
+  const auto add = [&](const Node* node) {
+    if (!changes_sizes_[node]) changed.push_back(node);
+  };
+  while (!changed.empty()) {
+    const Node* const node = changed.back();
+    changed.pop_back();
+    if (std::exchange(changes_sizes_[node], true)) continue;
+    for (const Use& use : node->uses()) {
+      if (!MemoryUseOf(*use.user).shared.empty()) add(use.user);
+    }
+    for (const Node* shared : MemoryUseOf(*node).shared) add(shared);
+  }
+}
+
 void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters) {
+  FindChangedSizes(graph);
   size_t next = 0;
   for (const Node* node : graph.nodes()) {
     TensorFacts facts;
@@ -73,6 +102,7 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
       if (!known.sizes.has_value()) known.sizes = std::move(facts.sizes);
       facts = std::move(known);
     }
+    if (changes_sizes_[node]) facts.set_rank(-1);
     facts_[node] = std::move(facts);
   }
 }

@@ -28,6 +28,9 @@ class FactsTable {
 
  private:
   void AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters);
+  // Of tensors whose sizes a call changes in place, and of all that may be such a tensor, the
+  // sizes are not known.
+  void FindChangedSizes(const Graph& graph);
   TensorFacts OfCall(const Node& node);
   TensorFacts OfVmap(const Node& call);
   TensorFacts OfSubscript(const Node& call) const;
@@ -36,6 +39,7 @@ class FactsTable {
   const LoweredModule& lowered_;
   const RefusedCalls& refused_;
   NodeTable<TensorFacts> facts_;
+  NodeTable<bool> changes_sizes_;
   absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;
   absl::flat_hash_map<const Graph*, bool> ambiguous_;
   // Of the results of calls that yield several.

@@ -15,6 +15,7 @@
 #include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/fold_constants.h"
+#include "graphnet/passes/functionalize.h"
 #include "graphnet/passes/generalize_dims.h"
 #include "graphnet/passes/lift_attributes.h"
 #include "graphnet/passes/remove_aliases.h"
@@ -52,6 +53,7 @@ const std::vector<Pass>& PassTable() {
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
       {"fold-constants", "fold_constants.h", FoldConstants},
+      {"functionalize", "functionalize.h", Functionalize, {"outputs"}},
       {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs"}},
       {"lift-attributes", "lift_attributes.h", LiftAttributes},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},

@@ -231,7 +231,10 @@ def as_bytes(value: torch.Tensor) -> torch.Tensor:
         value = value.to_dense()
     if value.is_complex():
         value = torch.view_as_real(value.resolve_conj())
-    return value.resolve_neg().contiguous().reshape(-1).view(torch.uint8)
+    flat = value.resolve_neg().contiguous().reshape(-1)
+    if flat.stride(0) != 1:  # of one element
+        flat = flat.clone(memory_format=torch.contiguous_format)
+    return flat.view(torch.uint8)
 
 
 def difference(a: Any, b: Any) -> str:
