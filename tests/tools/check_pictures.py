@@ -14,16 +14,16 @@ Needs Python's selenium and Debian's chromium and chromium-driver.
 import argparse
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+
+import browser
 
 MAX_OPEN_S = 3
 MAX_DRAW_MS = 100
@@ -95,26 +95,9 @@ def hostile():
     return "\n".join(lines + [f"  return %{last}", "}", "end", ""])
 
 
-class Checks:
+class Checks(browser.BrowserChecks):
     def __init__(self, graphnet, out):
-        self.graphnet, self.out, self.failures = graphnet, out, 0
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium")
-        self.profile = tempfile.mkdtemp()
-        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                     "--window-size=1280,860", f"--user-data-dir={self.profile}"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-
-    def check(self, what, good):
-        if not good:
-            self.failures += 1
-            print(f"  FAILED: {what}")
-
-    def js(self, script, *args):
-        return self.driver.execute_script("return " + script, *args)
+        super().__init__(graphnet, out, "--window-size=1280,860")
 
     def show(self, sample, name, *options):
         path = self.out / name
@@ -213,11 +196,7 @@ class Checks:
         self.click((False, target))
         self.check(f"{name}: a click selects", self.js("window.picture.selected()") == target)
 
-        self.check(f"{name}: no error: {self.js('document.title')}", self.js("document.title") != "broken")
-        errors = [e["message"] for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
-        self.check(f"{name}: nothing logged: {errors}", not errors)
-        asked = [e for e in self.driver.get_log("performance") if '"Network.requestWillBeSent"' in e["message"]]
-        self.check(f"{name}: nothing loaded besides the page", len(asked) == 1)
+        self.check_quiet(name)
 
     def svg(self, sample, name, *options):
         path, wrote = self.show(sample, name + ".svg", "--layout", "own", *options)
@@ -234,9 +213,6 @@ class Checks:
         print(f"{name}.svg: {path.stat().st_size / 1e6:.2f} MB, written in {wrote:.2f} s")
         self.shoot(name + "_svg.png")
 
-    def close(self):
-        self.driver.quit()
-        shutil.rmtree(self.profile, ignore_errors=True)
 
 
 def main():

@@ -13,15 +13,14 @@ Needs Python's selenium and Debian's chromium and chromium-driver.
 import argparse
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 
+import browser
 import make_score_log
 
 MAX_OPEN_S = 3
@@ -39,26 +38,9 @@ OVERLAPS = """(() => {
 })()"""
 
 
-class Checks:
+class Checks(browser.BrowserChecks):
     def __init__(self, graphnet, out):
-        self.graphnet, self.out, self.failures = graphnet, out, 0
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium")
-        self.profile = tempfile.mkdtemp()
-        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                     "--hide-scrollbars", "--window-size=1240,900", f"--user-data-dir={self.profile}"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-
-    def check(self, what, good):
-        if not good:
-            self.failures += 1
-            print(f"  FAILED: {what}")
-
-    def js(self, script, *args):
-        return self.driver.execute_script("return " + script, *args)
+        super().__init__(graphnet, out, "--hide-scrollbars", "--window-size=1240,900")
 
     def shoot(self, name, height=900):
         self.driver.set_window_size(1240, height)
@@ -128,19 +110,12 @@ class Checks:
             self.js("document.querySelectorAll('#curves button')[1].click()")
             self.check(f"{name}: another curve", self.js("document.querySelector('#curve h2').textContent") == pathlib.Path(logs[1]).stem)
 
-        self.check(f"{name}: no error: {self.js('document.title')}", self.js("document.title") != "broken")
-        errors = [e["message"] for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
-        self.check(f"{name}: nothing logged: {errors}", not errors)
-        asked = [e for e in self.driver.get_log("performance") if '"Network.requestWillBeSent"' in e["message"]]
-        self.check(f"{name}: nothing loaded besides the page", len(asked) == 1)
+        self.check_quiet(name)
 
         self.driver.get((self.out / f"{name}.svg").as_uri())
         self.check(f"{name}: Chromium reads the SVG", self.js("document.documentElement.nodeName") == "svg")
         self.shoot(f"{name}_svg.png", 800)
 
-    def close(self):
-        self.driver.quit()
-        shutil.rmtree(self.profile, ignore_errors=True)
 
 
 def main():
