@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -116,7 +117,7 @@ class Writer {
   std::string Fresh(absl::string_view name) {
     std::string made = SsaName(name);
     int& count = names_[made];
-    // A number with a dot cannot be what another node is called and be taken.
+    // No name of SsaName has a dollar.
     if (count++ > 0) absl::StrAppend(&made, "$", count - 1);
     return made;
   }
@@ -549,14 +550,16 @@ class Writer {
     return argument != nullptr && argument->is_node() ? argument->node()->tensor_meta() : nullptr;
   }
 
+  static bool IsMask(const Argument& index) {
+    const TensorMeta* const meta = MetaOf(&index);
+    return meta != nullptr && (meta->dtype == DType::kBool || meta->dtype == DType::kUInt8);
+  }
+
   // A mask as an index makes a shape of values, which pipelines take for numbers.
   absl::Status CheckIndices(const Node& node, const Schema& schema) const {
-    const bool reads = schema.name == "index";
-    if (!reads) return absl::OkStatus();
-    for (const Argument& index : schema.Given(node, "indices")->elements()) {
-      const TensorMeta* const meta = MetaOf(&index);
-      if (meta != nullptr && (meta->dtype == DType::kBool || meta->dtype == DType::kUInt8))
-        return Error("a mask as an index: the shape of what it yields depends on values");
+    if (schema.name == "index" &&
+        absl::c_any_of(schema.Given(node, "indices")->elements(), IsMask)) {
+      return Error("a mask as an index: the shape of what it yields depends on values");
     }
     return absl::OkStatus();
   }
@@ -564,12 +567,7 @@ class Writer {
   // index_put(x, [mask], number) is where(mask, number, x) for a mask of the sizes of x.
   absl::StatusOr<bool> WriteMaskedPut(const Node& node, const Schema& schema) {
     const absl::Span<const Argument> indices = schema.Given(node, "indices")->elements();
-    bool has_mask = false;
-    for (const Argument& index : indices) {
-      const TensorMeta* const meta = MetaOf(&index);
-      has_mask |= meta != nullptr && (meta->dtype == DType::kBool || meta->dtype == DType::kUInt8);
-    }
-    if (!has_mask) return false;
+    if (absl::c_none_of(indices, IsMask)) return false;
     const TensorMeta* const self = MetaOf(schema.Given(node, size_t{0}));
     const TensorMeta* const mask = MetaOf(&indices[0]);
     const TensorMeta* const values = MetaOf(schema.Given(node, "values"));
