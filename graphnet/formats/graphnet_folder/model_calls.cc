@@ -1,0 +1,326 @@
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/folder_form.h"
+#include "graphnet/formats/graphnet_folder/model_parser.h"
+
+namespace graphnet {
+
+// The arguments of one call; they live on the stack until this dies.
+class ModelParser::CallArguments {
+ public:
+  explicit CallArguments(ModelParser* parser)
+      : parser_(parser), base_(parser->stack_.size()), kwbase_(parser->kwargs_.size()) {}
+  ~CallArguments() { Drop(); }
+  void Drop() {
+    if (dropped_) return;
+    dropped_ = true;
+    parser_->stack_.Pop(base_);
+    parser_->kwargs_.resize(kwbase_);
+  }
+
+  void Push(const Argument& arg) { parser_->stack_.Push(arg); }
+
+  absl::Status Parse() {
+    Scanner& scanner = parser_->scanner_;
+    scanner.Next();  // (
+    while (!scanner.Is(Punct(")"))) {
+      if (scanner.Is(Punct("*")) || scanner.Is(Punct("**"))) {
+        return scanner.Error("starred arguments are not supported");
+      }
+      const Token token = scanner.token();
+      if (token.kind == TokenKind::kName) {
+        scanner.Next();
+        if (scanner.Is(Punct("="))) {
+          for (size_t i = kwbase_; i < parser_->kwargs_.size(); ++i) {
+            if (parser_->kwargs_[i].name == token.text) {
+              return scanner.Error(absl::StrCat("keyword '", token.text, "' is given twice"));
+            }
+          }
+          if (parser_->kwargs_.size() - kwbase_ >= kMaxKeywords) {
+            return scanner.Error("too many keyword arguments");
+          }
+          scanner.Next();
+          ASSIGN_OR_RETURN(const Argument value, parser_->ParseExpression());
+          parser_->kwargs_.push_back({token.text, value});
+          if (!scanner.Accept(Punct(","))) break;
+          continue;
+        }
+        ASSIGN_OR_RETURN(Argument value, parser_->ParseAtomFromName(token));
+        ASSIGN_OR_RETURN(value, parser_->ParsePostfix(value));
+        ASSIGN_OR_RETURN(value, parser_->ParseBinaryRest(value, kComparison));
+        RETURN_IF_ERROR(PushPositional(value));
+      } else {
+        ASSIGN_OR_RETURN(const Argument value, parser_->ParseExpression());
+        RETURN_IF_ERROR(PushPositional(value));
+      }
+      if (!scanner.Accept(Punct(","))) break;
+    }
+    return scanner.Expect(Punct(")"), "after the arguments");
+  }
+
+  absl::Span<const Argument> args() const { return parser_->stack_.From(base_); }
+  absl::Span<const KwArg> kwargs() const {
+    return absl::MakeConstSpan(parser_->kwargs_).subspan(kwbase_);
+  }
+
+ private:
+  static constexpr size_t kMaxKeywords = 255;
+
+  absl::Status PushPositional(const Argument& value) {
+    if (parser_->kwargs_.size() > kwbase_) {
+      return parser_->scanner_.Error("a positional argument after a keyword argument");
+    }
+    Push(value);
+    return absl::OkStatus();
+  }
+
+  ModelParser* parser_;
+  size_t base_;
+  size_t kwbase_;
+  bool dropped_ = false;
+};
+
+absl::StatusOr<Argument> ModelParser::Lookup(const Token& token) {
+  const auto it = scope_.names.find(token.text);
+  if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
+  // Functions that are complete can be referred to from any later one.
+  if (it == scope_.names.end()) {
+    const auto function = functions_.find(token.text);
+    if (function != functions_.end()) return Argument(function->second);
+  }
+  if (token.text == "self") {
+    return scanner_.ErrorAtOffset(token.begin, "attributes of self are outside the subset");
+  }
+  if (it != scope_.names.end() && it->second.kind == Binding::kReleased) {
+    return scanner_.ErrorAtOffset(
+        token.begin,
+        absl::StrCat("'", token.text, "' is used after it was released (set to None)"));
+  }
+  return scanner_.ErrorAtOffset(token.begin, absl::StrCat("'", token.text, "' is not defined"));
+}
+
+std::optional<Argument> ModelParser::NamedLiteral(absl::string_view name) {
+  switch (name.size()) {
+    case 3:
+      if (name == "inf") return Argument(std::numeric_limits<double>::infinity());
+      if (name == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
+      break;
+    case 4:
+      if (name == "None") return Argument();
+      if (name == "True") return Argument(true);
+      break;
+    case 5:
+      if (name == "False") return Argument(false);
+      break;
+    case 8:
+      if (name == "Ellipsis") return Argument::Ellipsis();
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+// `token` is a name that has been taken already.
+absl::StatusOr<Argument> ModelParser::ParseAtomFromName(const Token& token) {
+  const auto it = scope_.names.find(token.text);
+  if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
+  if (const std::optional<Argument> literal = NamedLiteral(token.text)) return *literal;
+  if (scanner_.Is(Punct("(")) || scanner_.Is(Punct("."))) {
+    if (it == scope_.names.end() || it->second.kind == Binding::kUndefined) {
+      return ParseGlobal(token);
+    }
+  }
+  if (IsForeignKeyword(token.text)) {
+    return scanner_.ErrorAtOffset(token.begin,
+                                  absl::StrCat("'", token.text, "' is outside the subset"));
+  }
+  return Lookup(token);
+}
+
+// A function or constant: `torch.conv2d(…)`, `torch.float32`, `slice(…)`.
+absl::StatusOr<Argument> ModelParser::ParseGlobal(const Token& first) {
+  // The path as one view.
+  const char* end = first.begin + first.text.size();
+  while (scanner_.Is(Punct("."))) {
+    if (scanner_.token().begin != end) return scanner_.Error("white space inside a dotted name");
+    scanner_.Next();
+    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
+    if (scanner_.token().begin != end + 1)
+      return scanner_.Error("white space inside a dotted name");
+    end = scanner_.token().begin + scanner_.token().text.size();
+    scanner_.Next();
+  }
+  const absl::string_view written(first.begin, static_cast<size_t>(end - first.begin));
+  const bool is_call = scanner_.Is(Punct("("));
+  const bool is_plain = written.size() == first.text.size();
+
+  if (is_plain && is_call) {
+    if (written == "slice") return ParseSliceCall(first);
+    if (written == "device") return ParseDeviceCall(first);
+    if (written == "complex" || written == "float") return ParseNumberCall(first);
+  }
+  const auto import = imports_.find(first.text);
+  if (import == imports_.end()) {
+    if (first.text == "self") return Lookup(first).status();
+    if (is_plain && is_call && IsBuiltinFunction(written)) {
+      return ParseCall(Op::kCallFunction,
+                       module_->InternString(absl::StrCat("builtins.", written)));
+    }
+    return scanner_.ErrorAtOffset(first.begin, absl::StrCat("'", first.text, "' is not defined"));
+  }
+  absl::string_view path = written;
+  if (import->second != first.text) {  // from torch import inf
+    path = module_->InternString(absl::StrCat(import->second, written.substr(first.text.size())));
+  }
+  if (is_call) {
+    if (path == "torch.device") return ParseDeviceCall(first);
+    if (path == "torch.vmap") return ParseVmapCall(first);
+    return ParseCall(Op::kCallFunction, path);
+  }
+  return ParseConstant(first, path);
+}
+
+absl::StatusOr<Argument> ModelParser::ParseConstant(const Token& first, absl::string_view path) {
+  absl::string_view name = path;
+  const bool is_torch = absl::ConsumePrefix(&name, "torch.");
+  if (is_torch) {
+    if (const auto dtype = ParseDType(name)) return Argument(*dtype);
+    if (const auto layout = ParseLayout(name)) return Argument(*layout);
+    if (const auto format = ParseMemoryFormat(name)) return Argument(*format);
+  }
+  if (is_torch || absl::ConsumePrefix(&name, "math.")) {
+    if (name == "inf") return Argument(std::numeric_limits<double>::infinity());
+    if (name == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
+    if (name == "pi") return Argument(std::numbers::pi);
+    if (name == "e") return Argument(std::numbers::e);
+  }
+  return scanner_.ErrorAtOffset(first.begin,
+                                absl::StrCat("'", path, "' is not a constant known here"));
+}
+
+// device(type='cuda', index=0), device('cuda:0')
+absl::StatusOr<Argument> ModelParser::ParseDeviceCall(const Token& first) {
+  CallArguments call(this);
+  RETURN_IF_ERROR(call.Parse());
+  Argument type;
+  Argument index;
+  if (!call.args().empty()) type = call.args()[0];
+  if (call.args().size() > 1) index = call.args()[1];
+  bool known = call.args().size() <= 2;
+  for (const KwArg& kwarg : call.kwargs()) {
+    if (kwarg.name == "type" && type.is_none()) {
+      type = kwarg.value;
+    } else if (kwarg.name == "index" && index.is_none()) {
+      index = kwarg.value;
+    } else {
+      known = false;
+    }
+  }
+  std::optional<Device> device;
+  if (known && type.is_string()) device = ParseDevice(type.string());
+  if (device && index.is_int() && device->index < 0 && index.integer() >= 0 &&
+      index.integer() < 128) {
+    device->index = static_cast<int16_t>(index.integer());
+  } else if (!index.is_none()) {
+    device.reset();
+  }
+  if (!device) {
+    return scanner_.ErrorAtOffset(first.begin,
+                                  "expected a device such as device(type='cuda', index=0)");
+  }
+  return Argument(*device);
+}
+
+// torch.vmap(body, in_dims=(0, None))(x, y): the function that it makes is called at
+// once, and is no value of its own.
+absl::StatusOr<Argument> ModelParser::ParseVmapCall(const Token& first) {
+  static constexpr absl::string_view kByPosition[] = {"in_dims", "out_dims", "randomness"};
+  Argument body;
+  std::vector<KwArg> kwargs;
+  {
+    CallArguments call(this);
+    RETURN_IF_ERROR(call.Parse());
+    if (call.args().empty() || !call.args()[0].is_graph() || call.args().size() > 4) {
+      return scanner_.ErrorAtOffset(first.begin, "torch.vmap takes a function defined before");
+    }
+    body = call.args()[0];
+    for (size_t i = 1; i < call.args().size(); ++i) {
+      kwargs.push_back({kByPosition[i - 1], call.args()[i]});
+    }
+    for (const KwArg& kwarg : call.kwargs()) {
+      for (const KwArg& other : kwargs) {
+        if (other.name != kwarg.name) continue;
+        return scanner_.ErrorAtOffset(first.begin,
+                                      absl::StrCat("argument '", kwarg.name, "' is given twice"));
+      }
+      kwargs.push_back(kwarg);
+    }
+  }
+  if (!scanner_.Is(Punct("("))) return scanner_.Expected("the operands of torch.vmap");
+  CallArguments call(this);
+  RETURN_IF_ERROR(call.Parse());
+  if (!call.kwargs().empty()) {
+    return scanner_.ErrorAtOffset(first.begin, "torch.vmap's operands have no keywords");
+  }
+  const Argument args[] = {body, Argument::Tuple(call.args())};
+  return Argument(Create(Op::kCallFunction, "torch.vmap", args, kwargs));
+}
+
+// slice(stop), slice(start, stop), slice(start, stop, step)
+absl::StatusOr<Argument> ModelParser::ParseSliceCall(const Token& first) {
+  CallArguments call(this);
+  RETURN_IF_ERROR(call.Parse());
+  const absl::Span<const Argument> args = call.args();
+  if (args.empty() || args.size() > 3 || !call.kwargs().empty()) {
+    return scanner_.ErrorAtOffset(first.begin, "slice takes one to three arguments");
+  }
+  Argument parts[3];
+  if (args.size() == 1) {
+    parts[1] = args[0];
+  } else {
+    for (size_t i = 0; i < args.size(); ++i) parts[i] = args[i];
+  }
+  call.Drop();
+  const size_t base = stack_.size();
+  for (const Argument& part : parts) stack_.Push(part);
+  return Argument::Slice(stack_.Close(base));
+}
+
+// complex(1.0, 2.0) and float('nan') are how literals are written; with other
+// arguments they are calls.
+absl::StatusOr<Argument> ModelParser::ParseNumberCall(const Token& first) {
+  CallArguments call(this);
+  RETURN_IF_ERROR(call.Parse());
+  const absl::Span<const Argument> args = call.args();
+  if (first.text == "complex" && args.size() == 2 && args[0].is_float() && args[1].is_float() &&
+      call.kwargs().empty()) {
+    return module_->Complex({args[0].real(), args[1].real()});
+  }
+  if (first.text == "float" && args.size() == 1 && args[0].is_string() && call.kwargs().empty()) {
+    const absl::string_view text = args[0].string();
+    if (text == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
+    if (text == "inf") return Argument(std::numeric_limits<double>::infinity());
+    if (text == "-inf") return Argument(-std::numeric_limits<double>::infinity());
+    return scanner_.ErrorAtOffset(first.begin,
+                                  "expected float('nan'), float('inf') or float('-inf')");
+  }
+  return Argument(Create(Op::kCallFunction,
+                         module_->InternString(absl::StrCat("builtins.", first.text)), args,
+                         call.kwargs()));
+}
+
+absl::StatusOr<Argument> ModelParser::ParseCall(Op op, absl::string_view target,
+                                                std::optional<Argument> self) {
+  CallArguments call(this);
+  if (self) call.Push(*self);
+  RETURN_IF_ERROR(call.Parse());
+  return Argument(Create(op, target, call.args(), call.kwargs()));
+}
+
+}  // namespace graphnet

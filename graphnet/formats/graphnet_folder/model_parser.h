@@ -1,0 +1,156 @@
+// The parser of model.py, as a class over several files: functions and the file as a whole in
+// model_parser.cc, statements and the names of nodes in model_statements.cc, expressions in
+// model_expressions.cc, what names and calls mean in model_calls.cc.
+#ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
+#define GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/formats/graphnet_folder/argument_stack.h"
+#include "graphnet/formats/graphnet_folder/scanner.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+constexpr int kComparison = 1;
+
+struct BinaryOperator {
+  uint32_t punct;
+  int precedence;  // higher binds tighter; kComparison is the lowest
+  absl::string_view target;
+  absl::string_view in_place_target;  // empty: no augmented form
+};
+
+// `a OP= b`; null: `punct` is none.
+const BinaryOperator* FindAugmented(uint32_t punct);
+
+// Python's keywords that the subset has no use for.
+bool IsForeignKeyword(absl::string_view name);
+
+class ModelParser {
+ public:
+  ModelParser(const std::string& text, absl::string_view file_name, Module* module)
+      : scanner_(text, file_name), module_(module), file_(file_name), text_size_(text.size()) {}
+
+  // Once.
+  absl::Status Run();
+
+ private:
+  // What a name means at a point of the program.
+  struct Binding {
+    enum Kind : uint8_t { kUndefined, kValue, kReleased };
+    Argument value;  // a node, a literal or a graph
+    Kind kind = kUndefined;
+    bool names_a_node = false;  // some node of the graph bears the name
+  };
+
+  // A function has its own names: a body is isolated from above, but for the
+  // functions it may refer to.
+  struct Scope {
+    Graph* graph = nullptr;
+    absl::flat_hash_map<absl::string_view, Binding> names;
+    // A node whose name is still to come: `a += b` and `a[i] = b` are followed
+    // by an alias of `a` that names them.
+    Node* unnamed = nullptr;
+    absl::string_view unnamed_base;  // `a`
+  };
+
+  class CallArguments;
+
+  // model_parser.cc
+  absl::Status ParseImports();
+  absl::StatusOr<absl::string_view> ParseImportable();
+  absl::StatusOr<absl::string_view> ParseDotted();
+  absl::Status ParseFunction(bool is_method, int depth);
+  absl::Status ParseSignature(bool is_method);
+  absl::Status ParseBody(int outer_indent, int depth);
+  absl::Status ParseReturn();
+
+  // model_statements.cc
+  absl::Status ParseStatement();
+  absl::Status ParseAssignment(const Token& first);
+  void Bind(absl::string_view name, const Argument& value);
+  absl::Status Alias(absl::string_view target, const Token& source);
+  absl::Status ParseAugmented(const Token& target, const BinaryOperator& op);
+  absl::Status ParseSubscriptStatement(const Token& first);
+  void NameNewNodes(absl::string_view name);
+  void NameNode(Node* node, absl::string_view name);
+  absl::string_view DefaultName(const Node& node) const;
+  absl::string_view UniqueName(absl::string_view base);
+  void FinishUnnamed();
+  Node* Create(Op op, absl::string_view target, absl::Span<const Argument> args,
+               absl::Span<const KwArg> kwargs);
+  void StartStatement() {
+    stack_.Reset();
+    new_nodes_.clear();
+  }
+  bool EndsStatement() const {
+    const Token& token = scanner_.token();
+    return token.kind == TokenKind::kNewline || token.kind == TokenKind::kEnd ||
+           scanner_.Is(Punct(";"));
+  }
+  void Release(absl::string_view name) { scope_.names[name].kind = Binding::kReleased; }
+
+  // model_expressions.cc
+  absl::StatusOr<Argument> ParseExpressionRest(Argument value);
+  absl::StatusOr<Argument> ParseExpressionList();
+  absl::StatusOr<Argument> ParseTupleRest(const Argument& first);
+  absl::StatusOr<Argument> ParseExpression();
+  absl::StatusOr<Argument> ParseBinaryRest(Argument left, int lowest);
+  absl::StatusOr<Argument> MakeBinary(const BinaryOperator& op, const Argument& left,
+                                      const Argument& right);
+  absl::StatusOr<Argument> ParseUnary();
+  absl::StatusOr<Argument> ParsePrimary();
+  absl::StatusOr<Argument> ParseAtom();
+  absl::StatusOr<Argument> ParsePostfix(Argument value);
+  absl::StatusOr<Argument> ParseSubscript();
+  absl::StatusOr<Argument> ParseSubscriptElement();
+  absl::StatusOr<Argument> ParseParenthesis();
+  absl::StatusOr<Argument> ParseParenthesisRest(size_t base);
+  absl::StatusOr<Argument> ParseList();
+  absl::StatusOr<Argument> ParseDict();
+
+  // model_calls.cc
+  absl::StatusOr<Argument> Lookup(const Token& token);
+  static std::optional<Argument> NamedLiteral(absl::string_view name);
+  absl::StatusOr<Argument> ParseAtomFromName(const Token& token);
+  absl::StatusOr<Argument> ParseGlobal(const Token& first);
+  absl::StatusOr<Argument> ParseConstant(const Token& first, absl::string_view path);
+  absl::StatusOr<Argument> ParseDeviceCall(const Token& first);
+  absl::StatusOr<Argument> ParseVmapCall(const Token& first);
+  absl::StatusOr<Argument> ParseSliceCall(const Token& first);
+  absl::StatusOr<Argument> ParseNumberCall(const Token& first);
+  absl::StatusOr<Argument> ParseCall(Op op, absl::string_view target,
+                                     std::optional<Argument> self = std::nullopt);
+
+  Scanner scanner_;
+  Module* module_;
+  absl::string_view file_;
+  size_t text_size_;
+  Scope scope_;
+  // Imported names and the paths they stand for.
+  absl::flat_hash_map<absl::string_view, absl::string_view> imports_;
+  absl::flat_hash_map<absl::string_view, int> suffixes_;
+  absl::flat_hash_map<absl::string_view, Graph*> functions_;
+
+  // Of the statement that is being parsed:
+  SourceLocation location_;
+  ArgumentStack stack_;
+  std::vector<KwArg> kwargs_;
+  std::vector<Node*> new_nodes_;
+  std::vector<absl::string_view> more_targets_;
+  int depth_ = 0;  // of operators, on the parser's own stack
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_

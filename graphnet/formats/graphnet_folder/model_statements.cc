@@ -1,0 +1,244 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/model_parser.h"
+#include "graphnet/ir/unchecked_builder.h"
+
+namespace graphnet {
+
+absl::Status ModelParser::ParseStatement() {
+  // Formatters put long targets into parentheses.
+  const bool parenthesised = scanner_.Accept(Punct("("));
+  if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a statement");
+  const Token first = scanner_.token();
+  if (IsForeignKeyword(first.text)) {
+    return scanner_.Error(absl::StrCat("'", first.text,
+                                       "' is outside the subset of straight-line "
+                                       "assignments and calls"));
+  }
+  StartStatement();
+  location_ = {file_, scanner_.line(), scanner_.column()};
+  scanner_.Next();
+  if (parenthesised) RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
+  if (scanner_.Is(Punct("="))) return ParseAssignment(first);
+  FinishUnnamed();
+  if (scanner_.token().kind == TokenKind::kPunct) {
+    if (const BinaryOperator* op = FindAugmented(scanner_.token().punct)) {
+      return ParseAugmented(first, *op);
+    }
+  }
+  if (scanner_.Is(Punct(":"))) return scanner_.Error("annotated variables are not supported");
+  if (scanner_.Is(Punct(","))) return scanner_.Error("assignments to tuples are not supported");
+  if (scanner_.Is(Punct("["))) return ParseSubscriptStatement(first);
+  // A call for its effect.
+  ASSIGN_OR_RETURN(Argument value, ParseAtomFromName(first));
+  ASSIGN_OR_RETURN(value, ParsePostfix(value));
+  if (scanner_.Is(Punct("=")))
+    return scanner_.Error("only names and subscripts can be assigned to");
+  if (!value.is_node() || new_nodes_.empty()) return scanner_.Expected("an assignment or a call");
+  NameNewNodes({});
+  return absl::OkStatus();
+}
+
+absl::Status ModelParser::ParseAssignment(const Token& first) {
+  // Most statements have one target; further ones are kept aside.
+  const absl::string_view target = first.text;
+  more_targets_.clear();
+  Argument value;
+  while (true) {
+    scanner_.Next();  // =
+    // A name, in parentheses or not, is a further target, an alias or the
+    // start of an expression.
+    const size_t base = stack_.size();
+    const bool parenthesised = scanner_.Accept(Punct("("));
+    const Token token = scanner_.token();
+    if (token.kind != TokenKind::kName) {
+      FinishUnnamed();
+      if (parenthesised) {
+        ASSIGN_OR_RETURN(value, ParseParenthesisRest(base));
+        ASSIGN_OR_RETURN(value, ParseExpressionRest(value));
+      } else {
+        ASSIGN_OR_RETURN(value, ParseExpressionList());
+      }
+      break;
+    }
+    scanner_.Next();
+    const bool closed = parenthesised && scanner_.Accept(Punct(")"));
+    if (closed == parenthesised) {
+      if (scanner_.Is(Punct("="))) {
+        more_targets_.push_back(token.text);
+        continue;
+      }
+      if (EndsStatement()) {
+        if (more_targets_.empty() && token.text != "None") return Alias(target, token);
+        ASSIGN_OR_RETURN(value, ParseAtomFromName(token));
+        break;
+      }
+    }
+    FinishUnnamed();
+    ASSIGN_OR_RETURN(value, ParseAtomFromName(token));
+    if (parenthesised && !closed) {
+      ASSIGN_OR_RETURN(value, ParsePostfix(value));
+      ASSIGN_OR_RETURN(value, ParseBinaryRest(value, kComparison));
+      stack_.Push(value);
+      ASSIGN_OR_RETURN(value, ParseParenthesisRest(base));
+    }
+    ASSIGN_OR_RETURN(value, ParseExpressionRest(value));
+    break;
+  }
+  if (value.is_none()) {
+    FinishUnnamed();
+    Release(target);
+    for (absl::string_view name : more_targets_) Release(name);
+    return absl::OkStatus();
+  }
+  Bind(target, value);
+  for (absl::string_view name : more_targets_) Bind(name, value);
+  return absl::OkStatus();
+}
+
+// Binds a name to the value of an expression; the node that yields it takes
+// the name if it is new.
+void ModelParser::Bind(absl::string_view name, const Argument& value) {
+  NameNewNodes(value.is_node() && !new_nodes_.empty() && new_nodes_.back() == value.node()
+                   ? name
+                   : absl::string_view());
+  new_nodes_.clear();
+  Binding& binding = scope_.names[name];
+  binding.value = value.is_aggregate() ? module_->CopyArgument(value) : value;
+  binding.kind = Binding::kValue;
+}
+
+// `target = source`
+absl::Status ModelParser::Alias(absl::string_view target, const Token& source) {
+  if (const std::optional<Argument> literal = NamedLiteral(source.text)) {
+    FinishUnnamed();
+    Bind(target, *literal);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Argument value, Lookup(source));
+  if (scope_.unnamed != nullptr) {
+    if (source.text == scope_.unnamed_base) {
+      // This alias names `a += b` or `a[i] = b`.
+      Binding& binding = scope_.names[target];
+      if (!binding.names_a_node) {
+        binding.names_a_node = true;
+        UncheckedBuilder(scope_.graph).SetName(scope_.unnamed, target);
+        scope_.unnamed = nullptr;
+      }
+    }
+    FinishUnnamed();
+  }
+  Binding& binding = scope_.names[target];
+  // The first alias of a parameter names its placeholder, as torch.fx prints
+  // them (`l_x_ = L_x_`).
+  if (value.is_node() && value.node()->is_placeholder() && !binding.names_a_node &&
+      value.node()->name() == value.node()->target()) {
+    UncheckedBuilder(scope_.graph).SetName(value.node(), target);
+    binding.names_a_node = true;
+  }
+  binding.value = value;
+  binding.kind = Binding::kValue;
+  return absl::OkStatus();
+}
+
+absl::Status ModelParser::ParseAugmented(const Token& target, const BinaryOperator& op) {
+  ASSIGN_OR_RETURN(const Argument self, Lookup(target));
+  scanner_.Next();
+  ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
+  const Argument args[] = {self, value};
+  Node* node = Create(Op::kCallFunction, op.in_place_target, args, {});
+  new_nodes_.pop_back();
+  NameNewNodes({});
+  scope_.unnamed = node;
+  scope_.unnamed_base = target.text;
+  Binding& binding = scope_.names[target.text];
+  binding.value = node;
+  binding.kind = Binding::kValue;
+  return absl::OkStatus();
+}
+
+// `name[...]...`: an item assignment, or a call on an element.
+absl::Status ModelParser::ParseSubscriptStatement(const Token& first) {
+  ASSIGN_OR_RETURN(const Argument self, Lookup(first));
+  scanner_.Next();  // [
+  ASSIGN_OR_RETURN(const Argument index, ParseSubscript());
+  if (scanner_.token().kind == TokenKind::kPunct && FindAugmented(scanner_.token().punct)) {
+    return scanner_.Error("augmented assignments to elements are not supported");
+  }
+  if (!scanner_.Is(Punct("="))) {
+    const Argument args[] = {self, index};
+    Argument value = Create(Op::kCallFunction, "operator.getitem", args, {});
+    ASSIGN_OR_RETURN(value, ParsePostfix(value));
+    NameNewNodes({});
+    return absl::OkStatus();
+  }
+  scanner_.Next();
+  ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
+  if (scanner_.Is(Punct("=")))
+    return scanner_.Error("chained assignments to elements are not supported");
+  const Argument args[] = {self, index, value};
+  Node* node = Create(Op::kCallFunction, "operator.setitem", args, {});
+  new_nodes_.pop_back();
+  NameNewNodes({});
+  scope_.unnamed = node;
+  scope_.unnamed_base = first.text;
+  return absl::OkStatus();
+}
+
+// Names the nodes made by this statement: the last takes `name` if given, the
+// others (nested calls) names after their targets.
+void ModelParser::NameNewNodes(absl::string_view name) {
+  for (size_t i = 0; i < new_nodes_.size(); ++i) {
+    const bool takes_name = i + 1 == new_nodes_.size() && !name.empty();
+    NameNode(new_nodes_[i], takes_name ? name : DefaultName(*new_nodes_[i]));
+  }
+  new_nodes_.clear();
+}
+
+void ModelParser::NameNode(Node* node, absl::string_view name) {
+  Binding& binding = scope_.names[name];
+  if (!binding.names_a_node) {
+    binding.names_a_node = true;
+    UncheckedBuilder(scope_.graph).SetName(node, name);
+  } else {
+    UncheckedBuilder(scope_.graph).SetName(node, UniqueName(name));
+  }
+}
+
+absl::string_view ModelParser::DefaultName(const Node& node) const {
+  const absl::string_view target = node.target();
+  const size_t dot = target.rfind('.');
+  return dot == absl::string_view::npos ? target : target.substr(dot + 1);
+}
+
+// A name that no node has yet, noted as taken.
+absl::string_view ModelParser::UniqueName(absl::string_view base) {
+  std::string name(base);
+  for (int& i = suffixes_[base];; name = absl::StrCat(base, "_", i)) {
+    const auto it = scope_.names.find(name);
+    if (it == scope_.names.end() || !it->second.names_a_node) break;
+    ++i;
+  }
+  const absl::string_view kept = module_->arena().Copy(absl::string_view(name));
+  scope_.names[kept].names_a_node = true;
+  return kept;
+}
+
+// The node of an augmented or item assignment that no alias names.
+void ModelParser::FinishUnnamed() {
+  if (scope_.unnamed == nullptr) return;
+  NameNode(scope_.unnamed, DefaultName(*scope_.unnamed));
+  scope_.unnamed = nullptr;
+}
+
+Node* ModelParser::Create(Op op, absl::string_view target, absl::Span<const Argument> args,
+                          absl::Span<const KwArg> kwargs) {
+  Node* node = UncheckedBuilder(scope_.graph).CreateNode(op, target, args, kwargs, {});
+  node->set_location(location_);
+  new_nodes_.push_back(node);
+  return node;
+}
+
+}  // namespace graphnet
