@@ -9,18 +9,16 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::unique_ptr<Module> Parse(absl::string_view body) {
-  auto module = ParseModule(absl::StrCat("graph @main(%x, %y) {\n", body, "}\n"), "test");
-  EXPECT_TRUE(module.ok()) << module.status();
-  return *std::move(module);
+ParsedModule ParseBody(absl::string_view body) {
+  return Parse(absl::StrCat("graph @main(%x, %y) {\n", body, "}\n"));
 }
 
 absl::StatusOr<Range> Gather(const Module& module, absl::string_view names) {
@@ -41,7 +39,7 @@ std::string Order(const Module& module) {
 }
 
 TEST(GatherTest, WhatUsesTheNodesGoesBehindAndAllElseInFront) {
-  const auto module = Parse(R"(
+  const auto module = ParseBody(R"(
     %a = torch.sin(%x)
     %u = torch.cos(%a)
     %f = torch.tan(%y)
@@ -57,13 +55,13 @@ TEST(GatherTest, WhatUsesTheNodesGoesBehindAndAllElseInFront) {
 }
 
 TEST(GatherTest, ARangeStaysWhereItIs) {
-  const auto module = Parse("%a = torch.sin(%x)\n%b = torch.cos(%a)\nreturn %b\n");
+  const auto module = ParseBody("%a = torch.sin(%x)\n%b = torch.cos(%a)\nreturn %b\n");
   EXPECT_EQ(*Gather(*module, "b"), (Range{1, 2}));
   EXPECT_EQ(Order(*module), "a b ");
 }
 
 TEST(GatherTest, RefusesWhatLeadsOutAndBack) {
-  const auto module = Parse(R"(
+  const auto module = ParseBody(R"(
     %a = torch.sin(%x)
     %u = torch.cos(%a)
     %b = torch.add(%a, %u)
@@ -78,7 +76,7 @@ TEST(GatherTest, RefusesWhatLeadsOutAndBack) {
 // A write that would be seen too early, one that would come too late, and one that nobody
 // of the nodes sees.
 TEST(GatherTest, KeepsTheOrderOfWrites) {
-  const auto early = Parse(R"(
+  const auto early = ParseBody(R"(
     %t = torch.clone(%x)
     %a = torch.sin(%t)
     %u = aten.add_.Tensor(%t, %y)
@@ -90,7 +88,7 @@ TEST(GatherTest, KeepsTheOrderOfWrites) {
   EXPECT_EQ(status.message(),
             "%u would go in front of %a, and they share memory that the graph writes to");
 
-  const auto late = Parse(R"(
+  const auto late = ParseBody(R"(
     %t = torch.clone(%x)
     %a = torch.sin(%y)
     %u = aten.add_.Tensor(%t, %a)
@@ -100,7 +98,7 @@ TEST(GatherTest, KeepsTheOrderOfWrites) {
   EXPECT_EQ(Gather(*late, "a b").status().message(),
             "%b would go in front of %u, and they share memory that the graph writes to");
 
-  const auto apart = Parse(R"(
+  const auto apart = ParseBody(R"(
     %a = torch.sin(%x)
     %t = torch.clone(%y)
     %u = aten.add_.Tensor(%t, %a)

@@ -5,16 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "graphnet/text/parser.h"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseModule(text, "test");
-  EXPECT_TRUE(module.ok()) << module.status();
-  return *std::move(module);
-}
 
 std::string DiffOf(const std::string& a, const std::string& b, const DiffOptions& options = {}) {
   const auto x = Parse(a), y = Parse(b);

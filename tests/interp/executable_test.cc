@@ -13,18 +13,12 @@
 #include "absl/strings/str_replace.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/text/parser.h"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
 
 using testing::HasSubstr;
-
-std::unique_ptr<Module> Parse(absl::string_view text) {
-  auto module = ParseModule(text, "test");
-  EXPECT_TRUE(module.ok()) << module.status();
-  return module.ok() ? *std::move(module) : std::make_unique<Module>();
-}
 
 absl::StatusOr<std::vector<c10::IValue>> RunText(absl::string_view text,
                                                  std::vector<c10::IValue> inputs,

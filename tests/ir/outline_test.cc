@@ -8,10 +8,10 @@
 #include "gmock/gmock.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/equality.h"
-#include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
@@ -20,14 +20,10 @@ constexpr char kTarget[] = "torch.ops.higher_order.wrap";
 
 class OutlineTest : public testing::Test {
  protected:
-  // The module of a text; its graph is verified at the end.
-  Module& Parse(absl::string_view text) {
-    auto module = ParseModule(text, "test");
-    EXPECT_OK(module);
-    module_ = *std::move(module);
+  Module& Set(absl::string_view text) {
+    module_ = Parse(text);
     return *module_;
   }
-  void TearDown() override { EXPECT_OK(Verify(*module_)); }
 
   std::vector<Node*> Nodes(const std::vector<std::string>& names) {
     std::vector<Node*> nodes;
@@ -36,7 +32,7 @@ class OutlineTest : public testing::Test {
   }
   std::string Print() { return PrintModule(*module_, {.header = false}); }
 
-  std::unique_ptr<Module> module_;
+  ParsedModule module_;
 };
 
 constexpr char kChain[] = R"(graph @forward(%x, %y) {
@@ -50,7 +46,7 @@ constexpr char kChain[] = R"(graph @forward(%x, %y) {
 )";
 
 TEST_F(OutlineTest, OneOutputIsTheCall) {
-  Parse(kChain);
+  Set(kChain);
   const auto call = Outline(Nodes({"e", "c", "a"}), kTarget, "part");
   ASSERT_OK(call);
   EXPECT_EQ((*call)->name(), "e");
@@ -71,7 +67,7 @@ graph @part(%x, %y) {
 }
 
 TEST_F(OutlineTest, SeveralOutputsAreTakenApart) {
-  Parse(kChain);
+  Set(kChain);
   ASSERT_OK(Outline(Nodes({"a", "c"}), kTarget, "part"));
   EXPECT_EQ(Print(), R"(graph @forward(%x, %y) {
   %b = f(%y)
@@ -93,7 +89,7 @@ graph @part(%x, %y) {
 
 // What stands between the nodes and uses them goes behind the call; what they use stays.
 TEST_F(OutlineTest, NodesNeedNotBeNeighbours) {
-  Parse(R"(graph @forward(%x) {
+  Set(R"(graph @forward(%x) {
   %a = f(%x)
   %after = g(%a)
   %more = g(%after)
@@ -122,14 +118,14 @@ graph @part(%x, %before) {
 }
 
 TEST_F(OutlineTest, AWayThatLeavesAndComesBackIsNamed) {
-  Parse(kChain);
+  Set(kChain);
   const std::string before = Print();
   EXPECT_THAT(FindSubgraph(Nodes({"a", "e"})).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        "graph forward: the nodes are not convex: %a -> %c -> %e"));
   EXPECT_FALSE(Outline(Nodes({"a", "e"}), kTarget, "part").ok());
   EXPECT_EQ(Print(), before);
-  Parse(R"(graph @forward(%x) {
+  Set(R"(graph @forward(%x) {
   %a = f(%x)
   %b = f(%x)
   %c = f(%a)
@@ -146,7 +142,7 @@ TEST_F(OutlineTest, AWayThatLeavesAndComesBackIsNamed) {
 }
 
 TEST_F(OutlineTest, SetsThatAreNone) {
-  Parse(kChain);
+  Set(kChain);
   const auto error = [](const std::vector<Node*>& nodes) {
     return std::string(FindSubgraph(nodes).status().message());
   };
@@ -164,7 +160,7 @@ TEST_F(OutlineTest, SetsThatAreNone) {
 }
 
 TEST_F(OutlineTest, WithoutInputsOrOutputs) {
-  Parse(R"(graph @forward() {
+  Set(R"(graph @forward() {
   %a = f()
   %b = g(%a)
   return 1
@@ -185,7 +181,7 @@ graph @part() {
 }
 
 TEST_F(OutlineTest, ACutIsAModuleOfItsOwn) {
-  Parse(R"(symbol s0 = 4
+  Set(R"(symbol s0 = 4
 relation s0 < 9
 attribute w : f32[s0] as torch.nn.parameter.Parameter
 attribute v
@@ -239,7 +235,7 @@ graph @inner(%p, %q) {
 }
 
 TEST_F(OutlineTest, InlinePutsTheBodyInThePlaceOfTheCall) {
-  Parse(R"(graph @forward(%x, %f) {
+  Set(R"(graph @forward(%x, %f) {
   %call = torch.ops.higher_order.wrap(@part, [%x, 2], 3) : (f32[2], _)
   %a = operator.getitem(%call, 0) : f32[2]
   %b = operator.getitem(%call, -2)
@@ -264,7 +260,7 @@ graph @part(%p, %n) {
 }
 
 TEST_F(OutlineTest, CallsOfOtherFormsAreNotInlined) {
-  Parse(R"(graph @forward(%x) {
+  Set(R"(graph @forward(%x) {
   %a = f(%x)
   %b = torch.ops.higher_order.wrap(@part, %x, %x)
   %c = torch.ops.higher_order.wrap(@part, %x, k = 1)
@@ -296,7 +292,7 @@ TEST_F(OutlineTest, InlineUndoesOutline) {
       if (random() % 3 == 0) absl::StrAppend(&returned, "%n", i, ", ");
     }
     absl::StrAppend(&text, "  return (", returned, "%n0,)\n}\n");
-    Parse(text);
+    Set(text);
     std::vector<Node*> nodes;
     for (Node* node : module_->main()->nodes()) {
       if (node->is_call() && random() % 2 == 0) nodes.push_back(node);

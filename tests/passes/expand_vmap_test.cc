@@ -11,17 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/batching_rules.h"
-#include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
-
-std::unique_ptr<Module> Parse(absl::string_view text) {
-  auto module = ParseModule(std::string(text), "test");
-  EXPECT_TRUE(module.ok()) << module.status() << "\n" << text;
-  return module.ok() ? *std::move(module) : nullptr;
-}
 
 void ExpectExpanded(absl::string_view text, absl::string_view expected) {
   const auto module = Parse(text);

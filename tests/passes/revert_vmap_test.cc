@@ -11,8 +11,8 @@
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/flatten_vmap.h"
-#include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
@@ -27,12 +27,6 @@ std::string Spelled(absl::string_view text, bool predispatch) {
              {"ADD(", absl::StrCat(prefix, "_add_batch_dim(")},
              {"REM(", absl::StrCat(prefix, "_remove_batch_dim(")},
              {"DEC(", absl::StrCat(prefix, "_vmap_decrement_nesting(")}});
-}
-
-std::unique_ptr<Module> Parse(absl::string_view text) {
-  auto module = ParseModule(std::string(text), "test");
-  EXPECT_TRUE(module.ok()) << module.status() << "\n" << text;
-  return module.ok() ? *std::move(module) : nullptr;
 }
 
 // In both spellings `flat` becomes `expected`, which flattened and reverted is itself.

@@ -18,24 +18,15 @@
 #include "graphnet/formats/picture/svg.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/text/parsed_module.h"
 
 namespace graphnet {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::unique_ptr<Module> Parsed(absl::string_view text) {
-  auto module = ParseModule(text, "test");
-  if (!module.ok()) {
-    ADD_FAILURE() << module.status().message();
-    return std::make_unique<Module>();
-  }
-  return *std::move(module);
-}
 
 Picture PictureOf(const Module& module, const PictureOptions& options = {}) {
   auto picture = MakePicture(module, options);
@@ -152,7 +143,7 @@ TEST(Forms, HostileNames) {
 }
 
 TEST(Forms, WhatABoxSays) {
-  const auto module = Parsed(R"(
+  const auto module = Parse(R"(
     graph @forward(
       %x : f32[1, 3, 8, 8]@cpu,
       %w "L_self_modules_stem_parameters_weight_" : f32[4, 3, 3, 3]@cpu
@@ -186,7 +177,7 @@ TEST(Forms, WhatABoxSays) {
 }
 
 TEST(Forms, ModulesAfterTheNamesOfParameters) {
-  const auto module = Parsed(R"(
+  const auto module = Parse(R"(
     graph @forward(
       %x,
       %a "L_self_modules_layer_modules_0_modules_conv1_parameters_weight_",
@@ -209,7 +200,7 @@ TEST(Forms, ModulesAfterTheNamesOfParameters) {
 }
 
 TEST(Forms, Parts) {
-  const auto module = Parsed(R"(
+  const auto module = Parse(R"(
     graph @forward(%x) {
       %a = torch.relu(%x) in m
       %b = torch.relu(%a) in m.n
@@ -245,7 +236,7 @@ TEST(Forms, Parts) {
 }
 
 TEST(Forms, CollapsedModulesAreOneBox) {
-  const auto module = Parsed(R"(
+  const auto module = Parse(R"(
     graph @forward(%x) {
       %a = torch.relu(%x) in m
       %b = torch.relu(%a) in m.n
@@ -266,7 +257,7 @@ TEST(Forms, CollapsedModulesAreOneBox) {
 }
 
 TEST(Forms, MarksInsteadOfKinds) {
-  const auto module = Parsed(R"(
+  const auto module = Parse(R"(
     graph @forward(%x) {
       %a = torch.relu(%x)
       %b = torch.relu(%a)
@@ -283,7 +274,7 @@ TEST(Forms, MarksInsteadOfKinds) {
 }
 
 TEST(Forms, ModelExplorer) {
-  const auto module = Parsed(R"(
+  const auto module = Parse(R"(
     graph @forward(%x : f32[2]@cpu) {
       %a = torch.relu(%x) in m
       %b = torch.relu(%a) in m.n
