@@ -449,6 +449,27 @@ TEST(FlattenVmapTest, WhatCannotBeWrittenIsRefused) {
   refused("torch.vmap(@b, (%x,), randomness = \"often\")", "randomness");
 }
 
+// The body of a call may stand in a keyword, in a nested call too.
+TEST(FlattenVmapTest, BodiesInKeywords) {
+  constexpr absl::string_view kBodies =
+      "\n  return (%v,)\n}\n"
+      "graph @b(%a) {\n  $inner\n  return %r\n}\n"
+      "graph @c(%a) {\n  %n = torch.neg(%a)\n  return %n\n}\n";
+  const auto flattened = [&](absl::string_view outer, absl::string_view inner) {
+    const auto module = Parse(
+        absl::StrCat("graph @f(%x) {\n  %v = ", outer,
+                     absl::StrReplaceAll(kBodies, {{"$inner", absl::StrCat("%r = ", inner)}})));
+    const auto changed = FlattenVmap(module.get());
+    EXPECT_TRUE(changed.ok() && *changed) << changed.status();
+    return PrintModule(*module);
+  };
+  const std::string by_position = flattened("torch.vmap(@b, (%x,))", "torch.vmap(@c, (%a,))");
+  EXPECT_FALSE(absl::StrContains(by_position, "torch.vmap("));
+  EXPECT_EQ(flattened("torch.vmap(func = @b, operands = (%x,))",
+                      "torch.vmap(operands = (%a,), func = @c)"),
+            by_position);
+}
+
 // A body that doubles at each of many levels would fill the memory.
 TEST(FlattenVmapTest, GrowthIsBounded) {
   std::string text = "graph @f(%x) {\n  %v = torch.vmap(@b0, (%x,))\n  return (%v,)\n}\n";
