@@ -101,7 +101,8 @@ def main():
         except Exception as error:  # Whatever it raises is a refusal.
             fail(f"{type(error).__name__}: {error}", 2)
     outputs = [value for value in torch.utils._pytree.tree_leaves(returned) if value is not None]
-    outputs = [value if isinstance(value, torch.Tensor) else torch.tensor(value) for value in outputs]
+    outputs = [torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else torch.as_tensor(value)
+               for value in outputs]
     runs.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(outputs)}, args.outputs)
 
 
