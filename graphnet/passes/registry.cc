@@ -24,6 +24,7 @@
 #include "graphnet/passes/rewrite.h"
 #include "graphnet/passes/simplify.h"
 #include "graphnet/passes/stabilize.h"
+#include "graphnet/passes/static_dims.h"
 #include "graphnet/passes/torch_to_aten.h"
 
 namespace graphnet {
@@ -62,6 +63,7 @@ const std::vector<Pass>& PassTable() {
       {"rewrite", "rewrite.h", Rewrite, {"rules"}},
       {"simplify", "simplify.h", Simplify},
       {"stabilize", "stabilize.h", Stabilize, {"allow"}},
+      {"static-dims", "static_dims.h", StaticDims},
       {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
   };
   return *table;
