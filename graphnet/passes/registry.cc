@@ -23,8 +23,8 @@
 #include "graphnet/passes/revert_vmap.h"
 #include "graphnet/passes/rewrite.h"
 #include "graphnet/passes/simplify.h"
+#include "graphnet/passes/specialize.h"
 #include "graphnet/passes/stabilize.h"
-#include "graphnet/passes/static_dims.h"
 #include "graphnet/passes/torch_to_aten.h"
 
 namespace graphnet {
@@ -62,8 +62,8 @@ const std::vector<Pass>& PassTable() {
       {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
       {"rewrite", "rewrite.h", Rewrite, {"rules"}},
       {"simplify", "simplify.h", Simplify},
+      {"specialize", "specialize.h", Specialize},
       {"stabilize", "stabilize.h", Stabilize, {"allow"}},
-      {"static-dims", "static_dims.h", StaticDims},
       {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
   };
   return *table;

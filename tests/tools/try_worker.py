@@ -31,7 +31,7 @@ import compare_outputs as common
 import compare_runs as runs
 
 READS = {"openvino": "export", "xla": "mlir", "iree": "mlir", "bladedisc": "torchscript"}  # others: pt2
-PASSES = "change-device{to=cpu},revert-vmap,expand-vmap,static-dims,fold-constants"
+PASSES = "change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants"
 WORKERS = pathlib.Path(__file__).resolve().parents[2] / "graphnet/evaluate/workers"
 BACKENDS = pathlib.Path(os.environ.get("GRAPHNET_BACKENDS") or pathlib.Path.home() / ".local/share/graphnet/backends")
 
@@ -50,10 +50,13 @@ def write_export(folder):
 
 
 def make(sample, folder, args):
-    folder.mkdir(parents=True)
-    limits = argparse.Namespace(seed=args.seed, max_memory=16 << 30, timeout=300)
-    if what := runs.python_side(sample, limits, folder):
-        return f"eager: {what}"
+    if not (folder / "inputs.safetensors").exists():
+        folder.mkdir(parents=True)
+        limits = argparse.Namespace(seed=args.seed, max_memory=16 << 30, timeout=300)
+        if what := runs.python_side(sample, limits, folder):
+            return f"eager: {what}"
+    for path in [*folder.glob("a.*"), *folder.glob("model.json")]:
+        path.unlink()
     tool = [args.graphnet, "opt", sample]
     for name, passes in (("a.pt2", PASSES + ",functionalize{outputs=true},dce"), ("a.mlir", PASSES)):
         done = subprocess.run([*tool, f"--passes={passes}", "-o", folder / name], capture_output=True, text=True)
@@ -77,7 +80,7 @@ def make_all(args):
     samples = common.find_samples(args.words)
     for i, sample in enumerate(samples):
         folder = args.set / f"{sample.parent.name}.{sample.name}"
-        if folder.exists():
+        if folder.exists() and not args.again:
             continue
         what = make(sample, folder, args)
         if what.startswith("eager"):
@@ -208,6 +211,7 @@ def main() -> int:
     parser.add_argument("words", nargs="+", metavar="SAMPLE or WORKER")
     parser.add_argument("--set", type=pathlib.Path, required=True)
     parser.add_argument("--make", action="store_true")
+    parser.add_argument("--again", action="store_true", help="write the programs anew")
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
     parser.add_argument("--limit", type=float, default=120, help="seconds an answer")
     parser.add_argument("--seed", type=int, default=0)

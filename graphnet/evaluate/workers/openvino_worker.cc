@@ -139,7 +139,8 @@ class Decoder : public TorchDecoder {
   const std::string none_ = "NONE", kind_ = "ts";
 };
 
-// torch.export leaves arguments out that are defaults. Those of which some may stand behind.
+// torch.export leaves arguments out that are defaults. Those of calls where others may stand
+// behind them, or whose translators count.
 const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
   static const auto* const arguments = [] {
     const std::vector<std::string> made = {"dtype", "layout", "device", "pin_memory"};
@@ -173,10 +174,20 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"full_like.default", with({"self", "fill_value"}, true)},
         {"clamp.default", {"self", "min", "max"}},
         {"clamp.Tensor", {"self", "min", "max"}},
-        {"sum.default", {"self", "dtype"}},
-        {"mean.default", {"self", "dtype"}},
-        {"sum.dim_IntList", {"self", "dim", "keepdim", "dtype"}},
-        {"mean.dim", {"self", "dim", "keepdim", "dtype"}},
+        // Overloads that are told apart by how many arguments there are.
+        {"sum.dim_IntList", {"self", "dim", "keepdim=false", "dtype"}},
+        {"mean.dim", {"self", "dim", "keepdim=false", "dtype"}},
+        {"slice.Tensor", {"self", "dim=0", "start", "end", "step=1"}},
+        {"max.dim", {"self", "dim", "keepdim=false"}},
+        {"min.dim", {"self", "dim", "keepdim=false"}},
+        {"any.dim", {"self", "dim", "keepdim=false"}},
+        {"all.dim", {"self", "dim", "keepdim=false"}},
+        {"amax.default", {"self", "dim", "keepdim=false"}},
+        {"amin.default", {"self", "dim", "keepdim=false"}},
+        {"logsumexp.default", {"self", "dim", "keepdim=false"}},
+        {"topk.default", {"self", "k", "dim=-1", "largest=true", "sorted=true"}},
+        {"sort.default", {"self", "dim=-1", "descending=false"}},
+        {"flatten.using_ints", {"self", "start_dim=0", "end_dim=-1"}},
         // Where to is no question here.
         {"to.dtype_layout", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
         {"to.dtype", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
@@ -255,12 +266,12 @@ class Reader {
     return AddConstant(ov::op::v0::Constant::create(element, {}, {number}), type::PyScalar(element));
   }
   size_t AddFloat(const Json& number) {
-    if (!number.is_string()) return AddNumber(ov::element::f32, number.get<double>());
+    if (!number.is_string()) return AddNumber(ov::element::f32, number.get<float>());
     const std::string text = number;
-    const double infinity = std::numeric_limits<double>::infinity();
+    const float infinity = std::numeric_limits<float>::infinity();
     return AddNumber(ov::element::f32, text == "Infinity"    ? infinity
                                        : text == "-Infinity" ? -infinity
-                                                             : std::nan(""));
+                                                             : std::nanf(""));
   }
   size_t AddList(std::vector<size_t> elements) {
     const size_t id = AddValue({"", ov::PartialShape::dynamic(), type::List()});
@@ -286,6 +297,8 @@ class Reader {
       const auto& [inner, number] = *value.items().begin();
       return AddArgument(inner, number);
     }
+    // As TorchScript has an empty list.
+    if (value.is_array() && value.empty()) return AddList({});
     if (kind == "as_ints" || kind == "as_bools" || kind == "as_floats") {
       if (kind == "as_floats") {
         return AddConstant(ov::op::v0::Constant::create(ov::element::f32, {value.size()}, value.get<std::vector<float>>()), type::List(ov::element::f32));
@@ -357,27 +370,33 @@ class Reader {
     if (known != ArgumentsOf().end()) {
       size_t filled = 0;
       for (const std::string& argument : known->second) {
+        const size_t sign = argument.find('=');
         const auto given = std::find_if(
             json.at("inputs").begin(), json.at("inputs").end(),
-            [&](const Json& input) { return input.at("name") == argument; });
-        if (given == json.at("inputs").end()) {
-          inputs.push_back(AddNone());
-        } else {
+            [&](const Json& input) { return input.at("name") == argument.substr(0, sign); });
+        if (given != json.at("inputs").end()) {
           const auto& [kind, value] = *given->at("arg").items().begin();
           inputs.push_back(AddArgument(kind, value));
           filled = inputs.size();
+        } else if (sign == std::string::npos) {
+          inputs.push_back(AddNone());
+        } else {
+          const Json value = Json::parse(argument.substr(sign + 1));
+          inputs.push_back(AddArgument(value.is_boolean() ? "as_bool" : "as_int", value));
+          filled = inputs.size();
         }
       }
-      // Translators count the arguments of what makes tensors; others take fewer.
-      if (inputs.size() > 4 && name.rfind("to", 0) != 0 && name != "scaled_dot_product_attention") filled = inputs.size();
-      if (name.rfind("clamp", 0) == 0) filled = 3;
-      inputs.resize(std::max(filled, name == "to" ? size_t{5} : size_t{0}));
+      // What makes tensors has all arguments, or those that are given.
+      const bool makes = known->second.back() == "pin_memory" || known->second.back() == "memory_format";
+      const bool wants_all = makes || name == "clamp" || name == "sum" || name == "mean";
+      inputs.resize(wants_all ? inputs.size() : filled);
     } else {
       for (const Json& input : json.at("inputs")) {
         const auto& [kind, value] = *input.at("arg").items().begin();
         inputs.push_back(AddArgument(kind, value));
       }
     }
+    if (name == "slice_scatter" || name == "select_scatter") return AddScatter(json, name, inputs);
     std::string op = "aten::" + name;
     if (overload == "split.sizes") op = "aten::split_with_sizes";
     const std::string node_name = json.at("name").is_string() ? json.at("name").get<std::string>() : "";
@@ -409,6 +428,58 @@ class Reader {
     const size_t list = AddValue({"", ov::PartialShape::dynamic(), type::List()});
     program_->nodes.push_back({op, node_name, std::move(inputs), {list}});
     program_->nodes.push_back({"prim::ListUnpack", node_name, {list}, std::move(outputs)});
+  }
+
+  size_t AddCall(const std::string& op, std::vector<size_t> inputs, Value made) {
+    const size_t id = AddValue(std::move(made));
+    program_->nodes.push_back({op, "", std::move(inputs), {id}});
+    return id;
+  }
+
+  // Which TorchScript does not have: what lies before, the source, what lies behind, joined.
+  void AddScatter(const Json& json, const std::string& name, const std::vector<size_t>& given) {
+    const auto number = [&](const char* argument, int64_t otherwise) {
+      for (const Json& input : json.at("inputs")) {
+        if (input.at("name") != argument) continue;
+        const Json& arg = input.at("arg");
+        if (arg.contains("as_int")) return arg.at("as_int").get<int64_t>();
+        if (!arg.contains("as_none")) throw Failure("compile", name + " by what is not known");
+      }
+      return otherwise;
+    };
+    const size_t self = given.at(0);
+    size_t source = given.at(1);
+    const ov::PartialShape& shape = program_->values[self].shape;
+    const ov::Any type = program_->values[self].type;
+    if (shape.is_dynamic()) throw Failure("compile", name + " of sizes that are not known");
+    const auto rank = static_cast<int64_t>(shape.size());
+    int64_t dim = number("dim", 0);
+    if (dim < 0) dim += rank;
+    const int64_t size = shape[dim].get_length();
+    const bool is_select = name == "select_scatter";
+    int64_t begin = number(is_select ? "index" : "start", 0);
+    if (begin < 0) begin = std::max<int64_t>(begin + size, 0);
+    begin = std::min(begin, size);
+    int64_t end = is_select ? begin + 1 : number("end", size);
+    if (end < 0) end += size;
+    end = std::max(std::min(end, size), begin);
+    if (number("step", 1) != 1) throw Failure("compile", name + " with a step");
+    const auto integer = [&](int64_t value) { return AddNumber(ov::element::i64, value); };
+    const auto slice = [&](int64_t from, int64_t to) {
+      return AddCall("aten::slice", {self, integer(dim), integer(from), integer(to), integer(1)},
+                     {"", ov::PartialShape::dynamic(), type});
+    };
+    if (is_select) {
+      source = AddCall("aten::unsqueeze", {source, integer(dim)}, {"", ov::PartialShape::dynamic(), type});
+    }
+    std::vector<size_t> parts;
+    if (begin > 0) parts.push_back(slice(0, begin));
+    if (end > begin) parts.push_back(source);
+    if (end < size) parts.push_back(slice(end, size));
+    const std::string made = json.at("outputs").at(0).at("as_tensor").at("name");
+    const size_t list = AddList(std::move(parts)), axis = integer(dim);
+    const size_t id = Define(made, Described(made));
+    program_->nodes.push_back({"aten::cat", made, {list, axis}, {id}});
   }
 
   const Json& graph_;
@@ -495,6 +566,22 @@ class OpenVinoWorker : public worker::Worker {
       });
       if (!is_input) worker::Poison(NameOf(made), data, made.get_byte_size());
     }
+  }
+
+  // The reasons stand behind the place and the stack.
+  std::string Message(const std::string& text) const override {
+    const size_t summary = text.find("Summary:");
+    if (summary != std::string::npos) {
+      std::string reasons = text.substr(summary + 8);
+      for (char& c : reasons) {
+        if (c == '\n') c = ' ';
+      }
+      return reasons;
+    }
+    const size_t line = text.find('\n');
+    return text.rfind("Check ", 0) == 0 && line != std::string::npos
+               ? text.substr(line + 1) + " (" + text.substr(0, line) + ")"
+               : text;
   }
 
   std::string Proof() const override {

@@ -142,6 +142,8 @@ class Worker {
   virtual std::vector<Tensor> Outputs() = 0;
   virtual void PoisonOutputs() {}
   virtual std::string Proof() const = 0;
+  // What of an exception's text says what is wrong; its first line is told.
+  virtual std::string Message(const std::string& text) const { return text; }
   virtual void Close() = 0;
 };
 
@@ -175,7 +177,7 @@ class Server {
       return Refusal(failure.stage, failure.what());
     } catch (const std::exception& error) {
       std::cerr << error.what() << std::endl;
-      return Refusal(verb == "prepare" ? "compile" : "run", Message(error.what()));
+      return Refusal(verb == "prepare" ? "compile" : "run", worker_.Message(error.what()));
     }
   }
 
@@ -183,9 +185,6 @@ class Server {
   static Json Refusal(const std::string& stage, const std::string& what) {
     return {{"ok", false}, {"stage", stage}, {"error", OneLine(what)}};
   }
-  // Many libraries tell first where they are and then what is wrong.
-  virtual std::string Message(const std::string& text) { return text; }
-
   std::vector<Tensor> Read(const Json& request) {
     const std::map<std::string, Tensor> read = ReadTensors(request.at("inputs"));
     std::vector<Tensor> inputs;
@@ -206,7 +205,6 @@ class Server {
 
   Json Run(const Json& request) {
     const std::vector<Tensor> inputs = Read(request);
-    std::vector<std::string> before;
     worker_.SetInputs(inputs);
     worker_.Run();
     WriteTensors(worker_.Outputs(), request.at("outputs"));
