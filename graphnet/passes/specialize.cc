@@ -1,12 +1,14 @@
 #include "graphnet/passes/specialize.h"
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/effects.h"
@@ -14,12 +16,15 @@
 namespace graphnet {
 namespace {
 
+// What is drawn lies between.
+constexpr double kMaxDrawn = 100;
+
 class Specialization {
  public:
   explicit Specialization(Module* module) : module_(*module) {}
 
   bool Run() {
-    for (const Node* node : module_.main()->placeholders()) FindNumber(*node);
+    for (const Node* node : module_.main()->placeholders()) FindNumbers(*node);
     if (!tensors_.empty()) ForgetWritten();
     for (Graph* graph : module_.graphs()) {
       for (Node* node : graph->nodes()) {
@@ -47,23 +52,37 @@ class Specialization {
   }
 
  private:
-  // Inputs that are numbers, and tensors of one that is known.
-  void FindNumber(const Node& node) {
-    if (node.draw_spec() == nullptr) return;
-    const Argument& data = node.draw_spec()->data;
-    if (!data.is_list() || data.elements().size() != 1) return;
-    const Argument& number = data.elements()[0];
-    if (NumberDType(node.annotation()) == DType::kInt64) {
-      if (number.is_int()) numbers_[&node] = number;
+  // Inputs that are numbers, and tensors whose numbers are known.
+  void FindNumbers(const Node& node) {
+    const DrawSpec* const spec = node.draw_spec();
+    if (spec == nullptr) return;
+    const absl::Span<const Argument> data =
+        spec->data.is_list() ? spec->data.elements() : absl::Span<const Argument>();
+    if (NumberDType(node.annotation()).has_value()) {
+      if (data.size() == 1 && data[0].is_int() &&
+          NumberDType(node.annotation()) == DType::kInt64)
+        numbers_[&node] = data[0];
       return;
     }
-    // float64 and int64 hold what is written exactly; float32 is what it is rounded to.
     const TensorMeta* const meta = node.tensor_meta();
-    if (meta == nullptr || NumberDType(node.annotation()).has_value()) return;
-    if (meta->dtype == DType::kFloat64 && number.is_float()) tensors_[&node] = number;
-    if (meta->dtype == DType::kInt64 && number.is_int()) tensors_[&node] = number;
-    if (meta->dtype == DType::kFloat32 && number.is_float())
-      tensors_[&node] = Argument(static_cast<double>(static_cast<float>(number.real())));
+    if (meta == nullptr || !meta->has_shape || meta->shape.size() > 1) return;
+    if (!data.empty()) {
+      std::vector<Argument> elements;
+      for (const Argument& element : data) elements.push_back(InDType(element, meta->dtype));
+      tensors_[&node] = std::move(elements);
+    } else if (meta->shape.empty() && spec->has_mean && spec->has_std && spec->std == 0 &&
+               std::abs(spec->mean) <= kMaxDrawn && spec->min.is_none() && spec->max.is_none()) {
+      tensors_[&node] = {InDType(spec->mean, meta->dtype)};
+    }
+  }
+
+  // As a tensor of the dtype holds it; None where that is not simple to say.
+  static Argument InDType(const Argument& number, DType dtype) {
+    if (dtype == DType::kInt64 && number.is_int()) return number;
+    if (!number.is_float()) return Argument();
+    if (dtype == DType::kFloat64) return number;
+    if (dtype == DType::kFloat32) return static_cast<double>(static_cast<float>(number.real()));
+    return Argument();
   }
 
   // What the graph writes to holds another number later.
@@ -84,15 +103,26 @@ class Specialization {
     });
   }
 
+  // x[i] and x.item().
   void FindItem(Node& node) {
-    const bool is_item = node.is_call_method("item") ||
-                         absl::StartsWith(node.target(), "aten.item") ||
-                         absl::StrContains(node.target(), "aten._local_scalar_dense") ||
-                         absl::StrContains(node.target(), "ops.aten.item");
-    if (!is_item || node.args().size() != 1 || !node.args()[0].is_node()) return;
-    const auto it = tensors_.find(node.args()[0].node());
+    const absl::Span<const Argument> args = node.args();
+    if (tensors_.empty() || args.empty() || !args[0].is_node()) return;
+    const auto it = tensors_.find(args[0].node());
     if (it == tensors_.end()) return;
-    numbers_[&node] = it->second;
+    const std::vector<Argument>& elements = it->second;
+    if (node.is_call_function("operator.getitem") && args.size() == 2 && args[1].is_int()) {
+      const auto size = static_cast<int64_t>(elements.size());
+      const int64_t i = args[1].integer() + (args[1].integer() < 0 ? size : 0);
+      if (i >= 0 && i < size) tensors_[&node] = std::vector<Argument>{elements[i]};
+      return;
+    }
+    const bool is_item = node.is_call_method("item") ||
+                         node.is_call_function("torch.ops.aten.item") ||
+                         node.is_call_function("torch.ops.aten._local_scalar_dense") ||
+                         node.is_call_function("aten.item.default") ||
+                         node.is_call_function("aten._local_scalar_dense.default");
+    if (!is_item || args.size() != 1 || elements.size() != 1 || elements[0].is_none()) return;
+    numbers_[&node] = elements[0];
     items_.push_back(&node);
   }
 
@@ -137,7 +167,8 @@ class Specialization {
   }
 
   Module& module_;
-  absl::flat_hash_map<const Node*, Argument> numbers_, tensors_;
+  absl::flat_hash_map<const Node*, Argument> numbers_;
+  absl::flat_hash_map<const Node*, std::vector<Argument>> tensors_;
   std::vector<Node*> items_;
   bool changed_ = false;
 };

@@ -15,8 +15,8 @@ namespace graphnet {
 //
 // When applied, this pass will write sizes in metas that are symbols as the numbers that they
 // were in the example. Who uses an input of type torch.SymInt is given the number that it is
-// drawn as; so is who uses the number in a tensor that is drawn as one, by .item(). Such
-// inputs stay, unused. fold-constants computes what follows; generalize-dims does the opposite.
+// drawn as; so is who takes a number by .item() out of a small tensor that is always drawn the
+// same. Such inputs stay, unused. fold-constants computes what follows; generalize-dims does the opposite.
 //
 // Performance impact: O(nodes).
 //

@@ -431,6 +431,8 @@ class Writer {
     const Schema& schema = OverloadFor(node, callee.overloads[0]);
     if (schema.mutates()) return Error("it writes to memory; pass functionalize makes it a value");
     if (schema.name == "sym_size" || schema.name == "size") return WriteSize(node, schema);
+    if (schema.name == "item" || schema.name == "_local_scalar_dense")
+      return WriteItem(node, schema);
     RETURN_IF_ERROR(CheckIndices(node, schema));
     if (schema.name == "scaled_dot_product_attention") {
       const Argument* const mask = schema.Given(node, "attn_mask");
@@ -544,6 +546,20 @@ class Writer {
     ASSIGN_OR_RETURN(const Value tensor, OperandOf(node, schema, 0));
     ASSIGN_OR_RETURN(const Value dim, OperandOf(node, schema, 1));
     values_[&node] = Emit(node.name(), "torch.aten.size.int", {tensor, dim}, kInt);
+    return absl::OkStatus();
+  }
+
+  // The number in a tensor; which kind follows from the dtype.
+  absl::Status WriteItem(const Node& node, const Schema& schema) {
+    const TensorMeta* const meta = MetaOf(schema.Given(node, size_t{0}));
+    if (meta == nullptr || meta->dtype == DType::kUnknown) return UnknownMeta();
+    if (IsComplex(meta->dtype)) return Error("a complex number that is taken out of a tensor");
+    ASSIGN_OR_RETURN(const Value tensor, OperandOf(node, schema, 0));
+    const char* const type = NumberType(meta->dtype);
+    const char* const operation = type == kFloat  ? "torch.aten.Float.Tensor"
+                                  : type == kBool ? "torch.aten.Bool.Tensor"
+                                                  : "torch.aten.Int.Tensor";
+    values_[&node] = Emit(node.name(), operation, {tensor}, type);
     return absl::OkStatus();
   }
 
