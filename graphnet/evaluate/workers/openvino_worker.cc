@@ -187,6 +187,8 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"logsumexp.default", {"self", "dim", "keepdim=false"}},
         {"topk.default", {"self", "k", "dim=-1", "largest=true", "sorted=true"}},
         {"sort.default", {"self", "dim=-1", "descending=false"}},
+        {"addcmul.default", {"self", "tensor1", "tensor2", "value=1"}},
+        {"addcdiv.default", {"self", "tensor1", "tensor2", "value=1"}},
         {"flatten.using_ints", {"self", "start_dim=0", "end_dim=-1"}},
         // Where to is no question here.
         {"to.dtype_layout", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
@@ -399,6 +401,7 @@ class Reader {
     if (name == "slice_scatter" || name == "select_scatter") return AddScatter(json, name, inputs);
     std::string op = "aten::" + name;
     if (overload == "split.sizes") op = "aten::split_with_sizes";
+    if (name == "_local_scalar_dense") op = "aten::item";
     const std::string node_name = json.at("name").is_string() ? json.at("name").get<std::string>() : "";
     std::vector<size_t> outputs;
     const Json& made = json.at("outputs");
@@ -463,12 +466,32 @@ class Reader {
     int64_t end = is_select ? begin + 1 : number("end", size);
     if (end < 0) end += size;
     end = std::max(std::min(end, size), begin);
-    if (number("step", 1) != 1) throw Failure("compile", name + " with a step");
+    const int64_t step = number("step", 1);
     const auto integer = [&](int64_t value) { return AddNumber(ov::element::i64, value); };
     const auto slice = [&](int64_t from, int64_t to) {
       return AddCall("aten::slice", {self, integer(dim), integer(from), integer(to), integer(1)},
                      {"", ov::PartialShape::dynamic(), type});
     };
+    const std::string made = json.at("outputs").at(0).at("as_tensor").at("name");
+    // It becomes what it is written to.
+    const ov::PartialShape source_shape = program_->values[source].shape;
+    source = AddCall("aten::type_as", {source, self}, {"", source_shape, type});
+    if (step != 1) {
+      if (source_shape.is_dynamic()) throw Failure("compile", name + " of sizes that are not known");
+      const ov::Shape sizes = source_shape.to_shape();
+      std::vector<int64_t> indices(ov::shape_size(sizes));
+      size_t inner = 1;
+      for (size_t i = dim + 1; i < sizes.size(); ++i) inner *= sizes[i];
+      for (size_t i = 0; i < indices.size(); ++i) {
+        indices[i] = begin + step * static_cast<int64_t>(i / inner % sizes[dim]);
+      }
+      const size_t axis = integer(dim);
+      const size_t index = AddConstant(ov::op::v0::Constant::create(ov::element::i64, sizes, indices),
+                                       type::Tensor(ov::element::Type(ov::element::i64)));
+      const size_t id = Define(made, Described(made));
+      program_->nodes.push_back({"aten::scatter", made, {self, axis, index, source}, {id}});
+      return;
+    }
     if (is_select) {
       source = AddCall("aten::unsqueeze", {source, integer(dim)}, {"", ov::PartialShape::dynamic(), type});
     }
@@ -476,7 +499,6 @@ class Reader {
     if (begin > 0) parts.push_back(slice(0, begin));
     if (end > begin) parts.push_back(source);
     if (end < size) parts.push_back(slice(end, size));
-    const std::string made = json.at("outputs").at(0).at("as_tensor").at("name");
     const size_t list = AddList(std::move(parts)), axis = integer(dim);
     const size_t id = Define(made, Described(made));
     program_->nodes.push_back({"aten::cat", made, {list, axis}, {id}});

@@ -553,7 +553,8 @@ class Writer {
   absl::Status WriteItem(const Node& node, const Schema& schema) {
     const TensorMeta* const meta = MetaOf(schema.Given(node, size_t{0}));
     if (meta == nullptr || meta->dtype == DType::kUnknown) return UnknownMeta();
-    if (IsComplex(meta->dtype)) return Error("a complex number that is taken out of a tensor");
+    if (absl::StrContains(DTypeName(meta->dtype), "complex"))
+      return Error("a complex number that is taken out of a tensor");
     ASSIGN_OR_RETURN(const Value tensor, OperandOf(node, schema, 0));
     const char* const type = NumberType(meta->dtype);
     const char* const operation = type == kFloat  ? "torch.aten.Float.Tensor"
