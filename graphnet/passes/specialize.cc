@@ -59,8 +59,7 @@ class Specialization {
     const absl::Span<const Argument> data =
         spec->data.is_list() ? spec->data.elements() : absl::Span<const Argument>();
     if (NumberDType(node.annotation()).has_value()) {
-      if (data.size() == 1 && data[0].is_int() &&
-          NumberDType(node.annotation()) == DType::kInt64)
+      if (data.size() == 1 && data[0].is_int() && NumberDType(node.annotation()) == DType::kInt64)
         numbers_[&node] = data[0];
       return;
     }
@@ -98,9 +97,8 @@ class Specialization {
         for (const Node* value : node->operands()) written.insert(groups.Of(value));
       }
     }
-    absl::erase_if(tensors_, [&](const auto& tensor) {
-      return written.contains(groups.Of(tensor.first));
-    });
+    absl::erase_if(tensors_,
+                   [&](const auto& tensor) { return written.contains(groups.Of(tensor.first)); });
   }
 
   // x[i] and x.item().

@@ -25,10 +25,10 @@ struct DType {
   ov::element::Type_t element;
 };
 constexpr DType kDTypes[] = {
-    {"U8", 1, 0, ov::element::Type_t::u8},       {"I8", 2, 1, ov::element::Type_t::i8},
-    {"I16", 3, 2, ov::element::Type_t::i16},     {"I32", 4, 3, ov::element::Type_t::i32},
-    {"I64", 5, 4, ov::element::Type_t::i64},     {"F16", 6, 5, ov::element::Type_t::f16},
-    {"F32", 7, 6, ov::element::Type_t::f32},     {"F64", 8, 7, ov::element::Type_t::f64},
+    {"U8", 1, 0, ov::element::Type_t::u8},          {"I8", 2, 1, ov::element::Type_t::i8},
+    {"I16", 3, 2, ov::element::Type_t::i16},        {"I32", 4, 3, ov::element::Type_t::i32},
+    {"I64", 5, 4, ov::element::Type_t::i64},        {"F16", 6, 5, ov::element::Type_t::f16},
+    {"F32", 7, 6, ov::element::Type_t::f32},        {"F64", 8, 7, ov::element::Type_t::f64},
     {"BOOL", 12, 11, ov::element::Type_t::boolean}, {"BF16", 13, 15, ov::element::Type_t::bf16}};
 
 const DType& DTypeOf(const std::function<bool(const DType&)>& is_it) {
@@ -189,6 +189,12 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"sort.default", {"self", "dim=-1", "descending=false"}},
         {"addcmul.default", {"self", "tensor1", "tensor2", "value=1"}},
         {"addcdiv.default", {"self", "tensor1", "tensor2", "value=1"}},
+        {"cat.default", {"tensors", "dim=0"}},
+        {"stack.default", {"tensors", "dim=0"}},
+        {"unbind.int", {"self", "dim=0"}},
+        {"chunk.default", {"self", "chunks", "dim=0"}},
+        {"split.Tensor", {"self", "split_size", "dim=0"}},
+        {"split.sizes", {"self", "split_size", "dim=0"}},
         {"flatten.using_ints", {"self", "start_dim=0", "end_dim=-1"}},
         // Where to is no question here.
         {"to.dtype_layout", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
@@ -265,7 +271,8 @@ class Reader {
   }
   template <typename T>
   size_t AddNumber(ov::element::Type element, T number) {
-    return AddConstant(ov::op::v0::Constant::create(element, {}, {number}), type::PyScalar(element));
+    return AddConstant(ov::op::v0::Constant::create(element, {}, {number}),
+                       type::PyScalar(element));
   }
   size_t AddFloat(const Json& number) {
     if (!number.is_string()) return AddNumber(ov::element::f32, number.get<float>());
@@ -303,9 +310,13 @@ class Reader {
     if (value.is_array() && value.empty()) return AddList({});
     if (kind == "as_ints" || kind == "as_bools" || kind == "as_floats") {
       if (kind == "as_floats") {
-        return AddConstant(ov::op::v0::Constant::create(ov::element::f32, {value.size()}, value.get<std::vector<float>>()), type::List(ov::element::f32));
+        return AddConstant(ov::op::v0::Constant::create(ov::element::f32, {value.size()},
+                                                        value.get<std::vector<float>>()),
+                           type::List(ov::element::f32));
       }
-      return AddConstant(ov::op::v0::Constant::create(ov::element::i64, {value.size()}, value.get<std::vector<int64_t>>()), type::List(ov::element::i64));
+      return AddConstant(ov::op::v0::Constant::create(ov::element::i64, {value.size()},
+                                                      value.get<std::vector<int64_t>>()),
+                         type::List(ov::element::i64));
     }
     if (kind == "as_tensors" || kind == "as_optional_tensors" || kind == "as_sym_ints") {
       std::vector<size_t> elements;
@@ -389,7 +400,8 @@ class Reader {
         }
       }
       // What makes tensors has all arguments, or those that are given.
-      const bool makes = known->second.back() == "pin_memory" || known->second.back() == "memory_format";
+      const bool makes =
+          known->second.back() == "pin_memory" || known->second.back() == "memory_format";
       const bool wants_all = makes || name == "clamp" || name == "sum" || name == "mean";
       inputs.resize(wants_all ? inputs.size() : filled);
     } else {
@@ -399,10 +411,21 @@ class Reader {
       }
     }
     if (name == "slice_scatter" || name == "select_scatter") return AddScatter(json, name, inputs);
+    // Which its front end takes for its first argument.
+    if (name == "copy") {
+      const std::string made = json.at("outputs").at(0).at("as_tensor").at("name");
+      const size_t wide =
+          AddCall("aten::expand_as", {inputs.at(1), inputs.at(0)},
+                  {"", ov::PartialShape::dynamic(), program_->values[inputs.at(1)].type});
+      const size_t id = Define(made, Described(made));
+      program_->nodes.push_back({"aten::type_as", made, {wide, inputs.at(0)}, {id}});
+      return;
+    }
     std::string op = "aten::" + name;
     if (overload == "split.sizes") op = "aten::split_with_sizes";
     if (name == "_local_scalar_dense") op = "aten::item";
-    const std::string node_name = json.at("name").is_string() ? json.at("name").get<std::string>() : "";
+    const std::string node_name =
+        json.at("name").is_string() ? json.at("name").get<std::string>() : "";
     std::vector<size_t> outputs;
     const Json& made = json.at("outputs");
     const bool is_list = made.size() == 1 && made[0].contains("as_tensors");
@@ -421,7 +444,8 @@ class Reader {
         const ov::element::Type element = kind == "as_sym_int"    ? ov::element::i64
                                           : kind == "as_sym_bool" ? ov::element::boolean
                                                                   : ov::element::f32;
-        outputs.push_back(Define(value.at("as_name"), {value.at("as_name"), ov::PartialShape{}, type::PyScalar(element)}));
+        outputs.push_back(Define(value.at("as_name"), {value.at("as_name"), ov::PartialShape{},
+                                                       type::PyScalar(element)}));
       }
     }
     if (!is_list) {
@@ -477,7 +501,8 @@ class Reader {
     const ov::PartialShape source_shape = program_->values[source].shape;
     source = AddCall("aten::type_as", {source, self}, {"", source_shape, type});
     if (step != 1) {
-      if (source_shape.is_dynamic()) throw Failure("compile", name + " of sizes that are not known");
+      if (source_shape.is_dynamic())
+        throw Failure("compile", name + " of sizes that are not known");
       const ov::Shape sizes = source_shape.to_shape();
       std::vector<int64_t> indices(ov::shape_size(sizes));
       size_t inner = 1;
@@ -486,14 +511,16 @@ class Reader {
         indices[i] = begin + step * static_cast<int64_t>(i / inner % sizes[dim]);
       }
       const size_t axis = integer(dim);
-      const size_t index = AddConstant(ov::op::v0::Constant::create(ov::element::i64, sizes, indices),
-                                       type::Tensor(ov::element::Type(ov::element::i64)));
+      const size_t index =
+          AddConstant(ov::op::v0::Constant::create(ov::element::i64, sizes, indices),
+                      type::Tensor(ov::element::Type(ov::element::i64)));
       const size_t id = Define(made, Described(made));
       program_->nodes.push_back({"aten::scatter", made, {self, axis, index, source}, {id}});
       return;
     }
     if (is_select) {
-      source = AddCall("aten::unsqueeze", {source, integer(dim)}, {"", ov::PartialShape::dynamic(), type});
+      source = AddCall("aten::unsqueeze", {source, integer(dim)},
+                       {"", ov::PartialShape::dynamic(), type});
     }
     std::vector<size_t> parts;
     if (begin > 0) parts.push_back(slice(0, begin));
@@ -528,14 +555,16 @@ class OpenVinoWorker : public worker::Worker {
     Reader reader(model, std::move(weights));
     const std::shared_ptr<const Program> program = reader.Read();
     if (program->inputs.size() != inputs.size())
-      throw Failure("compile", "the program takes " + std::to_string(program->inputs.size()) + " inputs");
+      throw Failure("compile",
+                    "the program takes " + std::to_string(program->inputs.size()) + " inputs");
     const auto root = std::make_shared<Decoder>(program);
     ov::frontend::pytorch::FrontEnd front_end;
     const std::shared_ptr<ov::Model> converted = front_end.convert(front_end.load(
         std::vector<ov::Any>{std::static_pointer_cast<ov::frontend::IDecoder>(root)}));
-    compiled_ = core_.compile_model(converted, "CPU", ov::hint::inference_precision(ov::element::f32),
-                                    ov::hint::execution_mode(ov::hint::ExecutionMode::ACCURACY),
-                                    ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY));
+    compiled_ =
+        core_.compile_model(converted, "CPU", ov::hint::inference_precision(ov::element::f32),
+                            ov::hint::execution_mode(ov::hint::ExecutionMode::ACCURACY),
+                            ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY));
     request_ = compiled_.create_infer_request();
     // It may have lost inputs that it does not use.
     ports_.clear();
@@ -572,7 +601,8 @@ class OpenVinoWorker : public worker::Worker {
       output.dtype = NameOf(made);
       for (const size_t size : made.get_shape()) output.shape.push_back(static_cast<int64_t>(size));
       output.Allocate(made.get_byte_size());
-      if (output.bytes > 0) std::memcpy(output.data(), static_cast<const ov::Tensor&>(made).data(), output.bytes);
+      if (output.bytes > 0)
+        std::memcpy(output.data(), static_cast<const ov::Tensor&>(made).data(), output.bytes);
       outputs.push_back(std::move(output));
     }
     return outputs;
@@ -620,7 +650,8 @@ class OpenVinoWorker : public worker::Worker {
 
  private:
   static const char* NameOf(const ov::Tensor& tensor) {
-    return DTypeOf([&](const DType& dtype) { return tensor.get_element_type() == dtype.element; }).name;
+    return DTypeOf([&](const DType& dtype) { return tensor.get_element_type() == dtype.element; })
+        .name;
   }
 
   ov::Core core_;

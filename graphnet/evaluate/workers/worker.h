@@ -42,7 +42,9 @@ struct Tensor {
   size_t bytes = 0;
 
   char* data() const { return memory.get(); }
-  bool is_float() const { return dtype[0] == 'F' || dtype[0] == 'B' && dtype[1] == 'F' || dtype[0] == 'C'; }
+  bool is_float() const {
+    return dtype[0] == 'F' || dtype[0] == 'B' && dtype[1] == 'F' || dtype[0] == 'C';
+  }
 
   void Allocate(size_t size) {
     bytes = size;
@@ -53,8 +55,8 @@ struct Tensor {
 
 inline size_t ElementBytes(const std::string& dtype) {
   static const std::map<std::string, size_t> sizes = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"I16", 2}, {"U16", 2}, {"F16", 2}, {"BF16", 2}, {"I32", 4},
-      {"U32", 4},  {"F32", 4}, {"C64", 8}, {"F64", 8}, {"I64", 8}, {"U64", 8}};
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"I16", 2}, {"U16", 2}, {"F16", 2}, {"BF16", 2},
+      {"I32", 4},  {"U32", 4}, {"F32", 4}, {"C64", 8}, {"F64", 8}, {"I64", 8}, {"U64", 8}};
   const auto it = sizes.find(dtype);
   if (it == sizes.end()) throw Failure("inputs", "a tensor of dtype " + dtype);
   return it->second;
@@ -81,7 +83,8 @@ inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
     tensor.dtype = entry.at("dtype").get<std::string>();
     tensor.shape = entry.at("shape").get<std::vector<int64_t>>();
     tensor.Allocate(BytesOf(tensor.dtype, tensor.shape));
-    file.seekg(static_cast<std::streamoff>(8 + length + entry.at("data_offsets").at(0).get<uint64_t>()));
+    file.seekg(
+        static_cast<std::streamoff>(8 + length + entry.at("data_offsets").at(0).get<uint64_t>()));
     file.read(tensor.data(), static_cast<std::streamsize>(tensor.bytes));
     if (!file) throw Failure("inputs", path + " ends early");
     tensors[name] = std::move(tensor);
@@ -164,7 +167,10 @@ class Server {
     const std::string verb = request.at("verb");
     try {
       if (verb == "hello")
-        return {{"ok", true}, {"name", worker_.name()}, {"version", worker_.version()}, {"devices", {"cpu"}}};
+        return {{"ok", true},
+                {"name", worker_.name()},
+                {"version", worker_.version()},
+                {"devices", {"cpu"}}};
       if (verb == "prepare") return Prepare(request);
       if (verb == "run") return Run(request);
       if (verb == "time") return Time(request);
@@ -224,7 +230,8 @@ class Server {
     for (int trial = -warmup; trial < trials; ++trial) {
       const auto begin = std::chrono::steady_clock::now();
       worker_.Run();
-      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+      const std::chrono::duration<double, std::milli> took =
+          std::chrono::steady_clock::now() - begin;
       if (trial >= 0) ms.push_back(took.count());
       if (trial == trials - 1) WriteTensors(worker_.Outputs(), request.at("outputs"));
       worker_.PoisonOutputs();
@@ -241,7 +248,8 @@ inline int Serve(Worker* worker) {
   Server server(worker);
   std::string line;
   while (std::getline(std::cin, line)) {
-    const std::string answer = server.Answer(Json::parse(line)).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+    const std::string answer =
+        server.Answer(Json::parse(line)).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
     for (size_t written = 0; written < answer.size();) {
       const ssize_t count = write(3, answer.data() + written, answer.size() - written);
       if (count <= 0) return 1;

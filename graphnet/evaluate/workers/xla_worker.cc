@@ -64,7 +64,8 @@ Program ReadProgram(const std::string& path) {
   const size_t begin = program.text.find(kMain);
   const size_t end = begin == std::string::npos ? begin : program.text.find(") -> (", begin);
   if (end == std::string::npos) throw Failure("compile", "a program without @main");
-  const std::string head = program.text.substr(begin + sizeof(kMain) - 1, end - begin - sizeof(kMain) + 1);
+  const std::string head =
+      program.text.substr(begin + sizeof(kMain) - 1, end - begin - sizeof(kMain) + 1);
   std::string kept;
   for (size_t at = 0; at < head.size();) {
     size_t next = head.find(", %", at);
@@ -82,7 +83,8 @@ Program ReadProgram(const std::string& path) {
       for (size_t use = program.text.find("%" + name, end); use != std::string::npos;
            use = program.text.find("%" + name, use + 1)) {
         const char behind = program.text[use + 1 + name.size()];
-        if (!std::isalnum(static_cast<unsigned char>(behind)) && behind != '_' && behind != '.' && behind != '$')
+        if (!std::isalnum(static_cast<unsigned char>(behind)) && behind != '_' && behind != '.' &&
+            behind != '$')
           throw Failure("compile", "StableHLO takes no numbers: " + name);
       }
     }
@@ -139,7 +141,9 @@ class XlaWorker : public worker::Worker {
     }
     std::string text = ToStableHlo();
     operations_ = 0;
-    for (size_t at = text.find(" = stablehlo."); at != std::string::npos; at = text.find(" = stablehlo.", at + 1)) ++operations_;
+    for (size_t at = text.find(" = stablehlo."); at != std::string::npos;
+         at = text.find(" = stablehlo.", at + 1))
+      ++operations_;
 
     PJRT_Program program = {};
     program.struct_size = PJRT_Program_STRUCT_SIZE;
@@ -268,7 +272,7 @@ class XlaWorker : public worker::Worker {
       const size_t error = text.find("error: ");
       throw Failure("compile", "StableHLO: " + (error != std::string::npos ? text.substr(error + 7)
                                                 : !text.empty()            ? text
-                                                                           : "torch-mlir-opt fails"));
+                                                                : "torch-mlir-opt fails"));
     }
     return ReadFile("stablehlo.mlir");
   }
@@ -282,7 +286,8 @@ class XlaWorker : public worker::Worker {
     for (const DType& dtype : kDTypes) {
       if (tensor.dtype == dtype.name) args.type = dtype.type;
     }
-    if (args.type == PJRT_Buffer_Type_INVALID) throw Failure("inputs", "XLA has no " + tensor.dtype);
+    if (args.type == PJRT_Buffer_Type_INVALID)
+      throw Failure("inputs", "XLA has no " + tensor.dtype);
     args.dims = tensor.shape.data();
     args.num_dims = tensor.shape.size();
     args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
@@ -301,7 +306,8 @@ class XlaWorker : public worker::Worker {
     for (const DType& dtype : kDTypes) {
       if (type.type == dtype.type) tensor.dtype = dtype.name;
     }
-    if (tensor.dtype.empty()) throw Failure("run", "an output of a dtype that files have no name for");
+    if (tensor.dtype.empty())
+      throw Failure("run", "an output of a dtype that files have no name for");
     PJRT_Buffer_Dimensions_Args dims = {};
     dims.struct_size = PJRT_Buffer_Dimensions_Args_STRUCT_SIZE;
     dims.buffer = buffer;

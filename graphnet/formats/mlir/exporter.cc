@@ -439,6 +439,7 @@ class Writer {
       if (mask != nullptr && !mask->is_none()) return WriteMaskedAttention(node, schema);
     }
     if (schema.name == "prelu") return WritePrelu(node, schema);
+    if (schema.name == "meshgrid") return WriteMeshgrid(node, schema);
     if (absl::StartsWith(schema.name, "upsample_") && schema.overload == "vec")
       return WriteUpsample(node, schema);
     if (schema.name == "index_put") {
@@ -672,11 +673,42 @@ class Writer {
     for (const absl::string_view name : {"output_size", "scale_factors"}) {
       ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(node, schema, schema.IndexOf(name)));
     }
-    operands.push_back(Constant("str", absl::StrCat("torch.constant.str ", Quoted(mode)), "!torch.str"));
+    operands.push_back(
+        Constant("str", absl::StrCat("torch.constant.str ", Quoted(mode)), "!torch.str"));
     operands.push_back(align == nullptr ? None() : Bool(align->is_bool() && align->boolean()));
     operands.insert(operands.end(), {None(), Bool(false)});
     values_[&node] =
         Emit(node.name(), "torch.aten.__interpolate.size_list_scale_list", operands, *type);
+    return absl::OkStatus();
+  }
+
+  // Each vector along its dimension, repeated along the others: pipelines make lists of wrong types
+  // of it.
+  absl::Status WriteMeshgrid(const Node& node, const Schema& schema) {
+    const Argument* const vectors = schema.Given(node, size_t{0});
+    const Argument* const indexing = schema.Given(node, "indexing");
+    const ValueMeta* const meta = node.meta();
+    if (meta == nullptr || !meta->is_tuple || vectors == nullptr || !vectors->is_aggregate() ||
+        vectors->elements().size() != meta->elements.size())
+      return UnknownMeta();
+    const bool is_swapped =
+        indexing != nullptr && indexing->is_string() && indexing->string() == "xy";
+    std::vector<Value> made;
+    for (size_t i = 0; i < meta->elements.size(); ++i) {
+      const TensorMeta* const element =
+          meta->elements[i] == nullptr ? nullptr : meta->elements[i]->tensor;
+      if (element == nullptr || !element->has_shape || !element->is_static()) return UnknownMeta();
+      const std::vector<Dim> full(element->shape.begin(), element->shape.end());
+      const size_t along = is_swapped && full.size() > 1 && i < 2 ? 1 - i : i;
+      std::vector<Dim> thin(full.size(), Dim(1));
+      thin.at(along) = full.at(along);
+      ASSIGN_OR_RETURN(const Value vector, Operand(vectors->elements()[i],
+                                                   SchemaType{.kind = SchemaType::Kind::kTensor}));
+      const std::string name(node.name());
+      const Value turned = EmitSized(name + ".thin", "torch.aten.view", vector, *element, thin, {});
+      made.push_back(EmitSized(name, "torch.aten.expand", turned, *element, full, {Bool(false)}));
+    }
+    elements_[&node] = std::move(made);
     return absl::OkStatus();
   }
 
