@@ -117,7 +117,7 @@ bool LooksLikeError(absl::string_view line) {
   return absl::StrContains(line, "Error") || absl::StrContains(line, "error:") ||
          absl::StrContains(line, "Exception") || absl::StrContains(line, "what():") ||
          absl::StrContains(line, "terminate called") || absl::StrContains(line, "Assertion") ||
-         absl::StrContainsIgnoreCase(line, "no space left");
+         absl::StrContains(line, "o space left");
 }
 
 // The last line that looks like an error, else the last one.

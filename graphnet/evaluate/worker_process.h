@@ -60,10 +60,10 @@ class WorkerProcess {
   int requests_ = -1;
   int answers_ = -1;
   int prints_ = -1;
-  std::string answered_;         // not yet asked for
-  std::string printed_;          // the end of it
-  uint64_t printed_bytes_ = 0;   // all of it
-  int checks_ = 0;               // of limits
+  std::string answered_;        // not yet asked for
+  std::string printed_;         // the end of it
+  uint64_t printed_bytes_ = 0;  // all of it
+  int checks_ = 0;              // of limits
 };
 
 // Kills the processes that ones of `folder`, or of a folder below it, have left behind.
