@@ -84,6 +84,7 @@ absl::Status Worker::Prepare(const PrepareRequest& request) {
                     {"inputs", request.inputs}, {"order", request.order},
                     {"device", request.device}, {"seed", request.seed}};
   if (!request.weights.empty()) json["weights"] = request.weights;
+  if (!request.constants.empty()) json["constants"] = request.constants;
   if (!request.written.empty()) json["written"] = request.written;
   return Ask(*process_, json, limit_).status();
 }

@@ -30,6 +30,8 @@ struct PrepareRequest {
   std::string weights;             // safetensors; empty: there are none beside it
   std::string inputs;              // safetensors
   std::vector<std::string> order;  // of the inputs, by name
+  // Those of the weights that a form has as arguments behind the inputs, in their order.
+  std::vector<std::string> constants;
   // Inputs and attributes that the program writes to, whose values a worker that reads the sample
   // itself returns behind the outputs, as others' programs do.
   std::vector<std::string> written;
