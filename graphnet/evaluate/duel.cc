@@ -86,11 +86,20 @@ absl::Status EagerSide::Prepare(const PrepareRequest& request) {
   return absl::OkStatus();
 }
 
+std::string EagerSide::OutputsFile() const {
+  return JoinPath(contender_->folder(), "eager.safetensors");
+}
+
 absl::StatusOr<Outputs> EagerSide::OutputsOn(const std::string& file) {
   ASSIGN_OR_RETURN(Worker * worker, contender_->worker());
-  const std::string outputs = JoinPath(contender_->folder(), "eager.safetensors");
-  RETURN_IF_ERROR(worker->Run(file, outputs, options_.seed).status());
-  return ReadOutputs(outputs);
+  RETURN_IF_ERROR(worker->Run(file, OutputsFile(), options_.seed).status());
+  return ReadOutputs(OutputsFile());
+}
+
+absl::StatusOr<std::vector<double>> EagerSide::TimeEager(const std::string& inputs, int warmup,
+                                                         int trials) {
+  ASSIGN_OR_RETURN(Worker * worker, contender_->worker());
+  return worker->Time(inputs, OutputsFile(), warmup, trials, options_.seed);
 }
 
 Duel EagerSide::Fight(Contender* compiled, const PrepareRequest& request) {
@@ -145,7 +154,6 @@ void EagerSide::Run(Contender* compiled, const PrepareRequest& request, Duel* du
 
 absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outputs,
                                       PairedTrials* trials, Duel* duel) {
-  const std::string eager_outputs = JoinPath(contender_->folder(), "eager.safetensors");
   const int blocks = std::min(kBlocks, options_.trials);
   for (int block = 0; block < blocks; ++block) {
     const bool is_last = block + 1 == blocks;
@@ -158,14 +166,12 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
       const int warmup = block == 0                                  ? options_.warmup
                          : MedianOf(trials->eager.back()) < kBriefMs ? 1
                                                                      : 0;
-      absl::StatusOr<Worker*> worker = contender_->worker();
-      absl::StatusOr<std::vector<double>> ms = worker.status();
-      if (worker.ok()) ms = (*worker)->Time(inputs, eager_outputs, warmup, count, options_.seed);
+      const absl::StatusOr<std::vector<double>> ms = TimeEager(inputs, warmup, count);
       if (!ms.ok()) {
         Fail(Outcome::kEagerFail, ms.status(), duel);
         return ms.status();
       }
-      trials->eager.push_back(*std::move(ms));
+      trials->eager.push_back(*ms);
       return absl::OkStatus();
     };
     const auto other = [&]() -> absl::Status {
@@ -195,7 +201,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
       TakeIfWorse(CompareOutputs(outputs_, *actual), "wrong in a later run", duel);
       continue;
     }
-    const absl::StatusOr<Outputs> expected = ReadOutputs(eager_outputs);
+    const absl::StatusOr<Outputs> expected = ReadOutputs(OutputsFile());
     if (!expected.ok()) {
       Fail(Outcome::kEagerFail, expected.status(), duel);
       return expected.status();

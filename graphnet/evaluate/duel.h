@@ -57,7 +57,9 @@ class EagerSide {
   Duel Fight(Contender* compiled, const PrepareRequest& request);
 
  private:
+  std::string OutputsFile() const;
   absl::StatusOr<Outputs> OutputsOn(const std::string& file);
+  absl::StatusOr<std::vector<double>> TimeEager(const std::string& inputs, int warmup, int trials);
   void Run(Contender* compiled, const PrepareRequest& request, Duel* duel);
   absl::Status MeasureBlocks(Worker& compiled, const std::string& outputs, PairedTrials* trials,
                              Duel* duel);
