@@ -1,5 +1,6 @@
 #include "graphnet/evaluate/contender.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -24,6 +25,9 @@ absl::StatusOr<Worker*> Contender::worker() {
   ProcessOptions options;
   ASSIGN_OR_RETURN(options.command, WorkerCommand(*backend_, host_, folder_));
   options.folder = folder_;
+  // Idle threads of one side that spin would take the other side's time.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr)
+    options.environment.emplace_back("OMP_WAIT_POLICY", "PASSIVE");
   options.max_memory = limits_.memory;
   options.max_file_bytes = limits_.disk;
   ASSIGN_OR_RETURN(worker_, Worker::Start(options, limits_.time));

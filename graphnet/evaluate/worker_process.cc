@@ -37,6 +37,7 @@ constexpr size_t kKeptPrintedBytes = 64 << 10;
 constexpr absl::Duration kCheckInterval = absl::Milliseconds(100);
 constexpr int kChecksPerLookIntoFolder = 10;
 constexpr absl::Duration kTimeToDie = absl::Seconds(2);
+constexpr int kRoundsOfKilling = 200;
 
 // By which the children of a worker are known, even those that left its process group.
 constexpr absl::string_view kMark = "GRAPHNET_WORKER_FOLDER";
@@ -118,6 +119,13 @@ bool LooksLikeError(absl::string_view line) {
          absl::StrContains(line, "Exception") || absl::StrContains(line, "what():") ||
          absl::StrContains(line, "terminate called") || absl::StrContains(line, "Assertion") ||
          absl::StrContains(line, "o space left");
+}
+
+// How it ended, which may be asked again; si_pid is 0 if it has not.
+siginfo_t StateOf(pid_t pid) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return {};
+  return info;
 }
 
 // The last line that looks like an error, else the last one.
@@ -286,6 +294,12 @@ absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Dur
                    absl::StrCat("hang: no answer within ", absl::FormatDuration(limit)));
     }
     if (now >= next_check) {
+      if (StateOf(pid_).si_pid != 0) {
+        // What it said last is looked at first.
+        Receive(answers_, &answered_, &ended);
+        if (answered_.find('\n') != std::string::npos) continue;
+        return Died();
+      }
       RETURN_IF_ERROR(CheckLimits());
       next_check = absl::Now() + kCheckInterval;
     }
@@ -328,17 +342,13 @@ absl::Status WorkerProcess::CheckLimits() {
   return absl::OkStatus();
 }
 
-// It closed its answers: most likely it is about to be gone.
+// It closed its answers, or is gone: its children may keep them open.
 absl::Status WorkerProcess::Died() {
   const absl::Time limit = absl::Now() + kTimeToDie;
-  siginfo_t info{};
-  while (absl::Now() < limit) {
-    info.si_pid = 0;
-    if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid != 0) {
-      break;
-    }
+  siginfo_t info = StateOf(pid_);
+  while (info.si_pid == 0 && absl::Now() < limit) {
     absl::SleepFor(absl::Milliseconds(2));
+    info = StateOf(pid_);
   }
   std::string how = "closed its answers";
   if (info.si_pid == pid_ && info.si_code == CLD_EXITED) {
@@ -377,8 +387,9 @@ void WorkerProcess::Kill() {
 
 void KillLeftProcesses(const std::string& folder) {
   const std::string mark = absl::StrCat(kMark, "=", folder);
-  // One that is killed may have forked before.
-  for (int round = 0; round < 3; ++round) {
+  // One that is killed may have forked before, and takes a moment to go.
+  for (int round = 0; round < kRoundsOfKilling; ++round) {
+    if (round > 0) absl::SleepFor(absl::Milliseconds(2));
     bool found = false;
     for (const std::string& name : ListOrNothing("/proc")) {
       pid_t pid = 0;
