@@ -96,8 +96,7 @@ absl::Status CheckPt2(const Sample& sample, const std::string& path) {
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
   for (const auto& [name, data] : sample.weights) {
     const auto it = back.weights.find(name);
-    if (it == back.weights.end() || it->second.dtype != data.dtype ||
-        it->second.shape != data.shape || *it->second.bytes != *data.bytes) {
+    if (it == back.weights.end() || !SameData(it->second, data)) {
       return absl::FailedPreconditionError(absl::StrCat(Printable(name), " has another value"));
     }
   }

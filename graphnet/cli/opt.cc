@@ -131,6 +131,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
     pass["notes"] = Json::List();
     for (const PassNote& note : result.notes) {
       Json made;
+      made["kind"] = note.is_warning ? "warning" : "note";
       made["what"] = note.what;
       made["count"] = note.count;
       pass["notes"].push_back(std::move(made));

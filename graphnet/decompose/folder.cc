@@ -47,11 +47,7 @@ std::string SourcesJson(const Sample& piece) {
 
 bool SameWeights(const Sample& a, const Sample& b) {
   const auto same = [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.dtype == y.second.dtype &&
-           x.second.shape == y.second.shape &&
-           (x.second.bytes == y.second.bytes ||
-            (x.second.bytes != nullptr && y.second.bytes != nullptr &&
-             *x.second.bytes == *y.second.bytes));
+    return x.first == y.first && SameData(x.second, y.second);
   };
   return a.weights.size() == b.weights.size() &&
          std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), same);

@@ -20,71 +20,25 @@
 #include "graphnet/identity/infer_meta.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/effects.h"
+#include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
 namespace {
-
-using Sizes = std::vector<int64_t>;
-
-// Other names of one operator.
-absl::string_view CommonName(absl::string_view name) {
-  static const auto* const names = new absl::flat_hash_map<absl::string_view, absl::string_view>{
-      {"absolute", "abs"},
-      {"clip", "clamp"},
-      {"concat", "cat"},
-      {"concatenate", "cat"},
-      {"divide", "div"},
-      {"true_divide", "div"},
-      {"multiply", "mul"},
-      {"subtract", "sub"},
-      {"negative", "neg"},
-      {"greater", "gt"},
-      {"greater_equal", "ge"},
-      {"less", "lt"},
-      {"less_equal", "le"},
-      {"not_equal", "ne"},
-      {"__and__", "bitwise_and"},
-      {"__or__", "bitwise_or"},
-      {"__xor__", "bitwise_xor"},
-      {"special_expit", "sigmoid"},
-      {"split_with_sizes", "split_with_sizes"},
-  };
-  const auto it = names->find(name);
-  return it == names->end() ? name : it->second;
-}
-
-std::optional<Sizes> NumbersOf(const Argument& value) {
-  if (!value.is_list() && !value.is_tuple()) return std::nullopt;
-  Sizes numbers;
-  for (const Argument& element : value.elements()) {
-    if (!element.is_int()) return std::nullopt;
-    numbers.push_back(element.integer());
-  }
-  return numbers;
-}
 
 class Rewriter {
  public:
   explicit Rewriter(Module* module) : module_(*module), frozen_(*module) {
     const Effects effects(*module);
     const MemoryGroups groups(*module, effects);
-    NodeTable<bool> written(*module);
     for (const Graph* graph : module->graphs()) {
       for (const Node* node : graph->nodes()) {
-        const CallEffects& of = effects.Of(*node);
-        for (const Node* value : of.mutates) written[groups.Of(value)] = true;
-        if (of.is_unknown) {
-          node->ForEachOperand([&](const Node* value) { written[groups.Of(value)] = true; });
-        }
+        frozen_[node] = groups.IsWritten(node);
         const absl::string_view name = AtenName(*node);
         sees_strides_ |= absl::StartsWith(name, "as_strided") || name == "stride" ||
                          name == "is_contiguous" || name == "storage_offset" || name == "set_" ||
                          name == "view_as_real" || name == "view_as_complex";
       }
-    }
-    for (const Graph* graph : module->graphs()) {
-      for (const Node* node : graph->nodes()) frozen_[node] = written[groups.Of(node)];
     }
   }
 
@@ -100,7 +54,7 @@ class Rewriter {
   // --- The call that is being rewritten ---------------------------------------
 
   Argument Get(absl::string_view parameter) const {
-    return AtenArgument(*node_, *schema_, parameter);
+    return ArgumentOf(*node_, *schema_, parameter);
   }
   bool Is(std::initializer_list<absl::string_view> names) const {
     return absl::c_linear_search(names, name_);
@@ -330,7 +284,7 @@ class Rewriter {
     if (schema == nullptr) return;
     const int64_t i = node_->args()[1].integer();
     const auto get = [&](absl::string_view parameter) {
-      return AtenArgument(whole, *schema, parameter);
+      return ArgumentOf(whole, *schema, parameter);
     };
     const auto is = [&](std::initializer_list<absl::string_view> names) {
       return absl::c_linear_search(names, name);

@@ -615,19 +615,11 @@ class Differ {
       effects_ = std::make_unique<Effects>(module_b_);
       groups_ = std::make_unique<MemoryGroups>(module_b_, *effects_);
     }
-    absl::flat_hash_set<const Node*> written;
-    for (const Node* node : b_->nodes) {
-      const CallEffects& of = effects_->Of(*node);
-      for (const Node* value : of.mutates) written.insert(groups_->Of(value));
-      if (!of.is_unknown) continue;
-      node->ForEachOperand([&](const Node* value) { written.insert(groups_->Of(value)); });
-    }
     last = kNone;
     for (int j = 0; j < b_->size(); ++j) {
       const Node& node = b_->node(j);
       bool counts = node.is_call() && !effects_->Of(node).is_pure();
-      node.ForEachOperand(
-          [&](const Node* value) { counts |= written.contains(groups_->Of(value)); });
+      node.ForEachOperand([&](const Node* value) { counts |= groups_->IsWritten(value); });
       if (!counts || node.is_output()) continue;
       const int i = b_->Partner(j);
       if (i < last) {

@@ -1,26 +1,20 @@
-// Dtype and sizes of what a call of ATen yields, from those of what it takes: the usual
-// operators, without running or LibTorch.
+// Metas of calls of ATen that have none, from those of what they take (ops/tensor_facts.h).
 #ifndef GRAPHNET_IDENTITY_INFER_META_H_
 #define GRAPHNET_IDENTITY_INFER_META_H_
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/ops/schema.h"
+#include "graphnet/ops/tensor_facts.h"
 
 namespace graphnet {
 
 // "add_" of "aten.add_.Tensor"; empty for what is no operator of ATen.
 absl::string_view AtenName(const Node& node);
-// What a call in ATen gives a parameter, its default if it is left out; None if there is no such
-// parameter.
-Argument AtenArgument(const Node& node, const Schema& schema, absl::string_view parameter);
 
 // The sizes of a value, all of them numbers.
-std::optional<std::vector<int64_t>> SizesOf(const Argument& value);
+std::optional<Sizes> SizesOf(const Argument& value);
 // -1: unknown.
 int RankOf(const Argument& value);
 DType DTypeOf(const Argument& value);

@@ -25,17 +25,8 @@ namespace {
 // and what reads or writes memory that is written to, keeps its order.
 class Order {
  public:
-  explicit Order(Module* module) : module_(*module), effects_(*module), groups_(*module, effects_) {
-    written_ = NodeTable<bool>(*module);
-    for (const Graph* graph : module->graphs()) {
-      for (const Node* node : graph->nodes()) {
-        const CallEffects& of = effects_.Of(*node);
-        for (const Node* value : of.mutates) written_[groups_.Of(value)] = true;
-        if (!of.is_unknown) continue;
-        node->ForEachOperand([&](const Node* value) { written_[groups_.Of(value)] = true; });
-      }
-    }
-  }
+  explicit Order(Module* module)
+      : module_(*module), effects_(*module), groups_(*module, effects_) {}
 
   void Run() {
     for (Graph* graph : module_.graphs()) Sort(graph);
@@ -45,7 +36,7 @@ class Order {
   bool Counts(const Node& node) const {
     if (!node.is_call()) return false;
     bool counts = !effects_.Of(node).is_pure();
-    node.ForEachOperand([&](const Node* value) { counts |= written_[groups_.Of(value)]; });
+    node.ForEachOperand([&](const Node* value) { counts |= groups_.IsWritten(value); });
     return counts;
   }
 
@@ -103,7 +94,6 @@ class Order {
   Module& module_;
   const Effects effects_;
   const MemoryGroups groups_;
-  NodeTable<bool> written_;
 };
 
 absl::Status FixInputs(const NormalFormOptions& options, Module* module) {

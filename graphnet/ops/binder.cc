@@ -242,8 +242,7 @@ std::string UnknownKeyword(absl::Span<const Schema> overloads, absl::Span<const 
       }
     }
     if (is_known) continue;
-    const absl::string_view near = NearMiss(kwarg.name, names);
-    return absl::StrCat("takes no ", kwarg.name, near.empty() ? "" : "; near: ", near);
+    return absl::StrCat("takes no ", kwarg.name, NearMissHint(kwarg.name, names));
   }
   return "";
 }

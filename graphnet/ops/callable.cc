@@ -148,6 +148,15 @@ Callable FindCallable(Op op, absl::string_view target) {
   return callable;
 }
 
+absl::string_view BareName(const Node& call) {
+  absl::string_view name = CalleeOf(call).name;
+  if (name.empty()) name = call.target();
+  name = name.substr(name.rfind('.') + 1);
+  if (name.size() > 1 && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__"))
+    name.remove_suffix(1);
+  return name;
+}
+
 absl::string_view TargetKindName(TargetKind kind) {
   switch (kind) {
     case TargetKind::kNone: return "none";

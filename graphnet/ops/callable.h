@@ -55,6 +55,10 @@ struct Callable {
 Callable FindCallable(Op op, absl::string_view target);
 inline Callable CalleeOf(const Node& node) { return FindCallable(node.op(), node.target()); }
 
+// Of the call of a function, method or operator: "relu" of "torch.nn.functional.relu_" and of
+// "aten.relu_.default".
+absl::string_view BareName(const Node& call);
+
 // What sort of thing the target of a call is.
 enum class TargetKind {
   kNone,         // no call: placeholder, get_attr, output

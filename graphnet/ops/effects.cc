@@ -209,7 +209,8 @@ std::string DescribeEffects(const CallEffects& effects) {
   return absl::StrJoin(parts, ", ");
 }
 
-MemoryGroups::MemoryGroups(const Module& module, const Effects& effects) : roots_(module) {
+MemoryGroups::MemoryGroups(const Module& module, const Effects& effects)
+    : roots_(module), written_(module) {
   // While it is built, not yet the root but one that is nearer to it.
   const auto root_of = [this](const Node* node) {
     const Node* root = node;
@@ -230,6 +231,12 @@ MemoryGroups::MemoryGroups(const Module& module, const Effects& effects) : roots
     }
   });
   for_each_node(root_of);
+  for_each_node([&](const Node* node) {
+    const CallEffects& of = effects.Of(*node);
+    const auto write = [&](const Node* value) { written_[Of(value)] = true; };
+    for (const Node* value : of.mutates) write(value);
+    if (of.is_unknown) node->ForEachOperand(write);
+  });
 }
 
 Effects::Effects(const Module& module) : effects_(module) { Analysis(module, &effects_); }

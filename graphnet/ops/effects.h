@@ -55,9 +55,12 @@ class MemoryGroups {
 
   // The value that stands for the group of `node`, of which it may be alone.
   const Node* Of(const Node* node) const { return roots_[node] == nullptr ? node : roots_[node]; }
+  // Whether a call of the module writes to the group, or may.
+  bool IsWritten(const Node* node) const { return written_[Of(node)]; }
 
  private:
   NodeTable<const Node*> roots_;  // null: the node itself
+  NodeTable<bool> written_;       // by root
 };
 
 }  // namespace graphnet

@@ -12,6 +12,7 @@ absl::string_view CallableText();     // callables.txt
 absl::string_view WordText();         // words.txt
 absl::string_view PublicText();       // public.txt
 absl::string_view TorchScriptText();  // torchscript.txt
+absl::string_view ResultText();       // results.txt
 
 }  // namespace graphnet
 

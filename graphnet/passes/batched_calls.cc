@@ -19,19 +19,6 @@ constexpr absl::string_view kWithOperands = " with these operands";
 
 bool IsSequence(const Argument& argument) { return argument.is_list() || argument.is_tuple(); }
 
-// What a dimension is when it is not given; absent: none.
-std::optional<int64_t> DefaultDim(absl::string_view op, absl::string_view argument) {
-  static const auto* const last = new absl::flat_hash_set<absl::string_view>{
-      "sort", "argsort", "topk", "kthvalue", "glu", "mode"};
-  static const auto* const first = new absl::flat_hash_set<absl::string_view>{
-      "split", "split_with_sizes", "chunk",   "tensor_split", "unbind",
-      "slice", "flatten",          "diagonal"};
-  if (last->contains(op) || argument == "end_dim") return -1;
-  if (argument == "dim2") return 1;
-  if (first->contains(op)) return 0;
-  return std::nullopt;
-}
-
 }  // namespace
 
 absl::Status NoRule(absl::string_view why) { return absl::UnimplementedError(why); }
@@ -116,7 +103,7 @@ Argument BatchedCalls::Materialize(const Value& v, const Batch& batch, int rank)
 // --- Values and calls ----------------------------------------------------------
 
 std::optional<BatchedValue> BatchedCalls::ValueOf(const Argument& argument) const {
-  if (!argument.is_node()) return Value{{}, argument, {TensorFacts::Kind::kOther}};
+  if (!argument.is_node()) return Value{{}, argument, TensorFacts::Other()};
   const auto it = values_.find(argument.node());
   return it == values_.end() ? std::nullopt : std::optional<Value>(it->second);
 }
@@ -271,7 +258,7 @@ BatchedCalls::Result BatchedCalls::Attribute(const Node& node) {
   const Value self = *ValueOf(node.args()[0]);
   const absl::string_view name = node.args()[1].string();
   Value made;
-  made.facts.kind = TensorFacts::Kind::kOther;
+  made.facts = TensorFacts::Other();
   if (name == "ndim") {
     if (self.rank() < 0) return RankUnknown(node);
     made.arg = self.rank();
@@ -351,9 +338,8 @@ BatchedCalls::Result BatchedCalls::Binary(absl::string_view target, const Value&
                                           const TensorFacts& facts) {
   const Batch batch = a | b;
   const int rank = std::max(a.rank(), b.rank());
-  return Value{batch,
-               Emit(target, {Align(a, batch.prefix, rank), Align(b, batch.prefix, rank)}),
-               {TensorFacts::Kind::kTensor, rank, facts.dtype}};
+  return Value{batch, Emit(target, {Align(a, batch.prefix, rank), Align(b, batch.prefix, rank)}),
+               TensorFacts::Tensor(rank, facts.dtype)};
 }
 
 BatchedCalls::Result BatchedCalls::View(Call call, const Value& self) {
@@ -425,11 +411,8 @@ BatchedCalls::Result BatchedCalls::Dims(Call call, const Value& self) {
         "dim",   "dims",   "dim0",        "dim1",      "dim2",   "axis0",
         "axis1", "source", "destination", "start_dim", "end_dim"};
     if (!names->contains(argument.name)) continue;
-    Argument dim = call[argument.name];
+    const Argument dim = call[argument.name];
     const bool is_list = IsSequence(dim);
-    if (dim.is_none()) {
-      if (const auto otherwise = DefaultDim(op, argument.name)) dim = *otherwise;
-    }
     Arguments dims;
     if (dim.is_int()) {
       call.Set(argument.name, argument.type.is_list ? List({count(dim)}) : count(dim));
@@ -456,10 +439,10 @@ BatchedCalls::Result BatchedCalls::Dims(Call call, const Value& self) {
   call.Set(schema.arguments[0].name, x);
   Value made = Yield(call, self);
   const bool reduces = schema.FindArgument("keepdim") != nullptr || op == "count_nonzero";
-  if (is_scalar && (keeps || !reduces) && made.facts.rank != 1) {
+  if (is_scalar && (keeps || !reduces) && made.facts.rank() != 1) {
     if (made.facts.kind != TensorFacts::Kind::kTensor) return no_rule();
     made.arg = Emit("aten.select.int", {made.arg, k, 0});
-    made.facts.rank = 0;
+    made.facts.set_rank(0);
   }
   return made;
 }
@@ -477,9 +460,7 @@ BatchedCalls::Result BatchedCalls::Whole(const Call& call, const Value& self) {
   Arguments args = {x};
   if (op == "norm") args.push_back(call["p"].is_none() ? Argument(2) : call["p"]);
   args.push_back(along);
-  if (op == "std" || op == "var") {
-    args.push_back(call["unbiased"].is_none() ? Argument(true) : call["unbiased"]);
-  }
+  if (op == "std" || op == "var") args.push_back(call["unbiased"]);
   std::vector<KwArg> kwargs;
   if (const Argument dtype = call["dtype"]; !dtype.is_none()) {
     kwargs.push_back({"dtype", ValueOf(dtype)->arg});
@@ -521,8 +502,7 @@ BatchedCalls::Result BatchedCalls::Join(Call call) {
   }
   Arguments all;
   for (const Value& v : tensors) all.push_back(Materialize(v, batch, rank));
-  Argument dim = call["dim"];
-  if (dim.is_none()) dim = 0;
+  const Argument dim = call["dim"];
   if (!dim.is_int()) return NoRule("a dimension that is not written out");
   const int base = call.op() == "stack" ? rank + 1 : rank;
   call.Set("tensors", List(all));

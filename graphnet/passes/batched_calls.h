@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/passes/tensor_facts.h"
+#include "graphnet/passes/facts_table.h"
 
 namespace graphnet {
 
@@ -41,7 +41,7 @@ struct BatchedValue : Batch {
   TensorFacts facts;  // without the prefix
 
   bool is_tensor() const { return arg.is_node() && facts.is_tensor(); }
-  int rank() const { return facts.rank; }
+  int rank() const { return facts.rank(); }
 };
 
 struct BatchLevel {
@@ -121,9 +121,9 @@ class BatchedCalls {
     Arguments args;
     std::vector<KwArg> kwargs;
 
-    // As the lowered call has it; None when it is left out.
+    // As the lowered call has it, or its default.
     Argument operator[](absl::string_view name) const { return ArgumentOf(*node, *schema, name); }
-    absl::string_view op() const { return OperatorName(*schema); }
+    absl::string_view op() const { return schema->name; }
     void Set(absl::string_view name, const Argument& value);
   };
   // What index_put takes, all levels in front of all.

@@ -221,7 +221,7 @@ BatchedCalls::Result BatchedCalls::Subscript(const Node& node) {
   }
   if (!read.any_tensor) return view;
   if (self.rank() < 0) return RankUnknown(node);
-  view.facts.rank = read.rank;
+  view.facts.set_rank(read.rank);
   return Index(view, read.indices, facts_.Of(&node));
 }
 
@@ -233,11 +233,11 @@ BatchedCalls::Result BatchedCalls::SetItem(const Node& node) {
   if (self->rank() < 0 || (values->is_tensor() && values->rank() < 0)) return RankUnknown(node);
   ASSIGN_OR_RETURN(Subscripts read, ReadSubscripts(node, *self));
   Value done;
-  done.facts.kind = TensorFacts::Kind::kOther;
+  done.facts = TensorFacts::Other();
   if (read.any_tensor) {
     Value view = *self;
     if (!read.only_slices) view.arg = Emit("operator.getitem", {self->arg, Tuple(read.basic)});
-    view.facts.rank = read.rank;
+    view.facts.set_rank(read.rank);
     ASSIGN_OR_RETURN(Put put, AlignPut(view, read.indices, *values, /*in_place=*/true));
     absl::c_replace_if(
         put.indices, [](const Argument& index) { return index.is_none(); }, FullSlice());

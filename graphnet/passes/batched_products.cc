@@ -24,7 +24,7 @@ BatchedCalls::Result BatchedCalls::Matmul(Value a, Value b, const TensorFacts& f
   const auto as_matrix = [&](Value* v, int at) {
     if (v->rank() > 1) return;
     v->arg = Emit("aten.unsqueeze.default", {v->arg, at});
-    v->facts.rank = 2;
+    v->facts.set_rank(2);
   };
   as_matrix(&a, -2);
   as_matrix(&b, -1);
@@ -63,7 +63,7 @@ BatchedCalls::Result BatchedCalls::AddMatmul(const Call& call, const Value& self
   Value added = self;
   scale(&product, "alpha");
   scale(&added, "beta");
-  product.facts.rank = call.op() == "addmv" ? 1 : call.op() == "addmm" ? 2 : 3;
+  product.facts.set_rank(call.op() == "addmv" ? 1 : call.op() == "addmm" ? 2 : 3);
   if (added.rank() < 0) return RankUnknown(node);
   return Binary("aten.add.Tensor", added, product, facts);
 }
@@ -72,7 +72,8 @@ BatchedCalls::Result BatchedCalls::Outer(const Call& call, const Value& self) {
   Value a = self, b = *ValueOf(call.node->args()[1]);
   a.arg = Emit("aten.unsqueeze.default", {a.arg, -1});
   b.arg = Emit("aten.unsqueeze.default", {b.arg, -2});
-  a.facts.rank = b.facts.rank = 2;
+  a.facts.set_rank(2);
+  b.facts.set_rank(2);
   return Binary("aten.mul.Tensor", a, b, facts_.Of(call.node));
 }
 
@@ -134,7 +135,7 @@ BatchedValue BatchedCalls::Images(Call call, absl::string_view name, const Value
   call.Set(name, Flatten(x.arg, 0, static_cast<int>(sizes.size()) - 1));
   Value made = Yield(call, x);
   if (sizes.size() > 1) made.arg = Emit("aten.unflatten.int", {made.arg, 0, List(sizes)});
-  made.facts.rank = x.rank();
+  made.facts.set_rank(x.rank());
   return made;
 }
 
@@ -173,7 +174,6 @@ BatchedCalls::Result BatchedCalls::Convolution(Call call, const Value& input) {
     call.Set("input", Flatten(x, at, at + batch.prefix));
     call.Set("weight", Flatten(w, 0, batch.prefix));
     Argument groups = call["groups"];
-    if (groups.is_none()) groups = 1;
     if (!groups.is_int()) return NoRule("groups of a convolution that are not written out");
     Arguments sizes = SizesOf(batch);
     for (const Argument& size : sizes) {
@@ -190,10 +190,10 @@ BatchedCalls::Result BatchedCalls::Convolution(Call call, const Value& input) {
   } else {
     made = Yield(call, {});
   }
-  made.facts.rank = input.rank();
+  made.facts.set_rank(input.rank());
   if (!has_bias) return made;
   bias.arg = Insert(bias.arg, bias.prefix + 1, weight.rank() - 2);
-  bias.facts.rank = weight.rank() - 1;
+  bias.facts.set_rank(weight.rank() - 1);
   return Binary("aten.add.Tensor", made, bias, facts_.Of(&node));
 }
 

@@ -21,7 +21,7 @@
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/cpu_dtypes.h"
-#include "graphnet/passes/tensor_facts.h"
+#include "graphnet/passes/facts_table.h"
 
 namespace graphnet {
 namespace {

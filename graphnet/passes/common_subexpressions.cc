@@ -3,11 +3,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/arena.h"
-#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/text/printer.h"
 
@@ -42,24 +40,7 @@ void AppendKey(const Node& node, std::string* key) {
   }
 }
 
-// Of the groups with a value that something writes to, the ones that stand for them.
-NodeTable<bool> FindWritten(const Module& module, const Effects& effects,
-                            const MemoryGroups& groups) {
-  NodeTable<bool> written(module);
-  for (const Graph* graph : module.graphs()) {
-    for (const Node* node : graph->nodes()) {
-      const CallEffects& of = effects.Of(*node);
-      const auto write = [&](const Node* value) { written[groups.Of(value)] = true; };
-      for (const Node* operand : of.mutates) write(operand);
-      if (of.is_unknown) node->ForEachOperand(write);
-    }
-  }
-  return written;
-}
-
-// `is_written`: whether a value shares memory with one that something writes to.
-size_t RunOn(Graph* graph, const Effects& effects,
-             absl::FunctionRef<bool(const Node*)> is_written) {
+size_t RunOn(Graph* graph, const Effects& effects, const MemoryGroups& groups) {
   Arena keys;
   absl::flat_hash_map<absl::string_view, Node*> first;  // by key
   std::string key;
@@ -69,9 +50,9 @@ size_t RunOn(Graph* graph, const Effects& effects,
     if (!node->is_call() && node->op() != Op::kGetAttr) continue;
     const CallEffects& of = effects.Of(*node);
     mode += of.is_statement || of.is_unknown ? 1 : 0;
-    if (!of.is_pure() || node->HasBody() || is_written(node)) continue;
+    if (!of.is_pure() || node->HasBody() || groups.IsWritten(node)) continue;
     bool reads_written = false;
-    node->ForEachOperand([&](const Node* operand) { reads_written |= is_written(operand); });
+    node->ForEachOperand([&](const Node* operand) { reads_written |= groups.IsWritten(operand); });
     if (reads_written) continue;
     key.clear();
     absl::StrAppend(&key, node->op() == Op::kGetAttr ? 0 : mode);
@@ -95,11 +76,8 @@ size_t RunOn(Graph* graph, const Effects& effects,
 absl::StatusOr<bool> EliminateCommonSubexpressions(Module* module, PassRun& run) {
   const Effects effects(*module);
   const MemoryGroups groups(*module, effects);
-  const NodeTable<bool> written = FindWritten(*module, effects, groups);
   size_t erased = 0;
-  for (Graph* graph : module->graphs()) {
-    erased += RunOn(graph, effects, [&](const Node* node) { return written[groups.Of(node)]; });
-  }
+  for (Graph* graph : module->graphs()) erased += RunOn(graph, effects, groups);
   if (erased > 0) run.Note("calls computed once instead of again", erased);
   return erased > 0;
 }

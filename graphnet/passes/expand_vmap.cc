@@ -173,7 +173,7 @@ class Expander : private BatchedCalls {
         v.arg = Move(v.arg, level - 1 + static_cast<int>(dim), level - 1);
         v.prefix = level;
         v.levels |= uint64_t{1} << (level - 1);
-        if (v.facts.rank > 0) --v.facts.rank;
+        if (v.rank() > 0) v.facts.set_rank(v.rank() - 1);
       }
       values_[parameter] = v;
     }
@@ -237,7 +237,7 @@ class Expander : private BatchedCalls {
     }
     v.prefix = std::min(v.prefix, at);
     v.levels &= ~(uint64_t{1} << at);
-    if (v.facts.rank >= 0) ++v.facts.rank;
+    if (v.rank() >= 0) v.facts.set_rank(v.rank() + 1);
     if (!v.batched() && v.prefix > 0) {  // What is not batched has nothing in front.
       v.arg = First(v.arg, v.prefix);
       v.prefix = 0;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
@@ -83,7 +84,7 @@ bool ChangesSizes(const Schema& writer) {
 
 bool MayChangeDType(const Node& call, const Schema& writer, const FactsTable& facts) {
   const absl::string_view name = absl::StripSuffix(writer.name, "_");
-  if (YieldsBools(name)) return true;
+  if (ResultRuleOf(name).type == "bool") return true;
   const Argument* self = writer.Given(call, size_t{0});
   const DType dtype = self->is_node() ? facts.Of(self->node()).dtype : DType::kUnknown;
   // Sums of small integers are int64.

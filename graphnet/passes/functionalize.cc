@@ -18,9 +18,9 @@
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/memory_use.h"
+#include "graphnet/passes/facts_table.h"
 #include "graphnet/passes/functional_twin.h"
 #include "graphnet/passes/out_arguments.h"
-#include "graphnet/passes/tensor_facts.h"
 #include "graphnet/passes/view_steps.h"
 #include "graphnet/passes/write_analysis.h"
 
@@ -288,10 +288,9 @@ class WriteRewriter {
     if (!value.is_node() || Like(view) == nullptr) return false;
     const TensorFacts to = facts_.Of(Like(view)), from = facts_.Of(value.node());
     return analysis_.view(view).parent >= 0 &&
-           analysis_.view(view).step.inverse == ViewStep::Inverse::kScatter && to.rank >= 0 &&
-           to.sizes.size() == static_cast<size_t>(to.rank) && to.sizes == from.sizes &&
-           absl::c_all_of(to.sizes, [](int64_t size) { return size >= 0; }) &&
-           to.dtype != DType::kUnknown && to.dtype == from.dtype && from.is_tensor();
+           analysis_.view(view).step.inverse == ViewStep::Inverse::kScatter && to.is_static() &&
+           to.sizes == from.sizes && to.dtype != DType::kUnknown && to.dtype == from.dtype &&
+           from.is_tensor();
   }
 
   Node* TwinOf(const Write& write) {
@@ -392,12 +391,10 @@ class WriteRewriter {
 
   Node* Reshape(Node* value, int like) {
     const TensorFacts facts = Like(like) == nullptr ? TensorFacts() : facts_.Of(Like(like));
-    const bool known = facts.rank >= 0 && facts.sizes.size() == static_cast<size_t>(facts.rank) &&
-                       absl::c_all_of(facts.sizes, [](int64_t size) { return size >= 0; });
-    if (!known) {
+    if (!facts.is_static()) {
       return Make("aten.reshape_as.default", {value, ValueOfView(like)}, {}, Like(like));
     }
-    const std::vector<Argument> sizes(facts.sizes.begin(), facts.sizes.end());
+    const std::vector<Argument> sizes(facts.sizes->begin(), facts.sizes->end());
     return Make("aten.reshape.default", {value, Argument::List(sizes)}, {}, Like(like));
   }
 

@@ -51,14 +51,12 @@ namespace graphnet {
 //   becomes
 //   graph @forward(%x : f32[2, 4], %y : f32[2]) {
 //     %a = torch.zeros(2, 4)
-//     %s = .select(%a, 1, 0)
-//     %s_1 = aten.copy.default(%s, %y)
-//     %c = aten.select_scatter.default(%a, %s_1, 1, 0)
+//     %c = aten.select_scatter.default(%a, %y, 1, 0)
 //     %b = operator.add(%c, 1)
 //     %z = aten.mul.Scalar(%x, 2) : f32[2, 4]
-//     %s_2 = aten.select.int(%c, 1, 0)
+//     %s_1 = aten.select.int(%c, 1, 0)
 //     %x_2 = aten.copy_.default(%x, %z) : f32[2, 4]
-//     return (%b, %s_2)
+//     return (%b, %s_1)
 //   }
 //
 // Counter-example: elements that overlap

@@ -1,48 +1,23 @@
 #include "graphnet/passes/pattern.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node_table.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/parameter_names.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/passes/wildcard.h"
 
 namespace graphnet {
 namespace {
 
 constexpr size_t kApplicationsPerNode = 8;
-
-enum class Wildcard { kValue, kLiteral, kAny, kVariadic, kKeywords };
-
-Wildcard WildcardOf(const Node& parameter) {
-  if (parameter.annotation() == "literal") return Wildcard::kLiteral;
-  if (parameter.annotation() == "any") return Wildcard::kAny;
-  if (parameter.annotation() == "variadic") return Wildcard::kVariadic;
-  if (parameter.annotation() == "keywords") return Wildcard::kKeywords;
-  return Wildcard::kValue;
-}
-
-bool IsWildcard(const Argument& argument, Wildcard kind) {
-  return argument.is_node() && argument.node()->is_placeholder() &&
-         WildcardOf(*argument.node()) == kind;
-}
-bool IsVariadic(const Argument& argument) { return IsWildcard(argument, Wildcard::kVariadic); }
-bool IsKeywords(const Argument& argument) { return IsWildcard(argument, Wildcard::kKeywords); }
-
-bool IsSequence(const Argument& argument) { return argument.is_list() || argument.is_tuple(); }
 
 bool HoldsNode(const Argument& argument) {
   bool holds = false;
@@ -348,10 +323,11 @@ class Rewriter {
   // writes to memory.
   bool WritesBetween(const PatternMatch& match) {
     if (match.nodes.size() == 1) return false;
-    if (writers_before_.empty()) {
+    if (!writers_before_.has_value()) {
+      writers_before_.emplace(*graph_->module());
       size_t writers = 0;
       for (const Node* node : graph_->nodes()) {
-        writers_before_[node] = writers;
+        (*writers_before_)[node] = writers;
         writers += node->is_call() && !MemoryUseOf(*node).written.empty() ? 1 : 0;
       }
     }
@@ -361,7 +337,7 @@ class Rewriter {
       if (node->IsBefore(first)) first = node;
       own += node != match.nodes[0] && !MemoryUseOf(*node).written.empty() ? 1 : 0;
     }
-    return writers_before_.at(match.nodes[0]) - writers_before_.at(first) > own;
+    return (*writers_before_)[match.nodes[0]] - (*writers_before_)[first] > own;
   }
 
   void Apply(size_t rule, const PatternMatch& match) {
@@ -406,7 +382,10 @@ class Rewriter {
       last->set_module_path(anchor->module_path());
       made[node] = last;
       if (!makers.empty()) made_by_[last] = makers;
-      if (!writers_before_.empty()) writers_before_[last] = writers_before_.at(anchor);
+      if (writers_before_.has_value()) {
+        const size_t before = (*writers_before_)[anchor];
+        (*writers_before_)[last] = before;
+      }
       writes |= !MemoryUseOf(*last).written.empty();
     }
     const Node* result = replacement.output()->args()[0].node();
@@ -418,7 +397,7 @@ class Rewriter {
     absl::c_sort(old, [](const Node* a, const Node* b) { return b->IsBefore(a); });
     for (Node* node : old) graph_->EraseNode(node);
     if (!result->is_placeholder()) value->set_name(name);
-    if (writes) writers_before_.clear();
+    if (writes) writers_before_.reset();
   }
 
   // Appends what `templates` stand for.
@@ -448,438 +427,24 @@ class Rewriter {
   const absl::Span<const RewriteRule> rules_;
   Graph* const graph_;
   absl::flat_hash_map<absl::string_view, std::vector<size_t>> by_target_;
-  // By node, how many calls before it write to memory. Empty: not known.
-  absl::flat_hash_map<const Node*, size_t> writers_before_;
+  // How many calls before a node write to memory; not known until it is asked.
+  std::optional<NodeTable<size_t>> writers_before_;
   // By node, the rules that are applied once and made it.
   absl::flat_hash_map<const Node*, std::vector<size_t>> made_by_;
 };
 
-// --- Reading -------------------------------------------------------------------
-
-// Where a variadic parameter stands that is not the end of arguments or of a sequence.
-bool MisplacesVariadic(absl::Span<const Argument> arguments) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (IsVariadic(arguments[i]) && i + 1 < arguments.size()) return true;
-    if (!arguments[i].is_aggregate()) continue;
-    if (!IsSequence(arguments[i]) && absl::c_any_of(arguments[i].elements(), IsVariadic))
-      return true;
-    if (MisplacesVariadic(arguments[i].elements())) return true;
+// The calls at which `matches` is true.
+template <typename Fn>
+std::vector<PatternMatch> FindWhere(Graph* graph, Fn&& matches) {
+  std::vector<PatternMatch> found;
+  for (Node* node : graph->nodes()) {
+    PatternMatch match;
+    if (node->is_call() && matches(node, &match)) found.push_back(std::move(match));
   }
-  return false;
-}
-
-absl::Status CheckGraph(const Graph* graph, absl::string_view name,
-                        const absl::flat_hash_set<absl::string_view>* known,
-                        absl::flat_hash_set<absl::string_view>* used) {
-  const auto error = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat("@", name, ": ", what));
-  };
-  if (graph == nullptr) return error("missing");
-  if (graph->output() == nullptr || graph->output()->args().size() != 1 ||
-      !graph->output()->args()[0].is_node()) {
-    return error("must return one value");
-  }
-  for (const Node* node : graph->nodes()) {
-    if (node->is_placeholder()) {
-      if (known != nullptr && !known->contains(node->target())) {
-        return error(
-            absl::StrCat("%", Printable(node->target()), " is no parameter of the pattern"));
-      }
-      if (known == nullptr && !node->has_uses()) {
-        return error(absl::StrCat("nothing says what %", Printable(node->target()), " is"));
-      }
-      used->insert(node->target());
-      continue;
-    }
-    if (node->is_output()) continue;
-    if (!node->is_call()) return error("only calls can be matched and made");
-    if (!node->has_uses()) return error(absl::StrCat("nothing uses %", Printable(node->name())));
-    if (MisplacesVariadic(node->args()))
-      return error("a variadic parameter is the last of the arguments or of a list");
-    const auto holds_keywords = [](const Argument& argument) {
-      bool holds = false;
-      ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
-      return holds;
-    };
-    size_t rests = 0;
-    bool misplaces = absl::c_any_of(node->args(), holds_keywords);
-    for (const KwArg& kwarg : node->kwargs()) {
-      const bool is_rest = IsKeywords(kwarg.value);
-      rests += is_rest ? 1 : 0;
-      misplaces |= !is_rest && holds_keywords(kwarg.value);
-    }
-    if (rests > 1) return error("a call takes one **%rest");
-    if (misplaces) return error("a parameter for keywords stands in a call, as **%rest");
-    for (const KwArg& kwarg : node->kwargs()) {
-      if (IsVariadic(kwarg.value)) return error("a variadic parameter is no keyword's value");
-      if (MisplacesVariadic(absl::MakeConstSpan(&kwarg.value, 1))) {
-        return error("a variadic parameter is the last of a list");
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
-// What stands in a rule beside the text form: stars, further targets, conditions.
-struct Marks {
-  struct Choice {
-    std::string node;
-    TargetChoice target;
-  };
-  struct Condition {
-    std::string text;  // behind "where"
-    size_t line = 0;
-    size_t column = 0;
-  };
-  std::map<std::string, Wildcard> stars;  // by parameter
-  std::vector<Choice> choices;            // of calls of the pattern
-  std::vector<Condition> conditions;
-  bool once = false;
-};
-
-bool IsNameChar(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-}
-
-// Takes the stars and the further targets out of a text, so that all else keeps its place:
-// **%rest becomes _=%rest in a call, and the others become blanks.
-class MarkReader {
- public:
-  MarkReader(std::string* text, absl::string_view file, Marks* marks)
-      : text_(*text), file_(file), marks_(*marks) {}
-
-  absl::Status Read() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (c == '"') {
-        Quoted();
-      } else if (c == '*' && !SkipsStars()) {
-        RETURN_IF_ERROR(Stars());
-      } else if (c == '|' && depth_ == 0) {
-        RETURN_IF_ERROR(Choice());
-      } else if (c == '%' || IsNameChar(c)) {
-        Word();
-      } else {
-        depth_ += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-        if (c == ')') in_parameters_ = false;
-        if (c == '=' && depth_ == 0) defined_ = name_;
-        ++at_;
-      }
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  absl::Status Error(size_t at, absl::string_view what) const {
-    const size_t line = static_cast<size_t>(
-        std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-    const size_t begin = at == 0 ? std::string::npos : text_.rfind('\n', at - 1);
-    return ErrorAt(file_, line + 1, begin == std::string::npos ? at + 1 : at - begin, what);
-  }
-  std::string Quoted() {
-    const size_t begin = ++at_;
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n')
-      at_ += text_[at_] == '\\' ? 2 : 1;
-    at_ = std::min(at_, text_.size());
-    std::string quoted = text_.substr(begin, at_ - begin);
-    if (at_ < text_.size()) ++at_;
-    return quoted;
-  }
-  std::string Bare() {
-    const size_t begin = at_;
-    while (at_ < text_.size() && IsNameChar(text_[at_])) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  std::string Name() { return at_ < text_.size() && text_[at_] == '"' ? Quoted() : Bare(); }
-  void Word() {
-    if (text_[at_] == '%') {
-      ++at_;
-      name_ = Name();
-      return;
-    }
-    const std::string word = Bare();
-    if (word != "graph" || depth_ != 0) return;
-    in_parameters_ = true;
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    if (at_ == text_.size() || text_[at_] != '@') return;
-    ++at_;
-    graph_ = Name();
-  }
-  // Whether what stands here multiplies.
-  bool SkipsStars() {
-    const size_t end = text_.find_first_not_of('*', at_);
-    if (end != std::string::npos && text_[end] == '%' && end - at_ <= 2) return false;
-    at_ = std::min(end, text_.size());
-    return true;
-  }
-  absl::Status Stars() {
-    const size_t begin = at_;
-    at_ = text_.find('%', at_);
-    const size_t stars = at_ - begin;
-    const Wildcard kind = stars == 2 ? Wildcard::kKeywords : Wildcard::kVariadic;
-    Word();
-    const auto [known, is_new] = marks_.stars.emplace(name_, kind);
-    if (!is_new && known->second != kind)
-      return Error(begin, absl::StrCat("%", Printable(name_), " has one star and two"));
-    text_.replace(begin, stars, stars == 2 && !in_parameters_ ? "_=" : std::string(stars, ' '));
-    return absl::OkStatus();
-  }
-  absl::Status Choice() {
-    const size_t begin = at_++;
-    if (graph_ != "pattern") return Error(begin, "only calls of @pattern have several targets");
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    Marks::Choice choice{defined_, {}};
-    if (at_ < text_.size() && text_[at_] == '.') {
-      choice.target.op = Op::kCallMethod;
-      ++at_;
-    }
-    choice.target.target = Name();
-    if (choice.target.target.empty()) return Error(at_, "expected a target after |");
-    marks_.choices.push_back(std::move(choice));
-    std::fill(text_.begin() + static_cast<ptrdiff_t>(begin),
-              text_.begin() + static_cast<ptrdiff_t>(at_), ' ');
-    return absl::OkStatus();
-  }
-
-  std::string& text_;
-  const absl::string_view file_;
-  Marks& marks_;
-  size_t at_ = 0;
-  int depth_ = 0;
-  bool in_parameters_ = false;
-  std::string graph_, name_, defined_;  // the names read last
-};
-
-// "%x: f32[N, *]".
-class ConditionReader {
- public:
-  ConditionReader(const Marks::Condition& condition, absl::string_view file, const Graph& pattern)
-      : condition_(condition), file_(file), pattern_(pattern), left_(condition.text) {}
-
-  absl::StatusOr<TypeCondition> Read() {
-    TypeCondition type;
-    type.text = std::string(absl::StripAsciiWhitespace(left_));
-    if (!Take("%")) return Error("expected %NAME: TYPE, as %x: f32[*, 64]");
-    const absl::string_view before = left_;
-    const std::string name = Word();
-    for (const Node* node : pattern_.nodes()) {
-      if (node->name() == name && !node->is_output()) type.value = node;
-    }
-    if (type.value == nullptr) {
-      left_ = before;
-      return Error(absl::StrCat("@pattern has no %", Printable(name)));
-    }
-    if (type.value->is_placeholder() && (WildcardOf(*type.value) == Wildcard::kVariadic ||
-                                         WildcardOf(*type.value) == Wildcard::kKeywords ||
-                                         WildcardOf(*type.value) == Wildcard::kLiteral)) {
-      left_ = before;
-      return Error(absl::StrCat("%", Printable(name), " is no value"));
-    }
-    if (!Take(":")) return Error("expected ':'");
-    if (!Take("?")) {
-      do {
-        Blanks();
-        const absl::string_view at = left_;
-        const std::optional<DType> dtype = ParseDTypeShortName(Word());
-        if (!dtype.has_value()) {
-          left_ = at;
-          return Error("expected a dtype, as f32, or ?");
-        }
-        type.dtypes.push_back(*dtype);
-      } while (Take("|"));
-    }
-    if (Take("[")) {
-      type.has_sizes = true;
-      RETURN_IF_ERROR(ReadSizes(&type));
-    }
-    if (Take("@")) {
-      const size_t end = std::min(left_.find_first_of(" \t\r"), left_.size());
-      type.device = ParseDevice(left_.substr(0, end));
-      if (!type.device.has_value()) return Error("expected a device, as cpu or cuda:0");
-      left_.remove_prefix(end);
-    }
-    Blanks();
-    if (!left_.empty()) return Error("expected the end of the line");
-    return type;
-  }
-
- private:
-  absl::Status ReadSizes(TypeCondition* type) {
-    using Kind = TypeCondition::Size::Kind;
-    bool has_rest = false;
-    while (!Take("]")) {
-      TypeCondition::Size size;
-      Blanks();
-      const absl::string_view at = left_;
-      if (Take("...")) {
-        size.kind = Kind::kRest;
-        if (has_rest) {
-          left_ = at;
-          return Error("... stands once");
-        }
-        has_rest = true;
-      } else if (!Take("*")) {
-        size.name = Word();
-        if (size.name.empty()) return Error("expected a size: a number, a name, * or ...");
-        size.kind = absl::SimpleAtoi(size.name, &size.number) ? Kind::kNumber : Kind::kName;
-      }
-      type->sizes.push_back(std::move(size));
-      if (Take(",")) continue;
-      if (Take("]")) break;
-      return Error("expected ',' or ']'");
-    }
-    return absl::OkStatus();
-  }
-  void Blanks() { left_ = absl::StripLeadingAsciiWhitespace(left_); }
-  bool Take(absl::string_view text) {
-    Blanks();
-    return absl::ConsumePrefix(&left_, text);
-  }
-  std::string Word() {
-    size_t size = 0;
-    while (size < left_.size() && IsNameChar(left_[size])) ++size;
-    std::string word(left_.substr(0, size));
-    left_.remove_prefix(size);
-    return word;
-  }
-  absl::Status Error(absl::string_view what) {
-    Blanks();
-    return ErrorAt(file_, condition_.line,
-                   condition_.column + (condition_.text.size() - left_.size()), what);
-  }
-
-  const Marks::Condition& condition_;
-  const absl::string_view file_;
-  const Graph& pattern_;
-  absl::string_view left_;
-};
-
-// Without `replaces`, of a pattern alone.
-absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
-                                      absl::string_view file_name, bool replaces, Marks marks) {
-  RewriteRule rule;
-  rule.name = std::move(name);
-  rule.once = marks.once;
-  RETURN_IF_ERROR(MarkReader(&text, file_name, &marks).Read());
-  ASSIGN_OR_RETURN(rule.module, ParseModule(text, file_name));
-  rule.pattern = rule.module->FindGraph("pattern");
-  rule.replacement = rule.module->FindGraph("replacement");
-  for (const auto& [parameter, kind] : marks.stars) {
-    Node* node =
-        rule.pattern == nullptr ? nullptr : rule.module->FindGraph("pattern")->FindNode(parameter);
-    if (node != nullptr && node->is_placeholder())
-      node->set_annotation(kind == Wildcard::kKeywords ? "keywords" : "variadic");
-  }
-  absl::flat_hash_set<absl::string_view> parameters;
-  RETURN_IF_ERROR(CheckGraph(rule.pattern, "pattern", nullptr, &parameters));
-  if (rule.pattern->output()->args()[0].node()->is_placeholder()) {
-    return absl::InvalidArgumentError("@pattern: must return what a call yields");
-  }
-  for (Marks::Choice& choice : marks.choices) {
-    const Node* node = rule.pattern->FindNode(choice.node);
-    if (node != nullptr && node->is_call())
-      rule.more_targets[node].push_back(std::move(choice.target));
-  }
-  for (const Marks::Condition& condition : marks.conditions) {
-    ASSIGN_OR_RETURN(TypeCondition type,
-                     ConditionReader(condition, file_name, *rule.pattern).Read());
-    rule.types.push_back(std::move(type));
-  }
-  if (!replaces) return rule;
-  absl::flat_hash_set<absl::string_view> used;
-  RETURN_IF_ERROR(CheckGraph(rule.replacement, "replacement", &parameters, &used));
-  // What a parameter stands for is said in the pattern.
-  absl::flat_hash_map<absl::string_view, Wildcard> kinds;
-  for (const Node* node : rule.pattern->placeholders()) kinds[node->target()] = WildcardOf(*node);
-  for (Node* node : rule.replacement->placeholders()) {
-    const Wildcard kind = kinds.at(node->target());
-    if (kind == Wildcard::kVariadic) node->set_annotation("variadic");
-    if (kind == Wildcard::kKeywords) node->set_annotation("keywords");
-    if (node == rule.replacement->output()->args()[0].node() && kind != Wildcard::kValue) {
-      return absl::InvalidArgumentError("@replacement: returns what need not be a value");
-    }
-  }
-  for (const Node* node : rule.replacement->nodes()) {
-    if (node->is_call() && MisplacesVariadic(node->args())) {
-      return absl::InvalidArgumentError(
-          "@replacement: a variadic parameter is the last of the arguments or of a list");
-    }
-    // What the pattern has as keywords is known only now.
-    for (const Argument& argument : node->args()) {
-      bool holds = false;
-      ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
-      if (holds && node->is_call())
-        return absl::InvalidArgumentError(
-            "@replacement: a parameter for keywords stands in a call, as **%rest");
-    }
-  }
-  return rule;
+  return found;
 }
 
 }  // namespace
-
-absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
-                                                    absl::string_view file_name) {
-  std::vector<RewriteRule> rules;
-  std::string name;
-  std::string body;
-  Marks marks;
-  size_t name_line = 0;
-  bool in_graphs = false;  // past the lines in front of them
-  const auto finish = [&]() -> absl::Status {
-    if (name_line == 0) return absl::OkStatus();
-    absl::StatusOr<RewriteRule> rule = ParseRule(name, body, file_name, /*replaces=*/true, marks);
-    if (!rule.ok()) {
-      // The parser names file and line itself.
-      if (absl::StartsWith(rule.status().message(), absl::StrCat(Printable(file_name), ":")))
-        return rule.status();
-      return ErrorAt(file_name, name_line, 1,
-                     absl::StrCat("rule ", name, ": ", rule.status().message()));
-    }
-    rules.push_back(*std::move(rule));
-    return absl::OkStatus();
-  };
-  size_t line_number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++line_number;
-    absl::string_view rest = line;
-    if (absl::ConsumePrefix(&rest, "rule ")) {
-      RETURN_IF_ERROR(finish());
-      name = Printable(absl::StripAsciiWhitespace(rest));
-      name_line = line_number;
-      // Lines keep their numbers.
-      body.assign(line_number, '\n');
-      marks = Marks();
-      in_graphs = false;
-      continue;
-    }
-    if (name_line == 0) {
-      if (absl::StripAsciiWhitespace(line).empty() || absl::StartsWith(line, "#")) continue;
-      return ErrorAt(file_name, line_number, 1, "expected rule NAME");
-    }
-    rest = absl::StripAsciiWhitespace(line);
-    if (!in_graphs && rest == "once") {
-      marks.once = true;
-      line = "";
-    } else if (!in_graphs && absl::ConsumePrefix(&rest, "where ")) {
-      const auto column = static_cast<size_t>(rest.data() - line.data()) + 1;
-      marks.conditions.push_back({std::string(rest), line_number, column});
-      line = "";
-    } else if (!rest.empty() && rest[0] != '#') {
-      in_graphs = true;
-    }
-    absl::StrAppend(&body, line, "\n");
-  }
-  RETURN_IF_ERROR(finish());
-  if (rules.empty()) return ErrorAt(file_name, 1, 1, "there are no rules");
-  return rules;
-}
-
-absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_view file_name) {
-  return ParseRule("pattern", std::string(text), file_name, /*replaces=*/false, Marks());
-}
 
 absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
                         std::vector<size_t>* counts) {
@@ -890,22 +455,14 @@ absl::Status ApplyRules(absl::Span<const RewriteRule> rules, Module* module,
 
 std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph) {
   Rewriter rewriter(absl::MakeConstSpan(&rule, 1), graph);
-  std::vector<PatternMatch> found;
-  for (Node* node : graph->nodes()) {
-    PatternMatch match;
-    if (node->is_call() && rewriter.Matches(rule, node, &match)) found.push_back(std::move(match));
-  }
-  return found;
+  return FindWhere(
+      graph, [&](Node* node, PatternMatch* match) { return rewriter.Matches(rule, node, match); });
 }
 
 std::vector<PatternMatch> FindOccurrences(const RewriteRule& rule, Graph* graph) {
-  std::vector<PatternMatch> found;
-  for (Node* node : graph->nodes()) {
-    PatternMatch match;
-    if (node->is_call() && Matcher(rule, &match, nullptr).Anchor(Rewriter::AnchorOf(rule), node))
-      found.push_back(std::move(match));
-  }
-  return found;
+  return FindWhere(graph, [&](Node* node, PatternMatch* match) {
+    return Matcher(rule, match, nullptr).Anchor(Rewriter::AnchorOf(rule), node);
+  });
 }
 
 std::string WhyNoMatch(const RewriteRule& rule, Module* module) {

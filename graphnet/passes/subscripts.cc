@@ -68,14 +68,14 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
         // Behind an Ellipsis, where the rank says it.
         const int64_t place = !from_end ? dim : now < 0 ? -1 : now - left - 1;
         if (!facts.is_tensor() || facts.dtype == DType::kUInt8 || place < 0 ||
-            (from_end && !facts.is_index() && facts.rank != 1)) {
+            (from_end && !facts.is_index() && facts.rank() != 1)) {
           return std::nullopt;
         }
         read.indices.resize(static_cast<size_t>(place));
         read.indices.push_back(element);
-        read.may_be_view |= facts.rank <= 0 && facts.dtype != DType::kBool;
-        read.may_be_switch |= facts.rank <= 0 && !facts.is_index();
-        mask_before |= !facts.is_index() && facts.rank != 1;
+        read.may_be_view |= facts.rank() <= 0 && facts.dtype != DType::kBool;
+        read.may_be_switch |= facts.rank() <= 0 && !facts.is_index();
+        mask_before |= !facts.is_index() && facts.rank() != 1;
         ++tensors;
         ++dim;
         break;

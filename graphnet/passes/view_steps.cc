@@ -89,9 +89,9 @@ bool IsComplex(DType dtype) {
 
 // The number of elements; -1: not known.
 int64_t NumElements(const TensorFacts& facts) {
-  if (facts.rank < 0 || static_cast<size_t>(facts.rank) != facts.sizes.size()) return -1;
+  if (!facts.sizes.has_value()) return -1;
   int64_t n = 1;
-  for (const int64_t size : facts.sizes) {
+  for (const int64_t size : *facts.sizes) {
     if (size < 0 || __builtin_mul_overflow(n, size, &n)) return -1;
   }
   return n;
@@ -111,10 +111,8 @@ Argument Counted(const Argument& dim, int rank) {
 }
 
 int64_t SizeAt(const TensorFacts& facts, const Argument& dim) {
-  const int at = WrappedDim(dim, facts.rank);
-  return at < 0 || static_cast<size_t>(at) >= facts.sizes.size()
-             ? -1
-             : facts.sizes[static_cast<size_t>(at)];
+  const int at = WrappedDim(dim, facts.rank());
+  return at < 0 ? -1 : (*facts.sizes)[static_cast<size_t>(at)];
 }
 
 TensorFacts FactsOfSelf(const FactsTable& facts, const Node& call, const Schema& schema) {
@@ -191,7 +189,7 @@ std::optional<ViewSteps> ViewReader::ReadPermute(const Node& call, const Schema&
 // Windows that do not overlap are slices of dimensions; of others an element is in several.
 std::optional<ViewSteps> ViewReader::ReadUnfold(const Node& call, const Schema& schema) const {
   const TensorFacts self = FactsOfSelf(facts_, call, schema);
-  const int dim = WrappedDim(GivenOrDefault(call, schema, "dimension"), self.rank);
+  const int dim = WrappedDim(GivenOrDefault(call, schema, "dimension"), self.rank());
   const Argument size = GivenOrDefault(call, schema, "size");
   const Argument step = GivenOrDefault(call, schema, "step");
   const int64_t length = SizeAt(self, GivenOrDefault(call, schema, "dimension"));
@@ -203,13 +201,13 @@ std::optional<ViewSteps> ViewReader::ReadUnfold(const Node& call, const Schema& 
   const int64_t covered = windows * step.integer();
   if (covered > length) return ViewSteps{Opaque(call, schema)};
   ViewSteps steps;
-  if (covered != length) steps.push_back(Slice(self.rank, dim, 0, covered));
+  if (covered != length) steps.push_back(Slice(self.rank(), dim, 0, covered));
   steps.push_back({"aten.unflatten.int",
                    Keep({dim, Argument::List(Keep({windows, step.integer()}))}),
                    Inverse::kReshape,
                    {},
                    {}});
-  if (step != size) steps.push_back(Slice(self.rank + 1, dim + 1, 0, size));
+  if (step != size) steps.push_back(Slice(self.rank() + 1, dim + 1, 0, size));
   steps.push_back({"aten.movedim.int", Keep({dim + 1, -1}), Inverse::kCall, "aten.movedim.int",
                    Keep({-1, dim + 1})});
   return steps;
@@ -257,7 +255,7 @@ std::optional<ViewSteps> ViewReader::ReadAs(const Node& call, const Schema& sche
       !(is_expand || schema.name == "view_as" || (schema.name == "reshape_as" && is_contiguous))) {
     return std::nullopt;
   }
-  const std::vector<Argument> sizes(facts.sizes.begin(), facts.sizes.end());
+  const std::vector<Argument> sizes(facts.sizes->begin(), facts.sizes->end());
   ViewStep step = {is_expand ? "aten.expand.default" : "aten.view.default",
                    Keep({Argument::List(Keep(sizes))}),
                    Inverse::kReshape,
@@ -277,7 +275,7 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
   const TensorFacts self = FactsOfSelf(facts_, call, schema);
   if (name == "positive") return ViewSteps{};
   // Of one dimension, the tensor itself.
-  if (name == "flatten" && self.rank < 2) return std::nullopt;
+  if (name == "flatten" && self.rank() < 2) return std::nullopt;
   if (name == "contiguous" || name == "to") {
     // Itself if there is nothing to do.
     const bool same_dtype = name == "contiguous" || given("dtype").is_none() ||
@@ -327,16 +325,16 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
       step = Unsqueeze(given("dim").integer());
       break;
     case ViewKind::kSlice:
-      step = Slice(self.rank, given("dim"), given("start"), given("end"), given("step"));
+      step = Slice(self.rank(), given("dim"), given("start"), given("end"), given("step"));
       break;
     case ViewKind::kNarrow:
       if (schema.overload == "default" && given("start").is_int() && given("length").is_int() &&
           given("start").integer() >= 0) {
-        step = Slice(self.rank, given("dim"), given("start"),
+        step = Slice(self.rank(), given("dim"), given("start"),
                      given("start").integer() + given("length").integer());
       }
       break;
-    case ViewKind::kSelect: step = Select(self.rank, given("dim"), given("index")); break;
+    case ViewKind::kSelect: step = Select(self.rank(), given("dim"), given("index")); break;
     case ViewKind::kDiagonal: step = Diagonal(given("offset"), given("dim1"), given("dim2")); break;
     case ViewKind::kExpand: return ReadExpand(call, schema);
     case ViewKind::kUnfold: return ReadUnfold(call, schema);
@@ -367,10 +365,10 @@ std::optional<ViewSteps> ViewReader::ReadElement(const Node& list, const Schema&
   const TensorFacts self = FactsOfSelf(facts_, list, schema);
   const Argument dim = GivenOrDefault(list, schema, "dim");
   const int64_t length = SizeAt(self, dim);
-  if (name == "unbind") return ViewSteps{Select(self.rank, dim, i)};
+  if (name == "unbind") return ViewSteps{Select(self.rank(), dim, i)};
   if (i < 0) return std::nullopt;
   const auto part = [&](int64_t start, int64_t end) {
-    return ViewSteps{Slice(self.rank, dim, start, end)};
+    return ViewSteps{Slice(self.rank(), dim, start, end)};
   };
   const Argument parts = schema.arguments.size() > 1
                              ? GivenOrDefault(list, schema, schema.arguments[1].name)

@@ -13,7 +13,7 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/ir/node.h"
 #include "graphnet/ops/schema.h"
-#include "graphnet/passes/tensor_facts.h"
+#include "graphnet/passes/facts_table.h"
 
 namespace graphnet {
 

@@ -425,7 +425,7 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
 
 bool WriteAnalysis::AddFillDiagonal(const Node& call, const Schema& schema) {
   const Node* const self = call.args()[0].node();
-  if (CurrentView(self) < 0 || facts_.Of(self).rank != 2 ||
+  if (CurrentView(self) < 0 || facts_.Of(self).rank() != 2 ||
       GivenOrDefault(call, schema, "wrap") != Argument(false)) {
     return false;
   }
@@ -466,7 +466,7 @@ void WriteAnalysis::AddGetItem(const Node& call) {
     }
     return NewTensor(&call, memory(it->second).root);
   }
-  const std::optional<Subscript> read = reader_.ReadSubscript(facts_.Of(from).rank, index);
+  const std::optional<Subscript> read = reader_.ReadSubscript(facts_.Of(from).rank(), index);
   if (read.has_value() && read->indices.empty()) {
     return NewTensor(&call, AddSteps(parent, read->steps, &call));
   }
@@ -483,7 +483,7 @@ void WriteAnalysis::AddSetItem(const Node& call) {
     if (parent >= 0) AddWrite({.node = &call, .view = parent});
     return AddUnknown(call, "what it writes to is not known to be a tensor");
   }
-  const int rank = facts_.Of(self.node()).rank;
+  const int rank = facts_.Of(self.node()).rank();
   const std::optional<Subscript> read = reader_.ReadSubscript(rank, call.args()[1]);
   if (!read.has_value() || read->may_be_switch) {
     CheckWritable(parent, call);
@@ -507,25 +507,25 @@ void WriteAnalysis::AddSetItem(const Node& call) {
     // One with more dimensions than it is written to has those in front dropped.
     if (!value.is_node() || !facts.is_tensor()) {
       Block(MemoryOf(self.node()), "what it writes is not known to be a tensor or number", call);
-    } else if (write.indices.empty() && facts.rank != 0 &&
+    } else if (write.indices.empty() && facts.rank() != 0 &&
                CurrentView(value.node()) != write.view) {
-      if (rank < 0 || facts.rank < 0) {
+      if (rank < 0 || facts.rank() < 0) {
         Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
       } else {
-        write.extra_dims = std::max(0, facts.rank - (rank + read->rank_change));
+        write.extra_dims = std::max(0, facts.rank() - (rank + read->rank_change));
       }
     }
   }
   if (!write.indices.empty()) {
     // Its dimensions of one element in front are dropped in any case.
-    if (!is_number && facts.rank > 0) {
-      const auto first = absl::c_find_if(facts.sizes, [](int64_t size) { return size != 1; });
-      write.extra_dims = static_cast<int>(first - facts.sizes.begin());
-      const bool known = first == facts.sizes.end() ? !facts.sizes.empty() : *first >= 0;
-      if (!known && facts.rank > 1) {
+    if (!is_number && facts.rank() > 0) {
+      const auto first = absl::c_find_if(*facts.sizes, [](int64_t size) { return size != 1; });
+      write.extra_dims = static_cast<int>(first - facts.sizes->begin());
+      const bool known = first == facts.sizes->end() || *first >= 0;
+      if (!known && facts.rank() > 1) {
         Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
       }
-    } else if (!is_number && facts.rank < 0) {
+    } else if (!is_number && facts.rank() < 0) {
       Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
     }
     write.form = Write::Form::kIndexPut;

@@ -19,7 +19,8 @@
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/passes/tensor_facts.h"
+#include "graphnet/ops/result_rules.h"
+#include "graphnet/passes/facts_table.h"
 #include "graphnet/passes/view_steps.h"
 
 namespace graphnet {

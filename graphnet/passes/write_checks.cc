@@ -8,8 +8,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/passes/tensor_facts.h"
+#include "graphnet/passes/facts_table.h"
 #include "graphnet/passes/view_steps.h"
 #include "graphnet/passes/write_analysis.h"
 
@@ -60,9 +61,7 @@ void WriteAnalysis::CheckOut(const Write& copy) {
   const Schema* const schema = made == nullptr ? nullptr : FindOverload(made->target());
   const TensorFacts to = facts_.Of(copy.node->args()[0].node());
   const TensorFacts from = made == nullptr ? TensorFacts() : facts_.Of(made);
-  const auto unknown = [](int64_t size) { return size < 0; };
-  if (schema == nullptr || to.rank < 0 || from.rank != to.rank || from.sizes != to.sizes ||
-      to.sizes.size() != static_cast<size_t>(to.rank) || absl::c_any_of(to.sizes, unknown) ||
+  if (schema == nullptr || !to.is_static() || from.sizes != to.sizes ||
       to.dtype == DType::kUnknown || to.dtype != from.dtype) {
     return Block(memory, "out may have other sizes or another dtype than what is written to it",
                  *copy.node);
@@ -86,7 +85,7 @@ bool WriteAnalysis::AreDisjointViews(int a, int b) const {
   }
   const Node* const like = at(at(a).parent).like;
   return AreDisjoint(at(a).step, at(b).step,
-                     like == nullptr ? absl::Span<const int64_t>() : facts_.Of(like).sizes);
+                     like == nullptr ? Sizes() : facts_.Of(like).sizes.value_or(Sizes()));
 }
 
 void WriteAnalysis::DropFinalCopies(const Graph& graph) {

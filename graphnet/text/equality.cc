@@ -308,4 +308,9 @@ absl::Status CheckEqual(const Sample& a, const Sample& b, const EqualityOptions&
   return a.module == nullptr ? absl::OkStatus() : CheckEqual(*a.module, *b.module, options);
 }
 
+bool SameData(const TensorData& a, const TensorData& b) {
+  return a.dtype == b.dtype && a.shape == b.shape &&
+         (a.bytes == b.bytes || (a.bytes != nullptr && b.bytes != nullptr && *a.bytes == *b.bytes));
+}
+
 }  // namespace graphnet

@@ -33,6 +33,9 @@ absl::Status CheckEqual(const Module& a, const Module& b, const EqualityOptions&
 // The modules, and every other field of the samples but `weights`.
 absl::Status CheckEqual(const Sample& a, const Sample& b, const EqualityOptions& options = kExact);
 
+// Whether two weights have one dtype, shape and bytes.
+bool SameData(const TensorData& a, const TensorData& b);
+
 // Compares nodes of two graphs one by one, for who decides which go together: a piece
 // of a graph with its part of the whole.
 class NodeComparison {

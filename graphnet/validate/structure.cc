@@ -35,11 +35,6 @@ std::string MetaText(const ValueMeta* meta) {
   return meta == nullptr ? "unknown" : Printable(PrintMeta(*meta));
 }
 
-bool SameData(const TensorData& a, const TensorData& b) {
-  if (a.dtype != b.dtype || a.shape != b.shape) return false;
-  return a.bytes == b.bytes || (a.bytes != nullptr && b.bytes != nullptr && *a.bytes == *b.bytes);
-}
-
 // The values that a graph returns, in order, whatever they are packed in.
 std::vector<const Node*> Returned(const Graph& graph) {
   std::vector<const Node*> out;

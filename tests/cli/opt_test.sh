@@ -66,6 +66,8 @@ END
 "$graphnet" opt in.gn --passes="rewrite{rules=never.rules}" >out.txt 2>err.txt
 grep -q "warning: rewrite: rule never never matched: torch._C._nn.gelu occurs once, where nothing is known of %x: bf16" err.txt ||
   fail "no reason: $(cat err.txt)"
+"$graphnet" opt in.gn --passes="rewrite{rules=never.rules}" --json >out.txt
+grep -q '"kind": *"warning"' out.txt || fail "no kind: $(cat out.txt)"
 
 # --- Another dtype, with weights, and another batch.
 cat >model.gn <<'END'

@@ -31,12 +31,18 @@ bind() {
 }
 bind /proc
 bind /dev
+bind /dev/pts
 for wheels in $(pip config get global.find-links 2>/dev/null); do bind "$wheels"; done
 # What the command costs of processors, as the server that Bazel starts outlives it.
 account=/sys/fs/cgroup/cpuacct/graphnet_setup
-if mkdir -p "$account" 2>/dev/null; then echo $$ >"$account/cgroup.procs"; else account=; fi
+if mkdir -p "$account" 2>/dev/null; then
+  echo $$ >"$account/cgroup.procs"
+  used=$(<"$account/cpuacct.usage")
+else
+  account=
+fi
 begin=$SECONDS
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
   bash -c "cd /project && $2"
-echo "$((SECONDS - begin)) s${account:+, of processors $(($(<"$account/cpuacct.usage") / 1000000000)) s}"
+echo "$((SECONDS - begin)) s${account:+, of processors $((($(<"$account/cpuacct.usage") - used) / 1000000000)) s}"
 chroot "$root" bash -c "cd /project && bazel shutdown" >/dev/null 2>&1 || true

@@ -1,0 +1,122 @@
+// What of the sizes in a graph grows when one of its inputs does: what generalize-dims follows.
+#ifndef GRAPHNET_PASSES_GROWTH_H_
+#define GRAPHNET_PASSES_GROWTH_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ir/node_table.h"
+
+namespace graphnet {
+
+// What is known of a value: the sizes with the example, and which of them grow with the
+// symbol, each by a factor.
+struct Extent {
+  enum class Kind { kOther, kTensor, kNumber, kTuple };
+  Kind kind = Kind::kOther;
+  std::vector<int64_t> sizes;
+  std::vector<uint8_t> grows;
+  bool number_grows = false;
+  std::vector<Extent> elements;
+
+  bool any() const {
+    return number_grows || absl::c_linear_search(grows, uint8_t{1}) ||
+           absl::c_any_of(elements, [](const Extent& e) { return e.any(); });
+  }
+  bool is_tensor() const { return kind == Kind::kTensor; }
+  int rank() const { return static_cast<int>(sizes.size()); }
+};
+
+class Growth {
+ protected:
+  explicit Growth(Module* module) : module_(*module) {}
+
+  // Finds what the value of `node` grows by, the nodes before it known.
+  absl::Status Visit(Node* node);
+
+  Module& module_;
+  size_t dim_ = 0;
+  std::vector<Node*> inputs_;
+  int64_t example_ = 1;
+  const SymExpr* symbol_ = nullptr;  // null: to be made
+  NodeTable<Extent> values_;
+  // By call, the dimensions that have to grow though no operand does.
+  std::map<const Node*, std::set<size_t>> forced_;
+  bool again_ = false;  // since something was found that has to
+  struct SizeEdit {
+    const Argument* place;
+    int64_t factor;
+  };
+  std::map<const Node*, std::vector<SizeEdit>> edits_;
+  std::map<const Node*, std::map<Node*, std::set<size_t>>> expands_;
+
+ private:
+  using Names = absl::flat_hash_set<absl::string_view>;
+  // The arguments that say sizes: the position of the first and how many, or of a list.
+  struct SizeList {
+    std::vector<const Argument*> sizes;
+    bool in_list = false;
+  };
+
+  static Names Words(absl::string_view text);
+  static std::optional<int> DimIn(const Argument* argument, int rank, int otherwise);
+  // Sizes from the meta, none of which grows.
+  std::optional<Extent> FromMeta(const ValueMeta* meta) const;
+  // The arguments by position, those by keyword that come next among them.
+  static std::vector<Argument> PositionalArgs(const Node& node);
+  // The elements of a list that is written out, or the one number that stands for it.
+  static absl::Span<const Argument> ListOf(const Argument* list);
+  const Extent& Of(const Argument& argument) const;
+  static absl::Status Refuse(const Node& node, absl::string_view why);
+  // What `out`, which has the sizes of the meta, grows by.
+  absl::Status Follow(Node* node, Extent* out);
+  absl::Status FollowSize(const Node& node, Extent* out);
+  absl::Status FollowSubscript(const Node& node, Extent* out);
+  // What is written has to fit what it is written to.
+  absl::Status FollowWrite(const Node& node, Extent* out);
+  SizeList SizesOf(const Node& node, size_t position, absl::string_view name) const;
+  // That the i-th size of a call is to be written as a product of the symbol.
+  void Edit(Node* node, const Argument* size, int64_t value);
+  // Checks that sizes of `out` which grow are not written as numbers, or will not be.
+  absl::Status WriteSizes(Node* node, const SizeList& list, const Extent& out);
+  absl::Status FollowReshape(Node* node, absl::string_view name, const Extent& in, Extent* out);
+  // Which sizes of `out` grow if `in` is given them: dimensions that are split or joined
+  // have equal products.
+  absl::Status SplitAndJoin(const Extent& in, Extent* out) const;
+  absl::Status FollowExpand(Node* node, const Extent& in, Extent* out);
+  absl::Status FollowFactory(Node* node, absl::string_view name, Extent* out);
+  // Sizes of `out` grow where the call is given numbers that do.
+  absl::Status MarkNumbers(const Node& node, Extent* out) const;
+  // Makes a value grow that a call with written sizes yields; false if it is no such.
+  bool Force(const Argument& argument, size_t dim);
+  // Has an operand of one element expanded for a call.
+  bool Expand(Node* node, const Argument& argument, size_t dim);
+
+  // growth_operators.cc
+  absl::Status FollowTensor(Node* node, absl::string_view name, Extent* out);
+  static bool IsPythonPointwise(const Node& node);
+  absl::Status Fits(const Extent& out) const;
+  absl::Status FollowPointwise(Node* node, Extent* out);
+  static bool WritesTo(const Node& node, const Argument& argument);
+  absl::Status FollowReduction(const Node& node, const Extent& in, Extent* out);
+  absl::Status FollowMatmul(Node* node, size_t first, Extent* out);
+  absl::Status FollowEinsum(const Node& node, Extent* out);
+  absl::Status FollowPermute(const Node& node, absl::string_view name, const Extent& in,
+                             Extent* out);
+  absl::Status FollowSqueeze(const Node& node, absl::string_view name, const Extent& in,
+                             Extent* out);
+  absl::Status FollowCat(Node* node, bool stacks, Extent* out);
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_GROWTH_H_
