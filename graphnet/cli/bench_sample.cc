@@ -128,11 +128,13 @@ DuelInputs BenchSample::inputs() {
   return {.files = files_, .restore = [this] { return WriteInputs(); }};
 }
 
-// Without effects, without vmap and, as all devices are one, on the CPU.
+// Without effects, without vmap, of the sizes that the inputs have and, as all devices are one, on
+// the CPU.
 absl::Status BenchSample::MakeFunctional() {
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,"
-                                 "functionalize{outputs=true}"));
+  ASSIGN_OR_RETURN(
+      const Pipeline pipeline,
+      ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,"
+                    "functionalize{outputs=true}"));
   return RunPipeline(pipeline, &program_).status();
 }
 

@@ -6,10 +6,20 @@
 
 namespace graphnet {
 
-absl::string_view WorkerPy();
+absl::string_view BladeDiscWorkerPy();
+absl::string_view InductorWorkerPy();
+absl::string_view IreeWorkerPy();
+absl::string_view MlirProgramPy();
+absl::string_view OnnxExportPy();
+absl::string_view OnnxRuntimeWorkerPy();
+absl::string_view OpenVinoWorkerCc();
+absl::string_view TensorRtWorkerPy();
 absl::string_view TensorsPy();
 absl::string_view TorchWorkerPy();
-absl::string_view InductorWorkerPy();
+absl::string_view TvmWorkerPy();
+absl::string_view WorkerH();
+absl::string_view WorkerPy();
+absl::string_view XlaWorkerCc();
 
 }  // namespace graphnet
 
