@@ -15,6 +15,8 @@ namespace graphnet {
 using CommandRunner = std::function<absl::StatusOr<int>()>;
 
 // One a command, each in the file of its name; main.cc has them in groups.
+void RegisterBackends(CLI::App& app, CommandRunner* run);
+void RegisterBench(CLI::App& app, CommandRunner* run);
 void RegisterCheck(CLI::App& app, CommandRunner* run);
 void RegisterCompletion(CLI::App& app, CommandRunner* run);
 void RegisterCompose(CLI::App& app, CommandRunner* run);
@@ -37,6 +39,7 @@ void RegisterShow(CLI::App& app, CommandRunner* run);
 void RegisterStats(CLI::App& app, CommandRunner* run);
 void RegisterSubgraph(CLI::App& app, CommandRunner* run);
 void RegisterValidate(CLI::App& app, CommandRunner* run);
+void RegisterWorker(CLI::App& app, CommandRunner* run);
 
 }  // namespace graphnet
 

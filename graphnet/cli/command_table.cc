@@ -102,6 +102,7 @@ CommandTable TableOf(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) tool.options.push_back(RowOf(*option));
   table.options = std::move(tool.options);
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_group().empty()) continue;  // not for people
     CommandRow& row = table.commands.emplace_back();
     row.name = command->get_name();
     row.group = command->get_group();

@@ -88,6 +88,8 @@ class Engine {
   virtual absl::StatusOr<int> DiffRun(const DiffRunFlags& flags) const = 0;
   virtual absl::StatusOr<int> Shapes(const ShapesFlags& flags) const = 0;
   virtual absl::StatusOr<int> Extract(const ExtractFlags& flags) const = 0;
+  // Answers a benchmark as backend nope or jit.
+  virtual absl::StatusOr<int> ServeWorker(const std::string& backend) const = 0;
 
   // formats/torchscript/importer.h, exporter.h.
   virtual absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,

@@ -32,6 +32,9 @@ constexpr int kBadInput = 2;
 
 constexpr int kReaderIsGone = 128 + SIGPIPE;  // as a shell says it
 
+// Of commands that are no part of the help.
+constexpr char kHidden[] = "";
+
 struct Command {
   const char* group;
   void (*add)(CLI::App& app, graphnet::CommandRunner* run);
@@ -58,9 +61,12 @@ constexpr Command kCommands[] = {
     {"Programs", graphnet::RegisterExtract},
     {"Run", graphnet::RegisterRun},
     {"Run", graphnet::RegisterDiffRun},
+    {"Judge compilers", graphnet::RegisterBackends},
+    {"Judge compilers", graphnet::RegisterBench},
     {"Judge compilers", graphnet::RegisterScore},
     {"The tool", graphnet::RegisterCompletion},
     {"The tool", graphnet::RegisterMan},
+    {kHidden, graphnet::RegisterWorker},
 };
 
 constexpr char kFooter[] =

@@ -15,19 +15,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/cli/export_program.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/formats/mlir/exporter.h"
-#include "graphnet/formats/pt2/exporter.h"
-#include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
-#include "graphnet/identity/canonical_calls.h"
-#include "graphnet/identity/partial_evaluation.h"
-#include "graphnet/passes/dead_code.h"
-#include "graphnet/passes/pipeline.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/printer.h"
 
@@ -56,40 +49,9 @@ Target TargetOf(Format format) {
   }
 }
 
-// Of values whose shapes are not known, they are found first.
-absl::StatusOr<std::string> Pt2Of(const Sample& sample) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
-  const Sample& written = lowered == nullptr ? sample : *lowered;
-  if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
-  Sample described;
-  described.name = written.name;
-  described.module = written.module->Clone();
-  described.extra_files = written.extra_files;
-  described.weights = written.weights;
-  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  RETURN_IF_ERROR(engine->InferShapes(&described));
-  return ExportPt2ToString(described);
-}
-
-// Of the program that torch.export would make of it: nothing but ATen's overloads is left there,
-// and what follows from sizes is computed. Writes become values, those to inputs and attributes
-// further results, and of several ways to write a call one is taken.
-absl::StatusOr<MlirProgram> MlirOf(const Sample& sample) {
-  ASSIGN_OR_RETURN(const std::string bytes, Pt2Of(sample));
-  ASSIGN_OR_RETURN(Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
-  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true},dce"));
-  RETURN_IF_ERROR(RunPipeline(functionalize, program.module.get()).status());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
-  EliminateDeadCode(module.get());
-  CanonicalizeCalls(module.get());
-  EliminateDeadCode(module.get());
-  return ExportMlir(*module);
-}
-
 // The weights, arguments of the program as they are, lie beside it.
 absl::Status SaveMlir(const Sample& sample, const std::string& path) {
-  ASSIGN_OR_RETURN(const MlirProgram program, MlirOf(sample));
+  ASSIGN_OR_RETURN(const MlirProgram program, ExportMlirProgram(sample));
   std::map<std::string, TensorData> weights;
   for (const std::string& attribute : program.attributes) {
     const auto it = sample.weights.find(attribute);
@@ -106,9 +68,9 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
   switch (format) {
     case Target::kProtobuf: return SerializeSample(sample);
     case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
-    case Target::kPt2: return Pt2Of(sample);
+    case Target::kPt2: return ExportPt2Program(sample);
     case Target::kMlir: {
-      ASSIGN_OR_RETURN(MlirProgram program, MlirOf(sample));
+      ASSIGN_OR_RETURN(MlirProgram program, ExportMlirProgram(sample));
       return std::move(program.text);
     }
     case Target::kTorchScript: {

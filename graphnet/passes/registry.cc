@@ -23,6 +23,7 @@
 #include "graphnet/passes/revert_vmap.h"
 #include "graphnet/passes/rewrite.h"
 #include "graphnet/passes/simplify.h"
+#include "graphnet/passes/specialize.h"
 #include "graphnet/passes/stabilize.h"
 #include "graphnet/passes/torch_to_aten.h"
 
@@ -61,6 +62,7 @@ const std::vector<Pass>& PassTable() {
       {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
       {"rewrite", "rewrite.h", Rewrite, {"rules"}},
       {"simplify", "simplify.h", Simplify},
+      {"specialize", "specialize.h", Specialize},
       {"stabilize", "stabilize.h", Stabilize, {"allow"}},
       {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
   };

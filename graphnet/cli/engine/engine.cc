@@ -36,6 +36,9 @@ class TorchEngine final : public Engine {
   absl::StatusOr<int> Extract(const ExtractFlags& flags) const override {
     return ExtractProgram(flags);
   }
+  absl::StatusOr<int> ServeWorker(const std::string& backend) const override {
+    return graphnet::ServeWorker(backend);
+  }
 
   absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
                                            const LoadOptions& options) const override {

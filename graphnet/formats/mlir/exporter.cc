@@ -431,11 +431,17 @@ class Writer {
     const Schema& schema = OverloadFor(node, callee.overloads[0]);
     if (schema.mutates()) return Error("it writes to memory; pass functionalize makes it a value");
     if (schema.name == "sym_size" || schema.name == "size") return WriteSize(node, schema);
+    if (schema.name == "item" || schema.name == "_local_scalar_dense")
+      return WriteItem(node, schema);
     RETURN_IF_ERROR(CheckIndices(node, schema));
     if (schema.name == "scaled_dot_product_attention") {
       const Argument* const mask = schema.Given(node, "attn_mask");
       if (mask != nullptr && !mask->is_none()) return WriteMaskedAttention(node, schema);
     }
+    if (schema.name == "prelu") return WritePrelu(node, schema);
+    if (schema.name == "meshgrid") return WriteMeshgrid(node, schema);
+    if (absl::StartsWith(schema.name, "upsample_") && schema.overload == "vec")
+      return WriteUpsample(node, schema);
     if (schema.name == "index_put") {
       ASSIGN_OR_RETURN(const bool is_written, WriteMaskedPut(node, schema));
       if (is_written) return absl::OkStatus();
@@ -544,6 +550,21 @@ class Writer {
     return absl::OkStatus();
   }
 
+  // The number in a tensor; which kind follows from the dtype.
+  absl::Status WriteItem(const Node& node, const Schema& schema) {
+    const TensorMeta* const meta = MetaOf(schema.Given(node, size_t{0}));
+    if (meta == nullptr || meta->dtype == DType::kUnknown) return UnknownMeta();
+    if (absl::StrContains(DTypeName(meta->dtype), "complex"))
+      return Error("a complex number that is taken out of a tensor");
+    ASSIGN_OR_RETURN(const Value tensor, OperandOf(node, schema, 0));
+    const char* const type = NumberType(meta->dtype);
+    const char* const operation = type == kFloat  ? "torch.aten.Float.Tensor"
+                                  : type == kBool ? "torch.aten.Bool.Tensor"
+                                                  : "torch.aten.Int.Tensor";
+    values_[&node] = Emit(node.name(), operation, {tensor}, type);
+    return absl::OkStatus();
+  }
+
   // --- What is written otherwise ------------------------------------------------
 
   static const TensorMeta* MetaOf(const Argument* argument) {
@@ -586,6 +607,123 @@ class Writer {
     ASSIGN_OR_RETURN(const Value value, OperandOf(node, schema, 2));
     values_[&node] = Emit(node.name(), "torch.aten.where.self", {condition, value, where}, *type);
     return true;
+  }
+
+  // where(x > 0, x, weight * x), the weight along the channels, where pipelines look for it at the
+  // last dimension.
+  absl::Status WritePrelu(const Node& node, const Schema& schema) {
+    const TensorMeta* const x = MetaOf(schema.Given(node, size_t{0}));
+    const TensorMeta* const weight = MetaOf(schema.Given(node, size_t{1}));
+    const std::optional<std::string> type = TensorType(node.tensor_meta());
+    if (x == nullptr || weight == nullptr || !x->has_shape || !weight->has_shape || !type)
+      return UnknownMeta();
+    std::vector<Dim> shape(x->shape.size(), Dim(1));
+    if (shape.size() > 1 && weight->shape.size() == 1) {
+      if (!weight->shape[0].is_static()) return UnknownMeta();
+      shape[1] = weight->shape[0];
+    }
+    TensorMeta condition = *x;
+    condition.dtype = DType::kBool;
+    const std::string name(node.name());
+    ASSIGN_OR_RETURN(const Value self, OperandOf(node, schema, 0));
+    ASSIGN_OR_RETURN(const Value given, OperandOf(node, schema, 1));
+    const Value slope = EmitSized(name + ".weight", "torch.aten.view", given, *weight, shape, {});
+    const Value product = Emit(name + ".product", "torch.aten.mul.Tensor", {self, slope}, *type);
+    const Value positive =
+        Emit(name + ".positive", "torch.aten.gt.Scalar", {self, Int(0)}, *TensorType(&condition));
+    values_[&node] = Emit(name, "torch.aten.where.self", {positive, self, product}, *type);
+    return absl::OkStatus();
+  }
+
+  // What is made larger by a whole factor, nearest: each element repeated, which every pipeline
+  // takes. All else as TorchScript has it: what torch.export has stops IREE.
+  absl::Status WriteUpsample(const Node& node, const Schema& schema) {
+    const TensorMeta* const x = MetaOf(schema.Given(node, size_t{0}));
+    const TensorMeta* const made = node.tensor_meta();
+    const std::optional<std::string> type = TensorType(made);
+    if (x == nullptr || !x->has_shape || !type || !made->has_shape ||
+        x->shape.size() != made->shape.size() || x->shape.size() < 3)
+      return UnknownMeta();
+    // "upsample_nearest2d", "upsample_linear1d"
+    absl::string_view mode = absl::StripPrefix(schema.name, "upsample_");
+    mode = mode.substr(0, mode.size() - 2);
+    ASSIGN_OR_RETURN(const Value self, OperandOf(node, schema, 0));
+    if (mode == "nearest" && x->is_static() && made->is_static()) {
+      std::vector<Dim> wide(x->shape.begin(), x->shape.begin() + 2), full = wide;
+      bool is_whole = true;
+      for (size_t i = 2; i < x->shape.size(); ++i) {
+        const int64_t from = x->shape[i].value, to = made->shape[i].value;
+        is_whole = is_whole && from > 0 && to % from == 0;
+        if (!is_whole) break;
+        wide.insert(wide.end(), {Dim(from), Dim(1)});
+        full.insert(full.end(), {Dim(from), Dim(to / from)});
+      }
+      if (is_whole) {
+        const std::string name(node.name());
+        const Value apart = EmitSized(name + ".apart", "torch.aten.view", self, *x, wide, {});
+        const Value repeated =
+            EmitSized(name + ".repeated", "torch.aten.expand", apart, *x, full, {Bool(false)});
+        const std::vector<Dim> sizes(made->shape.begin(), made->shape.end());
+        values_[&node] = EmitSized(name, "torch.aten.reshape", repeated, *x, sizes, {});
+        return absl::OkStatus();
+      }
+    }
+    const Argument* const align = schema.Given(node, "align_corners");
+    std::vector<Value> operands = {self};
+    for (const absl::string_view name : {"output_size", "scale_factors"}) {
+      ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(node, schema, schema.IndexOf(name)));
+    }
+    operands.push_back(
+        Constant("str", absl::StrCat("torch.constant.str ", Quoted(mode)), "!torch.str"));
+    operands.push_back(align == nullptr ? None() : Bool(align->is_bool() && align->boolean()));
+    operands.insert(operands.end(), {None(), Bool(false)});
+    values_[&node] =
+        Emit(node.name(), "torch.aten.__interpolate.size_list_scale_list", operands, *type);
+    return absl::OkStatus();
+  }
+
+  // Each vector along its dimension, repeated along the others: pipelines make lists of wrong types
+  // of it.
+  absl::Status WriteMeshgrid(const Node& node, const Schema& schema) {
+    const Argument* const vectors = schema.Given(node, size_t{0});
+    const Argument* const indexing = schema.Given(node, "indexing");
+    const ValueMeta* const meta = node.meta();
+    if (meta == nullptr || !meta->is_tuple || vectors == nullptr || !vectors->is_aggregate() ||
+        vectors->elements().size() != meta->elements.size())
+      return UnknownMeta();
+    const bool is_swapped =
+        indexing != nullptr && indexing->is_string() && indexing->string() == "xy";
+    std::vector<Value> made;
+    for (size_t i = 0; i < meta->elements.size(); ++i) {
+      const TensorMeta* const element =
+          meta->elements[i] == nullptr ? nullptr : meta->elements[i]->tensor;
+      if (element == nullptr || !element->has_shape || !element->is_static()) return UnknownMeta();
+      const std::vector<Dim> full(element->shape.begin(), element->shape.end());
+      const size_t along = is_swapped && full.size() > 1 && i < 2 ? 1 - i : i;
+      std::vector<Dim> thin(full.size(), Dim(1));
+      thin.at(along) = full.at(along);
+      ASSIGN_OR_RETURN(const Value vector, Operand(vectors->elements()[i],
+                                                   SchemaType{.kind = SchemaType::Kind::kTensor}));
+      const std::string name(node.name());
+      const Value turned = EmitSized(name + ".thin", "torch.aten.view", vector, *element, thin, {});
+      made.push_back(EmitSized(name, "torch.aten.expand", turned, *element, full, {Bool(false)}));
+    }
+    elements_[&node] = std::move(made);
+    return absl::OkStatus();
+  }
+
+  // An operator of a tensor and sizes that yields a tensor of these sizes.
+  Value EmitSized(absl::string_view name, absl::string_view operation, const Value& tensor,
+                  const TensorMeta& like, const std::vector<Dim>& shape,
+                  const std::vector<Value>& more) {
+    std::vector<Value> sizes;
+    for (const Dim& dim : shape) sizes.push_back(Int(dim.value));
+    TensorMeta meta = like;
+    meta.shape = shape;
+    std::vector<Value> operands = {
+        tensor, Emit("list", "torch.prim.ListConstruct", sizes, "!torch.list<int>")};
+    operands.insert(operands.end(), more.begin(), more.end());
+    return Emit(name, operation, operands, *TensorType(&meta));
   }
 
   // softmax(q @ k^T * scale + mask) @ v, 0 for what may look at nothing, as PyTorch has it.

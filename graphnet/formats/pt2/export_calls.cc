@@ -518,6 +518,12 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
         value = ExportValue(value.literal);
       }
     }
+    // A number for each dimension, which is what PyTorch makes of one for all.
+    if (argument.type.is_list && argument.type.list_size > 1 && value.is_literal() &&
+        value.literal.is_int()) {
+      value = ExportValue::Sequence(
+          Kind::kList, ExportValue::Elements(static_cast<size_t>(argument.type.list_size), value));
+    }
     const bool is_keyword = keyword != nullptr || argument.keyword_only;
     RETURN_IF_ERROR(WriteInput(node, argument.name, is_keyword ? kKeyword : kPositional, value,
                                &argument.type, scope, &inputs));

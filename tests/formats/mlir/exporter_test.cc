@@ -159,6 +159,66 @@ graph @forward(%x : f32[3], %m : bool[3], %v : f32[]) {
   EXPECT_THAT(program->text, HasSubstr(R"("torch.aten.where.self"(%m, %v, %x))"));
 }
 
+// IREE multiplied along the last dimension instead of the channels.
+TEST(MlirExporter, SlopesLieAlongTheChannels) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[1, 3, 8, 8], %w : f32[3]) {
+  %y = aten.prelu.default(%x, %w) : f32[1, 3, 8, 8]
+  return (%y,)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[1,3,1,1],f32>"));
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.where.self\"(%y.positive, %x, %y.product)"));
+}
+
+// What torch.export has stops pipelines.
+TEST(MlirExporter, UpsamplingIsRepetitionOrInterpolation) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[1, 3, 8, 4]) {
+  %a = aten.upsample_nearest2d.vec(%x, [16, 12], None) : f32[1, 3, 16, 12]
+  %b = aten.upsample_nearest2d.vec(%x, [12, 12], None) : f32[1, 3, 12, 12]
+  %c = aten.upsample_bilinear2d.vec(%x, [16, 12], True, None) : f32[1, 3, 16, 12]
+  return (%a, %b, %c)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[1,3,8,2,4,3],f32>"));
+  EXPECT_THAT(program->text, HasSubstr("torch.constant.str \"bilinear\""));
+  EXPECT_THAT(program->text,
+              HasSubstr("%b = \"torch.aten.__interpolate.size_list_scale_list\"(%x"));
+  EXPECT_THAT(program->text,
+              HasSubstr("%c = \"torch.aten.__interpolate.size_list_scale_list\"(%x"));
+}
+
+TEST(MlirExporter, MeshgridIsRepetition) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[2], %y : f32[3]) {
+  %m = aten.meshgrid.indexing([%x, %y], "xy") : (f32[3, 2], f32[3, 2])
+  %a = operator.getitem(%m, 0) : f32[3, 2]
+  return (%a,)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[1,2],f32>"));
+  EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[3,1],f32>"));
+}
+
+TEST(MlirExporter, NumbersInTensorsHaveTheirKind) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[], %i : i64[], %y : f32[2]) {
+  %a = aten.item.default(%x)
+  %b = aten._local_scalar_dense.default(%i)
+  %c = aten.mul.Scalar(%y, %a) : f32[2]
+  %d = aten.mul.Scalar(%c, %b) : f32[2]
+  return (%d,)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.Float.Tensor\"(%x)"));
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.Int.Tensor\"(%i)"));
+}
+
 TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   const auto of = [](const std::string& calls) {
     return ErrorOf(absl::StrCat("graph @forward(%x : f32[3], %m : bool[3], %u) {\n", calls,

@@ -1,0 +1,178 @@
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/near_miss.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/libtorch_location.h"
+#include "graphnet/cli/progress.h"
+#include "graphnet/cli/table.h"
+#include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/contender.h"
+#include "graphnet/evaluate/environment.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::Duration kTimeToSayHello = absl::Seconds(120);
+
+struct BackendsFlags {
+  std::vector<std::string> install;
+  bool json = false;
+};
+
+WorkerHost HostOfTool() {
+  WorkerHost host;
+  host.tool = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (const auto torch = FindLibTorch(); torch.ok()) host.torch = *torch;
+  return host;
+}
+
+// What the worker says of itself.
+absl::StatusOr<WorkerGreeting> SayHello(const Backend& backend, const WorkerHost& host) {
+  std::string folder = (std::filesystem::temp_directory_path() / "graphnet-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr)
+    return absl::FailedPreconditionError("cannot create a folder in the folder of temporary files");
+  absl::StatusOr<WorkerGreeting> greeting;
+  {
+    Contender contender(&backend, host, {.time = kTimeToSayHello}, JoinPath(folder, "worker"));
+    const absl::StatusOr<Worker*> worker = contender.worker();
+    greeting = worker.ok() ? absl::StatusOr<WorkerGreeting>((*worker)->greeting())
+                           : absl::StatusOr<WorkerGreeting>(worker.status());
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return greeting;
+}
+
+absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
+  const WorkerHost host = HostOfTool();
+  std::vector<const Backend*> backends;
+  for (const std::string& name : options.install) {
+    const Backend* backend = FindBackend(name);
+    if (backend == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no backend ", Printable(name),
+                                                     NearMissHint(name, BackendNames())));
+    }
+    backends.push_back(backend);
+  }
+  int code = 0;
+  Json list = Json::List();
+  for (const Backend* backend : backends) {
+    const auto begin = std::chrono::steady_clock::now();
+    absl::StatusOr<WorkerGreeting> greeting;
+    {
+      const Progress progress(absl::StrCat("installing ", backend->name));
+      const absl::Status installed = Install(*backend, host);
+      greeting =
+          installed.ok() ? SayHello(*backend, host) : absl::StatusOr<WorkerGreeting>(installed);
+    }
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!greeting.ok()) code = 1;
+    if (options.json) {
+      Json json;
+      json["name"] = backend->name;
+      json["installed"] = greeting.ok();
+      json["seconds"] = seconds;
+      if (greeting.ok()) {
+        json["version"] = greeting->version;
+      } else {
+        json["error"] = std::string(greeting.status().message());
+      }
+      list.push_back(std::move(json));
+    } else if (greeting.ok()) {
+      std::printf("%s %s, in %.0f s\n", std::string(backend->name).c_str(),
+                  greeting->version.c_str(), seconds);
+    } else {
+      std::fprintf(stderr, "graphnet: %s\n", std::string(greeting.status().message()).c_str());
+    }
+  }
+  if (options.json) {
+    Json document;
+    document["backends"] = std::move(list);
+    PrintJson(document);
+  }
+  return code;
+}
+
+absl::StatusOr<int> List(const BackendsFlags& options) {
+  const WorkerHost host = HostOfTool();
+  std::vector<TableRow> rows = {{"backend", "version", "reads", "what it is"}};
+  Json list = Json::List();
+  for (const Backend& backend : Backends()) {
+    const bool is_users = backend.kind == BackendKind::kCommand;
+    absl::StatusOr<WorkerGreeting> greeting = absl::UnavailableError("");
+    if (!is_users) {
+      const Progress progress(absl::StrCat("asking ", backend.name));
+      greeting = SayHello(backend, host);
+    }
+    // What is there and does not work is not to be installed but to be mended.
+    const std::string why_not =
+        greeting.ok() || is_users ? "" : std::string(greeting.status().message());
+    if (options.json) {
+      Json json;
+      json["name"] = backend.name;
+      json["description"] = backend.description;
+      json["reads"] = FormName(backend.reads);
+      json["found"] = greeting.ok();
+      if (greeting.ok()) {
+        json["version"] = greeting->version;
+        json["devices"] = Json::List(greeting->devices);
+      } else if (!is_users) {
+        json["error"] = why_not;
+        json["install"] = InstallLine(backend);
+      }
+      list.push_back(std::move(json));
+      continue;
+    }
+    rows.push_back({std::string(backend.name),
+                    greeting.ok() ? greeting->version
+                    : is_users    ? ""
+                                  : "not found",
+                    std::string(FormName(backend.reads)),
+                    absl::StrCat(backend.description, why_not.empty() ? "" : "; ", why_not)});
+  }
+  if (options.json) {
+    Json document;
+    document["backends"] = std::move(list);
+    PrintJson(document);
+  } else {
+    PrintTable(rows, /*last_is_text=*/true);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void RegisterBackends(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<BackendsFlags>();
+  CLI::App* command =
+      app.add_subcommand("backends", "List the compilers that bench can run, or install some");
+  command
+      ->add_option("--install", options->install,
+                   "Make an environment for each, below $GRAPHNET_BACKENDS or "
+                   "~/.local/share/graphnet/backends, and install it with pip")
+      ->delimiter(',')
+      ->type_name("NAME");
+  AddJsonOption(command, &options->json, "backends with name, reads, found, version or install");
+  command->callback([options, run] {
+    *run = [options] { return options->install.empty() ? List(*options) : InstallAll(*options); };
+  });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/bench_run.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/options.h"
+#include "graphnet/cli/table.h"
+
+namespace graphnet {
+namespace {
+
+struct BenchFlags {
+  BenchRun run;
+  std::string out;
+  std::string resume;
+  bool json = false;
+};
+
+// What a backend's samples add up to.
+struct Totals {
+  std::map<Outcome, size_t> outcomes;
+  std::vector<double> speedups;  // of those that are right, sorted
+  size_t unsteady = 0;
+
+  explicit Totals(const BackendResults& results) {
+    for (const auto& [path, sample] : results.samples) {
+      Outcome outcome = sample.status;
+      if (outcome == Outcome::kCorrect && !sample.is_right) outcome = Outcome::kAccuracy;
+      ++outcomes[outcome];
+      if (outcome == Outcome::kCorrect) speedups.push_back(sample.speedup);
+      unsteady += sample.fluctuates ? 1 : 0;
+    }
+    std::sort(speedups.begin(), speedups.end());
+  }
+  double MedianSpeedup() const {
+    const size_t half = speedups.size() / 2;
+    if (speedups.empty()) return 0;
+    return speedups.size() % 2 != 0 ? speedups[half] : (speedups[half - 1] + speedups[half]) / 2;
+  }
+};
+
+void PrintResults(const std::vector<BackendResults>& all) {
+  std::vector<Totals> totals(all.begin(), all.end());
+  std::map<Outcome, size_t> seen;
+  for (const Totals& one : totals) {
+    for (const auto& [outcome, count] : one.outcomes) seen[outcome] += count;
+  }
+  seen.erase(Outcome::kCorrect);
+  TableRow head = {"backend", "samples", "correct"};
+  for (const auto& [outcome, count] : seen) head.emplace_back(OutcomeName(outcome));
+  head.insert(head.end(), {"unsteady", "median speedup"});
+  std::vector<TableRow> rows = {head};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto count = [&](Outcome outcome) {
+      const auto it = totals[i].outcomes.find(outcome);
+      return absl::StrCat(it == totals[i].outcomes.end() ? 0 : it->second);
+    };
+    TableRow row = {all[i].backend, absl::StrCat(all[i].samples.size()), count(Outcome::kCorrect)};
+    for (const auto& [outcome, unused] : seen) row.push_back(count(outcome));
+    row.push_back(absl::StrCat(totals[i].unsteady));
+    row.push_back(totals[i].speedups.empty() ? "-"
+                                             : absl::StrFormat("%.3f", totals[i].MedianSpeedup()));
+    rows.push_back(std::move(row));
+  }
+  PrintTable(rows);
+  std::vector<std::string> logs;
+  for (const BackendResults& one : all) logs.push_back(one.log);
+  std::printf("graphnet score %s\n", Printable(absl::StrJoin(logs, " "), 4000).c_str());
+}
+
+Json ResultsJson(const std::vector<BackendResults>& all) {
+  Json list = Json::List();
+  for (const BackendResults& one : all) {
+    const Totals totals(one);
+    Json json;
+    json["backend"] = one.backend;
+    json["log"] = one.log;
+    json["samples"] = one.samples.size();
+    json["outcomes"] = Json::Object();
+    for (const auto& [outcome, count] : totals.outcomes)
+      json["outcomes"][OutcomeName(outcome)] = count;
+    json["unsteady"] = totals.unsteady;
+    json["median_speedup"] = totals.speedups.empty() ? Json() : Json(totals.MedianSpeedup());
+    list.push_back(std::move(json));
+  }
+  Json document;
+  document["backends"] = std::move(list);
+  return document;
+}
+
+// "bench", or the first of "bench-2" and so on that is not there.
+std::string FreeFolder() {
+  std::string folder = "bench";
+  for (int i = 2; IsFolder(folder) || FileExists(folder); ++i) folder = absl::StrCat("bench-", i);
+  return folder;
+}
+
+absl::StatusOr<int> RunAndTell(BenchFlags options) {
+  BenchRun& run = options.run;
+  run.quiet = options.json;
+  run.folder = !options.resume.empty() ? options.resume
+               : !options.out.empty()  ? options.out
+                                       : FreeFolder();
+  absl::StatusOr<BenchSettings> begun = absl::NotFoundError("");
+  if (!options.resume.empty()) begun = SettingsOf(run.folder);
+  if (begun.ok()) {
+    if (run.settings.in.empty() && run.settings.backends.empty()) run.settings = *begun;
+    RETURN_IF_ERROR(CheckSame(*begun, run.settings));
+  } else {
+    if (!absl::IsNotFound(begun.status())) return begun.status();
+    if (run.settings.in.empty() || run.settings.backends.empty()) {
+      return absl::InvalidArgumentError(
+          options.resume.empty()
+              ? "needs IN and --backend, or --resume"
+              : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
+    }
+    RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
+  }
+  ASSIGN_OR_RETURN(const std::vector<BackendResults> results, RunBench(run));
+  if (options.json) {
+    PrintJson(ResultsJson(results));
+  } else {
+    PrintResults(results);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void RegisterBench(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<BenchFlags>();
+  BenchSettings& settings = options->run.settings;
+  CLI::App* command =
+      app.add_subcommand("bench", "Run samples compiled and as they are, compare and time both");
+  command->add_option("IN", settings.in, "Samples in any format, or folders of samples");
+  command
+      ->add_option("--backend", settings.backends,
+                   "Compilers, with commas between them: graphnet backends lists them")
+      ->delimiter(',')
+      ->type_name("NAME");
+  AddFolderOption(command, &options->out,
+                  "Where NAME.log and NAME.jsonl of each backend go (default: bench, bench-2, …)");
+  command
+      ->add_option("--resume", options->resume,
+                   "Go on with the benchmark in this folder, as it was begun if neither IN nor "
+                   "--backend is given; begin it if there is none")
+      ->type_name("DIR");
+  command->add_option("--device", settings.device, "cpu, cuda:0")->capture_default_str();
+  command->add_option("--warmup", settings.warmup, "Runs before those that are timed")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  command->add_option("--trials", settings.trials, "Runs that are timed, in turn with eager ones")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_flag("--fresh-inputs", settings.fresh_inputs,
+                    "Time on other inputs each time, and compare what comes of them");
+  AddSeedOption(command, &settings.seed);
+  command
+      ->add_option("--timeout", options->run.timeout_s,
+                   "Seconds that compiling may take, or running, or a round of trials")
+      ->check(CLI::Range(0.01, 1e6))
+      ->capture_default_str();
+  command
+      ->add_option("--memory", options->run.memory_mib,
+                   "MiB that a backend may take; 0: what the machine has free")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->capture_default_str();
+  command
+      ->add_option("--jobs,-j", options->run.jobs,
+                   "Samples at once; more than one makes times unsteady")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--exec", settings.exec,
+                   "The command of backend exec, which keeps the contract of docs/evaluation.md")
+      ->type_name("COMMAND");
+  const std::map<std::string, ProgramForm> forms = {{"graphnet", ProgramForm::kSample},
+                                                    {"pt2", ProgramForm::kPt2},
+                                                    {"torchscript", ProgramForm::kTorchScript},
+                                                    {"export", ProgramForm::kExport},
+                                                    {"mlir", ProgramForm::kMlir}};
+  AddChoiceOption(command, "--exec-reads", &settings.exec_reads, forms,
+                  "What that reads (default: pt2)");
+  AddTrustOption(command, &options->run.trust);
+  AddJsonOption(command, &options->json, "backends with log, samples, outcomes and median_speedup");
+  command->callback([options, run] { *run = [options] { return RunAndTell(*options); }; });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,60 @@
+// A benchmark: samples, each by several backends, its results in a folder from which it goes on
+// when it was stopped.
+#ifndef GRAPHNET_CLI_BENCH_RUN_H_
+#define GRAPHNET_CLI_BENCH_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/result_log.h"
+
+namespace graphnet {
+
+// What the results depend on; a benchmark that goes on must have the same.
+struct BenchSettings {
+  std::vector<std::string> in;
+  std::vector<std::string> backends;
+  std::string device = "cpu";
+  int warmup = 3;
+  int trials = 5;
+  uint64_t seed = 0;
+  bool fresh_inputs = false;
+  std::string exec;  // the command of backend exec
+  ProgramForm exec_reads = ProgramForm::kPt2;
+};
+
+struct BenchRun {
+  BenchSettings settings;
+  std::string folder;      // of results
+  double timeout_s = 600;  // of each request to a worker
+  int64_t memory_mib = 0;  // of a worker; 0: what the machine has free
+  int jobs = 1;
+  bool trust = false;
+  bool quiet = false;  // no lines of samples that fail
+};
+
+// Makes the folder, which must be new or empty.
+absl::Status BeginBench(const std::string& folder, const BenchSettings& settings);
+// The settings that the benchmark in this folder was begun with. NotFound if there is none.
+absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder);
+// What differs, as an error.
+absl::Status CheckSame(const BenchSettings& begun, const BenchSettings& now);
+
+struct BackendResults {
+  std::string backend;
+  std::string log;
+  std::map<std::string, ResultSummary> samples;  // by path, all that the folder has
+};
+
+// Runs what is not done yet. InvalidArgument or FailedPrecondition before the first sample if a
+// backend cannot be used.
+absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_BENCH_RUN_H_

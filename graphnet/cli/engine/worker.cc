@@ -1,0 +1,170 @@
+// Workers that are the tool itself: the contract of docs/evaluation.md.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/engine/commands.h"
+#include "graphnet/cli/engine/worker_program.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/tensors.h"
+#include "nlohmann/json.hpp"
+#include "torch/version.h"
+
+namespace graphnet {
+namespace {
+
+using JsonValue = nlohmann::json;
+
+constexpr int kAnswers = 3;  // file descriptor
+
+// Which file it is, and whether it is as it was.
+std::string StateOf(const std::string& path) {
+  struct stat state {};
+  if (stat(path.c_str(), &state) != 0) return "";
+  return absl::StrCat(path, " ", state.st_ino, " ", state.st_size, " ", state.st_mtim.tv_sec, " ",
+                      state.st_mtim.tv_nsec);
+}
+
+class WorkerLoop {
+ public:
+  explicit WorkerLoop(std::string backend) : backend_(std::move(backend)) {}
+
+  // The answer to a request; an error is one of `stage`.
+  absl::StatusOr<JsonValue> Answer(const JsonValue& request, std::string* stage) {
+    const std::string verb = request.value("verb", "");
+    *stage = "run";
+    if (verb == "hello") {
+      return JsonValue{{"name", backend_}, {"version", TORCH_VERSION}, {"devices", {"cpu"}}};
+    }
+    if (verb == "prepare") {
+      *stage = "compile";
+      return Prepare(request, stage);
+    }
+    if (verb == "run") return Run(request, stage);
+    if (verb == "time") return Time(request, stage);
+    if (verb == "close") {
+      program_.reset();
+      loaded_.clear();
+      return JsonValue::object();
+    }
+    return absl::InvalidArgumentError(absl::StrCat("there is no verb ", Printable(verb)));
+  }
+
+ private:
+  absl::StatusOr<JsonValue> Prepare(const JsonValue& request, std::string* stage) {
+    program_.reset();
+    loaded_.clear();
+    weights_.clear();
+    WorkerProgramRequest what;
+    what.program = request.at("program").get<std::string>();
+    what.order = request.at("order").get<std::vector<std::string>>();
+    what.written = request.value("written", std::vector<std::string>());
+    what.device = request.at("device").get<std::string>();
+    if (const std::string weights = request.value("weights", ""); !weights.empty()) {
+      ASSIGN_OR_RETURN(weights_, ReadSafetensorsFile(weights));
+    }
+    ASSIGN_OR_RETURN(program_, backend_ == "jit" ? PrepareJit(what) : PrepareNope(what));
+    RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
+    return JsonValue::object();
+  }
+
+  absl::Status Load(const std::string& inputs, std::string* stage) {
+    if (program_ == nullptr) return absl::FailedPreconditionError("nothing is prepared");
+    const std::string state = StateOf(inputs);
+    if (state == loaded_) return absl::OkStatus();
+    *stage = "inputs";
+    loaded_.clear();
+    ASSIGN_OR_RETURN(auto values, ReadSafetensorsFile(inputs));
+    values.insert(weights_.begin(), weights_.end());
+    RETURN_IF_ERROR(program_->Load(std::move(values)));
+    loaded_ = state;
+    *stage = "run";
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<JsonValue> Run(const JsonValue& request, std::string* stage) {
+    RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
+    RETURN_IF_ERROR(program_->Restore());
+    ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
+                     program_->Run(request.at("seed").get<uint64_t>()));
+    RETURN_IF_ERROR(Write(outputs, request.at("outputs").get<std::string>()));
+    return JsonValue{{"proof", program_->Proof()}};
+  }
+
+  // The interpreters keep no outputs, so that there is nothing to poison.
+  absl::StatusOr<JsonValue> Time(const JsonValue& request, std::string* stage) {
+    RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
+    const auto seed = request.at("seed").get<uint64_t>();
+    const int trials = request.at("trials").get<int>();
+    std::vector<double> ms;
+    for (int trial = -request.at("warmup").get<int>(); trial < trials; ++trial) {
+      RETURN_IF_ERROR(program_->Restore());
+      const auto begin = std::chrono::steady_clock::now();
+      ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs, program_->Run(seed));
+      const auto end = std::chrono::steady_clock::now();
+      if (trial >= 0) ms.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+      if (trial + 1 == trials)
+        RETURN_IF_ERROR(Write(outputs, request.at("outputs").get<std::string>()));
+    }
+    return JsonValue{{"ms", ms}};
+  }
+
+  static absl::Status Write(const std::vector<c10::IValue>& outputs, const std::string& path) {
+    ASSIGN_OR_RETURN(const auto named, NameOutputs(outputs));
+    std::map<std::string, TensorData> numbered;
+    for (const auto& [name, data] : named) numbered[name.substr(1)] = data;  // "o12"
+    return WriteSafetensorsFile(numbered, path);
+  }
+
+  std::string backend_;
+  std::unique_ptr<WorkerProgram> program_;
+  std::map<std::string, TensorData> weights_;
+  std::string loaded_;  // the state of the file of inputs
+};
+
+bool WriteAll(absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(kAnswers, text.data(), text.size());
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<int> ServeWorker(const std::string& backend) {
+  WorkerLoop loop(backend);
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::string stage = "run";
+    absl::StatusOr<JsonValue> answer = absl::InvalidArgumentError("no request");
+    try {
+      answer = loop.Answer(JsonValue::parse(line), &stage);
+    } catch (const std::exception& error) {
+      answer = absl::InvalidArgumentError(Printable(error.what(), 1000));
+    }
+    JsonValue said = answer.ok() ? *std::move(answer) : JsonValue();
+    said["ok"] = answer.ok();
+    if (!answer.ok()) {
+      said["stage"] = stage;
+      said["error"] = std::string(answer.status().message());
+    }
+    const std::string text =
+        said.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
+    if (!WriteAll(text + "\n")) return 1;
+  }
+  return 0;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,106 @@
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/engine/worker_program.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/torch/status.h"
+
+namespace graphnet {
+namespace {
+
+class NopeProgram final : public WorkerProgram {
+ public:
+  NopeProgram(Sample sample, std::vector<std::string> written, c10::Device device)
+      : sample_(std::move(sample)), written_(std::move(written)), device_(device) {}
+
+  absl::Status Load(std::map<std::string, TensorData> values) override {
+    PrepareOptions prepare;
+    prepare.device = device_;
+    ASSIGN_OR_RETURN(prepared_, PrepareRun(*sample_.module, std::move(values), prepare));
+    knows_written_ = false;
+    kept_.clear();
+    return Guarded([this] {
+      for (const c10::IValue& input : prepared_.inputs) {
+        if (input.isTensor()) kept_.emplace_back(input.toTensor(), input.toTensor().clone());
+      }
+      for (const auto& [name, tensor] : prepared_.attributes)
+        kept_.emplace_back(tensor, tensor.clone());
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Restore() override {
+    return Guarded([this] {
+      for (auto& [live, copy] : kept_) live.copy_(copy);
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) override {
+    // A run may give an input another shape in place.
+    std::vector<c10::IValue> inputs;
+    for (const c10::IValue& input : prepared_.inputs)
+      inputs.push_back(input.isTensor() ? c10::IValue(input.toTensor().alias()) : input);
+    const std::vector<c10::IValue> given = inputs;
+    ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs,
+                     prepared_.executable->Run(std::move(inputs), {.seed = seed}));
+    RETURN_IF_ERROR(LearnWritten());
+    for (const std::string& name : written_) {
+      ASSIGN_OR_RETURN(c10::IValue value, ValueOf(name, given));
+      outputs.push_back(std::move(value));
+    }
+    return outputs;
+  }
+
+  std::string Proof() const override {
+    return absl::StrCat(prepared_.executable->num_instructions(), " instructions");
+  }
+
+ private:
+  // The first run shows what is written to; the same run will write to no more.
+  absl::Status LearnWritten() {
+    if (std::exchange(knows_written_, true)) return absl::OkStatus();
+    return Guarded([this] {
+      kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
+                                 [](const auto& pair) { return pair.first.equal(pair.second); }),
+                  kept_.end());
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<c10::IValue> ValueOf(const std::string& name,
+                                      const std::vector<c10::IValue>& inputs) const {
+    const auto placeholders = sample_.module->main()->placeholders();
+    size_t i = 0;
+    for (const Node* node : placeholders) {
+      if (node->target() == name && i < inputs.size()) return inputs[i];
+      ++i;
+    }
+    const auto attribute = prepared_.attributes.find(name);
+    if (attribute == prepared_.attributes.end())
+      return absl::InvalidArgumentError(absl::StrCat("there is no ", Printable(name)));
+    return c10::IValue(attribute->second);
+  }
+
+  Sample sample_;
+  std::vector<std::string> written_;
+  c10::Device device_;
+  PreparedRun prepared_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> kept_;  // what runs write to, and what it was
+  bool knows_written_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request) {
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(request.program));
+  ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(request.device));
+  return std::make_unique<NopeProgram>(std::move(sample), request.written, device);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,57 @@
+#include "graphnet/cli/export_program.h"
+
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/engine.h"
+#include "graphnet/cli/inputs.h"
+#include "graphnet/formats/archive/zip_reader.h"
+#include "graphnet/formats/pt2/exporter.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "graphnet/identity/canonical_calls.h"
+#include "graphnet/identity/partial_evaluation.h"
+#include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/pipeline.h"
+
+namespace graphnet {
+
+absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+  const Sample& written = lowered == nullptr ? sample : *lowered;
+  if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
+  Sample described;
+  described.name = written.name;
+  described.module = written.module->Clone();
+  described.extra_files = written.extra_files;
+  described.weights = written.weights;
+  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  RETURN_IF_ERROR(engine->InferShapes(&described));
+  return ExportPt2ToString(described);
+}
+
+absl::StatusOr<std::string> GraphOfPt2(const std::string& archive) {
+  ASSIGN_OR_RETURN(const ZipReader zip, ZipReader::Open(archive, "program"));
+  for (const ZipEntry& entry : zip.entries()) {
+    if (absl::StrContains(entry.name, "models/") && absl::EndsWith(entry.name, ".json"))
+      return zip.Read(entry);
+  }
+  return absl::InternalError("an archive of torch.export without a graph");
+}
+
+// Nothing but ATen's overloads is left in the archive, and what follows from sizes is computed.
+absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample) {
+  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2Program(sample));
+  ASSIGN_OR_RETURN(Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
+  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true},dce"));
+  RETURN_IF_ERROR(RunPipeline(functionalize, program.module.get()).status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
+  EliminateDeadCode(module.get());
+  CanonicalizeCalls(module.get());
+  EliminateDeadCode(module.get());
+  return ExportMlir(*module);
+}
+
+}  // namespace graphnet

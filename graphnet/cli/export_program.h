@@ -1,0 +1,25 @@
+// The program that torch.export would make of a sample, in the forms that compilers read.
+#ifndef GRAPHNET_CLI_EXPORT_PROGRAM_H_
+#define GRAPHNET_CLI_EXPORT_PROGRAM_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graphnet/formats/mlir/exporter.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// An archive of torch.export. Shapes that are not known are found first.
+absl::StatusOr<std::string> ExportPt2Program(const Sample& sample);
+
+// The graph of such an archive, in JSON (models/NAME.json). Its tensors are not in it.
+absl::StatusOr<std::string> GraphOfPt2(const std::string& archive);
+
+// Writes become values, those to inputs and attributes further results, and of several ways to
+// write a call one is taken.
+absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_EXPORT_PROGRAM_H_

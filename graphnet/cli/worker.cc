@@ -1,0 +1,26 @@
+#include <memory>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
+
+namespace graphnet {
+
+// Not for people: `graphnet bench` starts it (docs/evaluation.md).
+void RegisterWorker(CLI::App& app, CommandRunner* run) {
+  auto backend = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("worker", "Serve a benchmark as a backend");
+  command->add_option("BACKEND", *backend, "Which")
+      ->required()
+      ->check(CLI::IsMember({"nope", "jit"}));
+  command->callback([backend, run] {
+    *run = [backend]() -> absl::StatusOr<int> {
+      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+      return engine->ServeWorker(*backend);
+    };
+  });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,191 @@
+#include "graphnet/evaluate/result_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/tolerance.h"
+#include "graphnet/evaluate/log.h"
+#include "graphnet/evaluate/log_writer.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+using Object = nlohmann::ordered_json;
+
+constexpr int kCustomaryLevel = -5;
+
+absl::Status FileError(absl::string_view what, const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot ", what, " ", Printable(path, 1000), ": ", std::strerror(errno)));
+}
+
+absl::Status Cut(int fd, int64_t size, const std::string& path) {
+  if (ftruncate(fd, size) != 0) return FileError("write", path);
+  return absl::OkStatus();
+}
+
+// All of it, or none.
+absl::Status Append(int fd, absl::string_view text, int64_t* size, const std::string& path) {
+  absl::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t n = write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const absl::Status status = FileError("write", path);
+      Cut(fd, *size, path).IgnoreError();
+      return status;
+    }
+    rest.remove_prefix(static_cast<size_t>(n));
+  }
+  *size += static_cast<int64_t>(text.size());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> OpenToAppend(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return FileError("write", path);
+  return fd;
+}
+
+Object LineOf(const SampleResult& result, const Duel& duel, int64_t log_bytes) {
+  Object line;
+  line["path"] = result.path;
+  line["status"] = OutcomeName(result.status);
+  if (!result.reason.empty()) line["reason"] = result.reason;
+  const uint16_t levels = result.CorrectLevels();
+  // From this tolerance on all outputs are right.
+  std::optional<int> right_from;
+  for (int t = kMaxToleranceLevel; t >= kMinToleranceLevel; --t) {
+    if ((levels >> (t - kMinToleranceLevel) & 1) == 0) break;
+    right_from = t;
+  }
+  line["right_from_t"] = right_from.has_value() ? Object(*right_from) : Object();
+  line["eager_dtypes"] = result.eager_dtypes;
+  line["compiled_dtypes"] = result.compiled_dtypes;
+  line["equal"] = Object::array();
+  line["max_diff"] = Object::array();
+  for (const OutputComparison& output : result.outputs) {
+    line["equal"].push_back(output.equal);
+    line["max_diff"].push_back(output.max_diff);
+  }
+  if (duel.speedup.speedup > 0) {
+    line["speedup"] = duel.speedup.speedup;
+    line["speedup_95"] = {duel.speedup.low, duel.speedup.high};
+    line["eager_ms"] = duel.trials.eager;
+    line["compiled_ms"] = duel.trials.compiled;
+    line["fluctuates"] = duel.fluctuates;
+  }
+  if (duel.prepare_ms > 0) line["prepare_ms"] = duel.prepare_ms;
+  if (!duel.proof.empty()) line["proof"] = duel.proof;
+  line["log_bytes"] = log_bytes;
+  return line;
+}
+
+struct KnownLine {
+  std::string path;
+  ResultSummary summary;
+  int64_t log_bytes = 0;
+};
+
+std::optional<KnownLine> ReadLine(absl::string_view text) {
+  const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!line.is_object()) return std::nullopt;
+  const auto path = line.find("path");
+  const auto status = line.find("status");
+  const auto bytes = line.find("log_bytes");
+  if (path == line.end() || !path->is_string() || status == line.end() || !status->is_string() ||
+      bytes == line.end() || !bytes->is_number_unsigned()) {
+    return std::nullopt;
+  }
+  KnownLine known;
+  known.path = path->get<std::string>();
+  known.log_bytes = bytes->get<int64_t>();
+  const std::optional<Outcome> outcome = OutcomeOfName(status->get<std::string>());
+  if (!outcome.has_value()) return std::nullopt;
+  known.summary.status = *outcome;
+  if (const auto t = line.find("right_from_t"); t != line.end() && t->is_number_integer())
+    known.summary.is_right = t->get<int>() <= kCustomaryLevel;
+  if (const auto s = line.find("speedup"); s != line.end() && s->is_number())
+    known.summary.speedup = s->get<double>();
+  if (const auto f = line.find("fluctuates"); f != line.end() && f->is_boolean())
+    known.summary.fluctuates = f->get<bool>();
+  return known;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ResultLog>> ResultLog::Open(const std::string& folder,
+                                                           const std::string& backend) {
+  std::unique_ptr<ResultLog> log(new ResultLog);
+  log->log_path_ = JoinPath(folder, absl::StrCat(backend, ".log"));
+  log->lines_path_ = JoinPath(folder, absl::StrCat(backend, ".jsonl"));
+  ASSIGN_OR_RETURN(log->log_, OpenToAppend(log->log_path_));
+  ASSIGN_OR_RETURN(log->lines_, OpenToAppend(log->lines_path_));
+  RETURN_IF_ERROR(log->GoOn());
+  return log;
+}
+
+ResultLog::~ResultLog() {
+  if (log_ >= 0) close(log_);
+  if (lines_ >= 0) close(lines_);
+}
+
+absl::Status ResultLog::GoOn() {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(lines_path_, kMaxLogBytes));
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;  // cut
+    std::optional<KnownLine> known = ReadLine(absl::string_view(text).substr(begin, end - begin));
+    if (!known.has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Printable(lines_path_, 1000), ": no line of a benchmark at byte ", begin));
+    }
+    results_[known->path] = known->summary;
+    log_bytes_ = known->log_bytes;
+    begin = end + 1;
+  }
+  lines_bytes_ = static_cast<int64_t>(begin);
+  struct stat state {};
+  if (fstat(log_, &state) != 0 || state.st_size < log_bytes_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        Printable(log_path_, 1000), " is shorter than ", Printable(lines_path_, 1000), " says"));
+  }
+  RETURN_IF_ERROR(Cut(log_, log_bytes_, log_path_));
+  return Cut(lines_, lines_bytes_, lines_path_);
+}
+
+absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel) {
+  const int64_t log_before = log_bytes_;
+  RETURN_IF_ERROR(Append(log_, WriteLog(result), &log_bytes_, log_path_));
+  const std::string line =
+      LineOf(result, duel, log_bytes_)
+          .dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Object::error_handler_t::replace);
+  const absl::Status status = Append(lines_, absl::StrCat(line, "\n"), &lines_bytes_, lines_path_);
+  if (!status.ok()) {
+    log_bytes_ = log_before;
+    Cut(log_, log_bytes_, log_path_).IgnoreError();
+    return status;
+  }
+  ResultSummary summary;
+  summary.status = result.status;
+  summary.is_right = (result.CorrectLevels() >> (kCustomaryLevel - kMinToleranceLevel) & 1) != 0;
+  summary.speedup = duel.speedup.speedup;
+  summary.fluctuates = duel.fluctuates;
+  results_[result.path] = summary;
+  return absl::OkStatus();
+}
+
+}  // namespace graphnet

@@ -1,0 +1,126 @@
+#include "graphnet/evaluate/worker.h"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+using JsonValue = nlohmann::json;
+
+constexpr int kMaxAnswerNesting = 8;
+
+// No answer is nested deeply, so that what reads it may recurse.
+std::optional<JsonValue> ParseAnswer(const std::string& line) {
+  bool too_deep = false;
+  const JsonValue::parser_callback_t check = [&](int depth, JsonValue::parse_event_t, JsonValue&) {
+    too_deep |= depth > kMaxAnswerNesting;
+    return !too_deep;
+  };
+  JsonValue value = JsonValue::parse(line, check, /*allow_exceptions=*/false);
+  if (too_deep || !value.is_object()) return std::nullopt;
+  return value;
+}
+
+std::string TextOf(const JsonValue& answer, const char* name) {
+  const auto it = answer.find(name);
+  if (it == answer.end() || !it->is_string()) return "";
+  return Printable(absl::StripAsciiWhitespace(it->get_ref<const std::string&>()), 1000);
+}
+
+absl::Status Nonsense(WorkerProcess& process, const std::string& line) {
+  process.Kill();
+  return absl::DataLossError(absl::StrCat("garbage: answered '", Printable(line, 100), "'"));
+}
+
+// What it answered, if that is what was asked for.
+absl::StatusOr<JsonValue> Ask(WorkerProcess& process, const JsonValue& request,
+                              absl::Duration limit) {
+  const std::string text =
+      request.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
+  ASSIGN_OR_RETURN(const std::string line, process.Ask(text, limit));
+  std::optional<JsonValue> answer = ParseAnswer(line);
+  const auto ok = answer.has_value() ? answer->find("ok") : JsonValue::iterator();
+  if (!answer.has_value() || ok == answer->end() || !ok->is_boolean())
+    return Nonsense(process, line);
+  if (ok->get<bool>()) return *std::move(answer);
+  std::string error = TextOf(*answer, "error");
+  if (error.empty()) error = "the worker says no more than that it failed";
+  if (TextOf(*answer, "stage") == "compile") return absl::FailedPreconditionError(error);
+  return absl::UnavailableError(error);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(const ProcessOptions& options,
+                                                      absl::Duration limit) {
+  ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> process, WorkerProcess::Start(options));
+  std::unique_ptr<Worker> worker(new Worker(std::move(process), limit));
+  RETURN_IF_ERROR(worker->Greet());
+  return worker;
+}
+
+absl::Status Worker::Greet() {
+  ASSIGN_OR_RETURN(const JsonValue answer, Ask(*process_, {{"verb", "hello"}}, limit_));
+  greeting_.name = TextOf(answer, "name");
+  greeting_.version = TextOf(answer, "version");
+  if (const auto devices = answer.find("devices"); devices != answer.end()) {
+    for (const JsonValue& device : *devices) {
+      if (device.is_string()) greeting_.devices.push_back(Printable(device.get<std::string>()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Worker::Prepare(const PrepareRequest& request) {
+  JsonValue json = {{"verb", "prepare"},        {"program", request.program},
+                    {"inputs", request.inputs}, {"order", request.order},
+                    {"device", request.device}, {"seed", request.seed}};
+  if (!request.weights.empty()) json["weights"] = request.weights;
+  if (!request.constants.empty()) json["constants"] = request.constants;
+  if (!request.written.empty()) json["written"] = request.written;
+  return Ask(*process_, json, limit_).status();
+}
+
+absl::StatusOr<std::string> Worker::Run(const std::string& inputs, const std::string& outputs,
+                                        uint64_t seed) {
+  ASSIGN_OR_RETURN(
+      const JsonValue answer,
+      Ask(*process_, {{"verb", "run"}, {"inputs", inputs}, {"outputs", outputs}, {"seed", seed}},
+          limit_));
+  return TextOf(answer, "proof");
+}
+
+absl::StatusOr<std::vector<double>> Worker::Time(const std::string& inputs,
+                                                 const std::string& outputs, int warmup, int trials,
+                                                 uint64_t seed) {
+  ASSIGN_OR_RETURN(const JsonValue answer, Ask(*process_,
+                                               {{"verb", "time"},
+                                                {"inputs", inputs},
+                                                {"outputs", outputs},
+                                                {"warmup", warmup},
+                                                {"trials", trials},
+                                                {"seed", seed}},
+                                               limit_));
+  std::vector<double> milliseconds;
+  if (const auto times = answer.find("ms"); times != answer.end() && times->is_array()) {
+    for (const JsonValue& time : *times) {
+      const double ms = time.is_number() ? time.get<double>() : -1;
+      if (!std::isfinite(ms) || ms < 0) return Nonsense(*process_, answer.dump());
+      milliseconds.push_back(ms);
+    }
+  }
+  if (milliseconds.size() != static_cast<size_t>(trials)) return Nonsense(*process_, answer.dump());
+  return milliseconds;
+}
+
+absl::Status Worker::Close() { return Ask(*process_, {{"verb", "close"}}, limit_).status(); }
+
+}  // namespace graphnet

@@ -1,0 +1,72 @@
+// A compiler behind a process of its own: what is asked of it and how it may answer
+// (docs/evaluation.md has the contract). Whatever it does instead is an error of one line:
+//  - FailedPrecondition: it says that the program does not compile;
+//  - Unavailable: that it does not run, or that the inputs cannot be used;
+//  - any other: it did not answer (worker_process.h), or with what is no answer (DataLoss), and is
+//    gone.
+#ifndef GRAPHNET_EVALUATE_WORKER_H_
+#define GRAPHNET_EVALUATE_WORKER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "graphnet/evaluate/worker_process.h"
+
+namespace graphnet {
+
+struct WorkerGreeting {
+  std::string name;
+  std::string version;
+  std::vector<std::string> devices;
+};
+
+struct PrepareRequest {
+  std::string program;             // a path from the root, as all here
+  std::string weights;             // safetensors; empty: there are none beside it
+  std::string inputs;              // safetensors
+  std::vector<std::string> order;  // of the inputs, by name
+  // Those of the weights that a form has as arguments behind the inputs, in their order.
+  std::vector<std::string> constants;
+  // Inputs and attributes that the program writes to, whose values a worker that reads the sample
+  // itself returns behind the outputs, as others' programs do.
+  std::vector<std::string> written;
+  std::string device = "cpu";
+  uint64_t seed = 0;
+};
+
+class Worker {
+ public:
+  // Every request may take `limit`. The first is hello.
+  static absl::StatusOr<std::unique_ptr<Worker>> Start(const ProcessOptions& options,
+                                                       absl::Duration limit);
+
+  const WorkerGreeting& greeting() const { return greeting_; }
+  bool is_alive() const { return process_->is_alive(); }
+
+  absl::Status Prepare(const PrepareRequest& request);
+  // Yields what shows that the compiler ran the program, a line, which may be empty.
+  absl::StatusOr<std::string> Run(const std::string& inputs, const std::string& outputs,
+                                  uint64_t seed);
+  // Milliseconds of each trial.
+  absl::StatusOr<std::vector<double>> Time(const std::string& inputs, const std::string& outputs,
+                                           int warmup, int trials, uint64_t seed);
+  absl::Status Close();
+
+ private:
+  Worker(std::unique_ptr<WorkerProcess> process, absl::Duration limit)
+      : process_(std::move(process)), limit_(limit) {}
+  absl::Status Greet();
+
+  std::unique_ptr<WorkerProcess> process_;
+  absl::Duration limit_;
+  WorkerGreeting greeting_;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EVALUATE_WORKER_H_

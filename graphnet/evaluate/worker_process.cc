@@ -1,0 +1,408 @@
+#include "graphnet/evaluate/worker_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it so
+
+namespace graphnet {
+namespace {
+
+constexpr int kAnswerDescriptor = 3;
+constexpr size_t kKeptPrintedBytes = 64 << 10;
+constexpr absl::Duration kCheckInterval = absl::Milliseconds(100);
+constexpr int kChecksPerLookIntoFolder = 10;
+constexpr absl::Duration kTimeToDie = absl::Seconds(2);
+constexpr int kRoundsOfKilling = 200;
+
+// By which the children of a worker are known, even those that left its process group.
+constexpr absl::string_view kMark = "GRAPHNET_WORKER_FOLDER";
+
+void CloseAndForget(int* fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+absl::Status SystemError(absl::string_view what) {
+  return absl::InternalError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
+
+// Above those that the child gives a meaning, and closed when a program is started.
+absl::Status Secure(std::array<int, 2>* fds) {
+  for (int& fd : *fds) {
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kAnswerDescriptor + 1);
+    if (moved < 0) return SystemError("cannot start a worker");
+    close(fd);
+    fd = moved;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ListOrNothing(const std::string& folder) {
+  auto names = ListFolder(folder);
+  return names.ok() ? *std::move(names) : std::vector<std::string>();
+}
+
+std::string ReadOrNothing(const std::string& path) {
+  // Files of /proc have no size.
+  std::string text;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return text;
+  std::array<char, 4096> part{};
+  for (ssize_t n = read(fd, part.data(), part.size()); n > 0;
+       n = read(fd, part.data(), part.size())) {
+    text.append(part.data(), static_cast<size_t>(n));
+  }
+  close(fd);
+  return text;
+}
+
+// What a process and its children hold.
+int64_t ResidentBytes(pid_t pid) {
+  const std::string folder = absl::StrCat("/proc/", pid);
+  const std::vector<std::string> sizes = absl::StrSplit(ReadOrNothing(folder + "/statm"), ' ');
+  int64_t pages = 0;
+  if (sizes.size() < 2 || !absl::SimpleAtoi(sizes[1], &pages)) return 0;
+  int64_t bytes = pages * sysconf(_SC_PAGESIZE);
+  for (const std::string& thread : ListOrNothing(folder + "/task")) {
+    const std::string children = ReadOrNothing(absl::StrCat(folder, "/task/", thread, "/children"));
+    for (const absl::string_view child : absl::StrSplit(children, ' ', absl::SkipWhitespace())) {
+      pid_t child_pid = 0;
+      if (absl::SimpleAtoi(child, &child_pid)) bytes += ResidentBytes(child_pid);
+    }
+  }
+  return bytes;
+}
+
+int64_t BytesBelow(const std::string& folder) {
+  int64_t bytes = 0;
+  std::error_code error;
+  // What goes meanwhile is skipped.
+  for (auto it = std::filesystem::recursive_directory_iterator(
+           folder, std::filesystem::directory_options::skip_permission_denied, error);
+       !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    const uintmax_t size = it->is_regular_file(ignored) ? it->file_size(ignored) : 0;
+    if (!ignored) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+std::string Mebibytes(int64_t bytes) { return absl::StrCat(bytes >> 20, " MiB"); }
+
+bool LooksLikeError(absl::string_view line) {
+  return absl::StrContains(line, "Error") || absl::StrContains(line, "error:") ||
+         absl::StrContains(line, "Exception") || absl::StrContains(line, "what():") ||
+         absl::StrContains(line, "terminate called") || absl::StrContains(line, "Assertion") ||
+         absl::StrContains(line, "o space left");
+}
+
+// How it ended, which may be asked again; si_pid is 0 if it has not.
+siginfo_t StateOf(pid_t pid) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return {};
+  return info;
+}
+
+// The last line that looks like an error, else the last one.
+std::string LastWords(absl::string_view printed) {
+  std::string last;
+  bool is_error = false;
+  for (absl::string_view line : absl::StrSplit(printed, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty()) continue;
+    if (const bool error = LooksLikeError(line); error || !is_error) {
+      is_error = error;
+      last = std::string(line);
+    }
+  }
+  return Printable(last, 500);
+}
+
+// What the child does between fork and exec: only what is safe there.
+[[noreturn]] void BecomeWorker(const ProcessOptions& options, char* const* arguments,
+                               char* const* environment, int requests, int answers, int prints,
+                               pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // it died before
+  if (options.max_file_bytes > 0) {
+    const rlimit limit = {static_cast<rlim_t>(options.max_file_bytes),
+                          static_cast<rlim_t>(options.max_file_bytes)};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  const rlimit no_dump = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_dump);
+  // If memory runs out, this process is the one to go.
+  if (const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
+    [[maybe_unused]] const ssize_t written = write(fd, "1000", 4);
+    close(fd);
+  }
+  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (chdir(options.folder.c_str()) != 0 || dup2(requests, STDIN_FILENO) < 0 ||
+      dup2(prints, STDOUT_FILENO) < 0 || dup2(prints, STDERR_FILENO) < 0 ||
+      dup2(answers, kAnswerDescriptor) < 0) {
+    _exit(127);
+  }
+  execvpe(arguments[0], arguments, environment);
+  constexpr char kMessage[] = "error: the program cannot be started: ";
+  const char* reason = std::strerror(errno);
+  [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  written = write(STDERR_FILENO, reason, std::strlen(reason));
+  _exit(127);
+}
+
+std::vector<char*> Pointers(std::vector<std::string>* texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : *texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> EnvironmentOf(const ProcessOptions& options) {
+  std::map<std::string, std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(*variable, absl::MaxSplits('=', 1));
+    variables.insert(parts);
+  }
+  for (const auto& [name, value] : options.environment) variables[name] = value;
+  variables[std::string(kMark)] = options.folder;
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : variables) texts.push_back(absl::StrCat(name, "=", value));
+  return texts;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const ProcessOptions& options) {
+  std::array<int, 2> requests{-1, -1};  // ours, theirs
+  std::array<int, 2> answers{-1, -1};
+  std::array<int, 2> prints{-1, -1};
+  // A socket, as writing to one that nobody reads need not raise a signal.
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, requests.data()) != 0 || pipe(answers.data()) != 0 ||
+      pipe(prints.data()) != 0) {
+    return SystemError("cannot start a worker");
+  }
+  for (auto* fds : {&requests, &answers, &prints}) RETURN_IF_ERROR(Secure(fds));
+  std::vector<std::string> command = options.command;
+  std::vector<std::string> environment = EnvironmentOf(options);
+  const std::vector<char*> command_pointers = Pointers(&command);
+  const std::vector<char*> environment_pointers = Pointers(&environment);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    BecomeWorker(options, command_pointers.data(), environment_pointers.data(), requests[1],
+                 answers[1], prints[1], parent);
+  }
+  CloseAndForget(&requests[1]);
+  CloseAndForget(&answers[1]);
+  CloseAndForget(&prints[1]);
+  if (pid < 0) {
+    const absl::Status status = SystemError("cannot start a worker");
+    for (int* fd : {&requests[0], &answers[0], &prints[0]}) CloseAndForget(fd);
+    return status;
+  }
+  setpgid(pid, pid);  // whoever comes first
+  for (const int fd : {requests[0], answers[0], prints[0]}) {
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  }
+  std::unique_ptr<WorkerProcess> process(new WorkerProcess);
+  process->options_ = options;
+  process->pid_ = pid;
+  process->requests_ = requests[0];
+  process->answers_ = answers[0];
+  process->prints_ = prints[0];
+  return process;
+}
+
+// All that can be had at once.
+void WorkerProcess::Receive(int fd, std::string* into, bool* at_end) const {
+  std::array<char, 1 << 16> part;
+  while (into->size() <= kMaxAnswerBytes) {
+    const ssize_t n = read(fd, part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      *at_end = n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+      return;
+    }
+    into->append(part.data(), static_cast<size_t>(n));
+  }
+}
+
+void WorkerProcess::KeepPrinted(absl::string_view text) {
+  printed_bytes_ += text.size();
+  printed_.append(text.data(), text.size());
+  if (printed_.size() > 2 * kKeptPrintedBytes) {
+    printed_.erase(0, printed_.size() - kKeptPrintedBytes);
+  }
+}
+
+absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Duration limit) {
+  if (!is_alive()) return absl::AbortedError("the worker is gone");
+  const absl::Time deadline = absl::Now() + limit;
+  absl::Time next_check = absl::Now() + kCheckInterval;
+  std::string unsent = absl::StrCat(line, "\n");
+  bool ended = false;
+  bool prints_ended = false;
+  Receive(answers_, &answered_, &ended);
+  if (!answered_.empty()) {
+    return Ended(absl::StatusCode::kDataLoss,
+                 absl::StrCat("garbage: said '", Printable(answered_, 100), "' unasked"));
+  }
+  while (true) {
+    if (const size_t end = answered_.find('\n'); end != std::string::npos) {
+      std::string answer = answered_.substr(0, end);
+      answered_.erase(0, end + 1);
+      return answer;
+    }
+    if (answered_.size() > kMaxAnswerBytes) {
+      return Ended(absl::StatusCode::kDataLoss, "garbage: an answer without an end");
+    }
+    if (ended) return Died();
+    const absl::Time now = absl::Now();
+    if (now >= deadline) {
+      return Ended(absl::StatusCode::kDeadlineExceeded,
+                   absl::StrCat("hang: no answer within ", absl::FormatDuration(limit)));
+    }
+    if (now >= next_check) {
+      if (StateOf(pid_).si_pid != 0) {
+        // What it said last is looked at first.
+        Receive(answers_, &answered_, &ended);
+        if (answered_.find('\n') != std::string::npos) continue;
+        return Died();
+      }
+      RETURN_IF_ERROR(CheckLimits());
+      next_check = absl::Now() + kCheckInterval;
+    }
+    pollfd files[] = {
+        {.fd = answers_, .events = POLLIN, .revents = 0},
+        {.fd = prints_ended ? -1 : prints_, .events = POLLIN, .revents = 0},
+        {.fd = unsent.empty() ? -1 : requests_, .events = POLLOUT, .revents = 0},
+    };
+    const absl::Duration wait = std::min(deadline, next_check) - now;
+    poll(files, 3, static_cast<int>(absl::ToInt64Milliseconds(wait)) + 1);
+    if (files[2].revents != 0) {
+      const ssize_t n = send(requests_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
+      if (n > 0) unsent.erase(0, static_cast<size_t>(n));
+      // Nobody reads: what it has to say, or that it is gone, comes with the answers.
+      if (n < 0 && errno != EAGAIN && errno != EINTR) unsent.clear();
+    }
+    if (files[1].revents != 0) {
+      std::string text;
+      Receive(prints_, &text, &prints_ended);
+      KeepPrinted(text);
+    }
+    if (files[0].revents != 0) Receive(answers_, &answered_, &ended);
+    if (printed_bytes_ > kMaxPrintedBytes) {
+      return Ended(absl::StatusCode::kResourceExhausted,
+                   absl::StrCat("printed more than ", Mebibytes(kMaxPrintedBytes)));
+    }
+  }
+}
+
+absl::Status WorkerProcess::CheckLimits() {
+  if (options_.max_memory > 0 && ResidentBytes(pid_) > options_.max_memory) {
+    return Ended(absl::StatusCode::kResourceExhausted,
+                 absl::StrCat("memory: took more than ", Mebibytes(options_.max_memory)));
+  }
+  if (options_.max_file_bytes > 0 && ++checks_ % kChecksPerLookIntoFolder == 0 &&
+      BytesBelow(options_.folder) > options_.max_file_bytes) {
+    return Ended(absl::StatusCode::kResourceExhausted,
+                 absl::StrCat("disk: wrote more than ", Mebibytes(options_.max_file_bytes)));
+  }
+  return absl::OkStatus();
+}
+
+// It closed its answers, or is gone: its children may keep them open.
+absl::Status WorkerProcess::Died() {
+  const absl::Time limit = absl::Now() + kTimeToDie;
+  siginfo_t info = StateOf(pid_);
+  while (info.si_pid == 0 && absl::Now() < limit) {
+    absl::SleepFor(absl::Milliseconds(2));
+    info = StateOf(pid_);
+  }
+  std::string how = "closed its answers";
+  if (info.si_pid == pid_ && info.si_code == CLD_EXITED) {
+    how = absl::StrCat("exit: ended with code ", info.si_status);
+  } else if (info.si_pid == pid_ && info.si_status == SIGXFSZ) {
+    how = absl::StrCat("disk: wrote a file of more than ", Mebibytes(options_.max_file_bytes));
+  } else if (info.si_pid == pid_) {
+    how = absl::StrCat("crash: killed by signal ", info.si_status, " (", strsignal(info.si_status),
+                       ")", info.si_status == SIGKILL ? ", perhaps for its memory" : "");
+  }
+  bool at_end = false;
+  std::string text;
+  Receive(prints_, &text, &at_end);
+  KeepPrinted(text);
+  return Ended(absl::StatusCode::kAborted, how);
+}
+
+absl::Status WorkerProcess::Ended(absl::StatusCode code, absl::string_view how) {
+  Kill();
+  const std::string words = LastWords(printed_);
+  return {code, absl::StrCat(how, words.empty() ? "" : "; it printed: ", words)};
+}
+
+void WorkerProcess::Kill() {
+  if (pid_ <= 0) return;
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  KillLeftProcesses(options_.folder);
+  CloseAndForget(&requests_);
+  CloseAndForget(&answers_);
+  CloseAndForget(&prints_);
+}
+
+void KillLeftProcesses(const std::string& folder) {
+  const std::string mark = absl::StrCat(kMark, "=", folder);
+  // One that is killed may have forked before, and takes a moment to go.
+  for (int round = 0; round < kRoundsOfKilling; ++round) {
+    if (round > 0) absl::SleepFor(absl::Milliseconds(2));
+    bool found = false;
+    for (const std::string& name : ListOrNothing("/proc")) {
+      pid_t pid = 0;
+      if (!absl::SimpleAtoi(name, &pid) || pid == getpid()) continue;
+      const std::string variables = ReadOrNothing(absl::StrCat("/proc/", name, "/environ"));
+      for (absl::string_view variable : absl::StrSplit(variables, '\0')) {
+        if (variable != mark && !absl::StartsWith(variable, mark + "/")) continue;
+        kill(pid, SIGKILL);
+        found = true;
+      }
+    }
+    if (!found) return;
+  }
+}
+
+}  // namespace graphnet

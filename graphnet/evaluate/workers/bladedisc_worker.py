@@ -1,0 +1,54 @@
+"""BladeDISC: a TorchScript archive optimised by a command of the user's.
+
+Its last release is for torch 1.12 and no package of it exists for torch 2, so it runs where that
+is, most likely in a container: GRAPHNET_BLADEDISC is a command, to which are appended the
+archive to read, the archive to write and the inputs (.safetensors), as in
+
+    GRAPHNET_BLADEDISC="docker run --rm -v /tmp:/tmp bladedisc python /tmp/optimise.py"
+
+What it writes is run here.
+"""
+import os
+import shlex
+import subprocess
+
+import torch
+
+import torch_worker
+import worker
+
+_COMMAND = "GRAPHNET_BLADEDISC"
+
+
+class BladeDiscWorker(torch_worker.TorchWorker):
+    name = "bladedisc"
+
+    def version(self):
+        return "the command " + _command()
+
+    def prepare(self, program, inputs):
+        done = subprocess.run([*shlex.split(_command()), program, "optimised.pt", self.request["inputs"]],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace")
+        if done.returncode != 0:
+            lines = [line for line in done.stdout.splitlines() if line.strip()]
+            raise worker.Failure("compile", lines[-1] if lines else f"it ended with {done.returncode}")
+        self.function = torch.jit.load("optimised.pt", map_location=self.request["device"])
+        self.numbers = [False] * len(inputs)
+        self.kept = torch_worker._memory([*self.function.parameters(), *self.function.buffers()])
+        self.disc = str(self.function.inlined_graph).count("disc")
+
+    def proof(self):
+        return f"{self.disc} mentions of disc in the graph"
+
+
+def _command():
+    command = os.environ.get(_COMMAND, "")
+    if not command:
+        raise worker.Failure("compile", "BladeDISC has no release for torch 2 and is not kept up; "
+                             f"{_COMMAND} names a command that runs an older one")
+    return command
+
+
+if __name__ == "__main__":
+    worker.serve(BladeDiscWorker())

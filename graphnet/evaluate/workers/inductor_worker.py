@@ -1,0 +1,36 @@
+"""TorchInductor: torch.compile of a .pt2."""
+import os
+
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(os.getcwd(), "inductor"))
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+import torch
+import torch._dynamo
+import torch._inductor.config
+import torch._inductor.metrics
+
+import torch_worker
+import worker
+
+# The random numbers that PyTorch draws without it.
+torch._inductor.config.fallback_random = True
+
+
+class InductorWorker(torch_worker.TorchWorker):
+    name = "inductor"
+
+    def compile(self, module, arguments):
+        torch._dynamo.reset()
+        torch._inductor.metrics.reset()
+        compiled = torch.compile(module, fullgraph=True, dynamic=False)
+        # The first call is what compiles.
+        with torch.no_grad():
+            compiled(*arguments)
+        return compiled
+
+    def proof(self):
+        return f"{torch._inductor.metrics.generated_kernel_count} generated kernels"
+
+
+if __name__ == "__main__":
+    worker.serve(InductorWorker())

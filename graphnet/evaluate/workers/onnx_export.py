@@ -1,0 +1,77 @@
+"""ONNX of a program of torch.export, by PyTorch's exporter.
+
+    onnx_export.py IN.pt2 OUT.onnx
+"""
+import logging
+import sys
+import warnings
+
+# Of more bytes than protobuf takes: the weights lie beside, in OUT.onnx.data.
+_LIMIT = 1 << 30
+
+
+def export(program, out):
+    import torch
+
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    exported = torch.export.load(program)
+    _fill_by_tensors(exported.graph)
+    try:
+        onnx_program = torch.onnx.export(exported, dynamo=True, verbose=False, optimize=True)
+    except Exception as error:
+        # The exporter tells which of its steps failed; what failed there stands behind.
+        raise _cause(error) from error
+    size = sum(value.numel() * value.element_size() for value in
+               [*exported.state_dict.values(), *exported.constants.values()]
+               if isinstance(value, torch.Tensor))
+    onnx_program.save(out, external_data=size > _LIMIT)
+    logging.disable(logging.NOTSET)
+
+
+def _fill_by_tensors(graph):
+    """full(size, x.item()) is x expanded: the exporter loses track of numbers of its kind."""
+    import torch
+
+    aten = torch.ops.aten
+    items = {aten.item.default, aten._local_scalar_dense.default}
+    for node in list(graph.nodes):
+        if node.target is not aten.full.default or not isinstance(node.args[1], torch.fx.Node):
+            continue
+        number = node.args[1]
+        if number.target not in items:
+            continue
+        with graph.inserting_before(node):
+            value = node.meta["val"]
+            cast = graph.call_function(aten._to_copy.default, (number.args[0],), {"dtype": value.dtype})
+            cast.meta["val"] = aten._to_copy.default(number.args[0].meta["val"], dtype=value.dtype)
+            wide = graph.call_function(aten.expand.default, (cast, node.args[0]))
+            wide.meta["val"] = value
+        node.replace_all_uses_with(wide)
+        graph.erase_node(node)
+        for user in list(number.users):
+            if "_assert" in str(user.target) or "sym_constrain" in str(user.target):
+                graph.erase_node(user)
+        if not number.users:
+            graph.erase_node(number)
+
+
+def _cause(error):
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def count_operators(path):
+    import onnx
+
+    return len(onnx.load(path, load_external_data=False).graph.node)
+
+
+if __name__ == "__main__":
+    _, source, target = sys.argv
+    try:
+        export(source, target)
+    except Exception as error:
+        text = [line.strip() for line in str(error).splitlines() if line.strip()]
+        sys.exit(f"{type(error).__name__}: {' '.join(text)[:1000]}")

@@ -1,0 +1,38 @@
+"""ONNX Runtime: a .pt2 that torch.onnx.export writes as ONNX, run on the CPU."""
+
+import onnxruntime
+
+import onnx_export
+import worker
+
+
+class OnnxRuntimeWorker(worker.Worker):
+    name = "onnxruntime"
+
+    def __init__(self):
+        self.session = None
+
+    def version(self):
+        return onnxruntime.__version__
+
+    def prepare(self, program, inputs):
+        self.close()
+        onnx_export.export(program, "program.onnx")
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession("program.onnx", options, ["CPUExecutionProvider"])
+        self.names = [argument.name for argument in self.session.get_inputs()]
+        self.operators = onnx_export.count_operators("program.onnx")
+
+    def run(self, inputs):
+        return self.session.run(None, dict(zip(self.names, inputs, strict=True)))
+
+    def proof(self):
+        return f"{self.operators} operators of ONNX by {self.session.get_providers()[0]}"
+
+    def close(self):
+        self.session = None
+
+
+if __name__ == "__main__":
+    worker.serve(OnnxRuntimeWorker())

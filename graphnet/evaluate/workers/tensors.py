@@ -1,0 +1,101 @@
+"""Tensors in .safetensors files, as NumPy's arrays or PyTorch's, without a package for it.
+
+The format has no name for complex128 and quantised dtypes: such an output is an error.
+"""
+import json
+import math
+import os
+
+# The format's name, NumPy's, PyTorch's, bytes an element. NumPy has some only with ml_dtypes.
+DTYPES = [
+    ("BOOL", "bool", "bool", 1), ("U8", "uint8", "uint8", 1), ("I8", "int8", "int8", 1),
+    ("F8_E5M2", "float8_e5m2", "float8_e5m2", 1), ("F8_E4M3", "float8_e4m3fn", "float8_e4m3fn", 1),
+    ("F8_E8M0", "float8_e8m0fnu", "float8_e8m0fnu", 1),
+    ("F8_E4M3FNUZ", "float8_e4m3fnuz", "float8_e4m3fnuz", 1),
+    ("F8_E5M2FNUZ", "float8_e5m2fnuz", "float8_e5m2fnuz", 1),
+    ("I16", "int16", "int16", 2), ("U16", "uint16", "uint16", 2), ("F16", "float16", "float16", 2),
+    ("BF16", "bfloat16", "bfloat16", 2), ("I32", "int32", "int32", 4), ("U32", "uint32", "uint32", 4),
+    ("F32", "float32", "float32", 4), ("C64", "complex64", "complex64", 8),
+    ("F64", "float64", "float64", 8), ("I64", "int64", "int64", 8), ("U64", "uint64", "uint64", 8),
+]
+WIDTHS = {name: width for name, _, _, width in DTYPES}
+
+
+class Tensor:
+    """Plain bytes, which may be written to."""
+
+    def __init__(self, dtype, shape, data):
+        self.dtype, self.shape, self.data = dtype, list(shape), data
+
+    def numpy(self):
+        import numpy
+        (name,) = [numpy_name for name, numpy_name, _, _ in DTYPES if name == self.dtype]
+        if not hasattr(numpy, name) and name != "bool":
+            import ml_dtypes
+            dtype = getattr(ml_dtypes, name)
+        else:
+            dtype = numpy.dtype(name)
+        return numpy.frombuffer(bytearray(self.data), dtype=dtype).reshape(self.shape)
+
+    def torch(self):
+        import torch
+        (name,) = [torch_name for name, _, torch_name, _ in DTYPES if name == self.dtype]
+        dtype = getattr(torch, name)
+        if math.prod(self.shape) == 0:
+            return torch.empty(self.shape, dtype=dtype)
+        return torch.frombuffer(bytearray(self.data), dtype=dtype).reshape(self.shape)
+
+
+def of(value):
+    """A tensor of PyTorch or NumPy, or a number."""
+    if isinstance(value, bool):
+        return Tensor("BOOL", [], bytes([value]))
+    if isinstance(value, int):
+        return Tensor("I64", [], value.to_bytes(8, "little", signed=True))
+    if isinstance(value, float):
+        import struct
+        return Tensor("F64", [], struct.pack("<d", value))
+    if hasattr(value, "detach"):
+        import torch
+        value = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        name = _name(str(value.dtype).removeprefix("torch."))
+        data = value.reshape(-1).view(torch.uint8).numpy().data if value.numel() else b""
+        return Tensor(name, value.shape, data)
+    import numpy
+    value = numpy.asarray(value)
+    return Tensor(_name(value.dtype.name), value.shape, value.tobytes())
+
+
+def _name(dtype):
+    for name, numpy_name, torch_name, _ in DTYPES:
+        if dtype in (numpy_name, torch_name):
+            return name
+    raise TypeError(f"safetensors files have no dtype {dtype}")
+
+
+def read(path):
+    """{name: Tensor}"""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = memoryview(file.read())
+    header.pop("__metadata__", None)
+    return {name: Tensor(entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])])
+            for name, entry in header.items()}
+
+
+def write(path, tensors):
+    """Wider elements first, so that each tensor is aligned; whole or not at all."""
+    header, blocks, end = {}, [], 0
+    for name, tensor in sorted(tensors.items(), key=lambda item: -WIDTHS[item[1].dtype]):
+        block = memoryview(tensor.data)
+        header[name] = {"dtype": tensor.dtype, "shape": tensor.shape,
+                        "data_offsets": [end, end + block.nbytes]}
+        blocks.append(block)
+        end += block.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path + ".part", "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for block in blocks:
+            file.write(block)
+    os.replace(path + ".part", path)

@@ -1,0 +1,190 @@
+"""What all workers in Python share: requests in, answers out (docs/evaluation.md).
+
+    class MyWorker(worker.Worker):
+        name = "mine"
+        def version(self): return mine.__version__
+        def prepare(self, program, inputs): self.run_it = mine.compile(program)
+        def run(self, inputs): return self.run_it(*inputs)
+
+    worker.serve(MyWorker())
+"""
+import json
+import os
+import random
+import sys
+import time
+import traceback
+
+import tensors
+
+
+class Failure(Exception):
+    """What the message says went wrong; `stage`: "compile", "run" or "inputs"."""
+
+    def __init__(self, stage, message):
+        super().__init__(message)
+        self.stage = stage
+
+
+class Worker:
+    """A compiler. Values are what `load` makes of the tensors that a file holds."""
+    name = ""
+
+    def version(self):
+        raise NotImplementedError
+
+    def devices(self):
+        return ["cpu"]
+
+    def prepare(self, program, inputs):
+        """Compiles the file for inputs like these. `self.request` has all that was said."""
+        raise NotImplementedError
+
+    def run(self, inputs):
+        """The outputs of one call, a list; of values or of whatever `unload` takes."""
+        raise NotImplementedError
+
+    def proof(self):
+        """What shows in a line that the compiler really ran the program."""
+        return ""
+
+    def close(self):
+        """Lets go of the program."""
+
+    # --- What NumPy's arrays do without.
+
+    def load(self, tensor):
+        return tensor.numpy()
+
+    def unload(self, output):
+        return tensors.of(output)
+
+    def seed(self, number):
+        random.seed(number)
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(number % 2**32)
+
+    def wait(self):
+        """Until all that was asked for is computed."""
+
+    def poison(self, outputs, inputs):
+        """Writes into the outputs, but not into what the next call reads."""
+        numpy = sys.modules.get("numpy")
+        for output in outputs:
+            if numpy is None or not isinstance(output, numpy.ndarray) or not output.flags.writeable:
+                continue
+            if any(numpy.may_share_memory(output, value) for value in inputs
+                   if isinstance(value, numpy.ndarray)):
+                continue
+            output.fill(numpy.nan if output.dtype.kind in "fc" else -1 if output.dtype.kind in "iV"
+                        else 1)
+
+
+class _Server:
+    def __init__(self, worker):
+        self.worker = worker
+        self.order = []
+        self.loaded = None  # what the last request read: the file, its tensors, their values
+
+    def hello(self, request):
+        return {"name": self.worker.name, "version": self.worker.version(),
+                "devices": self.worker.devices()}
+
+    def prepare(self, request):
+        self.worker.request = request
+        self.order = request["order"]
+        self.loaded = None
+        values = self.values(request["inputs"])
+        self.worker.seed(request["seed"])
+        return self.staged("compile", lambda: self.worker.prepare(request["program"], values)) or {}
+
+    def run(self, request):
+        values = self.values(request["inputs"])
+        outputs = self.staged("run", lambda: self.call(values, request["seed"]))
+        self.staged("run", lambda: self.write(request["outputs"], outputs))
+        for name, value in zip(self.order, values):
+            before = self.loaded[1][name]
+            if bytes(self.worker.unload(value).data) != bytes(before.data):
+                self.loaded = None
+                raise Failure("run", f"changed its input {name}")
+        return {"proof": self.worker.proof()}
+
+    def time(self, request):
+        values = self.values(request["inputs"])
+        milliseconds = []
+        for trial in range(-request["warmup"], request["trials"]):
+            self.worker.seed(request["seed"])
+            self.worker.wait()
+            begin = time.perf_counter()
+            outputs = self.staged("run", lambda: self.worker.run(values))
+            self.staged("run", self.worker.wait)
+            if trial >= 0:
+                milliseconds.append(1e3 * (time.perf_counter() - begin))
+            if trial == request["trials"] - 1:
+                self.staged("run", lambda: self.write(request["outputs"], outputs))
+            self.worker.poison(outputs, values)
+        return {"ms": milliseconds}
+
+    def close(self, request):
+        self.loaded = None
+        self.worker.close()
+        return {}
+
+    # The values of a file, which is read once as long as it stays as it is.
+    def values(self, path):
+        state = os.stat(path)
+        key = (path, state.st_mtime_ns, state.st_size, state.st_ino)
+        if self.loaded is None or self.loaded[0] != key:
+            self.loaded = None
+            try:
+                read = tensors.read(path)
+                values = [self.worker.load(read[name]) for name in self.order]
+            except Exception as error:
+                raise Failure("inputs", described(error)) from error
+            self.loaded = (key, read, values)
+        return self.loaded[2]
+
+    def call(self, values, seed):
+        self.worker.seed(seed)
+        outputs = self.worker.run(values)
+        self.worker.wait()
+        return outputs
+
+    def write(self, path, outputs):
+        tensors.write(path, {str(i): self.worker.unload(o) for i, o in enumerate(outputs)})
+
+    @staticmethod
+    def staged(stage, work):
+        try:
+            return work()
+        except Failure:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Failure(stage, described(error)) from error
+
+
+def described(error):
+    """The error as one line."""
+    text = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {text[0] if text else ''}"[:1000]
+
+
+def serve(worker):
+    """Answers requests until there are no more."""
+    server = _Server(worker)
+    with os.fdopen(3, "w") as answers:
+        os.set_inheritable(3, False)
+        for line in sys.stdin:
+            request = json.loads(line)
+            try:
+                answer = {"ok": True, **getattr(server, request["verb"])(request)}
+            except Failure as failure:
+                answer = {"ok": False, "stage": failure.stage, "error": str(failure)}
+            except Exception as error:
+                traceback.print_exc()
+                answer = {"ok": False, "stage": "run", "error": described(error)}
+            sys.stdout.flush()
+            sys.stderr.flush()
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# `graphnet bench` and `graphnet backends`: from samples to logs that `score` reads, stopped and
+# gone on with, with workers that break.
+set -euo pipefail
+graphnet=$PWD/$1
+faulty=$PWD/tests/evaluate/faulty_worker.py
+samples=$PWD/samples
+cd "$TEST_TMPDIR"
+fail() { echo "FAILED: $*" >&2; exit 1; }
+quick="--warmup 0 --trials 2"
+
+# --- Two backends on real samples; the log is one that score takes.
+mkdir in
+cp "$samples"/resnet.pt "$samples"/gpt.pb "$samples"/gpt.safetensors in
+"$graphnet" bench in --backend nope,jit $quick >out.txt || { cat out.txt; fail bench; }
+grep -qE '^nope +2 +2 ' out.txt && grep -qE '^jit +2 +2 ' out.txt || { cat out.txt; fail table; }
+[ "$(ls -A bench)" = "$(printf '%s\n' .lock bench.json jit.jsonl jit.log nope.jsonl nope.log)" ] ||
+  { ls -A bench; fail "files"; }
+"$graphnet" score bench/nope.log bench/jit.log --json >score.jsonl
+python3 - <<'END'
+import json
+nope, jit = map(json.loads, open("score.jsonl"))
+assert nope["samples"] == jit["samples"] == 2 and not nope["failures"], nope
+for line in map(json.loads, open("bench/nope.jsonl")):
+    assert line["status"] == "correct" and line["right_from_t"] == -10 and all(line["equal"]), line
+    low, high = line["speedup_95"]
+    assert low <= line["speedup"] <= high, line
+    assert len(line["eager_ms"]) == 2 and "instructions" in line["proof"], line
+assert all("frozen" in json.loads(line)["proof"] for line in open("bench/jit.jsonl"))
+END
+# All that is done is not done again, and a second benchmark has a folder of its own.
+"$graphnet" bench --resume bench >again.txt
+diff <(grep -v score out.txt) <(grep -v score again.txt) || fail resume
+"$graphnet" bench in/resnet.pt --backend nope $quick >out.txt
+[ -s bench-2/nope.log ] || fail bench-2
+
+# --- Writes to inputs: what they become is compared, too, and no trial sees another's.
+cat >writes.gn <<'END'
+graph @forward(%x : f32[4], %y : f32[4]) {
+  %z = .add_(%x, %y)
+  %s = .mul(%z, 2)
+  return (%s,)
+}
+END
+"$graphnet" bench writes.gn --backend nope,jit $quick -o writes >out.txt
+grep -q '"equal":\[true,true\]' writes/nope.jsonl && grep -q '"equal":\[true,true\]' writes/jit.jsonl ||
+  { cat writes/*.jsonl; fail writes; }
+"$graphnet" bench writes.gn --backend nope,jit $quick --fresh-inputs -o fresh >out.txt
+grep -q '"status":"correct"' fresh/jit.jsonl || { cat fresh/jit.jsonl; fail fresh; }
+# Random numbers: both sides are seeded before each run.
+cat >random.gn <<'END'
+graph @forward(%x : f32[100]) {
+  %d = torch.nn.functional.dropout(%x, 0.5, True)
+  return (%d,)
+}
+END
+"$graphnet" bench random.gn --backend nope,jit $quick -o random >out.txt
+grep -q '"status":"correct"' random/jit.jsonl || { cat random/jit.jsonl; fail random; }
+# What cannot be loaded or run is a line.
+mkdir bad
+printf 'graph @forward(%%x : f32[2]) {\n  %%y = .view(%%x, 3)\n  return (%%y,)\n}\n' >bad/view.gn
+printf 'graph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\n' >bad/good.gn
+"$graphnet" bench bad --backend nope $quick -o badout >out.txt
+grep -q 'FAIL bad/view.gn: nope: eager_fail: ' out.txt && grep -qE '^nope +2 +1 +1' out.txt ||
+  { cat out.txt; fail bad; }
+
+# --- A worker that breaks the contract: how each fault is counted.
+mkdir faults
+faults="never_none:correct prepare_crash:compile_fail prepare_refuse:compile_fail run_kill:runtime_fail
+  time_hang:runtime_fail run_garbage:runtime_fail run_exit:runtime_fail time_close:runtime_fail
+  run_fork:runtime_fail run_shapes:shape_mismatch run_dtypes:type_mismatch run_count:runtime_fail
+  run_nan:not_finite run_torn:runtime_fail run_none:runtime_fail run_wrong:correct run_inputs:runtime_fail
+  time_inputs:runtime_fail time_wrong:correct run_disk:runtime_fail run_file:runtime_fail
+  prepare_memory:compile_fail run_orphan:correct time_noms:runtime_fail"
+for fault in $faults; do cp bad/good.gn "faults/x_${fault%:*}.gn"; done
+"$graphnet" bench faults --backend exec --exec "python3 $faulty name" --exec-reads graphnet $quick \
+  --timeout 5 --memory 500 -o faultsout >out.txt
+for fault in $faults; do
+  line=$(grep "\"faults/x_${fault%:*}.gn\"" faultsout/exec.jsonl) || fail "$fault is missing"
+  [[ $line == *"\"status\":\"${fault#*:}\""* ]] || fail "$fault: $line"
+done
+[ "$(wc -l <faultsout/exec.jsonl)" -eq "$(wc -w <<<"$faults")" ] || fail "twice"
+grep -q '"right_from_t":null' <(grep run_wrong faultsout/exec.jsonl) || fail "run_wrong"
+grep -q 'wrong in a later run' <(grep time_wrong faultsout/exec.jsonl) || fail "time_wrong"
+grep -q 'changed the file of its inputs' <(grep run_inputs faultsout/exec.jsonl) || fail "run_inputs"
+"$graphnet" score faultsout/exec.log >/dev/null
+
+# --- Stopped in the middle of a record: what is cut is dropped and done again.
+cp -r faultsout cut
+truncate -s -7 cut/exec.jsonl
+printf 'half a rec' >>cut/exec.log
+"$graphnet" bench --resume cut --timeout 5 --memory 500 >out.txt
+diff <(sort <(grep -o '"path":"[^"]*"' cut/exec.jsonl)) <(sort <(grep -o '"path":"[^"]*"' faultsout/exec.jsonl)) ||
+  fail "cut records"
+[ "$(grep -c Processing cut/exec.log)" -eq "$(wc -w <<<"$faults")" ] || fail "cut log"
+
+# --- What cannot be is one line.
+refused() {  # MESSAGE [OPTION...]
+  local code=0
+  "$graphnet" bench "${@:2}" >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && [[ $(cat err.txt) == "graphnet: $1"* ]] && [ "$(wc -l <err.txt)" -eq 1 ] ||
+    { cat out.txt err.txt; fail "${*:2} exits with $code"; }
+}
+refused "there is no backend inductr; did you mean inductor?" in --backend inductr -o no
+refused "needs IN and --backend, or --resume" --backend nope
+refused "there is no benchmark in nowhere" --resume nowhere
+refused "bench is not empty; --resume goes on with a benchmark" in --backend nope -o bench
+refused 'this benchmark was begun with backends ["nope","jit"], not ["jit"]' in --backend jit --resume bench
+refused "backend exec needs --exec COMMAND" in --backend exec -o exec
+GRAPHNET_BACKENDS=$PWD/none refused "backend exec: exit: ended with code 1" in --backend exec --exec false -o exec2
+
+# --- The list; with none installed, nope and jit are there.
+GRAPHNET_BACKENDS=$PWD/none "$graphnet" backends --json >backends.json
+python3 - <<'END'
+import json
+rows = {row["name"]: row for row in json.load(open("backends.json"))["backends"]}
+assert rows["nope"]["found"] and rows["jit"]["found"] and rows["jit"]["reads"] == "torchscript", rows
+assert all(row["found"] or "error" in row or name == "exec" for name, row in rows.items()), rows
+END
+echo PASSED

@@ -1,0 +1,194 @@
+// Workers that break the contract in every way there is.
+#include "graphnet/evaluate/worker.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Folder() {
+  const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  std::string name = absl::StrCat(::testing::TempDir(), "/", test->name());
+  std::replace(name.begin() + static_cast<int64_t>(::testing::TempDir().size()) + 1, name.end(),
+               '/', '_');
+  std::filesystem::create_directories(name);
+  return std::filesystem::absolute(name).string();
+}
+
+ProcessOptions Faulty(const std::string& fault) {
+  ProcessOptions options;
+  options.command = {"python3",
+                     std::filesystem::absolute("tests/evaluate/faulty_worker.py").string(), fault};
+  options.folder = Folder();
+  options.max_memory = int64_t{256} << 20;
+  options.max_file_bytes = int64_t{1} << 30;
+  return options;
+}
+
+// Processes that still know the folder.
+int Left(const std::string& folder) {
+  int left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "environ");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    left += absl::StrContains(text, "=" + folder) ? 1 : 0;
+  }
+  return left;
+}
+
+PrepareRequest Request(const std::string& folder) {
+  const std::string inputs = folder + "/in.safetensors";
+  std::ofstream file(inputs, std::ios::binary);
+  const std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  )";
+  const uint64_t size = header.size();
+  file.write(reinterpret_cast<const char*>(&size), 8);
+  file << header << "abcdefgh";
+  PrepareRequest request;
+  request.program = "/nowhere";
+  request.inputs = inputs;
+  request.order = {"x"};
+  return request;
+}
+
+// How a whole conversation ends.
+absl::Status Talk(const ProcessOptions& options, absl::Duration limit, bool* is_alive) {
+  auto worker = Worker::Start(options, limit);
+  *is_alive = false;
+  if (!worker.ok()) return worker.status();
+  const PrepareRequest request = Request(options.folder);
+  absl::Status status = (*worker)->Prepare(request);
+  const std::string outputs = options.folder + "/out.safetensors";
+  if (status.ok()) status = (*worker)->Run(request.inputs, outputs, 0).status();
+  if (status.ok()) status = (*worker)->Time(request.inputs, outputs, 1, 2, 0).status();
+  if (status.ok()) status = (*worker)->Close();
+  *is_alive = (*worker)->is_alive();
+  return status;
+}
+
+TEST(WorkerTest, AnswersAll) {
+  bool is_alive = false;
+  EXPECT_OK(Talk(Faulty("never:crash"), absl::Seconds(20), &is_alive));
+  EXPECT_TRUE(is_alive);
+  EXPECT_EQ(Left(Folder()), 0);
+}
+
+TEST(WorkerTest, RefusesAndLives) {
+  bool is_alive = false;
+  const absl::Status status = Talk(Faulty("prepare:refuse"), absl::Seconds(20), &is_alive);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "no such\\nkernel");
+  EXPECT_TRUE(is_alive);
+}
+
+TEST(WorkerTest, AFullDiskIsAnAnswer) {
+  bool is_alive = false;
+  const absl::Status status = Talk(Faulty("run:disk"), absl::Seconds(20), &is_alive);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("No space left on device"));
+  EXPECT_TRUE(is_alive);
+}
+
+TEST(WorkerTest, LeavesNoOrphans) {
+  bool is_alive = false;
+  EXPECT_OK(Talk(Faulty("run:orphan"), absl::Seconds(20), &is_alive));
+  EXPECT_EQ(Left(Folder()), 0);
+}
+
+TEST(WorkerTest, CannotBeStarted) {
+  ProcessOptions options = Faulty("");
+  options.command = {"/nowhere/worker"};
+  bool is_alive = false;
+  const absl::Status status = Talk(options, absl::Seconds(20), &is_alive);
+  EXPECT_EQ(status.message(),
+            "exit: ended with code 127; it printed: error: the program cannot be started: No such "
+            "file or directory");
+}
+
+struct Fault {
+  std::string name;
+  absl::StatusCode code;
+  std::string message;  // begins with
+};
+
+class FaultTest : public ::testing::TestWithParam<std::tuple<std::string, Fault>> {};
+
+TEST_P(FaultTest, IsOneLineAndLeavesNothing) {
+  const auto& [verb, fault] = GetParam();
+  bool is_alive = true;
+  const auto begin = absl::Now();
+  // Who prints or writes without end must be stopped by that.
+  const bool hangs = fault.name == "hang";
+  const absl::Status status =
+      Talk(Faulty(absl::StrCat(verb, ":", fault.name)), absl::Seconds(hangs ? 2 : 60), &is_alive);
+  EXPECT_EQ(status.code(), fault.code) << status;
+  EXPECT_THAT(std::string(status.message()), StartsWith(fault.message));
+  EXPECT_FALSE(absl::StrContains(status.message(), "\n"));
+  EXPECT_FALSE(absl::StrContains(status.message(), "\x1b"));
+  EXPECT_FALSE(is_alive);
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(50));
+  EXPECT_EQ(Left(Folder()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FaultTest,
+    ::testing::Combine(
+        ::testing::Values("prepare", "time"),
+        ::testing::Values(
+            Fault{"crash", absl::StatusCode::kAborted,
+                  "crash: killed by signal 11 (Segmentation fault); it printed: Error: about to "
+                  "crash"},
+            Fault{"abort", absl::StatusCode::kAborted, "crash: killed by signal 6 (Aborted)"},
+            Fault{"kill", absl::StatusCode::kAborted,
+                  "crash: killed by signal 9 (Killed), perhaps for its memory"},
+            Fault{"exit", absl::StatusCode::kAborted, "exit: ended with code 3"},
+            Fault{"fork", absl::StatusCode::kAborted, "exit: ended with code 1"},
+            Fault{"close", absl::StatusCode::kAborted, "closed its answers"},
+            Fault{"hang", absl::StatusCode::kDeadlineExceeded, "hang: no answer within 2s"},
+            Fault{"garbage", absl::StatusCode::kDataLoss, "garbage: answered '\\x1b[31m{garbage'"},
+            Fault{"noverdict", absl::StatusCode::kDataLoss,
+                  "garbage: answered '{\"ok\": \"yes\"}'"},
+            Fault{"deep", absl::StatusCode::kDataLoss, "garbage: answered '{\"ok\":[["},
+            Fault{"endless", absl::StatusCode::kDataLoss, "garbage: an answer without an end"},
+            Fault{"memory", absl::StatusCode::kResourceExhausted, "memory: took more than 256 MiB"},
+            Fault{"print", absl::StatusCode::kResourceExhausted, "printed more than 256 MiB"},
+            Fault{"file", absl::StatusCode::kAborted, "disk: wrote a file of more than 1024 MiB"},
+            Fault{"files", absl::StatusCode::kResourceExhausted,
+                  "disk: wrote more than 1024 MiB"})),
+    [](const auto& info) {
+      return absl::StrCat(std::get<0>(info.param), "_", std::get<1>(info.param).name);
+    });
+
+TEST(WorkerTest, SaysWhatNobodyAsked) {
+  bool is_alive = true;
+  const absl::Status status = Talk(Faulty("prepare:twice"), absl::Seconds(20), &is_alive);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()),
+              StartsWith("garbage: said '{\"ok\": true}\\n' unasked"));
+  EXPECT_FALSE(is_alive);
+}
+
+TEST(WorkerTest, TimesThatAreNone) {
+  bool is_alive = true;
+  const absl::Status status = Talk(Faulty("time:noms"), absl::Seconds(20), &is_alive);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_FALSE(is_alive);
+}
+
+}  // namespace
+}  // namespace graphnet
