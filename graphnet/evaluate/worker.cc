@@ -1,7 +1,9 @@
 #include "graphnet/evaluate/worker.h"
 
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -38,6 +40,12 @@ std::string TextOf(const JsonValue& answer, const char* name) {
 absl::Status Nonsense(WorkerProcess& process, const std::string& line) {
   process.Kill();
   return absl::DataLossError(absl::StrCat("garbage: answered '", Printable(line, 100), "'"));
+}
+
+// A file of outputs that was there before must not be taken for an answer.
+void Forget(const std::string& outputs) {
+  std::error_code ignored;
+  std::filesystem::remove(outputs, ignored);
 }
 
 // What it answered, if that is what was asked for.
@@ -91,6 +99,7 @@ absl::Status Worker::Prepare(const PrepareRequest& request) {
 
 absl::StatusOr<std::string> Worker::Run(const std::string& inputs, const std::string& outputs,
                                         uint64_t seed) {
+  Forget(outputs);
   ASSIGN_OR_RETURN(
       const JsonValue answer,
       Ask(*process_, {{"verb", "run"}, {"inputs", inputs}, {"outputs", outputs}, {"seed", seed}},
@@ -101,6 +110,7 @@ absl::StatusOr<std::string> Worker::Run(const std::string& inputs, const std::st
 absl::StatusOr<std::vector<double>> Worker::Time(const std::string& inputs,
                                                  const std::string& outputs, int warmup, int trials,
                                                  uint64_t seed) {
+  Forget(outputs);
   ASSIGN_OR_RETURN(const JsonValue answer, Ask(*process_,
                                                {{"verb", "time"},
                                                 {"inputs", inputs},

@@ -58,8 +58,8 @@ END
 grep -q '"status":"correct"' random/jit.jsonl || { cat random/jit.jsonl; fail random; }
 # What cannot be loaded or run is a line.
 mkdir bad
-printf 'graph @forward(%%x : f32[2]) {\n  %%y = .view(%%x, 3)\n  return (%%y,)\n}\n' >bad/view.gn
-printf 'graph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\n' >bad/good.gn
+printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  %%y = .view(%%x, 3)\n  return (%%y,)\n}\nend\n' >bad/view.gn
+printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\nend\n' >bad/good.gn
 "$graphnet" bench bad --backend nope $quick -o badout >out.txt
 grep -q 'FAIL bad/view.gn: nope: eager_fail: ' out.txt && grep -qE '^nope +2 +1 +1' out.txt ||
   { cat out.txt; fail bad; }
@@ -69,7 +69,7 @@ mkdir faults
 faults="never_none:correct prepare_crash:compile_fail prepare_refuse:compile_fail run_kill:runtime_fail
   time_hang:runtime_fail run_garbage:runtime_fail run_exit:runtime_fail time_close:runtime_fail
   run_fork:runtime_fail run_shapes:shape_mismatch run_dtypes:type_mismatch run_count:runtime_fail
-  run_nan:not_finite run_torn:runtime_fail run_none:runtime_fail run_wrong:correct run_inputs:runtime_fail
+  run_nan:not_finite run_torn:runtime_fail run_none:runtime_fail time_none:runtime_fail run_wrong:correct run_inputs:runtime_fail
   time_inputs:runtime_fail time_wrong:correct run_disk:runtime_fail run_file:runtime_fail
   prepare_memory:compile_fail run_orphan:correct time_noms:runtime_fail"
 for fault in $faults; do cp bad/good.gn "faults/x_${fault%:*}.gn"; done
