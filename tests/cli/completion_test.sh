@@ -43,7 +43,7 @@ completes graphnet --ver -- --version
 while read -r command; do
   completes graphnet "$command" --hel -- --help
 done < <(grep -oP '^### \K.*' commands.md)
-[ "$(grep -c '^### ' commands.md)" -eq 22 ] || fail "not all commands: $(grep '^###' commands.md)"
+[ "$(grep -c '^### ' commands.md)" -eq 24 ] || fail "not all commands: $(grep '^###' commands.md)"
 
 # --- zsh, fish: that they are read; and asked where that can be done without a terminal.
 "$graphnet" completion zsh >zsh.sh
