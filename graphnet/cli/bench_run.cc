@@ -90,9 +90,10 @@ absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
   for (const std::string& name : settings.backends) {
     const Backend* backend = FindBackend(name);
     if (backend == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no backend ", Printable(name),
-                                                     NearMissHint(name, BackendNames()),
-                                                     "; graphnet backends lists them"));
+      const std::string hint = NearMissHint(name, BackendNames());
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no backend ", Printable(name),
+                       hint.empty() ? "; graphnet backends lists them" : hint));
     }
     if (absl::c_any_of(backends, [&](const Backend& other) { return other.name == name; }))
       return absl::InvalidArgumentError(absl::StrCat("backend ", name, " is named twice"));

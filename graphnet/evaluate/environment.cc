@@ -96,8 +96,7 @@ absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
     case BackendKind::kTool:
       return std::vector<std::string>{host.tool, "worker", std::string(backend.name)};
     case BackendKind::kCommand:
-      if (host.exec.empty())
-        return absl::FailedPreconditionError("backend exec needs --exec COMMAND");
+      if (host.exec.empty()) return absl::FailedPreconditionError("needs --exec COMMAND");
       return std::vector<std::string>{"/bin/sh", "-c", absl::StrCat("exec ", host.exec)};
     case BackendKind::kPython: {
       const std::string python = PythonOf(backend, host);
@@ -112,8 +111,7 @@ absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
       return std::vector<std::string>{program};
     }
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("backend ", backend.name, " is not installed: ", InstallLine(backend)));
+  return absl::FailedPreconditionError(absl::StrCat("not installed: ", InstallLine(backend)));
 }
 
 std::string InstallLine(const Backend& backend) {

@@ -101,13 +101,13 @@ refused() {  # MESSAGE [OPTION...]
   [ "$code" -eq 2 ] && [[ $(cat err.txt) == "graphnet: $1"* ]] && [ "$(wc -l <err.txt)" -eq 1 ] ||
     { cat out.txt err.txt; fail "${*:2} exits with $code"; }
 }
-refused "there is no backend inductr; did you mean inductor?" in --backend inductr -o no
+refused "there is no backend inductr; is inductor meant?" in --backend inductr -o no
 refused "needs IN and --backend, or --resume" --backend nope
 refused "there is no benchmark in nowhere" --resume nowhere
 refused "bench is not empty; --resume goes on with a benchmark" in --backend nope -o bench
 refused 'this benchmark was begun with backends ["nope","jit"], not ["jit"]' in --backend jit --resume bench
-refused "backend exec needs --exec COMMAND" in --backend exec -o exec
-GRAPHNET_BACKENDS=$PWD/none refused "backend exec: exit: ended with code 1" in --backend exec --exec false -o exec2
+refused "backend exec: needs --exec COMMAND" in --backend exec -o exec
+refused "backend exec: exit: ended with code 1" in --backend exec --exec false -o exec2
 
 # --- The list; with none installed, nope and jit are there.
 GRAPHNET_BACKENDS=$PWD/none "$graphnet" backends --json >backends.json
