@@ -43,7 +43,7 @@ absl::Status WriteFiles(const Backend& backend, const std::string& folder) {
 
 // The Python that runs the worker; empty if there is none.
 std::string PythonOf(const Backend& backend, const WorkerHost& host) {
-  const std::string own = JoinPath(EnvironmentFolder(backend), "bin/python");
+  std::string own = JoinPath(EnvironmentFolder(backend), "bin/python");
   if (FileExists(own)) return own;
   return backend.packages.empty() && backend.needs_torch ? PythonOfTorch(host.torch) : "";
 }
@@ -81,7 +81,7 @@ std::string PythonOfTorch(const std::string& torch) {
   if (!absl::EndsWith(site.filename().string(), "-packages")) return "";
   for (const std::string& prefix :
        {version.parent_path().parent_path().string(), std::string("/usr")}) {
-    const std::string python = absl::StrCat(prefix, "/bin/", version.filename().string());
+    std::string python = absl::StrCat(prefix, "/bin/", version.filename().string());
     if (absl::StartsWith(version.filename().string(), "python3") && FileExists(python))
       return python;
   }

@@ -43,7 +43,7 @@ absl::Status Append(int fd, absl::string_view text, int64_t* size, const std::st
     const ssize_t n = write(fd, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      const absl::Status status = FileError("write", path);
+      absl::Status status = FileError("write", path);
       Cut(fd, *size, path).IgnoreError();
       return status;
     }
@@ -173,7 +173,7 @@ absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel) {
   const std::string line =
       LineOf(result, duel, log_bytes_)
           .dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Object::error_handler_t::replace);
-  const absl::Status status = Append(lines_, absl::StrCat(line, "\n"), &lines_bytes_, lines_path_);
+  absl::Status status = Append(lines_, absl::StrCat(line, "\n"), &lines_bytes_, lines_path_);
   if (!status.ok()) {
     log_bytes_ = log_before;
     Cut(log_, log_bytes_, log_path_).IgnoreError();
