@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -347,7 +348,10 @@ absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
                       RETURN_IF_ERROR(logs[b]->Add(result, duel));
                       const std::string line = FailureLine(todo[i], backends[b], result);
                       is_wrong |= !line.empty();
-                      if (!line.empty() && !run.quiet) progress.Print(line);
+                      if (!line.empty() && !run.quiet) {
+                        progress.Print(line);
+                        std::fflush(stdout);  // It may be long until the next one.
+                      }
                       return absl::OkStatus();
                     });
       const std::lock_guard<std::mutex> guard(mutex);

@@ -14,6 +14,7 @@
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/sample_result.h"
 #include "graphnet/evaluate/trials.h"
+#include "graphnet/evaluate/worker.h"
 
 namespace graphnet {
 
