@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/verifier.h"

@@ -4,6 +4,7 @@ set -euo pipefail
 graphnet=$PWD/$1
 make_archive=$PWD/$2
 cd "$TEST_TMPDIR"
+export GRAPHNET_BACKENDS=$PWD/none  # whatever is installed here
 "$make_archive" two.pt <<'END'
 def forward(self, x, n: int):
     y = x * self.weight
@@ -154,6 +155,11 @@ assert (scored["curve"], scored["samples"], scored["ES"]["3"]) == ("crash", 1, 1
 assert abs(scored["ES"]["2"] - 0.1) < 1e-9, scored
 error = run(2, "score", "a.gn")["error"]
 assert error["message"].startswith("a.gn: no sample in it"), error
+bench = run(0, "bench", "a.gn", "--backend", "nope", "--trials", "1", "-o", "bench")["backends"]
+assert [(b["backend"], b["samples"], b["outcomes"]) for b in bench] == [("nope", 1, {"correct": 1})], bench
+assert run(0, "score", bench[0]["log"])["ES"]["-10"] > 0
+backends = {b["name"]: b for b in run(0, "backends")["backends"]}
+assert backends["nope"]["found"] is True and "exec" in backends, backends
 # What the program prints is none of it.
 extracted = subprocess.run([graphnet, "extract", "two.pt", "-o", "two", "--input", "f32[2,3]", "--input",
                             "int=2", "--check", "--json"], capture_output=True, text=True, check=True)

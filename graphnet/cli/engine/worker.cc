@@ -154,12 +154,15 @@ absl::StatusOr<int> ServeWorker(const std::string& backend) {
     } catch (const std::exception& error) {
       answer = absl::InvalidArgumentError(Printable(error.what(), 1000));
     }
-    JsonValue said = answer.ok() ? *std::move(answer) : JsonValue();
-    said["ok"] = answer.ok();
-    if (!answer.ok()) {
+    const bool ok = answer.ok();
+    JsonValue said;
+    if (ok) {
+      said = *std::move(answer);
+    } else {
       said["stage"] = stage;
       said["error"] = std::string(answer.status().message());
     }
+    said["ok"] = ok;
     const std::string text =
         said.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
     if (!WriteAll(text + "\n")) return 1;
