@@ -18,9 +18,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/libtorch_location.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
@@ -34,13 +34,6 @@ struct BackendsFlags {
   std::vector<std::string> install;
   bool json = false;
 };
-
-WorkerHost HostOfTool() {
-  WorkerHost host;
-  host.tool = std::filesystem::read_symlink("/proc/self/exe").string();
-  if (const auto torch = FindLibTorch(); torch.ok()) host.torch = *torch;
-  return host;
-}
 
 // What the worker says of itself.
 absl::StatusOr<WorkerGreeting> SayHello(const Backend& backend, const WorkerHost& host) {

@@ -26,10 +26,10 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_sample.h"
-#include "graphnet/cli/libtorch_location.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/duel.h"
 #include "graphnet/evaluate/worker_process.h"
@@ -313,10 +313,8 @@ absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
       todo.push_back(path);
   }
 
-  WorkerHost host;
-  host.tool = std::filesystem::read_symlink("/proc/self/exe").string();
+  WorkerHost host = HostOfTool();
   host.exec = run.settings.exec;
-  if (const auto torch = FindLibTorch(); torch.ok()) host.torch = *torch;
   WorkerLimits limits;
   limits.time = absl::Seconds(run.timeout_s);
   limits.memory = run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes();

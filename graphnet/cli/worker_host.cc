@@ -1,0 +1,16 @@
+#include "graphnet/cli/worker_host.h"
+
+#include <filesystem>
+
+#include "graphnet/cli/libtorch_location.h"
+
+namespace graphnet {
+
+WorkerHost HostOfTool() {
+  WorkerHost host;
+  host.tool = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (const auto torch = FindLibTorch(); torch.ok()) host.torch = *torch;
+  return host;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,13 @@
+// This program as the one that starts workers: where it lies, and its LibTorch if there is one.
+#ifndef GRAPHNET_CLI_WORKER_HOST_H_
+#define GRAPHNET_CLI_WORKER_HOST_H_
+
+#include "graphnet/evaluate/environment.h"
+
+namespace graphnet {
+
+WorkerHost HostOfTool();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_WORKER_HOST_H_
