@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/strided_copy.h"
 #include "graphnet/formats/archive/zip_writer.h"
 #include "graphnet/formats/pt2/extra_files.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
@@ -209,14 +210,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
 absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& data,
                         absl::string_view record, JsonWriter* config, std::string* bytes) {
   StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
-  if (tensor.strides.empty()) {
-    tensor.strides.resize(data.shape.size());
-    int64_t stride = 1;
-    for (size_t i = data.shape.size(); i-- > 0;) {
-      tensor.strides[i] = stride;
-      stride *= std::max<int64_t>(data.shape[i], 1);
-    }
-  }
+  if (tensor.strides.empty()) tensor.strides = RowMajorStrides(data.shape);
   const int64_t dtype = pt2::ScalarTypeNumber(data.dtype);
   if (dtype == 0 || !WriteStorage(tensor, data, bytes)) {
     return absl::InvalidArgumentError(absl::StrCat(Printable(attribute.attribute->name),

@@ -1,7 +1,6 @@
 #include "graphnet/formats/pt2/payloads.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <tuple>
@@ -12,20 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/strided_copy.h"
 #include "graphnet/formats/pt2/json.h"
 
 namespace graphnet::pt2 {
 namespace {
-
-std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
-  std::vector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
-  }
-  return strides;
-}
 
 // Whether its elements lie in memory without gaps, in whatever order.
 bool IsDense(const StoredTensor& tensor) {
@@ -49,35 +39,6 @@ bool IsRowMajor(const StoredTensor& tensor) {
     if (tensor.sizes[i] != 1 && tensor.strides[i] != strides[i]) return false;
   }
   return true;
-}
-
-// Calls fn(offset in bytes) on the elements in row-major order.
-template <typename Fn>
-void ForEachElement(const StoredTensor& tensor, size_t width, uint64_t count, Fn&& fn) {
-  std::vector<int64_t> index(tensor.sizes.size());
-  int64_t at = tensor.offset * static_cast<int64_t>(width);
-  const auto step = [&](size_t dim) { return tensor.strides[dim] * static_cast<int64_t>(width); };
-  for (uint64_t i = 0; i < count; ++i) {
-    fn(at);
-    for (size_t dim = index.size(); dim-- > 0;) {
-      at += step(dim);
-      if (++index[dim] < tensor.sizes[dim]) break;
-      at -= step(dim) * tensor.sizes[dim];
-      index[dim] = 0;
-    }
-  }
-}
-
-// The elements in row-major order.
-std::string Gather(const StoredTensor& tensor, size_t width, uint64_t count,
-                   absl::string_view bytes) {
-  std::string out(count * width, '\0');
-  char* to = out.data();
-  ForEachElement(tensor, width, count, [&](int64_t at) {
-    std::memcpy(to, bytes.data() + at, width);
-    to += width;
-  });
-  return out;
 }
 
 absl::StatusOr<Payload> ReadPayload(Json meta) {
@@ -215,7 +176,10 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
                                             : std::make_shared<const std::string>(part);
   } else {
     if (IsDense(tensor)) data.strides = tensor.strides;
-    data.bytes = std::make_shared<const std::string>(Gather(tensor, width, count, bytes));
+    std::string gathered(count * width, '\0');
+    StridedCopy(width, tensor.sizes, bytes.data() + range.first, tensor.strides, gathered.data(),
+                RowMajorStrides(tensor.sizes));
+    data.bytes = std::make_shared<const std::string>(std::move(gathered));
   }
   return data;
 }
@@ -227,18 +191,14 @@ bool WriteStorage(const StoredTensor& tensor, const TensorData& data, std::strin
       !FindByteRange(tensor, &range)) {
     return false;
   }
-  const uint64_t count = data.bytes->size() / width;
-  if (count == 0) return true;
+  if (data.bytes->empty()) return true;
   if (bytes->empty() && range.first == 0 && IsRowMajor(tensor)) {
     bytes->assign(data.bytes->data(), data.bytes->size());
     return true;
   }
   if (bytes->size() < range.last) bytes->resize(range.last);
-  const char* from = data.bytes->data();
-  ForEachElement(tensor, width, count, [&](int64_t at) {
-    std::memcpy(bytes->data() + at, from, width);
-    from += width;
-  });
+  StridedCopy(width, tensor.sizes, data.bytes->data(), RowMajorStrides(tensor.sizes),
+              bytes->data() + range.first, tensor.strides);
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/strided_copy.h"
 #include "graphnet/formats/archive/pickle_reader.h"
 #include "graphnet/formats/archive/zip_reader.h"
 #include "graphnet/formats/archive/zip_writer.h"
@@ -377,14 +378,7 @@ class Pickler {
     }
     if (storage.empty()) return false;
     StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
-    if (tensor.strides.empty()) {
-      tensor.strides.resize(data.shape.size());
-      int64_t stride = 1;
-      for (size_t i = data.shape.size(); i-- > 0;) {
-        tensor.strides[i] = stride;
-        stride *= std::max<int64_t>(data.shape[i], 1);
-      }
-    }
+    if (tensor.strides.empty()) tensor.strides = RowMajorStrides(data.shape);
     std::string bytes;
     if (!WriteStorage(tensor, data, &bytes)) return false;
     absl::StrAppend(&out_, "ctorch._utils\n_rebuild_tensor_v2\n((");

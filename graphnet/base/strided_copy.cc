@@ -1,0 +1,273 @@
+#include "graphnet/base/strided_copy.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "graphnet/base/check.h"
+
+namespace graphnet {
+namespace {
+
+// Steps are in bytes.
+struct Dimension {
+  int64_t size = 1;
+  int64_t from = 0;
+  int64_t to = 0;
+};
+// Outermost first.
+using Dimensions = absl::InlinedVector<Dimension, 8>;
+
+// The same elements in fewer dimensions, in the order of `to` in memory. None if there are no
+// elements.
+bool Simplify(size_t width, absl::Span<const int64_t> sizes, absl::Span<const int64_t> from_strides,
+              absl::Span<const int64_t> to_strides, Dimensions* dimensions) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return false;
+    if (sizes[i] == 1) continue;
+    dimensions->push_back({sizes[i], from_strides[i] * static_cast<int64_t>(width),
+                           to_strides[i] * static_cast<int64_t>(width)});
+  }
+  std::stable_sort(dimensions->begin(), dimensions->end(),
+                   [](const Dimension& a, const Dimension& b) {
+                     return std::pair(std::abs(a.to), std::abs(a.from)) >
+                            std::pair(std::abs(b.to), std::abs(b.from));
+                   });
+  // In place: what lies in front of `end` is merged.
+  auto end = dimensions->begin();
+  for (const Dimension& dimension : *dimensions) {
+    if (end != dimensions->begin() && end[-1].from == dimension.from * dimension.size &&
+        end[-1].to == dimension.to * dimension.size) {
+      end[-1] = {end[-1].size * dimension.size, dimension.from, dimension.to};
+    } else {
+      *end++ = dimension;
+    }
+  }
+  dimensions->erase(end, dimensions->end());
+  return true;
+}
+
+// --- Two dimensions ------------------------------------------------------------
+
+using Kernel = void (*)(size_t width, const Dimension& outer, const Dimension& inner,
+                        const char* from, char* to);
+
+void CopyRows(size_t width, const Dimension& outer, const Dimension& inner, const char* from,
+              char* to) {
+  const size_t bytes = static_cast<size_t>(inner.size) * width;
+  for (int64_t i = 0; i < outer.size; ++i) {
+    std::memcpy(to, from, bytes);
+    from += outer.from;
+    to += outer.to;
+  }
+}
+
+// One element a row, again and again: what is there already is copied behind itself.
+void FillRows(size_t width, const Dimension& outer, const Dimension& inner, const char* from,
+              char* to) {
+  const size_t bytes = static_cast<size_t>(inner.size) * width;
+  for (int64_t i = 0; i < outer.size; ++i) {
+    std::memcpy(to, from, width);
+    for (size_t filled = width; filled < bytes;) {
+      const size_t more = std::min(filled, bytes - filled);
+      std::memcpy(to + filled, to, more);
+      filled += more;
+    }
+    from += outer.from;
+    to += outer.to;
+  }
+}
+
+void CopyElements(size_t width, const Dimension& outer, const Dimension& inner, const char* from,
+                  char* to) {
+  for (int64_t i = 0; i < outer.size; ++i) {
+    for (int64_t j = 0; j < inner.size; ++j) {
+      std::memcpy(to + j * inner.to, from + j * inner.from, width);
+    }
+    from += outer.from;
+    to += outer.to;
+  }
+}
+
+// The width, and what is dense, known to the compiler.
+template <size_t kWidth, bool kToIsDense>
+void CopyElementsOf(size_t, const Dimension& outer, const Dimension& inner, const char* from,
+                    char* to) {
+  const int64_t to_step = kToIsDense ? int64_t{kWidth} : inner.to;
+  for (int64_t i = 0; i < outer.size; ++i) {
+    for (int64_t j = 0; j < inner.size; ++j) {
+      std::memcpy(to + j * to_step, from + j * inner.from, kWidth);
+    }
+    from += outer.from;
+    to += outer.to;
+  }
+}
+
+// Short inner dimensions, as the channels of images: no loop to count them.
+template <size_t kWidth, int64_t kSize>
+void CopyShortRows(size_t, const Dimension& outer, const Dimension& inner, const char* from,
+                   char* to) {
+  for (int64_t i = 0; i < outer.size; ++i) {
+#pragma GCC unroll 8
+    for (int64_t j = 0; j < kSize; ++j) {
+      std::memcpy(to + j * inner.to, from + j * inner.from, kWidth);
+    }
+    from += outer.from;
+    to += outer.to;
+  }
+}
+
+using Bytes = uint8_t __attribute__((vector_size(16)));
+
+// The elements of two vectors in turns: those of the lower halves, and of the upper.
+template <size_t kWidth, size_t kFirst, size_t... kByte>
+Bytes Interleave(Bytes a, Bytes b, std::index_sequence<kByte...>) {
+  return __builtin_shufflevector(
+      a, b, (kByte / kWidth % 2 * 16 + kFirst + kByte / (2 * kWidth) * kWidth + kByte % kWidth)...);
+}
+
+// A square of 16 bytes a side: rows that are dense in `from` become rows that are dense in `to`.
+template <size_t kWidth>
+void TransposeSquare(const char* from, int64_t from_step, char* to, int64_t to_step) {
+  constexpr size_t kSide = 16 / kWidth;
+  Bytes rows[kSide], next[kSide];
+  for (size_t i = 0; i < kSide; ++i) {
+    std::memcpy(&rows[i], from + static_cast<int64_t>(i) * from_step, 16);
+  }
+  // Each round brings elements together whose rows are half as far apart.
+  for (size_t round = 1; round < kSide; round *= 2) {
+    for (size_t i = 0; i < kSide / 2; ++i) {
+      constexpr auto kBytes = std::make_index_sequence<16>();
+      next[2 * i] = Interleave<kWidth, 0>(rows[i], rows[i + kSide / 2], kBytes);
+      next[2 * i + 1] = Interleave<kWidth, 8>(rows[i], rows[i + kSide / 2], kBytes);
+    }
+    std::copy(next, next + kSide, rows);
+  }
+  for (size_t i = 0; i < kSide; ++i) {
+    std::memcpy(to + static_cast<int64_t>(i) * to_step, &rows[i], 16);
+  }
+}
+
+// `outer` is dense in `from`, `inner` in `to`. By tiles, so that both stay in the cache.
+template <size_t kWidth>
+void Transpose(size_t, const Dimension& outer, const Dimension& inner, const char* from, char* to) {
+  constexpr int64_t kSide = 16 / kWidth;
+  constexpr int64_t kTile = 64;  // elements
+  for (int64_t j0 = 0; j0 < inner.size; j0 += kTile) {
+    const int64_t j1 = std::min(j0 + kTile, inner.size);
+    for (int64_t i0 = 0; i0 < outer.size; i0 += kTile) {
+      const int64_t i1 = std::min(i0 + kTile, outer.size);
+      int64_t i = i0;
+      for (; i + kSide <= i1; i += kSide) {
+        const char* const row = from + i * int64_t{kWidth};
+        char* const column = to + i * outer.to;
+        int64_t j = j0;
+        for (; j + kSide <= j1; j += kSide) {
+          TransposeSquare<kWidth>(row + j * inner.from, inner.from, column + j * int64_t{kWidth},
+                                  outer.to);
+        }
+        CopyElementsOf<kWidth, true>(kWidth, {kSide, kWidth, outer.to},
+                                     {j1 - j, inner.from, kWidth}, row + j * inner.from,
+                                     column + j * int64_t{kWidth});
+      }
+      CopyElementsOf<kWidth, true>(
+          kWidth, {i1 - i, kWidth, outer.to}, {j1 - j0, inner.from, kWidth},
+          from + i * int64_t{kWidth} + j0 * inner.from, to + i * outer.to + j0 * int64_t{kWidth});
+    }
+  }
+}
+
+template <size_t kWidth>
+Kernel ShortRows(int64_t size) {
+  switch (size) {
+    case 2: return CopyShortRows<kWidth, 2>;
+    case 3: return CopyShortRows<kWidth, 3>;
+    case 4: return CopyShortRows<kWidth, 4>;
+    default: return nullptr;
+  }
+}
+
+template <size_t kWidth>
+Kernel ChooseOf(const Dimension& outer, const Dimension& inner) {
+  if (const Kernel kernel = ShortRows<kWidth>(inner.size); kernel != nullptr) return kernel;
+  if (inner.to != kWidth) return CopyElementsOf<kWidth, false>;
+  if constexpr (kWidth < 16) {
+    if (outer.from == kWidth) return Transpose<kWidth>;
+  }
+  return CopyElementsOf<kWidth, true>;
+}
+
+Kernel Choose(size_t width, const Dimension& outer, const Dimension& inner) {
+  const auto dense = static_cast<int64_t>(width);
+  constexpr int64_t kShort = 4;  // elements; rows of so few are quicker one by one
+  if (inner.to == dense && inner.size > kShort) {
+    if (inner.from == dense) return CopyRows;
+    if (inner.from == 0) return FillRows;
+  }
+  switch (width) {
+    case 1: return ChooseOf<1>(outer, inner);
+    case 2: return ChooseOf<2>(outer, inner);
+    case 4: return ChooseOf<4>(outer, inner);
+    case 8: return ChooseOf<8>(outer, inner);
+    case 16: return ChooseOf<16>(outer, inner);
+    default: return CopyElements;
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+void StridedCopy(size_t width, absl::Span<const int64_t> sizes, const void* from,
+                 absl::Span<const int64_t> from_strides, void* to,
+                 absl::Span<const int64_t> to_strides) {
+  CHECK(width > 0 && from_strides.size() == sizes.size() && to_strides.size() == sizes.size());
+  Dimensions dimensions;
+  if (!Simplify(width, sizes, from_strides, to_strides, &dimensions)) return;
+  const auto dense = static_cast<int64_t>(width);
+  if (dimensions.empty()) dimensions.push_back({1, dense, dense});
+  const Dimension inner = dimensions.back();
+  dimensions.pop_back();
+  // The other of the two innermost: the one that is dense in `from`, if there is one.
+  Dimension outer;
+  if (!dimensions.empty()) {
+    auto chosen = dimensions.end() - 1;
+    if (inner.from != dense) {
+      const auto found = std::find_if(dimensions.begin(), dimensions.end(),
+                                      [&](const Dimension& d) { return d.from == dense; });
+      if (found != dimensions.end()) chosen = found;
+    }
+    outer = *chosen;
+    dimensions.erase(chosen);
+  }
+  const Kernel kernel = Choose(width, outer, inner);
+
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
+  absl::InlinedVector<int64_t, 8> index(dimensions.size());
+  while (true) {
+    kernel(width, outer, inner, source, target);
+    size_t i = dimensions.size();
+    while (true) {
+      if (i-- == 0) return;
+      source += dimensions[i].from;
+      target += dimensions[i].to;
+      if (++index[i] < dimensions[i].size) break;
+      source -= dimensions[i].from * dimensions[i].size;
+      target -= dimensions[i].to * dimensions[i].size;
+      index[i] = 0;
+    }
+  }
+}
+
+}  // namespace graphnet
