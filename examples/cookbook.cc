@@ -1,4 +1,4 @@
-// Five more surgeries, of docs/library.md. Prints the graph before and after each of them.
+// Six more surgeries, of docs/library.md. Prints the graph before and after each of them.
 //
 //   ./bazelw run //examples:cookbook
 #include <cstdio>
@@ -15,6 +15,7 @@
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/passes/value.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 
@@ -55,10 +56,19 @@ void ScaleBy(Node* value, absl::string_view parameter) {
   graph->module()->AddAttribute(
       {.name = parameter, .meta = graph->module()->InternMeta(meta), .annotation = "torch.Tensor"});
   const InsertionGuard guard(graph, value->next());
-  Node* scale = graph->GetAttr(parameter);
-  Node* scaled = graph->CallFunction("torch.mul", {value, scale});
-  scaled->set_meta(value->meta());
+  Node* scaled = (Value(value) * graph->GetAttr(parameter)).node();
   value->ReplaceUsesWithIf(scaled, [&](Node* user) { return user != scaled; });
+}
+
+// Replaces an operator by a formula.
+void SpellOutSigmoid(Graph* graph) {
+  for (Node* node : graph->nodes()) {
+    if (!node->is_call_function("torch.sigmoid")) continue;
+    const InsertionGuard guard(graph, node);
+    const Value x(node->FindArg("input", 0)->node());
+    node->ReplaceAllUsesWith((1.0 / (1.0 + (-x).Call("exp"))).node());
+    graph->EraseNode(node);
+  }
 }
 
 // What a value depends on, as a module of its own.
@@ -117,6 +127,8 @@ absl::Status Run() {
   RETURN_IF_ERROR(Show("add a parameter", On([](Module* module) {
                          ScaleBy(module->main()->FindNode("a"), "scale");
                        })));
+  RETURN_IF_ERROR(Show("replace an operator by a formula",
+                       On([](Module* module) { SpellOutSigmoid(module->main()); })));
   return Show("cut out what a value depends on",
               [](std::unique_ptr<Module>& module) -> absl::Status {
                 ASSIGN_OR_RETURN(module, SliceOf(module->main()->FindNode("a")));

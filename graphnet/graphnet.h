@@ -60,6 +60,7 @@
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/passes/rewrite.h"
+#include "graphnet/passes/value.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/proto/sample_stream.h"
 #include "graphnet/text/equality.h"

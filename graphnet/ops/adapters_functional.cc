@@ -1,4 +1,4 @@
-// Functions of torch/nn/functional.py and torch/functional.py.
+// Functions of torch/nn/functional.py and torch/functional.py, and those of Paddle.
 #include <cstdint>
 #include <vector>
 
@@ -280,6 +280,17 @@ Result Tensordot(Lowering& l, const BoundCall& a) {
   return l.Aten("tensordot", {a["a"], a["b"], list(dims.elements()[0]), list(dims.elements()[1])});
 }
 
+// --- Paddle ----------------------------------------------------------------------
+
+Result Scale(Lowering& l, const BoundCall& a) {
+  if (a.is_true("bias_after_scale")) {
+    ASSIGN_OR_RETURN(const Argument scaled, l.Aten("mul", {a["x"], a["scale"]}));
+    return l.Aten("add", {scaled, a["bias"]});
+  }
+  ASSIGN_OR_RETURN(const Argument sum, l.Aten("add", {a["x"], a["bias"]}));
+  return l.Aten("mul", {sum, a["scale"]});
+}
+
 }  // namespace
 
 absl::Span<const AdapterRow> FunctionalAdapters() {
@@ -292,6 +303,7 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.nn.functional.max_pool3d_with_indices", WithIndices},
       {"Tensor.norm", Norm},
       {"Tensor.split", Split},
+      {"paddle.scale", Scale},
       {"torch.functional.atleast_1d", AtLeast1d},
       {"torch.functional.atleast_2d", AtLeast2d},
       {"torch.functional.atleast_3d", AtLeast3d},
