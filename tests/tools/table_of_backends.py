@@ -3,7 +3,7 @@
 
     table_of_backends.py DIR...
 
-DIR is what `graphnet bench -o DIR` made. "compiled" ran; "correct" is right at t = -5. Behind the
+DIR is what `graphnet bench -o DIR` made; a sample counts once, as the first DIR has it. "compiled" ran; "correct" is right at t = -5. Behind the
 table stands each sample that is not correct, by cause: reasons that differ only in names and numbers
 are one.
 """
@@ -20,7 +20,11 @@ import sys
 def cause(row):
     """The reason without what is the sample's own."""
     if row["status"] == "correct":
-        return "wrong numbers" + (f": {row['reason']}" if row.get("reason") else "")
+        # Of nan on one side only the status speaks.
+        if None in row["max_diff"]:
+            return "nan on both sides"
+        level = row["right_from_t"]
+        return "wrong numbers: " + (row.get("reason") or ("at every t" if level is None else f"right from t = {level} on"))
     text = row.get("reason", "")
     # Where it stands in the program.
     text = re.sub(r"\S+\.(py|gn|pb|mlir):\d+(:\d+)?: ", "", text)
@@ -43,15 +47,20 @@ def main() -> int:
         sys.exit("no benchmark is there")
     print("| backend | samples | compiled | correct at t = -5 | median speedup | failures |\n|---|---:|---:|---:|---:|---|")
     causes = {}
+    by_backend = {}
     for log in logs:
-        rows = [json.loads(line) for line in log.read_text().splitlines()]
+        for row in map(json.loads, log.read_text().splitlines()):
+            by_backend.setdefault(log.stem, {}).setdefault(row["path"], row)
+    for name, rows_of in by_backend.items():
+        rows = list(rows_of.values())
         failed = [row for row in rows if not is_correct(row)]
-        causes[log.stem] = collections.Counter(map(cause, failed))
-        kinds = collections.Counter("wrong numbers" if row["status"] == "correct" else row["status"] for row in failed)
+        causes[name] = collections.Counter(map(cause, failed))
+        kinds = collections.Counter(cause(row).split(":")[0] for row in failed)
+        compiled = sum(row["status"] not in ("compile_fail", "eager_fail") for row in rows)
         speedups = [row["speedup"] for row in rows if is_correct(row) and row.get("speedup")]
-        print(f"| {log.stem} | {len(rows)} | {sum(row['status'] not in ('compile_fail', 'eager_fail') for row in rows)} "
-              f"| {len(rows) - len(failed)} | {statistics.median(speedups):.2f}" if speedups else "| -",
-              "|", ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "none", "|")
+        speedup = f"{statistics.median(speedups):.2f}" if speedups else "-"
+        why = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "none"
+        print(f"| {name} | {len(rows)} | {compiled} | {len(rows) - len(failed)} | {speedup} | {why} |")
     for name, counts in causes.items():
         print(f"\n{name}:")
         for text, count in counts.most_common():
