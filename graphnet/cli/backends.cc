@@ -91,6 +91,7 @@ absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
     } else if (greeting.ok()) {
       std::printf("%s %s, in %.0f s\n", std::string(backend->name).c_str(),
                   greeting->version.c_str(), seconds);
+      std::fflush(stdout);  // It may be long until the next one.
     } else {
       std::fprintf(stderr, "graphnet: %s\n", std::string(greeting.status().message()).c_str());
     }

@@ -134,7 +134,7 @@ absl::Status BenchSample::MakeFunctional() {
   ASSIGN_OR_RETURN(
       const Pipeline pipeline,
       ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,"
-                    "functionalize{outputs=true}"));
+                    "expand-functions,functionalize{outputs=true}"));
   return RunPipeline(pipeline, &program_).status();
 }
 

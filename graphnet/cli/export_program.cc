@@ -17,8 +17,21 @@
 
 namespace graphnet {
 
+namespace {
+
+// Writes out the functions that no operator stands for, as far as enough is known of what they
+// take.
+absl::StatusOr<bool> ExpandIn(Module* module) {
+  ASSIGN_OR_RETURN(const Pipeline expand, ParsePipeline("expand-functions"));
+  ASSIGN_OR_RETURN(const auto results, RunPipeline(expand, module));
+  return results[0].changed;
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+  if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
   if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
   Sample described;
@@ -29,6 +42,8 @@ absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   RETURN_IF_ERROR(engine->InferShapes(&described));
+  ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
+  if (expanded) RETURN_IF_ERROR(engine->InferShapes(&described));
   return ExportPt2ToString(described);
 }
 
@@ -45,7 +60,8 @@ absl::StatusOr<std::string> GraphOfPt2(const std::string& archive) {
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::string bytes, ExportPt2Program(sample));
   ASSIGN_OR_RETURN(Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
-  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true},dce"));
+  ASSIGN_OR_RETURN(const Pipeline functionalize,
+                   ParsePipeline("expand-functions,functionalize{outputs=true},dce"));
   RETURN_IF_ERROR(RunPipeline(functionalize, program.module.get()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
   EliminateDeadCode(module.get());

@@ -282,6 +282,11 @@ absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Dur
     if (const size_t end = answered_.find('\n'); end != std::string::npos) {
       std::string answer = answered_.substr(0, end);
       answered_.erase(0, end + 1);
+      // What it printed was for this request, and says nothing of how another one ends.
+      std::string text;
+      Receive(prints_, &text, &prints_ended);
+      KeepPrinted(text);
+      printed_.clear();
       return answer;
     }
     if (answered_.size() > kMaxAnswerBytes) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/functional_twin.h"
@@ -239,11 +240,31 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
   return made;
 }
 
+// Those that stay calls of their own in a lowered graph, their arguments by position.
+TensorFacts FactsTable::OfFunction(const Node& node) {
+  TensorFacts facts = OfArgument(node.args()[0]);
+  if (node.target() == "torch.nn.functional.interpolate") {
+    facts.set_rank(facts.rank());
+  } else if (node.target() == "torch.nn.functional.multi_head_attention_forward") {
+    TensorFacts weights = TensorFacts::Tensor(-1, facts.dtype);
+    const Argument& is_mean = node.args()[23];
+    if (facts.rank() >= 0 && is_mean.is_bool())
+      weights.set_rank(facts.rank() + (is_mean.boolean() ? 0 : 1));
+    if (facts.rank() > 0) facts.sizes->back() = -1;
+    elements_[&node] = {std::move(facts), std::move(weights)};
+    return {Kind::kList};
+  } else if (node.target() != "torch.nn.functional.local_response_norm") {
+    return TensorFacts::Other();
+  }
+  return facts;
+}
+
 TensorFacts FactsTable::OfCall(const Node& node) {
   if (refused_.contains(lowered_.origins[&node])) return TensorFacts::Other();
   if (node.target() == "torch.vmap") return OfVmap(node);
   if (node.target() == "operator.getitem") return OfSubscript(node);
   if (node.target() == "torch.tensor") return OfLiteral(node);
+  if (absl::StartsWith(node.target(), "torch.nn.functional.")) return OfFunction(node);
   const Schema* schema = FindOverload(node.target());
   if (schema == nullptr) return TensorFacts::Other();
   std::vector<TensorFacts> elements;

@@ -32,6 +32,7 @@ class FactsTable {
   // sizes are not known.
   void FindChangedSizes(const Graph& graph);
   TensorFacts OfCall(const Node& node);
+  TensorFacts OfFunction(const Node& node);
   TensorFacts OfVmap(const Node& call);
   TensorFacts OfSubscript(const Node& call) const;
   TensorFacts OfArgument(const Argument& argument) const;

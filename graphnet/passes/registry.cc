@@ -12,6 +12,7 @@
 #include "graphnet/passes/common_subexpressions.h"
 #include "graphnet/passes/constrain_variance.h"
 #include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/expand_functions.h"
 #include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/fold_constants.h"
@@ -51,6 +52,7 @@ const std::vector<Pass>& PassTable() {
       {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
       {"dce", "dead_code.h", DeadCode},
+      {"expand-functions", "expand_functions.h", ExpandFunctions},
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
       {"fold-constants", "fold_constants.h", FoldConstants},

@@ -56,6 +56,19 @@ graph @forward(%x : f32[100]) {
 END
 "$graphnet" bench random.gn --backend nope,jit $quick -o random >out.txt
 grep -q '"status":"correct"' random/jit.jsonl || { cat random/jit.jsonl; fail random; }
+# Functions that no operator stands for are written out for those that know ATen only.
+cat >attention.gn <<'END'
+graph @forward(%q : f32[5, 2, 8], %k : f32[6, 2, 8], %m : bool[5, 6], %w : f32[24, 8], %o : f32[8, 8]) {
+  %a = torch.nn.functional.multi_head_attention_forward(%q, %k, %k, 8, 2, %w, None, None, None, False, 0.0, %o, None, attn_mask = %m)
+  %y = operator.getitem(%a, 0)
+  return (%y,)
+}
+END
+"$graphnet" bench attention.gn --backend jit $quick -o attention >out.txt
+grep -qE '^jit +1 +1 ' out.txt || { cat out.txt attention/jit.jsonl; fail attention; }
+"$graphnet" convert attention.gn attention.pt2
+"$graphnet" diff-run attention.gn attention.pt2 >out.txt || { cat out.txt; fail "attention as .pt2"; }
+"$graphnet" convert attention.gn attention.mlir
 # What cannot be loaded or run is a line.
 mkdir bad
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  %%y = .view(%%x, 3)\n  return (%%y,)\n}\nend\n' >bad/view.gn

@@ -118,6 +118,7 @@ def respond(request, how=""):
         reply.update(name="faulty", version="1", devices=["cpu"])
     if verb == "prepare":
         respond.first = request["order"][0]
+        print("Error: of no other request", file=sys.stderr, flush=True)
     if verb in ("run", "time"):
         header, data = read(request["inputs"])
         entry = header[respond.first]

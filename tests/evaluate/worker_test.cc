@@ -174,6 +174,14 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrCat(std::get<0>(info.param), "_", std::get<1>(info.param).name);
     });
 
+// It printed an error when it prepared.
+TEST(WorkerTest, OnlyWhatTheLastRequestPrintedIsQuoted) {
+  bool is_alive = true;
+  const absl::Status status = Talk(Faulty("run:exit"), absl::Seconds(20), &is_alive);
+  EXPECT_EQ(status.message(), "exit: ended with code 3");
+  EXPECT_FALSE(is_alive);
+}
+
 TEST(WorkerTest, SaysWhatNobodyAsked) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("prepare:twice"), absl::Seconds(20), &is_alive);

@@ -194,6 +194,11 @@ torch.nn.functional.multi_head_attention_forward(x, x, x, 8, 2, torch.cat((w, w,
 torch.nn.functional.multi_head_attention_forward(x, y, y, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
 torch.nn.functional.multi_head_attention_forward(x, y, x, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
 torch.nn.functional.multi_head_attention_forward(w, w, w, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False)
+torch.nn.functional.multi_head_attention_forward(x, y, y, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False, attn_mask=m[0:2, 0:2], need_weights=False)
+torch.nn.functional.multi_head_attention_forward(x, x, x, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False, attn_mask=m[0:2, 0:2] > 1)
+torch.nn.functional.multi_head_attention_forward(x, x, x, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, True, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False, key_padding_mask=b[0, :, 0:2])
+torch.nn.functional.multi_head_attention_forward(x, x, x, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), s[:, 0:1], s[:, 1:2], False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False, average_attn_weights=False)
+torch.nn.functional.multi_head_attention_forward(w, w, w, 8, 2, torch.cat((w, w, w, w, w, w, w, w)), torch.cat((v, v, v)), None, None, False, 0.0, torch.cat((torch.cat((m, n), 1), torch.cat((n, m), 1))), v, training=False, attn_mask=m[0:3, 0:3], is_causal=True, need_weights=False)
 torch.nn.functional.log_softmax(x, dim=1)
 torch.nn.functional.logsigmoid(x)
 torch.nn.functional.lp_pool2d

@@ -274,7 +274,20 @@ class XlaWorker : public worker::Worker {
                                                 : !text.empty()            ? text
                                                                 : "torch-mlir-opt fails"));
     }
-    return ReadFile("stablehlo.mlir");
+    return WithSigns(ReadFile("stablehlo.mlir"));
+  }
+
+  // torch-mlir-opt compares bools and unsigned numbers as signed ones, which XLA refuses.
+  static std::string WithSigns(std::string text) {
+    static constexpr char kSigned[] = "SIGNED : (tensor<";
+    for (size_t at = text.find(kSigned); at != std::string::npos; at = text.find(kSigned, at + 1)) {
+      const size_t end = text.find('>', at);
+      if (end == std::string::npos || (at > 0 && text[at - 1] == 'N')) continue;
+      const size_t begin = text.find_last_of("<x", end) + 1;
+      const std::string element = text.substr(begin, end - begin);
+      if (element == "i1" || element.rfind("ui", 0) == 0) text.insert(at, "UN");
+    }
+    return text;
   }
 
   PJRT_Buffer* BufferOf(const Tensor& tensor) const {

@@ -1,8 +1,8 @@
 #include "graphnet/formats/mlir/exporter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -18,6 +18,8 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/mlir/operators.h"
+#include "graphnet/formats/mlir/resample.h"
+#include "graphnet/formats/mlir/spelling.h"
 #include "graphnet/formats/mlir/types.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
@@ -49,47 +51,9 @@ const char* NumberType(DType dtype) {
   return IsFloatingPoint(dtype) ? kFloat : kInt;
 }
 
-// The text of a string attribute or location.
-std::string Quoted(absl::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      absl::StrAppend(&quoted, "\\", std::string(1, c));
-    } else if (byte < 0x20 || byte >= 0x7f) {
-      absl::StrAppendFormat(&quoted, "\\%02X", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
-// "%layer.weight", of a name that an SSA value may have.
-std::string SsaName(absl::string_view name) {
-  std::string made = "%";
-  if (name.empty() || absl::ascii_isdigit(static_cast<unsigned char>(name[0]))) made += '_';
-  for (const char c : name) {
-    const bool is_fine = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-    made += is_fine ? c : '_';
-  }
-  return made;
-}
-
-// Bits, where digits would not do.
-std::string FloatText(double value) {
-  if (!std::isfinite(value)) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return absl::StrFormat("0x%016X", bits);
-  }
-  std::string text = absl::StrFormat("%.17g", value);
-  if (text.find_first_of(".e") == std::string::npos) return text + ".0";
-  // Digits stand on both sides of a point.
-  if (const size_t e = text.find('e'); e != std::string::npos && text.find('.') > e)
-    text.insert(e, ".0");
-  return text;
-}
+using mlir::FloatText;
+using mlir::Quoted;
+using mlir::SsaName;
 
 class Writer {
  public:
@@ -395,6 +359,11 @@ class Writer {
   absl::StatusOr<Value> OperandOf(const Node& node, const Schema& schema, size_t i) {
     const SchemaArgument& argument = schema.arguments[i];
     const Argument* const given = schema.Given(node, i);
+    if (schema.name == "slice" && (given == nullptr || given->is_none())) {
+      // StableHLO's pipeline wants numbers.
+      if (argument.name == "start") return Int(0);
+      if (argument.name == "end") return Int(std::numeric_limits<int64_t>::max());
+    }
     if (given != nullptr) return Operand(*given, argument.type);
     if (!argument.default_value.is_none() || argument.default_text == "None" ||
         argument.default_text.empty()) {
@@ -440,8 +409,21 @@ class Writer {
     }
     if (schema.name == "prelu") return WritePrelu(node, schema);
     if (schema.name == "meshgrid") return WriteMeshgrid(node, schema);
-    if (absl::StartsWith(schema.name, "upsample_") && schema.overload == "vec")
+    if (absl::StrContains(schema.name, "upsample_") && !absl::EndsWith(schema.name, "_aa") &&
+        schema.overload == "vec")
       return WriteUpsample(node, schema);
+    // Where it is is no question here.
+    if (schema.name == "to" && schema.overload == "device") {
+      const Argument* const dtype = schema.Given(node, "dtype");
+      if (dtype == nullptr || dtype->is_none()) {
+        ASSIGN_OR_RETURN(values_[&node], OperandOf(node, schema, 0));
+        return absl::OkStatus();
+      }
+    }
+    if (schema.name == "full") {
+      ASSIGN_OR_RETURN(const bool is_written, WriteFull(node, schema));
+      if (is_written) return absl::OkStatus();
+    }
     if (schema.name == "index_put") {
       ASSIGN_OR_RETURN(const bool is_written, WriteMaskedPut(node, schema));
       if (is_written) return absl::OkStatus();
@@ -609,6 +591,35 @@ class Writer {
     return true;
   }
 
+  // full(sizes, x.item()) is x, repeated: no number has to leave the program for it.
+  absl::StatusOr<bool> WriteFull(const Node& node, const Schema& schema) {
+    const Argument* const fill = schema.Given(node, "fill_value");
+    const TensorMeta* const made = node.tensor_meta();
+    if (fill == nullptr || !fill->is_node() || made == nullptr || !made->is_static()) return false;
+    const Callable callee = CalleeOf(*fill->node());
+    if (callee.kind != Callable::Kind::kAten ||
+        (callee.name != "item" && callee.name != "_local_scalar_dense"))
+      return false;
+    const Argument& source = fill->node()->args()[0];
+    const TensorMeta* const meta = MetaOf(&source);
+    if (meta == nullptr || !meta->is_static()) return false;
+    ASSIGN_OR_RETURN(const Value tensor,
+                     Operand(source, SchemaType{.kind = SchemaType::Kind::kTensor}));
+    const std::string name(node.name());
+    const Value single = EmitSized(name + ".single", "torch.aten.view", tensor, *meta, {}, {});
+    TensorMeta cast = *meta;
+    cast.dtype = made->dtype;
+    cast.shape = {};
+    const std::optional<int64_t> dtype = mlir::ScalarTypeNumber(made->dtype);
+    if (!dtype || !TensorType(&cast)) return UnknownMeta();
+    const Value number =
+        Emit(name + ".number", "torch.aten.to.dtype",
+             {single, Int(*dtype), Bool(false), Bool(false), None()}, *TensorType(&cast));
+    const std::vector<Dim> sizes(made->shape.begin(), made->shape.end());
+    values_[&node] = EmitSized(name, "torch.aten.expand", number, *made, sizes, {Bool(false)});
+    return true;
+  }
+
   // where(x > 0, x, weight * x), the weight along the channels, where pipelines look for it at the
   // last dimension.
   absl::Status WritePrelu(const Node& node, const Schema& schema) {
@@ -635,20 +646,23 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // What is made larger by a whole factor, nearest: each element repeated, which every pipeline
-  // takes. All else as TorchScript has it: what torch.export has stops IREE.
+  // What is made larger by a whole factor, nearest: each element repeated. All else along one
+  // dimension after the other: what torch.export has stops IREE, what TorchScript has StableHLO.
   absl::Status WriteUpsample(const Node& node, const Schema& schema) {
     const TensorMeta* const x = MetaOf(schema.Given(node, size_t{0}));
     const TensorMeta* const made = node.tensor_meta();
-    const std::optional<std::string> type = TensorType(made);
-    if (x == nullptr || !x->has_shape || !type || !made->has_shape ||
+    if (x == nullptr || !x->has_shape || !TensorType(made) || !made->has_shape ||
         x->shape.size() != made->shape.size() || x->shape.size() < 3)
       return UnknownMeta();
-    // "upsample_nearest2d", "upsample_linear1d"
-    absl::string_view mode = absl::StripPrefix(schema.name, "upsample_");
-    mode = mode.substr(0, mode.size() - 2);
-    ASSIGN_OR_RETURN(const Value self, OperandOf(node, schema, 0));
-    if (mode == "nearest" && x->is_static() && made->is_static()) {
+    // "upsample_nearest2d", "_upsample_nearest_exact1d", "upsample_bicubic2d"
+    const absl::string_view mode = absl::StrContains(schema.name, "exact")     ? "nearest-exact"
+                                   : absl::StrContains(schema.name, "nearest") ? "nearest"
+                                   : absl::StrContains(schema.name, "cubic")   ? "cubic"
+                                                                               : "linear";
+    ASSIGN_OR_RETURN(Value value, OperandOf(node, schema, 0));
+    if (!x->is_static() || !made->is_static()) return WriteInterpolate(node, schema, value);
+    const std::vector<Dim> sizes(made->shape.begin(), made->shape.end());
+    if (absl::StartsWith(mode, "nearest")) {
       std::vector<Dim> wide(x->shape.begin(), x->shape.begin() + 2), full = wide;
       bool is_whole = true;
       for (size_t i = 2; i < x->shape.size(); ++i) {
@@ -660,16 +674,40 @@ class Writer {
       }
       if (is_whole) {
         const std::string name(node.name());
-        const Value apart = EmitSized(name + ".apart", "torch.aten.view", self, *x, wide, {});
+        const Value apart = EmitSized(name + ".apart", "torch.aten.view", value, *x, wide, {});
         const Value repeated =
             EmitSized(name + ".repeated", "torch.aten.expand", apart, *x, full, {Bool(false)});
-        const std::vector<Dim> sizes(made->shape.begin(), made->shape.end());
         values_[&node] = EmitSized(name, "torch.aten.reshape", repeated, *x, sizes, {});
         return absl::OkStatus();
       }
     }
+    if (!IsFloatingPoint(x->dtype) && mode != "nearest" && mode != "nearest-exact")
+      return Error("resampling of whole numbers");
     const Argument* const align = schema.Given(node, "align_corners");
-    std::vector<Value> operands = {self};
+    const Argument* const factors = schema.Given(node, "scale_factors");
+    for (size_t i = 2; i < sizes.size(); ++i) {
+      if (x->shape[i].value <= 0 || sizes[i].value <= 0) return Error("resampling of nothing");
+      mlir::Resampling resampling = {.mode = mode, .from = x->shape[i].value, .to = sizes[i].value};
+      resampling.align_corners = align != nullptr && align->is_bool() && align->boolean();
+      if (factors != nullptr && factors->is_aggregate()) {
+        const Argument factor =
+            i - 2 < factors->elements().size() ? factors->elements()[i - 2] : Argument();
+        if (!factor.is_float() && !factor.is_int()) return Error("a factor that is no number");
+        resampling.factor =
+            factor.is_float() ? factor.real() : static_cast<double>(factor.integer());
+      }
+      value = WriteTaps(node, value, *x, sizes, i, mlir::TapsOf(resampling));
+    }
+    values_[&node] = std::move(value);
+    return absl::OkStatus();
+  }
+
+  // As TorchScript has it: of sizes that are not known.
+  absl::Status WriteInterpolate(const Node& node, const Schema& schema, const Value& x) {
+    absl::string_view mode = absl::StripPrefix(schema.name, "upsample_");
+    mode = mode.substr(0, mode.size() - 2);
+    const Argument* const align = schema.Given(node, "align_corners");
+    std::vector<Value> operands = {x};
     for (const absl::string_view name : {"output_size", "scale_factors"}) {
       ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(node, schema, schema.IndexOf(name)));
     }
@@ -677,9 +715,51 @@ class Writer {
         Constant("str", absl::StrCat("torch.constant.str ", Quoted(mode)), "!torch.str"));
     operands.push_back(align == nullptr ? None() : Bool(align->is_bool() && align->boolean()));
     operands.insert(operands.end(), {None(), Bool(false)});
-    values_[&node] =
-        Emit(node.name(), "torch.aten.__interpolate.size_list_scale_list", operands, *type);
+    values_[&node] = Emit(node.name(), "torch.aten.__interpolate.size_list_scale_list", operands,
+                          *TensorType(node.tensor_meta()));
     return absl::OkStatus();
+  }
+
+  // One dimension made anew; those before it have their new sizes, those behind it their old ones.
+  Value WriteTaps(const Node& node, const Value& value, const TensorMeta& x,
+                  const std::vector<Dim>& sizes, size_t dim, const std::vector<mlir::Tap>& taps) {
+    std::vector<Dim> shape(x.shape.begin(), x.shape.end());
+    std::copy_n(sizes.begin(), dim + 1, shape.begin());
+    TensorMeta made = x;
+    made.shape = shape;
+    const std::string type = *TensorType(&made);
+    std::vector<Dim> along(shape.size() - dim, Dim(1));
+    along[0] = sizes[dim];
+    const std::string name(node.name());
+    Value sum;
+    for (const mlir::Tap& tap : taps) {
+      const Value index =
+          Literal(absl::StrJoin(tap.indices, ", "), tap.indices.size(), DType::kInt64);
+      Value part = Emit(name, "torch.aten.index_select",
+                        {value, Int(static_cast<int64_t>(dim)), index}, type);
+      if (taps.size() > 1) {
+        const auto text = [](std::string* out, double weight) {
+          absl::StrAppend(out, FloatText(weight));
+        };
+        const Value weights =
+            Literal(absl::StrJoin(tap.weights, ", ", text), tap.weights.size(), x.dtype);
+        const Value turned = EmitSized(name + ".weights", "torch.aten.view", weights, x, along, {});
+        part = Emit(name, "torch.aten.mul.Tensor", {part, turned}, type);
+      }
+      sum =
+          sum.name.empty() ? part : Emit(name, "torch.aten.add.Tensor", {sum, part, Int(1)}, type);
+    }
+    return sum;
+  }
+
+  // A tensor of one dimension, its elements as text.
+  Value Literal(const std::string& elements, size_t size, DType dtype) {
+    const Dim dims[] = {Dim(static_cast<int64_t>(size))};
+    const TensorMeta meta = {.dtype = dtype, .has_shape = true, .shape = dims};
+    return Constant("literal",
+                    absl::StrCat("torch.vtensor.literal(dense<[", elements, "]> : tensor<", size,
+                                 "x", mlir::ElementType(dtype), ">) : ", *TensorType(&meta)),
+                    *TensorType(&meta));
   }
 
   // Each vector along its dimension, repeated along the others: pipelines make lists of wrong types

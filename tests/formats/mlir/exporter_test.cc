@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/text/parser.h"
@@ -172,23 +173,41 @@ graph @forward(%x : f32[1, 3, 8, 8], %w : f32[3]) {
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.where.self\"(%y.positive, %x, %y.product)"));
 }
 
-// What torch.export has stops pipelines.
-TEST(MlirExporter, UpsamplingIsRepetitionOrInterpolation) {
+// What torch.export has stops pipelines, and what TorchScript has others.
+TEST(MlirExporter, UpsamplingIsRepetitionOrSumsOfRows) {
   const auto program = Export(R"(
 graph @forward(%x : f32[1, 3, 8, 4]) {
   %a = aten.upsample_nearest2d.vec(%x, [16, 12], None) : f32[1, 3, 16, 12]
-  %b = aten.upsample_nearest2d.vec(%x, [12, 12], None) : f32[1, 3, 12, 12]
-  %c = aten.upsample_bilinear2d.vec(%x, [16, 12], True, None) : f32[1, 3, 16, 12]
+  %b = aten.upsample_nearest2d.vec(%x, [12, 4], None) : f32[1, 3, 12, 4]
+  %c = aten.upsample_bilinear2d.vec(%x, [2, 4], True, None) : f32[1, 3, 2, 4]
   return (%a, %b, %c)
 }
 )");
   ASSERT_OK(program);
   EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[1,3,8,2,4,3],f32>"));
-  EXPECT_THAT(program->text, HasSubstr("torch.constant.str \"bilinear\""));
   EXPECT_THAT(program->text,
-              HasSubstr("%b = \"torch.aten.__interpolate.size_list_scale_list\"(%x"));
-  EXPECT_THAT(program->text,
-              HasSubstr("%c = \"torch.aten.__interpolate.size_list_scale_list\"(%x"));
+              HasSubstr("dense<[0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]> : tensor<12xsi64>"));
+  // The first and the last row.
+  EXPECT_THAT(program->text, HasSubstr("torch.vtensor.literal(dense<[0, 7]> : tensor<2xsi64>)"));
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.index_select\""));
+  EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[2,1],f32>"));
+  EXPECT_FALSE(absl::StrContains(program->text, "interpolate"));
+}
+
+// StableHLO's pipeline takes no number out of a tensor, and wants to know where a slice ends.
+TEST(MlirExporter, NumbersOfStableHlo) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[1], %y : f32[4, 3]) {
+  %a = aten.item.default(%x)
+  %f = aten.full.default([2, 3], %a, dtype = torch.float64) : f64[2, 3]
+  %s = aten.slice.Tensor(%y, 0, None, None, 2) : f32[2, 3]
+  return (%f, %s)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.expand\"(%f.number"));
+  EXPECT_FALSE(absl::StrContains(program->text, "torch.aten.full"));
+  EXPECT_THAT(program->text, HasSubstr("torch.constant.int 9223372036854775807"));
 }
 
 TEST(MlirExporter, MeshgridIsRepetition) {

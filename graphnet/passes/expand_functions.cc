@@ -1,0 +1,357 @@
+#include "graphnet/passes/expand_functions.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/schema.h"
+#include "graphnet/passes/facts_table.h"
+
+namespace graphnet {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What a call that stays lacks.
+absl::Status Unknown(absl::string_view what) { return absl::UnavailableError(what); }
+
+// A call that is written out: what it is given, and the calls that take its place.
+class Steps {
+ public:
+  using FactsOf = absl::FunctionRef<TensorFacts(const Node*)>;
+  Steps(Node* call, const Schema& schema, FactsOf facts)
+      : call_(call), schema_(schema), facts_(facts) {}
+
+  // The argument, or its default.
+  Argument operator[](absl::string_view parameter) const {
+    const Argument* const given = schema_.Given(*call_, parameter);
+    return given != nullptr ? *given : schema_.FindArgument(parameter)->default_value;
+  }
+  bool Has(absl::string_view parameter) const { return !(*this)[parameter].is_none(); }
+  bool IsTrue(absl::string_view parameter) const {
+    const Argument value = (*this)[parameter];
+    return value.is_bool() ? value.boolean() : value.is_int() && value.integer() != 0;
+  }
+  TensorFacts Facts(const Argument& a) const {
+    return a.is_node() ? facts_(a.node()) : TensorFacts();
+  }
+
+  Argument Aten(absl::string_view overload, std::initializer_list<Argument> args,
+                std::initializer_list<KwArg> kwargs = {}) {
+    return Call(absl::StrCat("aten.", overload), args, kwargs);
+  }
+  // A number where it is known.
+  Argument Size(const Argument& tensor, int64_t dim) {
+    const TensorFacts facts = Facts(tensor);
+    const auto at = static_cast<size_t>(dim);
+    if (facts.sizes.has_value() && at < facts.sizes->size() && (*facts.sizes)[at] >= 0)
+      return (*facts.sizes)[at];
+    return Aten("sym_size.int", {tensor, dim});
+  }
+  Argument Times(const Argument& size, int64_t factor) {
+    if (size.is_int()) return size.integer() * factor;
+    return Call("operator.mul", {size, factor}, {});
+  }
+  Argument List(std::initializer_list<Argument> elements) {
+    lists_.emplace_back(elements);
+    return Argument::List(lists_.back());
+  }
+
+ private:
+  Argument Call(absl::string_view target, std::initializer_list<Argument> args,
+                std::initializer_list<KwArg> kwargs) {
+    Node* const node = call_->graph()->CallFunction(target, args, kwargs, call_->name());
+    node->set_location(call_->location());
+    node->set_module_path(call_->module_path());
+    return node;
+  }
+
+  Node* const call_;
+  const Schema& schema_;
+  const FactsOf facts_;
+  std::deque<std::vector<Argument>> lists_;
+};
+
+// One value, or those of a tuple.
+using Results = std::vector<Argument>;
+
+// --- torch.nn.functional.multi_head_attention_forward --------------------------------
+
+// _canonical_mask: a mask of bools becomes one of 0 and -inf.
+Argument FloatMask(Steps& s, const Argument& mask, DType dtype) {
+  if (mask.is_none() || s.Facts(mask).dtype != DType::kBool) return mask;
+  const Argument zeros = s.Aten("zeros_like.default", {mask}, {{"dtype", dtype}});
+  return s.Aten("masked_fill.Scalar", {zeros, mask, -kInfinity});
+}
+
+// What can be said before anything is written.
+absl::Status CheckAttention(const Steps& s) {
+  const TensorFacts query = s.Facts(s["query"]);
+  if (query.rank() != 2 && query.rank() != 3) return Unknown("the rank of its query");
+  if (!s["embed_dim_to_check"].is_int() || !s["num_heads"].is_int() ||
+      s["num_heads"].integer() <= 0)
+    return Unknown("the number of its heads");
+  for (const absl::string_view name : {"key_padding_mask", "attn_mask"}) {
+    if (!s.Has(name)) continue;
+    if (s.Facts(s[name]).dtype == DType::kUnknown)
+      return Unknown(absl::StrCat("the dtype of its ", name));
+    if (s.Facts(s[name]).dtype == DType::kBool && query.dtype == DType::kUnknown)
+      return Unknown("the dtype of its query");
+  }
+  if (s.Has("attn_mask") && s.Facts(s["attn_mask"]).rank() < 0)
+    return Unknown("the rank of its attn_mask");
+  if (s.IsTrue("is_causal") && !s.Has("attn_mask")) return Unknown("the mask that is_causal means");
+  return absl::OkStatus();
+}
+
+// The projections of query, key and value: _in_projection and _in_projection_packed, which asks
+// whether they are the same tensor.
+std::vector<Argument> Project(Steps& s, const Argument& query, const Argument& key,
+                              const Argument& value) {
+  const int64_t embed = s["embed_dim_to_check"].integer();
+  const Argument bias = s["in_proj_bias"];
+  const auto linear = [&](const Argument& x, const Argument& weight, const Argument& b) {
+    return s.Aten("linear.default", {x, weight, b});
+  };
+  // Rows of weight and bias, from one multiple of the embedding to another.
+  const auto rows = [&](const Argument& x, int64_t from, int64_t to) {
+    return x.is_none() ? x : s.Aten("slice.Tensor", {x, 0, from * embed, to * embed});
+  };
+  if (s.IsTrue("use_separate_proj_weight")) {
+    return {linear(query, s["q_proj_weight"], rows(bias, 0, 1)),
+            linear(key, s["k_proj_weight"], rows(bias, 1, 2)),
+            linear(value, s["v_proj_weight"], rows(bias, 2, 3))};
+  }
+  const Argument weight = s["in_proj_weight"];
+  const auto part = [&](const Argument& packed, int64_t i) {
+    const Argument slice = s.Aten("slice.Tensor", {packed, -1, i * embed, (i + 1) * embed});
+    return s.Aten("contiguous.default", {slice});
+  };
+  if (key == value && query == key) {
+    const Argument all = linear(query, weight, bias);
+    return {part(all, 0), part(all, 1), part(all, 2)};
+  }
+  if (key == value) {
+    const Argument projected = linear(query, rows(weight, 0, 1), rows(bias, 0, 1));
+    const Argument both = linear(key, rows(weight, 1, 3), rows(bias, 1, 3));
+    return {projected, part(both, 0), part(both, 1)};
+  }
+  return {linear(query, rows(weight, 0, 1), rows(bias, 0, 1)),
+          linear(key, rows(weight, 1, 2), rows(bias, 1, 2)),
+          linear(value, rows(weight, 2, 3), rows(bias, 2, 3))};
+}
+
+// As torch/nn/functional.py has it.
+absl::StatusOr<Results> Attention(Steps& s) {
+  RETURN_IF_ERROR(CheckAttention(s));
+  const DType dtype = s.Facts(s["query"]).dtype;
+  const bool is_batched = s.Facts(s["query"]).rank() == 3;
+  const int64_t embed = s["embed_dim_to_check"].integer(), heads = s["num_heads"].integer();
+  const int64_t head = embed / heads;
+  const bool need_weights = s.IsTrue("need_weights");
+  bool is_causal = s.IsTrue("is_causal");
+
+  const Argument targets = s.Size(s["query"], 0);
+  const Argument batch = is_batched ? s.Size(s["query"], 1) : Argument(1);
+  const Argument all_heads = s.Times(batch, heads);
+  Argument query = s["query"], key = s["key"], value = s["value"];
+  Argument padding = FloatMask(s, s["key_padding_mask"], dtype), mask = s["attn_mask"];
+  int mask_rank = mask.is_none() ? 0 : s.Facts(mask).rank();
+  if (!is_batched) {
+    for (Argument* x : {&query, &key, &value}) *x = s.Aten("unsqueeze.default", {*x, 1});
+    if (!padding.is_none()) padding = s.Aten("unsqueeze.default", {padding, 0});
+  }
+  if (is_causal && padding.is_none() && !need_weights) {
+    mask = Argument();
+  } else {
+    mask = FloatMask(s, mask, dtype);
+    if (!padding.is_none()) is_causal = false;
+  }
+
+  const std::vector<Argument> projected = Project(s, query, key, value);
+  Argument k = projected[1], v = projected[2];
+  const auto pad_masks = [&] {
+    if (!mask.is_none()) mask = s.Aten("pad.default", {mask, s.List({0, 1})});
+    if (!padding.is_none()) padding = s.Aten("pad.default", {padding, s.List({0, 1})});
+  };
+  if (s.Has("bias_k") && s.Has("bias_v")) {
+    const auto append = [&](const Argument& x, const Argument& bias) {
+      const Argument repeated = s.Aten("repeat.default", {bias, s.List({1, batch, 1})});
+      return s.Aten("cat.default", {s.List({x, repeated})});
+    };
+    k = append(k, s["bias_k"]);
+    v = append(v, s["bias_v"]);
+    pad_masks();
+  }
+  const auto split_heads = [&](const Argument& x) {
+    const Argument apart = s.Aten("view.default", {x, s.List({-1, all_heads, head})});
+    return s.Aten("transpose.int", {apart, 0, 1});
+  };
+  const Argument q = split_heads(projected[0]);
+  k = s.Has("static_k") ? s["static_k"] : split_heads(k);
+  v = s.Has("static_v") ? s["static_v"] : split_heads(v);
+  if (s.IsTrue("add_zero_attn")) {
+    const auto append = [&](const Argument& x) {
+      const Argument zeros = s.Aten("new_zeros.default", {x, s.List({all_heads, 1, head})});
+      return s.Aten("cat.default", {s.List({x, zeros}), 1});
+    };
+    k = append(k);
+    v = append(v);
+    pad_masks();
+  }
+  if (mask_rank == 2 && !mask.is_none()) mask = s.Aten("unsqueeze.default", {mask, 0});
+  if (!padding.is_none()) {
+    const Argument wide =
+        s.Aten("unsqueeze.default", {s.Aten("unsqueeze.default", {padding, 1}), 2});
+    const Argument spread = s.Aten("expand.default", {wide, s.List({-1, heads, -1, -1})});
+    padding = s.Aten("reshape.default", {spread, s.List({all_heads, 1, -1})});
+    mask = mask.is_none() ? padding : s.Aten("add.Tensor", {mask, padding});
+    mask_rank = 3;
+  }
+  const Argument dropout = s.IsTrue("training") ? s["dropout_p"] : Argument(0.0);
+  const bool drops =
+      !(dropout.is_float() && dropout.real() == 0) && !(dropout.is_int() && dropout.integer() == 0);
+
+  const auto project_out = [&](const Argument& rows) {
+    const Argument joined = s.Aten("reshape.default", {rows, s.List({-1, embed})});
+    const Argument made =
+        s.Aten("linear.default", {joined, s["out_proj_weight"], s["out_proj_bias"]});
+    const Argument output = s.Aten("view.default", {made, s.List({targets, batch, -1})});
+    return is_batched ? output : s.Aten("squeeze.dim", {output, 1});
+  };
+  if (need_weights) {
+    const Argument scaled = s.Aten("mul.Scalar", {q, std::sqrt(1.0 / static_cast<double>(head))});
+    const Argument turned = s.Aten("transpose.int", {k, -2, -1});
+    const Argument scores = mask.is_none() ? s.Aten("bmm.default", {scaled, turned})
+                                           : s.Aten("baddbmm.default", {mask, scaled, turned});
+    Argument weights = s.Aten("softmax.int", {scores, -1});
+    if (drops) weights = s.Aten("dropout.default", {weights, dropout, true});
+    const Argument product = s.Aten("bmm.default", {weights, v});
+    const Argument output = project_out(s.Aten("transpose.int", {product, 0, 1}));
+    weights = s.Aten("view.default", {weights, s.List({batch, heads, targets, -1})});
+    if (s.IsTrue("average_attn_weights")) weights = s.Aten("mean.dim", {weights, s.List({1})});
+    if (!is_batched) weights = s.Aten("squeeze.dim", {weights, 0});
+    return Results{output, weights};
+  }
+  if (!mask.is_none()) {
+    const Argument rows = s.Has("attn_mask") ? targets : Argument(1);
+    mask = mask_rank == 2 ? s.Aten("unsqueeze.default", {mask, 0})
+                          : s.Aten("view.default", {mask, s.List({batch, heads, rows, -1})});
+  }
+  const auto apart = [&](const Argument& x, const Argument& length) {
+    return s.Aten("view.default", {x, s.List({batch, heads, length, head})});
+  };
+  const Argument attended = s.Aten("scaled_dot_product_attention.default",
+                                   {apart(q, targets), apart(k, -1), apart(v, -1), mask,
+                                    drops ? dropout : Argument(0.0), is_causal});
+  return Results{project_out(s.Aten("permute.default", {attended, s.List({2, 0, 1, 3})})),
+                 Argument()};
+}
+
+// --- torch._weight_norm ------------------------------------------------------------------
+
+// g * v / |v|, the norm over all dimensions but one.
+absl::StatusOr<Results> WeightNorm(Steps& s) {
+  const int rank = s.Facts(s["v"]).rank();
+  const Argument dim = s["dim"];
+  if (rank < 1 || !dim.is_int() || dim.integer() >= rank || dim.integer() < -1)
+    return Unknown("the rank of its weights");
+  // -1 is no last dimension here, but none.
+  std::vector<Argument> others;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (i != dim.integer()) others.emplace_back(i);
+  }
+  const Argument norm = s.Aten("linalg_vector_norm.default",
+                               {s["v"], 2, Argument::List(others), dim.integer() != -1});
+  return Results{s.Aten("mul.Tensor", {s["v"], s.Aten("div.Tensor", {s["g"], norm})})};
+}
+
+// -------------------------------------------------------------------------------------------
+
+using Function = absl::StatusOr<Results> (*)(Steps&);
+
+Function FunctionOf(const Callable& callee) {
+  if (callee.is_function("torch.nn.functional.multi_head_attention_forward")) return Attention;
+  if (callee.kind == Callable::Kind::kAten && callee.name == "_weight_norm") return WeightNorm;
+  return nullptr;
+}
+
+// Puts the results in the place of a call, with the name and metas that were known.
+void Replace(Node* call, const Results& results, bool is_tuple) {
+  const std::string name(call->name());
+  const ValueMeta* const meta = call->meta();
+  if (!is_tuple) {
+    Node* const made = results[0].node();
+    made->set_meta(meta);
+    call->ReplaceAllUsesWith(made);
+    call->graph()->EraseNode(call);
+    made->set_name(name);
+    return;
+  }
+  for (Node* user : call->users()) {
+    const bool takes_one = user->is_call_function("operator.getitem") && user->args().size() == 2 &&
+                           user->args()[0].is_node() && user->args()[1].is_int();
+    const int64_t i = takes_one ? user->args()[1].integer() : 0;
+    if (!takes_one || i < -2 || i > 1 || !results[static_cast<size_t>((i + 2) % 2)].is_node()) {
+      user->MapArguments([&](const Argument& a) {
+        return a.is_node() && a.node() == call ? Argument::Tuple(results) : a;
+      });
+      continue;
+    }
+    Node* const made = results[static_cast<size_t>((i + 2) % 2)].node();
+    if (user->meta() != nullptr) made->set_meta(user->meta());
+    const std::string label(user->name());
+    user->ReplaceAllUsesWith(made);
+    call->graph()->EraseNode(user);
+    made->set_name(label);
+  }
+  call->graph()->EraseNode(call);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
+  std::vector<Node*> calls;
+  for (const Graph* graph : module->graphs()) {
+    for (Node* node : graph->nodes()) {
+      if (node->is_call() && FunctionOf(CalleeOf(*node)) != nullptr) calls.push_back(node);
+    }
+  }
+  if (calls.empty()) return false;
+  RefusedCalls refused;
+  ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
+  const FactsTable facts(lowered, refused);
+  const auto facts_of = [&](const Node* node) {
+    const Argument& value = lowered.values[node];
+    return value.is_node() ? facts.Of(value.node()) : TensorFacts();
+  };
+  bool changed = false;
+  for (Node* call : calls) {
+    const Callable callee = CalleeOf(*call);
+    const InsertionGuard guard(call->graph(), call);
+    Steps steps(call, callee.overloads[0], facts_of);
+    const absl::StatusOr<Results> results = FunctionOf(callee)(steps);
+    if (!results.ok()) {
+      run.Note(absl::StrCat("stays: %", call->name(), ": ", results.status().message(),
+                            " is not known"));
+      continue;
+    }
+    Replace(call, *results, results->size() > 1);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,51 @@
+// Functions that no ATen operator stands for become the operators that they run.
+#ifndef GRAPHNET_PASSES_EXPAND_FUNCTIONS_H_
+#define GRAPHNET_PASSES_EXPAND_FUNCTIONS_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Writes out functions of PyTorch whose steps depend on what they are given.
+//
+// Applicable in scenarios where a consumer knows ATen's operators only: compilers and other
+// formats have no multi_head_attention_forward.
+//
+// When applied, this pass will put the ATen calls that PyTorch's own code makes in the place of
+// torch.nn.functional.multi_head_attention_forward, all of its forms, and of torch._weight_norm.
+// Which steps there are depends on the number of dimensions of the query, on the dtypes of masks
+// and on which inputs are the same tensor; sizes that are not known are asked for by sym_size.
+//
+// Performance impact: O(nodes). The same kernels run.
+//
+// Risks and limitations: a call stays, with a note, if those ranks and dtypes are not known, which
+// are taken from metas and by rules, not by running; `graphnet shapes` finds them. The results of
+// attention are the same bits; a weight norm, which PyTorch fuses, may differ by rounding.
+//
+// Example: a norm of weights
+//   graph @forward(%v : f32[4, 3, 2], %g : f32[4, 1, 1]) {
+//     %w = torch._weight_norm(%v, %g, 0)
+//     return (%w,)
+//   }
+//   becomes
+//   graph @forward(%v : f32[4, 3, 2], %g : f32[4, 1, 1]) {
+//     %w_1 = aten.linalg_vector_norm.default(%v, 2, [1, 2], True)
+//     %w_2 = aten.div.Tensor(%g, %w_1)
+//     %w = aten.mul.Tensor(%v, %w_2)
+//     return (%w,)
+//   }
+//
+// Counter-example: of how many dimensions is not known
+//   graph @forward(%v, %g) {
+//     %w = torch._weight_norm(%v, %g, 0)
+//     return (%w,)
+//   }
+//
+// Returns whether anything changed. A note a call that stays says why.
+absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_EXPAND_FUNCTIONS_H_

@@ -1,0 +1,232 @@
+// Functions written out: the same bits as before, in all forms, and what is left.
+#include "graphnet/passes/expand_functions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/ATen.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::map<std::string, at::Tensor>& Inputs() {
+  static const auto* const inputs = [] {
+    at::manual_seed(1);
+    return new std::map<std::string, at::Tensor>{
+        {"q", at::randn({5, 2, 8})},
+        {"k", at::randn({6, 2, 8})},
+        {"v", at::randn({6, 2, 8})},
+        {"u", at::randn({5, 8})},
+        {"t", at::randn({6, 8})},
+        {"w", at::randn({24, 8})},
+        {"b", at::randn({24})},
+        {"wq", at::randn({8, 8})},
+        {"o", at::randn({8, 8})},
+        {"ob", at::randn({8})},
+        {"bk", at::randn({1, 1, 8})},
+        {"bv", at::randn({1, 1, 8})},
+        {"fmask", at::randn({5, 6})},
+        {"mask", at::randn({5, 6}) > 1},
+        {"heads", at::randn({4, 5, 6}) > 1},
+        {"square", at::randn({5, 5}) > 1},
+        {"pad", at::tensor({0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1}).to(at::kBool).view({2, 6})},
+        {"fpad", at::randn({2, 6})},
+        {"upad", at::tensor({0, 0, 0, 0, 1, 1}).to(at::kBool)},
+        {"g0", at::randn({5, 1, 1})},
+        {"g2", at::randn({1, 1, 8})},
+        {"g", at::randn({})}};
+  }();
+  return *inputs;
+}
+
+// `call` as the only one of a graph of all inputs, of which sizes are known or not.
+std::string GraphOf(const std::string& call, bool is_sized, const std::string& result) {
+  const auto parameter = [&](std::string* out, const auto& input) {
+    const at::Tensor& tensor = input.second;
+    std::vector<std::string> sizes;
+    for (const int64_t size : tensor.sizes())
+      sizes.push_back(is_sized || size == 1 ? absl::StrCat(size) : absl::StrCat("s", size));
+    absl::StrAppend(out, "%", input.first, " : ",
+                    tensor.scalar_type() == at::kBool ? "bool" : "f32", "[",
+                    absl::StrJoin(sizes, ", "), "]");
+  };
+  return absl::StrCat("symbol s2 = 2\nsymbol s4 = 4\nsymbol s5 = 5\nsymbol s6 = 6\nsymbol s8 = 8\n",
+                      "symbol s12 = 12\nsymbol s24 = 24\n", "graph @forward(",
+                      absl::StrJoin(Inputs(), ", ", parameter), ") {\n  %y = ", call, "\n", result,
+                      "}\n");
+}
+
+std::vector<at::Tensor> RunGraph(const Module& module) {
+  auto executable = Compile(module);
+  EXPECT_OK(executable);
+  if (!executable.ok()) return {};
+  std::vector<c10::IValue> inputs;
+  for (const auto& [name, tensor] : Inputs()) inputs.emplace_back(tensor.clone());
+  auto outputs = (*executable)->Run(std::move(inputs));
+  EXPECT_OK(outputs);
+  std::vector<at::Tensor> tensors;
+  if (!outputs.ok()) return tensors;
+  for (const c10::IValue& value : *outputs) {
+    if (value.isTensor()) tensors.push_back(value.toTensor().contiguous());
+  }
+  return tensors;
+}
+
+bool SameBits(const at::Tensor& x, const at::Tensor& y) {
+  return x.scalar_type() == y.scalar_type() && x.sizes() == y.sizes() &&
+         std::memcmp(x.data_ptr(), y.data_ptr(), x.nbytes()) == 0;
+}
+
+TEST(ExpandFunctionsTest, AttentionHasTheSameBits) {
+  const std::string packed = "8, 2, %w, %b, None, None, False, 0.0, %o, %ob, training = False";
+  const std::string biased = "8, 2, %w, %b, %bk, %bv, False, 0.0, %o, %ob, training = False";
+  const std::string zeros = "8, 2, %w, %b, None, None, True, 0.0, %o, %ob, training = False";
+  const std::string both = "8, 2, %w, %b, %bk, %bv, True, 0.0, %o, %ob, training = False";
+  const std::string bare = "8, 2, %w, None, None, None, False, 0.0, %o, None, training = False";
+  const std::string apart =
+      "8, 2, None, %b, None, None, False, 0.1, %o, %ob, False, use_separate_proj_weight = True, "
+      "q_proj_weight = %wq, k_proj_weight = %o, v_proj_weight = %wq";
+  const std::string calls[] = {
+      // What is the same tensor.
+      "%q, %q, %q, " + packed, "%q, %k, %k, " + packed, "%q, %k, %v, " + bare,
+      "%q, %q, %q, " + bare, "%q, %k, %k, " + bare, "%q, %k, %k, " + apart,
+      // What is added to keys and values.
+      "%q, %k, %k, " + biased, "%q, %k, %k, " + zeros, "%q, %k, %k, " + both};
+  const std::string masks[] = {"",
+                               "attn_mask = %fmask",
+                               "attn_mask = %mask",
+                               "attn_mask = %heads",
+                               "key_padding_mask = %pad",
+                               "key_padding_mask = %fpad",
+                               "attn_mask = %fmask, key_padding_mask = %fpad",
+                               "attn_mask = %heads, key_padding_mask = %pad",
+                               "attn_mask = %mask, is_causal = True",
+                               "attn_mask = %mask, key_padding_mask = %pad, is_causal = True"};
+  std::vector<std::string> forms;
+  for (const std::string& call : calls) {
+    for (const std::string& mask : masks) {
+      // Masks are of 6 keys for 5 queries.
+      if (!mask.empty() && !absl::StartsWith(call, "%q, %k")) continue;
+      for (const char* more : {"", "need_weights = False", "average_attn_weights = False"}) {
+        std::string form = call;
+        for (const std::string& part : {mask, std::string(more)}) {
+          if (!part.empty()) absl::StrAppend(&form, ", ", part);
+        }
+        forms.push_back(std::move(form));
+      }
+    }
+  }
+  for (const char* more : {"", ", need_weights = False", ", attn_mask = %mask",
+                           ", key_padding_mask = %upad", ", average_attn_weights = False"}) {
+    forms.push_back(absl::StrCat("%u, %t, %t, ", packed, more));
+  }
+  forms.push_back("%q, %q, %q, " + packed + ", attn_mask = %square");
+  size_t with_weights = 0;
+  for (const std::string& form : forms) {
+    for (const bool is_sized : {true, false}) {
+      const std::string text = GraphOf(
+          absl::StrCat("torch.nn.functional.multi_head_attention_forward(", form, ")"), is_sized,
+          "  %a = operator.getitem(%y, 0)\n  %b_1 = operator.getitem(%y, 1)\n"
+          "  return (%a, %b_1)\n");
+      SCOPED_TRACE(text);
+      const auto module = ParseModule(text, "form");
+      ASSERT_OK(module);
+      const std::vector<at::Tensor> before = RunGraph(**module);
+      PassRun run;
+      const auto changed = ExpandFunctions(module->get(), run);
+      ASSERT_OK(changed);
+      ASSERT_TRUE(*changed);
+      ASSERT_OK(Verify(**module));
+      const std::string made = PrintModule(**module);
+      ASSERT_FALSE(absl::StrContains(made, "torch.nn.")) << made;
+      const std::vector<at::Tensor> after = RunGraph(**module);
+      ASSERT_FALSE(before.empty());
+      ASSERT_EQ(before.size(), after.size());
+      for (size_t i = 0; i < before.size(); ++i) ASSERT_TRUE(SameBits(before[i], after[i])) << made;
+      with_weights += before.size() == 2 ? 1 : 0;
+      PassRun again;
+      EXPECT_FALSE(*ExpandFunctions(module->get(), again));
+    }
+  }
+  EXPECT_GT(with_weights, 60u);
+}
+
+TEST(ExpandFunctionsTest, WeightNormIsTheSameButForRounding) {
+  for (const char* call : {"%q, %g0", "%q, %g0, 0", "%q, %g2, 2", "%q, %g, -1"}) {
+    const auto module = ParseModule(
+        GraphOf(absl::StrCat("torch._weight_norm(", call, ")"), true, "  return (%y,)\n"), "form");
+    SCOPED_TRACE(call);
+    ASSERT_OK(module);
+    const std::vector<at::Tensor> before = RunGraph(**module);
+    PassRun run;
+    ASSERT_OK(ExpandFunctions(module->get(), run));
+    EXPECT_THAT(PrintModule(**module), HasSubstr("%y = aten.mul.Tensor(%q"));
+    const std::vector<at::Tensor> after = RunGraph(**module);
+    ASSERT_EQ(before.size(), 1u);
+    ASSERT_EQ(after.size(), 1u);
+    EXPECT_TRUE(at::allclose(before[0], after[0], 1e-6, 1e-6));
+  }
+}
+
+// One call is what another one takes: the rank of its result is known.
+TEST(ExpandFunctionsTest, LayersAreWrittenOut) {
+  const auto module = ParseModule(R"(
+graph @forward(%x : f32[5, 2, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8], %ob : f32[8]) {
+  %a = torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)
+  %y = operator.getitem(%a, 0)
+  %n = torch.nn.functional.layer_norm(%y, (8,))
+  %c = torch.nn.functional.multi_head_attention_forward(%n, %n, %n, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)
+  return (%c,)
+}
+)",
+                                  "layers");
+  ASSERT_OK(module);
+  PassRun run;
+  ASSERT_OK(ExpandFunctions(module->get(), run));
+  ASSERT_OK(Verify(**module));
+  const std::string text = PrintModule(**module);
+  EXPECT_FALSE(absl::StrContains(text, "multi_head")) << text;
+  // A tuple that is returned is one still, and sizes that are known are numbers.
+  EXPECT_THAT(text, HasSubstr("return ((%"));
+  EXPECT_TRUE(run.notes().empty());
+}
+
+TEST(ExpandFunctionsTest, WhatIsNotKnownStays) {
+  const auto note = [](const std::string& inputs, const std::string& more) {
+    const auto module = ParseModule(
+        absl::StrCat("graph @forward(", inputs,
+                     ", %w : f32[24, 8], %o : f32[8, 8]) {\n  %y = "
+                     "torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %w, "
+                     "None, None, None, False, 0.0, %o, None",
+                     more, ")\n  return (%y,)\n}\n"),
+        "stays");
+    EXPECT_OK(module);
+    PassRun run;
+    const auto changed = ExpandFunctions(module->get(), run);
+    EXPECT_OK(changed);
+    EXPECT_FALSE(*changed);
+    return run.notes().empty() ? "" : run.notes()[0].what;
+  };
+  EXPECT_EQ(note("%x", ""), "stays: %y: the rank of its query is not known");
+  EXPECT_EQ(note("%x : f32[5, 2, 8], %m", ", attn_mask = %m"),
+            "stays: %y: the dtype of its attn_mask is not known");
+}
+
+}  // namespace
+}  // namespace graphnet
