@@ -81,6 +81,12 @@ struct ExtractFlags {
   bool json = false;
 };
 
+// Of lint: what is wrong, and whether it was set right.
+struct LintFinding {
+  std::string what;
+  bool is_fixed = false;
+};
+
 class Engine {
  public:
   // Commands: as CommandRunner has it.
@@ -101,8 +107,8 @@ class Engine {
   virtual absl::Status InferValues(const Sample& sample, ObservedValues* found) const = 0;
   virtual absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw,
                                      ObservedValues* found) const = 0;
-  // interp/domain.h: what makes an output nan or infinite; with `repairs`, what was set right.
-  virtual absl::StatusOr<std::vector<std::string>> LintFinite(Sample* sample, uint64_t seed,
+  // interp/domain.h: what makes an output nan or infinite, with `repairs` set right if possible.
+  virtual absl::StatusOr<std::vector<LintFinding>> LintFinite(Sample* sample, uint64_t seed,
                                                               bool repairs) const = 0;
   // validate/numeric.h.
   virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,

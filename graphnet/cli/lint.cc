@@ -1,14 +1,18 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -17,10 +21,11 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/formats/graphnet_folder/bounds_writer.h"
 #include "graphnet/formats/graphnet_folder/contradictions.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/inputs/draw.h"
 #include "graphnet/passes/check_stable.h"
+#include "graphnet/passes/constrain_domains.h"
 #include "graphnet/passes/constrain_variance.h"
 
 namespace graphnet {
@@ -32,18 +37,34 @@ struct LintFlags {
   std::vector<std::string> rules = {"bn-var", "meta", "unstable"};
   std::optional<uint64_t> seed;
   int jobs = 0;
+  bool fix = false;
   bool trust = false;
   bool json = false;
+
+  bool repairs() const { return fix || !out.path.empty(); }
 };
 
-using Findings = std::vector<std::string>;
+using Findings = std::vector<LintFinding>;
 
-absl::StatusOr<Findings> LintVariances(Sample* sample) {
+// What a pass that bounds inputs has to tell.
+absl::StatusOr<Findings> LintBounds(absl::StatusOr<bool> (*pass)(Module*, PassRun&),
+                                    Sample* sample) {
   PassRun run;
-  const auto changed = ConstrainVariance(sample->module.get(), run);
-  RETURN_IF_ERROR(changed.status());
+  std::set<std::string> known;
+  for (const auto& [name, unused] : sample->weights) known.insert(name);
+  run.SetKnown(std::move(known));
+  RETURN_IF_ERROR(pass(sample->module.get(), run).status());
   Findings findings;
-  for (const PassNote& note : run.notes()) findings.push_back(note.what);
+  for (const PassNote& note : run.notes())
+    findings.push_back({.what = note.what, .is_fixed = !note.is_warning});
+  return findings;
+}
+
+absl::StatusOr<Findings> LintContradictions(const Sample& sample, const std::string& path) {
+  ASSIGN_OR_RETURN(std::vector<std::string> found,
+                   FindContradictions(sample, IsGraphNetFolder(path) ? path : ""));
+  Findings findings;
+  for (std::string& what : found) findings.push_back({.what = std::move(what)});
   return findings;
 }
 
@@ -51,54 +72,119 @@ absl::StatusOr<Findings> LintPrivate(Sample* sample) {
   PassRun run;
   const auto checked = CheckStable(sample->module.get(), run);
   if (absl::IsFailedPrecondition(checked.status()))
-    return Findings{std::string(checked.status().message())};
+    return Findings{{.what = std::string(checked.status().message())}};
   RETURN_IF_ERROR(checked.status());
   return Findings();
 }
 
-absl::StatusOr<Findings> LintFinite(Sample* sample, uint64_t seed, bool repairs) {
+absl::StatusOr<Findings> LintFinite(Sample* sample, const LintFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  return engine->LintFinite(sample, seed, repairs);
+  return engine->LintFinite(sample, options.seed.value_or(0), options.repairs());
+}
+
+absl::StatusOr<Findings> RunRule(const std::string& rule, const std::string& path,
+                                 const LintFlags& options, Sample* sample) {
+  if (rule == "bn-var") return LintBounds(ConstrainVariance, sample);
+  if (rule == "domain") return LintBounds(ConstrainDomains, sample);
+  if (rule == "meta") return LintContradictions(*sample, path);
+  if (rule == "unstable") return LintPrivate(sample);
+  return LintFinite(sample, options);
+}
+
+using BoundsByName = std::map<std::string, RecordBounds>;
+
+BoundsByName BoundsOf(const Module& module) {
+  BoundsByName bounds;
+  for (const Node* node : module.main()->placeholders()) {
+    const DrawSpec* spec = node->draw_spec();
+    if (spec != nullptr) bounds[std::string(node->target())] = {spec->min, spec->max};
+  }
+  return bounds;
+}
+
+// Of a GraphNet folder, the lines that are to be others; `before` is what it has.
+absl::Status FixFolder(const std::string& path, const Sample& sample, const BoundsByName& before) {
+  for (const bool in_input_meta : {false, true}) {
+    BoundsByName changed;
+    for (const Node* node : sample.module->main()->placeholders()) {
+      const DrawSpec* spec = node->draw_spec();
+      if (spec == nullptr || spec->in_input_meta != in_input_meta) continue;
+      const RecordBounds& had = before.at(std::string(node->target()));
+      RecordBounds bounds;
+      if (!(spec->min == had.min)) bounds.min = spec->min;
+      if (!(spec->max == had.max)) bounds.max = spec->max;
+      if (bounds.min.is_none() && bounds.max.is_none()) continue;
+      changed[std::string(node->target())] = bounds;
+    }
+    if (changed.empty()) continue;
+    const std::string file = JoinPath(path, in_input_meta ? "input_meta.py" : "weight_meta.py");
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxTextFileBytes));
+    ASSIGN_OR_RETURN(const std::string fixed, WithBounds(text, file, changed));
+    RETURN_IF_ERROR(WriteFileAtomic(file, fixed));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Fix(const std::string& path, const Sample& sample, const BoundsByName& before) {
+  ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
+  switch (format) {
+    case Format::kGraphNetFolder: return FixFolder(path, sample, before);
+    case Format::kProtobuf: return SaveSample(sample, {path, Target::kProtobuf});
+    case Format::kText: return SaveSample(sample, {path, Target::kText});
+    default:
+      return absl::UnimplementedError(
+          "an archive of PyTorch has no place for bounds; --out FILE.pb has");
+  }
 }
 
 using FindingsByRule = std::map<std::string, Findings>;
 
-// Writes the sample, too, as the rules that repair have it, if there is an --out.
-absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const LintFlags& options) {
+// Writes the sample, too, as the rules that repair have it, if that is asked for.
+absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& out,
+                                       const LintFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust, .weights = true}));
-  const bool repairs = !options.out.path.empty();
+  const BoundsByName before = BoundsOf(*sample.module);
   FindingsByRule all;
+  bool fixed = false;
   for (const std::string& rule : options.rules) {
-    // Without --out, each rule sees the sample as it is.
+    // Unless it is repaired, each rule sees the sample as it is.
     Sample copy;
     Sample* subject = &sample;
-    if (!repairs) {
+    if (!options.repairs()) {
       copy.name = sample.name;
+      copy.graph_net_json = sample.graph_net_json;
       copy.weights = sample.weights;
       copy.module = sample.module->Clone();
       subject = &copy;
     }
-    const absl::StatusOr<Findings> findings =
-        rule == "bn-var"     ? LintVariances(subject)
-        : rule == "meta"     ? FindContradictions(sample, IsGraphNetFolder(path) ? path : "")
-        : rule == "unstable" ? LintPrivate(subject)
-                             : LintFinite(subject, options.seed.value_or(0), repairs);
+    absl::StatusOr<Findings> findings = RunRule(rule, path, options, subject);
     if (!findings.ok()) return Annotate(findings.status(), rule);
-    if (!findings->empty()) all[rule] = *findings;
+    for (LintFinding& finding : *findings) {
+      finding.is_fixed &= options.repairs();
+      fixed |= finding.is_fixed;
+    }
+    if (!findings->empty()) all[rule] = *std::move(findings);
   }
-  if (repairs) RETURN_IF_ERROR(SaveSample(sample, options.out));
+  if (!out.path.empty()) RETURN_IF_ERROR(SaveSample(sample, out));
+  if (options.fix && fixed) RETURN_IF_ERROR(Fix(path, sample, before));
   return all;
 }
 
-Json FindingsJson(const std::string& path, const absl::Status& status, const FindingsByRule& all) {
+bool IsFixed(const Findings& findings) {
+  return absl::c_all_of(findings, [](const LintFinding& finding) { return finding.is_fixed; });
+}
+
+Json FindingsJson(const std::string& path, const absl::Status& status, const FindingsByRule& all,
+                  const LintFlags& options) {
   Json sample = SampleJson(path, status);
   if (!status.ok()) return sample;
   Json& findings = sample["findings"] = Json::List();
-  for (const auto& [rule, messages] : all) {
-    for (const std::string& message : messages) {
+  for (const auto& [rule, of_rule] : all) {
+    for (const LintFinding& found : of_rule) {
       // A finding is said as an error is, with its place.
-      Json finding = ErrorJson(absl::FailedPreconditionError(message));
+      Json finding = ErrorJson(absl::FailedPreconditionError(found.what));
       finding["rule"] = rule;
+      if (options.repairs()) finding["fixed"] = found.is_fixed;
       findings.push_back(std::move(finding));
     }
   }
@@ -111,71 +197,94 @@ class Totals {
   // The lines to print of a sample.
   std::string Add(const std::string& path, const FindingsByRule& all) {
     std::string lines;
-    samples_ += all.empty() ? 0 : 1;
+    bool is_left = false;
     for (const auto& [rule, findings] : all) {
-      ++counts_[rule].first;
-      counts_[rule].second += findings.size();
-      for (const std::string& finding : findings) {
+      Total& total = totals_[rule];
+      ++total.samples;
+      for (const LintFinding& finding : findings) {
+        ++total.findings;
+        total.fixed += finding.is_fixed ? 1 : 0;
         absl::StrAppend(&lines, lines.empty() ? "" : "\n", Printable(path, 1000), ": ", rule, ": ",
-                        Printable(finding, 2000));
+                        finding.is_fixed ? "fixed: " : "", Printable(finding.what, 2000));
       }
+      is_left |= !IsFixed(findings);
     }
+    samples_left_ += is_left ? 1 : 0;
     return lines;
   }
   void Print(const LintFlags& options) const {
     for (const std::string& rule : options.rules) {
-      const auto it = counts_.find(rule);
-      const auto [samples, findings] =
-          it == counts_.end() ? std::pair<size_t, size_t>() : it->second;
-      std::fprintf(options.out.report(), "%s: %zu findings in %zu samples\n", rule.c_str(),
-                   findings, samples);
+      const auto it = totals_.find(rule);
+      const Total total = it == totals_.end() ? Total() : it->second;
+      std::fprintf(options.out.report(), "%s: %zu findings in %zu samples", rule.c_str(),
+                   total.findings, total.samples);
+      if (options.repairs()) std::fprintf(options.out.report(), ", %zu fixed", total.fixed);
+      std::fputs("\n", options.out.report());
     }
   }
-  size_t samples() const { return samples_; }  // that have findings
+  size_t samples_left() const { return samples_left_; }  // with findings that are not fixed
 
  private:
-  size_t samples_ = 0;
-  std::map<std::string, std::pair<size_t, size_t>> counts_;  // samples, findings
+  struct Total {
+    size_t samples = 0;
+    size_t findings = 0;
+    size_t fixed = 0;
+  };
+  size_t samples_left_ = 0;
+  std::map<std::string, Total> totals_;
 };
 
-absl::StatusOr<int> Lint(const LintFlags& options) {
-  const bool runs = absl::c_linear_search(options.rules, "finite-run");
-  if (options.seed.has_value() && !runs)
+absl::Status RefuseFlags(const LintFlags& options) {
+  const auto has = [&](absl::string_view rule) {
+    return absl::c_linear_search(options.rules, rule);
+  };
+  if (options.seed.has_value() && !has("finite-run"))
     return absl::InvalidArgumentError("--seed is of what --rule finite-run draws");
-  if (!options.out.path.empty() && !runs && !absl::c_linear_search(options.rules, "bn-var"))
-    return absl::InvalidArgumentError("--out writes what --rule bn-var and finite-run repair");
+  if (options.repairs() && !has("bn-var") && !has("domain") && !has("finite-run")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.fix ? "--fix" : "--out",
+                     " writes what --rule bn-var, domain and finite-run repair"));
+  }
+  if (options.fix && options.in == "-")
+    return absl::InvalidArgumentError("--fix has nowhere to write to; --out has");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Lint(LintFlags options) {
+  // In this order bounds come before the run that shows whether they suffice.
+  absl::c_sort(options.rules);
+  options.rules.erase(std::unique(options.rules.begin(), options.rules.end()), options.rules.end());
+  RETURN_IF_ERROR(RefuseFlags(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   Totals totals;
   BatchCount count;
   std::vector<Json> samples(inputs.size());
   const auto account = [&](size_t i, const absl::Status& status, const FindingsByRule& all) {
-    samples[i] = FindingsJson(inputs[i], status, all);
+    samples[i] = FindingsJson(inputs[i], status, all, options);
     const std::string lines =
         status.ok() ? totals.Add(inputs[i], all) : FailLine(inputs[i], status);
     return options.json ? "" : lines;
   };
   if (!IsFolderOfSamples(options.in)) {
-    ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options));
+    ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options.out, options));
     const std::string lines = account(0, absl::OkStatus(), all);
     if (!lines.empty()) std::fprintf(options.out.report(), "%s\n", lines.c_str());
-  } else if (!options.out.path.empty()) {
-    return absl::InvalidArgumentError(
-        "--out takes one sample; of a folder, use opt --passes=constrain-variance");
   } else {
+    ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
     count = RunBatch<FindingsByRule>(
         inputs, options.jobs,
         [&](const std::string& path, FindingsByRule* all) -> absl::Status {
-          ASSIGN_OR_RETURN(*all, LintOne(path, options));
+          ASSIGN_OR_RETURN(*all, LintOne(path, outputs.at(path), options));
           return absl::OkStatus();
         },
         account);
   }
   if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed + totals.samples()));
+    PrintJson(SamplesJson(std::move(samples), count.failed + totals.samples_left()));
   } else {
     totals.Print(options);
   }
-  return count.failed > 0 || totals.samples() > 0 ? 1 : 0;
+  return count.failed > 0 || totals.samples_left() > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -188,19 +297,22 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
   command
       ->add_option("--rule", options->rules,
                    "bn-var: variances that may be drawn negative; meta: metas and a "
-                   "graph_net.json that contradict themselves; unstable: private calls; "
+                   "graph_net.json that contradict themselves; unstable: private calls; domain: "
+                   "inputs that may be drawn from where an operator yields nan or infinity; "
                    "finite-run: run, and name "
                    "the first node that makes an output nan or infinite (default: the first three)")
-      ->check(CLI::IsMember({"bn-var", "meta", "unstable", "finite-run"}));
-  AddOutputOptions(
-      command, &options->out, "",
-      "Write the sample with bounds on how its inputs are drawn that repair what bn-var and "
-      "finite-run find");
+      ->check(CLI::IsMember({"bn-var", "meta", "unstable", "domain", "finite-run"}));
+  AddOutputOptions(command, &options->out, "",
+                   "Write the sample, or all of a folder, with bounds on how inputs are drawn that "
+                   "repair what bn-var, domain and finite-run find");
+  command->add_flag("--fix", options->fix, "Write these bounds into the samples where they are")
+      ->excludes("--out");
   command->add_option("--seed", options->seed, "Of the inputs that finite-run draws");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
-                "samples with path and findings, each with rule, message and place");
+                "samples with path and findings, each with rule, message, place and, of repairs, "
+                "fixed");
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });
 }
 

@@ -17,10 +17,10 @@ namespace graphnet {
 // When applied, this pass will follow the argument running_var of every operator that
 // has one (batch_norm, instance_norm, …) back through views, copies, conversions and the
 // operands of calls with bodies, and give each input or attribute that it ends at a lower
-// bound of 0 in how it is drawn, unless it has one. No name is looked at, so that it works
-// on renamed graphs and on pieces, where the variance is an input of the piece. Calls
-// do not change. Literal data is drawn as it is: a negative number in it is only noted,
-// as is an eps of 0, for which a bound of 0 is not enough.
+// bound of 0 in how it is drawn, unless it has one; of 1e-6 where eps is 0, which keeps no
+// variance of 0 from being divided by. No name is looked at, so that it works on renamed graphs
+// and on pieces, where the variance is an input of the piece. Calls do not change. What no bound
+// mends, as a negative literal, is told as a warning.
 //
 // Performance impact: O(nodes), most of it for lowering.
 //

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,10 @@ class PassRun {
   void Warn(std::string what) { notes_.push_back({std::move(what), 1, /*is_warning=*/true}); }
   absl::Span<const PassNote> notes() const { return notes_; }
 
+  // Whether the value of an input or attribute is known, so that how it is drawn means nothing.
+  bool IsKnown(absl::string_view name) const { return known_.contains(std::string(name)); }
+  void SetKnown(std::set<std::string> names) { known_ = std::move(names); }
+
   // That a value is known by another name now: an input or attribute was renamed, or an
   // attribute became an input. What a sample holds by name follows (pipeline.h).
   void Renamed(absl::string_view from, absl::string_view to) {
@@ -55,6 +60,7 @@ class PassRun {
   std::map<std::string, std::string> options_;
   std::vector<PassNote> notes_;
   std::map<std::string, std::string> renamed_;
+  std::set<std::string> known_;
 };
 
 class Pass {

@@ -10,6 +10,7 @@
 #include "graphnet/passes/change_dtype.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/common_subexpressions.h"
+#include "graphnet/passes/constrain_domains.h"
 #include "graphnet/passes/constrain_variance.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/expand_functions.h"
@@ -49,6 +50,7 @@ const std::vector<Pass>& PassTable() {
       {"change-device", "change_device.h", ChangeDevice, {"from", "to"}},
       {"change-dtype", "change_dtype.h", ChangeDType, {"from", "to"}},
       {"check-stable", "check_stable.h", CheckStable, {"all", "allow"}},
+      {"constrain-domains", "constrain_domains.h", ConstrainDomains},
       {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
       {"dce", "dead_code.h", DeadCode},

@@ -112,11 +112,51 @@ expect 1 "2 failed" opt many --passes=check-stable
 # --- Lint lists without changing, and repairs when asked.
 expect 1 "L_v_ is a variance, drawn at least 0" lint in.gn
 expect 1 "norm = torch.nn.functional.batch_norm is the first with nan" lint in.gn --rule finite-run
-expect 1 "L_v_ is a variance" lint in.gn --rule bn-var -o constrained.gn
+expect 0 "fixed: " lint in.gn --rule bn-var -o constrained.gn
 expect 0 "bn-var: 0 findings" lint constrained.gn --rule bn-var
 expect 0 "finite-run: 0 findings" lint constrained.gn --rule finite-run
-expect 1 "L_v_ is drawn at least 0" lint in.gn --rule finite-run -o repaired.gn
+expect 0 "L_v_ is drawn at least 0" lint in.gn --rule finite-run -o repaired.gn
 expect 0 "finite-run: 0 findings" lint repaired.gn --rule finite-run
+
+# --fix writes where the samples are: of a GraphNet folder, lines of weight_meta.py and nothing else.
+mkdir fix
+"$graphnet" convert in.gn fix/folder
+"$graphnet" convert in.gn fix/a.pb
+"$graphnet" convert in.gn fix/b.gn
+cat >fix/roots.gn <<'END'
+graphnet.module 1
+
+graph @forward(%x : f32[64] {mean = 0.0, std = 1.0}, %y : f32[1] {data = [-1.0]}) {
+  %s = torch.sqrt(%x)
+  %t = torch.log(%y)
+  return (%s, %t)
+}
+end
+END
+cp -r fix fixed
+expect 1 "bn-var: 3 findings in 3 samples" lint fix --rule bn-var
+diff -r fix fixed || fail "lint changes samples that it is not to fix"
+expect 0 "bn-var: 3 findings in 3 samples, 3 fixed" lint fixed --rule bn-var --fix -j2
+expect 0 "bn-var: 0 findings" lint fixed --rule bn-var
+diff -r fix/folder fixed/folder >diff.txt && fail "nothing was fixed"
+[ "$(grep -c '^[<>]' diff.txt)" = 1 ] && grep -q '^>  *min_val = 0$' diff.txt || { cat diff.txt; fail diff; }
+python3 -c 'import runpy; meta = runpy.run_path("fixed/folder/weight_meta.py")["Program_weight_tensor_meta_L_v_"]
+assert meta.min_val == 0 and meta.data is None, vars(meta)'
+expect 0 "a.pb: bn-var: fixed: " lint fix --rule bn-var -o elsewhere
+expect 0 "bn-var: 0 findings in 0 samples" lint elsewhere --rule bn-var
+# What no bound mends is left, and said.
+expect 1 "domain: 2 findings in 1 samples, 1 fixed" lint fixed --rule domain --fix
+grep -q "roots.gn: domain: %t: y, drawn from -1 to -1, is to be over 0 for log, which no bounds make it" out.txt ||
+  { cat out.txt; fail "the warning"; }
+expect 1 "domain: 1 findings in 1 samples" lint fixed --rule domain
+expect 1 "finite-run: 1 findings" lint fixed/roots.gn --rule finite-run --fix
+grep -q "and no bound on one input helps" out.txt || { cat out.txt; fail "no reason"; }
+"$graphnet" lint fixed --rule domain --rule bn-var --fix --json >lint.json && fail "something is left"
+python3 - <<'END'
+import json
+findings = [f for sample in json.load(open("lint.json"))["samples"] for f in sample["findings"]]
+assert [(f["rule"], f["fixed"]) for f in findings] == [("domain", False)], findings
+END
 
 # What contradicts itself, with file and line.
 "$graphnet" convert in.gn odd >/dev/null

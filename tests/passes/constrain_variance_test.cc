@@ -90,7 +90,35 @@ TEST(ConstrainVarianceTest, NotesWhatABoundDoesNotHelp) {
       "  %y = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 0.0)\n  return "
       "(%y,)\n}\n",
       &notes);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("eps is 0"), HasSubstr("has a negative element")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("v is a variance, which no bound makes over 0")));
+}
+
+TEST(ConstrainVarianceTest, WithoutEpsABoundOf0IsNotEnough) {
+  const auto module = ParseModule(
+      "graph @forward(%x, %m, %v : f32[2] {mean = 1.0, std = 1.0, min = 0}) {\n"
+      "  %a = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 1e-05)\n"
+      "  %y = torch.nn.functional.batch_norm(%a, %m, %v, None, None, False, 0.1, 0)\n"
+      "  return (%y,)\n}\n",
+      "test");
+  ASSERT_OK(module);
+  PassRun run;
+  ASSERT_OK(ConstrainVariance(module->get(), run));
+  ASSERT_EQ(run.notes().size(), 1u);
+  EXPECT_THAT(run.notes()[0].what, HasSubstr("v is a variance, drawn over 0, as eps is 0"));
+  EXPECT_EQ((*module)->main()->placeholders()[2]->draw_spec()->min, Argument(1e-6));
+}
+
+TEST(ConstrainVarianceTest, WhatIsKnownIsNotDrawn) {
+  const auto module = ParseModule(absl::StrCat("attribute bn.running_var : f32[2]\n"
+                                               "graph @forward(%x, %m) {\n"
+                                               "  %v = get_attr bn.running_var\n  %y = ",
+                                               kNorm, "\n  return (%y,)\n}\n"),
+                                  "test");
+  ASSERT_OK(module);
+  PassRun run;
+  run.SetKnown({"bn.running_var"});
+  EXPECT_THAT(ConstrainVariance(module->get(), run), IsOkAndHolds(false));
+  EXPECT_TRUE(run.notes().empty());
 }
 
 }  // namespace

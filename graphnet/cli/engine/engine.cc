@@ -60,22 +60,27 @@ class TorchEngine final : public Engine {
     return graphnet::MeasureValues(sample, draw, found);
   }
 
-  absl::StatusOr<std::vector<std::string>> LintFinite(Sample* sample, uint64_t seed,
+  absl::StatusOr<std::vector<LintFinding>> LintFinite(Sample* sample, uint64_t seed,
                                                       bool repairs) const override {
+    std::vector<LintFinding> findings;
     if (repairs) {
       ASSIGN_OR_RETURN(const DomainRepair repair, RepairDomains(sample, seed));
-      return repair.notes;
+      for (const std::string& note : repair.notes) findings.push_back({note, /*is_fixed=*/true});
+      // The last one says what is left.
+      if (!repair.finite) findings.back().is_fixed = false;
+      return findings;
     }
     ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, {.seed = seed}));
     ASSIGN_OR_RETURN(const std::optional<NonFinite> found,
                      FindNonFinite(*sample->module, values, seed));
-    if (!found.has_value()) return std::vector<std::string>();
+    if (!found.has_value()) return findings;
     const SourceLocation location = found->node->location();
-    return std::vector<std::string>{absl::StrCat(
+    findings.push_back({absl::StrCat(
         location.line > 0 ? absl::StrCat(location.line, ":", location.column, ": ") : "", "%",
         Printable(found->node->name()), " = ", Printable(found->node->target()),
         " is the first with ", found->is_nan ? "nan" : "infinity", ", in ", found->elements,
-        " elements")};
+        " elements")});
+    return findings;
   }
   absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces, Style style,
                                uint64_t seed, int threads,

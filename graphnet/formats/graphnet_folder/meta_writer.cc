@@ -18,16 +18,6 @@ namespace {
 constexpr int kStatisticDecimals = 3;
 constexpr int kDataDecimals = 6;
 
-void AppendNumber(const Argument& number, std::string* out) {
-  if (number.is_bool()) {
-    out->append(number.boolean() ? "True" : "False");
-  } else if (number.is_int()) {
-    absl::StrAppend(out, number.integer());
-  } else {
-    AppendPythonDecimal(number.real(), kDataDecimals, out);
-  }
-}
-
 absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind, std::string* out) {
   const DrawSpec& spec = *node.draw_spec();
   absl::StrAppend(
@@ -82,14 +72,14 @@ absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
     for (const Argument& element : spec.data.elements()) {
       out->append(separator);
       separator = ", ";
-      AppendNumber(element, out);
+      AppendMetaNumber(element, out);
     }
     out->append("]\n");
   }
   const auto append_bound = [&](absl::string_view name, const Argument& bound) {
     if (bound.is_none()) return;
     absl::StrAppend(out, "    ", name, " = ");
-    AppendNumber(bound, out);
+    AppendMetaNumber(bound, out);
     out->append("\n");
   };
   append_bound("min_val", spec.min);
@@ -136,6 +126,16 @@ void AppendExpr(const SymExpr& expr, bool is_operand, std::string* out) {
 }
 
 }  // namespace
+
+void AppendMetaNumber(const Argument& number, std::string* out) {
+  if (number.is_bool()) {
+    out->append(number.boolean() ? "True" : "False");
+  } else if (number.is_int()) {
+    absl::StrAppend(out, number.integer());
+  } else {
+    AppendPythonDecimal(number.real(), kDataDecimals, out);
+  }
+}
 
 absl::StatusOr<std::string> WriteMetaPy(const Module& module, MetaFile kind) {
   std::string out;

@@ -81,6 +81,8 @@ class Scanner {
   bool at_line_start() const { return at_line_start_; }
   // Line of the current token, from 1.
   uint32_t line() const { return line_; }
+  // Where the current token ends.
+  const char* token_end() const { return p_; }
   // Column of the current token, from 1.
   uint32_t column() const { return static_cast<uint32_t>(token_.begin - line_start_) + 1; }
 

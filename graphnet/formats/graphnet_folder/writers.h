@@ -20,6 +20,9 @@ std::string WriteModelPy(const Module& module);
 // value at the example values of its symbols.
 absl::StatusOr<std::string> WriteMetaPy(const Module& module, MetaFile kind);
 
+// A literal or bound as records have it: "0", "0.500000", "True".
+void AppendMetaNumber(const Argument& number, std::string* out);
+
 // input_tensor_constraints.py. Empty when the sample has no constraints.
 std::string WriteConstraintsPy(const Module& module, bool has_constraints,
                                const std::vector<std::string>& order);

@@ -1,0 +1,184 @@
+#include "graphnet/passes/constrain_domains.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/status.h"
+#include "graphnet/inputs/drawn_values.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/memory_use.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/domain.h"
+#include "graphnet/passes/traced_inputs.h"
+
+namespace graphnet {
+namespace {
+
+constexpr Domain kNotNegative = {.low = 0};
+constexpr Domain kPositive = {.low = 0, .is_open = true};
+constexpr Domain kFromMinusOne = {.low = -1};
+constexpr Domain kAboveMinusOne = {.low = -1, .is_open = true};
+constexpr Domain kFromOne = {.low = 1};
+constexpr Domain kSine = {.low = -1, .high = 1};
+constexpr Domain kInsideSine = {.low = -1, .high = 1, .is_open = true};
+constexpr Domain kProbability = {.low = 0, .high = 1};
+constexpr Domain kInsideProbability = {.low = 0, .high = 1, .is_open = true};
+constexpr Domain kNonzero = {.is_nonzero = true};
+
+// What the argument of an operator, in place or not, is to be from.
+struct OperatorDomain {
+  absl::string_view name;
+  absl::string_view argument;
+  Domain domain;
+};
+constexpr OperatorDomain kOperatorDomains[] = {
+    {"sqrt", "self", kNotNegative},
+    {"rsqrt", "self", kPositive},
+    {"log", "self", kPositive},
+    {"log2", "self", kPositive},
+    {"log10", "self", kPositive},
+    {"log1p", "self", kAboveMinusOne},
+    {"special_log1p", "self", kAboveMinusOne},
+    {"acos", "self", kSine},
+    {"arccos", "self", kSine},
+    {"asin", "self", kSine},
+    {"arcsin", "self", kSine},
+    {"acosh", "self", kFromOne},
+    {"arccosh", "self", kFromOne},
+    {"atanh", "self", kInsideSine},
+    {"arctanh", "self", kInsideSine},
+    {"erfinv", "self", kInsideSine},
+    {"special_erfinv", "self", kInsideSine},
+    {"logit", "self", kInsideProbability},
+    {"special_logit", "self", kInsideProbability},
+    {"special_ndtri", "self", kInsideProbability},
+    {"special_entr", "self", kNotNegative},
+    {"xlogy", "other", kNotNegative},
+    {"special_xlogy", "other", kNotNegative},
+    {"special_xlog1py", "other", kFromMinusOne},
+    {"reciprocal", "self", kNonzero},
+    {"div", "other", kNonzero},
+    {"divide", "other", kNonzero},
+    {"true_divide", "other", kNonzero},
+    {"floor_divide", "other", kNonzero},
+    {"remainder", "other", kNonzero},
+    {"fmod", "other", kNonzero},
+    {"bernoulli", "self", kProbability},
+    {"bernoulli", "p", kProbability},
+    {"poisson", "self", kNotNegative},
+    {"multinomial", "self", kNotNegative},
+    {"binary_cross_entropy", "self", kProbability},
+};
+
+// Of x ** exponent; nullopt: all numbers.
+std::optional<Domain> DomainOfPower(const Argument* exponent) {
+  if (exponent == nullptr || !(exponent->is_int() || exponent->is_float())) return std::nullopt;
+  const double e = exponent->is_int() ? static_cast<double>(exponent->integer()) : exponent->real();
+  if (e != std::trunc(e)) return e < 0 ? kPositive : kNotNegative;
+  if (e < 0) return kNonzero;
+  return std::nullopt;
+}
+
+// Whether the row is of this call: other arguments may make it one that takes any number.
+bool Applies(const OperatorDomain& row, const Schema& schema, const Node& call) {
+  if (row.name == "logit" || row.name == "special_logit") {
+    const Argument* eps = schema.Given(call, "eps");
+    return eps == nullptr || eps->is_none();
+  }
+  return row.name != "bernoulli" || row.argument == "p" || schema.FindArgument("p") == nullptr;
+}
+
+bool IsUnordered(DType dtype) {
+  return dtype == DType::kComplex32 || dtype == DType::kComplex64 || dtype == DType::kComplex128;
+}
+
+class Domains {
+ public:
+  Domains(Module* module, const LoweredModule& lowered, PassRun* run)
+      : lowered_(lowered), inputs_(module, lowered), run_(run) {}
+
+  bool Run() {
+    absl::flat_hash_set<const Node*> seen;
+    for (const Graph* graph : lowered_.module->graphs()) {
+      for (const Node* call : graph->nodes()) {
+        if (!call->is_call()) continue;
+        for (const Node* operand : MemoryUseOf(*call).written)
+          inputs_.Follow(operand, &seen, [&](const Node& input) { written_.insert(&input); });
+      }
+    }
+    for (const Graph* graph : lowered_.module->graphs()) {
+      for (const Node* call : graph->nodes()) {
+        const Schema* schema = call->is_call() ? FindOverload(call->target()) : nullptr;
+        if (schema != nullptr) Check(*call, *schema);
+      }
+    }
+    return changed_;
+  }
+
+ private:
+  void Check(const Node& call, const Schema& schema) {
+    absl::string_view name = schema.name;
+    if (!absl::EndsWith(name, "__")) absl::ConsumeSuffix(&name, "_");
+    if (name == "pow" || name == "float_power") {
+      if (const auto domain = DomainOfPower(schema.Given(call, "exponent")))
+        Check(call, name, schema.Given(call, "self"), *domain);
+      return;
+    }
+    for (const OperatorDomain& row : kOperatorDomains) {
+      if (row.name == name && Applies(row, schema, call))
+        Check(call, name, schema.Given(call, row.argument), row.domain);
+    }
+  }
+
+  void Check(const Node& call, absl::string_view name, const Argument* argument,
+             const Domain& domain) {
+    if (argument == nullptr || !argument->is_node()) return;
+    inputs_.Follow(argument->node(), &seen_[domain], [&](const Node& input) {
+      if (!written_.contains(&input)) Constrain(call, name, input, domain);
+    });
+  }
+
+  void Constrain(const Node& call, absl::string_view name, const Node& node, const Domain& domain) {
+    const TracedInput input = inputs_.Get(node);
+    if (run_->IsKnown(input.name)) return;
+    const DType dtype = input.meta == nullptr ? DType::kUnknown : input.meta->dtype;
+    if (dtype == DType::kUnknown || IsUnordered(dtype)) return;  // which have other domains
+    const DrawnValues values = ValuesOf(dtype, input.spec);
+    if (domain.Holds(values)) return;
+    const std::string what =
+        absl::StrCat(inputs_.Place(call), ": ", Printable(input.name), ", drawn from ", values.min,
+                     " to ", values.max, ", is to be ", DescribeDomain(domain), " for ", name);
+    const std::optional<DrawSpec> bounded = BoundedTo(domain, dtype, input.spec);
+    if (!bounded.has_value()) {
+      run_->Warn(absl::StrCat(what, ", which no bounds make it"));
+      return;
+    }
+    run_->Note(what);
+    inputs_.SetSpec(node, *bounded);
+    changed_ = true;
+  }
+
+  const LoweredModule& lowered_;
+  TracedInputs inputs_;
+  PassRun* const run_;
+  absl::flat_hash_set<const Node*> written_;
+  std::map<Domain, absl::flat_hash_set<const Node*>> seen_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> ConstrainDomains(Module* module, PassRun& run) {
+  RefusedCalls refused;
+  ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
+  return Domains(module, lowered, &run).Run();
+}
+
+}  // namespace graphnet

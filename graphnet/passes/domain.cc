@@ -1,0 +1,62 @@
+#include "graphnet/passes/domain.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphnet {
+namespace {
+
+// How far from an end that is outside: as far as rounding to the dtype may bring it back, and
+// where 0 is that end, so far that what it is divided by stays a moderate number.
+constexpr double kSmall = 1e-6;
+constexpr double kSmallOf16Bits = 1.0 / 128;
+
+double InsideOf(double end, bool is_low, DType dtype) {
+  const double step = is_low ? 1 : -1;
+  if (!IsFloatingPoint(dtype)) return end + step;
+  if (end == 0) return step * kSmall;
+  return end + step * (DTypeBytes(dtype) <= 2 ? kSmallOf16Bits : kSmall) * std::abs(end);
+}
+
+Argument Bound(double value) {
+  if (value == std::trunc(value) && std::abs(value) < 1e15)
+    return Argument(static_cast<int64_t>(value));
+  return Argument(value);
+}
+
+}  // namespace
+
+bool Domain::Holds(const DrawnValues& values) const {
+  if (is_nonzero && values.has_zero) return false;
+  return is_open ? values.min > low && values.max < high : values.min >= low && values.max <= high;
+}
+
+std::string DescribeDomain(const Domain& domain) {
+  if (domain.is_nonzero) return "other than 0";
+  if (domain.high == HUGE_VAL)
+    return absl::StrCat(domain.is_open ? "over " : "at least ", domain.low);
+  return absl::StrCat(domain.is_open ? "between " : "from ", domain.low,
+                      domain.is_open ? " and " : " to ", domain.high);
+}
+
+std::optional<DrawSpec> BoundedTo(const Domain& domain, DType dtype, const DrawSpec& spec) {
+  const DrawnValues values = ValuesOf(dtype, spec);
+  DrawSpec bounded = spec;
+  const auto inside = [&](double end, bool is_low) {
+    return Bound(domain.is_open ? InsideOf(end, is_low, dtype) : end);
+  };
+  if (domain.is_nonzero && values.has_zero) {
+    // To the side on which most of them are.
+    const bool is_low = values.min + values.max >= 0;
+    (is_low ? bounded.min : bounded.max) = Bound(InsideOf(0, is_low, dtype));
+  }
+  const Domain above = {.low = domain.low, .is_open = domain.is_open};
+  const Domain below = {.high = domain.high, .is_open = domain.is_open};
+  if (!above.Holds(values)) bounded.min = inside(domain.low, true);
+  if (!below.Holds(values)) bounded.max = inside(domain.high, false);
+  if (!domain.Holds(ValuesOf(dtype, bounded))) return std::nullopt;
+  return bounded;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,71 @@
+#include "graphnet/formats/graphnet_folder/bounds_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Argument kNone;
+const Argument kZero(int64_t{0});
+const Argument kTiny(1e-6);
+
+// A record of GraphNet's extractor, with `last` fields.
+std::string Record(const std::string& name, const std::string& last = "") {
+  return absl::StrCat("class Program_weight_tensor_meta_", name, ":\n\tname = \"", name,
+                      "\"\n\tshape = [2]\n\tdtype = \"torch.float32\"\n\tdevice = \"cuda:0\"\n",
+                      "\tmean = 0.500\n\tstd = 1.000\n\tdata = None\n", last);
+}
+
+std::string With(const std::string& text, const std::string& name, Argument min, Argument max) {
+  const auto written = WithBounds(text, "weight_meta.py", {{name, {min, max}}});
+  EXPECT_OK(written);
+  return written.value_or("");
+}
+
+TEST(WithBoundsTest, BehindTheOtherFields) {
+  const std::string text = absl::StrCat(Record("a"), "\n\n", Record("b"), "\n\n", Record("c"));
+  EXPECT_EQ(With(text, "b", kZero, kNone),
+            absl::StrCat(Record("a"), "\n\n", Record("b", "\tmin_val = 0\n"), "\n\n", Record("c")));
+  EXPECT_EQ(With(Record("a"), "a", kTiny, Argument(2.5)),
+            Record("a", "\tmin_val = 0.000001\n\tmax_val = 2.500000\n"));
+}
+
+TEST(WithBoundsTest, InThePlaceOfABound) {
+  EXPECT_EQ(With(Record("a", "\tmin_val = -1  # why\n\tmax_val = (3)\n"), "a", kZero, kNone),
+            Record("a", "\tmin_val = 0  # why\n\tmax_val = (3)\n"));
+  EXPECT_EQ(With(Record("a", "\tmin_val = -1\n\tmax_val = (\n    3\n)\n"), "a", kNone, kZero),
+            Record("a", "\tmin_val = -1\n\tmax_val = 0\n"));
+  EXPECT_EQ(With(Record("a", "\tmax_val = 3\n"), "a", kZero, kNone),
+            Record("a", "\tmin_val = 0\n\tmax_val = 3\n"));
+  EXPECT_EQ(With(Record("a", "\tmax_val = 3\n"), "a", kZero, kTiny),
+            Record("a", "\tmin_val = 0\n\tmax_val = 0.000001\n"));
+}
+
+TEST(WithBoundsTest, AsLinesEndThere) {
+  const std::string returns = absl::StrReplaceAll(Record("a"), {{"\n", "\r\n"}});
+  EXPECT_EQ(With(returns, "a", kZero, kNone), returns + "\tmin_val = 0\r\n");
+  std::string unfinished = Record("a");
+  unfinished.pop_back();
+  EXPECT_EQ(With(unfinished, "a", kZero, kNone), unfinished + "\n\tmin_val = 0");
+  const std::string commented = absl::StrCat(Record("a", "\tmin_val = None # none\n"), "# end\n");
+  EXPECT_EQ(With(commented, "a", kNone, kZero),
+            absl::StrCat(Record("a", "\tmin_val = None # none\n\tmax_val = 0\n"), "# end\n"));
+}
+
+TEST(WithBoundsTest, Errors) {
+  EXPECT_THAT(WithBounds(Record("a"), "weight_meta.py", {{"b", {kZero, kNone}}}).status().message(),
+              HasSubstr("there is no record of b"));
+  EXPECT_THAT(WithBounds("x = 1\n", "weight_meta.py", {}).status().message(),
+              HasSubstr("weight_meta.py:1:1: expected a class"));
+}
+
+}  // namespace
+}  // namespace graphnet
