@@ -1,10 +1,7 @@
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,11 +11,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
-#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/bench_workers.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/scratch_folder.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_table.h"
@@ -37,31 +35,18 @@ struct BackendsFlags {
 
 // What the worker says of itself.
 absl::StatusOr<WorkerGreeting> SayHello(const Backend& backend, const WorkerHost& host) {
-  std::string folder = (std::filesystem::temp_directory_path() / "graphnet-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr)
-    return absl::FailedPreconditionError("cannot create a folder in the folder of temporary files");
-  absl::StatusOr<WorkerGreeting> greeting;
-  {
-    Contender contender(&backend, host, {.time = kTimeToSayHello}, JoinPath(folder, "worker"));
-    const absl::StatusOr<Worker*> worker = contender.worker();
-    greeting = worker.ok() ? absl::StatusOr<WorkerGreeting>((*worker)->greeting())
-                           : absl::StatusOr<WorkerGreeting>(worker.status());
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-  return greeting;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
+  Contender contender(&backend, host, {.time = kTimeToSayHello},
+                      JoinPath(folder->path(), "worker"));
+  ASSIGN_OR_RETURN(Worker * worker, contender.worker());
+  return worker->greeting();
 }
 
 absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
   const WorkerHost host = HostOfTool();
   std::vector<const Backend*> backends;
   for (const std::string& name : options.install) {
-    const Backend* backend = FindBackend(name);
-    if (backend == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no backend ", Printable(name),
-                                                     NearMissHint(name, BackendNames())));
-    }
-    backends.push_back(backend);
+    ASSIGN_OR_RETURN(backends.emplace_back(), BackendOfName(name));
   }
   int code = 0;
   Json list = Json::List();

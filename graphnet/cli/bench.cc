@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/bench_options.h"
 #include "graphnet/cli/bench_run.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
@@ -166,33 +167,27 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   command->add_flag("--fresh-inputs", settings.fresh_inputs,
                     "Time on other inputs each time, and compare what comes of them");
+  command->add_flag("--oracle", settings.oracle,
+                    "Where outputs differ, compare both sides with float64: who is wrong, at which "
+                    "node first; what shows it goes to reduced/ as a small sample");
+  command
+      ->add_option("--oracle-time", options->run.oracle_s,
+                   "Seconds after which the oracle looks no further, for each sample and backend")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   AddSeedOption(command, &settings.seed);
   command
       ->add_option("--timeout", options->run.timeout_s,
                    "Seconds that compiling may take, or running, or a round of trials")
       ->check(CLI::Range(0.01, 1e6))
       ->capture_default_str();
-  command
-      ->add_option("--memory", options->run.memory_mib,
-                   "MiB that a backend may take; 0: what the machine has free")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
-      ->capture_default_str();
+  AddMemoryOption(command, &options->run);
   command
       ->add_option("--jobs,-j", options->run.jobs,
                    "Samples at once; more than one makes times unsteady")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command
-      ->add_option("--exec", settings.exec,
-                   "The command of backend exec, which keeps the contract of docs/evaluation.md")
-      ->type_name("COMMAND");
-  const std::map<std::string, ProgramForm> forms = {{"graphnet", ProgramForm::kSample},
-                                                    {"pt2", ProgramForm::kPt2},
-                                                    {"torchscript", ProgramForm::kTorchScript},
-                                                    {"export", ProgramForm::kExport},
-                                                    {"mlir", ProgramForm::kMlir}};
-  AddChoiceOption(command, "--exec-reads", &settings.exec_reads, forms,
-                  "What that reads (default: pt2)");
+  AddExecOptions(command, &settings);
   AddTrustOption(command, &options->run.trust);
   AddJsonOption(command, &options->json, "backends with log, samples, outcomes and median_speedup");
   command->callback([options, run] { *run = [options] { return RunAndTell(*options); }; });

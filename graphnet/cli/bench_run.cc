@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -16,40 +15,23 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "graphnet/base/file.h"
-#include "graphnet/base/memory.h"
-#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/bench_sample.h"
+#include "graphnet/cli/bench_workers.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
-#include "graphnet/cli/worker_host.h"
-#include "graphnet/evaluate/contender.h"
-#include "graphnet/evaluate/duel.h"
+#include "graphnet/evaluate/failure_kind.h"
+#include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/worker_process.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
 
-constexpr int64_t kMaxWorkerDisk = int64_t{10} << 30;
 constexpr size_t kMaxSettingsBytes = size_t{64} << 20;
 constexpr char kSettings[] = "bench.json";
-
-std::string ProcessorName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!absl::StartsWith(line, "model name")) continue;
-    return std::string(absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)));
-  }
-  return "unknown";
-}
 
 // Keeps a second benchmark out of a folder.
 class FolderLock {
@@ -82,156 +64,23 @@ nlohmann::ordered_json JsonOf(const BenchSettings& settings) {
           {"trials", settings.trials},
           {"seed", settings.seed},
           {"fresh_inputs", settings.fresh_inputs},
+          {"oracle", settings.oracle},
           {"exec", settings.exec},
           {"exec_reads", FormName(settings.exec_reads)}};
 }
 
-absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
-  std::vector<Backend> backends;
-  for (const std::string& name : settings.backends) {
-    const Backend* backend = FindBackend(name);
-    if (backend == nullptr) {
-      const std::string hint = NearMissHint(name, BackendNames());
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no backend ", Printable(name),
-                       hint.empty() ? "; graphnet backends lists them" : hint));
-    }
-    if (absl::c_any_of(backends, [&](const Backend& other) { return other.name == name; }))
-      return absl::InvalidArgumentError(absl::StrCat("backend ", name, " is named twice"));
-    backends.push_back(*backend);
-    if (backend->kind == BackendKind::kCommand) backends.back().reads = settings.exec_reads;
-  }
-  return backends;
-}
-
-// One thread's workers, and what they do with a sample.
-class Bench {
- public:
-  Bench(const BenchRun& run, const std::vector<Backend>& backends, const WorkerHost& host,
-        const WorkerLimits& limits, std::string folder)
-      : run_(run),
-        folder_(std::move(folder)),
-        nope_(*FindBackend("nope")),
-        eager_(&nope_, host, limits, JoinPath(folder_, "eager")) {
-    for (const Backend& backend : backends) {
-      contenders_.push_back(std::make_unique<Contender>(
-          &backend, host, limits, JoinPath(folder_, absl::StrCat("backend_", backend.name))));
-    }
-  }
-
-  // Whether all workers start.
-  absl::Status Start() {
-    RETURN_IF_ERROR(eager_.worker().status());
-    for (const auto& contender : contenders_) {
-      RETURN_IF_ERROR(Annotate(contender->worker().status(),
-                               absl::StrCat("backend ", contender->backend().name)));
-    }
-    return absl::OkStatus();
-  }
-
-  // Calls `take` with what comes of each backend i for which `wanted` is true.
-  absl::Status Run(
-      const std::string& path, const std::vector<bool>& wanted,
-      absl::FunctionRef<absl::Status(size_t i, const SampleResult&, const Duel&)> take) {
-    const std::string sample_folder = JoinPath(folder_, "sample");
-    std::error_code error;
-    std::filesystem::remove_all(sample_folder, error);
-    std::filesystem::create_directories(sample_folder, error);
-    absl::StatusOr<std::unique_ptr<BenchSample>> sample = LoadBenchSample(path, sample_folder);
-    absl::Status ready = sample.status();
-    const DuelOptions options = {
-        .warmup = run_.settings.warmup, .trials = run_.settings.trials, .seed = run_.settings.seed};
-    EagerSide eager(&eager_, sample.ok() ? (*sample)->inputs() : DuelInputs(), options);
-    if (ready.ok()) {
-      const absl::StatusOr<PrepareRequest> request = (*sample)->RequestFor(ProgramForm::kSample);
-      ready = request.ok() ? eager.Prepare(*request) : request.status();
-    }
-    for (size_t i = 0; i < contenders_.size(); ++i) {
-      if (!wanted[i]) continue;
-      Duel duel;
-      if (!ready.ok()) {
-        duel.status = Outcome::kEagerFail;
-        duel.reason = std::string(ready.message());
-      } else {
-        duel = Fight(**sample, contenders_[i].get(), &eager);
-      }
-      SampleResult result = ResultOf(duel, *contenders_[i]);
-      result.path = path;
-      if (sample.ok()) result.config.insert(result.config.begin(), {"model", (*sample)->model()});
-      if (ready.ok() && duel.status != Outcome::kEagerFail)
-        result.eager_dtypes = DTypesOf(eager.outputs());
-      RETURN_IF_ERROR(take(i, result, duel));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  absl::StatusOr<std::unique_ptr<BenchSample>> LoadBenchSample(const std::string& path,
-                                                               const std::string& folder) const {
-    // What hostile input throws is how it ended, too.
-    try {
-      return BenchSample::Load(path, folder,
-                               {.seed = run_.settings.seed,
-                                .device = run_.settings.device,
-                                .fresh_inputs = run_.settings.fresh_inputs ? 5 : 0,
-                                .trust = run_.trust});
-    } catch (const std::exception& thrown) {
-      return absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
-    }
-  }
-
-  static Duel Fight(BenchSample& sample, Contender* contender, EagerSide* eager) {
-    absl::StatusOr<PrepareRequest> request = absl::InternalError("");
-    try {
-      request = sample.RequestFor(contender->backend().reads);
-    } catch (const std::exception& thrown) {
-      request = absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
-    }
-    if (request.ok()) return eager->Fight(contender, *request);
-    Duel duel;
-    duel.status = Outcome::kCompileFail;
-    duel.reason = absl::StrCat("cannot be written as ", FormName(contender->backend().reads), ": ",
-                               absl::string_view(request.status().message()));
-    return duel;
-  }
-
-  SampleResult ResultOf(const Duel& duel, const Contender& contender) const {
-    SampleResult result;
-    result.status = duel.status;
-    result.reason = duel.reason;
-    const WorkerGreeting& greeting = contender.greeting();
-    result.config = {
-        {"device", run_.settings.device},
-        {"hardware", hardware_},
-        {"compiler", std::string(contender.backend().name)},
-        {"warmup", absl::StrCat(run_.settings.warmup)},
-        {"trials", absl::StrCat(run_.settings.trials)},
-        {"compile_framework_version", absl::StrCat(greeting.name, " ", greeting.version)}};
-    result.compiled_dtypes = duel.compiled_dtypes;
-    result.outputs = duel.outputs;
-    if (duel.speedup.speedup > 0) {
-      result.eager_times = {{"e2e", StatisticsOf(duel.trials.AllEager())}};
-      result.compiled_times = {{"e2e", StatisticsOf(duel.trials.AllCompiled())}};
-      result.speedups = {{"e2e", duel.speedup.speedup}};
-    }
-    return result;
-  }
-
-  const BenchRun& run_;
-  const std::string folder_;
-  const std::string hardware_ = ProcessorName();
-  const Backend nope_;
-  Contender eager_;
-  std::vector<std::unique_ptr<Contender>> contenders_;
-};
-
-std::string FailureLine(const std::string& path, const Backend& backend,
-                        const SampleResult& result) {
-  const bool is_right = (result.CorrectLevels() >> (-5 - kMinToleranceLevel) & 1) != 0;
-  if (is_right) return "";
-  const Outcome outcome = result.status == Outcome::kCorrect ? Outcome::kAccuracy : result.status;
-  return absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name, ": ",
-                      OutcomeName(outcome), result.reason.empty() ? "" : ": ", result.reason, "\n");
+// What people are told of it at once: nothing if it is right.
+std::string FailureLines(const std::string& path, const Backend& backend,
+                         const BenchOutcome& outcome) {
+  const SampleResult& result = outcome.result;
+  const Outcome how = FailureKindOf(result).outcome;
+  if (how == Outcome::kCorrect) return "";
+  const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
+  const std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ",
+                                         backend.name, ": ", OutcomeName(how), reason, "\n");
+  if (!outcome.oracle.has_value()) return lines;
+  return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
+                      DescribeFinding(*outcome.oracle, backend.name), "\n");
 }
 
 }  // namespace
@@ -262,6 +111,7 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
     settings.trials = json.at("trials").get<int>();
     settings.seed = json.at("seed").get<uint64_t>();
     settings.fresh_inputs = json.at("fresh_inputs").get<bool>();
+    settings.oracle = json.value("oracle", false);
     settings.exec = json.at("exec").get<std::string>();
     for (int i = 0; i < kNumProgramForms; ++i) {
       if (json.at("exec_reads").get<std::string>() == FormName(static_cast<ProgramForm>(i)))
@@ -313,13 +163,6 @@ absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
       todo.push_back(path);
   }
 
-  WorkerHost host = HostOfTool();
-  host.exec = run.settings.exec;
-  WorkerLimits limits;
-  limits.time = absl::Seconds(run.timeout_s);
-  limits.memory = run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes();
-  limits.disk = kMaxWorkerDisk;
-
   std::mutex mutex;
   absl::Status failed;  // what ends all
   std::atomic<size_t> next = 0;
@@ -327,7 +170,7 @@ absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
   size_t wrong = 0;
   Progress progress(todo.size());
   const auto work = [&](int thread) {
-    Bench bench(run, backends, host, limits, JoinPath(scratch, absl::StrCat(thread)));
+    BenchWorkers bench(run, backends, JoinPath(scratch, absl::StrCat(thread)));
     absl::Status status = bench.Start();
     while (status.ok()) {
       const size_t i = next++;
@@ -340,18 +183,18 @@ absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
       }
       bool is_wrong = false;
       status =
-          bench.Run(todo[i], wanted,
-                    [&](size_t b, const SampleResult& result, const Duel& duel) -> absl::Status {
-                      const std::lock_guard<std::mutex> guard(mutex);
-                      RETURN_IF_ERROR(logs[b]->Add(result, duel));
-                      const std::string line = FailureLine(todo[i], backends[b], result);
-                      is_wrong |= !line.empty();
-                      if (!line.empty() && !run.quiet) {
-                        progress.Print(line);
-                        std::fflush(stdout);  // It may be long until the next one.
-                      }
-                      return absl::OkStatus();
-                    });
+          bench.Run(todo[i], wanted, [&](size_t b, const BenchOutcome& outcome) -> absl::Status {
+            const std::lock_guard<std::mutex> guard(mutex);
+            RETURN_IF_ERROR(logs[b]->Add(outcome.result, outcome.duel,
+                                         outcome.oracle.has_value() ? &*outcome.oracle : nullptr));
+            const std::string lines = FailureLines(todo[i], backends[b], outcome);
+            is_wrong |= !lines.empty();
+            if (!lines.empty() && !run.quiet) {
+              progress.Print(lines);
+              std::fflush(stdout);  // It may be long until the next one.
+            }
+            return absl::OkStatus();
+          });
       const std::lock_guard<std::mutex> guard(mutex);
       wrong += is_wrong ? 1 : 0;
       if (status.ok()) progress.Step(++done, wrong);

@@ -24,7 +24,8 @@ struct BenchSettings {
   int trials = 5;
   uint64_t seed = 0;
   bool fresh_inputs = false;
-  std::string exec;  // the command of backend exec
+  bool oracle = false;  // of samples that differ, who is wrong (bench_oracle.h)
+  std::string exec;     // the command of backend exec
   ProgramForm exec_reads = ProgramForm::kPt2;
 };
 
@@ -32,6 +33,7 @@ struct BenchRun {
   BenchSettings settings;
   std::string folder;      // of results
   double timeout_s = 600;  // of each request to a worker
+  double oracle_s = 60;    // for each sample and backend that differ
   int64_t memory_mib = 0;  // of a worker; 0: what the machine has free
   int jobs = 1;
   bool trust = false;

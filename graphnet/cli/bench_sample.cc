@@ -18,6 +18,7 @@
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/passes/pipeline.h"
+#include "graphnet/proto/sample_proto.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
@@ -163,6 +164,27 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   if (form == ProgramForm::kMlir) request.constants = constants_;
   // Archives hold their constants.
   if (form == ProgramForm::kPt2 || form == ProgramForm::kTorchScript) request.weights = "";
+  return request;
+}
+
+absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(path_, {.trust = options_.trust, .weights = true}));
+  RETURN_IF_ERROR(GiveInputs({}, options_.seed, &sample));
+  // The values that were drawn in the other dtypes, which the pass converts.
+  sample.weights = values_.front();
+  if (!weights_.empty()) {
+    ASSIGN_OR_RETURN(const auto attributes, ReadSafetensorsFile(weights_));
+    sample.weights.insert(attributes.begin(), attributes.end());
+  }
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("change-dtype{to=f64}"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, &sample).status());
+  PrepareRequest request = request_;
+  request.program = JoinPath(folder_, "reference.pb");
+  request.inputs = JoinPath(folder_, "reference.safetensors");
+  RETURN_IF_ERROR(WriteSafetensorsFile(sample.weights, request.inputs));
+  sample.weights.clear();
+  ASSIGN_OR_RETURN(const std::string bytes, SerializeSample(sample));
+  RETURN_IF_ERROR(WriteFileAtomic(request.program, bytes));
   return request;
 }
 

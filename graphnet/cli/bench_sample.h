@@ -37,6 +37,8 @@ class BenchSample {
   DuelInputs inputs();
   // For a worker that reads this form; an error says why the sample has none.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
+  // For graphnet's interpreter: the same on the same values, all floats being float64.
+  absl::StatusOr<PrepareRequest> ReferenceRequest() const;
 
  private:
   BenchSample() = default;

@@ -31,6 +31,7 @@ void RegisterLint(CLI::App& app, CommandRunner* run);
 void RegisterMan(CLI::App& app, CommandRunner* run);
 void RegisterOpt(CLI::App& app, CommandRunner* run);
 void RegisterPasses(CLI::App& app, CommandRunner* run);
+void RegisterReduce(CLI::App& app, CommandRunner* run);
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run);
 void RegisterRun(CLI::App& app, CommandRunner* run);
 void RegisterScore(CLI::App& app, CommandRunner* run);

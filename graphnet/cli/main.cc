@@ -64,6 +64,7 @@ constexpr Command kCommands[] = {
     {"Judge compilers", graphnet::RegisterBackends},
     {"Judge compilers", graphnet::RegisterBench},
     {"Judge compilers", graphnet::RegisterScore},
+    {"Judge compilers", graphnet::RegisterReduce},
     {"The tool", graphnet::RegisterCompletion},
     {"The tool", graphnet::RegisterMan},
     {kHidden, graphnet::RegisterWorker},

@@ -27,18 +27,6 @@
 namespace graphnet {
 namespace {
 
-const char* EndingOf(Target target) {
-  switch (target) {
-    case Target::kProtobuf: return ".pb";
-    case Target::kText: return ".gn";
-    case Target::kDot: return ".dot";
-    case Target::kTorchScript: return ".pt";
-    case Target::kPt2: return ".pt2";
-    case Target::kMlir: return ".mlir";
-    default: return "";
-  }
-}
-
 Target TargetOf(Format format) {
   switch (format) {
     case Format::kProtobuf: return Target::kProtobuf;
@@ -96,6 +84,18 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
                   "The format to write, whatever the output is called")
       ->needs(out);
   return out;
+}
+
+const char* EndingOf(Target target) {
+  switch (target) {
+    case Target::kProtobuf: return ".pb";
+    case Target::kText: return ".gn";
+    case Target::kDot: return ".dot";
+    case Target::kTorchScript: return ".pt";
+    case Target::kPt2: return ".pt2";
+    case Target::kMlir: return ".mlir";
+    default: return "";
+  }
 }
 
 Target Output::format() const {

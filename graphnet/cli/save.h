@@ -16,6 +16,9 @@ namespace graphnet {
 
 enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2, kMlir };
 
+// ".pb"; empty for a folder.
+const char* EndingOf(Target target);
+
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "

@@ -59,7 +59,28 @@ absl::StatusOr<int> OpenToAppend(const std::string& path) {
   return fd;
 }
 
-Object LineOf(const SampleResult& result, const Duel& duel, int64_t log_bytes) {
+Object ObjectOf(const OracleFinding& finding) {
+  Object object;
+  object["wrong"] =
+      finding.verdict.has_value() ? Object(WrongName(finding.verdict->wrong)) : Object();
+  if (finding.verdict.has_value()) {
+    object["eager_error"] = finding.verdict->eager_error;
+    object["backend_error"] = finding.verdict->backend_error;
+  }
+  if (!finding.node.empty()) {
+    object["node"] = finding.node;
+    object["target"] = finding.target;
+  }
+  if (!finding.reduced.empty()) {
+    object["reduced"] = finding.reduced;
+    object["operators"] = finding.operators;
+  }
+  if (!finding.why_not.empty()) object["note"] = finding.why_not;
+  return object;
+}
+
+Object LineOf(const SampleResult& result, const Duel& duel, const OracleFinding* oracle,
+              int64_t log_bytes) {
   Object line;
   line["path"] = result.path;
   line["status"] = OutcomeName(result.status);
@@ -89,6 +110,7 @@ Object LineOf(const SampleResult& result, const Duel& duel, int64_t log_bytes) {
   }
   if (duel.prepare_ms > 0) line["prepare_ms"] = duel.prepare_ms;
   if (!duel.proof.empty()) line["proof"] = duel.proof;
+  if (oracle != nullptr) line["oracle"] = ObjectOf(*oracle);
   line["log_bytes"] = log_bytes;
   return line;
 }
@@ -167,11 +189,12 @@ absl::Status ResultLog::GoOn() {
   return Cut(lines_, lines_bytes_, lines_path_);
 }
 
-absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel) {
+absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel,
+                            const OracleFinding* oracle) {
   const int64_t log_before = log_bytes_;
   RETURN_IF_ERROR(Append(log_, WriteLog(result), &log_bytes_, log_path_));
   const std::string line =
-      LineOf(result, duel, log_bytes_)
+      LineOf(result, duel, oracle, log_bytes_)
           .dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Object::error_handler_t::replace);
   absl::Status status = Append(lines_, absl::StrCat(line, "\n"), &lines_bytes_, lines_path_);
   if (!status.ok()) {

@@ -47,6 +47,26 @@ grep -q '"equal":\[true,true\]' writes/nope.jsonl && grep -q '"equal":\[true,tru
   { cat writes/*.jsonl; fail writes; }
 "$graphnet" bench writes.gn --backend nope,jit $quick --fresh-inputs -o fresh >out.txt
 grep -q '"status":"correct"' fresh/jit.jsonl || { cat fresh/jit.jsonl; fail fresh; }
+# Several writes, in another order than the inputs, through a view and to an attribute: what each
+# becomes is told from the others.
+cat >several.gn <<'END'
+attribute state : f32[4] {mean = 1.0, std = 0.5}
+graph @forward(%x : f32[4] {mean = 1.0, std = 1.0}, %y : f32[4] {mean = 2.0, std = 1.0}, %z : f32[2, 2] {mean = 3.0, std = 1.0}) {
+  %s = get_attr state
+  %v = .view(%z, 4)
+  %a = .mul_(%v, %x)
+  %b = .add_(%s, %y)
+  %c = .sub_(%x, 7.0)
+  %d = .div_(%y, 2.0)
+  %e = torch.add(%c, %d)
+  return (%e, %x)
+}
+END
+"$graphnet" bench several.gn --backend nope,jit $quick -o several >out.txt
+for backend in nope jit; do
+  grep -q '"equal":\[true,true,true,true,true,true\]' several/$backend.jsonl ||
+    { cat several/*.jsonl; fail several; }
+done
 # Random numbers: both sides are seeded before each run.
 cat >random.gn <<'END'
 graph @forward(%x : f32[100]) {

@@ -158,6 +158,9 @@ assert error["message"].startswith("a.gn: no sample in it"), error
 bench = run(0, "bench", "a.gn", "--backend", "nope", "--trials", "1", "-o", "bench")["backends"]
 assert [(b["backend"], b["samples"], b["outcomes"]) for b in bench] == [("nope", 1, {"correct": 1})], bench
 assert run(0, "score", bench[0]["log"])["ES"]["-10"] > 0
+small = run(0, "reduce", "a.gn", "--command", "grep -q relu {}", "-o", "small.gn")
+assert small["out"] == "small.gn" and small["kept"] == "grep -q relu {}" and small["minimal"] is True, small
+assert (small["before"]["operators"], small["after"]["operators"]) == (3, 1) and small["tries"] > 1, small
 backends = {b["name"]: b for b in run(0, "backends")["backends"]}
 assert backends["nope"]["found"] is True and "exec" in backends, backends
 # What the program prints is none of it.

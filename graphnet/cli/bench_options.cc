@@ -1,0 +1,33 @@
+#include "graphnet/cli/bench_options.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "graphnet/cli/options.h"
+
+namespace graphnet {
+
+void AddExecOptions(CLI::App* command, BenchSettings* settings) {
+  command
+      ->add_option("--exec", settings->exec,
+                   "The command of backend exec, which keeps the contract of docs/evaluation.md")
+      ->type_name("COMMAND");
+  const std::map<std::string, ProgramForm> forms = {{"graphnet", ProgramForm::kSample},
+                                                    {"pt2", ProgramForm::kPt2},
+                                                    {"torchscript", ProgramForm::kTorchScript},
+                                                    {"export", ProgramForm::kExport},
+                                                    {"mlir", ProgramForm::kMlir}};
+  AddChoiceOption(command, "--exec-reads", &settings->exec_reads, forms,
+                  "What that reads (default: pt2)");
+}
+
+void AddMemoryOption(CLI::App* command, BenchRun* run) {
+  command
+      ->add_option("--memory", run->memory_mib,
+                   "MiB that a backend may take; 0: what the machine has free")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->capture_default_str();
+}
+
+}  // namespace graphnet

@@ -1,0 +1,17 @@
+// Options of commands that run samples by backends.
+#ifndef GRAPHNET_CLI_BENCH_OPTIONS_H_
+#define GRAPHNET_CLI_BENCH_OPTIONS_H_
+
+#include "CLI/CLI.hpp"
+#include "graphnet/cli/bench_run.h"
+
+namespace graphnet {
+
+// --exec, --exec-reads.
+void AddExecOptions(CLI::App* command, BenchSettings* settings);
+// --memory.
+void AddMemoryOption(CLI::App* command, BenchRun* run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_BENCH_OPTIONS_H_

@@ -1,0 +1,43 @@
+// The oracle of a benchmark: of a sample on which a backend and eager differ, who is wrong, at which
+// node first, and a small sample that shows it.
+#ifndef GRAPHNET_CLI_BENCH_ORACLE_H_
+#define GRAPHNET_CLI_BENCH_ORACLE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "graphnet/cli/bench_run.h"
+#include "graphnet/evaluate/contender.h"
+#include "graphnet/evaluate/oracle.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+class BenchOracle {
+ public:
+  // `nope` runs what eager and float64 yield, in a worker of its own below `folder`.
+  BenchOracle(const BenchRun& run, const Backend* nope, const WorkerHost& host,
+              const WorkerLimits& limits, const std::string& folder);
+
+  // Takes BenchRun::oracle_s seconds and one comparison, at most. What it cannot tell is said.
+  OracleFinding Find(const std::string& path, Contender* backend);
+
+ private:
+  absl::StatusOr<OracleVerdict> Judge(const std::string& path, Contender* backend);
+  absl::StatusOr<OracleVerdict> JudgeSample(const Sample& sample, Contender* backend);
+  absl::Status FindMore(const std::string& path, Sample sample, Contender* backend,
+                        OracleFinding* finding);
+  absl::StatusOr<Sample> ShortestPart(const Sample& sample, Wrong wrong, Contender* backend,
+                                      absl::Time deadline, OracleFinding* finding);
+  absl::StatusOr<Outputs> OutputsOf(Contender* side, const absl::StatusOr<PrepareRequest>& request);
+
+  const BenchRun& run_;
+  const std::string folder_;
+  Contender eager_;
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_BENCH_ORACLE_H_

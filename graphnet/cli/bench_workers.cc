@@ -1,0 +1,194 @@
+#include "graphnet/cli/bench_workers.h"
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/near_miss.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/failure_kind.h"
+
+namespace graphnet {
+namespace {
+
+constexpr int64_t kMaxWorkerDisk = int64_t{10} << 30;
+
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StartsWith(line, "model name")) continue;
+    return std::string(absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)));
+  }
+  return "unknown";
+}
+
+WorkerLimits LimitsOf(const BenchRun& run) {
+  WorkerLimits limits;
+  limits.time = absl::Seconds(run.timeout_s);
+  limits.memory = run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes();
+  limits.disk = kMaxWorkerDisk;
+  return limits;
+}
+
+Duel Fight(BenchSample& sample, Contender* contender, EagerSide* eager) {
+  absl::StatusOr<PrepareRequest> request = absl::InternalError("");
+  try {
+    request = sample.RequestFor(contender->backend().reads);
+  } catch (const std::exception& thrown) {
+    request = absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
+  }
+  if (request.ok()) return eager->Fight(contender, *request);
+  Duel duel;
+  duel.status = Outcome::kCompileFail;
+  duel.reason = absl::StrCat("cannot be written as ", FormName(contender->backend().reads), ": ",
+                             absl::string_view(request.status().message()));
+  return duel;
+}
+
+// Whether both sides ran, and what they yield is not the same.
+bool Differs(const SampleResult& result) {
+  switch (FailureKindOf(result).outcome) {
+    case Outcome::kAccuracy:
+    case Outcome::kNotFinite:
+    case Outcome::kTypeMismatch:
+    case Outcome::kShapeMismatch: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<const Backend*> BackendOfName(absl::string_view name) {
+  if (const Backend* backend = FindBackend(name); backend != nullptr) return backend;
+  const std::string hint = NearMissHint(name, BackendNames());
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no backend ", Printable(name),
+                   hint.empty() ? "; graphnet backends lists them" : hint));
+}
+
+absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
+  std::vector<Backend> backends;
+  for (const std::string& name : settings.backends) {
+    ASSIGN_OR_RETURN(const Backend* const backend, BackendOfName(name));
+    if (absl::c_any_of(backends, [&](const Backend& other) { return other.name == name; }))
+      return absl::InvalidArgumentError(absl::StrCat("backend ", name, " is named twice"));
+    backends.push_back(*backend);
+    if (backend->kind == BackendKind::kCommand) backends.back().reads = settings.exec_reads;
+  }
+  return backends;
+}
+
+BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& backends,
+                           std::string folder)
+    : run_(run),
+      folder_(std::move(folder)),
+      hardware_(ProcessorName()),
+      nope_(*FindBackend("nope")) {
+  WorkerHost host = HostOfTool();
+  host.exec = run.settings.exec;
+  const WorkerLimits limits = LimitsOf(run);
+  eager_ = std::make_unique<Contender>(&nope_, host, limits, JoinPath(folder_, "eager"));
+  for (const Backend& backend : backends) {
+    contenders_.push_back(std::make_unique<Contender>(
+        &backend, host, limits, JoinPath(folder_, absl::StrCat("backend_", backend.name))));
+  }
+  if (run.settings.oracle) {
+    oracle_ = std::make_unique<BenchOracle>(run, &nope_, host, limits, JoinPath(folder_, "oracle"));
+  }
+}
+
+absl::Status BenchWorkers::Start() {
+  RETURN_IF_ERROR(eager_->worker().status());
+  for (const auto& contender : contenders_) {
+    RETURN_IF_ERROR(Annotate(contender->worker().status(),
+                             absl::StrCat("backend ", contender->backend().name)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BenchWorkers::Run(
+    const std::string& path, const std::vector<bool>& wanted,
+    absl::FunctionRef<absl::Status(size_t i, const BenchOutcome&)> take) {
+  const std::string sample_folder = JoinPath(folder_, "sample");
+  std::error_code error;
+  std::filesystem::remove_all(sample_folder, error);
+  std::filesystem::create_directories(sample_folder, error);
+  absl::StatusOr<std::unique_ptr<BenchSample>> sample = Load(path, sample_folder);
+  absl::Status ready = sample.status();
+  const DuelOptions options = {
+      .warmup = run_.settings.warmup, .trials = run_.settings.trials, .seed = run_.settings.seed};
+  EagerSide eager(eager_.get(), sample.ok() ? (*sample)->inputs() : DuelInputs(), options);
+  if (ready.ok()) {
+    const absl::StatusOr<PrepareRequest> request = (*sample)->RequestFor(ProgramForm::kSample);
+    ready = request.ok() ? eager.Prepare(*request) : request.status();
+  }
+  for (size_t i = 0; i < contenders_.size(); ++i) {
+    if (!wanted[i]) continue;
+    BenchOutcome outcome;
+    Duel& duel = outcome.duel;
+    if (!ready.ok()) {
+      duel.status = Outcome::kEagerFail;
+      duel.reason = std::string(ready.message());
+    } else {
+      duel = Fight(**sample, contenders_[i].get(), &eager);
+    }
+    SampleResult& result = outcome.result;
+    result = ResultOf(duel, *contenders_[i]);
+    result.path = path;
+    if (sample.ok()) result.config.insert(result.config.begin(), {"model", (*sample)->model()});
+    if (ready.ok() && duel.status != Outcome::kEagerFail)
+      result.eager_dtypes = DTypesOf(eager.outputs());
+    if (oracle_ != nullptr && Differs(result))
+      outcome.oracle = oracle_->Find(path, contenders_[i].get());
+    RETURN_IF_ERROR(take(i, outcome));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<BenchSample>> BenchWorkers::Load(const std::string& path,
+                                                                const std::string& folder) const {
+  // What hostile input throws is how it ended, too.
+  try {
+    return BenchSample::Load(path, folder,
+                             {.seed = run_.settings.seed,
+                              .device = run_.settings.device,
+                              .fresh_inputs = run_.settings.fresh_inputs ? 5 : 0,
+                              .trust = run_.trust});
+  } catch (const std::exception& thrown) {
+    return absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
+  }
+}
+
+SampleResult BenchWorkers::ResultOf(const Duel& duel, const Contender& contender) const {
+  SampleResult result;
+  result.status = duel.status;
+  result.reason = duel.reason;
+  const WorkerGreeting& greeting = contender.greeting();
+  result.config = {
+      {"device", run_.settings.device},
+      {"hardware", hardware_},
+      {"compiler", std::string(contender.backend().name)},
+      {"warmup", absl::StrCat(run_.settings.warmup)},
+      {"trials", absl::StrCat(run_.settings.trials)},
+      {"compile_framework_version", absl::StrCat(greeting.name, " ", greeting.version)}};
+  result.compiled_dtypes = duel.compiled_dtypes;
+  result.outputs = duel.outputs;
+  if (duel.speedup.speedup > 0) {
+    result.eager_times = {{"e2e", StatisticsOf(duel.trials.AllEager())}};
+    result.compiled_times = {{"e2e", StatisticsOf(duel.trials.AllCompiled())}};
+    result.speedups = {{"e2e", duel.speedup.speedup}};
+  }
+  return result;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,71 @@
+// Expected values are those of numpy.percentile, numpy.mean and numpy.std.
+#include "graphnet/evaluate/trials.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace graphnet {
+namespace {
+
+TEST(TrialsTest, StatisticsAreNumPys) {
+  const TimeStatistics statistics = StatisticsOf({7, 1, 4, 2, 10, 3});
+  EXPECT_DOUBLE_EQ(statistics.median, 3.5);
+  EXPECT_DOUBLE_EQ(statistics.iqr, 6.25 - 2.25);
+  EXPECT_DOUBLE_EQ(statistics.mean, 4.5);
+  EXPECT_NEAR(statistics.std, 3.095695936834452, 1e-12);
+  EXPECT_EQ(statistics.min, 1);
+  EXPECT_EQ(statistics.max, 10);
+  EXPECT_DOUBLE_EQ(FluctuationOf({7, 1, 4, 2, 10, 3}), 4 / 3.5);
+}
+
+TEST(TrialsTest, OneTimeIsSteadyAndNoneIsNan) {
+  EXPECT_EQ(FluctuationOf({3}), 0);
+  EXPECT_EQ(StatisticsOf({3}).median, 3);
+  EXPECT_TRUE(std::isnan(StatisticsOf({}).median));
+  EXPECT_EQ(FluctuationOf({}), 0);
+  EXPECT_EQ(FluctuationOf({0, 0}), 0);
+}
+
+TEST(TrialsTest, TheUnsteadierSideCounts) {
+  const PairedTrials trials = {.eager = {{1, 1}, {1}}, .compiled = {{1, 2}, {3}}};
+  EXPECT_EQ(trials.AllEager(), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(trials.AllCompiled(), (std::vector<double>{1, 2, 3}));
+  EXPECT_DOUBLE_EQ(trials.Fluctuation(), 0.5);
+}
+
+TEST(TrialsTest, SpeedupIsOfMedians) {
+  const SpeedupEstimate estimate =
+      EstimateSpeedup({.eager = {{4, 6}, {5, 100}}, .compiled = {{2, 2}, {2, 2}}});
+  EXPECT_DOUBLE_EQ(estimate.speedup, 5.5 / 2);
+  EXPECT_LE(estimate.low, estimate.speedup);
+  EXPECT_GE(estimate.high, estimate.speedup);
+}
+
+// Blocks are drawn as pairs: what slows both sides down at once widens no interval.
+TEST(TrialsTest, DriftOfBothSidesIsNoUncertainty) {
+  const PairedTrials trials = {.eager = {{2}, {4}, {8}, {16}}, .compiled = {{1}, {2}, {4}, {8}}};
+  const SpeedupEstimate estimate = EstimateSpeedup(trials);
+  EXPECT_DOUBLE_EQ(estimate.low, 2);
+  EXPECT_DOUBLE_EQ(estimate.high, 2);
+}
+
+TEST(TrialsTest, BlocksThatDisagreeWidenTheInterval) {
+  const PairedTrials trials = {.eager = {{1}, {2}, {3}, {4}}, .compiled = {{1}, {1}, {1}, {1}}};
+  const SpeedupEstimate estimate = EstimateSpeedup(trials);
+  EXPECT_DOUBLE_EQ(estimate.speedup, 2.5);
+  EXPECT_LT(estimate.low, 2);
+  EXPECT_GT(estimate.high, 3);
+  // Of the same trials the same.
+  EXPECT_EQ(EstimateSpeedup(trials).low, estimate.low);
+}
+
+TEST(TrialsTest, WithoutTimesThereIsNoSpeedup) {
+  EXPECT_EQ(EstimateSpeedup({}).speedup, 0);
+  EXPECT_EQ(EstimateSpeedup({.eager = {{1}}, .compiled = {}}).speedup, 0);
+  EXPECT_EQ(EstimateSpeedup({.eager = {{1}}, .compiled = {{0}}}).speedup, 0);
+}
+
+}  // namespace
+}  // namespace graphnet
