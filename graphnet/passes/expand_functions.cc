@@ -338,7 +338,9 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
     return value.is_node() ? facts.Of(value.node()) : TensorFacts();
   };
   bool changed = false;
-  for (Node* call : calls) {
+  // From behind, so that what a call takes is still what the facts are of.
+  for (auto it = calls.rbegin(); it != calls.rend(); ++it) {
+    Node* const call = *it;
     const Callable callee = CalleeOf(*call);
     const InsertionGuard guard(call->graph(), call);
     Steps steps(call, callee.overloads[0], facts_of);

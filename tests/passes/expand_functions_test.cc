@@ -191,7 +191,9 @@ graph @forward(%x : f32[5, 2, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8],
   %a = torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)
   %y = operator.getitem(%a, 0)
   %n = torch.nn.functional.layer_norm(%y, (8,))
-  %c = torch.nn.functional.multi_head_attention_forward(%n, %n, %n, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)
+  %m = torch.nn.functional.multi_head_attention_forward(%n, %n, %n, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)
+  %z = operator.getitem(%m, 0)
+  %c = torch.nn.functional.multi_head_attention_forward(%z, %z, %z, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)
   return (%c,)
 }
 )",
