@@ -52,6 +52,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
 
 absl::StatusOr<int> Convert(const ConvertFlags& options) {
   // Who names a file means one sample; loading it says what the folder is instead.
+  RETURN_IF_ERROR(CheckOutput(options.out));
   const bool to_file =
       options.out.target == Target::kAuto && options.out.format() != Target::kFolder;
   if (!IsFolderOfSamples(options.in) || to_file) {

@@ -22,6 +22,7 @@
 #include "graphnet/base/version.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/text/excerpt.h"
@@ -199,6 +200,7 @@ int main(int argc, char** argv) {
     // Out of memory and the like: still one line.
     PrintError(graphnet::Printable(error.what(), 1000));
   }
+  graphnet::CloseOnnxExporters();
   // Everything is written. LibTorch would take another 80 ms to unregister its operators.
   std::_Exit(Finish(code));
 }

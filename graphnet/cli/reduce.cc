@@ -157,7 +157,7 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
     return std::make_unique<CommandQuestion>(options.command, options.run.timeout_s);
   }
   const Target format = options.out.format();
-  if (format == Target::kMlir || format == Target::kDot)
+  if (format == Target::kMlir || format == Target::kDot || format == Target::kOnnx)
     return absl::InvalidArgumentError("with --backend, --out is of a format that graphnet reads");
   ASSIGN_OR_RETURN(std::vector<Backend> backends, BackendsOf(options.run.settings));
   auto question = std::make_unique<BackendQuestion>(options.run, std::move(backends), folder);

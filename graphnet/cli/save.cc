@@ -15,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/export_program.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
@@ -77,7 +78,7 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
       {"protobuf", Target::kProtobuf}, {"text", Target::kText},
       {"graphnet", Target::kFolder},   {"dot", Target::kDot},
       {"pt2", Target::kPt2},           {"torchscript", Target::kTorchScript},
-      {"mlir", Target::kMlir}};
+      {"mlir", Target::kMlir},         {"onnx", Target::kOnnx}};
   CLI::Option* out =
       command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->target, targets,
@@ -94,6 +95,7 @@ const char* EndingOf(Target target) {
     case Target::kTorchScript: return ".pt";
     case Target::kPt2: return ".pt2";
     case Target::kMlir: return ".mlir";
+    case Target::kOnnx: return ".onnx";
     default: return "";
   }
 }
@@ -106,6 +108,7 @@ Target Output::format() const {
   if (absl::EndsWith(path, ".pt")) return Target::kTorchScript;
   if (absl::EndsWith(path, ".pt2")) return Target::kPt2;
   if (absl::EndsWith(path, ".mlir")) return Target::kMlir;
+  if (absl::EndsWith(path, ".onnx")) return Target::kOnnx;
   return path == "-" ? Target::kText : Target::kFolder;
 }
 
@@ -116,22 +119,24 @@ absl::Status CheckOutput(const Output& output) {
     if (format == Target::kFolder)
       return absl::InvalidArgumentError(
           "a folder cannot go to the standard output; --out names it");
-    const bool is_binary =
-        format == Target::kProtobuf || format == Target::kTorchScript || format == Target::kPt2;
+    const bool is_binary = format == Target::kProtobuf || format == Target::kTorchScript ||
+                           format == Target::kPt2 || format == Target::kOnnx;
     if (is_binary && isatty(STDOUT_FILENO) == 1)
       return absl::InvalidArgumentError("a terminal shows no protobuf and no archives");
   }
+  // Before what takes time.
+  if (format == Target::kOnnx) return CheckOnnxExporter();
   if (output.target != Target::kAuto || format != Target::kFolder) return absl::OkStatus();
-  // A folder may be called anything, but who says .onnx means something else.
+  // A folder may be called anything, but who says .json means something else.
   static constexpr absl::string_view kForeign[] = {
-      ".onnx", ".json",   ".pth", ".py",  ".safetensors", ".pkl", ".bin",
-      ".html", ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
+      ".json",   ".pth", ".py",  ".safetensors", ".pkl", ".bin", ".html",
+      ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
   for (const absl::string_view ending : kForeign) {
     if (!absl::EndsWith(path, ending)) continue;
     const bool is_picture = PictureFormOf(path).has_value() && ending != ".json";
     return absl::InvalidArgumentError(absl::StrCat(
         Printable(path, 1000),
-        ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2, .mlir and folders, not ", ending,
+        ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2, .mlir, .onnx and folders, not ", ending,
         is_picture ? "; graphnet show IN -o FILE draws it"
                    : "; --to says which if it is to be called so"));
   }
@@ -145,6 +150,7 @@ absl::Status SaveSample(const Sample& sample, const Output& output) {
   if (output.format() == Target::kProtobuf && output.path != "-")
     return WriteSampleFile(sample, output.path);
   if (output.format() == Target::kMlir && output.path != "-") return SaveMlir(sample, output.path);
+  if (output.format() == Target::kOnnx) return ExportOnnx(sample, output.path);
   ASSIGN_OR_RETURN(const std::string bytes, BytesOf(sample, output.format()));
   if (output.path != "-") return WriteFileAtomic(output.path, bytes);
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);

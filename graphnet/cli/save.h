@@ -14,7 +14,7 @@
 
 namespace graphnet {
 
-enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2, kMlir };
+enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2, kMlir, kOnnx };
 
 // ".pb"; empty for a folder.
 const char* EndingOf(Target target);
@@ -22,8 +22,9 @@ const char* EndingOf(Target target);
 // Of an option that names what to write.
 inline constexpr char kTargetHelp[] =
     "What to write: *.pb protobuf, *.txt or *.gn text, *.dot Graphviz, *.pt TorchScript, *.pt2 "
-    "torch.export, *.mlir the torch dialect of MLIR, - the standard output, as text if --to says "
-    "nothing else, else a GraphNet "
+    "torch.export, *.mlir the torch dialect of MLIR, *.onnx ONNX, - the standard output, as text "
+    "if "
+    "--to says nothing else, else a GraphNet "
     "folder";
 // Ditto, where IN may be a folder of samples.
 inline constexpr char kTargetsHelp[] =
@@ -41,10 +42,10 @@ struct Output {
   // them, text if it is "-".
   Target format() const;
   // Whether real values are written: protobuf and MLIR have them beside them, PyTorch's archives
-  // within.
+  // and ONNX within.
   bool keeps_weights() const {
     return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript ||
-           format() == Target::kPt2 || format() == Target::kMlir;
+           format() == Target::kPt2 || format() == Target::kMlir || format() == Target::kOnnx;
   }
   // Where the command says what it did: where the sample does not go.
   FILE* report() const { return path == "-" ? stderr : stdout; }

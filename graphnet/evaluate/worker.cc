@@ -131,6 +131,20 @@ absl::StatusOr<std::vector<double>> Worker::Time(const std::string& inputs,
   return milliseconds;
 }
 
+absl::Status Worker::Export(const ExportRequest& request) {
+  Forget(request.out);
+  ASSIGN_OR_RETURN(const JsonValue answer, Ask(*process_,
+                                               {{"verb", "export"},
+                                                {"program", request.program},
+                                                {"out", request.out},
+                                                {"inputs", request.inputs},
+                                                {"outputs", request.outputs}},
+                                               limit_));
+  std::error_code error;
+  if (std::filesystem::file_size(request.out, error) > 0 && !error) return absl::OkStatus();
+  return Nonsense(*process_, answer.dump());
+}
+
 absl::Status Worker::Close() { return Ask(*process_, {{"verb", "close"}}, limit_).status(); }
 
 }  // namespace graphnet

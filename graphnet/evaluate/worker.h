@@ -39,6 +39,14 @@ struct PrepareRequest {
   uint64_t seed = 0;
 };
 
+// Only of backend onnxruntime.
+struct ExportRequest {
+  std::string program;  // .pt2
+  std::string out;      // the ONNX file to write
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
 class Worker {
  public:
   // Every request may take `limit`. The first is hello.
@@ -55,6 +63,8 @@ class Worker {
   // Milliseconds of each trial.
   absl::StatusOr<std::vector<double>> Time(const std::string& inputs, const std::string& outputs,
                                            int warmup, int trials, uint64_t seed);
+  // Writes the program in the compiler's own format instead of compiling it.
+  absl::Status Export(const ExportRequest& request);
   absl::Status Close();
 
  private:

@@ -23,7 +23,6 @@ namespace {
 
 constexpr Domain kNotNegative = {.low = 0};
 constexpr Domain kPositive = {.low = 0, .is_open = true};
-constexpr Domain kFromMinusOne = {.low = -1};
 constexpr Domain kAboveMinusOne = {.low = -1, .is_open = true};
 constexpr Domain kFromOne = {.low = 1};
 constexpr Domain kSine = {.low = -1, .high = 1};
@@ -32,7 +31,7 @@ constexpr Domain kProbability = {.low = 0, .high = 1};
 constexpr Domain kInsideProbability = {.low = 0, .high = 1, .is_open = true};
 constexpr Domain kNonzero = {.is_nonzero = true};
 
-// What the argument of an operator, in place or not, is to be from.
+// What the argument of an operator is to be from.
 struct OperatorDomain {
   absl::string_view name;
   absl::string_view argument;
@@ -60,9 +59,9 @@ constexpr OperatorDomain kOperatorDomains[] = {
     {"special_logit", "self", kInsideProbability},
     {"special_ndtri", "self", kInsideProbability},
     {"special_entr", "self", kNotNegative},
-    {"xlogy", "other", kNotNegative},
-    {"special_xlogy", "other", kNotNegative},
-    {"special_xlog1py", "other", kFromMinusOne},
+    {"xlogy", "other", kPositive},
+    {"special_xlogy", "other", kPositive},
+    {"special_xlog1py", "other", kAboveMinusOne},
     {"reciprocal", "self", kNonzero},
     {"div", "other", kNonzero},
     {"divide", "other", kNonzero},

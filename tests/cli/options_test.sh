@@ -170,10 +170,10 @@ mkdir several
 cp whole.gn several/a.gn
 cp whole.gn several/b.gn
 refused "several: a folder with 2 samples, not one" show several
-refused "out.onnx: graphnet writes .pb" convert whole.gn out.onnx
-[ ! -e out.onnx ] || fail "a folder is called out.onnx"
-"$graphnet" convert fragment.gn named.onnx --to text
-cmp named.onnx whole.gn || fail "--to text"
+refused "out.tflite: graphnet writes .pb" convert whole.gn out.tflite
+[ ! -e out.tflite ] || fail "a folder is called out.tflite"
+"$graphnet" convert fragment.gn named.tflite --to text
+cmp named.tflite whole.gn || fail "--to text"
 
 # --- Folders are converted whole, and keep their names.
 mkdir -p tree/deep

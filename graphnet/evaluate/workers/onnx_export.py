@@ -3,6 +3,7 @@
     onnx_export.py IN.pt2 OUT.onnx
 """
 import logging
+import re
 import sys
 import warnings
 
@@ -10,7 +11,8 @@ import warnings
 _LIMIT = 1 << 30
 
 
-def export(program, out):
+def export(program, out, inputs=None, outputs=None):
+    """Inputs and outputs get these names, in their order, where they are given."""
     import torch
 
     warnings.filterwarnings("ignore")
@@ -18,10 +20,12 @@ def export(program, out):
     exported = torch.export.load(program)
     _fill_by_tensors(exported.graph)
     try:
-        onnx_program = torch.onnx.export(exported, dynamo=True, verbose=False, optimize=True)
+        onnx_program = torch.onnx.export(exported, dynamo=True, verbose=False, optimize=True, opset_version=18)
     except Exception as error:
         # The exporter tells which of its steps failed; what failed there stands behind.
         raise _cause(error) from error
+    if inputs is not None:
+        _rename(onnx_program.model.graph, inputs, outputs)
     size = sum(value.numel() * value.element_size() for value in
                [*exported.state_dict.values(), *exported.constants.values()]
                if isinstance(value, torch.Tensor))
@@ -56,10 +60,33 @@ def _fill_by_tensors(graph):
             graph.erase_node(number)
 
 
+def _rename(graph, inputs, outputs):
+    if len(graph.inputs) != len(inputs) or len(graph.outputs) != len(outputs):
+        raise ValueError(f"the exporter made {len(graph.inputs)} inputs of {len(inputs)} and "
+                         f"{len(graph.outputs)} outputs of {len(outputs)}")
+    taken = set(inputs)
+    for i, name in enumerate(outputs):
+        # What is returned twice, or as it came in, has one name for each place.
+        number = 0
+        while outputs[i] in taken:
+            number += 1
+            outputs[i] = f"{name}_{number}"
+        taken.add(outputs[i])
+    named = {id(value) for value in [*graph.inputs, *graph.outputs]}
+    values = [*graph.initializers.values(), *(value for node in graph.all_nodes() for value in node.outputs)]
+    for value in values:
+        if value.name in taken and id(value) not in named:
+            value.name += ".inner"
+    for value, name in zip([*graph.inputs, *graph.outputs], [*inputs, *outputs]):
+        value.name = name
+
+
 def _cause(error):
+    """What failed first, operators being named as graphs have them."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return error
+    text = re.sub(r"<?OpOverload\(op='([\w.]+)', overload='(\w+)'\)>?", r"\1.\2", str(error))
+    return RuntimeError(text) if text != str(error) else error
 
 
 def count_operators(path):

@@ -24,6 +24,9 @@ class OnnxRuntimeWorker(worker.Worker):
         self.names = [argument.name for argument in self.session.get_inputs()]
         self.operators = onnx_export.count_operators("program.onnx")
 
+    def export(self, program, out, inputs, outputs):
+        onnx_export.export(program, out, inputs, outputs)
+
     def run(self, inputs):
         return self.session.run(None, dict(zip(self.names, inputs, strict=True)))
 

@@ -51,6 +51,10 @@ class Worker:
     def close(self):
         """Lets go of the program."""
 
+    def export(self, program, out, inputs, outputs):
+        """Writes the program to the file `out`, with these names, in a format of its own."""
+        raise NotImplementedError
+
     # --- What NumPy's arrays do without.
 
     def load(self, tensor):
@@ -124,6 +128,10 @@ class _Server:
                 self.staged("run", lambda: self.write(request["outputs"], outputs))
             self.worker.poison(outputs, values)
         return {"ms": milliseconds}
+
+    def export(self, request):
+        return self.staged("compile", lambda: self.worker.export(
+            request["program"], request["out"], request["inputs"], request["outputs"])) or {}
 
     def close(self, request):
         self.loaded = None

@@ -1,0 +1,183 @@
+#include "graphnet/cli/export_onnx.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/export_program.h"
+#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/contender.h"
+#include "graphnet/evaluate/environment.h"
+#include "graphnet/passes/pipeline.h"
+
+namespace graphnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The largest samples take minutes.
+constexpr absl::Duration kLimit = absl::Hours(1);
+
+const Backend& Exporter() { return *FindBackend("onnxruntime"); }
+
+// A folder that goes with what is in it.
+class ScratchFolder {
+ public:
+  // Its name begins with `prefix`.
+  static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make(const std::string& prefix) {
+    std::string path = absl::StrCat(prefix, ".XXXXXX");
+    if (mkdtemp(path.data()) == nullptr)
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot create a folder ", Printable(path, 1000)));
+    return std::unique_ptr<ScratchFolder>(new ScratchFolder(path));
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(fs::absolute(path).string()) {}
+  std::string path_;
+};
+
+// A worker for each thread that exports at the same time; starting one takes seconds.
+class Exporters {
+ public:
+  struct One {
+    std::unique_ptr<ScratchFolder> folder;
+    std::unique_ptr<Contender> contender;  // which runs in it
+  };
+
+  absl::StatusOr<std::unique_ptr<One>> Take() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<One> one = std::move(idle_.back());
+        idle_.pop_back();
+        return one;
+      }
+    }
+    auto one = std::make_unique<One>();
+    ASSIGN_OR_RETURN(one->folder,
+                     ScratchFolder::Make((fs::temp_directory_path() / "graphnet").string()));
+    one->contender =
+        std::make_unique<Contender>(&Exporter(), HostOfTool(), WorkerLimits{.time = kLimit},
+                                    JoinPath(one->folder->path(), "worker"));
+    return one;
+  }
+  void Return(std::unique_ptr<One> one) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(one));
+  }
+  void Close() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<One>> idle_;
+};
+
+Exporters& AllExporters() {
+  static Exporters exporters;
+  return exporters;
+}
+
+// Names of the tensors and numbers that the program takes and returns.
+ExportRequest NamesOf(const Module& module) {
+  ExportRequest request;
+  for (const Node* node : module.main()->placeholders())
+    request.inputs.emplace_back(node->target());
+  const auto add = [&](const auto& self, const Argument& value) -> void {
+    if (value.is_list() || value.is_tuple()) {
+      for (const Argument& element : value.elements()) self(self, element);
+    } else if (value.is_node()) {
+      request.outputs.emplace_back(value.node()->name());
+    }
+  };
+  for (const Argument& value : module.main()->output()->args()) add(add, value);
+  return request;
+}
+
+// Moves what was exported to where it is to be, the model last.
+absl::Status Publish(const std::string& made, const std::string& path) {
+  for (const char* ending : {".data", ""}) {
+    const std::string from = made + ending;
+    if (*ending != '\0' && !FileExists(from)) continue;
+    std::error_code error;
+    fs::rename(from, path + ending, error);
+    if (error) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot write ", Printable(path + ending, 1000), ": ", error.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Print(const std::string& made) {
+  if (FileExists(made + ".data"))
+    return absl::UnimplementedError("the weights need a file beside the model");
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(made, std::numeric_limits<size_t>::max()));
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckOnnxExporter() {
+  if (FileExists(JoinPath(EnvironmentFolder(Exporter()), "bin/python"))) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "ONNX is written by PyTorch's exporter, which is not installed: ", InstallLine(Exporter())));
+}
+
+void CloseOnnxExporters() { AllExporters().Close(); }
+
+absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
+  RETURN_IF_ERROR(CheckOnnxExporter());
+  Sample program;
+  program.name = sample.name;
+  program.module = sample.module->Clone();
+  program.extra_files = sample.extra_files;
+  program.weights = sample.weights;
+  // ONNX has no devices, no vmap and no writes.
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,"
+                                 "functionalize{outputs=true}"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
+  ExportRequest request = NamesOf(*program.module);
+  ASSIGN_OR_RETURN(const std::string archive, ExportPt2Program(program));
+  ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());
+  // Beside where it goes, so that it can be moved there in one step.
+  const std::string file = path == "-" ? "model.onnx" : BaseName(path);
+  const std::string prefix =
+      path == "-" ? JoinPath(exporter->folder->path(), "out")
+                  : (fs::path(path).parent_path() / absl::StrCat(".", file)).string();
+  ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make(prefix));
+  request.program = JoinPath(exporter->folder->path(), "program.pt2");
+  request.out = JoinPath(scratch->path(), file);
+  RETURN_IF_ERROR(WriteFileAtomic(request.program, archive));
+  ASSIGN_OR_RETURN(Worker* const worker, exporter->contender->worker());
+  const absl::Status status = worker->Export(request);
+  AllExporters().Return(std::move(exporter));
+  RETURN_IF_ERROR(status);
+  return path == "-" ? Print(request.out) : Publish(request.out, path);
+}
+
+}  // namespace graphnet

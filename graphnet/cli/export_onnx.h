@@ -1,0 +1,26 @@
+// ONNX of samples: PyTorch's exporter writes it, in the environment of backend onnxruntime.
+#ifndef GRAPHNET_CLI_EXPORT_ONNX_H_
+#define GRAPHNET_CLI_EXPORT_ONNX_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// FailedPrecondition, with the line that installs it, if there is no such environment.
+absl::Status CheckOnnxExporter();
+
+// Writes the file, and beside it PATH.data where the weights are more than a file of protobuf
+// holds; or, for "-", to the standard output. Inputs and outputs are called as in the graph; behind
+// the outputs come the values of inputs and attributes that it writes to. Errors of the exporter
+// name the operator that has no counterpart.
+absl::Status ExportOnnx(const Sample& sample, const std::string& path);
+
+// Ends the processes that wait for more of them. To be called before the program ends.
+void CloseOnnxExporters();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_EXPORT_ONNX_H_
