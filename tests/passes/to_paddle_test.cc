@@ -83,8 +83,12 @@ TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
 TEST(PaddleRulesTest, ClassesSayWhatTheCallsAre) {
   for (const PaddleRule& rule : AllPaddleRules()) {
     EXPECT_EQ(rule.kind == PaddleRule::Kind::kNone, !rule.reason.empty()) << rule.name;
-    if (rule.kind == PaddleRule::Kind::kNone) EXPECT_GE(rule.mapping_class, 5) << rule.name;
-    if (rule.mapping_class == 7) EXPECT_EQ(rule.kind, PaddleRule::Kind::kNone) << rule.name;
+    if (rule.kind == PaddleRule::Kind::kNone) {
+      EXPECT_GE(rule.mapping_class, 5) << rule.name;
+    }
+    if (rule.mapping_class == 7) {
+      EXPECT_EQ(rule.kind, PaddleRule::Kind::kNone) << rule.name;
+    }
   }
 }
 
