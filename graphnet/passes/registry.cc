@@ -27,6 +27,7 @@
 #include "graphnet/passes/simplify.h"
 #include "graphnet/passes/specialize.h"
 #include "graphnet/passes/stabilize.h"
+#include "graphnet/passes/to_paddle.h"
 #include "graphnet/passes/torch_to_aten.h"
 
 namespace graphnet {
@@ -68,6 +69,7 @@ const std::vector<Pass>& PassTable() {
       {"simplify", "simplify.h", Simplify},
       {"specialize", "specialize.h", Specialize},
       {"stabilize", "stabilize.h", Stabilize, {"allow"}},
+      {"to-paddle", "to_paddle.h", ToPaddle},
       {"torch-to-aten", "torch_to_aten.h", Plain<TorchToAten>},
   };
   return *table;

@@ -1,0 +1,44 @@
+// What calls of PyTorch are in Paddle: paddle_rules.txt, which says how its rows are written.
+#ifndef GRAPHNET_PASSES_PADDLE_RULES_H_
+#define GRAPHNET_PASSES_PADDLE_RULES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/argument.h"
+
+namespace graphnet {
+
+// An argument of a call in Paddle's terms, or the call itself.
+struct PaddleTerm {
+  enum class Kind { kCall, kParameter, kVariadic, kLiteral };
+  Kind kind = Kind::kLiteral;
+  std::string name;         // "paddle.cast", ".item" for a method; of a parameter of PyTorch
+  bool may_lack = false;    // an overload need not have the parameter
+  bool is_written = false;  // the parameter is given even where it is PyTorch's default
+  Argument literal;
+  std::vector<std::pair<absl::string_view, PaddleTerm>> arguments;  // by keyword, "" by position
+};
+
+struct PaddleRule {
+  enum class Kind { kCall, kKeep, kDrop, kNone };
+  int mapping_class = 0;
+  std::string name;
+  std::vector<std::pair<absl::string_view, Argument>> conditions;
+  Kind kind = Kind::kNone;
+  PaddleTerm call;                         // kCall
+  std::vector<absl::string_view> dropped;  // parameters that say nothing in Paddle
+  absl::string_view reason;                // kNone
+};
+
+// In the order in which they are tried; empty when there is none.
+absl::Span<const PaddleRule> PaddleRulesOf(absl::string_view name);
+// All, in groups of one name, by name.
+absl::Span<const PaddleRule> AllPaddleRules();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_PADDLE_RULES_H_

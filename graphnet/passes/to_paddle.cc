@@ -1,0 +1,354 @@
+#include "graphnet/passes/to_paddle.h"
+
+#include <cstddef>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ops/binder.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/value_type.h"
+#include "graphnet/passes/paddle_rules.h"
+
+namespace graphnet {
+namespace {
+
+// Why no rule takes a call.
+absl::Status No(absl::string_view why) { return absl::UnimplementedError(why); }
+
+std::string RuleName(const Node& node, const Callable& callee) {
+  if (callee.kind == Callable::Kind::kPythonOperator) {
+    return absl::StrCat("operator.", callee.python_operator->name);
+  }
+  return std::string(callee.name.empty() ? node.target() : callee.name);
+}
+
+bool IsSpelledInPlace(absl::string_view name) {
+  return absl::EndsWith(name, "_") && !absl::EndsWith(name, "__");
+}
+
+class PaddleConversion {
+ public:
+  PaddleConversion(Module* module, PassRun& run) : module_(module), run_(run) {}
+
+  absl::StatusOr<bool> Run() {
+    for (Graph* graph : module_->graphs()) {
+      for (Node* node : graph->nodes()) {
+        if (!node->is_call()) continue;
+        const std::string target(node->target());
+        const absl::Status status = Convert(node);
+        if (status.ok()) {
+          ++converted_;
+        } else {
+          ++left_[absl::StrCat(target, ": ", status.message())];
+        }
+      }
+    }
+    if (converted_ > 0) run_.Note("calls in Paddle's terms", converted_);
+    for (const auto& [what, count] : left_) run_.Note(absl::StrCat("left ", what), count);
+    return changed_;
+  }
+
+ private:
+  ValueType TypeOf(const Node* node) {
+    if (node->is_placeholder() || node->op() == Op::kGetAttr) {
+      return node->tensor_meta() == nullptr ? ValueType() : TypeOfAnnotation(node->annotation());
+    }
+    const Callable callee = CalleeOf(*node);
+    return callee.overloads.empty() ? ValueType() : ResultType(callee.overloads[0], &arena_);
+  }
+
+  absl::Status Convert(Node* node) {
+    if (absl::StartsWith(node->target(), "paddle.")) return absl::OkStatus();
+    const Callable callee = CalleeOf(*node);
+    const std::string name = RuleName(*node, callee);
+    absl::Span<const PaddleRule> rules = PaddleRulesOf(name);
+    bool in_place = false;
+    if (rules.empty() && IsSpelledInPlace(name)) {
+      rules = PaddleRulesOf(absl::string_view(name).substr(0, name.size() - 1));
+      in_place = true;
+    }
+    if (rules.empty()) return No("no rule");
+    switch (rules[0].kind) {
+      case PaddleRule::Kind::kNone: return No(rules[0].reason);
+      case PaddleRule::Kind::kKeep: return Keep(node);
+      case PaddleRule::Kind::kDrop:
+        if (node->has_uses()) return No("its value is used");
+        node->graph()->EraseNode(node);
+        changed_ = true;
+        return absl::OkStatus();
+      case PaddleRule::Kind::kCall: break;
+    }
+    ASSIGN_OR_RETURN(const BoundCall call,
+                     Bind(callee, node->args(), node->kwargs(),
+                          [this](const Node* operand) { return TypeOf(operand); }));
+    absl::Status why;
+    for (const PaddleRule& rule : rules) {
+      const absl::Status fits = Fits(rule, call);
+      if (fits.ok()) return Replace(node, rule, call, in_place);
+      why.Update(fits);  // of the first, which is the usual one
+    }
+    return why;
+  }
+
+  // A call that is written alike, but for dtypes and devices.
+  absl::Status Keep(Node* node) {
+    absl::Status status;
+    changed_ |= node->MapArguments([&](const Argument& argument) {
+      absl::StatusOr<Argument> word = Word(argument);
+      status.Update(word.status());
+      return word.ok() ? *word : argument;
+    });
+    return status;
+  }
+
+  // A constant as Paddle has it.
+  absl::StatusOr<Argument> Word(const Argument& argument) {
+    switch (argument.kind()) {
+      case Argument::Kind::kDType: return Argument(DTypeName(argument.dtype()));
+      case Argument::Kind::kDevice: return Argument(DeviceWord(argument.device()));
+      case Argument::Kind::kLayout:
+      case Argument::Kind::kMemoryFormat: return No("a layout");
+      case Argument::Kind::kGraph: return No("a graph");
+      case Argument::Kind::kString:
+        if (absl::StartsWith(argument.string(), "torch.")) return No("the name of a type");
+        return argument;
+      default: return argument;
+    }
+  }
+
+  absl::string_view DeviceWord(Device device) {
+    std::string word = DeviceName(device);
+    if (device.type == DeviceType::kCuda)
+      word = absl::StrCat("gpu", absl::StripPrefix(word, "cuda"));
+    if (device.type == DeviceType::kCpu) word = "cpu";
+    return module_->InternString(word);
+  }
+
+  absl::StatusOr<Argument> Words(const Argument& argument) {
+    absl::Status status;
+    const Argument mapped = MapArgument(argument, &arena_, [&](const Argument& leaf) {
+      const absl::StatusOr<Argument> word = Word(leaf);
+      status.Update(word.status());
+      return word.ok() ? *word : leaf;
+    });
+    RETURN_IF_ERROR(status);
+    return mapped;
+  }
+
+  static bool Mentions(const PaddleTerm& term, absl::string_view parameter) {
+    if (term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic) {
+      return term.name == parameter;
+    }
+    return absl::c_any_of(
+        term.arguments, [&](const auto& argument) { return Mentions(argument.second, parameter); });
+  }
+
+  static absl::Status HasParameters(const PaddleTerm& term, const Schema& schema) {
+    const bool is_parameter =
+        term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic;
+    if (is_parameter && !term.may_lack && schema.IndexOf(term.name) < 0) {
+      return No(absl::StrCat("no parameter ", term.name));
+    }
+    for (const auto& [keyword, argument] : term.arguments) {
+      RETURN_IF_ERROR(HasParameters(argument, schema));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsEqual(const Argument& given, const Argument& wanted) {
+    SchemaArgument parameter;  // compares numbers as Python does
+    parameter.has_default = true;
+    parameter.default_text = wanted.is_none() ? "None" : "";
+    parameter.default_value = wanted;
+    return parameter.IsDefault(given);
+  }
+
+  static absl::Status Fits(const PaddleRule& rule, const BoundCall& call) {
+    const Schema& schema = call.schema();
+    RETURN_IF_ERROR(HasParameters(rule.call, schema));
+    for (const auto& [parameter, value] : rule.conditions) {
+      if (schema.IndexOf(parameter) < 0 || !IsEqual(call[parameter], value)) {
+        return No(absl::StrCat("another ", parameter));
+      }
+    }
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      const SchemaArgument& parameter = schema.arguments[i];
+      if (!call.is_given(i) || parameter.IsDefault(call[i]) || parameter.name == "inplace")
+        continue;
+      if (call[i].kind() == Argument::Kind::kLayout && call[i].layout() != Layout::kStrided) {
+        return No("a layout");
+      }
+      const bool is_known =
+          Mentions(rule.call, parameter.name) ||
+          absl::c_linear_search(rule.dropped, parameter.name) ||
+          absl::c_any_of(rule.conditions, [&](const auto& c) { return c.first == parameter.name; });
+      if (!is_known) return No(absl::StrCat("Paddle has no ", parameter.name));
+    }
+    return absl::OkStatus();
+  }
+
+  // Makes the calls of a rule before a node.
+  struct Making {
+    Node* node;
+    const BoundCall& call;
+    std::vector<Node*> made;
+  };
+
+  absl::StatusOr<Argument> ValueOf(const PaddleTerm& term, Making& making) {
+    switch (term.kind) {
+      case PaddleTerm::Kind::kLiteral: return term.literal;
+      case PaddleTerm::Kind::kParameter: return Words(making.call[term.name]);
+      case PaddleTerm::Kind::kVariadic: return absl::InternalError("*args within a call");
+      case PaddleTerm::Kind::kCall: break;
+    }
+    if (term.name == "complement" || term.name == "subscript") {
+      ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0].second, making));
+      return term.name == "complement" ? Complement(of) : Subscript(of);
+    }
+    ASSIGN_OR_RETURN(Node * made, Make(term, making));
+    return Argument(made);
+  }
+
+  static absl::StatusOr<Argument> Complement(const Argument& of) {
+    if (!of.is_float()) return No("a momentum that is not written");
+    return Argument(1.0 - of.real());
+  }
+
+  absl::StatusOr<Argument> Subscript(const Argument& of) {
+    if (!of.is_list() && !of.is_tuple()) return No("indices that are not written");
+    const size_t size = of.elements().size();
+    Argument* const elements = arena_.NewArray<Argument>(size);
+    for (size_t i = 0; i < size; ++i) {
+      const Argument& element = of.elements()[i];
+      Argument* const bounds = arena_.NewArray<Argument>(3);
+      for (size_t k = 0; k < 3; ++k) new (&bounds[k]) Argument();
+      new (&elements[i])
+          Argument(element.is_none() ? Argument::Slice(absl::MakeConstSpan(bounds, 3)) : element);
+    }
+    return Argument::Tuple(absl::MakeConstSpan(elements, size));
+  }
+
+  absl::Status Arguments(const PaddleTerm& term, Making& making, std::vector<Argument>* args,
+                         std::vector<KwArg>* kwargs) {
+    const Schema& schema = making.call.schema();
+    for (const auto& [keyword, operand] : term.arguments) {
+      if (operand.kind == PaddleTerm::Kind::kVariadic) {
+        for (const Argument& argument : making.call.variadic()) {
+          ASSIGN_OR_RETURN(const Argument value, Words(argument));
+          args->push_back(value);
+        }
+        continue;
+      }
+      if (operand.kind == PaddleTerm::Kind::kParameter) {
+        const int i = schema.IndexOf(operand.name);
+        if (i < 0) continue;  // of another overload
+        const auto at = static_cast<size_t>(i);
+        const bool says_nothing =
+            !making.call.is_given(at) || schema.arguments[at].IsDefault(making.call[at]);
+        if (says_nothing && !operand.is_written && schema.arguments[at].has_default &&
+            !keyword.empty()) {
+          continue;
+        }
+        // Trailing ones by position.
+        if (says_nothing && keyword.empty() && schema.arguments[at].has_default) continue;
+      }
+      ASSIGN_OR_RETURN(const Argument value, ValueOf(operand, making));
+      if (keyword.empty()) {
+        args->push_back(value);
+      } else {
+        kwargs->push_back({keyword, value});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Node*> Make(const PaddleTerm& term, Making& making) {
+    std::vector<Argument> args;
+    std::vector<KwArg> kwargs;
+    RETURN_IF_ERROR(Arguments(term, making, &args, &kwargs));
+    Graph* graph = making.node->graph();
+    const InsertionGuard guard(graph, making.node);
+    Node* made = term.name[0] == '.'
+                     ? graph->CallMethod(absl::string_view(term.name).substr(1), args, kwargs)
+                     : graph->CallFunction(term.name, args, kwargs);
+    made->set_location(making.node->location());
+    made->set_module_path(making.node->module_path());
+    making.made.push_back(made);
+    return made;
+  }
+
+  absl::Status Replace(Node* node, const PaddleRule& rule, const BoundCall& call, bool in_place) {
+    Making making = {node, call, {}};
+    const int inplace = call.schema().IndexOf("inplace");
+    if (inplace >= 0 && call.is_true("inplace") && !Mentions(rule.call, "inplace") &&
+        !absl::c_linear_search(rule.dropped, "inplace") &&
+        absl::c_none_of(rule.conditions, [](const auto& c) { return c.first == "inplace"; })) {
+      in_place = true;
+    }
+    const absl::Status status = [&]() -> absl::Status {
+      std::vector<Argument> args;
+      std::vector<KwArg> kwargs;
+      std::string target = rule.call.name;
+      if (in_place) {
+        if (!call.self().is_node()) return No("it writes to no tensor");
+        ASSIGN_OR_RETURN(Node * value, Make(rule.call, making));
+        target = "paddle.assign";
+        kwargs = {{"x", value}, {"output", call.self()}};
+      } else {
+        RETURN_IF_ERROR(Arguments(rule.call, making, &args, &kwargs));
+      }
+      if (IsSame(*node, target, args, kwargs)) return absl::OkStatus();
+      Node* made = node->graph()->CallLike(*node, target, args, kwargs);
+      const std::string name(node->name());
+      node->ReplaceAllUsesWith(made);
+      node->graph()->EraseNode(node);
+      made->set_name(name);
+      changed_ = true;
+      return absl::OkStatus();
+    }();
+    if (!status.ok()) {
+      for (auto it = making.made.rbegin(); it != making.made.rend(); ++it) {
+        node->graph()->EraseNode(*it);
+      }
+    }
+    return status;
+  }
+
+  static bool IsSame(const Node& node, absl::string_view target, absl::Span<const Argument> args,
+                     absl::Span<const KwArg> kwargs) {
+    const bool is_method = absl::ConsumePrefix(&target, ".");
+    return is_method == (node.op() == Op::kCallMethod) && node.target() == target &&
+           absl::c_equal(node.args(), args) &&
+           absl::c_equal(node.kwargs(), kwargs, [](const KwArg& a, const KwArg& b) {
+             return a.name == b.name && a.value == b.value;
+           });
+  }
+
+  Module* const module_;
+  PassRun& run_;
+  Arena arena_;
+  bool changed_ = false;
+  size_t converted_ = 0;
+  std::map<std::string, size_t> left_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> ToPaddle(Module* module, PassRun& run) {
+  return PaddleConversion(module, run).Run();
+}
+
+}  // namespace graphnet

@@ -1,0 +1,147 @@
+// The table of rules speaks of what PyTorch has, and the pass does what it says.
+// tests/tools/check_paddle_rules.py asks Paddle about the other half.
+#include "graphnet/passes/to_paddle.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/ops/python_operator.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/paddle_rules.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Converted {
+  std::string text;
+  std::map<std::string, size_t> notes;
+};
+
+Converted Convert(const std::string& body) {
+  const auto module = ParseModule("graph @forward(%x, %y) {\n" + body + "}\n", "test");
+  EXPECT_OK(module);
+  if (!module.ok()) return {};
+  PassRun run;
+  EXPECT_OK(ToPaddle(module->get(), run));
+  EXPECT_OK(Verify(**module));
+  Converted converted;
+  PrintOptions options;
+  options.header = false;
+  converted.text = PrintModule(**module, options);
+  for (const PassNote& note : run.notes()) converted.notes[note.what] += note.count;
+  PassRun again;
+  EXPECT_THAT(ToPaddle(module->get(), again), IsOkAndHolds(false)) << converted.text;
+  return converted;
+}
+
+// The overloads that a rule is for.
+absl::Span<const Schema> OverloadsOf(const PaddleRule& rule) {
+  const auto functions = FindFunctions(rule.name);
+  return functions.empty() ? FindSchemas(rule.name) : functions;
+}
+
+void ExpectParameter(const PaddleRule& rule, absl::string_view parameter) {
+  bool found = false;
+  for (const Schema& schema : OverloadsOf(rule)) found |= schema.IndexOf(parameter) >= 0;
+  EXPECT_TRUE(found) << rule.name << " has no parameter " << parameter;
+}
+
+void ExpectParameters(const PaddleRule& rule, const PaddleTerm& term) {
+  const bool is_parameter =
+      term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic;
+  // What may be lacking may be of another name of the row.
+  if (is_parameter && !term.may_lack) ExpectParameter(rule, term.name);
+  for (const auto& [keyword, argument] : term.arguments) ExpectParameters(rule, argument);
+}
+
+TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
+  ASSERT_FALSE(AllPaddleRules().empty());
+  for (const PaddleRule& rule : AllPaddleRules()) {
+    absl::string_view name = rule.name;
+    if (absl::ConsumePrefix(&name, "operator.")) {
+      EXPECT_NE(FindPythonOperator(name), nullptr) << rule.name;
+      continue;
+    }
+    EXPECT_FALSE(OverloadsOf(rule).empty()) << rule.name;
+    if (rule.kind == PaddleRule::Kind::kCall) ExpectParameters(rule, rule.call);
+    for (const auto& [parameter, value] : rule.conditions) ExpectParameter(rule, parameter);
+  }
+}
+
+TEST(PaddleRulesTest, ClassesSayWhatTheCallsAre) {
+  for (const PaddleRule& rule : AllPaddleRules()) {
+    EXPECT_EQ(rule.kind == PaddleRule::Kind::kNone, !rule.reason.empty()) << rule.name;
+    if (rule.kind == PaddleRule::Kind::kNone) {
+      EXPECT_GE(rule.mapping_class, 5) << rule.name;
+    }
+    if (rule.mapping_class == 7) {
+      EXPECT_EQ(rule.kind, PaddleRule::Kind::kNone) << rule.name;
+    }
+  }
+}
+
+TEST(ToPaddleTest, ArgumentsByName) {
+  EXPECT_THAT(Convert("  %a = torch.conv2d(%x, %y, None, (2, 2), padding = 1)\n"
+                      "  return (%a,)\n")
+                  .text,
+              HasSubstr("paddle.nn.functional.conv2d(x = %x, weight = %y, stride = (2, 2), "
+                        "padding = [1, 1])"));
+  // A default that differs is written, one that does not is left out.
+  EXPECT_THAT(Convert("  %a = .index_select(%x, 0, %y)\n  return (%a,)\n").text,
+              HasSubstr("paddle.index_select(x = %x, index = %y, axis = 0)"));
+  EXPECT_THAT(Convert("  %a = torch.nn.functional.dropout(%x, 0.5, True, False)\n"
+                      "  return (%a,)\n")
+                  .text,
+              HasSubstr("paddle.nn.functional.dropout(x = %x)"));
+}
+
+TEST(ToPaddleTest, MomentumIsTheOtherShare) {
+  EXPECT_THAT(
+      Convert(
+          "  %a = torch.nn.functional.batch_norm(%x, %y, %y, training = True, momentum = 0.25)\n"
+          "  return (%a,)\n")
+          .text,
+      HasSubstr("training = True, momentum = 0.75"));
+}
+
+TEST(ToPaddleTest, DevicesAndDTypesAreWords) {
+  EXPECT_THAT(
+      Convert("  %a = torch.zeros((2, 3), dtype = torch.bfloat16, device = device(\"cuda:0\"))\n"
+              "  return (%a,)\n")
+          .text,
+      HasSubstr("shape = (2, 3), dtype = \"bfloat16\", device = \"gpu:0\""));
+}
+
+TEST(ToPaddleTest, InPlaceWritesToWhatItDid) {
+  EXPECT_THAT(Convert("  %a = torch.nn.functional.hardswish(%x, True)\n  return (%a,)\n").text,
+              HasSubstr("paddle.assign(x = %hardswish, output = %x)"));
+  EXPECT_THAT(Convert("  %a = torch.relu_(%x)\n  return (%a,)\n").text,
+              HasSubstr("paddle.nn.functional.relu_(x = %x)"));
+  EXPECT_THAT(Convert("  %a = .clamp_(%x, min = 0)\n  return (%a,)\n").text,
+              HasSubstr("paddle.assign("));
+}
+
+TEST(ToPaddleTest, WhatPaddleLacksStaysAndIsSaid) {
+  const Converted converted = Convert(
+      "  %a = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)\n"
+      "  %b = mylib.f(%a)\n  %c = torch.relu(%b)\n  return (%c,)\n");
+  EXPECT_THAT(converted.text, HasSubstr("torch.nn.functional.max_pool2d(%x, 3, dilation = 2)"));
+  EXPECT_EQ(converted.notes.at("calls in Paddle's terms"), 1);
+  EXPECT_EQ(converted.notes.at("left mylib.f: no rule"), 1);
+  EXPECT_EQ(converted.notes.at("left torch.nn.functional.max_pool2d: Paddle has no dilation"), 1);
+}
+
+}  // namespace
+}  // namespace graphnet
