@@ -3,7 +3,7 @@
 # installed.
 set -euo pipefail
 graphnet=$PWD/$1
-installed=${GRAPHNET_BACKENDS:-$HOME/.local/share/graphnet/backends}
+installed=${GRAPHNET_BACKENDS:-${HOME:-/nonexistent}/.local/share/graphnet/backends}
 cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 # expect CODE MESSAGE COMMAND…: exits with CODE, and the output holds MESSAGE.
