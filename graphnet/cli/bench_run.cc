@@ -76,8 +76,8 @@ std::string FailureLines(const std::string& path, const Backend& backend,
   const Outcome how = FailureKindOf(result).outcome;
   if (how == Outcome::kCorrect) return "";
   const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
-  const std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ",
-                                         backend.name, ": ", OutcomeName(how), reason, "\n");
+  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name,
+                                   ": ", OutcomeName(how), reason, "\n");
   if (!outcome.oracle.has_value()) return lines;
   return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
                       DescribeFinding(*outcome.oracle, backend.name), "\n");

@@ -52,7 +52,7 @@ class ScratchFolder {
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchFolder(std::string path) : path_(fs::absolute(path).string()) {}
+  explicit ScratchFolder(const std::string& path) : path_(fs::absolute(path).string()) {}
   std::string path_;
 };
 

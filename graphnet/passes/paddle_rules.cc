@@ -97,7 +97,8 @@ class CallParser {
       keyword = text_.substr(0, end);
       text_.remove_prefix(end + 1);
     }
-    call->arguments.emplace_back(keyword, Term());
+    call->arguments.push_back(Term());
+    call->arguments.back().keyword = keyword;
   }
 
   absl::string_view text_;

@@ -20,7 +20,8 @@ struct PaddleTerm {
   bool may_lack = false;    // an overload need not have the parameter
   bool is_written = false;  // the parameter is given even where it is PyTorch's default
   Argument literal;
-  std::vector<std::pair<absl::string_view, PaddleTerm>> arguments;  // by keyword, "" by position
+  absl::string_view keyword;  // by which a call is given it; empty: by position
+  std::vector<PaddleTerm> arguments;
 };
 
 struct PaddleRule {

@@ -153,7 +153,7 @@ class PaddleConversion {
       return term.name == parameter;
     }
     return absl::c_any_of(
-        term.arguments, [&](const auto& argument) { return Mentions(argument.second, parameter); });
+        term.arguments, [&](const PaddleTerm& argument) { return Mentions(argument, parameter); });
   }
 
   static absl::Status HasParameters(const PaddleTerm& term, const Schema& schema) {
@@ -162,7 +162,7 @@ class PaddleConversion {
     if (is_parameter && !term.may_lack && schema.IndexOf(term.name) < 0) {
       return No(absl::StrCat("no parameter ", term.name));
     }
-    for (const auto& [keyword, argument] : term.arguments) {
+    for (const PaddleTerm& argument : term.arguments) {
       RETURN_IF_ERROR(HasParameters(argument, schema));
     }
     return absl::OkStatus();
@@ -215,7 +215,7 @@ class PaddleConversion {
       case PaddleTerm::Kind::kCall: break;
     }
     if (term.name == "complement" || term.name == "subscript") {
-      ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0].second, making));
+      ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
       return term.name == "complement" ? Complement(of) : Subscript(of);
     }
     ASSIGN_OR_RETURN(Node * made, Make(term, making));
@@ -244,7 +244,7 @@ class PaddleConversion {
   absl::Status Arguments(const PaddleTerm& term, Making& making, std::vector<Argument>* args,
                          std::vector<KwArg>* kwargs) {
     const Schema& schema = making.call.schema();
-    for (const auto& [keyword, operand] : term.arguments) {
+    for (const PaddleTerm& operand : term.arguments) {
       if (operand.kind == PaddleTerm::Kind::kVariadic) {
         for (const Argument& argument : making.call.variadic()) {
           ASSIGN_OR_RETURN(const Argument value, Words(argument));
@@ -259,17 +259,17 @@ class PaddleConversion {
         const bool says_nothing =
             !making.call.is_given(at) || schema.arguments[at].IsDefault(making.call[at]);
         if (says_nothing && !operand.is_written && schema.arguments[at].has_default &&
-            !keyword.empty()) {
+            !operand.keyword.empty()) {
           continue;
         }
         // Trailing ones by position.
-        if (says_nothing && keyword.empty() && schema.arguments[at].has_default) continue;
+        if (says_nothing && operand.keyword.empty() && schema.arguments[at].has_default) continue;
       }
       ASSIGN_OR_RETURN(const Argument value, ValueOf(operand, making));
-      if (keyword.empty()) {
+      if (operand.keyword.empty()) {
         args->push_back(value);
       } else {
-        kwargs->push_back({keyword, value});
+        kwargs->push_back({operand.keyword, value});
       }
     }
     return absl::OkStatus();
@@ -298,7 +298,7 @@ class PaddleConversion {
         absl::c_none_of(rule.conditions, [](const auto& c) { return c.first == "inplace"; })) {
       in_place = true;
     }
-    const absl::Status status = [&]() -> absl::Status {
+    absl::Status status = [&]() -> absl::Status {
       std::vector<Argument> args;
       std::vector<KwArg> kwargs;
       std::string target = rule.call.name;

@@ -63,7 +63,7 @@ void ExpectParameters(const PaddleRule& rule, const PaddleTerm& term) {
       term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic;
   // What may be lacking may be of another name of the row.
   if (is_parameter && !term.may_lack) ExpectParameter(rule, term.name);
-  for (const auto& [keyword, argument] : term.arguments) ExpectParameters(rule, argument);
+  for (const PaddleTerm& argument : term.arguments) ExpectParameters(rule, argument);
 }
 
 TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
