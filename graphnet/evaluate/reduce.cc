@@ -142,7 +142,7 @@ class Reducer {
 
   absl::StatusOr<Reduction> Run() {
     RETURN_IF_ERROR(CheckModule(best_));
-    returns_values_ = best_.module->main()->output()->operands().size() > 0;
+    returns_values_ = !best_.module->main()->output()->operands().empty();
     ASSIGN_OR_RETURN(const bool is_interesting, Ask(best_));
     if (!is_interesting)
       return absl::FailedPreconditionError("the sample does not show what is to be kept");
