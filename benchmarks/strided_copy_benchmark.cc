@@ -30,7 +30,7 @@ struct Layout {
 };
 
 std::vector<Layout> Layouts(at::ScalarType dtype) {
-  const auto make = [&](std::vector<int64_t> sizes) {
+  const auto make = [&](const std::vector<int64_t>& sizes) {
     return at::randint(0, 100, sizes).to(dtype);
   };
   std::vector<Layout> layouts;

@@ -204,7 +204,7 @@ constexpr const char* kCalls[] = {
     "%x : f64[4, 8] | .repeat(%x, 2, 1, 3)",
 };
 
-std::unique_ptr<Module> ModuleOf(std::string call) {
+std::unique_ptr<Module> ModuleOf(const std::string& call) {
   const std::vector<std::string> parts = absl::StrSplit(call, " | ");
   std::string text = absl::StrCat("graph @forward(", parts[0], ") {\n");
   // The condition of a where, as a call within is none of the text form.

@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 absl::StatusOr<ShardedGraph> Shard(absl::string_view text, absl::string_view mesh,
-                                   std::map<std::string, std::string> inputs) {
+                                   const std::map<std::string, std::string>& inputs) {
   const ParsedModule module = Parse(text);
   std::map<std::string, Sharding> shardings;
   for (const auto& [name, sharding] : inputs) shardings[name] = *ParseSharding(sharding);

@@ -85,7 +85,7 @@ at::Tensor Assemble(const std::map<int, at::Tensor>& parts, const Layout& layout
 }
 
 // Runs the plan of `from` to `to` and compares what the ranks have with the whole.
-void Check(const Layout& from, const Layout& to, std::vector<int64_t> sizes,
+void Check(const Layout& from, const Layout& to, const std::vector<int64_t>& sizes,
            std::string* function = nullptr) {
   const std::string what = LayoutName(from) + " to " + LayoutName(to);
   SCOPED_TRACE(what);

@@ -75,7 +75,7 @@ TEST(SliceTest, DecreasedAxesAreGone) {
 }
 
 TEST(SliceTest, AStepThatDividesTheLocalExtentKeepsTheLastDimension) {
-  const auto result = [](Dims axes, SliceRange range, Mapping given) {
+  const auto result = [](const Dims& axes, SliceRange range, const Mapping& given) {
     return Forward(*SliceNotation({8, 16}, axes, {}, {range}), given).results[0].dims_mapping;
   };
   EXPECT_EQ(result({-1}, {0, 16, 2}, {0, 1}), (Mapping{0, 1}));   // 4 a rank
