@@ -113,9 +113,9 @@ graph @forward(%x : f32[4, 8]) {
 }
 
 TEST(PropagateTest, Refuses) {
-  const auto refuses = [](absl::string_view mesh, std::map<std::string, std::string> inputs,
+  const auto refuses = [](absl::string_view mesh, const std::map<std::string, std::string>& inputs,
                           absl::string_view why) {
-    EXPECT_THAT(Shard(kPerceptron, mesh, std::move(inputs)),
+    EXPECT_THAT(Shard(kPerceptron, mesh, inputs),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(why))));
   };
   refuses("2x4", {{"z", "0,-1"}}, "no input is called z");
