@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "graphnet/cli/terminal.h"
 
 namespace graphnet {
@@ -68,9 +71,18 @@ void Progress::Show() {
       line =
           absl::StrCat("[", std::string(filled, '#'), std::string(kBarWidth - filled, ' '), "] ");
     }
-    const auto time = std::chrono::steady_clock::now() - begin;
-    absl::StrAppend(&line, what_, ", ",
-                    std::chrono::duration_cast<std::chrono::seconds>(time).count(), " s");
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    absl::StrAppend(&line, what_, ", ", absl::StrFormat("%.0f s", time.count()));
+    if (done_ > 0) {
+      const double rate = static_cast<double>(done_) / time.count();
+      absl::StrAppend(&line, absl::StrFormat(", %.3g/s", rate));
+      if (done_ < total_) {
+        const double left = static_cast<double>(total_ - done_) / rate;
+        const absl::Time end = absl::Now() + absl::Seconds(left);
+        absl::StrAppend(&line, absl::StrFormat(", %.0f s left, until ", left),
+                        absl::FormatTime("%H:%M", end, absl::LocalTimeZone()));
+      }
+    }
     // A line that is wrapped could not be erased.
     line.resize(std::min(line.size(), TerminalWidth(stderr) - 1));
     std::fprintf(stderr, "%s%s", kEraseLine, line.c_str());

@@ -11,7 +11,7 @@
 namespace graphnet {
 
 // While it lives, and after a second, the terminal's last line says what goes on and for how long
-// it has, with a bar where the end is known. Nothing without a terminal. What is printed
+// it has, with a bar, the rate and the expected end where the end is known. Nothing without a terminal. What is printed
 // meanwhile goes through Print.
 class Progress {
  public:

@@ -23,6 +23,7 @@ namespace graphnet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kMaxSize = int64_t{1} << 30;  // Multiples of it are numbers, too.
 
 // What a call that stays lacks.
 absl::Status Unknown(absl::string_view what) { return absl::UnavailableError(what); }
@@ -61,7 +62,7 @@ class Steps {
     return Aten("sym_size.int", {tensor, dim});
   }
   Argument Times(const Argument& size, int64_t factor) {
-    if (size.is_int()) return size.integer() * factor;
+    if (size.is_int() && size.integer() <= kMaxSize) return size.integer() * factor;
     return Call("operator.mul", {size, factor}, {});
   }
   Argument List(std::initializer_list<Argument> elements) {
@@ -100,9 +101,11 @@ Argument FloatMask(Steps& s, const Argument& mask, DType dtype) {
 absl::Status CheckAttention(const Steps& s) {
   const TensorFacts query = s.Facts(s["query"]);
   if (query.rank() != 2 && query.rank() != 3) return Unknown("the rank of its query");
-  if (!s["embed_dim_to_check"].is_int() || !s["num_heads"].is_int() ||
-      s["num_heads"].integer() <= 0)
-    return Unknown("the number of its heads");
+  const auto is_size = [&s](absl::string_view name) {
+    return s[name].is_int() && s[name].integer() > 0 && s[name].integer() <= kMaxSize;
+  };
+  if (!is_size("embed_dim_to_check")) return Unknown("the size of its embedding");
+  if (!is_size("num_heads")) return Unknown("the number of its heads");
   for (const absl::string_view name : {"key_padding_mask", "attn_mask"}) {
     if (!s.Has(name)) continue;
     if (s.Facts(s[name]).dtype == DType::kUnknown)
@@ -341,6 +344,10 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
   // From behind, so that what a call takes is still what the facts are of.
   for (auto it = calls.rbegin(); it != calls.rend(); ++it) {
     Node* const call = *it;
+    if (const auto wrong = refused.find(call); wrong != refused.end()) {
+      run.Note(absl::StrCat("stays: %", call->name(), ": ", wrong->second.message()));
+      continue;
+    }
     const Callable callee = CalleeOf(*call);
     const InsertionGuard guard(call->graph(), call);
     Steps steps(call, callee.overloads[0], facts_of);

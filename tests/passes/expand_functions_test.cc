@@ -210,14 +210,14 @@ graph @forward(%x : f32[5, 2, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8],
 }
 
 TEST(ExpandFunctionsTest, WhatIsNotKnownStays) {
-  const auto note = [](const std::string& inputs, const std::string& more) {
-    const auto module = ParseModule(
-        absl::StrCat("graph @forward(", inputs,
-                     ", %w : f32[24, 8], %o : f32[8, 8]) {\n  %y = "
-                     "torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %w, "
-                     "None, None, None, False, 0.0, %o, None",
-                     more, ")\n  return (%y,)\n}\n"),
-        "stays");
+  const auto note = [](const std::string& inputs, const std::string& more, int64_t heads = 2) {
+    const auto module =
+        ParseModule(absl::StrCat("graph @forward(", inputs,
+                                 ", %w : f32[24, 8], %o : f32[8, 8]) {\n  %y = "
+                                 "torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, ",
+                                 heads, ", %w, None, None, None, False, 0.0, %o, None", more,
+                                 ")\n  return (%y,)\n}\n"),
+                    "stays");
     EXPECT_OK(module);
     PassRun run;
     const auto changed = ExpandFunctions(module->get(), run);
@@ -228,6 +228,9 @@ TEST(ExpandFunctionsTest, WhatIsNotKnownStays) {
   EXPECT_EQ(note("%x", ""), "stays: %y: the rank of its query is not known");
   EXPECT_EQ(note("%x : f32[5, 2, 8], %m", ", attn_mask = %m"),
             "stays: %y: the dtype of its attn_mask is not known");
+  EXPECT_EQ(note("%x : f32[5, 2, 8]", "", int64_t{1} << 62),
+            "stays: %y: the number of its heads is not known");
+  EXPECT_THAT(note("%x : f32[5, 2, 8]", ", attn_musk = %x"), HasSubstr("attn_mask"));
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/core/ivalue.h"
+#include "ATen/ops/empty.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/commands.h"
@@ -33,6 +36,21 @@ std::string StateOf(const std::string& path) {
   if (stat(path.c_str(), &state) != 0) return "";
   return absl::StrCat(path, " ", state.st_ino, " ", state.st_size, " ", state.st_mtim.tv_sec, " ",
                       state.st_mtim.tv_nsec);
+}
+
+// Overwrites outputs, so that a program that hands out an old result is seen.
+void Poison(const std::vector<c10::IValue>& outputs, const WorkerProgram& program) {
+  absl::flat_hash_set<const void*> kept;
+  for (const at::Tensor& tensor : program.Kept()) {
+    if (tensor.has_storage()) kept.insert(tensor.storage().data());
+  }
+  for (const c10::IValue& output : outputs) {
+    if (!output.isTensor() || !output.toTensor().has_storage()) continue;
+    const at::Tensor& tensor = output.toTensor();
+    if (tensor.numel() == 0 || kept.contains(tensor.storage().data())) continue;
+    // All bits set is nan, or -1, whatever the strides are.
+    at::empty({0}, tensor.options().dtype(at::kByte)).set_(tensor.storage()).fill_(0xff);
+  }
 }
 
 class WorkerLoop {
@@ -98,10 +116,10 @@ class WorkerLoop {
     ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
                      program_->Run(request.at("seed").get<uint64_t>()));
     RETURN_IF_ERROR(Write(outputs, request.at("outputs").get<std::string>()));
+    Poison(outputs, *program_);
     return JsonValue{{"proof", program_->Proof()}};
   }
 
-  // The interpreters keep no outputs, so that there is nothing to poison.
   absl::StatusOr<JsonValue> Time(const JsonValue& request, std::string* stage) {
     RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
     const auto seed = request.at("seed").get<uint64_t>();
@@ -115,6 +133,7 @@ class WorkerLoop {
       if (trial >= 0) ms.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
       if (trial + 1 == trials)
         RETURN_IF_ERROR(Write(outputs, request.at("outputs").get<std::string>()));
+      Poison(outputs, *program_);
     }
     return JsonValue{{"ms", ms}};
   }

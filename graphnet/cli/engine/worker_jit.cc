@@ -1,5 +1,6 @@
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "ATen/Context.h"
 #include "absl/strings/match.h"
@@ -28,6 +29,26 @@ void CountNodes(at::ArrayRef<torch::jit::Block*> blocks, size_t* all, size_t* ma
           absl::StrContains(kind, "MKLDNN") || absl::StrContains(kind, "Group"))
         ++*made;
       CountNodes(node->blocks(), all, made);
+    }
+  }
+}
+
+// Tensors that freezing made constants of the code.
+void AddConstants(at::ArrayRef<torch::jit::Block*> blocks, std::vector<at::Tensor>* constants) {
+  for (torch::jit::Block* block : blocks) {
+    for (torch::jit::Node* node : block->nodes()) {
+      for (const c10::Symbol name : node->attributeNames()) {
+        if (node->kindOf(name) == torch::jit::AttributeKind::t) {
+          constants->push_back(node->t(name));
+        } else if (node->kindOf(name) == torch::jit::AttributeKind::ts) {
+          constants->insert(constants->end(), node->ts(name).begin(), node->ts(name).end());
+        } else if (node->kindOf(name) == torch::jit::AttributeKind::ival) {
+          for (const c10::IValue& value : FlattenResult(node->ival(name))) {
+            if (value.isTensor()) constants->push_back(value.toTensor());
+          }
+        }
+      }
+      AddConstants(node->blocks(), constants);
     }
   }
 }
@@ -72,6 +93,17 @@ class JitProgram final : public WorkerProgram {
       at::manual_seed(seed);
       return FlattenResult(module_.forward(inputs_));
     });
+  }
+
+  std::vector<at::Tensor> Kept() const override {
+    std::vector<at::Tensor> kept;
+    AddConstants({module_.get_method("forward").graph()->block()}, &kept);
+    for (const at::Tensor& parameter : module_.parameters()) kept.push_back(parameter);
+    for (const at::Tensor& buffer : module_.buffers()) kept.push_back(buffer);
+    for (const c10::IValue& input : inputs_) {
+      if (input.isTensor()) kept.push_back(input.toTensor());
+    }
+    return kept;
   }
 
   std::string Proof() const override {

@@ -57,6 +57,15 @@ class NopeProgram final : public WorkerProgram {
     return outputs;
   }
 
+  std::vector<at::Tensor> Kept() const override {
+    std::vector<at::Tensor> kept;
+    for (const c10::IValue& input : prepared_.inputs) {
+      if (input.isTensor()) kept.push_back(input.toTensor());
+    }
+    for (const auto& [name, tensor] : prepared_.attributes) kept.push_back(tensor);
+    return kept;
+  }
+
   std::string Proof() const override {
     return absl::StrCat(prepared_.executable->num_instructions(), " instructions");
   }

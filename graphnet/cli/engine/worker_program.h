@@ -30,6 +30,8 @@ class WorkerProgram {
   // Makes what an earlier run has written to what it was: not timed.
   virtual absl::Status Restore() = 0;
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) = 0;
+  // The tensors that live on between runs, which outputs may share memory with.
+  virtual std::vector<at::Tensor> Kept() const = 0;
   // What shows that it ran.
   virtual std::string Proof() const = 0;
 };

@@ -1,4 +1,4 @@
-"""ONNX of a program of torch.export, by PyTorch's exporter.
+"""ONNX of a program of torch.export, by PyTorch's exporter, as onnx.checker takes it.
 
     onnx_export.py IN.pt2 OUT.onnx
 """
@@ -13,6 +13,7 @@ _LIMIT = 1 << 30
 
 def export(program, out, inputs=None, outputs=None):
     """Inputs and outputs get these names, in their order, where they are given."""
+    import onnx
     import torch
 
     warnings.filterwarnings("ignore")
@@ -30,6 +31,7 @@ def export(program, out, inputs=None, outputs=None):
                [*exported.state_dict.values(), *exported.constants.values()]
                if isinstance(value, torch.Tensor))
     onnx_program.save(out, external_data=size > _LIMIT)
+    onnx.checker.check_model(out)
     logging.disable(logging.NOTSET)
 
 
