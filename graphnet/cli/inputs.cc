@@ -58,8 +58,7 @@ CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) 
       ->add_option("--input", *words,
                    "What an input is, in order or by name: f32[1,3,224,224], ids=i64[1,16]:0..900, "
                    "int=3, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
-      ->type_name("[NAME=]SPEC")
-      ->allow_extra_args(false);
+      ->type_name("[NAME=]SPEC");
 }
 
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file) {

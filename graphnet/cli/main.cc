@@ -121,6 +121,14 @@ int Fail(const absl::Status& status, bool json) {
   return kBadInput;
 }
 
+// Options that can be given several times take one value each time: what follows is an operand.
+void TakeOneValueEach(CLI::App* command) {
+  for (CLI::Option* option : command->get_options()) {
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  for (CLI::App* group : command->get_subcommands(nullptr)) TakeOneValueEach(group);
+}
+
 bool Given(const CLI::App& command, const char* flag) {
   const CLI::Option* option = command.get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
@@ -161,6 +169,7 @@ int Main(int argc, char** argv) {
     entry.add(app, &run);
     CLI::App* command = app.get_subcommands(nullptr).back();
     command->group(entry.group);
+    TakeOneValueEach(command);
     names.emplace_back(command->get_name());
   }
   if (argc > 1 && argv[1][0] != '-' && !absl::c_linear_search(names, argv[1])) {

@@ -49,6 +49,10 @@ for command in show stats check shapes run "lint --rule bn-var"; do
   "$graphnet" $command - <fragment.gn >out.txt || fail "$command -: $(cat out.txt)"
   [ -s out.txt ] || fail "$command - prints nothing"
 done
+# What follows the value of an option is an operand, whatever comes behind it.
+"$graphnet" lint --rule bn-var --rule domain fragment.gn --json | grep -q '"samples"' || fail "--rule takes the sample"
+"$graphnet" bench --backend nope,nope fragment.gn -o bench 2>err.txt || true
+! grep -q 'needs IN' err.txt || fail "--backend takes the sample"
 "$graphnet" roundtrip - -o round --pieces 2 <whole.gn >/dev/null
 "$graphnet" validate - pieces <whole.gn >/dev/null
 "$graphnet" diff-run - whole.gn <fragment.gn >/dev/null
