@@ -36,6 +36,8 @@ constexpr char kInt[] = "!torch.int";
 constexpr char kFloat[] = "!torch.float";
 constexpr char kBool[] = "!torch.bool";
 constexpr char kTensorList[] = "!torch.list<vtensor>";
+// As many rows are added at most for one of a pool.
+constexpr int64_t kMaxPooledRows = 64;
 
 // An SSA value and its type.
 struct Value {
@@ -420,6 +422,10 @@ class Writer {
         return absl::OkStatus();
       }
     }
+    if (absl::StrContains(schema.name, "adaptive_avg_pool")) {
+      ASSIGN_OR_RETURN(const bool is_written, WriteAdaptivePool(node, schema));
+      if (is_written) return absl::OkStatus();
+    }
     if (schema.name == "full") {
       ASSIGN_OR_RETURN(const bool is_written, WriteFull(node, schema));
       if (is_written) return absl::OkStatus();
@@ -700,6 +706,32 @@ class Writer {
     }
     values_[&node] = std::move(value);
     return absl::OkStatus();
+  }
+
+  // Along one dimension after the other where sizes do not divide: StableHLO's pipeline stops, and
+  // IREE gets the sizes wrong.
+  absl::StatusOr<bool> WriteAdaptivePool(const Node& node, const Schema& schema) {
+    const TensorMeta* const x = MetaOf(schema.Given(node, size_t{0}));
+    const TensorMeta* const made = node.tensor_meta();
+    if (x == nullptr || made == nullptr || !x->has_shape || !made->has_shape || !x->is_static() ||
+        !made->is_static() || x->shape.size() != made->shape.size() || !TensorType(made) ||
+        !IsFloatingPoint(x->dtype))
+      return false;
+    bool divides = true;
+    for (size_t i = 0; i < x->shape.size(); ++i) {
+      const int64_t from = x->shape[i].value, to = made->shape[i].value;
+      if (from <= 0 || to <= 0 || (from > to && from / to > kMaxPooledRows)) return false;
+      divides = divides && from % to == 0;
+    }
+    if (divides) return false;
+    ASSIGN_OR_RETURN(Value value, OperandOf(node, schema, 0));
+    const std::vector<Dim> sizes(made->shape.begin(), made->shape.end());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const int64_t from = x->shape[i].value, to = sizes[i].value;
+      if (from != to) value = WriteTaps(node, value, *x, sizes, i, mlir::MeanTaps(from, to));
+    }
+    values_[&node] = std::move(value);
+    return true;
   }
 
   // As TorchScript has it: of sizes that are not known.

@@ -53,4 +53,21 @@ std::vector<Tap> TapsOf(const Resampling& r) {
   return taps;
 }
 
+std::vector<Tap> MeanTaps(int64_t from, int64_t to) {
+  std::vector<Tap> taps;
+  for (int64_t i = 0; i < to; ++i) {
+    const int64_t begin = i * from / to, end = ((i + 1) * from + to - 1) / to;
+    taps.resize(std::max(taps.size(), static_cast<size_t>(end - begin)));
+  }
+  for (int64_t i = 0; i < to; ++i) {
+    const int64_t begin = i * from / to, end = ((i + 1) * from + to - 1) / to;
+    for (size_t k = 0; k < taps.size(); ++k) {
+      const int64_t index = begin + static_cast<int64_t>(k);
+      taps[k].indices.push_back(index < end ? index : begin);
+      taps[k].weights.push_back(index < end ? 1.0 / static_cast<double>(end - begin) : 0);
+    }
+  }
+  return taps;
+}
+
 }  // namespace graphnet::mlir

@@ -1,4 +1,4 @@
-// Upsampling as sums of picked rows, the same way in every dimension.
+// Upsampling and adaptive pooling as sums of picked rows, the same way in every dimension.
 #ifndef GRAPHNET_FORMATS_MLIR_RESAMPLE_H_
 #define GRAPHNET_FORMATS_MLIR_RESAMPLE_H_
 
@@ -25,6 +25,10 @@ struct Resampling {
 // The sum of the taps is what upsample_* yields, in the precision that float32 is computed in.
 // Nearest has one, of weight 1, linear two, cubic four.
 std::vector<Tap> TapsOf(const Resampling& resampling);
+
+// Of adaptive_avg_pool*: the mean of the elements from floor(i from / to) to
+// ceil((i + 1) from / to). Sizes are above 0.
+std::vector<Tap> MeanTaps(int64_t from, int64_t to);
 
 }  // namespace graphnet::mlir
 

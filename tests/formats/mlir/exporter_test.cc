@@ -194,6 +194,20 @@ graph @forward(%x : f32[1, 3, 8, 4]) {
   EXPECT_FALSE(absl::StrContains(program->text, "interpolate"));
 }
 
+TEST(MlirExporter, PoolingIsSumsOfRowsWhereSizesDoNotDivide) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[1, 3, 8, 4]) {
+  %a = aten.adaptive_avg_pool2d.default(%x, [4, 1]) : f32[1, 3, 4, 1]
+  %b = aten._adaptive_avg_pool2d.default(%x, [3, 4]) : f32[1, 3, 3, 4]
+  return (%a, %b)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.adaptive_avg_pool2d\""));
+  EXPECT_FALSE(absl::StrContains(program->text, "torch.aten._adaptive_avg_pool2d"));
+  EXPECT_THAT(program->text, HasSubstr("dense<[0, 2, 5]> : tensor<3xsi64>"));
+}
+
 // StableHLO's pipeline takes no number out of a tensor, and wants to know where a slice ends.
 TEST(MlirExporter, NumbersOfStableHlo) {
   const auto program = Export(R"(

@@ -15,14 +15,18 @@ namespace {
 using mlir::Resampling;
 using mlir::Tap;
 
-at::Tensor Resampled(const at::Tensor& x, const Resampling& resampling) {
+at::Tensor SumOf(const at::Tensor& x, const std::vector<Tap>& taps) {
   at::Tensor sum;
-  for (const Tap& tap : TapsOf(resampling)) {
+  for (const Tap& tap : taps) {
     const at::Tensor weights = at::tensor(tap.weights, at::kFloat);
     const at::Tensor part = x.index_select(2, at::tensor(tap.indices, at::kLong)) * weights;
     sum = sum.defined() ? sum + part : part;
   }
   return sum;
+}
+
+at::Tensor Resampled(const at::Tensor& x, const Resampling& resampling) {
+  return SumOf(x, TapsOf(resampling));
 }
 
 TEST(ResampleTest, EveryModeIsAsInLibTorch) {
@@ -69,6 +73,19 @@ TEST(ResampleTest, EveryModeIsAsInLibTorch) {
     }
   }
   EXPECT_EQ(cases, 5 * 6 * 6);
+}
+
+TEST(ResampleTest, MeansAreAsInLibTorch) {
+  at::manual_seed(0);
+  for (int64_t from = 1; from < 40; ++from) {
+    for (const int64_t to : {1, 2, 3, 6, 7, 12, 50}) {
+      const at::Tensor x = at::randn({1, 2, from});
+      const at::Tensor expected = at::adaptive_avg_pool1d(x, at::IntArrayRef(&to, 1));
+      const at::Tensor actual = SumOf(x, mlir::MeanTaps(from, to));
+      ASSERT_EQ(actual.sizes(), expected.sizes());
+      EXPECT_TRUE(at::allclose(actual, expected, 1e-6, 1e-6)) << from << " " << to;
+    }
+  }
 }
 
 }  // namespace
