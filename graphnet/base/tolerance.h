@@ -11,6 +11,7 @@ namespace graphnet {
 
 inline constexpr int kMinToleranceLevel = -10;
 inline constexpr int kMaxToleranceLevel = 5;
+inline constexpr int kCustomaryToleranceLevel = -5;
 inline constexpr int kNumToleranceLevels = kMaxToleranceLevel - kMinToleranceLevel + 1;
 
 // Dtypes of one tolerance, in the order in which logs have them; of kExact only equal will do.

@@ -6,12 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graphnet/base/tolerance.h"
 
 namespace graphnet {
 namespace {
-
-constexpr int kCustomaryLevel = -5;
 
 bool IsPartOfName(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; }
 
@@ -68,8 +65,7 @@ std::string KindOfReason(absl::string_view reason) {
 }
 
 FailureKind FailureKindOf(const SampleResult& result) {
-  const bool is_right = (result.CorrectLevels() >> (kCustomaryLevel - kMinToleranceLevel) & 1) != 0;
-  if (is_right) return {};
+  if (result.IsRight()) return {};
   const Outcome outcome = result.status == Outcome::kCorrect ? Outcome::kAccuracy : result.status;
   return {outcome, KindOfReason(result.reason)};
 }

@@ -16,8 +16,6 @@
 namespace graphnet {
 namespace {
 
-constexpr int kCustomaryLevel = -5;
-
 // Floats as float64, which changes none of them; all else as it is.
 absl::StatusOr<Outputs> Widened(const Outputs& outputs) {
   Outputs wide;
@@ -50,7 +48,7 @@ absl::StatusOr<Distance> DistanceFrom(const Outputs& reference, const Outputs& o
   distance.error = 0;
   for (size_t i = 0; i < dtypes.size(); ++i) {
     const OutputComparison& output = verdict.outputs[i];
-    distance.is_right &= output.IsRight(kCustomaryLevel, ToleranceClassOf(dtypes[i]));
+    distance.is_right &= output.IsRight(kCustomaryToleranceLevel, ToleranceClassOf(dtypes[i]));
     const double error = output.max_diff;
     distance.error = std::isnan(error) || std::isnan(distance.error)
                          ? std::numeric_limits<double>::quiet_NaN()

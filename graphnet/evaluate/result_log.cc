@@ -24,8 +24,6 @@ namespace {
 
 using Object = nlohmann::ordered_json;
 
-constexpr int kCustomaryLevel = -5;
-
 absl::Status FileError(absl::string_view what, const std::string& path) {
   return absl::FailedPreconditionError(
       absl::StrCat("cannot ", what, " ", Printable(path, 1000), ": ", std::strerror(errno)));
@@ -138,7 +136,7 @@ std::optional<KnownLine> ReadLine(absl::string_view text) {
   if (!outcome.has_value()) return std::nullopt;
   known.summary.status = *outcome;
   if (const auto t = line.find("right_from_t"); t != line.end() && t->is_number_integer())
-    known.summary.is_right = t->get<int>() <= kCustomaryLevel;
+    known.summary.is_right = t->get<int>() <= kCustomaryToleranceLevel;
   if (const auto s = line.find("speedup"); s != line.end() && s->is_number())
     known.summary.speedup = s->get<double>();
   if (const auto f = line.find("fluctuates"); f != line.end() && f->is_boolean())
@@ -204,7 +202,7 @@ absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel,
   }
   ResultSummary summary;
   summary.status = result.status;
-  summary.is_right = (result.CorrectLevels() >> (kCustomaryLevel - kMinToleranceLevel) & 1) != 0;
+  summary.is_right = result.IsRight();
   summary.speedup = duel.speedup.speedup;
   summary.fluctuates = duel.fluctuates;
   results_[result.path] = summary;

@@ -83,6 +83,9 @@ struct SampleResult {
 
   // The bits of all levels at which the numbers are right: 1 << (t - kMinToleranceLevel).
   uint16_t CorrectLevels() const;
+  bool IsRight(int t = kCustomaryToleranceLevel) const {
+    return (CorrectLevels() >> (t - kMinToleranceLevel) & 1) != 0;
+  }
   // 0 if there is none that is finite and above 0.
   double EndToEndSpeedup() const;
 };
