@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
@@ -16,8 +17,24 @@
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
-
 namespace {
+
+Sample CopyOf(const Sample& sample) {
+  Sample copy;
+  copy.name = sample.name;
+  copy.module = sample.module->Clone();
+  copy.extra_files = sample.extra_files;
+  copy.weights = sample.weights;
+  return copy;
+}
+
+bool HasVmap(const Module& module) {
+  return absl::c_any_of(module.graphs(), [](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(), [](const Node* node) {
+      return node->is_call() && absl::StrContains(node->target(), "vmap");
+    });
+  });
+}
 
 // Writes out the functions that no operator stands for, as far as enough is known of what they
 // take.
@@ -30,15 +47,18 @@ absl::StatusOr<bool> ExpandIn(Module* module) {
 }  // namespace
 
 absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
+  if (HasVmap(*sample.module)) {
+    Sample expanded = CopyOf(sample);
+    ASSIGN_OR_RETURN(const Pipeline expand, ParsePipeline("revert-vmap,expand-vmap"));
+    RETURN_IF_ERROR(RunPipeline(expand, &expanded).status());
+    // What could not be expanded is an error of what follows.
+    if (!HasVmap(*expanded.module)) return ExportPt2Program(expanded);
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
   if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
-  Sample described;
-  described.name = written.name;
-  described.module = written.module->Clone();
-  described.extra_files = written.extra_files;
-  described.weights = written.weights;
+  Sample described = CopyOf(written);
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   RETURN_IF_ERROR(engine->InferShapes(&described));

@@ -10,7 +10,8 @@
 
 namespace graphnet {
 
-// An archive of torch.export. Shapes that are not known are found first.
+// An archive of torch.export. What vmap maps is written out, and shapes that are not known are
+// found first.
 absl::StatusOr<std::string> ExportPt2Program(const Sample& sample);
 
 // The graph of such an archive, in JSON (models/NAME.json). Its tensors are not in it.

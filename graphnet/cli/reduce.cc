@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -37,6 +38,8 @@
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/scratch_folder.h"
 #include "graphnet/evaluate/failure_kind.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
 namespace {
@@ -204,6 +207,25 @@ void Tell(const ReduceFlags& options, const Reduction& reduction, const std::str
   if (options.out.path != "-") std::fprintf(out, "%s\n", Printable(options.out.path, 1000).c_str());
 }
 
+bool HasBodies(const Module& module) {
+  return absl::c_any_of(module.main()->nodes(), [](const Node* node) { return node->HasBody(); });
+}
+
+// The graphs of calls become part of the main one, where that shows the same: what is in them is
+// reduced, too.
+absl::Status ExpandBodies(const ReduceOptions& reduce, Sample* sample) {
+  ASSIGN_OR_RETURN(const bool is_interesting, reduce.is_interesting(*sample));
+  if (!is_interesting) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("revert-vmap,expand-vmap,dce"));
+  std::unique_ptr<Module> original = sample->module->Clone();
+  bool is_same = false;
+  if (RunPipeline(pipeline, sample).ok()) {
+    ASSIGN_OR_RETURN(is_same, reduce.is_interesting(*sample));
+  }
+  if (!is_same) sample->module = std::move(original);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   if (options.out.path.empty()) options.out.path = DefaultOut(options.in);
   RETURN_IF_ERROR(CheckOutput(options.out));
@@ -249,7 +271,10 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
     progress.Say(absl::StrCat("reducing: ", size.operators, " operators, ", size.elements,
                               " elements, ", tries, " tries"));
   };
-  ASSIGN_OR_RETURN(const Reduction reduction, Reduce(sample, reduce));
+  const SampleSize before = SizeOfSample(sample);
+  if (HasBodies(*sample.module)) RETURN_IF_ERROR(ExpandBodies(reduce, &sample));
+  ASSIGN_OR_RETURN(Reduction reduction, Reduce(sample, reduce));
+  reduction.before = before;
   progress.End();
   RETURN_IF_ERROR(SaveSample(reduction.sample, options.out));
   Tell(options, reduction, question->Kept(), note, absl::ToDoubleSeconds(absl::Now() - begin));

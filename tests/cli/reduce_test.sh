@@ -114,4 +114,22 @@ assert lines["in/random.gn"]["oracle"]["wrong"] is None and "oracle" not in line
 (line,) = map(json.loads, open("eager/exec.jsonl"))
 assert line["oracle"]["wrong"] == "eager" and line["oracle"]["node"] == "b", line
 END
+# What is within a vmap is reduced, too.
+cat >vmap.gn <<'END'
+graphnet.module 1
+graph @forward(%x : f32[4, 3] {mean = 0.0, std = 1.0}) {
+  %y = torch.vmap(@body, (%x,), in_dims = (0,), out_dims = 0)
+  return (%y,)
+}
+graph @body(%a) {
+  %e = torch.exp(%a)
+  %t = torch.tanh(%e)
+  %s = torch.sin(%t)
+  return %s
+}
+end
+END
+"$graphnet" reduce vmap.gn --command 'grep -q tanh {}' -o within.gn >out.txt
+grep -q '^operators 1 -> 1, ' out.txt || { cat out.txt within.gn; fail vmap; }
+! grep -qE 'torch.vmap|aten.(exp|sin)' within.gn || { cat within.gn; fail "a vmap is left"; }
 echo PASSED

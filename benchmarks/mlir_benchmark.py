@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""What writing MLIR costs a node, beside the tool that reads it.
+
+    benchmarks/mlir_benchmark.py GRAPHNET TORCH_MLIR_OPT
+
+CPU microseconds a node, whole processes, best of three, of chains of products, sums and relu that
+double in length: they should not grow. `verify` is torch-mlir-opt on the text as it is, `StableHLO`
+its pipeline, which backend xla runs.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PIPELINE = "builtin.module(torch-function-to-torch-backend-pipeline,torch-backend-to-stablehlo-backend-pipeline)"
+
+
+def chain(nodes):
+    calls = ["aten.mm.default(%{}, %w)", "aten.relu.default(%{})", "aten.add.Tensor(%{}, %x)"]
+    lines = ["graph @forward(%x : f32[2, 8], %w : f32[8, 8]) {"]
+    last = "x"
+    for i in range(nodes):
+        lines.append(f"  %v{i} = {calls[i % 3].format(last)} : f32[2, 8]")
+        last = f"v{i}"
+    return "\n".join([*lines, f"  return (%{last},)", "}", ""])
+
+
+def seconds(*command):
+    """CPU of the process."""
+    turns = []
+    for _ in range(3):
+        child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        if status != 0:
+            sys.exit(f"failed: {' '.join(map(str, command))}")
+        turns.append(usage.ru_utime + usage.ru_stime)
+    return min(turns)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphnet")
+    parser.add_argument("opt", metavar="TORCH_MLIR_OPT")
+    args = parser.parse_args()
+    print(f"{'nodes':>7} {'functionalize':>13} {'convert':>8} {'verify':>7} {'StableHLO':>10}  ratio")
+    with tempfile.TemporaryDirectory() as scratch:
+        text, made = pathlib.Path(scratch) / "c.gn", pathlib.Path(scratch) / "c.mlir"
+        for nodes in (2000, 4000, 8000, 16000):
+            text.write_text(chain(nodes))
+            times = [seconds(args.graphnet, "opt", text, "--passes=functionalize", "-o", f"{scratch}/c.pb"),
+                     seconds(args.graphnet, "convert", text, made),
+                     seconds(args.opt, made, "-o", os.devnull),
+                     seconds(args.opt, f"--pass-pipeline={PIPELINE}", made, "-o", os.devnull)]
+            row = [time / nodes * 1e6 for time in times]
+            print(f"{nodes:7} {row[0]:13.1f} {row[1]:8.1f} {row[2]:7.1f} {row[3]:10.1f}  {row[3] / row[1]:.0f}")
+
+
+if __name__ == "__main__":
+    main()
