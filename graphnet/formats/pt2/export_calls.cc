@@ -402,7 +402,10 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
 absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
   const absl::string_view target = node.target();
-  const bool is_all = target == "aten.size.default" || target == "aten.sym_size.default";
+  const bool is_shape = target == "builtins.getattr" && args.size() == 2 && args[1].is_string() &&
+                        args[1].literal.string() == "shape";
+  const bool is_all =
+      is_shape || target == "aten.size.default" || target == "aten.sym_size.default";
   const bool is_one = target == "aten.size.int" || target == "aten.sym_size.int";
   if ((!is_all && !is_one) || args.empty() || args[0].kind != Kind::kTensor) {
     return std::optional<ExportValue>();

@@ -245,6 +245,31 @@ graph @forward(
 )");
 }
 
+// x.shape, and x.size(), which a Python program has.
+TEST(Pt2Exporter, ShapesAreSizes) {
+  EXPECT_EQ(Written(R"(
+symbol s0 = 3
+graph @forward(%x : f32[s0, 6]@cpu) {
+  %shape = builtins.getattr(%x, "shape")
+  %n = operator.getitem(%shape, 0)
+  %m = operator.getitem(%shape, 1)
+  %left = operator.mod(%m, 4)
+  %view = aten.view.default(%x, [%n, 3, %left]) : f32[s0, 3, 2]@cpu
+  return %view
+}
+)"),
+            R"(symbol s0 = 3
+
+graph @forward(
+  %x : f32[s0, 6]@cpu as torch.Tensor
+) {
+  %n = aten.sym_size.int(%x, 0)
+  %view = aten.view.default(%x, [%n, 3, 2]) : f32[s0, 3, 2]@cpu
+  return %view
+}
+)");
+}
+
 TEST(Pt2Exporter, SubscriptsAreViewsAndOneIndexing) {
   EXPECT_EQ(Written(R"(
 graph @forward(%x : f32[4, 6, 5]@cpu, %i : i64[2]@cpu) {
