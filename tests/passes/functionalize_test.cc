@@ -44,7 +44,9 @@ Result Functionalized(const std::string& graphs, const std::string& options = ""
   for (const PassNote& note : (*first)[0].notes) absl::StrAppend(&result.notes, note.what, "\n");
   const auto second = RunPipeline(*pipeline, module->get(), verify);
   EXPECT_OK(second);
-  if (second.ok()) EXPECT_FALSE((*second)[0].changed) << result.text;
+  if (second.ok()) {
+    EXPECT_FALSE((*second)[0].changed) << result.text;
+  }
   return result;
 }
 
