@@ -12,7 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/call_signature.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/payloads.h"
@@ -111,6 +113,19 @@ class GraphImporter {
   absl::flat_hash_set<absl::string_view> placeholder_names_;
   absl::flat_hash_map<absl::string_view, const SymExpr*> expressions_;
 };
+
+template <typename Fn>
+absl::StatusOr<Argument> GraphImporter::ReadList(Json list, Fn&& read, bool tuple) {
+  RETURN_IF_ERROR(list.ExpectArray());
+  Argument* const elements = arena_.NewArray<Argument>(list.size());
+  size_t n = 0;
+  for (const Json element : list.elements()) {
+    ASSIGN_OR_RETURN(const Argument argument, read(element));
+    new (&elements[n++]) Argument(argument);
+  }
+  const auto made = absl::MakeConstSpan(elements, n);
+  return tuple ? Argument::Tuple(made) : Argument::List(made);
+}
 
 }  // namespace graphnet::pt2
 

@@ -80,6 +80,22 @@ absl::StatusOr<std::vector<int64_t>> ReadStaticSizes(Json list) {
 
 }  // namespace
 
+absl::StatusOr<absl::string_view> ReadName(Json argument) {
+  Json name;
+  RETURN_IF_ERROR(ReadFields(argument, {{"name", &name}}));
+  return name.String();
+}
+
+absl::StatusOr<absl::string_view> NameOfArgument(Json argument) {
+  ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(argument));
+  if (value.kind == "as_tensor" || value.kind == "as_custom_obj") return ReadName(value.value);
+  if (value.kind == "as_sym_int" || value.kind == "as_sym_float" || value.kind == "as_sym_bool") {
+    ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(value.value));
+    if (named.kind == "as_name") return named.value.String();
+  }
+  return absl::string_view();
+}
+
 absl::StatusOr<DType> ReadScalarType(Json value) {
   ASSIGN_OR_RETURN(const int64_t number, value.Int());
   const bool known = number >= 0 && static_cast<size_t>(number) < std::size(kScalarTypes) &&

@@ -9,10 +9,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/ir/types.h"
 
 namespace graphnet::pt2 {
+
+// {"name": "x"}
+absl::StatusOr<absl::string_view> ReadName(Json argument);
+// The name in an argument that is a value of the graph, {"as_tensor": {"name": "x"}}; empty if
+// it is a constant.
+absl::StatusOr<absl::string_view> NameOfArgument(Json argument);
 
 // The schema numbers these itself, otherwise than PyTorch does. InvalidArgument for
 // numbers that it does not have; its UNKNOWN is one.
