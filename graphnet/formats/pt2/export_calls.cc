@@ -522,7 +522,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
       }
     }
     // A number for each dimension, which is what PyTorch makes of one for all.
-    if (argument.type.is_list && argument.type.list_size > 1 && value.is_literal() &&
+    if (argument.type.is_list && argument.type.list_size > 0 && value.is_literal() &&
         value.literal.is_int()) {
       value = ExportValue::Sequence(
           Kind::kList, ExportValue::Elements(static_cast<size_t>(argument.type.list_size), value));

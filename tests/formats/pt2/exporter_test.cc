@@ -306,6 +306,18 @@ graph @forward(%x : f32[4]@cpu) {
               AllOf(HasSubstr("aten.relu.default(%x)"), HasSubstr("aten.add.Scalar(%y, 1)")));
 }
 
+TEST(Pt2Exporter, OneNumberForAListIsAList) {
+  EXPECT_THAT(Written(R"(
+graph @forward(%x : f32[1, 2, 4, 4]@cpu) {
+  %y = aten.avg_pool2d.default(%x, 2) : f32[1, 2, 2, 2]@cpu
+  %z = aten.sum.dim_IntList(%y, 1) : f32[1, 2, 2]@cpu
+  return %z
+}
+)"),
+              AllOf(HasSubstr("aten.avg_pool2d.default(%x, [2, 2])"),
+                    HasSubstr("aten.sum.dim_IntList(%y, [1])")));
+}
+
 TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
   const struct {
     const char* module;
