@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -17,6 +18,7 @@
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema.h"
+#include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/facts_table.h"
 
 namespace graphnet {
@@ -35,10 +37,12 @@ class Steps {
   Steps(Node* call, const Schema& schema, FactsOf facts)
       : call_(call), schema_(schema), facts_(facts) {}
 
-  // The argument, or its default.
+  // The argument, or its default; None if there is no such parameter.
   Argument operator[](absl::string_view parameter) const {
     const Argument* const given = schema_.Given(*call_, parameter);
-    return given != nullptr ? *given : schema_.FindArgument(parameter)->default_value;
+    if (given != nullptr) return *given;
+    const SchemaArgument* const argument = schema_.FindArgument(parameter);
+    return argument != nullptr ? argument->default_value : Argument();
   }
   bool Has(absl::string_view parameter) const { return !(*this)[parameter].is_none(); }
   bool IsTrue(absl::string_view parameter) const {
@@ -65,8 +69,8 @@ class Steps {
     if (size.is_int() && size.integer() <= kMaxSize) return size.integer() * factor;
     return Call("operator.mul", {size, factor}, {});
   }
-  Argument List(std::initializer_list<Argument> elements) {
-    lists_.emplace_back(elements);
+  Argument List(std::vector<Argument> elements) {
+    lists_.push_back(std::move(elements));
     return Argument::List(lists_.back());
   }
 
@@ -281,12 +285,82 @@ absl::StatusOr<Results> WeightNorm(Steps& s) {
   return Results{s.Aten("mul.Tensor", {s["v"], s.Aten("div.Tensor", {s["g"], norm})})};
 }
 
+// --- torch.nn.functional.interpolate ------------------------------------------------------
+
+// `given` for each of `dims` dimensions, as float where numbers are scales.
+Argument ForAll(Steps& s, const Argument& given, size_t dims, bool is_scale) {
+  const auto number = [is_scale](const Argument& a) {
+    return is_scale && a.is_int() ? Argument(static_cast<double>(a.integer())) : a;
+  };
+  if (given.is_list() || given.is_tuple()) {
+    std::vector<Argument> all;
+    for (const Argument& element : given.elements()) all.push_back(number(element));
+    return s.List(std::move(all));
+  }
+  // A number; what else a node yields is a list already.
+  if (given.is_int() || given.is_float()) return s.List(std::vector<Argument>(dims, number(given)));
+  return given;
+}
+
+// Of recompute_scale_factor and of areas: the sizes that the scales mean.
+absl::StatusOr<Argument> ScaledSizes(Steps& s, const TensorFacts& input, const Argument& scales) {
+  std::vector<Argument> sizes;
+  if (!scales.is_list()) return Unknown("its scale");
+  for (size_t i = 0; i < scales.elements().size(); ++i) {
+    const Argument& scale = scales.elements()[i];
+    if (!scale.is_float()) return Unknown("its scale");
+    const int64_t size =
+        input.sizes.has_value() && i + 2 < input.sizes->size() ? (*input.sizes)[i + 2] : -1;
+    if (size < 0 || size > kMaxSize) return Unknown("the size of its input");
+    const double made = std::trunc(static_cast<double>(size) * scale.real());
+    if (!(made >= 0 && made <= static_cast<double>(kMaxSize))) return Unknown("the size it makes");
+    sizes.emplace_back(static_cast<int64_t>(made));
+  }
+  return s.List(std::move(sizes));
+}
+
+// As torch/nn/functional.py chooses among the operators.
+absl::StatusOr<Results> Interpolate(Steps& s) {
+  const TensorFacts input = s.Facts(s["input"]);
+  if (input.rank() < 3 || input.rank() > 5) return Unknown("the rank of its input");
+  const auto dims = static_cast<size_t>(input.rank() - 2);
+  if (!s["mode"].is_string()) return Unknown("its mode");
+  const absl::string_view mode = s["mode"].string();
+  if (s.Has("size") == s.Has("scale_factor")) return Unknown("whether size or scale_factor");
+  Argument size = ForAll(s, s["size"], dims, /*is_scale=*/false);
+  Argument scales = ForAll(s, s["scale_factor"], dims, /*is_scale=*/true);
+  if (size.is_none() && (s.IsTrue("recompute_scale_factor") || mode == "area")) {
+    ASSIGN_OR_RETURN(size, ScaledSizes(s, input, scales));
+    scales = Argument();
+  }
+  if (mode == "area")
+    return Results{
+        s.Aten(absl::StrCat("adaptive_avg_pool", dims, "d.default"), {s["input"], size})};
+  if (mode == "nearest" || mode == "nearest-exact") {
+    return Results{
+        s.Aten(absl::StrCat(mode == "nearest" ? "upsample_nearest" : "_upsample_nearest_exact",
+                            dims, "d.vec"),
+               {s["input"], size, scales})};
+  }
+  const bool is_smooth = s.IsTrue("antialias");
+  const std::string overload = absl::StrCat(is_smooth ? "_" : "", "upsample_", mode, dims, "d",
+                                            is_smooth ? "_aa" : "", ".vec");
+  if (FindOverload(absl::StrCat("aten.", overload)) == nullptr)
+    return Unknown(absl::StrCat("an operator for mode ", mode, " of ", dims, " dimensions"));
+  const Argument align = s.Has("align_corners") ? s["align_corners"] : Argument(false);
+  return Results{s.Aten(overload, {s["input"], size, align, scales})};
+}
+
 // -------------------------------------------------------------------------------------------
 
 using Function = absl::StatusOr<Results> (*)(Steps&);
 
 Function FunctionOf(const Callable& callee) {
   if (callee.is_function("torch.nn.functional.multi_head_attention_forward")) return Attention;
+  if (callee.is_function("torch.nn.functional.interpolate") ||
+      callee.is_function("torch.nn.functional.upsample")) {
+    return Interpolate;
+  }
   if (callee.kind == Callable::Kind::kAten && callee.name == "_weight_norm") return WeightNorm;
   return nullptr;
 }

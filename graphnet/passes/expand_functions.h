@@ -14,9 +14,10 @@ namespace graphnet {
 // formats have no multi_head_attention_forward.
 //
 // When applied, this pass will put the ATen calls that PyTorch's own code makes in the place of
-// torch.nn.functional.multi_head_attention_forward, all of its forms, and of torch._weight_norm.
-// Which steps there are depends on the number of dimensions of the query, on the dtypes of masks
-// and on which inputs are the same tensor; sizes that are not known are asked for by sym_size.
+// torch.nn.functional.multi_head_attention_forward, all of its forms, of
+// torch.nn.functional.interpolate and of torch._weight_norm. Which steps there are depends on
+// numbers of dimensions, on the dtypes of masks and on which inputs are the same tensor; sizes that
+// are not known are asked for by sym_size.
 //
 // Performance impact: O(nodes). The same kernels run.
 //

@@ -50,7 +50,10 @@ const std::map<std::string, at::Tensor>& Inputs() {
         {"upad", at::tensor({0, 0, 0, 0, 1, 1}).to(at::kBool)},
         {"g0", at::randn({5, 1, 1})},
         {"g2", at::randn({1, 1, 8})},
-        {"g", at::randn({})}};
+        {"g", at::randn({})},
+        {"row", at::randn({2, 4, 8})},
+        {"image", at::randn({2, 4, 6, 5})},
+        {"volume", at::randn({2, 2, 4, 5, 6})}};
   }();
   return *inputs;
 }
@@ -181,6 +184,83 @@ TEST(ExpandFunctionsTest, WeightNormIsTheSameButForRounding) {
     ASSERT_EQ(before.size(), 1u);
     ASSERT_EQ(after.size(), 1u);
     EXPECT_TRUE(at::allclose(before[0], after[0], 1e-6, 1e-6));
+  }
+}
+
+TEST(ExpandFunctionsTest, InterpolationHasTheSameBits) {
+  const char* const any_sizes[] = {"%row, 16",
+                                   "%row, scale_factor = 1.5",
+                                   "%row, 5, mode = \"linear\", align_corners = True",
+                                   "%row, 3, mode = \"area\"",
+                                   "%image, 7",
+                                   "%image, [3, 11]",
+                                   "%image, (3, 11), mode = \"nearest-exact\"",
+                                   "%image, scale_factor = 2",
+                                   "%image, scale_factor = [2, 0.5], mode = \"bilinear\"",
+                                   "%image, None, 1.7, \"bilinear\", False",
+                                   "%image, [12, 10], None, \"bicubic\", True",
+                                   "%image, [2, 3], mode = \"bilinear\", antialias = True",
+                                   "%image, [2, 3], mode = \"bicubic\", antialias = True",
+                                   "%image, [2, 3], mode = \"area\"",
+                                   "%volume, [3, 6, 9]",
+                                   "%volume, scale_factor = 1.5, mode = \"trilinear\"",
+                                   "%volume, 3, mode = \"area\""};
+  const char* const known_sizes[] = {
+      "%image, scale_factor = 0.5, mode = \"area\"",
+      "%image, scale_factor = [1.7, 0.9], mode = \"bilinear\", recompute_scale_factor = True",
+      "%row, scale_factor = 1.3, recompute_scale_factor = True"};
+  const auto expect_same = [](const std::string& form, bool is_sized, absl::string_view name) {
+    const std::string text =
+        GraphOf(absl::StrCat(name, "(", form, ")"), is_sized, "  return (%y,)\n");
+    SCOPED_TRACE(text);
+    const auto module = ParseModule(text, "form");
+    ASSERT_OK(module);
+    const std::vector<at::Tensor> before = RunGraph(**module);
+    PassRun run;
+    const auto changed = ExpandFunctions(module->get(), run);
+    ASSERT_OK(changed);
+    ASSERT_TRUE(*changed) << (run.notes().empty() ? "" : run.notes()[0].what);
+    ASSERT_OK(Verify(**module));
+    EXPECT_THAT(PrintModule(**module), HasSubstr("%y = aten."));
+    const std::vector<at::Tensor> after = RunGraph(**module);
+    ASSERT_EQ(before.size(), 1u);
+    ASSERT_EQ(after.size(), 1u);
+    EXPECT_TRUE(SameBits(before[0], after[0]));
+  };
+  for (const char* form : any_sizes) {
+    for (const bool is_sized : {true, false})
+      expect_same(form, is_sized, "torch.nn.functional.interpolate");
+  }
+  for (const char* form : known_sizes) expect_same(form, true, "torch.nn.functional.interpolate");
+  expect_same("%image, scale_factor = 2, mode = \"bilinear\"", true,
+              "torch.nn.functional.upsample");
+}
+
+TEST(ExpandFunctionsTest, InterpolationOfWhatIsNotKnownStays) {
+  const struct {
+    const char* call;
+    const char* what;
+  } kCases[] = {
+      {"%x, 4", "the rank of its input"},
+      {"%y, scale_factor = 2, mode = \"area\"", "the size of its input"},
+      {"%z, scale_factor = 1e30, mode = \"area\"", "the size it makes"},
+      {"%z, 3, 2.0", "whether size or scale_factor"},
+      {"%z, 3, mode = \"trilinear\"", "an operator for mode trilinear of 2 dimensions"},
+  };
+  for (const auto& [call, what] : kCases) {
+    const auto module = ParseModule(
+        absl::StrCat(
+            "symbol s = 4\ngraph @forward(%x, %y : f32[1, 1, s, s], %z : f32[1, 1, 2, 2]) {\n"
+            "  %i = torch.nn.functional.interpolate(",
+            call, ")\n  return (%i,)\n}\n"),
+        "stays");
+    ASSERT_OK(module);
+    PassRun run;
+    const auto changed = ExpandFunctions(module->get(), run);
+    ASSERT_OK(changed);
+    EXPECT_FALSE(*changed);
+    ASSERT_EQ(run.notes().size(), 1u) << call;
+    EXPECT_EQ(run.notes()[0].what, absl::StrCat("stays: %i: ", what, " is not known"));
   }
 }
 

@@ -329,9 +329,6 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
     }
     return ExportNumbers(node, target, args, scope);
   }
-  if (target == "torch.nn.functional.interpolate" && args.size() == 7 && node.kwargs().empty()) {
-    return ExportInterpolate(node, args, scope);
-  }
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
     return ExportAten(node, callee.overloads[0], args, scope);
@@ -724,65 +721,6 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   if (!absl::StartsWith(target, kHigherOrder)) is_single = std::nullopt;
   WriteNode(&node, target, inputs.text(), outputs.text(), name, is_single, scope);
   return result;
-}
-
-// interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias),
-// as torch/nn/functional.py chooses among the operators.
-absl::StatusOr<ExportValue> GraphExporter::ExportInterpolate(const Node& node,
-                                                             absl::Span<const ExportValue> args,
-                                                             Scope* scope) {
-  const auto is_true = [](const ExportValue& value) {
-    return value.is_literal() && value.literal.is_bool() && value.literal.boolean();
-  };
-  const TensorMeta* const meta = args[0].kind == Kind::kTensor ? args[0].meta : nullptr;
-  if (meta == nullptr || !meta->has_shape || meta->shape.size() < 3 || meta->shape.size() > 5 ||
-      !args[3].is_string()) {
-    return NodeError(node, "its mode, or how many dimensions it works on, is not known");
-  }
-  const size_t dims = meta->shape.size() - 2;
-  const absl::string_view mode = args[3].literal.string();
-  const auto for_all = [&](const ExportValue& value) {
-    if (value.is_none() || value.elements != nullptr) return value;
-    return ExportValue::Sequence(Kind::kList, ExportValue::Elements(dims, value));
-  };
-  ExportValue size = for_all(args[1]), scales = for_all(args[2]);
-  if (size.is_none() && (is_true(args[5]) || mode == "area")) {
-    ExportValue::Elements sizes;
-    for (size_t i = 0; i < dims && scales.elements != nullptr; ++i) {
-      const Dim& dim = meta->shape[i + 2];
-      const ExportValue& scale = (*scales.elements)[i];
-      if (!dim.is_static() || !scale.is_number()) {
-        return NodeError(node, "the sizes that it works with are not known");
-      }
-      const double factor = scale.literal.is_float() ? scale.literal.real()
-                            : scale.literal.is_int() ? static_cast<double>(scale.literal.integer())
-                                                     : 1;
-      sizes.emplace_back(Argument(static_cast<int64_t>(static_cast<double>(dim.value) * factor)));
-    }
-    size = ExportValue::Sequence(Kind::kList, std::move(sizes));
-    scales = ExportValue();
-  }
-  const bool is_smooth = is_true(args[6]);
-  std::string name;
-  std::vector<ExportValue> given = {args[0], size};
-  if (mode == "area") {
-    name = absl::StrCat("aten.adaptive_avg_pool", dims, "d.default");
-  } else if (mode == "nearest" || mode == "nearest-exact") {
-    name =
-        absl::StrCat(mode == "nearest" ? "aten.upsample_nearest" : "aten._upsample_nearest_exact",
-                     dims, "d.vec");
-    given.push_back(scales);
-  } else {
-    name = absl::StrCat("aten.", is_smooth ? "_" : "", "upsample_", mode, dims, "d",
-                        is_smooth ? "_aa" : "", ".vec");
-    given.push_back(args[4].is_none() ? ExportValue(Argument(false)) : args[4]);
-    given.push_back(scales);
-  }
-  const Callable callee = FindCallable(Op::kCallFunction, name);
-  if (callee.kind != Callable::Kind::kAten || !callee.names_overload) {
-    return NodeError(node, absl::StrCat("there is no ", Printable(name)));
-  }
-  return ExportAten(node, callee.overloads[0], given, scope);
 }
 
 // TorchScript's own, where PyTorch has another for them.

@@ -7,7 +7,8 @@
 //  - Placeholders are the user's inputs; attributes are parameters, buffers and constants, as they
 //    were in the original program, else parameters by their annotation and buffers.
 //  - ATen overloads, higher-order calls and Python's arithmetic on sizes are nodes. What is
-//    written otherwise (torch.*, methods) is lowered first (ops/lowering.h).
+//    written otherwise (torch.*, methods) is lowered first (ops/lowering.h). Functions that no
+//    operator stands for are an error: expand-functions writes them out.
 //  - What follows from shapes that are known is computed now: sizes, lists of them, dtypes, which
 //    branch is taken. So TorchScript becomes the program that torch.export makes of it, which
 //    holds for these shapes.

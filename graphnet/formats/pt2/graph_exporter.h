@@ -101,8 +101,6 @@ class GraphExporter {
   absl::StatusOr<ExportValue> ExportScriptOperator(const Node& node,
                                                    absl::Span<const ExportValue> args,
                                                    Scope* scope);
-  absl::StatusOr<ExportValue> ExportInterpolate(const Node& node,
-                                                absl::Span<const ExportValue> args, Scope* scope);
   absl::StatusOr<ExportValue> ExportTensor(const Node& node, absl::Span<const ExportValue> args,
                                            Scope* scope);
   // Subscripts of tensors, one view after the other: export_subscripts.cc.
