@@ -2,6 +2,7 @@
 
 The format has no name for complex128 and quantised dtypes: such an output is an error.
 """
+import ctypes
 import json
 import math
 import os
@@ -56,10 +57,10 @@ def of(value):
         import struct
         return Tensor("F64", [], struct.pack("<d", value))
     if hasattr(value, "detach"):
-        import torch
         value = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
         name = _name(str(value.dtype).removeprefix("torch."))
-        data = value.reshape(-1).view(torch.uint8).numpy().data if value.numel() else b""
+        # Not by way of NumPy, which PyTorch does not need.
+        data = ctypes.string_at(value.data_ptr(), value.nbytes) if value.numel() else b""
         return Tensor(name, value.shape, data)
     import numpy
     value = numpy.asarray(value)
