@@ -23,6 +23,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string TextOf(const Module& module) {
   PrintOptions options;
@@ -316,6 +317,17 @@ graph @forward(%x : f32[1, 2, 4, 4]@cpu) {
 )"),
               AllOf(HasSubstr("aten.avg_pool2d.default(%x, [2, 2])"),
                     HasSubstr("aten.sum.dim_IntList(%y, [1])")));
+}
+
+TEST(Pt2Exporter, ListsThatNobodyAsksForAreLeftOut) {
+  EXPECT_THAT(Written(R"(
+graph @forward(%x : f32[4]@cpu, %n as torch.SymInt) {
+  %none = operator.mul([None], %n)
+  %y = aten.relu.default(%x) : f32[4]@cpu
+  return %y
+}
+)"),
+              AllOf(HasSubstr("aten.relu.default(%x)"), Not(HasSubstr("operator.mul"))));
 }
 
 TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
