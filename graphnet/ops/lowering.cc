@@ -175,6 +175,7 @@ absl::StatusOr<Argument> Lowering::LowerFunction(const BoundCall& call) {
     }
   }
   if (const Adapter adapter = FindAdapter(function.name)) return adapter(*this, call);
+  if (function.is_fused) return LowerFused(call);
   if (function.is_dropped) return Argument();
   if (function.is_kept) return Keep(call, ResultType(function, &arena_));
   return CallByName(call);

@@ -123,10 +123,10 @@ MemoryUse MemoryUseOf(const Node& node) {
     AddNodes(*out, &use.shared);
   }
   // What a function of Python hands on where, nothing says; those without an operator may
-  // be made of views.
+  // be made of views. What a fused operator yields is new.
   const absl::Span<const Schema> operators = OperatorsOf(callee);
   if (absl::c_any_of(callee.overloads, [](const Schema& s) { return s.may_alias; }) ||
-      (callee.kind == Callable::Kind::kFunction &&
+      (callee.kind == Callable::Kind::kFunction && !callee.overloads[0].is_fused &&
        (operators.empty() || absl::c_any_of(operators, Shares)))) {
     add_all(&use.shared);
   }

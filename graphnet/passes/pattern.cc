@@ -12,7 +12,7 @@
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/parameter_names.h"
-#include "graphnet/passes/wildcard.h"
+#include "graphnet/ops/wildcard.h"
 
 namespace graphnet {
 namespace {

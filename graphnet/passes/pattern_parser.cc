@@ -14,7 +14,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/passes/pattern.h"
-#include "graphnet/passes/wildcard.h"
+#include "graphnet/ops/wildcard.h"
 #include "graphnet/text/parser.h"
 
 namespace graphnet {
