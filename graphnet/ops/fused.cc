@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
-#include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_text.h"
 #include "graphnet/text/parser.h"
 
@@ -214,6 +214,11 @@ const FusedOperator* FindFusedOperator(absl::string_view name) {
     if (fused.name == name) return &fused;
   }
   return nullptr;
+}
+
+bool IsFusedCall(const Node& node) {
+  const Callable callee = CalleeOf(node);
+  return callee.kind == Callable::Kind::kFunction && callee.overloads[0].is_fused;
 }
 
 absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
