@@ -65,7 +65,8 @@ void WriteOut(Node* call) {
     const SchemaArgument& parameter = schema->arguments[i];
     const Argument* given = schema->Given(*call, i);
     if (is_embedding && i >= 2) given = nullptr;
-    const Argument value = given != nullptr ? *given : parameter.default_value;
+    Argument value = given != nullptr ? *given : parameter.default_value;
+    if (value.is_tuple() && parameter.type.is_list) value = Argument::List(value.elements());
     if (parameter.keyword_only) {
       kwargs.push_back({parameter.name, value});
     } else {

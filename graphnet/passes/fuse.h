@@ -42,7 +42,7 @@ namespace graphnet {
 //   }
 //   becomes
 //   graph @forward(%x, %r, %w, %b, %scale, %bias) {
-//     %n = fused.fused_fc_elementwise_layernorm(%x, %w, %r, (16,), %b, %scale, %bias, epsilon=1e-12)
+//     %n = fused.fused_fc_elementwise_layernorm(%x, %w, %r, [16], %b, %scale, %bias, epsilon=1e-12)
 //     return (%n,)
 //   }
 //
