@@ -18,12 +18,6 @@ namespace {
 
 constexpr size_t kApplicationsPerNode = 8;
 
-bool HoldsNode(const Argument& argument) {
-  bool holds = false;
-  ForEachArgument(argument, [&](const Argument& a) { holds |= a.is_node() || a.is_graph(); });
-  return holds;
-}
-
 // --- Applying ------------------------------------------------------------------
 
 class Rewriter {
