@@ -45,7 +45,8 @@ const Schema* SchemaOf(const Node& call) {
 }
 
 bool IsIdleDropout(const Node& node) {
-  return node.is_call_function("aten.dropout.default") && IsFalse(node.FindArg("train", 2));
+  return node.is_call_function("aten.dropout.default") && !node.args().empty() &&
+         IsFalse(node.FindArg("train", 2));
 }
 
 // --- One way to write a call ---------------------------------------------------------
@@ -126,8 +127,15 @@ class BareModule {
     for (Graph* graph : lowered_.module->graphs()) {
       const auto it = originals_.find(graph);
       if (it == originals_.end()) continue;
+      std::vector<Node*> old = it->second.idle;
       for (Node* node : graph->nodes()) {
-        if (node->is_call_function(fused.name) && WriteCall(*node, &it->second)) ++made;
+        if (node->is_call_function(fused.name) && WriteCall(*node, &it->second, &old)) ++made;
+      }
+      // What the calls were made of, from behind, as far as nothing uses it any more.
+      absl::c_sort(old, [](const Node* a, const Node* b) { return b->IsBefore(a); });
+      old.erase(std::unique(old.begin(), old.end()), old.end());
+      for (Node* node : old) {
+        if (!node->is_erased() && !node->has_uses()) node->graph()->EraseNode(node);
       }
     }
     return made;
@@ -138,7 +146,7 @@ class BareModule {
   struct Originals {
     absl::flat_hash_map<absl::string_view, Node*> of;
     absl::flat_hash_map<absl::string_view, std::vector<Node*>> made_of;
-    std::vector<Node*> idle;  // that were left out
+    std::vector<Node*> idle;  // used, but left out
   };
 
   void WriteAlike(const RefusedCalls& refused, bool drops) {
@@ -160,8 +168,9 @@ class BareModule {
     for (Graph* graph : lowered_.module->graphs()) {
       for (Node* node : graph->nodes()) {
         if (node->is_call_function("aten.view.default")) node->set_target("aten.reshape.default");
-        if (drops && IsIdleDropout(*node)) {
-          originals_[graph].idle.push_back(const_cast<Node*>(lowered_.origins[node]));
+        if (drops && IsIdleDropout(*node) && node->args()[0].is_node()) {
+          auto* const original = const_cast<Node*>(lowered_.origins[node]);
+          if (original->has_uses()) originals_[graph].idle.push_back(original);
           node->ReplaceAllUsesWith(node->args()[0].node());
           continue;
         }
@@ -220,7 +229,8 @@ class BareModule {
     return false;
   }
 
-  bool WriteCall(const Node& fused, Originals* originals) {
+  // Adds to `old` what goes if nothing uses it.
+  bool WriteCall(const Node& fused, Originals* originals, std::vector<Node*>* old) {
     const auto at = originals->of.find(fused.name());
     const auto made_of = originals->made_of.find(fused.name());
     if (at == originals->of.end() || made_of == originals->made_of.end()) return false;
@@ -262,16 +272,11 @@ class BareModule {
     call->set_meta(anchor->meta());
     const std::string name(anchor->name());
     anchor->ReplaceAllUsesWith(call);
-    // What it was made of, from behind, as far as nothing uses it any more.
-    std::vector<Node*> old = made_of->second;
-    old.insert(old.end(), originals->idle.begin(), originals->idle.end());
-    old.push_back(anchor);
-    absl::c_sort(old, [](const Node* a, const Node* b) { return b->IsBefore(a); });
-    old.erase(std::unique(old.begin(), old.end()), old.end());
-    for (Node* node : old) {
-      if (!node->is_erased() && !node->has_uses()) graph->EraseNode(node);
-    }
+    graph->EraseNode(anchor);
     call->set_name(name);
+    for (Node* node : made_of->second) {
+      if (node != anchor) old->push_back(node);
+    }
     at->second = call;
     return true;
   }
