@@ -216,9 +216,11 @@ const FusedOperator* FindFusedOperator(absl::string_view name) {
   return nullptr;
 }
 
+bool IsFused(const Schema& schema) { return absl::StartsWith(schema.name, "fused."); }
+
 bool IsFusedCall(const Node& node) {
   const Callable callee = CalleeOf(node);
-  return callee.kind == Callable::Kind::kFunction && callee.overloads[0].is_fused;
+  return callee.kind == Callable::Kind::kFunction && IsFused(callee.overloads[0]);
 }
 
 absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {

@@ -46,6 +46,7 @@ struct FusedOperator {
 // In the order of the file.
 absl::Span<const FusedOperator> FusedOperators();
 const FusedOperator* FindFusedOperator(absl::string_view name);  // null: there is none
+bool IsFused(const Schema& schema);
 bool IsFusedCall(const Node& node);
 
 // Rules of the form of fused.txt: of the tables here, and of tests that break them.

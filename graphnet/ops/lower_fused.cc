@@ -1,14 +1,16 @@
 // Lowering of calls of fused operators (fused.h): the definition is written out, a call that takes
 // what stands for each element of a list once for each.
-#include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/graph_copier.h"
+#include "graphnet/ops/adapters.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
@@ -72,53 +74,51 @@ class Meanings {
   absl::flat_hash_map<const Node*, std::vector<Argument>> made_;
 };
 
-}  // namespace
-
-absl::StatusOr<Argument> Lowering::EmitFused(const Node& node, absl::Span<const Argument> args,
-                                             absl::Span<const KwArg> kwargs) {
+// A call of a definition, which is written as lowered graphs have them.
+absl::StatusOr<Argument> Emit(Lowering& lowering, const Node& node, std::vector<Argument> args,
+                              absl::Span<const KwArg> kwargs) {
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator)
-    return Operator(*callee.python_operator, args);
-  if (callee.kind == Callable::Kind::kAten) return CallAten(callee, args, kwargs);
-  if (callee.kind != Callable::Kind::kFunction) return Unresolved(node.target());
-  ASSIGN_OR_RETURN(const BoundCall call, BindTyped(callee, args, kwargs));
-  if (call.schema().is_fused) return LowerFused(call);
-  // A call of a body, which becomes one of this module.
-  GraphCopier copier(module());
-  std::vector<Argument> all = call.all();
-  for (Argument& argument : all) {
+    return lowering.Operator(*callee.python_operator, args);
+  if (!callee.is_known() || callee.overloads.empty())
+    return lowering.Error(absl::StrCat("there is no ", node.target()));
+  const Schema& schema = callee.overloads[0];
+  if (IsFused(schema)) {
+    const auto type_of = [&](const Node* n) { return lowering.TypeOf(const_cast<Node*>(n)); };
+    ASSIGN_OR_RETURN(const BoundCall call, Bind(callee, args, kwargs, type_of));
+    return LowerFused(lowering, call);
+  }
+  // Bodies become some of this module.
+  GraphCopier copier(lowering.module());
+  for (Argument& argument : args) {
     if (argument.is_graph()) argument = copier.CopyOf(argument.graph());
   }
   copier.Finish();
-  for (const auto& [body, copy] : copier.copied()) {
-    for (Node* made : copy->nodes()) {
-      result_.origins[made] = source_;
-      types_[made] = ValueType::Kind::kTensor;
-    }
-  }
-  return Argument(Emit(node.target(), all, {}, ResultType(call.schema(), &arena_)));
+  return lowering.Builtin(node.target(), args, ResultType(schema, lowering.arena()), kwargs);
 }
 
-absl::StatusOr<Argument> Lowering::LowerFused(const BoundCall& call) {
+}  // namespace
+
+absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call) {
   absl::StatusOr<FusedCall> fused = FindDefinition(call);
-  if (!fused.ok()) return Error(fused.status().message());
-  Meanings meanings(*fused, this);
+  if (!fused.ok()) return lowering.Error(fused.status().message());
+  Meanings meanings(*fused, &lowering);
   for (const Node* node : fused->rule->definition->nodes()) {
     if (node->is_output()) return meanings.Map(node->args()[0], 0);
     if (!node->is_call()) continue;
     const size_t count = meanings.Count(*node);
-    if (!meanings.Agree(*node, count)) return Error("takes lists of one length");
+    if (!meanings.Agree(*node, count)) return lowering.Error("takes lists of one length");
     for (size_t i = 0; i < count; ++i) {
       std::vector<Argument> args;
       for (const Argument& argument : node->args()) args.push_back(meanings.Map(argument, i));
       std::vector<KwArg> kwargs;
       for (const KwArg& kwarg : node->kwargs())
         kwargs.push_back({kwarg.name, meanings.Map(kwarg.value, i)});
-      ASSIGN_OR_RETURN(const Argument value, EmitFused(*node, args, kwargs));
+      ASSIGN_OR_RETURN(const Argument value, Emit(lowering, *node, std::move(args), kwargs));
       meanings.Add(*node, value);
     }
   }
-  return Error("a definition that yields nothing");  // The reader of fused.txt lets none pass.
+  return lowering.Error("is made of nothing");  // The reader of fused.txt lets none pass.
 }
 
 }  // namespace graphnet

@@ -93,10 +93,6 @@ class Lowering {
   absl::StatusOr<BoundCall> BindTyped(const Callable& callee, absl::Span<const Argument> args,
                                       absl::Span<const KwArg> kwargs) const;
   absl::StatusOr<Argument> LowerFunction(const BoundCall& call);
-  // The calls that a fused operator stands for (lower_fused.cc).
-  absl::StatusOr<Argument> LowerFused(const BoundCall& call);
-  absl::StatusOr<Argument> EmitFused(const Node& node, absl::Span<const Argument> args,
-                                     absl::Span<const KwArg> kwargs);
   // By name from a function of Python to the operator of that name.
   absl::StatusOr<Argument> CallByName(const BoundCall& call);
   absl::StatusOr<Argument> CallAten(const Callable& callee, absl::Span<const Argument> args,

@@ -80,7 +80,6 @@ struct Schema {
   bool keeps_all = false;     // … with all arguments written out, by position
   bool is_dropped = false;    // does nothing here; its value is None
   bool is_statement = false;  // is there for more than its value
-  bool is_fused = false;      // a fused operator: stands for what fused.txt says
   Bracket bracket = Bracket::kNone;
 
   // Its position; -1 when there is none of that name.

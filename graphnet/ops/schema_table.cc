@@ -67,7 +67,6 @@ void ParseFused(std::vector<Schema>* schemas) {
     if (!absl::ConsumePrefix(&line, "operator ")) return;
     absl::StatusOr<Schema> schema = ParseSchema(line);
     CHECK(schema.ok());  // A test parses every line.
-    schema->is_fused = true;
     schemas->push_back(*std::move(schema));
   });
 }
@@ -182,7 +181,7 @@ std::vector<std::string> NearMisses(absl::string_view name) {
     if (distance <= most) found.emplace_back(distance, schema.name);
   }
   for (const Schema& schema : GetTable().functions.all) {
-    if (!schema.is_fused) continue;
+    if (!absl::StartsWith(schema.name, "fused.")) continue;
     const size_t distance = EditDistance(name, schema.name, most);
     if (distance <= most) found.emplace_back(distance, schema.name);
   }

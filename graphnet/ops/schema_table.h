@@ -1,6 +1,6 @@
 // The operators of ATen and the Python functions around them, from schemas.txt,
-// signatures.txt and public.txt, which make_schemas.py writes, and from callables.txt, fused.txt
-// and words.txt, which are written by hand.
+// signatures.txt and public.txt, which make_schemas.py writes, and from callables.txt and
+// words.txt, which are written by hand.
 #ifndef GRAPHNET_OPS_SCHEMA_TABLE_H_
 #define GRAPHNET_OPS_SCHEMA_TABLE_H_
 

@@ -225,7 +225,7 @@ TEST(FusedTableTest, EveryRuleHasACase) {
     EXPECT_FALSE(fused.rules.empty()) << fused.name;
     EXPECT_FALSE(fused.description.empty()) << fused.name;
     ASSERT_EQ(FindFunctions(fused.name).size(), 1u);
-    EXPECT_TRUE(FindFunctions(fused.name)[0].is_fused);
+    EXPECT_TRUE(IsFused(FindFunctions(fused.name)[0]));
     for (const FusedRule& rule : fused.rules) {
       EXPECT_TRUE(rules.insert(rule.name).second) << rule.name;
       EXPECT_TRUE(absl::StartsWith(absl::StrCat("fused.", rule.name), fused.name)) << rule.name;
