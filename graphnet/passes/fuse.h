@@ -31,6 +31,7 @@ namespace graphnet {
 // in which memory is written to, in which a level of vmap or of autocast begins or ends, or random
 // numbers are drawn before those of the group. What the inputs are has to be known where an operator
 // is for matrices only (fc). The result is the same bits, but a value may have other strides.
+// PyTorch knows none of the operators: a model.py for it is written after `expand-fused`.
 //
 // Example: how most transformers end a layer
 //   graph @forward(%x, %r, %w, %b, %scale, %bias) {
