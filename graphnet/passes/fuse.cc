@@ -172,6 +172,7 @@ class BareModule {
           auto* const original = const_cast<Node*>(lowered_.origins[node]);
           if (original->has_uses()) originals_[graph].idle.push_back(original);
           node->ReplaceAllUsesWith(node->args()[0].node());
+          graph->EraseNode(node);
           continue;
         }
         WriteOut(node);
