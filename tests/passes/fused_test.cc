@@ -138,7 +138,9 @@ TEST_P(FusedTest, IsWhatItIsMadeOf) {
   const bool is_found = c().program[0] != '\0';
   EXPECT_EQ(Apply("fuse", expanded.get()), is_found);
   EXPECT_EQ(FusedCalls(*expanded), is_found ? 1u : 0u);
-  if (is_found) EXPECT_EQ(Printed(*expanded), Printed(*fused));
+  if (is_found) {
+    EXPECT_EQ(Printed(*expanded), Printed(*fused));
+  }
 }
 
 TEST_P(FusedTest, IsFoundInAProgram) {
@@ -249,7 +251,9 @@ TEST(FusedTableTest, CallsGoByTheRuleThatTheyAreTheCaseOf) {
     const bool is_spelling = absl::c_any_of(declared->rules, [&](const FusedRule& rule) {
       return rule.name == c.rule && rule.is_spelling;
     });
-    if (!is_spelling) EXPECT_EQ(fused->rule->name, c.rule);
+    if (!is_spelling) {
+      EXPECT_EQ(fused->rule->name, c.rule);
+    }
   }
 }
 
