@@ -68,10 +68,6 @@ class Reader {
       return absl::OkStatus();
     }
     in_graphs_ |= absl::StartsWith(word, "graph ");
-    if (!in_graphs_ && word == "spelling") {
-      rule_->is_spelling = true;
-      line = "";
-    }
     absl::StrAppend(&rule_->text, line, "\n");
     absl::StrAppend(&graphs_, in_graphs_ ? line : "", "\n");
     return absl::OkStatus();
@@ -151,7 +147,7 @@ class Fit {
   bool TakesOne(const Argument& pattern, const Argument& value) {
     if (const Node* parameter = ParameterOf(pattern)) {
       const Wildcard kind = WildcardOf(*parameter);
-      if (kind == Wildcard::kValue && value.is_none()) return false;
+      if ((kind == Wildcard::kValue || kind == Wildcard::kLiteral) && value.is_none()) return false;
       return Bind(*parameter, absl::MakeConstSpan(&value, 1));
     }
     if (!IsSequence(pattern)) return pattern == value;
@@ -234,7 +230,6 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
     }
   }
   for (const FusedRule& rule : fused->rules) {
-    if (rule.is_spelling) continue;
     FusedCall made;
     made.rule = &rule;
     if (Fit(rule, &made).Takes(call)) return made;
@@ -242,7 +237,7 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
   return absl::InvalidArgumentError(absl::StrCat(
       "none of the forms that it has: ",
       absl::StrJoin(fused->rules, ", ", [](std::string* out, const FusedRule& rule) {
-        absl::StrAppend(out, rule.name, rule.is_spelling ? " (a spelling)" : "");
+        absl::StrAppend(out, rule.name);
       })));
 }
 

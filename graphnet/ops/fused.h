@@ -27,9 +27,8 @@ namespace graphnet {
 inline constexpr size_t kMaxFusedElements = 1024;
 
 struct FusedRule {
-  std::string name;          // "fc.relu"
-  bool is_spelling = false;  // for `fuse` only
-  std::string text;          // as ParseRules takes it; lines have the numbers of the file
+  std::string name;  // "fc.relu"
+  std::string text;  // as ParseRules takes it; lines have the numbers of the file
   std::unique_ptr<Module> module;
   const Graph* definition = nullptr;  // @pattern
   EachNodes each;                     // of it

@@ -79,6 +79,28 @@ void WriteOut(Node* call) {
   call->set_kwargs(kwargs);
 }
 
+// Writes alike what yields the same: views as reshapes, squares as powers, the parts of an unbind as
+// indices; all arguments.
+void WriteAlike(Graph* graph) {
+  for (Node* node : graph->nodes()) {
+    if (!node->is_call()) continue;
+    WriteOut(node);
+    if (node->is_call_function("aten.view.default")) node->set_target("aten.reshape.default");
+    if (node->is_call_function("aten.square.default")) {
+      node->set_target("aten.pow.Tensor_Scalar");
+      node->set_args({node->args()[0], 2});
+    }
+    if (!node->is_call_function("operator.getitem") || !node->args()[0].is_node()) continue;
+    Node* const unbind = node->args()[0].node();
+    const bool is_part = unbind->is_call_function("aten.unbind.int") &&
+                         unbind->args()[1] == Argument(0) && node->args()[1].is_int() &&
+                         node->args()[1].integer() >= 0;
+    if (!is_part) continue;
+    node->set_arg(0, unbind->args()[0]);
+    if (!unbind->has_uses()) graph->EraseNode(unbind);
+  }
+}
+
 // A lowered copy of a module, in which what means the same is written alike.
 class BareModule {
  public:
@@ -87,7 +109,7 @@ class BareModule {
     RefusedCalls refused;
     ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*module, &refused));
     auto bare = std::make_unique<BareModule>(module, std::move(lowered));
-    bare->WriteAlike(refused, drops);
+    bare->Simplify(refused, drops);
     return bare;
   }
   BareModule(Module* module, LoweredModule lowered)
@@ -149,7 +171,7 @@ class BareModule {
     std::vector<Node*> idle;  // used, but left out
   };
 
-  void WriteAlike(const RefusedCalls& refused, bool drops) {
+  void Simplify(const RefusedCalls& refused, bool drops) {
     std::optional<FactsTable> facts;
     const auto of_one_dtype = [&](const Node* a, const Node* b) {
       if (!facts.has_value()) facts.emplace(lowered_, refused);
@@ -166,16 +188,13 @@ class BareModule {
     }
     for (const auto& [node, target] : functional) node->set_target(target);
     for (Graph* graph : lowered_.module->graphs()) {
+      WriteAlike(graph);
       for (Node* node : graph->nodes()) {
-        if (node->is_call_function("aten.view.default")) node->set_target("aten.reshape.default");
-        if (drops && IsIdleDropout(*node) && node->args()[0].is_node()) {
-          auto* const original = const_cast<Node*>(lowered_.origins[node]);
-          if (original->has_uses()) originals_[graph].idle.push_back(original);
-          node->ReplaceAllUsesWith(node->args()[0].node());
-          graph->EraseNode(node);
-          continue;
-        }
-        WriteOut(node);
+        if (!drops || !IsIdleDropout(*node) || !node->args()[0].is_node()) continue;
+        auto* const original = const_cast<Node*>(lowered_.origins[node]);
+        if (original->has_uses()) originals_[graph].idle.push_back(original);
+        node->ReplaceAllUsesWith(node->args()[0].node());
+        graph->EraseNode(node);
       }
     }
   }
@@ -311,9 +330,9 @@ absl::StatusOr<Finder> FinderOf(const FusedOperator& fused) {
     ASSIGN_OR_RETURN(std::vector<RewriteRule> read,
                      ParseRules(rule.text, "graphnet/ops/fused.txt"));
     for (Graph* graph : read[0].module->graphs()) {
+      WriteAlike(graph);
       for (Node* node : graph->nodes()) {
         if (!node->is_call()) continue;
-        WriteOut(node);
         finder.has_dropout |= node->is_call_function("aten.dropout.default");
         if (node->is_call_function("aten.add.Tensor") || node->is_call_function("aten.mul.Tensor"))
           read[0].commuting.insert(node);
@@ -380,6 +399,7 @@ absl::StatusOr<bool> Fuse(Module* module, PassRun& run) {
     changed |= made > 0;
     bare = nullptr;
   }
+  if (changed) module->EraseUnusedGraphs();
   return changed;
 }
 

@@ -18,7 +18,8 @@ namespace graphnet {
 // call is written does not matter, as all are looked at as the calls of ATen that they are: a
 // function, a method, an operator of Python or ATen's own name, arguments by position, by keyword or
 // left out, the terms of a sum in either order. Dropout that does nothing may stand in between; what
-// works in place on a value that nothing else uses counts as what does not; views count as reshapes.
+// works in place on a value that nothing else uses counts as what does not; a view counts as a
+// reshape, a square as a power, a part of an unbind as an element.
 // All other calls stay as they are.
 //
 // Options:

@@ -219,27 +219,6 @@ inline constexpr FusedCase kFusedCases[] = {
   %a = operator.matmul(%d, %v)
   %y = .transpose(%a, 1, 2)
 )"},
-    {"self_dp_attention.sdpa-indexed", "%x : f32[2, 3, 3, 2, 4]", "fused.self_dp_attention(%x)",
-     R"(  %p = .permute(%x, 2, 0, 3, 1, 4)
-  %q = operator.getitem(%p, 0)
-  %k = operator.getitem(%p, 1)
-  %v = operator.getitem(%p, 2)
-  %a = torch._C._nn.scaled_dot_product_attention(%q, %k, %v)
-  %y = .transpose(%a, 1, 2)
-)"},
-    {"self_dp_attention.softmax-indexed", "%x : f32[2, 3, 3, 2, 4]",
-     "fused.self_dp_attention(%x, alpha=0.5, kernel=\"softmax\")",
-     R"(  %p = .permute(%x, 2, 0, 3, 1, 4)
-  %q = operator.getitem(%p, 0)
-  %k = operator.getitem(%p, 1)
-  %v = operator.getitem(%p, 2)
-  %z = operator.mul(%q, 0.5)
-  %t = .transpose(%k, -2, -1)
-  %s = torch.matmul(%z, %t)
-  %w = torch.softmax(%s, -1)
-  %a = torch.matmul(%w, %v)
-  %y = .transpose(%a, 1, 2)
-)"},
     {"fusion_repeated_fc_relu.two", "%x : f32[2, 4], %v : f32[6, 4], %w : f32[4, 6], %b : f32[6]",
      "fused.fusion_repeated_fc_relu(%x, [%v, %w], [%b, None])",
      R"(  %l = torch._C._nn.linear(%x, %v, %b)
@@ -312,16 +291,6 @@ inline constexpr FusedCase kFusedCases[] = {
   %c = torch.matmul(%a, %b)
   %d = operator.sub(%n, %c)
   %y = operator.mul(0.5, %d)
-)"},
-    {"fusion_squared_mat_sub.square", "%x : f32[2, 3], %v : f32[3, 4]",
-     "fused.fusion_squared_mat_sub(%x, %v, 0.5)",
-     R"(  %m = torch.matmul(%x, %v)
-  %n = torch.square(%m)
-  %a = torch.square(%x)
-  %b = torch.square(%v)
-  %c = torch.matmul(%a, %b)
-  %d = operator.sub(%n, %c)
-  %y = operator.mul(%d, 0.5)
 )"},
     {"fusion_gru",
      "%x : f32[2, 3, 4], %h : f32[2, 5], %wx : f32[15, 4], %wh : f32[15, 5], %b : f32[15]",
