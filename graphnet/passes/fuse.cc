@@ -80,8 +80,9 @@ void WriteOut(Node* call) {
 }
 
 // Writes alike what yields the same: views as reshapes, squares as powers, the parts of an unbind as
-// indices; all arguments.
-void WriteAlike(Graph* graph) {
+// indices; all arguments. Returns the calls that are gone.
+std::vector<const Node*> WriteAlike(Graph* graph) {
+  std::vector<const Node*> gone;
   for (Node* node : graph->nodes()) {
     if (!node->is_call()) continue;
     WriteOut(node);
@@ -97,8 +98,11 @@ void WriteAlike(Graph* graph) {
                          node->args()[1].integer() >= 0;
     if (!is_part) continue;
     node->set_arg(0, unbind->args()[0]);
-    if (!unbind->has_uses()) graph->EraseNode(unbind);
+    if (unbind->has_uses()) continue;
+    graph->EraseNode(unbind);
+    gone.push_back(unbind);
   }
+  return gone;
 }
 
 // A lowered copy of a module, in which what means the same is written alike.
@@ -188,13 +192,16 @@ class BareModule {
     }
     for (const auto& [node, target] : functional) node->set_target(target);
     for (Graph* graph : lowered_.module->graphs()) {
-      WriteAlike(graph);
+      std::vector<const Node*> gone = WriteAlike(graph);
       for (Node* node : graph->nodes()) {
         if (!drops || !IsIdleDropout(*node) || !node->args()[0].is_node()) continue;
-        auto* const original = const_cast<Node*>(lowered_.origins[node]);
-        if (original->has_uses()) originals_[graph].idle.push_back(original);
         node->ReplaceAllUsesWith(node->args()[0].node());
         graph->EraseNode(node);
+        gone.push_back(node);
+      }
+      for (const Node* node : gone) {
+        auto* const original = const_cast<Node*>(lowered_.origins[node]);
+        if (original->has_uses()) originals_[graph].idle.push_back(original);
       }
     }
   }
