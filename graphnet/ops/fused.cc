@@ -33,8 +33,8 @@ class Reader {
         FusedOperator& made = operators_.emplace_back();
         made.signature = rest;
         made.name = rest.substr(0, rest.find('('));
-        for (const FusedOperator& other : absl::MakeConstSpan(operators_).first(
-                 operators_.size() - 1)) {
+        for (const FusedOperator& other :
+             absl::MakeConstSpan(operators_).first(operators_.size() - 1)) {
           if (other.name == made.name)
             return ErrorAt(file_, line_, 1, absl::StrCat(made.name, " is declared twice"));
         }
@@ -87,8 +87,7 @@ class Reader {
       return error("has @pattern and @replacement");
     for (const Graph* graph : {rule.definition, replacement}) {
       if (graph->output() == nullptr || graph->output()->args().size() != 1 ||
-          !graph->output()->args()[0].is_node() ||
-          !graph->output()->args()[0].node()->is_call()) {
+          !graph->output()->args()[0].is_node() || !graph->output()->args()[0].node()->is_call()) {
         return error(absl::StrCat("@", graph->name(), " returns what a call yields"));
       }
     }
@@ -224,9 +223,9 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
   CHECK(fused != nullptr);  // Who asks has a call of one.
   for (size_t i = 0; i < call.schema().arguments.size(); ++i) {
     if (IsSequence(call[i]) && call[i].elements().size() > kMaxFusedElements) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(call.schema().arguments[i].name, " has ", call[i].elements().size(),
-                       " elements, more than ", kMaxFusedElements));
+      return absl::InvalidArgumentError(absl::StrCat(call.schema().arguments[i].name, " has ",
+                                                     call[i].elements().size(),
+                                                     " elements, more than ", kMaxFusedElements));
     }
   }
   for (const FusedRule& rule : fused->rules) {
@@ -234,11 +233,11 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
     made.rule = &rule;
     if (Fit(rule, &made).Takes(call)) return made;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "none of the forms that it has: ",
-      absl::StrJoin(fused->rules, ", ", [](std::string* out, const FusedRule& rule) {
-        absl::StrAppend(out, rule.name);
-      })));
+  return absl::InvalidArgumentError(
+      absl::StrCat("none of the forms that it has: ",
+                   absl::StrJoin(fused->rules, ", ", [](std::string* out, const FusedRule& rule) {
+                     absl::StrAppend(out, rule.name);
+                   })));
 }
 
 }  // namespace graphnet

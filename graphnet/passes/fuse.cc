@@ -38,9 +38,10 @@ bool IsFalse(const Argument* argument) {
 const Schema* SchemaOf(const Node& call) {
   if (!call.is_call()) return nullptr;
   const Callable callee = CalleeOf(call);
-  const bool is_one = callee.kind == Callable::Kind::kAten
-                          ? callee.names_overload
-                          : callee.kind == Callable::Kind::kFunction && callee.overloads.size() == 1;
+  const bool is_one =
+      callee.kind == Callable::Kind::kAten
+          ? callee.names_overload
+          : callee.kind == Callable::Kind::kFunction && callee.overloads.size() == 1;
   return is_one ? &callee.overloads[0] : nullptr;
 }
 
@@ -134,7 +135,8 @@ class BareModule {
   bool Take(const PatternMatch& match) {
     Originals& originals = originals_[match.nodes[0]->graph()];
     const auto anchor = originals.of.find(match.nodes[0]->name());
-    if (anchor == originals.of.end() || IsFusedCall(*anchor->second) || IsCrossed(match)) return false;
+    if (anchor == originals.of.end() || IsFusedCall(*anchor->second) || IsCrossed(match))
+      return false;
     std::vector<Node*> made_of;
     for (const Node* node : match.nodes) {
       if (const auto it = originals.made_of.find(node->name()); it != originals.made_of.end()) {
@@ -369,9 +371,8 @@ absl::StatusOr<std::vector<Finder>> FindersOf(const std::vector<std::string>& na
   for (const std::string& name : names) {
     const absl::string_view bare = absl::StripPrefix(name, "fused.");
     if (absl::c_linear_search(known, bare)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("no fused operator that can be found is called ", Printable(bare),
-                     NearMissHint(bare, known)));
+    return absl::InvalidArgumentError(absl::StrCat("no fused operator that can be found is called ",
+                                                   Printable(bare), NearMissHint(bare, known)));
   }
   return finders;
 }

@@ -37,8 +37,8 @@ class SameBody {
     return All(a.args(), b.args()) && absl::c_equal(a.kwargs(), b.kwargs(), same_keywords);
   }
   bool All(absl::Span<const Argument> a, absl::Span<const Argument> b) {
-    return absl::c_equal(
-        a, b, [this](const Argument& x, const Argument& y) { return Arguments(x, y); });
+    return absl::c_equal(a, b,
+                         [this](const Argument& x, const Argument& y) { return Arguments(x, y); });
   }
   bool Arguments(const Argument& a, const Argument& b) {
     if (a.is_node()) return b.is_node() && same_[a.node()] == b.node();
@@ -163,9 +163,10 @@ bool PatternMatcher::MatchAll(absl::Span<const Argument> patterns,
   if (spread != patterns.end()) {
     const size_t others = patterns.size() - 1;
     Node& node = *spread->node();
-    const bool fits = values.size() >= others &&
-                      (IsVariadic(*spread) ? Bind(node, values.subspan(before, values.size() - others))
-                                           : MatchEach(node, values.subspan(before, values.size() - others)));
+    const bool fits =
+        values.size() >= others &&
+        (IsVariadic(*spread) ? Bind(node, values.subspan(before, values.size() - others))
+                             : MatchEach(node, values.subspan(before, values.size() - others)));
     if (!fits) return Fail("with other arguments for *%", node.name());
   } else if (patterns.size() != values.size()) {
     return Fail("with a list of another length");
@@ -260,8 +261,7 @@ bool PatternMatcher::HasSizes(const TypeCondition& type, absl::Span<const Dim> s
       continue;
     }
     const Dim& dim = shape[at++];
-    if (size.kind == Kind::kNumber && (!dim.is_static() || dim.value != size.number))
-      return false;
+    if (size.kind == Kind::kNumber && (!dim.is_static() || dim.value != size.number)) return false;
     if (size.kind != Kind::kName) continue;
     const auto [known, is_new] = sizes_.try_emplace(size.name, dim);
     if (!is_new && !(known->second == dim)) return false;

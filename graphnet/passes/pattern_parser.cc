@@ -13,8 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
-#include "graphnet/passes/pattern.h"
 #include "graphnet/ops/wildcard.h"
+#include "graphnet/passes/pattern.h"
 #include "graphnet/text/parser.h"
 
 namespace graphnet {

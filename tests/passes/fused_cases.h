@@ -8,14 +8,15 @@ namespace graphnet {
 struct FusedCase {
   const char* rule;
   const char* inputs;
-  const char* call;     // of %y
+  const char* call;         // of %y
   const char* program;      // that yields %y; empty: one call, which fuse leaves
   const char* bodies = "";  // of it
 };
 
 inline constexpr const char* kLayerInputs =
     "%x : f32[2, 3, 8], %ls : f32[8], %lb : f32[8], %qw : f32[24, 8], %qb : f32[24], "
-    "%ow : f32[8, 8], %fs : f32[8], %w1 : f32[16, 8], %b1 : f32[16], %w2 : f32[8, 16], %b2 : f32[8]";
+    "%ow : f32[8, 8], %fs : f32[8], %w1 : f32[16, 8], %b1 : f32[16], %w2 : f32[8, 16], %b2 : "
+    "f32[8]";
 
 inline constexpr const char* kGruProgram = R"(  %p = torch._C._nn.linear(%x, %wx, %b)
   %t = .transpose(%p, 0, 1)
@@ -24,30 +25,30 @@ inline constexpr const char* kGruProgram = R"(  %p = torch._C._nn.linear(%x, %wx
   %y = .transpose(%o, 0, 1)
 )";
 // What a step does up to the new state, but for the two that it is a mean of.
-#define GRAPHNET_GRU_STEP                          \
-  "graph @body(%h, %x, %w) {\n"                    \
-  "  %p = .chunk(%x, 3, -1)\n"                     \
-  "  %a = operator.getitem(%p, 0)\n"               \
-  "  %b = operator.getitem(%p, 1)\n"               \
-  "  %c = operator.getitem(%p, 2)\n"               \
-  "  %q = torch.chunk(%w, 3)\n"                    \
-  "  %d = operator.getitem(%q, 0)\n"               \
-  "  %e = operator.getitem(%q, 1)\n"               \
-  "  %f = operator.getitem(%q, 2)\n"               \
-  "  %g = torch._C._nn.linear(%h, %d)\n"           \
-  "  %i = operator.add(%a, %g)\n"                  \
-  "  %update = torch.sigmoid(%i)\n"                \
-  "  %k = torch._C._nn.linear(%h, %e)\n"           \
-  "  %l = operator.add(%b, %k)\n"                  \
-  "  %reset = .sigmoid(%l)\n"                      \
-  "  %m = operator.mul(%reset, %h)\n"              \
-  "  %n = torch._C._nn.linear(%m, %f)\n"           \
-  "  %r = operator.add(%c, %n)\n"                  \
-  "  %candidate = torch.tanh(%r)\n"                \
+#define GRAPHNET_GRU_STEP                \
+  "graph @body(%h, %x, %w) {\n"          \
+  "  %p = .chunk(%x, 3, -1)\n"           \
+  "  %a = operator.getitem(%p, 0)\n"     \
+  "  %b = operator.getitem(%p, 1)\n"     \
+  "  %c = operator.getitem(%p, 2)\n"     \
+  "  %q = torch.chunk(%w, 3)\n"          \
+  "  %d = operator.getitem(%q, 0)\n"     \
+  "  %e = operator.getitem(%q, 1)\n"     \
+  "  %f = operator.getitem(%q, 2)\n"     \
+  "  %g = torch._C._nn.linear(%h, %d)\n" \
+  "  %i = operator.add(%a, %g)\n"        \
+  "  %update = torch.sigmoid(%i)\n"      \
+  "  %k = torch._C._nn.linear(%h, %e)\n" \
+  "  %l = operator.add(%b, %k)\n"        \
+  "  %reset = .sigmoid(%l)\n"            \
+  "  %m = operator.mul(%reset, %h)\n"    \
+  "  %n = torch._C._nn.linear(%m, %f)\n" \
+  "  %r = operator.add(%c, %n)\n"        \
+  "  %candidate = torch.tanh(%r)\n"      \
   "  %keep = operator.sub(1, %update)\n"
-#define GRAPHNET_GRU_END                           \
-  "  %new = operator.add(%s, %t)\n"                \
-  "  %state = .clone(%new)\n"                      \
+#define GRAPHNET_GRU_END            \
+  "  %new = operator.add(%s, %t)\n" \
+  "  %state = .clone(%new)\n"       \
   "  return (%new, %state)\n}\n"
 
 inline constexpr FusedCase kFusedCases[] = {

@@ -53,9 +53,7 @@ std::string GraphOf(const FusedCase& c, const std::string& body) {
   return absl::StrCat("graph @forward(", c.inputs, ") {\n", body, "  return (%y,)\n}\n");
 }
 std::string CallOf(const FusedCase& c) { return GraphOf(c, absl::StrCat("  %y = ", c.call, "\n")); }
-std::string ProgramOf(const FusedCase& c) {
-  return absl::StrCat(GraphOf(c, c.program), c.bodies);
-}
+std::string ProgramOf(const FusedCase& c) { return absl::StrCat(GraphOf(c, c.program), c.bodies); }
 
 std::string Printed(const Module& module) {
   PrintOptions options;
@@ -164,9 +162,8 @@ TEST_P(FusedTest, IsFoundInAProgram) {
   const auto original = Parsed(ProgramOf(c()));
   for (const Node* node : original->main()->nodes()) {
     if (!node->is_call() || node->name() == "y") continue;
-    const auto open = Parsed(absl::StrCat(
-        "graph @forward(", c().inputs, ") {\n", c().program, "  return (%y, %", node->name(),
-        ")\n}\n", c().bodies));
+    const auto open = Parsed(absl::StrCat("graph @forward(", c().inputs, ") {\n", c().program,
+                                          "  return (%y, %", node->name(), ")\n}\n", c().bodies));
     const at::Tensor first = ValueOf(*open);
     Apply("fuse", open.get());
     EXPECT_FALSE(absl::StrContains(Printed(*open), whole)) << node->name();
@@ -207,8 +204,7 @@ TEST_P(FusedTest, RefusesWhatItDoesNotTake) {
     const auto module = Parsed(GraphOf(c(), absl::StrCat("  %y = ", more, end, "\n")));
     return std::string(VerifyCalls(*module).message());
   };
-  const std::string last(
-      FindFunctions(call.substr(0, call.find('(')))[0].arguments.back().name);
+  const std::string last(FindFunctions(call.substr(0, call.find('(')))[0].arguments.back().name);
   EXPECT_THAT(refused(absl::StrCat(", ", last, "x=1)")),
               HasSubstr(absl::StrCat("takes no ", last, "x; is ", last, " meant?")));
   EXPECT_THAT(refused(", no_such_keyword=1)"), HasSubstr("takes no no_such_keyword"));
@@ -265,8 +261,9 @@ TEST(FusedTableTest, DocumentationHasASectionOfEach) {
 
 TEST(FusedTableTest, SaysWhatIsWrong) {
   const auto refused = [](const std::string& call) {
-    const auto module = Parsed(absl::StrCat(
-        "graph @forward(%x : f32[2, 3], %w : f32[3, 3]) {\n  %y = ", call, "\n  return (%y,)\n}\n"));
+    const auto module =
+        Parsed(absl::StrCat("graph @forward(%x : f32[2, 3], %w : f32[3, 3]) {\n  %y = ", call,
+                            "\n  return (%y,)\n}\n"));
     return std::string(VerifyCalls(*module).message());
   };
   EXPECT_THAT(refused("fused.skip_layernom(%x, %x, [3])"), HasSubstr("near: fused.skip_layernorm"));
@@ -295,16 +292,19 @@ TEST(FusedTableTest, FilesThatAreWrongAreRefused) {
     return std::string(ParseFusedOperators(text, "f").status().message());
   };
   const std::string head = "operator fused.f(Tensor x) -> Tensor\n# Does.\n";
-  const std::string pattern = "rule f\ngraph @pattern(%x) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n";
+  const std::string pattern =
+      "rule f\ngraph @pattern(%x) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n";
   EXPECT_THAT(error("rule f\n"), HasSubstr("f:1:1: expected operator"));
   EXPECT_THAT(error(head + "operator fused.f(Tensor x) -> Tensor\n"), HasSubstr("declared twice"));
   EXPECT_THAT(error(head + pattern), HasSubstr("has @pattern and @replacement"));
   EXPECT_THAT(error(head + pattern + "graph @replacement(%x) {\n  return %x\n}\n"),
               HasSubstr("@replacement returns what a call yields"));
-  EXPECT_THAT(error(head + pattern + "graph @replacement(%x) {\n  %y = fused.g(%x)\n  return %y\n}\n"),
-              HasSubstr("@replacement is one call of fused.f"));
-  EXPECT_THAT(error(head + pattern + "graph @replacement(%z) {\n  %y = fused.f(%z)\n  return %y\n}\n"),
-              HasSubstr("@pattern has no parameter %z"));
+  EXPECT_THAT(
+      error(head + pattern + "graph @replacement(%x) {\n  %y = fused.g(%x)\n  return %y\n}\n"),
+      HasSubstr("@replacement is one call of fused.f"));
+  EXPECT_THAT(
+      error(head + pattern + "graph @replacement(%z) {\n  %y = fused.f(%z)\n  return %y\n}\n"),
+      HasSubstr("@pattern has no parameter %z"));
   EXPECT_THAT(error(head + "rule f\ngraph @pattern(%x) {\n  %y = f(%z)\n"), HasSubstr("f:5:"));
 }
 
@@ -374,8 +374,8 @@ TEST(FuseTest, FindsWhatIsWrittenInAnotherWay) {
        "fused.fused_gemm_epilogue(%x, %w, %b, activation = \"relu\")"},
   };
   for (const auto& c : cases) {
-    const auto module = Parsed(absl::StrCat("graph @forward(", c.inputs, ") {\n", c.program,
-                                            "  return (%y,)\n}\n"));
+    const auto module = Parsed(
+        absl::StrCat("graph @forward(", c.inputs, ") {\n", c.program, "  return (%y,)\n}\n"));
     const at::Tensor value = ValueOf(*module);
     EXPECT_TRUE(Apply("fuse", module.get())) << c.program;
     EXPECT_EQ(PrintNode(*module->main()->FindNode("y")), absl::StrCat("%y = ", c.call));
@@ -422,7 +422,8 @@ TEST(FuseTest, OptionsNameOperators) {
   const auto both = Parsed(text);
   EXPECT_TRUE(Apply("fuse", both.get()));
   EXPECT_EQ(FusedCalls(*both), 2u);
-  for (const char* one : {"fuse{operators=skip_layernorm}", "fuse{operators=fused.fused_gemm_epilogue}"}) {
+  for (const char* one :
+       {"fuse{operators=skip_layernorm}", "fuse{operators=fused.fused_gemm_epilogue}"}) {
     const auto module = Parsed(text);
     EXPECT_TRUE(Apply(one, module.get()));
     EXPECT_EQ(FusedCalls(*module), 1u);

@@ -242,8 +242,9 @@ TEST(PatternTest, EachElementOfAListIsTheSameCall) {
   };
   EXPECT_EQ(Rewritten(rule, of("torch.g(%c, %x)")),
             "  %e = torch.h([%x, %y], [%y, %x], 1, 2)\n  return (%e,)\n");
-  EXPECT_EQ(Rewritten(rule, "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n"
-                            "  %e = torch.cat([%b], 2)\n  return (%e,)\n"),
+  EXPECT_EQ(Rewritten(rule,
+                      "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n"
+                      "  %e = torch.cat([%b], 2)\n  return (%e,)\n"),
             "  %e = torch.h([%x], [%y], 1, 2)\n  return (%e,)\n");
   // Another call, another constant, a value that is no element of its own, no element.
   const std::string others[] = {
@@ -281,11 +282,10 @@ TEST(PatternTest, ABodyIsTheSameNodeByNode) {
 
 TEST(PatternTest, WhereListsAreWrongIsSaid) {
   const auto error = [](const std::string& pattern, const std::string& replacement) {
-    return std::string(ParseRules("rule r\ngraph @pattern(" + pattern + "graph @replacement(" +
-                                      replacement,
-                                  "f")
-                           .status()
-                           .message());
+    return std::string(
+        ParseRules("rule r\ngraph @pattern(" + pattern + "graph @replacement(" + replacement, "f")
+            .status()
+            .message());
   };
   const std::string to_x = "%x) {\n  %a = torch.g([%x])\n  return %a\n}\n";
   EXPECT_THAT(error("*%x, *%y) {\n  %a = torch.f([*%x, *%y])\n  return %a\n}\n", to_x),
