@@ -21,6 +21,9 @@ using Adapter = absl::StatusOr<Argument> (*)(Lowering&, const BoundCall&);
 // "Tensor.to". Null when there is none.
 Adapter FindAdapter(absl::string_view name);
 
+// Of all fused operators (lower_fused.cc).
+absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call);
+
 // Those of a file.
 using AdapterRow = std::pair<absl::string_view, Adapter>;
 absl::Span<const AdapterRow> FunctionalAdapters();

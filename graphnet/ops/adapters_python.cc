@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ops/adapters.h"
+#include "graphnet/ops/fused.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
@@ -239,6 +240,7 @@ Adapter FindAdapter(absl::string_view name) {
     for (const auto& rows : {FunctionalAdapters(), PythonAdapters()}) {
       made->insert(rows.begin(), rows.end());
     }
+    for (const FusedOperator& fused : FusedOperators()) made->emplace(fused.name, LowerFused);
     return made;
   }();
   const auto it = table->find(name);

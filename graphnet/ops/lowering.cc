@@ -265,7 +265,12 @@ absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* re
   graph_ = to;
   UncheckedBuilder(to).ReserveNames(from.num_nodes());
   for (Node* node : from.nodes()) {
+    const size_t graphs = module()->graphs().size();
     absl::StatusOr<Argument> value = LowerNode(*node);
+    // Bodies that a call became are made for it.
+    for (const Graph* body : module()->graphs().subspan(graphs)) {
+      for (const Node* made : body->nodes()) result_.origins[made] = node;
+    }
     if (!value.ok()) {
       if (refused == nullptr) return value.status();
       (*refused)[node] = value.status();

@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/fused.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
@@ -123,10 +124,10 @@ MemoryUse MemoryUseOf(const Node& node) {
     AddNodes(*out, &use.shared);
   }
   // What a function of Python hands on where, nothing says; those without an operator may
-  // be made of views.
+  // be made of views. What a fused operator yields is new.
   const absl::Span<const Schema> operators = OperatorsOf(callee);
   if (absl::c_any_of(callee.overloads, [](const Schema& s) { return s.may_alias; }) ||
-      (callee.kind == Callable::Kind::kFunction &&
+      (callee.kind == Callable::Kind::kFunction && !IsFused(callee.overloads[0]) &&
        (operators.empty() || absl::c_any_of(operators, Shares)))) {
     add_all(&use.shared);
   }

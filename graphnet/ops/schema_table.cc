@@ -61,6 +61,16 @@ void Parse(absl::string_view text, std::vector<Schema>* schemas) {
   });
 }
 
+// The operators of fused.txt, whose other lines are for fused.cc.
+void ParseFused(std::vector<Schema>* schemas) {
+  ForEachLine(FusedText(), [&](absl::string_view line) {
+    if (!absl::ConsumePrefix(&line, "operator ")) return;
+    absl::StatusOr<Schema> schema = ParseSchema(line);
+    CHECK(schema.ok());  // A test parses every line.
+    schemas->push_back(*std::move(schema));
+  });
+}
+
 // Gives parameters the words that they take (words.txt).
 void AddWords(Table* table) {
   absl::flat_hash_map<absl::string_view, absl::Span<const absl::string_view>> words;
@@ -91,6 +101,7 @@ Table* MakeTable() {
     table->by_target.emplace(schema.target, &schema);
   }
   Parse(CallableText(), &table->functions.all);
+  ParseFused(&table->functions.all);
   table->functions.Index();
   std::vector<Schema> signatures;
   Parse(SignatureText(), &signatures);
@@ -167,6 +178,11 @@ std::vector<std::string> NearMisses(absl::string_view name) {
     if (schema.name == last) continue;
     last = schema.name;
     const size_t distance = EditDistance(base, schema.name, most);
+    if (distance <= most) found.emplace_back(distance, schema.name);
+  }
+  for (const Schema& schema : GetTable().functions.all) {
+    if (!absl::StartsWith(schema.name, "fused.")) continue;
+    const size_t distance = EditDistance(name, schema.name, most);
     if (distance <= most) found.emplace_back(distance, schema.name);
   }
   std::sort(found.begin(), found.end());

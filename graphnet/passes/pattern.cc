@@ -9,203 +9,14 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_table.h"
-#include "graphnet/ops/callable.h"
 #include "graphnet/ops/memory_use.h"
-#include "graphnet/ops/parameter_names.h"
-#include "graphnet/passes/wildcard.h"
+#include "graphnet/ops/wildcard.h"
+#include "graphnet/passes/pattern_matcher.h"
 
 namespace graphnet {
 namespace {
 
 constexpr size_t kApplicationsPerNode = 8;
-
-bool HoldsNode(const Argument& argument) {
-  bool holds = false;
-  ForEachArgument(argument, [&](const Argument& a) { holds |= a.is_node() || a.is_graph(); });
-  return holds;
-}
-
-// --- Matching ------------------------------------------------------------------
-
-bool HasTarget(const RewriteRule& rule, const Node& pattern, const Node& node) {
-  if (node.op() == pattern.op() && node.target() == pattern.target()) return true;
-  const auto more = rule.more_targets.find(&pattern);
-  return more != rule.more_targets.end() &&
-         absl::c_any_of(more->second, [&](const TargetChoice& choice) {
-           return choice.op == node.op() && choice.target == node.target();
-         });
-}
-
-// Matches a pattern at an anchor. `why` takes what is in the way, as it goes on after
-// "always": "with inplace=".
-class Matcher {
- public:
-  Matcher(const RewriteRule& rule, PatternMatch* match, std::string* why)
-      : rule_(rule), match_(*match), why_(why) {}
-  bool Anchor(const Node& pattern, Node* node) {
-    return MatchNode(pattern, node) &&
-           absl::c_all_of(rule_.types, [this](const TypeCondition& type) { return IsOf(type); });
-  }
-
- private:
-  template <typename... Parts>
-  bool Fail(const Parts&... parts) {
-    if (why_ != nullptr && why_->empty()) *why_ = absl::StrCat(parts...);
-    return false;
-  }
-
-  bool MatchNode(const Node& pattern, Node* node) {
-    const auto it = made_.find(&pattern);
-    if (it != made_.end()) return it->second == node || Fail("with two values for one");
-    if (!HasTarget(rule_, pattern, *node)) {
-      return Fail("with a value of ", node->is_call() ? node->target() : OpName(node->op()),
-                  " for that of ", pattern.target());
-    }
-    made_[&pattern] = node;
-    match_.nodes.push_back(node);
-
-    absl::Span<const Argument> patterns = pattern.args();
-    const bool is_variadic = !patterns.empty() && IsVariadic(patterns.back());
-    const size_t positional = patterns.size() - (is_variadic ? 1 : 0);
-    absl::Span<const Argument> values = node->args();
-    std::vector<KwArg> keywords(node->kwargs().begin(), node->kwargs().end());
-    if (is_variadic ? values.size() < positional : values.size() != positional) {
-      std::vector<Argument> moved(values.begin(), values.end());
-      if (!Rearrange(*node, positional, is_variadic, &moved, &keywords)) return false;
-      values = match_.moved.emplace_back(std::move(moved));
-    }
-    const Node* rest = nullptr;
-    for (const KwArg& kwarg : pattern.kwargs()) {
-      if (IsKeywords(kwarg.value)) {
-        rest = kwarg.value.node();
-        continue;
-      }
-      const auto given =
-          absl::c_find_if(keywords, [&](const KwArg& k) { return k.name == kwarg.name; });
-      if (given == keywords.end()) return Fail("without ", kwarg.name, "=");
-      // What a parameter stands for is to be found for as long as the match.
-      const std::vector<Argument>& kept = match_.moved.emplace_back(1, given->value);
-      keywords.erase(given);
-      if (!MatchArgument(kwarg.value, kept[0])) return Fail("with another ", kwarg.name, "=");
-    }
-    if (rest != nullptr) {
-      const auto [known, is_new] = match_.keywords.try_emplace(rest->target(), keywords);
-      const auto same = [](const KwArg& a, const KwArg& b) {
-        return a.name == b.name && a.value == b.value;
-      };
-      if (!is_new && !absl::c_equal(known->second, keywords, same))
-        return Fail("with other keywords for **%", rest->name());
-    } else if (!keywords.empty()) {
-      return Fail("with ", keywords[0].name, "=");
-    }
-    return MatchAll(patterns, values);
-  }
-
-  // Moves arguments so that `positional` are given by position, or more if it is variadic.
-  bool Rearrange(const Node& node, size_t positional, bool is_variadic, std::vector<Argument>* args,
-                 std::vector<KwArg>* keywords) {
-    const std::vector<PositionalParameter> names = PositionalParameters(node, CalleeOf(node));
-    while (args->size() < positional && args->size() < names.size()) {
-      const auto it = absl::c_find_if(
-          *keywords, [&](const KwArg& kwarg) { return kwarg.name == names[args->size()].name; });
-      if (it == keywords->end()) break;
-      args->push_back(it->value);
-      keywords->erase(it);
-    }
-    while (args->size() > positional && args->size() <= names.size()) {
-      keywords->insert(keywords->begin(), {names[args->size() - 1].name, args->back()});
-      args->pop_back();
-    }
-    if (args->size() == positional || (is_variadic && args->size() > positional)) return true;
-    return Fail("with ", node.args().size(), node.args().size() == 1 ? " argument" : " arguments");
-  }
-
-  bool MatchAll(absl::Span<const Argument> patterns, absl::Span<const Argument> values) {
-    if (!patterns.empty() && IsVariadic(patterns.back())) {
-      const size_t n = patterns.size() - 1;
-      if (values.size() < n || !Bind(*patterns.back().node(), values.subspan(n)))
-        return Fail("with other arguments for *%", patterns.back().node()->name());
-      patterns.remove_suffix(1);
-      values = values.first(n);
-    }
-    if (patterns.size() != values.size()) return Fail("with a list of another length");
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      if (!MatchArgument(patterns[i], values[i])) return Fail("with another argument ", i + 1);
-    }
-    return true;
-  }
-
-  bool MatchArgument(const Argument& pattern, const Argument& value) {
-    if (pattern.is_node()) {
-      const Node& node = *pattern.node();
-      if (!node.is_placeholder()) return value.is_node() && MatchNode(node, value.node());
-      const Wildcard wildcard = WildcardOf(node);
-      if (wildcard == Wildcard::kValue && !value.is_node())
-        return Fail("with a constant for %", node.name());
-      if (wildcard == Wildcard::kLiteral && HoldsNode(value))
-        return Fail("with a value for %", node.name());
-      return Bind(node, absl::MakeConstSpan(&value, 1));
-    }
-    // As PyTorch, which takes a tuple for a list.
-    if (IsSequence(pattern) && IsSequence(value))
-      return MatchAll(pattern.elements(), value.elements());
-    if (pattern.is_aggregate()) {
-      return pattern.kind() == value.kind() && MatchAll(pattern.elements(), value.elements());
-    }
-    return pattern == value;
-  }
-
-  bool Bind(const Node& parameter, absl::Span<const Argument> values) {
-    const auto [it, is_new] = match_.parameters.try_emplace(parameter.target(), values);
-    return is_new || absl::c_equal(it->second, values);
-  }
-
-  bool IsOf(const TypeCondition& type) {
-    const auto made = made_.find(type.value);
-    const Node* value = nullptr;
-    if (made != made_.end()) {
-      value = made->second;
-    } else if (const Argument& bound = match_[type.value->target()]; bound.is_node()) {
-      value = bound.node();
-    }
-    const TensorMeta* meta = value == nullptr ? nullptr : value->tensor_meta();
-    if (meta == nullptr) return Fail("where nothing is known of ", type.text);
-    const bool fits = (type.dtypes.empty() || absl::c_linear_search(type.dtypes, meta->dtype)) &&
-                      (!type.has_sizes || (meta->has_shape && HasSizes(type, meta->shape))) &&
-                      (!type.device.has_value() ||
-                       (meta->has_device && meta->device.type == type.device->type &&
-                        (type.device->index < 0 || meta->device.index == type.device->index)));
-    return fits || Fail("where not ", type.text);
-  }
-
-  bool HasSizes(const TypeCondition& type, absl::Span<const Dim> shape) {
-    using Kind = TypeCondition::Size::Kind;
-    const auto rest = absl::c_find_if(
-        type.sizes, [](const TypeCondition::Size& size) { return size.kind == Kind::kRest; });
-    const size_t fixed = type.sizes.size() - (rest == type.sizes.end() ? 0 : 1);
-    if (rest == type.sizes.end() ? shape.size() != fixed : shape.size() < fixed) return false;
-    size_t at = 0;
-    for (const TypeCondition::Size& size : type.sizes) {
-      if (size.kind == Kind::kRest) {
-        at += shape.size() - fixed;
-        continue;
-      }
-      const Dim& dim = shape[at++];
-      if (size.kind == Kind::kNumber && (!dim.is_static() || dim.value != size.number))
-        return false;
-      if (size.kind != Kind::kName) continue;
-      const auto [known, is_new] = sizes_.try_emplace(size.name, dim);
-      if (!is_new && !(known->second == dim)) return false;
-    }
-    return true;
-  }
-
-  const RewriteRule& rule_;
-  PatternMatch& match_;
-  std::string* const why_;
-  absl::flat_hash_map<const Node*, Node*> made_;
-  absl::flat_hash_map<absl::string_view, Dim> sizes_;  // by the names of type conditions
-};
 
 // --- Applying ------------------------------------------------------------------
 
@@ -229,7 +40,7 @@ class Rewriter {
   // Whether `rule` can be applied at `node`; `why`, which may be null, takes why not.
   bool Matches(const RewriteRule& rule, Node* node, PatternMatch* match,
                std::string* why = nullptr) {
-    if (!Matcher(rule, match, why).Anchor(AnchorOf(rule), node)) return false;
+    if (!PatternMatcher(rule, match, why).Anchor(AnchorOf(rule), node)) return false;
     const char* reason = !IsClosed(*match)       ? "with a value inside that is used elsewhere"
                          : WritesBetween(*match) ? "with a write to memory in between"
                          : rule.where != nullptr && !rule.where(*match) ? "where it is refused"
@@ -461,7 +272,7 @@ std::vector<PatternMatch> FindMatches(const RewriteRule& rule, Graph* graph) {
 
 std::vector<PatternMatch> FindOccurrences(const RewriteRule& rule, Graph* graph) {
   return FindWhere(graph, [&](Node* node, PatternMatch* match) {
-    return Matcher(rule, match, nullptr).Anchor(Rewriter::AnchorOf(rule), node);
+    return PatternMatcher(rule, match, nullptr).Anchor(Rewriter::AnchorOf(rule), node);
   });
 }
 

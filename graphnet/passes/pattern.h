@@ -15,8 +15,12 @@
 //   %x                   a value of the graph
 //   %p as literal        a constant
 //   %a as any            either
-//   %rest as variadic    all further elements of the arguments, list or tuple that it
-//                        ends; the replacement may use it at the end of one. Also *%rest
+//   %rest as variadic    all further elements of the arguments that it ends, or of the list or
+//                        tuple that it stands in; the replacement may use it so, too. Also *%rest
+//   %x as each           one value for each element of a list: a call that takes it, and one that
+//                        takes that, is there as many times, and a list that holds it has them
+//                        all. torch.cat([%a]) with %a = torch.relu(%x) is of relus only; the
+//                        replacement has [%x] for what they take
 //   %rest as keywords    all further keywords of a call, for the replacement to hand on,
 //                        written **%rest wherever it stands
 // The same parameter twice has to be the same value twice. A rule without a replacement's
@@ -24,6 +28,8 @@
 // for, by position or by keyword, in any order, and all of them have to be there.
 //
 // A call of a pattern may have several targets, any of which it is: torch.relu|.relu(%x).
+//
+// A body that a call of the pattern has is the same in the graph, node by node.
 //
 // Between a rule's name and its graphs may stand
 //   once                         not applied to what it made itself, so that the replacement
@@ -43,10 +49,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ops/wildcard.h"
 
 namespace graphnet {
 
@@ -98,6 +106,10 @@ struct RewriteRule {
   const Graph* replacement = nullptr;
   // Of calls of the pattern that may have others than their own.
   absl::flat_hash_map<const Node*, std::vector<TargetChoice>> more_targets = {};
+  // Of the pattern, what stands for each element of a list.
+  EachNodes each = {};
+  // Calls of the pattern whose first two arguments may stand in the other order.
+  absl::flat_hash_set<const Node*> commuting = {};
   bool once = false;
   std::vector<TypeCondition> types = {};
   // Asked of each match; a rule without one is applied to all.

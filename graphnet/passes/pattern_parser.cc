@@ -13,21 +13,26 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ops/wildcard.h"
 #include "graphnet/passes/pattern.h"
-#include "graphnet/passes/wildcard.h"
 #include "graphnet/text/parser.h"
 
 namespace graphnet {
 namespace {
 
-// Where a variadic parameter stands that is not the end of arguments or of a sequence.
-bool MisplacesVariadic(absl::Span<const Argument> arguments) {
+// Where a variadic parameter stands that is neither the end of arguments nor the only one of a
+// sequence; what stands for each element of a list is no other's element, either.
+bool MisplacesInList(const Argument& argument, const EachNodes& each) {
+  if (!argument.is_aggregate()) return false;
+  const auto is_spread = [&](const Argument& a) { return IsSpread(a, each); };
+  return absl::c_count_if(argument.elements(), is_spread) > (IsSequence(argument) ? 1 : 0) ||
+         absl::c_any_of(argument.elements(),
+                        [&](const Argument& a) { return MisplacesInList(a, each); });
+}
+bool MisplacesVariadic(absl::Span<const Argument> arguments, const EachNodes& each) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (IsVariadic(arguments[i]) && i + 1 < arguments.size()) return true;
-    if (!arguments[i].is_aggregate()) continue;
-    if (!IsSequence(arguments[i]) && absl::c_any_of(arguments[i].elements(), IsVariadic))
-      return true;
-    if (MisplacesVariadic(arguments[i].elements())) return true;
+    if (MisplacesInList(arguments[i], each)) return true;
   }
   return false;
 }
@@ -43,6 +48,7 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
       !graph->output()->args()[0].is_node()) {
     return error("must return one value");
   }
+  const EachNodes each = EachNodesOf(*graph);
   for (const Node* node : graph->nodes()) {
     if (node->is_placeholder()) {
       if (known != nullptr && !known->contains(node->target())) {
@@ -58,8 +64,8 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
     if (node->is_output()) continue;
     if (!node->is_call()) return error("only calls can be matched and made");
     if (!node->has_uses()) return error(absl::StrCat("nothing uses %", Printable(node->name())));
-    if (MisplacesVariadic(node->args()))
-      return error("a variadic parameter is the last of the arguments or of a list");
+    if (MisplacesVariadic(node->args(), each))
+      return error("a variadic parameter is the last of the arguments, or the only one of a list");
     const auto holds_keywords = [](const Argument& argument) {
       bool holds = false;
       ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
@@ -76,9 +82,8 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
     if (misplaces) return error("a parameter for keywords stands in a call, as **%rest");
     for (const KwArg& kwarg : node->kwargs()) {
       if (IsVariadic(kwarg.value)) return error("a variadic parameter is no keyword's value");
-      if (MisplacesVariadic(absl::MakeConstSpan(&kwarg.value, 1))) {
-        return error("a variadic parameter is the last of a list");
-      }
+      if (MisplacesInList(kwarg.value, each))
+        return error("a variadic parameter is the only one of a list");
     }
   }
   return absl::OkStatus();
@@ -336,10 +341,14 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
     if (node != nullptr && node->is_placeholder())
       node->set_annotation(kind == Wildcard::kKeywords ? "keywords" : "variadic");
   }
+  if (rule.pattern != nullptr) rule.each = EachNodesOf(*rule.pattern);
   absl::flat_hash_set<absl::string_view> parameters;
   RETURN_IF_ERROR(CheckGraph(rule.pattern, "pattern", nullptr, &parameters));
   if (rule.pattern->output()->args()[0].node()->is_placeholder()) {
     return absl::InvalidArgumentError("@pattern: must return what a call yields");
+  }
+  if (rule.each.contains(rule.pattern->output()->args()[0].node())) {
+    return absl::InvalidArgumentError("@pattern: returns one value, and not one for each element");
   }
   for (Marks::Choice& choice : marks.choices) {
     const Node* node = rule.pattern->FindNode(choice.node);
@@ -349,6 +358,10 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
   for (const Marks::Condition& condition : marks.conditions) {
     ASSIGN_OR_RETURN(TypeCondition type,
                      ConditionReader(condition, file_name, *rule.pattern).Read());
+    if (rule.each.contains(type.value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("%", Printable(type.value->name()), " is one value for each element"));
+    }
     rule.types.push_back(std::move(type));
   }
   if (!replaces) return rule;
@@ -361,14 +374,18 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
     const Wildcard kind = kinds.at(node->target());
     if (kind == Wildcard::kVariadic) node->set_annotation("variadic");
     if (kind == Wildcard::kKeywords) node->set_annotation("keywords");
+    if (kind == Wildcard::kEach) node->set_annotation("each");
     if (node == rule.replacement->output()->args()[0].node() && kind != Wildcard::kValue) {
       return absl::InvalidArgumentError("@replacement: returns what need not be a value");
     }
   }
+  // A replacement's calls are made once: it hands lists on as they are.
+  const EachNodes each = EachNodesOf(*rule.replacement);
   for (const Node* node : rule.replacement->nodes()) {
-    if (node->is_call() && MisplacesVariadic(node->args())) {
+    if (node->is_call() && (each.contains(node) || MisplacesVariadic(node->args(), each))) {
       return absl::InvalidArgumentError(
-          "@replacement: a variadic parameter is the last of the arguments or of a list");
+          "@replacement: a variadic parameter is the last of the arguments, or the only one of a "
+          "list, and one for each element stands in a list");
     }
     // What the pattern has as keywords is known only now.
     for (const Argument& argument : node->args()) {

@@ -14,10 +14,12 @@
 #include "graphnet/passes/constrain_variance.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/expand_functions.h"
+#include "graphnet/passes/expand_fused.h"
 #include "graphnet/passes/expand_vmap.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/fold_constants.h"
 #include "graphnet/passes/functionalize.h"
+#include "graphnet/passes/fuse.h"
 #include "graphnet/passes/generalize_dims.h"
 #include "graphnet/passes/lift_attributes.h"
 #include "graphnet/passes/remove_aliases.h"
@@ -56,10 +58,12 @@ const std::vector<Pass>& PassTable() {
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
       {"dce", "dead_code.h", DeadCode},
       {"expand-functions", "expand_functions.h", ExpandFunctions},
+      {"expand-fused", "expand_fused.h", ExpandFused},
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
       {"fold-constants", "fold_constants.h", FoldConstants},
       {"functionalize", "functionalize.h", Functionalize, {"outputs"}},
+      {"fuse", "fuse.h", Fuse, {"operators"}},
       {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs"}},
       {"lift-attributes", "lift_attributes.h", LiftAttributes},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},

@@ -25,13 +25,13 @@ void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
   for (auto it = old.rbegin(); it != old.rend(); ++it) graph->EraseNode(*it);
   for (Node* node : lowered.nodes()) {
     const Node* origin = all.origins[node];
-    if (node->is_placeholder()) {
+    if (node->is_placeholder() && origin->is_placeholder()) {
       made[node] = const_cast<Node*>(origin);
       continue;
     }
     Node* copy = graph->CopyNodeFrom(*node, map, map_graph);
     made[node] = copy;
-    if (node->is_output()) {
+    if (node->is_output() || node->is_placeholder()) {
       copy->set_location(origin->location());
       continue;
     }
@@ -49,8 +49,11 @@ absl::StatusOr<bool> TorchToAten(Module* module) {
       .names = false, .metas = false, .locations = false, .attribute_names = false};
   if (CheckEqual(*module, *lowered.module, structure).ok()) return false;
   absl::flat_hash_map<const Graph*, Graph*> graphs;
-  for (size_t i = 0; i < module->graphs().size(); ++i) {
-    graphs[lowered.module->graphs()[i]] = module->graphs()[i];
+  const size_t before = module->graphs().size();
+  for (size_t i = 0; i < lowered.module->graphs().size(); ++i) {
+    // Bodies that calls became are behind those that there were.
+    Graph* const made = lowered.module->graphs()[i];
+    graphs[made] = i < before ? module->graphs()[i] : module->AddGraph(made->name());
   }
   NodeTable<Node*> copies(*lowered.module);
   for (Graph* graph : lowered.module->graphs()) {

@@ -193,4 +193,32 @@ expect 0 "meta: 0 findings" lint in.gn --rule meta
 # A piece keeps the bound.
 "$graphnet" decompose constrained.gn -o pieces --at 1 --format protobuf >/dev/null
 expect 0 "bn-var: 0 findings" lint pieces --rule bn-var
+
+# --- Fused operators, there and back.
+cat >layers.gn <<'END'
+graph @forward(%x : f32[2, 4], %w : f32[4, 4], %b : f32[4], %s : f32[4]) {
+  %l = torch._C._nn.linear(%x, %w, %b)
+  %r = torch.nn.functional.relu(%l, inplace = True)
+  %m = torch._C._nn.linear(%r, %w, None)
+  %d = torch.nn.functional.dropout(%m, 0.1, False, False)
+  %t = operator.add(%d, %x)
+  %n = torch.nn.functional.layer_norm(%t, (4,), %s, None, 1e-12)
+  return (%n,)
+}
+END
+expect 0 "fuse: calls of fused.fused_gemm_epilogue" opt layers.gn --passes=fuse -o fused.gn --verify-each
+grep -qF 'fused.fused_gemm_epilogue(%x, %w, %b, activation = "relu")' fused.gn || fail "relu is not fused"
+grep -qF 'fused.fused_fc_elementwise_layernorm(' fused.gn || fail "the layer is not fused"
+! grep -q 'torch\.' fused.gn || fail "something is left: $(cat fused.gn)"
+expect 0 "bits" diff-run layers.gn fused.gn
+expect 0 "" shapes fused.gn
+expect 0 "calls of fused operators written out" opt fused.gn --passes=expand-fused -o back.gn
+! grep -q 'fused\.' back.gn || fail "something is still fused"
+expect 0 "bits" diff-run fused.gn back.gn
+"$graphnet" convert fused.gn fused.pb
+"$graphnet" convert fused.pb again.gn
+cmp fused.gn again.gn || fail "protobuf keeps no fused calls"
+sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
+expect 1 "takes no activatoin; is activation meant?" check wrong.gn
+expect 2 "is fc meant?" opt layers.gn --passes='fuse{operators=fcc}'
 echo PASSED

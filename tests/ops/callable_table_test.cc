@@ -60,11 +60,13 @@ class Call {
     const auto lowered = LowerToAten(module_);
     if (!lowered.ok()) return {std::string(lowered.status().message()), false};
     std::string out;
-    for (const Node* node : lowered->module->main()->nodes()) {
-      if (node->is_call()) {
-        absl::StrAppend(&out, "%", node->name(), " = ", Printed(*node), "\n");
-      } else if (node->is_output()) {
-        absl::StrAppend(&out, PrintArgument(node->args()[0]), "\n");
+    for (const Graph* graph : lowered->module->graphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (node->is_call()) {
+          absl::StrAppend(&out, "%", node->name(), " = ", Printed(*node), "\n");
+        } else if (node->is_output()) {
+          absl::StrAppend(&out, PrintArgument(node->args()[0]), "\n");
+        }
       }
     }
     return {out, true};

@@ -216,6 +216,87 @@ TEST(ParseRulesTest, ErrorsNameTheLine) {
       HasSubstr("a variadic parameter is the last"));
 }
 
+TEST(PatternTest, AListMayHaveOthersBehindItsVariadicPart) {
+  const std::string rule =
+      "graph @pattern(%a, *%rest, %b) {\n  %c = torch.cat([%a, *%rest, %b])\n  return %c\n}\n"
+      "graph @replacement(%a, *%rest, %b) {\n  %c = torch.f(%b, [*%rest, %a])\n  return %c\n}\n";
+  EXPECT_EQ(Rewritten(rule, "  %c = torch.cat([%x, %y, %y, %x, %y])\n  return (%c,)\n"),
+            "  %c = torch.f(%y, [%y, %y, %x, %x])\n  return (%c,)\n");
+  EXPECT_EQ(Rewritten(rule, "  %c = torch.cat([%x, %y])\n  return (%c,)\n"),
+            "  %c = torch.f(%y, [%x])\n  return (%c,)\n");
+  const std::string one = "  %c = torch.cat([%x])\n  return (%c,)\n";
+  EXPECT_EQ(Rewritten(rule, one), one);
+}
+
+TEST(PatternTest, EachElementOfAListIsTheSameCall) {
+  const std::string rule =
+      "graph @pattern(%x as each, %y as each, %p as literal, %d as literal) {\n"
+      "  %a = torch.f(%x, %p)\n  %b = torch.g(%a, %y)\n  %c = torch.cat([%b], %d)\n"
+      "  return %c\n}\n"
+      "graph @replacement(%x, %y, %p, %d) {\n  %c = torch.h([%x], [%y], %p, %d)\n"
+      "  return %c\n}\n";
+  const auto of = [](const char* second) {
+    return absl::StrCat(
+        "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n  %c = torch.f(%y, 1)\n  %d = ", second,
+        "\n  %e = torch.cat([%b, %d], 2)\n  return (%e,)\n");
+  };
+  EXPECT_EQ(Rewritten(rule, of("torch.g(%c, %x)")),
+            "  %e = torch.h([%x, %y], [%y, %x], 1, 2)\n  return (%e,)\n");
+  EXPECT_EQ(Rewritten(rule,
+                      "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n"
+                      "  %e = torch.cat([%b], 2)\n  return (%e,)\n"),
+            "  %e = torch.h([%x], [%y], 1, 2)\n  return (%e,)\n");
+  // Another call, another constant, a value that is no element of its own, no element.
+  const std::string others[] = {
+      of("torch.k(%c, %x)"),
+      "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n  %c = torch.f(%y, 3)\n"
+      "  %d = torch.g(%c, %x)\n  %e = torch.cat([%b, %d], 2)\n  return (%e,)\n",
+      "  %e = torch.cat([%x, %y], 2)\n  return (%e,)\n",
+      "  %e = torch.cat([], 2)\n  return (%e,)\n"};
+  for (const std::string& other : others) EXPECT_EQ(Rewritten(rule, other), other);
+}
+
+TEST(PatternTest, ABodyIsTheSameNodeByNode) {
+  const auto rules = ParseRules(
+      "rule r\ngraph @pattern(%x) {\n  %y = torch.vmap(@step, (%x,))\n  return %y\n}\n"
+      "graph @replacement(%x) {\n  %y = torch.f(%x)\n  return %y\n}\n"
+      "graph @step(%a) {\n  %b = torch.relu(%a)\n  %c = torch.add(%b, %a)\n  return %c\n}\n",
+      "rules");
+  ASSERT_OK(rules);
+  const auto count = [&](const char* body) {
+    const auto module = ParseModule(
+        absl::StrCat("graph @forward(%x) {\n  %y = torch.vmap(@body, (%x,))\n  return (%y,)\n}\n"
+                     "graph @body(%p) {\n",
+                     body, "}\n"),
+        "test");
+    EXPECT_OK(module);
+    std::vector<size_t> counts;
+    EXPECT_OK(ApplyRules(*rules, module->get(), &counts));
+    return counts[0];
+  };
+  EXPECT_EQ(count("  %q = torch.relu(%p)\n  %r = torch.add(%q, %p)\n  return %r\n"), 1u);
+  EXPECT_EQ(count("  %q = torch.relu(%p)\n  %r = torch.add(%p, %q)\n  return %r\n"), 0u);
+  EXPECT_EQ(count("  %q = torch.relu(%p)\n  %r = torch.sub(%q, %p)\n  return %r\n"), 0u);
+  EXPECT_EQ(count("  %q = torch.relu(%p)\n  return %q\n"), 0u);
+}
+
+TEST(PatternTest, WhereListsAreWrongIsSaid) {
+  const auto error = [](const std::string& pattern, const std::string& replacement) {
+    return std::string(
+        ParseRules("rule r\ngraph @pattern(" + pattern + "graph @replacement(" + replacement, "f")
+            .status()
+            .message());
+  };
+  const std::string to_x = "%x) {\n  %a = torch.g([%x])\n  return %a\n}\n";
+  EXPECT_THAT(error("*%x, *%y) {\n  %a = torch.f([*%x, *%y])\n  return %a\n}\n", to_x),
+              HasSubstr("the only one of a list"));
+  EXPECT_THAT(error("%x as each) {\n  %a = torch.f(%x)\n  return %a\n}\n", to_x),
+              HasSubstr("returns one value, and not one for each element"));
+  EXPECT_THAT(error("%x as each) {\n  %a = torch.f([%x])\n  return %a\n}\n",
+                    "%x) {\n  %a = torch.g(%x)\n  return %a\n}\n"),
+              HasSubstr("stands in a list"));
+}
+
 // --- What a rule says beside its graphs.
 
 TEST(PatternTest, KeywordsThatAreLeftOverAreHandedOn) {

@@ -1,0 +1,64 @@
+// Whether what a pattern says stands at a call, and what its parameters are there.
+#ifndef GRAPHNET_PASSES_PATTERN_MATCHER_H_
+#define GRAPHNET_PASSES_PATTERN_MATCHER_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/wildcard.h"
+#include "graphnet/passes/pattern.h"
+
+namespace graphnet {
+
+// Whether the call has the target that the pattern's has, or one that it may have instead.
+bool HasTarget(const RewriteRule& rule, const Node& pattern, const Node& node);
+
+// Matches a pattern at an anchor. `why`, which may be null, takes what is in the way, as it goes on
+// after "always": "with inplace=".
+class PatternMatcher {
+ public:
+  PatternMatcher(const RewriteRule& rule, PatternMatch* match, std::string* why)
+      : rule_(rule), match_(*match), why_(why) {}
+  bool Anchor(const Node& pattern, Node* node);
+
+ private:
+  template <typename... Parts>
+  bool Fail(const Parts&... parts) {
+    if (why_ != nullptr && why_->empty()) *why_ = absl::StrCat(parts...);
+    return false;
+  }
+
+  bool MatchNode(const Node& pattern, Node* node);
+  // The arguments; with `swapped`, the first two in the other order.
+  bool MatchCall(const Node& pattern, Node* node, bool swapped);
+  // Moves arguments so that `positional` are given by position, or more if it is variadic.
+  bool Rearrange(const Node& node, size_t positional, bool is_variadic, std::vector<Argument>* args,
+                 std::vector<KwArg>* keywords);
+  // `in_list`: elements of a list, not arguments of a call.
+  bool MatchAll(absl::Span<const Argument> patterns, absl::Span<const Argument> values,
+                bool in_list);
+  // The elements of a list, each of which is as `pattern` says.
+  bool MatchEach(Node& pattern, absl::Span<const Argument> values);
+  bool MatchArgument(const Argument& pattern, const Argument& value);
+  bool Bind(const Node& parameter, absl::Span<const Argument> values);
+  bool IsOf(const TypeCondition& type);
+  bool HasSizes(const TypeCondition& type, absl::Span<const Dim> shape);
+
+  const RewriteRule& rule_;
+  PatternMatch& match_;
+  std::string* const why_;
+  absl::flat_hash_map<const Node*, Node*> made_;
+  // Of parameters "as each", in the element that is looked at.
+  absl::flat_hash_map<absl::string_view, Argument> element_;
+  absl::flat_hash_map<absl::string_view, Dim> sizes_;  // by the names of type conditions
+};
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_PATTERN_MATCHER_H_
