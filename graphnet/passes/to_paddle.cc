@@ -1,7 +1,6 @@
 #include "graphnet/passes/to_paddle.h"
 
 #include <cstddef>
-#include <map>
 #include <new>
 #include <optional>
 #include <string>
@@ -41,24 +40,22 @@ bool IsSpelledInPlace(absl::string_view name) {
 
 class PaddleConversion {
  public:
-  PaddleConversion(Module* module, PassRun& run) : module_(module), run_(run) {}
+  explicit PaddleConversion(Module* module) : module_(module) {}
 
-  absl::StatusOr<bool> Run() {
+  PaddleCoverage Run() {
     for (Graph* graph : module_->graphs()) {
       for (Node* node : graph->nodes()) {
         if (!node->is_call()) continue;
         const std::string target(node->target());
         const absl::Status status = Convert(node);
         if (status.ok()) {
-          ++converted_;
+          ++coverage_.converted;
         } else {
-          ++left_[absl::StrCat(target, ": ", status.message())];
+          ++coverage_.left[{target, std::string(status.message())}];
         }
       }
     }
-    if (converted_ > 0) run_.Note("calls in Paddle's terms", converted_);
-    for (const auto& [what, count] : left_) run_.Note(absl::StrCat("left ", what), count);
-    return changed_;
+    return std::move(coverage_);
   }
 
  private:
@@ -87,7 +84,7 @@ class PaddleConversion {
       case PaddleRule::Kind::kDrop:
         if (node->has_uses()) return No("its value is used");
         node->graph()->EraseNode(node);
-        changed_ = true;
+        coverage_.changed = true;
         return absl::OkStatus();
       case PaddleRule::Kind::kCall: break;
     }
@@ -106,7 +103,7 @@ class PaddleConversion {
   // A call that is written alike, but for dtypes and devices.
   absl::Status Keep(Node* node) {
     absl::Status status;
-    changed_ |= node->MapArguments([&](const Argument& argument) {
+    coverage_.changed |= node->MapArguments([&](const Argument& argument) {
       absl::StatusOr<Argument> word = Word(argument);
       status.Update(word.status());
       return word.ok() ? *word : argument;
@@ -316,7 +313,7 @@ class PaddleConversion {
       node->ReplaceAllUsesWith(made);
       node->graph()->EraseNode(node);
       made->set_name(name);
-      changed_ = true;
+      coverage_.changed = true;
       return absl::OkStatus();
     }();
     if (!status.ok()) {
@@ -338,17 +335,22 @@ class PaddleConversion {
   }
 
   Module* const module_;
-  PassRun& run_;
   Arena arena_;
-  bool changed_ = false;
-  size_t converted_ = 0;
-  std::map<std::string, size_t> left_;
+  PaddleCoverage coverage_;
 };
 
 }  // namespace
 
+absl::StatusOr<PaddleCoverage> ConvertCallsToPaddle(Module* module) {
+  return PaddleConversion(module).Run();
+}
+
 absl::StatusOr<bool> ToPaddle(Module* module, PassRun& run) {
-  return PaddleConversion(module, run).Run();
+  ASSIGN_OR_RETURN(const PaddleCoverage coverage, ConvertCallsToPaddle(module));
+  if (coverage.converted > 0) run.Note("calls in Paddle's terms", coverage.converted);
+  for (const auto& [call, count] : coverage.left)
+    run.Note(absl::StrCat("left ", call.first, ": ", call.second), count);
+  return coverage.changed;
 }
 
 }  // namespace graphnet
