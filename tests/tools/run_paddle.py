@@ -114,7 +114,7 @@ def save(values, path):
         value = as_tensor(value).detach()
         if value.is_complex():
             name, value = name + "#complex", torch.view_as_real(value.resolve_conj())
-        chunk = value.resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        chunk = value.resolve_neg().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8).numpy().tobytes()
         header[name] = {"dtype": names[value.dtype], "shape": list(value.shape),
                         "data_offsets": [begin, begin + len(chunk)]}
         chunks.append(chunk)
