@@ -285,7 +285,7 @@ def make(out, only):
                 texts.add(text)
                 case = f"{name.replace('.', '-')}-{len(cases[name])}"
                 (out / "calls").mkdir(parents=True, exist_ok=True)
-                (out / "calls" / f"{case}.gn").write_text(text + "\n")
+                (out / "calls" / f"{case}.gn").write_text(f"graphnet.module 1\n{text}\nend\n")
                 common.save(inputs, out / f"{case}.inputs")
                 common.save({f"o{i}": v for i, v in enumerate(outputs)}, out / f"{case}.outputs")
                 cases[name].append(case)
