@@ -56,6 +56,12 @@ std::string Signature(const Schema& schema, absl::string_view name) {
   return absl::StrCat(out, ")");
 }
 
+std::string ConditionText(const PaddleCondition& condition) {
+  if (condition.kind == PaddleCondition::Kind::kIsTensor) return "a tensor";
+  return absl::StrCat(condition.kind == PaddleCondition::Kind::kIsNot ? "not `" : "`",
+                      PrintArgument(condition.value), "`");
+}
+
 // The arguments of Paddle's calls that a parameter of PyTorch becomes.
 void WhereUsed(const PaddleTerm& call, absl::string_view parameter, std::set<std::string>* uses) {
   for (const PaddleTerm& argument : call.arguments) {
@@ -72,8 +78,9 @@ void WhereUsed(const PaddleTerm& call, absl::string_view parameter, std::set<std
 
 std::string UseOf(const PaddleRule& rule, absl::string_view parameter) {
   std::vector<std::string> parts;
-  for (const auto& [name, value] : rule.conditions) {
-    if (name == parameter) parts.push_back(absl::StrCat("is `", PrintArgument(value), "`"));
+  for (const PaddleCondition& condition : rule.conditions) {
+    if (condition.parameter == parameter)
+      parts.push_back(absl::StrCat("is ", ConditionText(condition)));
   }
   if (absl::c_linear_search(rule.dropped, parameter)) parts.emplace_back("says nothing in Paddle");
   std::set<std::string> uses;
@@ -100,7 +107,7 @@ std::string RowText(const PaddleRule& rule) {
   if (!rule.conditions.empty()) {
     absl::StrAppend(&out, ", when ",
                     absl::StrJoin(rule.conditions, " and ", [](std::string* to, const auto& c) {
-                      absl::StrAppend(to, "`", c.first, "=", PrintArgument(c.second), "`");
+                      absl::StrAppend(to, "`", c.parameter, "` is ", ConditionText(c));
                     }));
   }
   switch (rule.kind) {

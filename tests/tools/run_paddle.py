@@ -5,7 +5,7 @@
 
 For each sample of LIST, a path below FOLDER a line, PyTorch runs the original on the CPU on inputs
 drawn as its weight_meta.py says; `graphnet convert --to paddle` makes a sample of Paddle of it,
-and Paddle runs that on the same inputs, in processes of their own with limits of time and memory.
+and Paddle runs that on the same inputs, in a process each with limits of time and memory.
 The outputs must agree at t = -5: |a - b| <= atol + rtol |b|, by the dtype of the output.
 
 What comes of each goes to DIR/outcomes.json, a table to DIR/outcomes.md, and the samples that
@@ -30,9 +30,11 @@ and one with Paddle.
 import argparse
 import collections
 import json
+import os
 import pathlib
 import re
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -50,13 +52,11 @@ PASSED = ("equal", "random")
 # ------------------------------------------------------------- PyTorch's side
 
 
-def side_torch(sample: pathlib.Path, out: pathlib.Path, seed: int) -> None:
-    """Writes inputs as they were before the run and outputs after it; prints a line of JSON."""
-    sys.path.insert(0, str(HERE))
+def side_torch(sample: pathlib.Path, out: pathlib.Path, seed: int) -> dict:
+    """Writes inputs as they were before the run and outputs after it."""
     import compare_outputs as common
     import torch
 
-    torch.set_num_threads(2)
     path = sample / "model.py"
     scope = {"__name__": "sample"}
     text = common.on_cpu(path.read_text())
@@ -83,7 +83,7 @@ def side_torch(sample: pathlib.Path, out: pathlib.Path, seed: int) -> None:
     same = not may_draw or all(
         common.difference(as_tensor(a), as_tensor(b)) == "" for a, b in zip(first, run(seed + 1)))
     save({f"o{i}": v for i, v in enumerate(first)}, out / "outputs.safetensors")
-    print(json.dumps({"random": not same}))
+    return {"random": not same}
 
 
 def copy(value):
@@ -158,8 +158,8 @@ def load(path):
     return values
 
 
-def side_paddle(sample: pathlib.Path, out: pathlib.Path) -> None:
-    """Runs the converted sample on the inputs and compares; prints a line of JSON."""
+def side_paddle(sample: pathlib.Path, out: pathlib.Path, _) -> dict:
+    """Runs the converted sample on the inputs and compares."""
     import numpy as np
     import paddle
 
@@ -189,9 +189,8 @@ def side_paddle(sample: pathlib.Path, out: pathlib.Path) -> None:
         with paddle.no_grad():
             returned = list(flatten(model(*arguments)))
     except Exception as error:  # Whatever Paddle raises is an outcome.
-        print(json.dumps({"outcome": "fails", "where": describe(error, text)}))
-        return
-    print(json.dumps(compare(returned, expected)))
+        return {"outcome": "fails", "where": describe(error, text)}
+    return compare(returned, expected)
 
 
 def describe(error, text):
@@ -248,46 +247,85 @@ def compare(returned, expected):
 # ------------------------------------------------------------------- the run
 
 
-def limited(args):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (args.max_memory, args.max_memory))
-        # Of the processor, so that a busy machine makes no difference.
-        resource.setrlimit(resource.RLIMIT_CPU, (args.timeout, args.timeout))
-    return limit
+def serve(which: str, timeout: int, max_memory: int) -> None:
+    """Answers each line of JSON, the arguments of a side, with one; runs it in a child.
+
+    The framework is loaded once, which takes longer than most samples.
+    """
+    sys.path.insert(0, str(HERE))
+    if which == "torch":
+        import compare_outputs
+        import torch
+
+        torch.set_num_threads(1)
+        run = side_torch
+    else:
+        import paddle
+
+        run = side_paddle
+    for line in sys.stdin:
+        sample, out, seed = json.loads(line)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
+            # Of the processor, so that a busy machine makes no difference.
+            resource.setrlimit(resource.RLIMIT_CPU, (timeout, timeout))
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            try:
+                result = run(pathlib.Path(sample), pathlib.Path(out), seed)
+            except MemoryError:
+                result = {"outcome": "limit", "where": f"more than {max_memory >> 20} MiB"}
+            except BaseException as error:  # Whatever it raises is a result.
+                result = {"outcome": "fails", "where": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
+            if re.search("ResourceExhausted|bad_alloc|can't allocate memory", result.get("where", "")):
+                result["outcome"] = "limit"
+            os.write(writer, json.dumps(result).encode())
+            os._exit(0)
+        os.close(writer)
+        # It may wait for something instead of computing.
+        answer = b""
+        if select.select([reader], [], [], 50 * timeout)[0]:
+            while chunk := os.read(reader, 65536):
+                answer += chunk
+        else:
+            os.kill(child, signal.SIGKILL)
+        os.close(reader)
+        status = os.waitpid(child, 0)[1]
+        if not answer:
+            ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+            result = {"outcome": "crashes", "where": f"signal {ended}"}
+            if ended in (signal.SIGXCPU, signal.SIGKILL):
+                result = {"outcome": "limit", "where": f"more than {timeout} seconds"}
+            answer = json.dumps(result).encode()
+        print(answer.decode(), flush=True)
 
 
-def run_side(python, arguments, args):
-    """The last line of JSON that it prints, or what ended it."""
-    command = ["nice", "-n", "10", python, __file__, *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20 * args.timeout,
-                              preexec_fn=limited(args), check=False)
-    except subprocess.TimeoutExpired:
-        return {"outcome": "limit", "where": f"more than {args.timeout} seconds"}
-    for line in reversed(done.stdout.splitlines()):
-        if line.startswith("{"):
-            return json.loads(line)
-    errors = [line for line in done.stderr.splitlines() if line.strip()]
-    last = errors[-1][:300] if errors else ""
-    if "MemoryError" in done.stderr or "ResourceExhausted" in done.stderr or "bad_alloc" in done.stderr:
-        return {"outcome": "limit", "where": f"more than {args.max_memory >> 20} MiB"}
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return {"outcome": "limit", "where": f"more than {args.timeout} seconds"}
-    if done.returncode < 0 or "Segmentation fault" in done.stderr or "SIGSEGV" in done.stderr:
-        return {"outcome": "crashes", "where": f"signal {-done.returncode}: {last}"}
-    return {"outcome": "fails", "where": last}
+class Side:
+    def __init__(self, which, python, args):
+        command = ["nice", "-n", "10", python, __file__, "--side", which, str(args.timeout), str(args.max_memory)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+
+    def run(self, sample, out, seed):
+        self.process.stdin.write(json.dumps([str(sample), str(out), seed]) + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("{"):  # a framework may print, too
+                return json.loads(line)
+        raise SystemExit("run_paddle: a side has ended")
 
 
-def run_one(name, report, args):
+def run_one(name, report, torch, paddle, args):
     original, converted = args.root / name, args.out / name
     if report["conversion_status"] != "success":
         return {"outcome": "not converted", "where": report["error"]["message"]}
     with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
-        torch = run_side(args.torch_python, ["--side", "torch", original, scratch, str(args.seed)], args)
-        if "random" not in torch:
-            return {"outcome": "not run", "where": f"{torch['outcome']}: {torch['where']}"}
-        result = run_side(args.paddle_python, ["--side", "paddle", converted, scratch], args)
-        if torch["random"] and result["outcome"] == "numbers":
+        expected = torch.run(original, scratch, args.seed)
+        if "random" not in expected:
+            return {"outcome": "not run", "where": f"{expected['outcome']}: {expected['where']}"}
+        result = paddle.run(converted, scratch, args.seed)
+        if expected["random"] and result["outcome"] == "numbers":
             result["outcome"] = "random"
         return result
 
@@ -306,11 +344,7 @@ def table(outcomes):
 
 def main() -> int:
     if sys.argv[1:2] == ["--side"]:
-        which, sample, out = sys.argv[2], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4])
-        if which == "torch":
-            side_torch(sample, out, int(sys.argv[5]))
-        else:
-            side_paddle(sample, out)
+        serve(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
         return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", type=pathlib.Path, required=True, help="of paths below --root")
@@ -333,13 +367,14 @@ def main() -> int:
     subprocess.run([args.graphnet, "convert", args.root, "--list", args.list, "--to", "paddle", "-o", args.out,
                     "--report", report], stdout=subprocess.DEVNULL, check=False)
     converted = json.loads(report.read_text())["samples"]
+    torch, paddle = Side("torch", args.torch_python, args), Side("paddle", args.paddle_python, args)
     for line in args.list.read_text().splitlines():
         name = line.split("#")[0].strip()
         if not name:
             continue
         if args.count and sum(o["outcome"] != "not run" for o in outcomes.values()) >= args.count:
             break
-        outcomes[name] = run_one(name, converted[name], args)
+        outcomes[name] = run_one(name, converted[name], torch, paddle, args)
         print(f"{time.time() - begin:7.1f} s {outcomes[name]['outcome']:14} {name} {outcomes[name]['where']}", flush=True)
         (args.out / "outcomes.json").write_text(json.dumps(outcomes, indent=1) + "\n")
     (args.out / "outcomes.md").write_text(table(outcomes))
