@@ -6,6 +6,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/convert_paddle.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
@@ -23,6 +24,8 @@ struct ConvertFlags {
   std::string in;
   Output out;
   std::vector<std::string> inputs;
+  std::string list;
+  std::string report;
   bool trust = false;
   bool lift = false;
   bool json = false;
@@ -55,6 +58,17 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
   RETURN_IF_ERROR(CheckOutput(options.out));
   const bool to_file =
       options.out.target == Target::kAuto && options.out.format() != Target::kFolder;
+  if (options.out.target == Target::kPaddle) {
+    return ConvertToPaddle({.in = options.in,
+                            .list = options.list,
+                            .report = options.report,
+                            .trust = options.trust,
+                            .json = options.json,
+                            .jobs = options.jobs},
+                           options.out);
+  }
+  if (!options.list.empty() || !options.report.empty())
+    return absl::InvalidArgumentError("--list and --report are for --to paddle");
   if (!IsFolderOfSamples(options.in) || to_file) {
     RETURN_IF_ERROR(ConvertOne(options.in, options.out, options));
     if (options.json)
@@ -94,6 +108,15 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
+  command
+      ->add_option("--list", options->list,
+                   "With --to paddle: the samples of IN to convert, a path below it a line; # begins "
+                   "a comment")
+      ->type_name("FILE");
+  command
+      ->add_option("--report", options->report,
+                   "With --to paddle: what became of each sample, as JSON")
+      ->type_name("FILE");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   AddJsonOption(command, &options->json, "samples with path and out");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });

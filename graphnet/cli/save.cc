@@ -20,6 +20,7 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
+#include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/proto/sample_proto.h"
@@ -78,7 +79,8 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
       {"protobuf", Target::kProtobuf}, {"text", Target::kText},
       {"graphnet", Target::kFolder},   {"dot", Target::kDot},
       {"pt2", Target::kPt2},           {"torchscript", Target::kTorchScript},
-      {"mlir", Target::kMlir},         {"onnx", Target::kOnnx}};
+      {"mlir", Target::kMlir},         {"onnx", Target::kOnnx},
+      {"paddle", Target::kPaddle}};
   CLI::Option* out =
       command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->target, targets,
@@ -116,7 +118,7 @@ absl::Status CheckOutput(const Output& output) {
   const std::string& path = output.path;
   const Target format = output.format();
   if (path == "-") {
-    if (format == Target::kFolder)
+    if (output.is_folder())
       return absl::InvalidArgumentError(
           "a folder cannot go to the standard output; --out names it");
     const bool is_binary = format == Target::kProtobuf || format == Target::kTorchScript ||
@@ -146,6 +148,14 @@ absl::Status CheckOutput(const Output& output) {
 absl::Status SaveSample(const Sample& sample, const Output& output) {
   RETURN_IF_ERROR(CheckOutput(output));
   if (output.format() == Target::kFolder) return WriteGraphNetFolder(sample, output.path);
+  if (output.format() == Target::kPaddle) {
+    ASSIGN_OR_RETURN(const PaddleSample made, MakePaddleSample(sample));
+    if (!made.is_whole()) {
+      return absl::UnimplementedError(
+          absl::StrCat("no calls of Paddle: ", LeftCalls(made.coverage)));
+    }
+    return WriteGraphNetFolder(made.sample, output.path);
+  }
   // With its weights beside it.
   if (output.format() == Target::kProtobuf && output.path != "-")
     return WriteSampleFile(sample, output.path);

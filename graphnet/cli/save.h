@@ -14,7 +14,18 @@
 
 namespace graphnet {
 
-enum class Target { kAuto, kProtobuf, kText, kFolder, kDot, kTorchScript, kPt2, kMlir, kOnnx };
+enum class Target {
+  kAuto,
+  kProtobuf,
+  kText,
+  kFolder,
+  kDot,
+  kTorchScript,
+  kPt2,
+  kMlir,
+  kOnnx,
+  kPaddle  // a GraphNet folder of Paddle's calls
+};
 
 // ".pb"; empty for a folder.
 const char* EndingOf(Target target);
@@ -41,6 +52,7 @@ struct Output {
   // What --to says, or the ending of the path: a GraphNet folder if it has none of
   // them, text if it is "-".
   Target format() const;
+  bool is_folder() const { return format() == Target::kFolder || format() == Target::kPaddle; }
   // Whether real values are written: protobuf and MLIR have them beside them, PyTorch's archives
   // and ONNX within.
   bool keeps_weights() const {
@@ -56,6 +68,8 @@ struct Output {
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also = "",
                               const std::string& help = kTargetHelp);
 
+// Where a sample of Paddle cannot be made, Unimplemented says which calls are in the way.
+//
 // What cannot be written, before there is anything to write: a folder on the standard output,
 // bytes on a terminal, an ending of no format.
 absl::Status CheckOutput(const Output& output);

@@ -13,6 +13,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/description.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
@@ -110,7 +111,7 @@ PythonForm PythonFormOf(const Sample& sample, const std::string& name, ExtractFo
     return out;
   }
   files.python = is_proto ? name + ".py" : is_alone ? "model.py" : name + "/model.py";
-  out.text = WriteModelPy(*form->module);
+  out.text = WriteModelPy(*form->module, Framework::kTorch);
   const std::vector<Node*> placeholders = form->module->main()->placeholders();
   for (size_t i = sample.module->main()->placeholders().size(); i < placeholders.size(); ++i) {
     const DrawSpec* spec = placeholders[i]->draw_spec();

@@ -90,26 +90,9 @@ Reach TakeArguments(CallFacts* call) {
   return number;
 }
 
-// As PyTorch promotes: tensors without dimensions, and numbers behind them, only raise the
-// sort.
+// As PyTorch promotes: numbers behind tensors only raise the sort.
 DType Common(const CallFacts& call, Reach number) {
-  DType made = call.tensor(0).dtype, without = DType::kUnknown;
-  const bool is_one =
-      absl::c_all_of(call.tensors, [&](const TensorFacts& t) { return t.dtype == made; });
-  if (!is_one) {
-    made = DType::kUnknown;
-    for (const TensorFacts& tensor : call.tensors) {
-      if (tensor.dtype == DType::kUnknown || tensor.rank() < 0) return DType::kUnknown;
-      DType& into = tensor.rank() == 0 ? without : made;
-      into = into == DType::kUnknown ? tensor.dtype : Promoted(into, tensor.dtype);
-      if (into == DType::kUnknown) return into;
-    }
-    if (made == DType::kUnknown ||
-        (without != DType::kUnknown && ReachOf(without) > ReachOf(made))) {
-      if (ReachOf(made) == Reach::kFloat) return DType::kUnknown;  // a complex one as wide as it
-      made = without;
-    }
-  }
+  const DType made = CommonDType(call.tensors);
   const Reach reach = ReachOf(made);
   if (number <= reach) return made;
   // A number that is computed is no complex one.
@@ -182,6 +165,25 @@ std::optional<Device> DeviceOfResult(const CallFacts& call) {
 }
 
 }  // namespace
+
+DType CommonDType(absl::Span<const TensorFacts> tensors) {
+  if (tensors.empty()) return DType::kUnknown;
+  DType made = tensors[0].dtype;
+  DType without = DType::kUnknown;
+  if (absl::c_all_of(tensors, [&](const TensorFacts& t) { return t.dtype == made; })) return made;
+  made = DType::kUnknown;
+  for (const TensorFacts& tensor : tensors) {
+    if (tensor.dtype == DType::kUnknown || tensor.rank() < 0) return DType::kUnknown;
+    DType& into = tensor.rank() == 0 ? without : made;
+    into = into == DType::kUnknown ? tensor.dtype : Promoted(into, tensor.dtype);
+    if (into == DType::kUnknown) return into;
+  }
+  if (made == DType::kUnknown || (without != DType::kUnknown && ReachOf(without) > ReachOf(made))) {
+    if (ReachOf(made) == Reach::kFloat) return DType::kUnknown;  // a complex one as wide as it
+    made = without;
+  }
+  return made;
+}
 
 TensorFacts TensorFacts::Tensor(int rank, DType dtype) {
   TensorFacts facts{Kind::kTensor, dtype, {}, {}};

@@ -11,6 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/node.h"
 #include "graphnet/ir/tensor_meta.h"
 #include "graphnet/ops/schema.h"
@@ -40,6 +41,10 @@ struct TensorFacts {
     return is_tensor() && sizes.has_value() && dtype != DType::kBool && dtype != DType::kUnknown;
   }
 };
+
+// The dtype that PyTorch promotes tensors to when it computes with them, numbers aside: those
+// without dimensions only raise the sort. kUnknown where too little is known.
+DType CommonDType(absl::Span<const TensorFacts> tensors);
 
 // What a meta says, which may be null.
 TensorFacts FactsOfMeta(const TensorMeta* meta);

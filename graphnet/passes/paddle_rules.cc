@@ -105,6 +105,22 @@ class CallParser {
   PaddleRule* const rule_;
 };
 
+// "p=1", "p!=1", "p=Tensor"
+PaddleCondition ParseCondition(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> sides =
+      absl::StrSplit(text, absl::MaxSplits('=', 1));
+  PaddleCondition condition;
+  condition.parameter = sides.first;
+  if (absl::ConsumeSuffix(&condition.parameter, "!"))
+    condition.kind = PaddleCondition::Kind::kIsNot;
+  if (sides.second == "Tensor") {
+    condition.kind = PaddleCondition::Kind::kIsTensor;
+  } else {
+    CHECK(ParseLiteral(sides.second, &condition.value));
+  }
+  return condition;
+}
+
 void ParseRow(absl::string_view line, std::vector<PaddleRule>* rules) {
   const std::pair<absl::string_view, absl::string_view> halves =
       absl::StrSplit(line, absl::MaxSplits(": ", 1));
@@ -114,10 +130,7 @@ void ParseRow(absl::string_view line, std::vector<PaddleRule>* rules) {
   CHECK(rule.mapping_class >= 1 && rule.mapping_class <= 7);
   if (words.size() > 3 && words[words.size() - 2] == "when") {
     for (const absl::string_view condition : absl::StrSplit(words.back(), ',')) {
-      const std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(condition, '=');
-      Argument value;
-      CHECK(ParseLiteral(sides.second, &value));
-      rule.conditions.emplace_back(sides.first, value);
+      rule.conditions.push_back(ParseCondition(condition));
     }
     words.resize(words.size() - 2);
   }

@@ -3,7 +3,6 @@
 #define GRAPHNET_PASSES_PADDLE_RULES_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -24,11 +23,19 @@ struct PaddleTerm {
   std::vector<PaddleTerm> arguments;
 };
 
+// What a row asks of a parameter.
+struct PaddleCondition {
+  enum class Kind { kIs, kIsNot, kIsTensor };
+  absl::string_view parameter;
+  Kind kind = Kind::kIs;
+  Argument value;
+};
+
 struct PaddleRule {
   enum class Kind { kCall, kKeep, kDrop, kNone };
   int mapping_class = 0;
   std::string name;
-  std::vector<std::pair<absl::string_view, Argument>> conditions;
+  std::vector<PaddleCondition> conditions;
   Kind kind = Kind::kNone;
   PaddleTerm call;                         // kCall
   std::vector<absl::string_view> dropped;  // parameters that say nothing in Paddle

@@ -1,4 +1,4 @@
-// Internal: what paddle_rules.txt says.
+// Internal: what paddle_rules.txt and paddle_examples.txt say.
 #ifndef GRAPHNET_PASSES_PADDLE_TEXT_H_
 #define GRAPHNET_PASSES_PADDLE_TEXT_H_
 
@@ -7,6 +7,7 @@
 namespace graphnet {
 
 absl::string_view PaddleRuleText();
+absl::string_view PaddleExampleText();
 
 }  // namespace graphnet
 

@@ -16,6 +16,7 @@
 #include "graphnet/passes/expand_functions.h"
 #include "graphnet/passes/expand_fused.h"
 #include "graphnet/passes/expand_vmap.h"
+#include "graphnet/passes/explicit_operators.h"
 #include "graphnet/passes/flatten_vmap.h"
 #include "graphnet/passes/fold_constants.h"
 #include "graphnet/passes/functionalize.h"
@@ -60,6 +61,7 @@ const std::vector<Pass>& PassTable() {
       {"expand-functions", "expand_functions.h", ExpandFunctions},
       {"expand-fused", "expand_fused.h", ExpandFused},
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
+      {"explicit-operators", "explicit_operators.h", ExplicitOperators},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
       {"fold-constants", "fold_constants.h", FoldConstants},
       {"functionalize", "functionalize.h", Functionalize, {"outputs"}},

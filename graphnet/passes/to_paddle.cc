@@ -1,7 +1,7 @@
 #include "graphnet/passes/to_paddle.h"
 
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <new>
 #include <optional>
 #include <string>
@@ -41,24 +41,22 @@ bool IsSpelledInPlace(absl::string_view name) {
 
 class PaddleConversion {
  public:
-  PaddleConversion(Module* module, PassRun& run) : module_(module), run_(run) {}
+  explicit PaddleConversion(Module* module) : module_(module) {}
 
-  absl::StatusOr<bool> Run() {
+  PaddleCoverage Run() {
     for (Graph* graph : module_->graphs()) {
       for (Node* node : graph->nodes()) {
         if (!node->is_call()) continue;
         const std::string target(node->target());
         const absl::Status status = Convert(node);
         if (status.ok()) {
-          ++converted_;
+          ++coverage_.converted;
         } else {
-          ++left_[absl::StrCat(target, ": ", status.message())];
+          ++coverage_.left[{target, std::string(status.message())}];
         }
       }
     }
-    if (converted_ > 0) run_.Note("calls in Paddle's terms", converted_);
-    for (const auto& [what, count] : left_) run_.Note(absl::StrCat("left ", what), count);
-    return changed_;
+    return std::move(coverage_);
   }
 
  private:
@@ -87,7 +85,7 @@ class PaddleConversion {
       case PaddleRule::Kind::kDrop:
         if (node->has_uses()) return No("its value is used");
         node->graph()->EraseNode(node);
-        changed_ = true;
+        coverage_.changed = true;
         return absl::OkStatus();
       case PaddleRule::Kind::kCall: break;
     }
@@ -106,7 +104,7 @@ class PaddleConversion {
   // A call that is written alike, but for dtypes and devices.
   absl::Status Keep(Node* node) {
     absl::Status status;
-    changed_ |= node->MapArguments([&](const Argument& argument) {
+    coverage_.changed |= node->MapArguments([&](const Argument& argument) {
       absl::StatusOr<Argument> word = Word(argument);
       status.Update(word.status());
       return word.ok() ? *word : argument;
@@ -176,13 +174,25 @@ class PaddleConversion {
     return parameter.IsDefault(given);
   }
 
+  static bool Holds(const PaddleCondition& condition, const BoundCall& call) {
+    const int i = call.schema().IndexOf(condition.parameter);
+    if (i < 0) return false;
+    const Argument& given = call[condition.parameter];
+    switch (condition.kind) {
+      case PaddleCondition::Kind::kIs: return IsEqual(given, condition.value);
+      case PaddleCondition::Kind::kIsNot: return !IsEqual(given, condition.value);
+      case PaddleCondition::Kind::kIsTensor:
+        return given.is_node() && call.schema().arguments[static_cast<size_t>(i)].type.kind ==
+                                      SchemaType::Kind::kTensor;
+    }
+    return false;
+  }
+
   static absl::Status Fits(const PaddleRule& rule, const BoundCall& call) {
     const Schema& schema = call.schema();
     RETURN_IF_ERROR(HasParameters(rule.call, schema));
-    for (const auto& [parameter, value] : rule.conditions) {
-      if (schema.IndexOf(parameter) < 0 || !IsEqual(call[parameter], value)) {
-        return No(absl::StrCat("another ", parameter));
-      }
+    for (const PaddleCondition& condition : rule.conditions) {
+      if (!Holds(condition, call)) return No(absl::StrCat("another ", condition.parameter));
     }
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const SchemaArgument& parameter = schema.arguments[i];
@@ -194,7 +204,10 @@ class PaddleConversion {
       const bool is_known =
           Mentions(rule.call, parameter.name) ||
           absl::c_linear_search(rule.dropped, parameter.name) ||
-          absl::c_any_of(rule.conditions, [&](const auto& c) { return c.first == parameter.name; });
+          absl::c_any_of(rule.conditions, [&](const PaddleCondition& condition) {
+            return condition.parameter == parameter.name &&
+                   condition.kind == PaddleCondition::Kind::kIs;
+          });
       if (!is_known) return No(absl::StrCat("Paddle has no ", parameter.name));
     }
     return absl::OkStatus();
@@ -214,18 +227,62 @@ class PaddleConversion {
       case PaddleTerm::Kind::kVariadic: return absl::InternalError("*args within a call");
       case PaddleTerm::Kind::kCall: break;
     }
-    if (term.name == "complement" || term.name == "subscript") {
+    if (const Constant* constant = ConstantOf(term.name)) {
       ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
-      return term.name == "complement" ? Complement(of) : Subscript(of);
+      return (this->**constant)(of);
     }
     ASSIGN_OR_RETURN(Node * made, Make(term, making));
     return Argument(made);
   }
 
-  static absl::StatusOr<Argument> Complement(const Argument& of) {
+  // What rules make of constants, by name.
+  using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
+  static const Constant* ConstantOf(absl::string_view name) {
+    static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
+        {"complement", &PaddleConversion::Complement},
+        {"subscript", &PaddleConversion::Subscript},
+        {"last_axes", &PaddleConversion::LastAxes},
+        {"axes", &PaddleConversion::Axes},
+        {"dtype_of", &PaddleConversion::DTypeOf},
+    };
+    for (const auto& row : kConstants) {
+      if (row.first == name) return &row.second;
+    }
+    return nullptr;
+  }
+
+  // NOLINTBEGIN(readability-convert-member-functions-to-static): one type for all
+  absl::StatusOr<Argument> Complement(const Argument& of) {
     if (!of.is_float()) return No("a momentum that is not written");
     return Argument(1.0 - of.real());
   }
+
+  // The axes of as many sizes, from the last.
+  absl::StatusOr<Argument> LastAxes(const Argument& of) {
+    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not written");
+    const size_t size = of.elements().size();
+    Argument* const axes = arena_.NewArray<Argument>(size);
+    for (size_t i = 0; i < size; ++i)
+      new (&axes[i]) Argument(static_cast<int64_t>(i) - static_cast<int64_t>(size));
+    return Argument::List(absl::MakeConstSpan(axes, size));
+  }
+
+  // A list of one, where PyTorch takes the one for it.
+  absl::StatusOr<Argument> Axes(const Argument& of) {
+    if (!of.is_int()) return of;
+    Argument* const axes = arena_.NewArray<Argument>(1);
+    new (axes) Argument(of);
+    return Argument::List(absl::MakeConstSpan(axes, 1));
+  }
+
+  // That PyTorch gives a tensor of a number.
+  absl::StatusOr<Argument> DTypeOf(const Argument& of) {
+    if (of.is_bool()) return Argument("bool");
+    if (of.is_int()) return Argument("int64");
+    if (of.is_float()) return Argument("float32");
+    return No("a number that is not written");
+  }
+  // NOLINTEND(readability-convert-member-functions-to-static)
 
   absl::StatusOr<Argument> Subscript(const Argument& of) {
     if (!of.is_list() && !of.is_tuple()) return No("indices that are not written");
@@ -252,8 +309,12 @@ class PaddleConversion {
         }
         continue;
       }
-      if (operand.kind == PaddleTerm::Kind::kParameter) {
-        const int i = schema.IndexOf(operand.name);
+      // A parameter, be it under axes(p).
+      const PaddleTerm& asked =
+          operand.kind == PaddleTerm::Kind::kCall && operand.name == "axes" ? operand.arguments[0]
+                                                                            : operand;
+      if (asked.kind == PaddleTerm::Kind::kParameter) {
+        const int i = schema.IndexOf(asked.name);
         if (i < 0) continue;  // of another overload
         const auto at = static_cast<size_t>(i);
         const bool says_nothing =
@@ -295,7 +356,9 @@ class PaddleConversion {
     const int inplace = call.schema().IndexOf("inplace");
     if (inplace >= 0 && call.is_true("inplace") && !Mentions(rule.call, "inplace") &&
         !absl::c_linear_search(rule.dropped, "inplace") &&
-        absl::c_none_of(rule.conditions, [](const auto& c) { return c.first == "inplace"; })) {
+        absl::c_none_of(rule.conditions, [](const PaddleCondition& condition) {
+          return condition.parameter == "inplace";
+        })) {
       in_place = true;
     }
     absl::Status status = [&]() -> absl::Status {
@@ -316,7 +379,7 @@ class PaddleConversion {
       node->ReplaceAllUsesWith(made);
       node->graph()->EraseNode(node);
       made->set_name(name);
-      changed_ = true;
+      coverage_.changed = true;
       return absl::OkStatus();
     }();
     if (!status.ok()) {
@@ -338,17 +401,22 @@ class PaddleConversion {
   }
 
   Module* const module_;
-  PassRun& run_;
   Arena arena_;
-  bool changed_ = false;
-  size_t converted_ = 0;
-  std::map<std::string, size_t> left_;
+  PaddleCoverage coverage_;
 };
 
 }  // namespace
 
+absl::StatusOr<PaddleCoverage> ConvertCallsToPaddle(Module* module) {
+  return PaddleConversion(module).Run();
+}
+
 absl::StatusOr<bool> ToPaddle(Module* module, PassRun& run) {
-  return PaddleConversion(module, run).Run();
+  ASSIGN_OR_RETURN(const PaddleCoverage coverage, ConvertCallsToPaddle(module));
+  if (coverage.converted > 0) run.Note("calls in Paddle's terms", coverage.converted);
+  for (const auto& [call, count] : coverage.left)
+    run.Note(absl::StrCat("left ", call.first, ": ", call.second), count);
+  return coverage.changed;
 }
 
 }  // namespace graphnet

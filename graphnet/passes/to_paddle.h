@@ -2,6 +2,11 @@
 #ifndef GRAPHNET_PASSES_TO_PADDLE_H_
 #define GRAPHNET_PASSES_TO_PADDLE_H_
 
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/passes/pass.h"
@@ -57,6 +62,15 @@ namespace graphnet {
 // Returns whether anything changed. Notes say how many calls are in Paddle's terms and
 // which are not.
 absl::StatusOr<bool> ToPaddle(Module* module, PassRun& run);
+
+// What ToPaddle made of the calls of a module.
+struct PaddleCoverage {
+  bool changed = false;
+  size_t converted = 0;  // calls in Paddle's terms
+  // Calls that stay, by target and why.
+  std::map<std::pair<std::string, std::string>, size_t> left;
+};
+absl::StatusOr<PaddleCoverage> ConvertCallsToPaddle(Module* module);
 
 }  // namespace graphnet
 

@@ -76,7 +76,8 @@ TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
     }
     EXPECT_FALSE(OverloadsOf(rule).empty()) << rule.name;
     if (rule.kind == PaddleRule::Kind::kCall) ExpectParameters(rule, rule.call);
-    for (const auto& [parameter, value] : rule.conditions) ExpectParameter(rule, parameter);
+    for (const PaddleCondition& condition : rule.conditions)
+      ExpectParameter(rule, condition.parameter);
   }
 }
 

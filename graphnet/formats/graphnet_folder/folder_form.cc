@@ -19,7 +19,7 @@ namespace {
 // Names that the text of model.py gives a meaning of its own.
 bool IsReserved(absl::string_view name) {
   static const auto* const kNames = new absl::flat_hash_set<absl::string_view>{
-      "self",  "torch",    "device", "inf",      "nan",    "slice",       "Ellipsis", "complex",
+      "self",  "torch",    "paddle", "device",   "inf",    "nan",         "slice",  "Ellipsis", "complex",
       "float", "operator", "math",   "builtins", "typing", "GraphModule", "forward"};
   return kNames->contains(name) || IsBuiltinFunction(name);
 }
@@ -48,12 +48,29 @@ std::string Claim(absl::string_view name, absl::flat_hash_set<std::string>* take
   return candidate;
 }
 
-absl::Status CheckNode(const Node& node) {
+// Constants that are words of PyTorch alone.
+bool IsForeign(const Argument& argument, Framework framework) {
+  if (framework == Framework::kTorch) return false;
+  if (argument.kind() == Argument::Kind::kDevice) {
+    const DeviceType type = argument.device().type;
+    return type != DeviceType::kCpu && type != DeviceType::kCuda;
+  }
+  return argument.kind() == Argument::Kind::kLayout ||
+         argument.kind() == Argument::Kind::kMemoryFormat;
+}
+
+absl::Status CheckNode(const Node& node, Framework framework) {
   const auto refuse = [&](absl::string_view why) {
     return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()), ": ", why));
   };
   if (node.op() == Op::kCallModule) return refuse("a folder has no submodules to call");
-  if (node.op() == Op::kCallFunction && !HasPythonSpelling(node.target())) {
+  const Framework other =
+      framework == Framework::kPaddle ? Framework::kTorch : Framework::kPaddle;
+  if (node.op() == Op::kCallFunction && Root(node.target()) == FrameworkName(other)) {
+    return refuse(absl::StrCat("a call of ", Printable(node.target()), " in a sample of ",
+                               FrameworkName(framework)));
+  }
+  if (node.op() == Op::kCallFunction && !HasPythonSpelling(node.target(), framework)) {
     return refuse(absl::StrCat("target ", Printable(node.target()), " has no Python spelling"));
   }
   if (node.op() == Op::kCallMethod &&
@@ -66,14 +83,17 @@ absl::Status CheckNode(const Node& node) {
   }
   bool symbolic = false;
   bool other_bytes = false;
+  bool foreign = false;
   node.ForEachArgument([&](const Argument& a) {
     symbolic |= a.kind() == Argument::Kind::kSymInt;
     other_bytes |= a.is_string() && !IsUtf8(a.string());
+    foreign |= IsForeign(a, framework);
   });
   for (const KwArg& kwarg : node.kwargs()) {
     if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
   }
   if (symbolic) return refuse("a folder holds no symbolic integers as arguments");
+  if (foreign) return refuse("a layout or device that Paddle has not");
   if (other_bytes) return refuse("a folder holds no strings that are not UTF-8");
   return absl::OkStatus();
 }
@@ -137,7 +157,7 @@ bool IsBuiltinFunction(absl::string_view name) {
   return absl::c_linear_search(kNames, name);
 }
 
-bool HasPythonSpelling(absl::string_view target) {
+bool HasPythonSpelling(absl::string_view target, Framework framework) {
   size_t parts = 0;
   for (size_t begin = 0;; ++parts) {
     const size_t dot = target.find('.', begin);
@@ -147,19 +167,19 @@ bool HasPythonSpelling(absl::string_view target) {
   }
   ++parts;
   const absl::string_view root = Root(target);
-  if (root == "torch" || root == "operator" || root == "math") return parts > 1;
+  if (root == FrameworkName(framework) || root == "operator" || root == "math") return parts > 1;
   if (root == "builtins") return parts == 2 && IsBuiltinFunction(target.substr(root.size() + 1));
   // aten.add.Tensor: an operator, its namespace and its overload.
-  return parts == 3 && !IsReserved(root);
+  return framework == Framework::kTorch && parts == 3 && !IsReserved(root);
 }
 
-absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module) {
+absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework) {
   std::unique_ptr<Module> form = module.Clone();
   RETURN_IF_ERROR(LiftAttributes(form.get()).status());
   absl::flat_hash_set<std::string> taken;
   for (Graph* graph : form->graphs()) {
     for (const Node* node : graph->nodes()) {
-      RETURN_IF_ERROR(CheckNode(*node));
+      RETURN_IF_ERROR(CheckNode(*node, framework));
       if (node->op() == Op::kCallFunction) taken.insert(std::string(Root(node->target())));
     }
   }

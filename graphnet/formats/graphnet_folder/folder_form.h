@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
@@ -17,11 +18,12 @@ namespace graphnet {
 //  - module paths are gone.
 // Writing that copy as a folder and reading it gives it back. Unimplemented, with
 // the reason, for what a folder cannot hold: call_module, symbolic integers as
-// arguments, attributes read inside a body, targets without a Python spelling.
-absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module);
+// arguments, attributes read inside a body, targets without a Python spelling, and calls and
+// constants of the other framework.
+absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework);
 
 // Whether `target` can be called from model.py.
-bool HasPythonSpelling(absl::string_view target);
+bool HasPythonSpelling(absl::string_view target, Framework framework);
 
 // Builtins that model.py calls by their bare names ("max" for builtins.max).
 bool IsBuiltinFunction(absl::string_view name);

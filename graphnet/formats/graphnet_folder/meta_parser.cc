@@ -5,10 +5,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 
@@ -19,10 +21,18 @@ constexpr absl::string_view kFields[] = {"name", "original_name", "shape", "dtyp
                                          "mean", "std",           "data",  "min_val", "max_val"};
 enum Field { kName, kOriginalName, kShape, kDType, kDevice, kMean, kStd, kData, kMin, kMax };
 
+// The index in kFields of a word; of Paddle's older samples "low" and "high", too.
+size_t FieldOf(absl::string_view word, Framework framework) {
+  if (framework == Framework::kPaddle && word == "low") return kMin;
+  if (framework == Framework::kPaddle && word == "high") return kMax;
+  return static_cast<size_t>(absl::c_find(kFields, word) - std::begin(kFields));
+}
+
 class MetaParser {
  public:
-  MetaParser(const std::string& text, absl::string_view file_name, MetaFile kind, Module* module)
-      : scanner_(text, file_name), kind_(kind), module_(module) {}
+  MetaParser(const std::string& text, absl::string_view file_name, MetaFile kind,
+             Framework framework, Module* module)
+      : scanner_(text, file_name), kind_(kind), framework_(framework), module_(module) {}
 
   absl::Status Run() {
     // Records usually stand in the order of the arguments, so the next
@@ -41,7 +51,8 @@ class MetaParser {
     absl::string_view class_name = scanner_.token().text;
     const absl::string_view prefix = kind_ == MetaFile::kWeightMeta ? "Program_weight_tensor_meta_"
                                                                     : "Program_input_tensor_meta_";
-    if (scanner_.token().kind != TokenKind::kName || !absl::ConsumePrefix(&class_name, prefix)) {
+    if (scanner_.token().kind != TokenKind::kName ||
+        (!absl::ConsumePrefix(&class_name, prefix) && !ConsumePaddlePrefix(&class_name))) {
       return scanner_.Expected(absl::StrCat("a class named ", prefix, "…"));
     }
     scanner_.Next();
@@ -59,7 +70,7 @@ class MetaParser {
     const int indent = scanner_.indent();
     while (scanner_.token().kind == TokenKind::kName && scanner_.indent() > 0) {
       if (scanner_.indent() != indent) return scanner_.Error("unexpected indentation");
-      const size_t field = absl::c_find(kFields, scanner_.token().text) - std::begin(kFields);
+      const size_t field = FieldOf(scanner_.token().text, framework_);
       if (field == std::size(kFields))
         return scanner_.Error(absl::StrCat("unknown field ", scanner_.DescribeToken()));
       if (seen >> field & 1) {
@@ -76,12 +87,19 @@ class MetaParser {
       RETURN_IF_ERROR(scanner_.ExpectNewline("after the value"));
     }
     for (int field : {kName, kShape, kDType, kDevice}) {
+      if (field == kDevice && framework_ == Framework::kPaddle) continue;
       if (!(seen >> field & 1)) {
         return scanner_.ErrorAtOffset(
             begin, absl::StrCat("the record has no field '", kFields[field], "'"));
       }
     }
     return Apply(name, name_begin, class_name);
+  }
+
+  // "Program_weight_tensor_data_0", in both files.
+  bool ConsumePaddlePrefix(absl::string_view* name) const {
+    return framework_ == Framework::kPaddle &&
+           absl::ConsumePrefix(name, "Program_weight_tensor_");
   }
 
   absl::Status ParseField(Field field, absl::string_view* name) {
@@ -96,10 +114,12 @@ class MetaParser {
         if (scanner_.AcceptName("None")) return absl::OkStatus();
         absl::string_view text;
         RETURN_IF_ERROR(ParseString(&text));
-        std::optional<DType> dtype;
-        if (absl::ConsumePrefix(&text, "torch.")) dtype = ParseDType(text);
-        if (!dtype)
-          return scanner_.ErrorAtOffset(value.begin, "expected a dtype such as \"torch.float32\"");
+        const std::optional<DType> dtype = ParseDTypeWord(text, framework_);
+        if (!dtype) {
+          return scanner_.ErrorAtOffset(
+              value.begin, absl::StrCat("expected a dtype such as \"",
+                                        DTypeWord(DType::kFloat32, framework_), "\""));
+        }
         meta_.dtype = *dtype;
         return absl::OkStatus();
       }
@@ -107,9 +127,12 @@ class MetaParser {
         if (scanner_.AcceptName("None")) return absl::OkStatus();
         absl::string_view text;
         RETURN_IF_ERROR(ParseString(&text));
-        const std::optional<Device> device = ParseDevice(text);
-        if (!device)
-          return scanner_.ErrorAtOffset(value.begin, "expected a device such as \"cuda:0\"");
+        const std::optional<Device> device = ParseDeviceWord(text, framework_);
+        if (!device) {
+          return scanner_.ErrorAtOffset(
+              value.begin, absl::StrCat("expected a device such as \"",
+                                        DeviceWord({DeviceType::kCuda, 0}, framework_), "\""));
+        }
         meta_.device = *device;
         meta_.has_device = true;
         return absl::OkStatus();
@@ -173,7 +196,7 @@ class MetaParser {
       } else if (text == "inf" || text == "-inf") {
         value = std::numeric_limits<double>::infinity();
         if (text[0] == '-') value = -value;
-      } else {
+      } else if (framework_ != Framework::kPaddle || !absl::SimpleAtod(text, &value)) {
         return scanner_.ErrorAtOffset(token.begin,
                                       "expected float('nan'), float('inf') or float('-inf')");
       }
@@ -282,6 +305,7 @@ class MetaParser {
 
   Scanner scanner_;
   MetaFile kind_;
+  Framework framework_;
   Module* module_;
   Node* expected_ = nullptr;
   absl::flat_hash_map<absl::string_view, Node*> by_target_;
@@ -300,8 +324,8 @@ class MetaParser {
 }  // namespace
 
 absl::Status ParseMetaPy(const std::string& text, absl::string_view file_name, MetaFile kind,
-                         Module* module) {
-  return MetaParser(text, file_name, kind, module).Run();
+                         Framework framework, Module* module) {
+  return MetaParser(text, file_name, kind, framework, module).Run();
 }
 
 }  // namespace graphnet

@@ -18,7 +18,8 @@ namespace {
 constexpr int kStatisticDecimals = 3;
 constexpr int kDataDecimals = 6;
 
-absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind, std::string* out) {
+absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
+                          Framework framework, std::string* out) {
   const DrawSpec& spec = *node.draw_spec();
   absl::StrAppend(
       out, "class ",
@@ -51,8 +52,8 @@ absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
     absl::StrAppend(out, "    ", name, has ? absl::StrCat(" = \"", value, "\"\n") : " = None\n");
   };
   append_text("dtype", meta.dtype != DType::kUnknown,
-              absl::StrCat("torch.", DTypeName(meta.dtype)));
-  append_text("device", meta.has_device, absl::StrCat(DeviceName(meta.device)));
+              DTypeWord(meta.dtype, framework));
+  append_text("device", meta.has_device, DeviceWord(meta.device, framework));
   const auto append_statistic = [&](absl::string_view name, bool has, double value) {
     absl::StrAppend(out, "    ", name, " = ");
     if (has) {
@@ -137,13 +138,13 @@ void AppendMetaNumber(const Argument& number, std::string* out) {
   }
 }
 
-absl::StatusOr<std::string> WriteMetaPy(const Module& module, MetaFile kind) {
+absl::StatusOr<std::string> WriteMetaPy(const Module& module, MetaFile kind, Framework framework) {
   std::string out;
   for (const Node* node : module.main()->nodes()) {
     if (!node->is_placeholder()) break;
     if (node->draw_spec()->in_input_meta != (kind == MetaFile::kInputMeta)) continue;
     if (!out.empty()) out.append("\n\n");
-    RETURN_IF_ERROR(AppendRecord(module, *node, kind, &out));
+    RETURN_IF_ERROR(AppendRecord(module, *node, kind, framework, &out));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
@@ -181,6 +182,10 @@ absl::StatusOr<Argument> ModelParser::ParseGlobal(const Token& first) {
   if (is_call) {
     if (path == "torch.device") return ParseDeviceCall(first);
     if (path == "torch.vmap") return ParseVmapCall(first);
+    if (is_paddle()) {
+      ASSIGN_OR_RETURN(const std::optional<Argument> place, ParsePlace(path));
+      if (place) return *place;
+    }
     return ParseCall(Op::kCallFunction, path);
   }
   return ParseConstant(first, path);
@@ -189,6 +194,9 @@ absl::StatusOr<Argument> ModelParser::ParseGlobal(const Token& first) {
 absl::StatusOr<Argument> ModelParser::ParseConstant(const Token& first, absl::string_view path) {
   absl::string_view name = path;
   const bool is_torch = absl::ConsumePrefix(&name, "torch.");
+  if (is_paddle() && absl::ConsumePrefix(&name, "paddle.")) {
+    if (const auto dtype = ParseDType(name)) return Argument(*dtype);
+  }
   if (is_torch) {
     if (const auto dtype = ParseDType(name)) return Argument(*dtype);
     if (const auto layout = ParseLayout(name)) return Argument(*layout);
@@ -307,6 +315,7 @@ absl::StatusOr<Argument> ModelParser::ParseNumberCall(const Token& first) {
     if (text == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
     if (text == "inf") return Argument(std::numeric_limits<double>::infinity());
     if (text == "-inf") return Argument(-std::numeric_limits<double>::infinity());
+    if (double value = 0; is_paddle() && absl::SimpleAtod(text, &value)) return Argument(value);
     return scanner_.ErrorAtOffset(first.begin,
                                   "expected float('nan'), float('inf') or float('-inf')");
   }

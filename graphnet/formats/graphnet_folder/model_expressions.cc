@@ -226,7 +226,10 @@ absl::StatusOr<Argument> ModelParser::ParsePostfix(Argument value) {
       }
       case '[': {
         scanner_.Next();
+        const char* const begin = scanner_.token().begin;
         ASSIGN_OR_RETURN(const Argument index, ParseSubscript());
+        if (const absl::Status status = CheckSubscript(value, index); !status.ok())
+          return scanner_.ErrorAtOffset(begin, status.message());
         const Argument args[] = {value, index};
         value = Create(Op::kCallFunction, "operator.getitem", args, {});
         break;
@@ -285,6 +288,7 @@ absl::StatusOr<Argument> ModelParser::ParseParenthesis() {
 
 // After "("; an element that was read already lies on the stack from `base`.
 absl::StatusOr<Argument> ModelParser::ParseParenthesisRest(size_t base) {
+  if (is_paddle() && scanner_.IsName("lambda")) return ParseOutputsRest();
   bool is_tuple = stack_.size() == base && scanner_.Is(Punct(")"));
   if (stack_.size() > base) is_tuple = scanner_.Accept(Punct(","));
   while (!scanner_.Is(Punct(")")) && (is_tuple || stack_.size() == base)) {

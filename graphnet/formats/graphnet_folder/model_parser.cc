@@ -11,9 +11,9 @@
 namespace graphnet {
 namespace {
 
-bool IsImportable(absl::string_view module) {
+bool IsImportable(absl::string_view module, Framework framework) {
   const absl::string_view root = module.substr(0, module.find('.'));
-  return root == "torch" || root == "math" || root == "operator" || root == "builtins" ||
+  return root == FrameworkName(framework) || root == "math" || root == "operator" || root == "builtins" ||
          root == "typing";
 }
 
@@ -21,21 +21,29 @@ bool IsImportable(absl::string_view module) {
 
 absl::Status ModelParser::Run() {
   RETURN_IF_ERROR(ParseImports());
-  if (!scanner_.IsName("class")) return scanner_.Expected("'class GraphModule(torch.nn.Module):'");
+  const absl::string_view base_class = is_paddle() ? "paddle.nn.Layer" : "torch.nn.Module";
+  if (!scanner_.IsName("class"))
+    return scanner_.Expected(absl::StrCat("'class GraphModule(", base_class, "):'"));
   if (scanner_.indent() != 0) return scanner_.Error("unexpected indentation");
   scanner_.Next();
   if (!scanner_.IsName("GraphModule")) return scanner_.Expected("the class name GraphModule");
   scanner_.Next();
   RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the class name"));
   if (scanner_.token().kind != TokenKind::kName)
-    return scanner_.Expected("the base class torch.nn.Module");
+    return scanner_.Expected(absl::StrCat("the base class ", base_class));
+  const char* const base_begin = scanner_.token().begin;
   ASSIGN_OR_RETURN(const absl::string_view base, ParseDotted());
-  if (base != "torch.nn.Module") return scanner_.Error("the base class must be torch.nn.Module");
+  if (base != base_class) {
+    return scanner_.ErrorAtOffset(
+        base_begin, absl::StrCat("the base class must be ", base_class, ", as graph_net.json says \"",
+                                 FrameworkName(framework_), "\""));
+  }
   RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the base class"));
   RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the class header"));
   RETURN_IF_ERROR(scanner_.ExpectNewline("after the class header"));
   if (!scanner_.IsName("def")) return scanner_.Expected("'def forward'");
   if (scanner_.indent() == 0) return scanner_.Error("expected an indented method");
+  if (is_paddle()) RETURN_IF_ERROR(ParseInit());
   RETURN_IF_ERROR(ParseFunction(/*is_method=*/true, 0));
   if (scanner_.token().kind != TokenKind::kEnd) {
     return scanner_.Error("expected nothing after the method 'forward'");
@@ -88,10 +96,10 @@ absl::StatusOr<absl::string_view> ModelParser::ParseImportable() {
   if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("the name of a module");
   const char* const begin = scanner_.token().begin;
   ASSIGN_OR_RETURN(const absl::string_view name, ParseDotted());
-  if (!IsImportable(name)) {
-    return scanner_.ErrorAtOffset(begin, absl::StrCat("module '", name,
-                                                      "' may not be imported; only torch, "
-                                                      "math, operator, builtins and typing may"));
+  if (!IsImportable(name, framework_)) {
+    return scanner_.ErrorAtOffset(
+        begin, absl::StrCat("module '", name, "' may not be imported; only ",
+                            FrameworkName(framework_), ", math, operator, builtins and typing may"));
   }
   return name;
 }
@@ -221,8 +229,9 @@ absl::Status ModelParser::ParseReturn() {
   return scanner_.ExpectNewline("after the return");
 }
 
-absl::Status ParseModelPy(const std::string& text, absl::string_view file_name, Module* module) {
-  return ModelParser(text, file_name, module).Run();
+absl::Status ParseModelPy(const std::string& text, absl::string_view file_name,
+                          Framework framework, Module* module) {
+  return ModelParser(text, file_name, framework, module).Run();
 }
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
 // The parser of model.py, as a class over several files: functions and the file as a whole in
-// model_parser.cc, statements and the names of nodes in model_statements.cc, expressions in
+// model_parser.cc, what only Paddle's samples have in model_paddle.cc, statements and the names of nodes in model_statements.cc, expressions in
 // model_expressions.cc, what names and calls mean in model_calls.cc.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/formats/graphnet_folder/argument_stack.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/module.h"
 
@@ -38,8 +40,13 @@ bool IsForeignKeyword(absl::string_view name);
 
 class ModelParser {
  public:
-  ModelParser(const std::string& text, absl::string_view file_name, Module* module)
-      : scanner_(text, file_name), module_(module), file_(file_name), text_size_(text.size()) {}
+  ModelParser(const std::string& text, absl::string_view file_name, Framework framework,
+              Module* module)
+      : scanner_(text, file_name),
+        framework_(framework),
+        module_(module),
+        file_(file_name),
+        text_size_(text.size()) {}
 
   // Once.
   absl::Status Run();
@@ -74,6 +81,15 @@ class ModelParser {
   absl::Status ParseSignature(bool is_method);
   absl::Status ParseBody(int outer_indent, int depth);
   absl::Status ParseReturn();
+
+  // model_paddle.cc: what Paddle's samples have besides
+  bool is_paddle() const { return framework_ == Framework::kPaddle; }
+  absl::Status ParseInit();
+  absl::Status ParseDelete();
+  absl::Status ParseUnpacking(const Token& first, bool parenthesised);
+  absl::StatusOr<Argument> ParseOutputsRest();
+  absl::StatusOr<std::optional<Argument>> ParsePlace(absl::string_view path);
+  absl::Status CheckSubscript(const Argument& value, const Argument& index) const;
 
   // model_statements.cc
   absl::Status ParseStatement();
@@ -133,6 +149,7 @@ class ModelParser {
                                      std::optional<Argument> self = std::nullopt);
 
   Scanner scanner_;
+  const Framework framework_;
   Module* module_;
   absl::string_view file_;
   size_t text_size_;
@@ -141,6 +158,8 @@ class ModelParser {
   absl::flat_hash_map<absl::string_view, absl::string_view> imports_;
   absl::flat_hash_map<absl::string_view, int> suffixes_;
   absl::flat_hash_map<absl::string_view, Graph*> functions_;
+  // Values of paddle._C_ops that the text treats as tuples.
+  absl::flat_hash_set<const Node*> tuples_;
 
   // Of the statement that is being parsed:
   SourceLocation location_;

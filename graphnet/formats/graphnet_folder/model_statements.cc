@@ -12,6 +12,7 @@ absl::Status ModelParser::ParseStatement() {
   const bool parenthesised = scanner_.Accept(Punct("("));
   if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a statement");
   const Token first = scanner_.token();
+  if (is_paddle() && first.text == "del" && !parenthesised) return ParseDelete();
   if (IsForeignKeyword(first.text)) {
     return scanner_.Error(absl::StrCat("'", first.text,
                                        "' is outside the subset of straight-line "
@@ -20,6 +21,7 @@ absl::Status ModelParser::ParseStatement() {
   StartStatement();
   location_ = {file_, scanner_.line(), scanner_.column()};
   scanner_.Next();
+  if (is_paddle() && scanner_.Is(Punct(","))) return ParseUnpacking(first, parenthesised);
   if (parenthesised) RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
   if (scanner_.Is(Punct("="))) return ParseAssignment(first);
   FinishUnnamed();
@@ -53,7 +55,7 @@ absl::Status ModelParser::ParseAssignment(const Token& first) {
     const size_t base = stack_.size();
     const bool parenthesised = scanner_.Accept(Punct("("));
     const Token token = scanner_.token();
-    if (token.kind != TokenKind::kName) {
+    if (token.kind != TokenKind::kName || (parenthesised && token.text == "lambda")) {
       FinishUnnamed();
       if (parenthesised) {
         ASSIGN_OR_RETURN(value, ParseParenthesisRest(base));

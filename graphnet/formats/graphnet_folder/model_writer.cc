@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <set>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/literal_writer.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
 
@@ -47,14 +50,21 @@ absl::string_view Find(const Infix (&table)[N], absl::string_view target) {
 
 class ModelWriter {
  public:
-  explicit ModelWriter(const Module& module) : module_(module) {}
+  ModelWriter(const Module& module, Framework framework)
+      : module_(module), framework_(framework) {}
 
   std::string Write() {
     out_.reserve(module_.num_nodes() * 160);
     WriteFunction(*module_.main(), 4);
-    std::string header = "import torch\n";
+    std::string header = absl::StrCat("import ", FrameworkName(framework_), "\n");
     for (const std::string& line : header_) absl::StrAppend(&header, "\n", line, "\n");
-    return absl::StrCat(header, "\n\nclass GraphModule(torch.nn.Module):\n", out_);
+    // As Paddle's own samples have it.
+    const absl::string_view head = framework_ == Framework::kPaddle
+                                       ? "class GraphModule(paddle.nn.Layer):\n"
+                                         "    def __init__(self):\n"
+                                         "        super().__init__()\n\n"
+                                       : "class GraphModule(torch.nn.Module):\n";
+    return absl::StrCat(header, "\n\n", head, out_);
   }
 
  private:
@@ -217,12 +227,36 @@ class ModelWriter {
     absl::string_view spelled = target;
     const absl::string_view root = target.substr(0, target.find('.'));
     if (!absl::ConsumePrefix(&spelled, "builtins.")) NeedRoot(root);
+    const int64_t outputs = NumOutputs(node);
+    if (outputs > 0) out_.append("(lambda x, f: f(x))(");
     out_.append(spelled.data(), spelled.size());
     WriteCall(args, node.kwargs());
+    if (outputs > 0) {
+      out_.append(", lambda out: out if isinstance(out, (list, tuple)) else (out,");
+      for (int64_t i = 1; i < outputs; ++i) out_.append(i == 1 ? " None" : ", None");
+      out_.append("))");
+    }
+  }
+
+  // How many outputs of an operator of Paddle are asked for by number; 0 of what is no such
+  // operator, or yields one value. One that has several outputs yields the first alone where the
+  // others are not computed, which Paddle's own samples level out as done above.
+  int64_t NumOutputs(const Node& node) const {
+    if (framework_ != Framework::kPaddle || !absl::StartsWith(node.target(), "paddle._C_ops."))
+      return 0;
+    int64_t count = 0;
+    for (const Node* user : node.users()) {
+      if (user->is_call_function("operator.getitem") && user->args().size() == 2 &&
+          user->args()[0].is_node() && user->args()[0].node() == &node &&
+          user->args()[1].is_int()) {
+        count = std::max(count, user->args()[1].integer() + 1);
+      }
+    }
+    return count;
   }
 
   void NeedRoot(absl::string_view root) {
-    if (root == "torch") return;
+    if (root == FrameworkName(framework_)) return;
     if (root == "operator" || root == "math") {
       header_.insert(absl::StrCat("import ", root));
     } else {
@@ -250,6 +284,19 @@ class ModelWriter {
     out_.append(close);
   }
 
+  void NeedNumber(absl::string_view name) {
+    header_.insert(
+        absl::StrCat("from ", framework_ == Framework::kPaddle ? "math" : "torch", " import ", name));
+  }
+
+  void WritePlace(Device device) {
+    if (device.type == DeviceType::kCpu) {
+      out_.append("paddle.CPUPlace()");
+    } else {
+      absl::StrAppend(&out_, "paddle.CUDAPlace(", std::max<int>(device.index, 0), ")");
+    }
+  }
+
   void WriteArgument(const Argument& arg) {
     switch (arg.kind()) {
       case Argument::Kind::kNone: out_.append("None"); break;
@@ -261,16 +308,20 @@ class ModelWriter {
       case Argument::Kind::kBool: out_.append(arg.boolean() ? "True" : "False"); break;
       case Argument::Kind::kInt: absl::StrAppend(&out_, arg.integer()); break;
       case Argument::Kind::kFloat:
-        if (std::isinf(arg.real())) header_.insert("from torch import inf");
-        if (std::isnan(arg.real())) header_.insert("from torch import nan");
+        if (std::isinf(arg.real())) NeedNumber("inf");
+        if (std::isnan(arg.real())) NeedNumber("nan");
         AppendPythonFloat(arg.real(), &out_);
         break;
       case Argument::Kind::kComplex:
         WriteElements("complex(", {arg.complex().real(), arg.complex().imag()}, ")");
         break;
       case Argument::Kind::kString: AppendPythonString(arg.string(), &out_); break;
-      case Argument::Kind::kDType: absl::StrAppend(&out_, "torch.", DTypeName(arg.dtype())); break;
+      case Argument::Kind::kDType: out_.append(DTypeWord(arg.dtype(), framework_)); break;
       case Argument::Kind::kDevice: {
+        if (framework_ == Framework::kPaddle) {
+          WritePlace(arg.device());
+          break;
+        }
         header_.insert("from torch import device");
         const Device device = arg.device();
         absl::StrAppend(&out_, "device(type='", DeviceTypeName(device.type), "'");
@@ -306,13 +357,16 @@ class ModelWriter {
   }
 
   const Module& module_;
+  const Framework framework_;
   std::string out_;
-  std::set<std::string> header_;  // lines besides `import torch`, sorted
+  std::set<std::string> header_;  // lines besides the import of the framework, sorted
   absl::flat_hash_set<const Graph*> written_;
 };
 
 }  // namespace
 
-std::string WriteModelPy(const Module& module) { return ModelWriter(module).Write(); }
+std::string WriteModelPy(const Module& module, Framework framework) {
+  return ModelWriter(module, framework).Write();
+}
 
 }  // namespace graphnet

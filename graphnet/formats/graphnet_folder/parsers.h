@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
@@ -26,18 +27,29 @@ namespace graphnet {
 // counts them; aliases, releases (`a = None`), slices, devices and literals are
 // not nodes. Adds the graph "forward", and those of nested functions, to `module`,
 // which must be empty.
-absl::Status ParseModelPy(const std::string& text, absl::string_view file_name, Module* module);
+//
+// Of Paddle the class is a paddle.nn.Layer with a method __init__ that does nothing, and there are
+//
+//   statement := names "=" expression | names "=" outputs | "del" names
+//   outputs   := "(lambda x, f: f(x))(" call ", lambda out: out if isinstance(out, (list, tuple))
+//                else (out, None, …))"
+//
+// where `outputs` says that the call, of paddle._C_ops, yields a tuple. What names take apart is
+// one operator.getitem each. A sample with modules of its own is no graph, and an error.
+absl::Status ParseModelPy(const std::string& text, absl::string_view file_name,
+                          Framework framework, Module* module);
 
 // weight_meta.py or input_meta.py: one class a forward argument, with plain literals as
 // attributes. They differ in the prefix of the class names. `None` as shape, dtype or
-// device says that it is not known.
+// device says that it is not known. Those of Paddle may leave out the device, "paddle." before
+// dtypes and "meta_" in class names; bounds of older ones are called low and high.
 //
 // Gives the placeholders of the module's main graph their metas and draw specs.
 // A record of an unknown argument, a second record of one, and a record that
 // contradicts itself are errors.
 enum class MetaFile { kWeightMeta, kInputMeta };
 absl::Status ParseMetaPy(const std::string& text, absl::string_view file_name, MetaFile kind,
-                         Module* module);
+                         Framework framework, Module* module);
 
 // input_tensor_constraints.py: symbols of dynamic dimensions, their example values,
 // relations between them, and the shapes of the arguments in terms of them.

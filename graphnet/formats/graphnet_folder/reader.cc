@@ -12,6 +12,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/json_object.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/ir/verifier.h"
@@ -26,12 +27,12 @@ constexpr size_t kMaxHashBytes = 4096;
 
 // Parses model.py and weight_meta.py, the two that nothing can be done without.
 absl::Status ParseModelAndWeights(const std::string& model_py, const std::string& weight_meta_py,
-                                  const std::string& folder, Module* module) {
+                                  const std::string& folder, Framework framework, Module* module) {
   // Locations in nodes are relative to the folder, so that a sample does not
   // depend on where it was read from.
-  absl::Status status = ParseModelPy(model_py, "model.py", module);
+  absl::Status status = ParseModelPy(model_py, "model.py", framework, module);
   if (status.ok())
-    status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, module);
+    status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, framework, module);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(Printable(folder, 1000), "/", status.message()));
 }
@@ -69,7 +70,8 @@ absl::StatusOr<std::unique_ptr<Module>> ParseGraphNetModel(const std::string& mo
                                                            const std::string& weight_meta_py,
                                                            const std::string& folder) {
   auto module = std::make_unique<Module>();
-  RETURN_IF_ERROR(ParseModelAndWeights(model_py, weight_meta_py, folder, module.get()));
+  RETURN_IF_ERROR(
+      ParseModelAndWeights(model_py, weight_meta_py, folder, Framework::kTorch, module.get()));
   RETURN_IF_ERROR(CheckAllHaveMetas(*module, folder));
   RETURN_IF_ERROR(Annotate(Verify(*module), folder));
   return module;
@@ -81,7 +83,7 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
     const auto it = files.find(std::string(name));
     return it == files.end() ? nullptr : &it->second;
   };
-  for (absl::string_view name : {"graph_net.json", "model.py", "weight_meta.py"}) {
+  for (absl::string_view name : {"graph_net.json", "model.py"}) {
     if (find(name) == nullptr) {
       return absl::NotFoundError(
           absl::StrCat(Printable(path, 1000), ": the sample has no file ", name));
@@ -98,9 +100,17 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
   Module* const module = sample.module.get();
   sample.graph_net_json = *find("graph_net.json");
   RETURN_IF_ERROR(CheckJsonObject(sample.graph_net_json, JoinPath(path, "graph_net.json")));
-  RETURN_IF_ERROR(ParseModelAndWeights(*find("model.py"), *find("weight_meta.py"), path, module));
+  ASSIGN_OR_RETURN(const Framework framework,
+                   FrameworkOf(sample.graph_net_json, JoinPath(path, "graph_net.json")));
+  // Paddle's own samples without weights have no file for them.
+  if (framework == Framework::kTorch && find("weight_meta.py") == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat(Printable(path, 1000), ": the sample has no file weight_meta.py"));
+  }
+  RETURN_IF_ERROR(ParseModelAndWeights(*find("model.py"), optional("weight_meta.py"), path,
+                                       framework, module));
   RETURN_IF_ERROR(ParseMetaPy(optional("input_meta.py"), JoinPath(path, "input_meta.py"),
-                              MetaFile::kInputMeta, module));
+                              MetaFile::kInputMeta, framework, module));
   RETURN_IF_ERROR(CheckAllHaveMetas(*module, path));
   RETURN_IF_ERROR(ParseConstraintsPy(optional("input_tensor_constraints.py"),
                                      JoinPath(path, "input_tensor_constraints.py"), module,

@@ -6,6 +6,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/json_object.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
@@ -22,7 +23,8 @@ constexpr char kMarker[] = "graph_net.json";
 absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample) {
   Sample out;
   out.name = sample.name;
-  ASSIGN_OR_RETURN(out.module, FolderForm(*sample.module));
+  ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(sample.graph_net_json, kMarker));
+  ASSIGN_OR_RETURN(out.module, FolderForm(*sample.module, framework));
   out.has_constraints = sample.has_constraints || !out.module->symbols().empty();
   out.constraint_order = sample.constraint_order;
   out.extra_files = sample.extra_files;
@@ -38,12 +40,13 @@ absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample) {
 absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample) {
   ASSIGN_OR_RETURN(const Sample form, FolderFormOfSample(sample));
   const Module& module = *form.module;
+  ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(form.graph_net_json, kMarker));
   GraphNetFileMap files = form.extra_files;
-  ASSIGN_OR_RETURN(files["weight_meta.py"], WriteMetaPy(module, MetaFile::kWeightMeta));
-  ASSIGN_OR_RETURN(files["input_meta.py"], WriteMetaPy(module, MetaFile::kInputMeta));
+  ASSIGN_OR_RETURN(files["weight_meta.py"], WriteMetaPy(module, MetaFile::kWeightMeta, framework));
+  ASSIGN_OR_RETURN(files["input_meta.py"], WriteMetaPy(module, MetaFile::kInputMeta, framework));
   files["input_tensor_constraints.py"] =
       WriteConstraintsPy(module, form.has_constraints, form.constraint_order);
-  files["model.py"] = WriteModelPy(module);
+  files["model.py"] = WriteModelPy(module, framework);
   files["graph_hash.txt"] = form.graph_hash;
   files[kMarker] = form.graph_net_json;
   return files;

@@ -127,7 +127,7 @@ TEST(FolderLimitsTest, NestingOfFunctions) {
       absl::StrAppend(&body, std::string(8 + static_cast<size_t>(i), ' '), "return a\n");
     }
     Module module;
-    return ParseModelPy(Model(body), "model.py", &module);
+    return ParseModelPy(Model(body), "model.py", Framework::kTorch, &module);
   };
   EXPECT_OK(nested(kMaxNesting - 1));
   EXPECT_OK(nested(kMaxNesting));

@@ -1,0 +1,192 @@
+#include "graphnet/cli/convert_paddle.h"
+
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/cli/save.h"
+#include "graphnet/formats/graphnet_folder/paddle_sample.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+namespace {
+
+constexpr char kFullList[] = "torch_to_paddle_samples_list_full.txt";
+
+// The paths below `root` that a list names.
+absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
+                                                  const std::string& root) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(list, kMaxTextFileBytes));
+  std::vector<std::string> paths;
+  std::map<std::string, size_t> lines;
+  size_t line = 0;
+  for (absl::string_view row : absl::StrSplit(text, '\n')) {
+    ++line;
+    row = absl::StripAsciiWhitespace(row.substr(0, row.find('#')));
+    if (row.empty()) continue;
+    const auto refuse = [&](absl::string_view why) {
+      return ErrorAt(list, line, 1, absl::StrCat(Printable(row, 1000), " ", why));
+    };
+    const std::filesystem::path path = std::filesystem::path(std::string(row)).lexically_normal();
+    if (path.is_absolute() || absl::StartsWith(path.string(), ".."))
+      return refuse("is no path below IN");
+    const auto [it, is_new] = lines.emplace(path.string(), line);
+    if (!is_new) return refuse(absl::StrCat("is in line ", it->second, ", too"));
+    paths.push_back(JoinPath(root, path.string()));
+    if (!RecogniseFormat(paths.back()).ok()) return refuse("is no sample");
+  }
+  if (paths.empty())
+    return absl::InvalidArgumentError(absl::StrCat(Printable(list, 1000), ": names no sample"));
+  return paths;
+}
+
+absl::Status ConvertOne(const std::string& path, const Output& out, bool trust,
+                        PaddleCoverage* coverage) {
+  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = trust}));
+  ASSIGN_OR_RETURN(PaddleSample made, MakePaddleSample(sample));
+  *coverage = std::move(made.coverage);
+  if (!coverage->left.empty())
+    return absl::UnimplementedError(absl::StrCat("no calls of Paddle: ", LeftCalls(*coverage)));
+  return WriteGraphNetFolder(made.sample, out.path);
+}
+
+size_t NumLeft(const PaddleCoverage& coverage) {
+  size_t count = 0;
+  for (const auto& [call, times] : coverage.left) count += times;
+  return count;
+}
+
+// Per cent with two decimals; of no calls at all nothing.
+Json Rate(size_t converted, size_t left) {
+  if (converted + left == 0) return {};
+  const double rate = static_cast<double>(converted) / static_cast<double>(converted + left);
+  return std::floor(rate * 10000) / 100;
+}
+
+// What became of the samples.
+class Report {
+ public:
+  void Add(const std::string& path, const absl::Status& status, const PaddleCoverage& coverage) {
+    const size_t left = NumLeft(coverage);
+    std::set<std::string> unsupported;
+    for (const auto& [call, times] : coverage.left) unsupported.insert(call.first);
+    Json sample;
+    sample["conversion_status"] = status.ok() ? "success" : "failed";
+    sample["calls"] = coverage.converted + left;
+    sample["api_convert_rate"] = Rate(coverage.converted, left);
+    Json& names = sample["api_unsupported_list"] = Json::List();
+    for (const std::string& name : unsupported) names.push_back(name);
+    if (!status.ok()) sample["error"] = ErrorJson(status);
+    samples_.emplace(path, std::move(sample));
+    ++(status.ok() ? success_ : failed_);
+    converted_ += coverage.converted;
+    left_ += left;
+    if (status.ok()) written_.insert(path);
+  }
+
+  absl::Status Write(const std::string& path) const {
+    Json document;
+    Json& samples = document["samples"] = Json::Object();
+    for (const auto& [name, sample] : samples_) samples[name] = sample;
+    document["total"] = success_ + failed_;
+    document["success"] = success_;
+    document["failed"] = failed_;
+    document["calls"] = converted_ + left_;
+    document["converted_calls"] = converted_;
+    document["api_convert_rate"] = Rate(converted_, left_);
+    return WriteFileAtomic(path, document.Dump() + "\n");
+  }
+
+  absl::Status WriteList(const std::string& path) const {
+    std::string text;
+    for (const std::string& name : written_) absl::StrAppend(&text, name, "\n");
+    return WriteFileAtomic(path, text);
+  }
+
+ private:
+  std::map<std::string, Json> samples_;
+  std::set<std::string> written_;
+  size_t success_ = 0;
+  size_t failed_ = 0;
+  size_t converted_ = 0;
+  size_t left_ = 0;
+};
+
+absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out) {
+  PaddleCoverage coverage;
+  const absl::Status status = ConvertOne(flags.in, out, flags.trust, &coverage);
+  if (!flags.report.empty()) {
+    Report report;
+    report.Add(flags.in, status, coverage);
+    RETURN_IF_ERROR(report.Write(flags.report));
+  }
+  RETURN_IF_ERROR(status);
+  if (flags.json) {
+    Json sample = SampleJson(flags.in, status);
+    sample["out"] = out.path;
+    PrintJson(SamplesJson({std::move(sample)}, 0));
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out) {
+  if (!IsFolderOfSamples(flags.in)) {
+    if (!flags.list.empty())
+      return absl::InvalidArgumentError(
+          absl::StrCat("--list is for a folder of samples, and ", Printable(flags.in, 1000),
+                       " is none"));
+    return ConvertSingle(flags, out);
+  }
+  std::vector<std::string> inputs;
+  if (flags.list.empty()) {
+    ASSIGN_OR_RETURN(inputs, FindInputs({flags.in}));
+  } else {
+    ASSIGN_OR_RETURN(inputs, ReadList(flags.list, flags.in));
+  }
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, flags.in, out));
+  Report report;
+  std::vector<Json> samples(inputs.size());
+  const BatchCount count = RunBatch<PaddleCoverage>(
+      inputs, flags.jobs,
+      [&](const std::string& path, PaddleCoverage* coverage) {
+        return ConvertOne(path, outputs.at(path), flags.trust, coverage);
+      },
+      [&](size_t i, const absl::Status& status, const PaddleCoverage& coverage) {
+        report.Add(std::filesystem::path(inputs[i]).lexically_relative(flags.in).string(), status,
+                   coverage);
+        samples[i] = SampleJson(inputs[i], status);
+        if (status.ok()) samples[i]["out"] = outputs.at(inputs[i]).path;
+        return flags.json ? "" : FailLine(inputs[i], status);
+      });
+  RETURN_IF_ERROR(report.WriteList(JoinPath(out.path, kFullList)));
+  if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));
+  if (flags.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+  } else {
+    PrintCount(count);
+  }
+  return count.failed == 0 ? 0 : 1;
+}
+
+}  // namespace graphnet

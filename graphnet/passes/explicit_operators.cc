@@ -1,0 +1,158 @@
+#include "graphnet/passes/explicit_operators.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/python_operator.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/tensor_facts.h"
+#include "graphnet/passes/facts_table.h"
+
+namespace graphnet {
+namespace {
+
+// What is to change of a call.
+struct Change {
+  Node* node = nullptr;
+  std::vector<std::pair<size_t, DType>> casts;  // of arguments, by keyword after those by position
+  absl::string_view method;                     // instead of the operator; empty: none
+};
+
+class Explicit {
+ public:
+  Explicit(const LoweredModule& lowered, const FactsTable& facts)
+      : lowered_(lowered), facts_(facts) {}
+
+  // What a call of the module that was lowered needs.
+  Change Of(Node* node) const {
+    Change change{node, {}, {}};
+    const Argument& value = lowered_.values[node];
+    if (!value.is_node()) return change;
+    const Schema* schema = FindOverload(value.node()->target());
+    if (schema == nullptr) return change;
+    if (schema->is_pointwise) FindCasts(*value.node(), *schema, &change);
+    change.method = MethodOf(*node);
+    return change;
+  }
+
+ private:
+  TensorFacts FactsOf(const Node* node) const {
+    const Argument& value = lowered_.values[node];
+    return value.is_node() ? facts_.Of(value.node()) : TensorFacts();
+  }
+
+  // Whether the parameter takes part in what the dtypes promote to.
+  static bool IsPromoted(const SchemaArgument& parameter) {
+    return parameter.type.kind == SchemaType::Kind::kTensor && !parameter.type.is_list &&
+           parameter.name != "condition" && parameter.name != "mask" && parameter.name != "value";
+  }
+
+  // The tensors that promote each other, as the lowered `call` has them, are among the arguments
+  // of the call itself.
+  void FindCasts(const Node& call, const Schema& schema, Change* change) const {
+    std::vector<TensorFacts> tensors;
+    std::vector<const Node*> operands;
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      if (!IsPromoted(schema.arguments[i])) continue;
+      const Argument* given = schema.Given(call, i);
+      if (given == nullptr || !given->is_node()) continue;
+      const TensorFacts& facts = facts_.Of(given->node());
+      if (!facts.is_tensor()) continue;
+      tensors.push_back(facts);
+      operands.push_back(given->node());
+    }
+    if (tensors.size() < 2) return;
+    const size_t first = schema.arguments[0].type.is_mutated ? 1 : 0;
+    const DType common = first == 1 ? tensors[0].dtype : CommonDType(tensors);
+    if (common == DType::kUnknown) return;
+    const auto look = [&](size_t at, const Argument& argument) {
+      if (!argument.is_node()) return;
+      const Argument& lowered = lowered_.values[argument.node()];
+      for (size_t i = first; i < operands.size(); ++i) {
+        if (!lowered.is_node() || lowered.node() != operands[i]) continue;
+        if (tensors[i].dtype == common || tensors[i].dtype == DType::kUnknown) continue;
+        change->casts.emplace_back(at, common);
+        return;
+      }
+    };
+    const absl::Span<const Argument> args = change->node->args();
+    for (size_t i = first; i < args.size(); ++i) look(i, args[i]);
+    const absl::Span<const KwArg> kwargs = change->node->kwargs();
+    for (size_t i = 0; i < kwargs.size(); ++i) look(args.size() + i, kwargs[i].value);
+  }
+
+  // Of a += b of a tensor.
+  absl::string_view MethodOf(const Node& node) const {
+    absl::string_view name = node.target();
+    if (node.op() != Op::kCallFunction || !absl::ConsumePrefix(&name, "operator.")) return {};
+    const PythonOperator* op = FindPythonOperator(name);
+    const bool is_of_tensor = op != nullptr && op->is_in_place && absl::EndsWith(op->aten, "_") &&
+                              node.args().size() == op->num_operands && node.args()[0].is_node() &&
+                              FactsOf(node.args()[0].node()).is_tensor();
+    return is_of_tensor ? op->aten : absl::string_view();
+  }
+
+  const LoweredModule& lowered_;
+  const FactsTable& facts_;
+};
+
+Argument CastOf(const Argument& operand, DType dtype, Node* before) {
+  const InsertionGuard guard(before->graph(), before);
+  Node* made = before->graph()->CallMethod("to", {operand, dtype}, {});
+  made->set_location(before->location());
+  made->set_module_path(before->module_path());
+  return Argument(made);
+}
+
+void Make(const Change& change) {
+  Node* const node = change.node;
+  for (const auto& [at, dtype] : change.casts) {
+    const size_t by_position = node->args().size();
+    if (at < by_position) {
+      node->set_arg(at, CastOf(node->args()[at], dtype, node));
+    } else {
+      const KwArg kwarg = node->kwargs()[at - by_position];
+      node->set_kwarg(kwarg.name, CastOf(kwarg.value, dtype, node));
+    }
+  }
+  if (change.method.empty()) return;
+  const std::string label(node->name());
+  Node* made = node->graph()->CallLike(*node, absl::StrCat(".", change.method), node->args(), {});
+  node->ReplaceAllUsesWith(made);
+  node->graph()->EraseNode(node);
+  made->set_name(label);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ExplicitOperators(Module* module, PassRun& /*run*/) {
+  RefusedCalls refused;
+  ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
+  const FactsTable facts(lowered, refused);
+  const Explicit look(lowered, facts);
+  // All that is known is of the calls as they are.
+  std::vector<Change> changes;
+  for (Graph* graph : module->graphs()) {
+    for (Node* node : graph->nodes()) {
+      if (!node->is_call() || refused.contains(node)) continue;
+      Change change = look.Of(node);
+      if (!change.casts.empty() || !change.method.empty()) changes.push_back(std::move(change));
+    }
+  }
+  for (const Change& change : changes) Make(change);
+  return !changes.empty();
+}
+
+}  // namespace graphnet

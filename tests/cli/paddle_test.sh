@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Samples of PyTorch become samples of Paddle, with a report and a list; what is one is
+# checked, shown and decomposed; bad input is one line. tests/tools/run_paddle.py runs them.
+set -euo pipefail
+graphnet=$PWD/$1
+cd "$TEST_TMPDIR"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+refuses() {  # message, command: status 2, one line
+  local want=$1 out status=0
+  shift
+  out=$("$@" 2>&1 >/dev/null) || status=$?
+  [ "$status" -ne 0 ] || fail "accepted: $*"
+  [ "$(wc -l <<<"$out")" -eq 1 ] || fail "more than a line: $out"
+  contains "$out" "$want"
+}
+
+sample() {  # folder, statements of forward(self, x, w) after the head
+  mkdir -p "$1"
+  cat >"$1/model.py" <<END_OF_MODEL
+import torch
+
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_ : torch.Tensor, L_w_ : torch.nn.parameter.Parameter):
+        l_x_ = L_x_
+        l_w_ = L_w_
+$2
+END_OF_MODEL
+  for name in L_x_ L_w_; do
+    printf 'class Program_weight_tensor_meta_%s:\n    name = "%s"\n    shape = [4, 4]\n' $name $name
+    printf '    dtype = "torch.float32"\n    device = "cuda:0"\n    mean = 0.0\n    std = 1.0\n\n\n'
+  done >"$1/weight_meta.py"
+  echo '{"framework": "torch", "num_devices_required": 1, "other": "kept"}' >"$1/graph_net.json"
+}
+
+sample all/a/good "        linear = torch._C._nn.linear(l_x_, l_w_);  l_x_ = None
+        gelu = torch._C._nn.gelu(linear, approximate = 'tanh')
+        cat = torch.cat((gelu, l_w_), dim = 1)
+        to = cat.to(torch.float16)
+        relu = torch.relu_(to)
+        return (relu, linear)"
+sample all/b/bad "        pool = torch.nn.functional.max_pool1d(l_x_, 2, dilation = 2)
+        relu = torch.relu(pool)
+        return (relu,)"
+sample all/alone "        return (l_x_,)"
+
+# --- One sample ---
+"$graphnet" convert all/a/good --to paddle -o good >/dev/null
+model=$(cat good/model.py)
+contains "$model" 'import paddle'
+contains "$model" 'class GraphModule(paddle.nn.Layer):'
+contains "$model" 'paddle.compat.nn.functional.linear(input=l_x_, weight=l_w_)'
+contains "$model" 'paddle.nn.functional.gelu(x=linear, approximate=True)'
+contains "$model" 'paddle.cast(x=cat, dtype="float16")'
+contains "$model" 'L_w_: paddle.base.framework.EagerParamBase'
+grep -q torch good/model.py good/weight_meta.py && fail "torch is left"
+contains "$(cat good/weight_meta.py)" 'dtype = "paddle.float32"'
+contains "$(cat good/weight_meta.py)" 'device = "gpu:0"'
+contains "$(cat good/graph_net.json)" '    "framework": "paddle",'
+contains "$(cat good/graph_net.json)" '    "other": "kept"'
+python3 -m py_compile good/model.py || fail "no Python"
+
+# --- What is one ---
+contains "$("$graphnet" check good)" '1 passed, 0 failed'
+contains "$("$graphnet" show good)" '%cat = paddle.concat(x = (%gelu, %l_w_), axis = 1)'
+contains "$("$graphnet" stats good)" 'paddle.concat'
+"$graphnet" decompose good --at 2 -o pieces >/dev/null
+for piece in pieces/*/; do
+  [ -f "$piece/model.py" ] || continue
+  contains "$(cat "$piece/model.py")" 'class GraphModule(paddle.nn.Layer):'
+  contains "$(cat "$piece/graph_net.json")" '"framework": "paddle"'
+done
+contains "$("$graphnet" check pieces)" '0 failed'
+"$graphnet" convert good --to paddle -o again >/dev/null
+cmp good/model.py again/model.py
+"$graphnet" convert good -o good.pb
+"$graphnet" convert good.pb -o from_pb
+cmp good/model.py from_pb/model.py
+
+# --- A folder of samples, with a report and a list ---
+status=0
+out=$("$graphnet" convert all --to paddle -o out --report r.json) || status=$?
+[ "$status" -eq 1 ] || fail "status $status of a folder with one that fails"
+contains "$out" 'all/b/bad: no calls of Paddle: torch.nn.functional.max_pool1d (Paddle has no dilation)'
+contains "$out" '2 passed, 1 failed'
+[ "$(cat out/torch_to_paddle_samples_list_full.txt)" = $'a/good\nalone' ] || fail "list"
+[ ! -e out/b/bad ] || fail "a sample with calls of both was written"
+python3 - <<'END_OF_PYTHON'
+import json
+report = json.load(open("r.json"))
+assert report["total"] == 3 and report["success"] == 2 and report["failed"] == 1, report
+bad = report["samples"]["b/bad"]
+assert bad["conversion_status"] == "failed" and bad["api_convert_rate"] == 50.0, bad
+assert bad["api_unsupported_list"] == ["torch.nn.functional.max_pool1d"], bad
+good = report["samples"]["a/good"]
+assert good["api_unsupported_list"] == [] and good["api_convert_rate"] == 100.0, good
+assert report["samples"]["alone"]["api_convert_rate"] is None
+assert report["converted_calls"] == report["calls"] - 1
+END_OF_PYTHON
+printf '# some\na/good  # this one\n\n' >list.txt
+"$graphnet" convert all --list list.txt --to paddle -o listed >/dev/null
+[ "$(cat listed/torch_to_paddle_samples_list_full.txt)" = a/good ] || fail "listed"
+[ ! -e listed/alone ] || fail "not in the list"
+
+# --- Bad input ---
+refuses 'no calls of Paddle: torch.nn.functional.max_pool1d' "$graphnet" convert all/b/bad --to paddle -o no
+[ ! -e no ] || fail "half a sample"
+echo a/none >bad.txt
+refuses 'bad.txt:1:1: a/none is no sample' "$graphnet" convert all --list bad.txt --to paddle -o no
+printf 'alone\na/../alone\n' >bad.txt
+refuses 'bad.txt:2:1: a/../alone is in line 1, too' "$graphnet" convert all --list bad.txt --to paddle -o no
+echo ../all/alone >bad.txt
+refuses 'is no path below IN' "$graphnet" convert all --list bad.txt --to paddle -o no
+echo "# none" >bad.txt
+refuses 'names no sample' "$graphnet" convert all --list bad.txt --to paddle -o no
+refuses '--list is for a folder of samples' "$graphnet" convert good --list list.txt --to paddle -o no
+refuses '--list and --report are for --to paddle' "$graphnet" convert good --report r.json --to text -o no.gn
+cp -r good wrong
+sed -i 's/super().__init__()/&\n        self.fc = paddle.nn.Linear(4, 4)/' wrong/model.py
+refuses 'wrong/model.py:7:9: a sample with modules of its own is no graph' "$graphnet" show wrong
+cp good/model.py wrong/model.py
+sed -i 's/"paddle"/"jax"/' wrong/graph_net.json
+refuses 'graph_net.json: the framework "jax" is neither "torch" nor "paddle"' "$graphnet" show wrong
+sed -i 's/"jax"/"torch"/' wrong/graph_net.json
+refuses "wrong/model.py:1:8: module 'paddle' may not be imported" "$graphnet" show wrong
+refuses 'paddle' "$graphnet" run good
+echo PASSED

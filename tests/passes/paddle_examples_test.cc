@@ -1,0 +1,97 @@
+// Each row of the table of rules has a section in docs/paddle_mapping.md, and each name a call in
+// paddle_examples.txt, which Paddle has run as PyTorch does (tests/tools/check_paddle_calls.py).
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/passes/paddle_mapping.h"
+#include "graphnet/passes/paddle_rules.h"
+#include "graphnet/passes/to_paddle.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PaddleExamplesTest, AreConvertedSo) {
+  ASSERT_FALSE(AllPaddleExamples().empty());
+  for (const PaddleExample& example : AllPaddleExamples()) {
+    const auto module = ParseModule(std::string(example.graph), "example");
+    ASSERT_OK(module) << example.graph;
+    const auto coverage = ConvertCallsToPaddle(module->get());
+    ASSERT_OK(coverage);
+    EXPECT_TRUE(coverage->left.empty()) << example.graph;
+    EXPECT_OK(Verify(**module));
+    std::vector<std::string> lines;
+    for (const Node* node : (*module)->main()->nodes()) {
+      if (!node->is_placeholder()) lines.push_back(PrintNode(*node));
+    }
+    EXPECT_EQ(absl::StrJoin(lines, " ; "), absl::StrJoin(example.converted, " ; "))
+        << example.graph;
+  }
+}
+
+// Why Paddle has run no call of a name, or not to the same result; checked by hand.
+const std::map<std::string, std::string>& NotRun() {
+  static const auto* const names = new std::map<std::string, std::string>{};
+  return *names;
+}
+
+TEST(PaddleExamplesTest, EachNameHasOne) {
+  std::set<std::string> names;
+  std::set<std::string> without;
+  for (const PaddleExample& example : AllPaddleExamples()) names.emplace(example.name);
+  for (const PaddleRule& rule : AllPaddleRules()) {
+    const bool is_call =
+        rule.kind == PaddleRule::Kind::kCall || rule.kind == PaddleRule::Kind::kKeep;
+    if (!is_call || names.contains(rule.name)) continue;
+    if (!NotRun().contains(rule.name)) without.insert(rule.name);
+  }
+  EXPECT_EQ(absl::StrJoin(without, " "), "");
+  for (const auto& [name, why] : NotRun()) {
+    EXPECT_FALSE(names.contains(name)) << name << " has an example: " << why << " is not so";
+    EXPECT_FALSE(PaddleRulesOf(name).empty()) << name;
+  }
+}
+
+TEST(PaddleMappingTest, PageIsUpToDate) {
+  std::ifstream file("docs/paddle_mapping.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str() == PaddleMappingPage())
+      << "make it anew: graphnet passes --paddle > docs/paddle_mapping.md";
+}
+
+TEST(PaddleMappingTest, EachRowIsDocumented) {
+  const std::string page = PaddleMappingPage();
+  std::set<std::string> names;
+  for (const PaddleRule& rule : AllPaddleRules()) {
+    names.insert(rule.name);
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("\n## `", rule.name, "`\n")));
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("class ", rule.mapping_class, ", ",
+                                             MappingClassName(rule.mapping_class))));
+    if (rule.kind == PaddleRule::Kind::kCall) {
+      EXPECT_THAT(page, HasSubstr(absl::StrCat("`", PaddleCallText(rule.call), "`"))) << rule.name;
+    }
+  }
+  size_t sections = 0;
+  for (size_t at = page.find("\n## "); at != std::string::npos; at = page.find("\n## ", at + 1))
+    ++sections;
+  EXPECT_EQ(sections, names.size());
+}
+
+}  // namespace
+}  // namespace graphnet
