@@ -18,6 +18,7 @@
 #include "graphnet/interp/tensors.h"
 #include "graphnet/torch/operator_library.h"
 #include "graphnet/validate/numeric.h"
+#include "graphnet/validate/ranks.h"
 #include "torch/version.h"
 
 namespace graphnet {
@@ -87,6 +88,12 @@ class TorchEngine final : public Engine {
                                ValidationReport* report) const override {
     SetNumThreads(threads);
     return graphnet::ValidateNumbers(original, pieces, style, {.seed = seed}, report);
+  }
+  absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
+                                                        const spmd::ShardedSample& shards,
+                                                        uint64_t seed, int threads) const override {
+    SetNumThreads(threads);
+    return graphnet::ValidateRanks(original, shards, {.seed = seed});
   }
   absl::Status LoadOperatorLibrary(const std::string& path) const override {
     return graphnet::LoadOperatorLibrary(path);

@@ -38,6 +38,8 @@ struct CallRule {
   std::optional<Notation> (*notation)(const CallFacts& call);
   // A parameter of sizes of the result, which are those of the whole: a rank has others.
   absl::string_view sizes_parameter;
+  // Elements are added up (or multiplied), in an order that may follow how many there are.
+  bool adds_up = false;
 };
 absl::Span<const CallRule> CallRules();
 // Null: all of its tensors must be replicated, and its results are.
