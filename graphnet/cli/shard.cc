@@ -14,6 +14,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
@@ -36,6 +37,8 @@ struct ShardFlags {
   std::string mesh;
   std::vector<std::string> shardings;
   std::string plan;
+  std::string stored;
+  InputOptions inputs;
   uint64_t seed = 0;
   int threads = 0;
   bool values = false;
@@ -48,6 +51,12 @@ using Values = std::map<std::string, TensorData>;
 
 // How the inputs of `sample`, which is prepared, are divided.
 absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const Sample& sample) {
+  if (!options.stored.empty()) {
+    ASSIGN_OR_RETURN(spmd::ShardedSample stored, spmd::ReadShards(options.stored));
+    const auto inputs = spmd::ShardingsOfPlan(stored.plan, *sample.module);
+    if (!inputs.ok()) return Annotate(inputs.status(), Printable(options.stored, 1000));
+    return stored;
+  }
   if (options.plan.empty()) {
     ASSIGN_OR_RETURN(const spmd::Mesh mesh, spmd::ParseMesh(options.mesh));
     ASSIGN_OR_RETURN(const auto inputs,
@@ -151,7 +160,7 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
     document["notes"] = Json::List();
     if (!note.empty()) document["notes"].push_back(note);
     if (!options.out.empty()) document["out"] = options.out;
-    if (options.check) {
+    if (!checked.empty()) {
       document["right"] = is_right;
       Json& rows = document["checked"] = Json::List();
       for (const RankOutput& output : checked) {
@@ -176,12 +185,19 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
 }
 
 absl::StatusOr<int> Shard(const ShardFlags& options) {
-  if (options.mesh.empty() == options.plan.empty())
-    return absl::InvalidArgumentError("expected one of --mesh and --plan");
-  if (!options.plan.empty() && !options.shardings.empty())
-    return absl::InvalidArgumentError("--shard: --plan says already how inputs are divided");
-  ASSIGN_OR_RETURN(const Sample original,
+  const auto given = absl::c_count_if(std::vector{options.mesh, options.plan, options.stored},
+                                      [](const std::string& text) { return !text.empty(); });
+  if (given != 1)
+    return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
+  if (options.mesh.empty() && !options.shardings.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--shard: ",
+                                                   options.plan.empty() ? "--stored" : "--plan",
+                                                   " says already how inputs are divided"));
+  if (!options.stored.empty() && !options.out.empty())
+    return absl::InvalidArgumentError("--stored: nothing is written; leave out -o");
+  ASSIGN_OR_RETURN(Sample original,
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &original));
   Sample sample = {.name = original.name,
                    .module = original.module->Clone(),
                    .graph_net_json = original.graph_net_json,
@@ -191,6 +207,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
     note = InferShapes(&sample);
   RETURN_IF_ERROR(spmd::PrepareToShard(&sample));
   ASSIGN_OR_RETURN(spmd::ShardedSample shards, ShardAsSaid(options, sample));
+  const bool check = options.check || !options.stored.empty();
   const spmd::ShardPlan plan = shards.plan;
   if (!options.out.empty()) {
     Values values = sample.weights;
@@ -200,12 +217,12 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
     }
     RETURN_IF_ERROR(spmd::WriteShards(shards, values, options.out));
     // What is checked is what was written.
-    if (options.check) {
+    if (check) {
       ASSIGN_OR_RETURN(shards, spmd::ReadShards(options.out));
     }
   }
   std::vector<RankOutput> checked;
-  if (options.check) {
+  if (check) {
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
     ASSIGN_OR_RETURN(checked, engine->ValidateRanks(original, shards, options.seed,
                                                     options.threads));
@@ -233,11 +250,17 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
       ->add_option("--plan", options->plan,
                    "The mesh, and how inputs are divided, of a plan.json; instead of --mesh")
       ->type_name("FILE");
+  command
+      ->add_option("--stored", options->stored,
+                   "Divide nothing and check what -o wrote to this folder before")
+      ->type_name("DIR");
   command->add_flag("--check", options->check,
                     "Run the sample, and what was written, all ranks in this process, and compare");
   command->add_flag("--values", options->values,
                     "Write values of all inputs, drawn where there are no real ones, not only of "
                     "weights that are known");
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);

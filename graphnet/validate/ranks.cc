@@ -62,8 +62,8 @@ void Compare(const TensorData& expected, const TensorData& actual, bool is_exact
     return;
   }
   const absl::Status status = Guarded([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const at::Tensor a, ToTensor(expected));
-    ASSIGN_OR_RETURN(const at::Tensor b, ToTensor(actual));
+    ASSIGN_OR_RETURN(const at::Tensor a, ToTensor(expected, c10::Device(c10::kCPU)));
+    ASSIGN_OR_RETURN(const at::Tensor b, ToTensor(actual, c10::Device(c10::kCPU)));
     const at::ScalarType wide = a.is_complex() ? at::kComplexDouble : at::kDouble;
     const at::Tensor x = a.to(wide);
     const at::Tensor y = b.to(wide);

@@ -177,7 +177,9 @@ class Partition {
         continue;
       }
       // What is a view of a tensor in one piece need not be one of a part of it.
-      if (copy->target() == "aten.view.default") copy->set_target("aten.reshape.default");
+      if ((copy->target() == "aten.view.default" || copy->target() == "aten._unsafe_view.default") &&
+          copy->kwargs().empty())
+        copy->set_target("aten.reshape.default");
       if (layout_.Of(&node).empty()) continue;
       copy->set_annotation({});
       RETURN_IF_ERROR(layout_.SetLocalSizes(node, copy));

@@ -162,7 +162,6 @@ absl::StatusOr<ShardedSample> ShardSample(const Sample& sample, const Mesh& mesh
     rank.name = RankName(mesh.ranks[i]);
     rank.module = std::move(programs.modules[i]);
     rank.graph_net_json = sample.graph_net_json;
-    rank.provenance = {{.parent = sample.name}};
     ASSIGN_OR_RETURN(rank, FolderFormOfSample(rank));
     made.ranks.push_back(std::move(rank));
   }
