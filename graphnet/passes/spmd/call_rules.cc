@@ -663,7 +663,8 @@ constexpr CallRule kRules[] = {
      &Trailing, "", /*adds_up=*/true},
     {"samples", "the first dimension", "group_norm instance_norm", &Samples, "", /*adds_up=*/true},
     {"conv", "batch and, without groups, output channels; along input channels, to a partial sum",
-     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution",
+     "_convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+     "convolution",
      &Convolution, "", /*adds_up=*/true},
     {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, "", /*adds_up=*/true},
     {"embedding", "the dimensions of the indices, and of an entry", "embedding", &Embedding, ""},
@@ -691,16 +692,6 @@ constexpr CallRule kRules[] = {
     {"expand", "the dimensions that are not expanded", "broadcast_to expand", &Expand, "size"},
     {"repeat", "the dimensions that are not repeated", "repeat", &Repeat, ""},
 };
-
-// Whether nothing is drawn though the operator could.
-bool DrawsNothing(const CallFacts& call) {
-  if (!call.schema->is_random) return true;
-  for (const absl::string_view name : {"train", "training"}) {
-    if (call.has(name)) return call.arg(name) == Argument(false);
-  }
-  return call.has("dropout_p") &&
-         (call.arg("dropout_p") == Argument(0.0) || call.arg("dropout_p") == Argument(0));
-}
 
 }  // namespace
 
@@ -735,6 +726,18 @@ std::vector<size_t> CallFacts::operands_of(absl::string_view parameter) const {
   return found;
 }
 
+bool DrawsNothing(const Node& call) {
+  const Schema* schema = FindOverload(call.target());
+  if (schema == nullptr) return false;
+  if (!schema->is_random) return true;
+  for (const absl::string_view name : {"train", "training"}) {
+    if (schema->FindArgument(name) != nullptr)
+      return ArgumentOf(call, *schema, name) == Argument(false);
+  }
+  const Argument p = ArgumentOf(call, *schema, "dropout_p");
+  return p == Argument(0.0) || p == Argument(0);
+}
+
 absl::Span<const CallRule> CallRules() { return kRules; }
 
 const CallRule* FindCallRule(const Node& call) {
@@ -755,7 +758,7 @@ const CallRule* FindCallRule(const Node& call) {
 std::optional<Notation> NotationOfCall(const CallFacts& call) {
   const CallRule* rule = FindCallRule(call.node);
   if (rule == nullptr || call.operands.empty()) return std::nullopt;
-  if (call.schema != nullptr && !DrawsNothing(call)) return std::nullopt;
+  if (call.schema != nullptr && !DrawsNothing(call.node)) return std::nullopt;
   return rule->notation(call);
 }
 

@@ -17,6 +17,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/effects.h"
+#include "graphnet/passes/spmd/call_rules.h"
 #include "graphnet/passes/spmd/rank_programs.h"
 #include "graphnet/passes/spmd/sharding.h"
 #include "graphnet/passes/spmd/unroll.h"
@@ -157,7 +158,7 @@ class Joiner {
       bool done = true;  // then all that took part have got on
       if (IsTalk(node)) {
         ASSIGN_OR_RETURN(done, TryTalk(rank));
-      } else if (rank->effects.Of(node).is_random) {
+      } else if (Draws(*rank, node)) {
         done = TryDraw();
       } else {
         Copy(rank);
@@ -165,6 +166,10 @@ class Joiner {
       }
       if (!done) return moves;
     }
+  }
+
+  static bool Draws(const Rank& rank, const Node& node) {
+    return rank.effects.Of(node).is_random && !DrawsNothing(node);
   }
 
   void Copy(Rank* rank) {
@@ -177,8 +182,7 @@ class Joiner {
   bool TryDraw() {
     const Node& first = *ranks_[0]->at;
     for (const auto& rank : ranks_) {
-      if (rank->at->target() != first.target() || !rank->effects.Of(*rank->at).is_random)
-        return false;
+      if (rank->at->target() != first.target() || !Draws(*rank, *rank->at)) return false;
     }
     Copy(ranks_[0].get());
     Node* const drawn = ranks_[0]->values[&first];

@@ -55,6 +55,10 @@ class Propagation {
       nodes.push_back(node);
       facts_[node] = known_.Of(node);
       SetMeta(node);
+      // How inputs are drawn is nothing that lowering asks for.
+      const Node* origin = node->is_placeholder() ? lowered_.origins[node] : nullptr;
+      if (origin != nullptr && origin->draw_spec() != nullptr)
+        node->set_draw_spec(*origin->draw_spec());
     }
     RETURN_IF_ERROR(DivideInputs(nodes, inputs));
     for (Node* node : nodes) {

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "nlohmann/json.hpp"
@@ -42,6 +43,22 @@ Json CommunicationJson(const Communication& communication) {
   json["bytes_per_link"] = step.bytes_per_link;
   json["links"] = step.num_links;
   return json;
+}
+
+// Names need not be UTF-8.
+std::string Line(const Json& json) {
+  return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+// A list with an element on each line.
+std::string Lines(const std::vector<Json>& elements) {
+  if (elements.empty()) return "[]";
+  return absl::StrCat("[\n  ",
+                      absl::StrJoin(elements, ",\n  ",
+                                    [](std::string* out, const Json& element) {
+                                      out->append(Line(element));
+                                    }),
+                      "\n]");
 }
 
 // Reads one plan; the error tells where.
@@ -129,20 +146,20 @@ class PlanReader {
 }  // namespace
 
 std::string PlanToJson(const ShardPlan& plan) {
-  Json json;
-  json["mesh"] = plan.mesh.shape;
-  Json& ranks = json["ranks"] = Json::array();
+  Json ranks = Json::array();
   for (const int rank : plan.mesh.ranks) ranks.push_back(absl::StrCat("rank_", rank));
-  Json& inputs = json["inputs"] = Json::array();
+  std::vector<Json> inputs;
   for (const LaidOutTensor& input : plan.inputs) inputs.push_back(TensorJson(input, true));
-  Json& outputs = json["outputs"] = Json::array();
+  std::vector<Json> outputs;
   for (const LaidOutTensor& output : plan.outputs) outputs.push_back(TensorJson(output, false));
-  Json& communication = json["communication"] = Json::array();
+  std::vector<Json> communication;
   for (const Communication& step : plan.communication)
     communication.push_back(CommunicationJson(step));
-  json["replicated"] = plan.replicated.empty() ? Json::object() : Json(plan.replicated);
-  // Names need not be UTF-8.
-  return absl::StrCat(json.dump(1, ' ', false, Json::error_handler_t::replace), "\n");
+  const Json replicated = plan.replicated.empty() ? Json::object() : Json(plan.replicated);
+  return absl::StrCat("{\n\"mesh\": ", Line(plan.mesh.shape), ",\n\"ranks\": ", Line(ranks),
+                      ",\n\"inputs\": ", Lines(inputs), ",\n\"outputs\": ", Lines(outputs),
+                      ",\n\"communication\": ", Lines(communication),
+                      ",\n\"replicated\": ", Line(replicated), "\n}\n");
 }
 
 absl::StatusOr<ShardPlan> ParsePlan(absl::string_view text, absl::string_view name) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/passes/pipeline.h"
@@ -62,15 +64,25 @@ std::string FormOf(DType dtype, absl::Span<const int64_t> sizes) {
   return absl::StrCat(DTypeShortName(dtype), "[", absl::StrJoin(sizes, ", "), "]");
 }
 
+absl::Status Run(absl::string_view passes, Sample* sample) {
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(passes));
+  return RunPipeline(pipeline, sample).status();
+}
+
 }  // namespace
 
 absl::Status PrepareToShard(Sample* sample) {
   if (sample->module == nullptr || sample->module->main() == nullptr)
     return absl::InvalidArgumentError("a sample without a graph");
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   ParsePipeline("lift-attributes,revert-vmap,expand-vmap,specialize,"
-                                 "fold-constants,functionalize,fold-constants,dce"));
-  RETURN_IF_ERROR(RunPipeline(pipeline, sample).status());
+  RETURN_IF_ERROR(Run("revert-vmap,expand-vmap,specialize", sample));
+  // Where not all calls are known, or what they do is not, the graph stays as it is.
+  std::unique_ptr<Module> lowered = sample->module->Clone();
+  ASSIGN_OR_RETURN(const Pipeline lower, ParsePipeline("torch-to-aten,dce"));
+  if (RunPipeline(lower, lowered.get()).ok()) {
+    absl::StatusOr<std::unique_ptr<Module>> evaluated = PartiallyEvaluate(*lowered);
+    if (evaluated.ok()) sample->module = *std::move(evaluated);
+  }
+  RETURN_IF_ERROR(Run("lift-attributes,fold-constants,functionalize,dce", sample));
   const Effects effects(*sample->module);
   for (const Node* node : sample->module->main()->nodes()) {
     if (!node->is_call() || effects.Of(*node).mutates.empty()) continue;

@@ -22,8 +22,9 @@
 
 namespace graphnet::spmd {
 
-// Makes a sample one that can be divided: attributes are inputs, sizes numbers, writes to memory
-// values, levels of vmap calls. FailedPrecondition names what still writes to memory.
+// Makes a sample one that can be divided: attributes are inputs, what follows from sizes is numbers
+// (identity/partial_evaluation.h), writes to memory are values, levels of vmap calls.
+// FailedPrecondition names what still writes to memory.
 absl::Status PrepareToShard(Sample* sample);
 
 // What options say, "x:0,-1", of which inputs of the module, by name: an input by what it or its

@@ -103,8 +103,8 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
   EXPECT_TRUE(made->plan.outputs[2].is_exact);
   ASSERT_EQ(made->plan.communication.size(), 1U);
   const std::string second = PrintModule(*made->modules[1]);
-  EXPECT_THAT(second, HasSubstr("%x : f32[4, 4], %w : f32[4, 2], %d : f32[2] {data = [3.0, 4.0]}"));
-  EXPECT_THAT(second, HasSubstr("spmd.all_reduce.default(%y_1, \"sum\", [0, 1]) : f32[4, 2]"));
+  EXPECT_THAT(second, HasSubstr("%x : f32[4, 4],\n  %w : f32[4, 2],\n  %d : f32[2] {data = [3.0, 4.0]}"));
+  EXPECT_THAT(second, HasSubstr("spmd.all_reduce.default(%y, \"sum\", [0, 1]) : f32[4, 2]"));
   EXPECT_EQ(second.find("2[0"), std::string::npos) << "no annotation is left:\n" << second;
 }
 
