@@ -136,7 +136,7 @@ def define_calls():
 def flat(value):
     if isinstance(value, (list, tuple)):
         return [leaf for element in value for leaf in flat(element)]
-    return [value]
+    return [] if value is None else [value]
 
 
 def run_rank(folder, plan, rank, seed):
@@ -167,8 +167,7 @@ def put_together(plan, by_rank):
     for i, entry in enumerate(plan["outputs"]):
         first = by_rank[0][i]
         if not isinstance(first, torch.Tensor):
-            if first is not None:
-                outputs[entry["name"]] = torch.tensor(first)
+            outputs[entry["name"]] = torch.tensor(first)
             continue
         if all(axis < 0 for axis in entry["sharding"]):
             outputs[entry["name"]] = first

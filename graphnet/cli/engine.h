@@ -21,11 +21,14 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/passes/spmd/shard_sample.h"
 #include "graphnet/validate/rank_output.h"
 #include "graphnet/validate/report.h"
 
 namespace graphnet {
+
+namespace spmd {
+struct ShardedSample;
+}  // namespace spmd
 
 // What the commands of the engine were given.
 struct RunFlags {

@@ -77,11 +77,37 @@ END
 "$graphnet" shard mlp.gn --plan tensors/plan.json -o again >/dev/null
 cmp tensors/plan.json again/plan.json
 "$graphnet" shard mlp.gn --mesh 2x2 --shard 'w*:1,-1' --shard 'x:0,-1' --check -o again >out.txt || fail "$(cat out.txt)"
-contains "$(cat out.txt)" "3 of 5 inputs divided"
+contains "$(cat out.txt)" "4 of 5 inputs divided"
 mkdir full
 touch full/notes.txt
 refused "full: not replaced, as it holds notes.txt" mlp.gn --mesh 4 -o full
 [ "$(ls full)" = notes.txt ] || fail "full has $(ls full)"
+
+# --- All that ranks say to each other.
+cat >talks.gn <<'END'
+graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}, %t : f32[8, 8] {mean = 0.5, std = 1.0}, %w : f32[8, 8] {mean = 0.0, std = 1.0}, %c : f32[8] {mean = 0.0, std = 1.0}) {
+  %a = torch.add(%x, %t)
+  %k = torch.matmul(%t, %w)
+  %y = torch.add(%k, %a)
+  %s = torch.softmax(%y, 0)
+  %max = torch.amax(%x, 0)
+  %min = torch.amin(%x, 0)
+  %mean = torch.mean(%x, 0)
+  %product = torch.prod(%x, 0)
+  %positive = torch.gt(%x, 0)
+  %any = torch.any(%positive, 0)
+  %all = torch.all(%positive, 0)
+  %z = torch.addmm(%c, %t, %w)
+  return (%y, %s, %max, %min, %mean, %product, %any, %all, [%z, 3, None])
+}
+END
+out=$("$graphnet" shard talks.gn --mesh 4 --shard x:0,-1 --shard t:-1,0 --shard w:0,-1 --values --check -o talks)
+for call in all_gather all_reduce all_to_all reduce_scatter; do contains "$out" "$call  "; done
+for call in keep_first '"sum"' '"max"' '"min"' '"avg"' '"product"' '"any"' '"all"'; do
+  grep -qF "$call" talks/rank_1/model.py || fail "no $call in: $(cat talks/rank_1/model.py)"
+done
+contains "$out" "o2   bit-equal"
+contains "$out" "o7   bit-equal"
 
 # --- The same through JSON, and from the standard input.
 "$graphnet" shard - --mesh 2x2 "${both[@]}" --check --json <mlp.gn >out.json
@@ -96,13 +122,15 @@ END
 contains "$("$graphnet" shard mlp.gn --stored tensors)" "o1   bit-equal"
 cp -r tensors changed
 sed -i 's/aten.neg.default/aten.abs.default/' changed/rank_2/model.py
+differs "o1   DIFFERENT, as it is not the same on ranks 2 and 3" "$graphnet" shard mlp.gn --stored changed
+sed -i 's/aten.neg.default/aten.abs.default/' changed/rank_3/model.py
 differs "o1   DIFFERENT, by at most" "$graphnet" shard mlp.gn --stored changed
 cp -r tensors torn
 cp torn/rank_1.safetensors torn/rank_2.safetensors
 differs "o0   DIFFERENT" "$graphnet" shard mlp.gn --stored torn
 cp -r tensors lonely
 sed -i '/spmd.all_reduce/d' lonely/rank_2/model.py
-sed -i 's/return (y, /return (a, /' lonely/rank_2/model.py
+sed -i 's/return (y_1, /return (y, /' lonely/rank_2/model.py
 refused "ranks wait for each other: rank 0 at its end" mlp.gn --stored lonely
 sed -i 's/spmd.all_reduce.default/spmd.all_hail.default/' lonely/rank_0/model.py
 refused "is no call that ranks make" mlp.gn --stored lonely
@@ -170,6 +198,9 @@ launch() { timeout 250 "$python" "$launcher" "$@"; }
 "$graphnet" run mlp.gn --outputs whole.safetensors >/dev/null
 out=$(launch tensors --expect whole.safetensors -o found.safetensors 2>&1) || fail "$out"
 contains "$out" "4 ranks, 2 outputs, as expected"
+"$graphnet" run talks.gn --outputs talks.safetensors >/dev/null
+out=$(launch talks --expect talks.safetensors 2>&1) || fail "$out"
+contains "$out" "4 ranks, 10 outputs, as expected"
 # It fails where the results do: with other inputs, and with pieces of another rank.
 "$graphnet" run mlp.gn --seed 1 --outputs other.safetensors >/dev/null
 differs "output o0 differs" launch tensors --expect other.safetensors

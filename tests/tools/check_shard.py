@@ -45,7 +45,9 @@ class Sample:
         outline = json.loads(shown.stdout)
         symbols = {s["name"]: s.get("example") for s in outline.get("symbols", [])}
         text = (pathlib.Path(path) / "model.py").read_text()
-        parameters = {name.lower() for name in re.findall(r"(\w+): torch\.nn\.parameter\.Parameter", text)}
+        # Values have names of their own, in lower case; options take those of the arguments.
+        arguments = dict(re.findall(r"^        (\w+)(?:: ([\w.]+))?,$", text, re.MULTILINE))
+        names = {name.lower(): name for name in arguments}
         self.data: Dict[str, Tuple[str, List[int]]] = {}
         self.weights: Dict[str, List[int]] = {}
         self.bytes = 0
@@ -57,8 +59,8 @@ class Sample:
             for size in sizes:
                 count *= size
             self.bytes += count
-            name = entry["name"]
-            if name.lower() in parameters:
+            name = names.get(entry["name"].lower(), entry["name"])
+            if arguments.get(name, "").endswith("Parameter"):
                 self.weights[name] = sizes
             elif "buffer" not in name:
                 self.data[name] = (entry["dtype"], sizes)
@@ -97,8 +99,6 @@ def check(graphnet: str, sample: Sample, mesh_text: str, folder: str, seconds: i
     for widened in (True, False):
         command = [graphnet, "shard", sample.path, "--mesh", mesh_text, "--check", "--json", "-o", folder,
                    *options(sample, mesh, widened)]
-        if not widened and "--input" not in command and said:
-            break
         shutil.rmtree(folder, ignore_errors=True)
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)

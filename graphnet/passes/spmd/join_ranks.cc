@@ -123,7 +123,7 @@ class Joiner {
     std::vector<Argument> outputs;
     for (const auto& rank : ranks_) {
       rank->at->ForEachArgument([&](const Argument& argument) {
-        if (argument.is_aggregate()) return;
+        if (argument.is_aggregate() || argument.is_none()) return;
         outputs.push_back(argument.is_node() ? Argument(rank->values[argument.node()]) : argument);
       });
       rank->copier.Finish();

@@ -19,7 +19,7 @@ std::string JoinedInput(int rank, absl::string_view input);
 
 // Runs the programs (rank_programs.h), one a rank in the order of the mesh, as ranks do: each
 // until it talks, and there when all of its group do. The joined graph takes what all take,
-// returns what all return, rank by rank, and has calls of ATen in the place of the named ones.
+// returns what all return but None, rank by rank, and has calls of ATen in the place of the named ones.
 // What draws random numbers is drawn once for all, as ranks do that begin with one seed.
 // InvalidArgument for a program that is none, or where ranks would wait for each other for ever:
 // who waits where.

@@ -72,7 +72,9 @@ class Propagation {
  private:
   void SetMeta(Node* node) {
     const TensorFacts& facts = facts_[node];
-    if (node->meta() != nullptr || !facts.is_tensor() || !facts.is_static()) return;
+    const TensorMeta* known = node->tensor_meta();
+    const bool is_known = known != nullptr && known->has_shape && known->is_static();
+    if (is_known || !facts.is_tensor() || !facts.is_static()) return;
     TensorMeta meta;
     meta.dtype = facts.dtype;
     meta.has_shape = true;

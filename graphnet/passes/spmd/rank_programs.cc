@@ -108,14 +108,9 @@ class Partition {
       }
       if (!node->is_output()) continue;
       absl::Status status;
-      size_t named = 0;
       node->ForEachArgument([&](const Argument& argument) {
-        if (argument.is_aggregate()) return;
-        if (argument.is_none()) {
-          result_.plan.outputs.push_back({.name = "None"});
-          return;
-        }
-        std::string name = absl::StrCat("o", named++);
+        if (argument.is_aggregate() || argument.is_none()) return;
+        std::string name = absl::StrCat("o", result_.plan.outputs.size());
         if (!argument.is_node()) {
           result_.plan.outputs.push_back({.name = std::move(name)});
           return;

@@ -40,7 +40,7 @@ struct Communication {
 struct ShardPlan {
   Mesh mesh;
   std::vector<LaidOutTensor> inputs;   // by placeholder
-  std::vector<LaidOutTensor> outputs;  // by what is returned, flattened
+  std::vector<LaidOutTensor> outputs;  // by what is returned, flattened, without None
   std::vector<Communication> communication;
   // By target: calls that had a sharded operand and no rule that knows how to divide them.
   std::map<std::string, size_t> replicated;

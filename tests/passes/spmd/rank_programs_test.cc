@@ -97,10 +97,10 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
   ASSERT_OK(made);
   // Of the weight each has the rows that it multiplies.
   EXPECT_EQ(made->plan.inputs[1].sharding, (Sharding{{0, -1}, {}}));
-  ASSERT_EQ(made->plan.outputs.size(), 3U);
+  ASSERT_EQ(made->plan.outputs.size(), 2U);
   EXPECT_FALSE(made->plan.outputs[0].is_exact);
-  EXPECT_EQ(made->plan.outputs[2].name, "o1");
-  EXPECT_TRUE(made->plan.outputs[2].is_exact);
+  EXPECT_EQ(made->plan.outputs[1].name, "o1");
+  EXPECT_TRUE(made->plan.outputs[1].is_exact);
   ASSERT_EQ(made->plan.communication.size(), 1U);
   const std::string second = PrintModule(*made->modules[1]);
   EXPECT_THAT(second, HasSubstr("%x : f32[4, 4],\n  %w : f32[4, 2],\n  %d : f32[2] {data = [3.0, 4.0]}"));
