@@ -146,8 +146,7 @@ std::string InferShapes(Sample* sample) {
 
 bool AllShapesAreKnown(const Graph& graph) {
   return absl::c_all_of(graph.nodes(), [](const Node* node) {
-    return !node->is_call() ||
-           (node->tensor_meta() != nullptr && node->tensor_meta()->has_shape);
+    return !node->is_call() || (node->tensor_meta() != nullptr && node->tensor_meta()->has_shape);
   });
 }
 
@@ -187,12 +186,11 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
 absl::StatusOr<int> Shard(const ShardFlags& options) {
   const auto given = absl::c_count_if(std::vector{options.mesh, options.plan, options.stored},
                                       [](const std::string& text) { return !text.empty(); });
-  if (given != 1)
-    return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
+  if (given != 1) return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
   if (options.mesh.empty() && !options.shardings.empty())
-    return absl::InvalidArgumentError(absl::StrCat("--shard: ",
-                                                   options.plan.empty() ? "--stored" : "--plan",
-                                                   " says already how inputs are divided"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shard: ", options.plan.empty() ? "--stored" : "--plan",
+                     " says already how inputs are divided"));
   if (!options.stored.empty() && !options.out.empty())
     return absl::InvalidArgumentError("--stored: nothing is written; leave out -o");
   ASSIGN_OR_RETURN(Sample original,
@@ -224,8 +222,8 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   std::vector<RankOutput> checked;
   if (check) {
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-    ASSIGN_OR_RETURN(checked, engine->ValidateRanks(original, shards, options.seed,
-                                                    options.threads));
+    ASSIGN_OR_RETURN(checked,
+                     engine->ValidateRanks(original, shards, options.seed, options.threads));
   }
   return Report(options, plan, note, checked);
 }

@@ -94,9 +94,9 @@ class Validation {
                                               const std::vector<c10::IValue>& joined) {
     const size_t count = expected.size();
     if (joined.size() != count * shards_.ranks.size() || shards_.plan.outputs.size() != count)
-      return absl::FailedPreconditionError(
-          absl::StrCat(shards_.ranks.size(), " ranks return ", joined.size(), " values, the plan has ",
-                       shards_.plan.outputs.size(), ", the sample returns ", count));
+      return absl::FailedPreconditionError(absl::StrCat(
+          shards_.ranks.size(), " ranks return ", joined.size(), " values, the plan has ",
+          shards_.plan.outputs.size(), ", the sample returns ", count));
     std::vector<RankOutput> outputs;
     for (size_t i = 0; i < count; ++i) {
       ASSIGN_OR_RETURN(RankOutput output, CheckOutput(i, expected[i], joined));

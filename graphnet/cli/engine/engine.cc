@@ -16,6 +16,7 @@
 #include "graphnet/interp/observe.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/passes/spmd/shard_sample.h"
 #include "graphnet/torch/operator_library.h"
 #include "graphnet/validate/numeric.h"
 #include "graphnet/validate/ranks.h"

@@ -581,7 +581,21 @@ Result Slice(const CallFacts& call) {
     return value.is_int() ? value.integer() : value.is_none() ? otherwise : -1;
   };
   const SliceRange range = {number("start", 0), number("end", INT64_MAX), number("step", 1)};
+  const auto sliced = DimsOf(dim, static_cast<int>(sizes->size()));
+  // All of it, and so all of a part.
+  if (sliced.has_value() && range.start == 0 && range.step == 1 && (*sizes)[(*sliced)[0]] >= 0 &&
+      range.end >= (*sizes)[(*sliced)[0]])
+    return KeepDims(call, {});
   return IfOk(SliceNotation(*sizes, {dim.integer()}, {}, {range}));
+}
+
+// Whether a slice of Python takes all of a dimension, and so all of a part of it.
+bool TakesAll(const Argument& slice, int64_t size) {
+  const Argument& start = slice.elements()[0];
+  const Argument& stop = slice.elements()[1];
+  const Argument& step = slice.elements()[2];
+  return (start.is_none() || start == Argument(0)) && (step.is_none() || step == Argument(1)) &&
+         (stop.is_none() || (stop.is_int() && size >= 0 && stop.integer() >= size));
 }
 
 // x[0, :, 1:, None, ...] of a tensor.
@@ -607,9 +621,7 @@ Result Subscript(const CallFacts& call) {
     } else if (element.kind() == Argument::Kind::kEllipsis) {
       for (size_t i = taken; i < sizes->size(); ++i) result.push_back(letters[next++]);
     } else if (element.kind() == Argument::Kind::kSlice) {
-      const bool is_whole =
-          absl::c_all_of(element.elements(), [](const Argument& a) { return a.is_none(); });
-      if (!is_whole) notation.KeepWhole(letters[next]);
+      if (!TakesAll(element, (*sizes)[next])) notation.KeepWhole(letters[next]);
       result.push_back(letters[next++]);
     } else if (element.is_int()) {
       ++next;
@@ -633,17 +645,20 @@ constexpr CallRule kRules[] = {
      "bmm dot matmul mm mv", &Matmul, "", /*adds_up=*/true},
     {"addmm", "as matmul; what is added is a term of a partial sum", "addmm addmv baddbmm",
      &AddMatmul, "", /*adds_up=*/true},
-    {"linear", "as matmul; the bias is a term of a partial sum", "linear", &Linear, "", /*adds_up=*/true},
+    {"linear", "as matmul; the bias is a term of a partial sum", "linear", &Linear, "",
+     /*adds_up=*/true},
     {"outer", "both dimensions", "ger outer", &Outer, ""},
     {"einsum", "all letters; along those that are summed over, to a partial sum", "einsum", &Einsum,
      "", /*adds_up=*/true},
     {"sum", "all dimensions; along the reduced, to a partial sum", "sum nansum count_nonzero",
      &ReducePartially<ReduceType::kSum>, "", /*adds_up=*/true},
-    {"mean", "ditto, to a partial average", "mean", &ReducePartially<ReduceType::kAvg>, "", /*adds_up=*/true},
+    {"mean", "ditto, to a partial average", "mean", &ReducePartially<ReduceType::kAvg>, "",
+     /*adds_up=*/true},
     {"max", "ditto, to a partial maximum; not with the place it was found", "amax max",
      &ReducePartially<ReduceType::kMax>, ""},
     {"min", "ditto, to a partial minimum", "amin min", &ReducePartially<ReduceType::kMin>, ""},
-    {"prod", "ditto, to a partial product", "prod", &ReducePartially<ReduceType::kProduct>, "", /*adds_up=*/true},
+    {"prod", "ditto, to a partial product", "prod", &ReducePartially<ReduceType::kProduct>, "",
+     /*adds_up=*/true},
     {"any", "ditto, to a partial or", "any", &ReducePartially<ReduceType::kAny>, ""},
     {"all", "ditto, to a partial and", "all", &ReducePartially<ReduceType::kAll>, ""},
     {"reduce", "the dimensions that are not reduced",
@@ -666,7 +681,8 @@ constexpr CallRule kRules[] = {
      "_convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
      "convolution",
      &Convolution, "", /*adds_up=*/true},
-    {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, "", /*adds_up=*/true},
+    {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, "",
+     /*adds_up=*/true},
     {"embedding", "the dimensions of the indices, and of an entry", "embedding", &Embedding, ""},
     {"gather", "the dimensions of the index; of the source all but the one that is indexed",
      "gather", &Gather, ""},

@@ -173,9 +173,9 @@ class Joiner {
   }
 
   void Copy(Rank* rank) {
-    rank->values[rank->at] =
-        graph_->CopyNodeFrom(*rank->at, [&](Node* x) { return rank->values[x]; },
-                             [&](Graph* body) { return rank->copier.CopyOf(body); });
+    rank->values[rank->at] = graph_->CopyNodeFrom(
+        *rank->at, [&](Node* x) { return rank->values[x]; },
+        [&](Graph* body) { return rank->copier.CopyOf(body); });
   }
 
   // What draws random numbers, once all ranks come to it.

@@ -55,11 +55,10 @@ class Partition {
       if (node->op() == Op::kGetAttr)
         return NodeError(*node, "reads an attribute: lift-attributes first");
       if (!node->is_call_function(kReshard)) continue;
-      const Node* const x = node->args().empty() || !node->args()[0].is_node()
-                                ? nullptr
-                                : node->args()[0].node();
-      const DType dtype = x == nullptr || x->tensor_meta() == nullptr ? DType::kUnknown
-                                                                      : x->tensor_meta()->dtype;
+      const Node* const x =
+          node->args().empty() || !node->args()[0].is_node() ? nullptr : node->args()[0].node();
+      const DType dtype =
+          x == nullptr || x->tensor_meta() == nullptr ? DType::kUnknown : x->tensor_meta()->dtype;
       Plan& made = plans_[node];
       ASSIGN_OR_RETURN(made.plan, layout_.PlanOf(*node, std::max<int64_t>(DTypeBytes(dtype), 1)));
       ASSIGN_OR_RETURN(made.sizes, WholeSizes(*x));
@@ -94,12 +93,11 @@ class Partition {
     NodeTable<bool> is_inexact(sharded_);
     for (const Node* node : nodes_) {
       const std::vector<Node*> operands = node->operands();
-      is_inexact[node] =
-          absl::c_any_of(operands, [&](const Node* x) { return is_inexact[x]; }) ||
-          (node->is_call() && !layout_.IsAlike(*node) && AddsUp(*node));
+      is_inexact[node] = absl::c_any_of(operands, [&](const Node* x) { return is_inexact[x]; }) ||
+                         (node->is_call() && !layout_.IsAlike(*node) && AddsUp(*node));
       if (node->is_placeholder()) {
         LaidOutTensor input = Describe(node, std::string(node->target()));
-        if (NumberDType(node->annotation()).has_value()) 
+        if (NumberDType(node->annotation()).has_value())
           input.number = std::string(node->annotation());
         for (const Node* user : node->users()) {
           if (plans_[user].is_of_input) input.sharding = layout_.Of(user)[0];
@@ -172,16 +170,16 @@ class Partition {
         continue;
       }
       // What is a view of a tensor in one piece need not be one of a part of it.
-      if ((copy->target() == "aten.view.default" || copy->target() == "aten._unsafe_view.default") &&
+      if ((copy->target() == "aten.view.default" ||
+           copy->target() == "aten._unsafe_view.default") &&
           copy->kwargs().empty())
         copy->set_target("aten.reshape.default");
       if (layout_.Of(&node).empty()) continue;
       copy->set_annotation({});
       RETURN_IF_ERROR(layout_.SetLocalSizes(node, copy));
       const TensorMeta* meta = node.tensor_meta();
-      copy->set_meta(meta == nullptr
-                         ? nullptr
-                         : PartMeta(*meta, layout_.Of(&node)[0], mesh_, module.get()));
+      copy->set_meta(meta == nullptr ? nullptr
+                                     : PartMeta(*meta, layout_.Of(&node)[0], mesh_, module.get()));
     }
     return module;
   }
@@ -283,8 +281,8 @@ absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded, const Mesh&
     return absl::InvalidArgumentError(
         absl::StrCat("all ranks would have more than ", kMaxRankNodes, " nodes"));
   if (layout.mesh().has_value() && *layout.mesh() != mesh)
-    return absl::InvalidArgumentError(
-        absl::StrCat("the graph is over mesh ", MeshName(*layout.mesh()), ", not ", MeshName(mesh)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the graph is over mesh ", MeshName(*layout.mesh()), ", not ", MeshName(mesh)));
   return Partition(sharded, mesh, std::move(layout)).Run();
 }
 

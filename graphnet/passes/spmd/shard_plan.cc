@@ -53,12 +53,11 @@ std::string Line(const Json& json) {
 // A list with an element on each line.
 std::string Lines(const std::vector<Json>& elements) {
   if (elements.empty()) return "[]";
-  return absl::StrCat("[\n  ",
-                      absl::StrJoin(elements, ",\n  ",
-                                    [](std::string* out, const Json& element) {
-                                      out->append(Line(element));
-                                    }),
-                      "\n]");
+  return absl::StrCat(
+      "[\n  ",
+      absl::StrJoin(elements, ",\n  ",
+                    [](std::string* out, const Json& element) { out->append(Line(element)); }),
+      "\n]");
 }
 
 // Reads one plan; the error tells where.

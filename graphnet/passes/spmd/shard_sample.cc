@@ -93,8 +93,9 @@ absl::Status PrepareToShard(Sample* sample) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(
-    absl::Span<const std::string> said, const Module& module, const Mesh& mesh) {
+absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const std::string> said,
+                                                              const Module& module,
+                                                              const Mesh& mesh) {
   const std::vector<Node*> inputs = module.main()->placeholders();
   std::map<std::string, Sharding> exact;
   std::map<std::string, Sharding> by_pattern;
@@ -194,10 +195,8 @@ absl::StatusOr<std::map<std::string, TensorData>> ValuesOfRank(
           absl::StrCat("input ", Printable(input.name), " has a value of shape [",
                        absl::StrJoin(value->second.shape, ", "), "], the plan is for [",
                        absl::StrJoin(input.sizes, ", "), "]"));
-    absl::StatusOr<TensorData> piece =
-        PieceOf(value->second, input.sharding, plan.mesh, position);
-    if (!piece.ok())
-      return Annotate(piece.status(), absl::StrCat("input ", Printable(input.name)));
+    absl::StatusOr<TensorData> piece = PieceOf(value->second, input.sharding, plan.mesh, position);
+    if (!piece.ok()) return Annotate(piece.status(), absl::StrCat("input ", Printable(input.name)));
     held[input.argument] = *std::move(piece);
   }
   return held;
@@ -211,8 +210,8 @@ absl::Status WriteShards(const ShardedSample& shards,
       return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), " is no folder"));
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
     if (!names.empty() && !absl::c_linear_search(names, kPlanFile))
-      return absl::AlreadyExistsError(
-          absl::StrCat(Printable(folder, 1000), ": not replaced, as it holds ", Printable(names[0])));
+      return absl::AlreadyExistsError(absl::StrCat(
+          Printable(folder, 1000), ": not replaced, as it holds ", Printable(names[0])));
   }
   return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
     for (size_t i = 0; i < shards.ranks.size(); ++i) {

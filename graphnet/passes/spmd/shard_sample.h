@@ -31,8 +31,9 @@ absl::Status PrepareToShard(Sample* sample);
 // parameter is called. A name with * in it says so of all inputs that it fits, as far as they can
 // be laid out so; a name itself goes before that. InvalidArgument for an input that is not there,
 // with what may be meant, one that is named twice, and where a pattern fits none.
-absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(
-    absl::Span<const std::string> said, const Module& module, const Mesh& mesh);
+absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const std::string> said,
+                                                              const Module& module,
+                                                              const Mesh& mesh);
 // What a plan says. InvalidArgument if it is for other inputs, or such of other shapes.
 absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan& plan,
                                                                 const Module& module);

@@ -20,7 +20,8 @@ int64_t OffsetOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> stri
   int64_t offset = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int axis = sharding.dims_mapping[i];
-    if (axis >= 0) offset += mesh.Coordinate(position, axis) * (sizes[i] / mesh.size(axis)) * strides[i];
+    if (axis >= 0)
+      offset += mesh.Coordinate(position, axis) * (sizes[i] / mesh.size(axis)) * strides[i];
   }
   return offset;
 }
@@ -85,20 +86,18 @@ absl::StatusOr<TensorData> WholeOf(absl::Span<const TensorData> pieces, const Sh
         absl::StrCat(pieces.size(), " parts of ", mesh.num_ranks(), " ranks"));
   const bool is_whole = sharding.is_replicated();
   if (!is_whole) RETURN_IF_ERROR(CheckSharding(sharding, mesh, sizes));
-  const std::vector<int64_t> local =
-      is_whole ? pieces[0].shape : LocalSizes(sharding, mesh, sizes);
+  const std::vector<int64_t> local = is_whole ? pieces[0].shape : LocalSizes(sharding, mesh, sizes);
   std::vector<int64_t> coordinates;  // of the part, and the first rank that holds it
   std::vector<size_t> first(pieces.size());
   std::shared_ptr<std::string> bytes;
   const std::vector<int64_t> strides = RowMajorStrides(sizes);
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].shape != local || pieces[i].dtype != pieces[0].dtype)
-      return absl::InvalidArgumentError(
-          absl::StrCat("is [", absl::StrJoin(pieces[i].shape, ", "), "] on rank ", mesh.ranks[i],
-                       ", not [", absl::StrJoin(local, ", "), "]"));
+      return absl::InvalidArgumentError(absl::StrCat("is [", absl::StrJoin(pieces[i].shape, ", "),
+                                                     "] on rank ", mesh.ranks[i], ", not [",
+                                                     absl::StrJoin(local, ", "), "]"));
     ASSIGN_OR_RETURN(const size_t width, WidthOf(pieces[i]));
-    const int64_t offset =
-        is_whole ? 0 : OffsetOf(sizes, strides, sharding, mesh, i);
+    const int64_t offset = is_whole ? 0 : OffsetOf(sizes, strides, sharding, mesh, i);
     coordinates.push_back(offset);
     first[i] = i;
     for (size_t j = 0; j < i; ++j) {
@@ -109,8 +108,8 @@ absl::StatusOr<TensorData> WholeOf(absl::Span<const TensorData> pieces, const Sh
     if (first[i] != i) {
       if (*pieces[i].bytes != *pieces[first[i]].bytes)
         return absl::InvalidArgumentError(absl::StrCat("is not the same on ranks ",
-                                                       mesh.ranks[first[i]], " and ",
-                                                       mesh.ranks[i], ", which hold the same part"));
+                                                       mesh.ranks[first[i]], " and ", mesh.ranks[i],
+                                                       ", which hold the same part"));
       continue;
     }
     if (is_whole) continue;

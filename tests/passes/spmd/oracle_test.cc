@@ -82,8 +82,7 @@ absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded, const Me
     RETURN_IF_ERROR(Verify(*modules.back()));
     for (size_t i = 0; i < inputs.size(); ++i) {
       ASSIGN_OR_RETURN(const TensorData whole, ToTensorData(inputs[i].toTensor()));
-      ASSIGN_OR_RETURN(const TensorData piece,
-                       PieceOf(whole, read.inputs[i].sharding, mesh, rank));
+      ASSIGN_OR_RETURN(const TensorData piece, PieceOf(whole, read.inputs[i].sharding, mesh, rank));
       ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(piece, c10::Device(c10::kCPU)));
       held.emplace_back(std::move(tensor));
     }
@@ -244,6 +243,9 @@ constexpr const char* kCalls[] = {
     "%x : f64[4, 8] | torch.narrow(%x, 1, 2, 4)",
     "%x : f64[4, 8] | aten.slice.Tensor(%x, 1, 0, 8, 2)",
     "%x : f64[4, 8] | aten.slice.Tensor(%x, 1, None, None, 4)",
+    "%x : f64[4, 8] | aten.slice.Tensor(%x, 1, 0, 8)",
+    "%x : f64[4, 8] | aten.slice.Tensor(%x, -2, 0, 9223372036854775807)",
+    "%x : f64[4, 8] | operator.getitem(%x, (slice(0, 4, None), slice(None, 7, 1)))",
     "%x : f64[4, 8, 4] | operator.getitem(%x, (slice(None, None, None), None, ..., 1))",
     "%x : f64[4, 8, 4] | operator.getitem(%x, (slice(1, None, None), ...))",
     "%x : f64[4, 8, 12] | .permute(%x, 2, 0, 1)",

@@ -69,9 +69,9 @@ TEST(TensorPiecesTest, PiecesAndBack) {
 
   // Ranks 0 and 2 hold the same part.
   pieces[2] = pieces[1];
-  EXPECT_THAT(WholeOf(pieces, rows, mesh, whole.shape),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("is not the same on ranks 0 and 2")));
+  EXPECT_THAT(
+      WholeOf(pieces, rows, mesh, whole.shape),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not the same on ranks 0 and 2")));
   pieces[2] = whole;
   EXPECT_THAT(WholeOf(pieces, rows, mesh, whole.shape),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is [4, 2] on rank 2")));
@@ -89,7 +89,8 @@ absl::StatusOr<RankPrograms> ProgramsOf(absl::string_view text, absl::string_vie
 
 TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
   const auto made = ProgramsOf(
-      "graph @forward(%x : f32[4, 8], %w : f32[8, 2], %d : f32[4] {data = [1.0, 2.0, 3.0, 4.0]}) {\n"
+      "graph @forward(%x : f32[4, 8], %w : f32[8, 2], %d : f32[4] {data = [1.0, 2.0, 3.0, 4.0]}) "
+      "{\n"
       "  %y = torch.matmul(%x, %w)\n"
       "  %z = torch.sub(%d, 1)\n"
       "  return (%y, None, [%z])\n}\n",
@@ -103,7 +104,8 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
   EXPECT_TRUE(made->plan.outputs[1].is_exact);
   ASSERT_EQ(made->plan.communication.size(), 1U);
   const std::string second = PrintModule(*made->modules[1]);
-  EXPECT_THAT(second, HasSubstr("%x : f32[4, 4],\n  %w : f32[4, 2],\n  %d : f32[2] {data = [3.0, 4.0]}"));
+  EXPECT_THAT(second,
+              HasSubstr("%x : f32[4, 4],\n  %w : f32[4, 2],\n  %d : f32[2] {data = [3.0, 4.0]}"));
   EXPECT_THAT(second, HasSubstr("spmd.all_reduce.default(%y, \"sum\", [0, 1]) : f32[4, 2]"));
   EXPECT_EQ(second.find("2[0"), std::string::npos) << "no annotation is left:\n" << second;
 }
