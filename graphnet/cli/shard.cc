@@ -243,7 +243,7 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
                    "How an input or weight is divided: its name and for each dimension the axis "
                    "of the mesh, -1 for none: x:0,-1. A name with * in it: all that it fits, as "
                    "far as they can be divided so. Again for others; what none names stays whole")
-      ->type_name("NAME:AXES");
+      ->type_name("SHARDING");
   command
       ->add_option("--plan", options->plan,
                    "The mesh, and how inputs are divided, of a plan.json; instead of --mesh")

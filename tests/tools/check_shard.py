@@ -171,7 +171,7 @@ def main() -> int:
             for mesh in arguments.mesh or ["2x2", "4"]:
                 begin = time.monotonic()
                 good, line = check(arguments.graphnet, sample, mesh, scratch + "/shards", arguments.timeout)
-                if not good and " different " in line:
+                if not good and " different" in line:
                     shutil.rmtree(scratch + "/wide", ignore_errors=True)
                     widen = "change-dtype{from=float32,to=float64}"
                     subprocess.run([arguments.graphnet, "opt", path, "--passes", widen, "-o", scratch + "/wide"],

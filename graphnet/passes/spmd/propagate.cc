@@ -167,9 +167,16 @@ class Propagation {
     std::optional<Notation> notation = NotationOfCall(call);
     if (notation.has_value() && !Fits(node, *notation)) notation.reset();
     std::vector<Sharding> wanted;
+    Inferred inferred;
     if (notation.has_value()) {
-      ASSIGN_OR_RETURN(Inferred inferred, InferForward(*notation, mesh_, given,
-                                                       OnConflict::kFirstCounts, Order(operands)));
+      ASSIGN_OR_RETURN(inferred, InferForward(*notation, mesh_, given, OnConflict::kFirstCounts,
+                                              Order(operands)));
+      // What is of no known shape cannot be laid out anew.
+      for (size_t i = 0; i < operands.size(); ++i) {
+        if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) notation.reset();
+      }
+    }
+    if (notation.has_value()) {
       wanted = std::move(inferred.operands);
       Annotate(node, std::move(inferred.results));
     } else {

@@ -208,7 +208,6 @@ class Partition {
     Graph* const graph = copy->graph();
     const InsertionGuard guard(graph, copy);
     Node* value = copy->args()[0].node();
-    const TensorMeta whole = *value->tensor_meta();
     const int rank = mesh_.ranks[position];
     if (!plan.is_of_input) {
       for (const ReshardStep& step : plan.plan.steps) {
@@ -223,8 +222,9 @@ class Partition {
         value->set_name(node.name());
         value->set_location(node.location());
         value->set_module_path(node.module_path());
-        value->set_meta(PartMeta(*node.tensor_meta(), layout_.OfTensor(&node, plan.sizes.size()),
-                                 mesh_, graph->module()));
+        value->set_meta(PartMeta(*node.args()[0].node()->tensor_meta(),
+                                 layout_.OfTensor(&node, plan.sizes.size()), mesh_,
+                                 graph->module()));
       }
     }
     copy->ReplaceAllUsesWith(value);
