@@ -26,5 +26,6 @@
 #include "graphnet/torch/tensors.h"
 #include "graphnet/torch/values.h"
 #include "graphnet/validate/numeric.h"
+#include "graphnet/validate/ranks.h"
 
 #endif  // GRAPHNET_GRAPHNET_TORCH_H_

@@ -36,6 +36,7 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run);
 void RegisterRun(CLI::App& app, CommandRunner* run);
 void RegisterScore(CLI::App& app, CommandRunner* run);
 void RegisterShapes(CLI::App& app, CommandRunner* run);
+void RegisterShard(CLI::App& app, CommandRunner* run);
 void RegisterShow(CLI::App& app, CommandRunner* run);
 void RegisterStats(CLI::App& app, CommandRunner* run);
 void RegisterSubgraph(CLI::App& app, CommandRunner* run);

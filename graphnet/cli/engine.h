@@ -21,9 +21,14 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/validate/rank_output.h"
 #include "graphnet/validate/report.h"
 
 namespace graphnet {
+
+namespace spmd {
+struct ShardedSample;
+}  // namespace spmd
 
 // What the commands of the engine were given.
 struct RunFlags {
@@ -114,6 +119,11 @@ class Engine {
   virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,
                                        Style style, uint64_t seed, int threads,
                                        ValidationReport* report) const = 0;
+  // validate/ranks.h.
+  virtual absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
+                                                                const spmd::ShardedSample& shards,
+                                                                uint64_t seed,
+                                                                int threads) const = 0;
   // torch/operator_library.h.
   virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
   virtual std::string LibTorchVersion() const = 0;

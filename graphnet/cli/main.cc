@@ -59,6 +59,7 @@ constexpr Command kCommands[] = {
     {"Cut and join", graphnet::RegisterCompose},
     {"Cut and join", graphnet::RegisterValidate},
     {"Cut and join", graphnet::RegisterRoundtrip},
+    {"Cut and join", graphnet::RegisterShard},
     {"Programs", graphnet::RegisterExtract},
     {"Run", graphnet::RegisterRun},
     {"Run", graphnet::RegisterDiffRun},

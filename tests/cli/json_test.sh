@@ -141,6 +141,9 @@ assert same["equal"] is True and same["outputs"] == [{"name": "o0", "equal": Tru
 other = run(1, "diff-run", "a.gn", "relu.gn")
 assert other["equal"] is False and other["outputs"][0]["max_difference"] > 0
 assert other["outputs"][0]["elements"] == 6 and other["first_difference"].startswith("z = ")
+shards = run(0, "shard", "a.gn", "--mesh", "2", "--shard", "x:0,-1", "--check", "-o", "shards")
+assert (shards["ranks"], shards["divided_inputs"], shards["right"]) == (2, 1, True), shards
+assert [row["name"] for row in shards["checked"]] == ["o0"] and shards["out"] == "shards", shards
 hashed = run(0, "hash", "a.gn", "many/a.gn")["samples"]
 assert hashed[0]["hash"] == hashed[1]["hash"] and len(hashed[0]["hash"]) == 64, hashed
 differing = run(1, "diff", "a.gn", "many/b.gn")

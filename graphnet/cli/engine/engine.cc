@@ -16,8 +16,10 @@
 #include "graphnet/interp/observe.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/passes/spmd/shard_sample.h"
 #include "graphnet/torch/operator_library.h"
 #include "graphnet/validate/numeric.h"
+#include "graphnet/validate/ranks.h"
 #include "torch/version.h"
 
 namespace graphnet {
@@ -87,6 +89,12 @@ class TorchEngine final : public Engine {
                                ValidationReport* report) const override {
     SetNumThreads(threads);
     return graphnet::ValidateNumbers(original, pieces, style, {.seed = seed}, report);
+  }
+  absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
+                                                        const spmd::ShardedSample& shards,
+                                                        uint64_t seed, int threads) const override {
+    SetNumThreads(threads);
+    return graphnet::ValidateRanks(original, shards, {.seed = seed});
   }
   absl::Status LoadOperatorLibrary(const std::string& path) const override {
     return graphnet::LoadOperatorLibrary(path);

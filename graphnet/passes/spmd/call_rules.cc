@@ -581,7 +581,21 @@ Result Slice(const CallFacts& call) {
     return value.is_int() ? value.integer() : value.is_none() ? otherwise : -1;
   };
   const SliceRange range = {number("start", 0), number("end", INT64_MAX), number("step", 1)};
+  const auto sliced = DimsOf(dim, static_cast<int>(sizes->size()));
+  // All of it, and so all of a part.
+  if (sliced.has_value() && range.start == 0 && range.step == 1 && (*sizes)[(*sliced)[0]] >= 0 &&
+      range.end >= (*sizes)[(*sliced)[0]])
+    return KeepDims(call, {});
   return IfOk(SliceNotation(*sizes, {dim.integer()}, {}, {range}));
+}
+
+// Whether a slice of Python takes all of a dimension, and so all of a part of it.
+bool TakesAll(const Argument& slice, int64_t size) {
+  const Argument& start = slice.elements()[0];
+  const Argument& stop = slice.elements()[1];
+  const Argument& step = slice.elements()[2];
+  return (start.is_none() || start == Argument(0)) && (step.is_none() || step == Argument(1)) &&
+         (stop.is_none() || (stop.is_int() && size >= 0 && stop.integer() >= size));
 }
 
 // x[0, :, 1:, None, ...] of a tensor.
@@ -607,9 +621,7 @@ Result Subscript(const CallFacts& call) {
     } else if (element.kind() == Argument::Kind::kEllipsis) {
       for (size_t i = taken; i < sizes->size(); ++i) result.push_back(letters[next++]);
     } else if (element.kind() == Argument::Kind::kSlice) {
-      const bool is_whole =
-          absl::c_all_of(element.elements(), [](const Argument& a) { return a.is_none(); });
-      if (!is_whole) notation.KeepWhole(letters[next]);
+      if (!TakesAll(element, (*sizes)[next])) notation.KeepWhole(letters[next]);
       result.push_back(letters[next++]);
     } else if (element.is_int()) {
       ++next;
@@ -630,42 +642,47 @@ constexpr CallRule kRules[] = {
     {"channels", "all dimensions, and what there is one of for each channel with them",
      "batch_norm prelu", &Channels, ""},
     {"matmul", "rows, columns, batch; along what is summed over, to a partial sum",
-     "bmm dot matmul mm mv", &Matmul, ""},
+     "bmm dot matmul mm mv", &Matmul, "", /*adds_up=*/true},
     {"addmm", "as matmul; what is added is a term of a partial sum", "addmm addmv baddbmm",
-     &AddMatmul, ""},
-    {"linear", "as matmul; the bias is a term of a partial sum", "linear", &Linear, ""},
+     &AddMatmul, "", /*adds_up=*/true},
+    {"linear", "as matmul; the bias is a term of a partial sum", "linear", &Linear, "",
+     /*adds_up=*/true},
     {"outer", "both dimensions", "ger outer", &Outer, ""},
     {"einsum", "all letters; along those that are summed over, to a partial sum", "einsum", &Einsum,
-     ""},
+     "", /*adds_up=*/true},
     {"sum", "all dimensions; along the reduced, to a partial sum", "sum nansum count_nonzero",
-     &ReducePartially<ReduceType::kSum>, ""},
-    {"mean", "ditto, to a partial average", "mean", &ReducePartially<ReduceType::kAvg>, ""},
+     &ReducePartially<ReduceType::kSum>, "", /*adds_up=*/true},
+    {"mean", "ditto, to a partial average", "mean", &ReducePartially<ReduceType::kAvg>, "",
+     /*adds_up=*/true},
     {"max", "ditto, to a partial maximum; not with the place it was found", "amax max",
      &ReducePartially<ReduceType::kMax>, ""},
     {"min", "ditto, to a partial minimum", "amin min", &ReducePartially<ReduceType::kMin>, ""},
-    {"prod", "ditto, to a partial product", "prod", &ReducePartially<ReduceType::kProduct>, ""},
+    {"prod", "ditto, to a partial product", "prod", &ReducePartially<ReduceType::kProduct>, "",
+     /*adds_up=*/true},
     {"any", "ditto, to a partial or", "any", &ReducePartially<ReduceType::kAny>, ""},
     {"all", "ditto, to a partial and", "all", &ReducePartially<ReduceType::kAll>, ""},
     {"reduce", "the dimensions that are not reduced",
      "argmax argmin kthvalue linalg_vector_norm logsumexp median mode nanmean norm std std_mean "
      "var var_mean",
-     &Reduce, ""},
+     &Reduce, "", /*adds_up=*/true},
     {"along", "the dimensions that it does not work along",
      "_log_softmax _softmax argsort cummax cummin cumprod cumsum flip glu log_softmax "
      "logcumsumexp roll softmax sort topk",
-     &AlongDims, ""},
+     &AlongDims, "", /*adds_up=*/true},
     {"trailing", "the dimensions before those that it works on",
      "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d avg_pool1d "
      "avg_pool2d avg_pool3d constant_pad_nd layer_norm max_pool1d max_pool2d max_pool3d "
      "max_pool2d_with_indices pad pixel_shuffle pixel_unshuffle rms_norm tril triu "
      "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d "
      "upsample_nearest2d upsample_nearest3d upsample_trilinear3d",
-     &Trailing, ""},
-    {"samples", "the first dimension", "group_norm instance_norm", &Samples, ""},
+     &Trailing, "", /*adds_up=*/true},
+    {"samples", "the first dimension", "group_norm instance_norm", &Samples, "", /*adds_up=*/true},
     {"conv", "batch and, without groups, output channels; along input channels, to a partial sum",
-     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution",
-     &Convolution, ""},
-    {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, ""},
+     "_convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+     "convolution",
+     &Convolution, "", /*adds_up=*/true},
+    {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, "",
+     /*adds_up=*/true},
     {"embedding", "the dimensions of the indices, and of an entry", "embedding", &Embedding, ""},
     {"gather", "the dimensions of the index; of the source all but the one that is indexed",
      "gather", &Gather, ""},
@@ -691,16 +708,6 @@ constexpr CallRule kRules[] = {
     {"expand", "the dimensions that are not expanded", "broadcast_to expand", &Expand, "size"},
     {"repeat", "the dimensions that are not repeated", "repeat", &Repeat, ""},
 };
-
-// Whether nothing is drawn though the operator could.
-bool DrawsNothing(const CallFacts& call) {
-  if (!call.schema->is_random) return true;
-  for (const absl::string_view name : {"train", "training"}) {
-    if (call.has(name)) return call.arg(name) == Argument(false);
-  }
-  return call.has("dropout_p") &&
-         (call.arg("dropout_p") == Argument(0.0) || call.arg("dropout_p") == Argument(0));
-}
 
 }  // namespace
 
@@ -735,6 +742,18 @@ std::vector<size_t> CallFacts::operands_of(absl::string_view parameter) const {
   return found;
 }
 
+bool DrawsNothing(const Node& call) {
+  const Schema* schema = FindOverload(call.target());
+  if (schema == nullptr) return false;
+  if (!schema->is_random) return true;
+  for (const absl::string_view name : {"train", "training"}) {
+    if (schema->FindArgument(name) != nullptr)
+      return ArgumentOf(call, *schema, name) == Argument(false);
+  }
+  const Argument p = ArgumentOf(call, *schema, "dropout_p");
+  return p == Argument(0.0) || p == Argument(0);
+}
+
 absl::Span<const CallRule> CallRules() { return kRules; }
 
 const CallRule* FindCallRule(const Node& call) {
@@ -755,7 +774,7 @@ const CallRule* FindCallRule(const Node& call) {
 std::optional<Notation> NotationOfCall(const CallFacts& call) {
   const CallRule* rule = FindCallRule(call.node);
   if (rule == nullptr || call.operands.empty()) return std::nullopt;
-  if (call.schema != nullptr && !DrawsNothing(call)) return std::nullopt;
+  if (call.schema != nullptr && !DrawsNothing(call.node)) return std::nullopt;
   return rule->notation(call);
 }
 

@@ -38,7 +38,13 @@ struct CallRule {
   std::optional<Notation> (*notation)(const CallFacts& call);
   // A parameter of sizes of the result, which are those of the whole: a rank has others.
   absl::string_view sizes_parameter;
+  // Elements are added up (or multiplied), in an order that may follow how many there are.
+  bool adds_up = false;
 };
+// Whether an operator of ATen draws no random numbers, be it that it could, as a dropout that is
+// none in evaluation.
+bool DrawsNothing(const Node& call);
+
 absl::Span<const CallRule> CallRules();
 // Null: all of its tensors must be replicated, and its results are.
 const CallRule* FindCallRule(const Node& call);

@@ -55,6 +55,10 @@ class Propagation {
       nodes.push_back(node);
       facts_[node] = known_.Of(node);
       SetMeta(node);
+      // How inputs are drawn is nothing that lowering asks for.
+      const Node* origin = node->is_placeholder() ? lowered_.origins[node] : nullptr;
+      if (origin != nullptr && origin->draw_spec() != nullptr)
+        node->set_draw_spec(*origin->draw_spec());
     }
     RETURN_IF_ERROR(DivideInputs(nodes, inputs));
     for (Node* node : nodes) {
@@ -68,7 +72,9 @@ class Propagation {
  private:
   void SetMeta(Node* node) {
     const TensorFacts& facts = facts_[node];
-    if (node->meta() != nullptr || !facts.is_tensor() || !facts.is_static()) return;
+    const TensorMeta* known = node->tensor_meta();
+    const bool is_known = known != nullptr && known->has_shape && known->is_static();
+    if (is_known || !facts.is_tensor() || !facts.is_static()) return;
     TensorMeta meta;
     meta.dtype = facts.dtype;
     meta.has_shape = true;
@@ -161,9 +167,16 @@ class Propagation {
     std::optional<Notation> notation = NotationOfCall(call);
     if (notation.has_value() && !Fits(node, *notation)) notation.reset();
     std::vector<Sharding> wanted;
+    Inferred inferred;
     if (notation.has_value()) {
-      ASSIGN_OR_RETURN(Inferred inferred, InferForward(*notation, mesh_, given,
-                                                       OnConflict::kFirstCounts, Order(operands)));
+      ASSIGN_OR_RETURN(inferred, InferForward(*notation, mesh_, given, OnConflict::kFirstCounts,
+                                              Order(operands)));
+      // What is of no known shape cannot be laid out anew.
+      for (size_t i = 0; i < operands.size(); ++i) {
+        if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) notation.reset();
+      }
+    }
+    if (notation.has_value()) {
       wanted = std::move(inferred.operands);
       Annotate(node, std::move(inferred.results));
     } else {

@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
-#include "graphnet/ops/schema_table.h"
-#include "graphnet/ops/tensor_facts.h"
-#include "graphnet/passes/spmd/call_rules.h"
+#include "graphnet/passes/spmd/graph_layout.h"
 #include "graphnet/passes/spmd/mesh.h"
 #include "graphnet/passes/spmd/propagate.h"
 #include "graphnet/passes/spmd/sharding.h"
@@ -50,14 +44,6 @@ absl::string_view OperatorOf(ReduceType type) {
     case ReduceType::kAll: return "aten.logical_and.default";
   }
   return {};
-}
-
-Node* ReduceAll(Graph* graph, absl::Span<Node* const> parts, ReduceType type) {
-  Node* reduced = parts[0];
-  for (Node* part : parts.subspan(1))
-    reduced = graph->CallFunction(OperatorOf(type), {reduced, part});
-  if (type != ReduceType::kAvg) return reduced;
-  return graph->CallFunction("aten.div.Scalar", {reduced, static_cast<int64_t>(parts.size())});
 }
 
 // What `type` takes in without a change, as x has its elements; x itself where that is one.
@@ -98,12 +84,12 @@ RankValues TakeStep(const ReshardStep& step, absl::Span<const int64_t> sizes,
         break;
       }
       case Kind::kAllReduce: {
-        Node* const all = ReduceAll(graph, parts, step.reduce);
+        Node* const all = ReduceParts(parts, step.reduce, graph);
         give([&](size_t) { return all; });
         break;
       }
       case Kind::kReduceScatter: {
-        Node* const all = ReduceAll(graph, parts, step.reduce);
+        Node* const all = ReduceParts(parts, step.reduce, graph);
         give([&](size_t i) {
           return Piece(graph, all, step.dim, length(step.dim), i, group.size());
         });
@@ -119,7 +105,7 @@ RankValues TakeStep(const ReshardStep& step, absl::Span<const int64_t> sizes,
         });
         break;
       case Kind::kGather: made[step.root] = Concatenate(graph, parts, step.dim); break;
-      case Kind::kReduce: made[step.root] = ReduceAll(graph, parts, step.reduce); break;
+      case Kind::kReduce: made[step.root] = ReduceParts(parts, step.reduce, graph); break;
       case Kind::kSend:
       case Kind::kBroadcast: break;
     }
@@ -129,18 +115,20 @@ RankValues TakeStep(const ReshardStep& step, absl::Span<const int64_t> sizes,
 
 class Unroller {
  public:
-  explicit Unroller(const Module& sharded)
-      : module_(sharded.Clone()),
+  Unroller(std::unique_ptr<Module> sharded, GraphLayout layout)
+      : module_(std::move(sharded)),
         graph_(module_->main()),
-        values_(*module_),
-        shardings_(*module_) {}
+        layout_(std::move(layout)),
+        mesh_(layout_.mesh().value_or(Mesh::Of({1}))),
+        values_(*module_) {}
 
   absl::StatusOr<std::unique_ptr<Module>> Run() {
+    // An all-to-all has a slice for each pair of ranks.
+    if (graph_->num_nodes() * mesh_.num_ranks() * mesh_.num_ranks() > kMaxUnrolledNodes)
+      return absl::InvalidArgumentError(
+          absl::StrCat("all ranks would have more than ", kMaxUnrolledNodes, " nodes"));
     std::vector<Node*> nodes;
     for (Node* node : graph_->nodes()) nodes.push_back(node);
-    for (Node* node : nodes) {
-      RETURN_IF_ERROR(ReadAnnotation(node));
-    }
     std::vector<Node*> replaced;
     for (Node* node : nodes) {
       const InsertionGuard guard(graph_, node);
@@ -149,7 +137,7 @@ class Unroller {
       } else if (node->is_call_function(kReshard)) {
         RETURN_IF_ERROR(VisitReshard(node));
         replaced.push_back(node);
-      } else if (node->is_call() && !IsAlike(node)) {
+      } else if (node->is_call() && !layout_.IsAlike(*node)) {
         RETURN_IF_ERROR(VisitCall(node));
         replaced.push_back(node);
       } else {
@@ -163,153 +151,71 @@ class Unroller {
   }
 
  private:
-  absl::Status ReadAnnotation(Node* node) {
-    // Of a placeholder or attribute it says what it is.
-    if (!node->is_call() || node->annotation().empty()) return absl::OkStatus();
-    // Others are of no tensor: "List[int]".
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(node->annotation()[0])))
-      return absl::OkStatus();
-    const absl::StatusOr<ShardedValue> value = ParseAnnotation(node->annotation());
-    if (!value.ok()) return NodeError(*node, value.status().message());
-    RETURN_IF_ERROR(SetMesh(*node, value->mesh));
-    shardings_[node] = value->shardings;
-    node->set_annotation({});
-    return absl::OkStatus();
-  }
-
-  absl::Status SetMesh(const Node& node, const Mesh& mesh) {
-    if (!mesh_.has_value()) {
-      // An all-to-all has a slice for each pair of ranks.
-      if (graph_->num_nodes() * mesh.num_ranks() * mesh.num_ranks() > kMaxUnrolledNodes)
-        return NodeError(
-            node, absl::StrCat("all ranks would have more than ", kMaxUnrolledNodes, " nodes"));
-      mesh_ = mesh;
-    }
-    if (mesh == *mesh_) return absl::OkStatus();
-    return NodeError(node, absl::StrCat("is over mesh ", MeshName(mesh), ", values before it over ",
-                                        MeshName(*mesh_)));
-  }
-
-  // Whether all ranks compute the same.
-  bool IsAlike(const Node* node) const {
-    return shardings_[node].empty() &&
-           absl::c_all_of(node->operands(), [&](const Node* x) { return shardings_[x].empty(); });
-  }
-
   Node* Part(Node* node, size_t rank) const {
     const std::vector<Node*>& parts = values_[node];
     return parts.size() == 1 ? parts[0] : parts[rank];
   }
 
-  absl::StatusOr<std::vector<int64_t>> SizesOf(const Node* node) const {
-    const TensorMeta* meta = node->tensor_meta();
-    if (meta == nullptr || !meta->has_shape || !meta->is_static())
-      return NodeError(*node, "is sharded, but its shape is not known");
-    std::vector<int64_t> sizes;
-    for (const Dim& dim : meta->shape) sizes.push_back(dim.value);
-    return sizes;
-  }
-
-  absl::StatusOr<std::vector<Node*>> Reshard(Node* x, const Sharding& to) {
-    ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, SizesOf(x));
-    const Sharding from =
-        shardings_[x].empty() ? Sharding::Replicated(sizes.size()) : shardings_[x][0];
-    ASSIGN_OR_RETURN(const ReshardPlan plan,
-                     PlanReshard({*mesh_, from}, {*mesh_, to}, sizes, /*element_bytes=*/1));
+  std::vector<Node*> TakeSteps(const ReshardPlan& plan, absl::Span<const int64_t> sizes, Node* x) {
     RankValues values;
-    for (size_t i = 0; i < mesh_->num_ranks(); ++i) values[mesh_->ranks[i]] = Part(x, i);
+    for (size_t i = 0; i < mesh_.num_ranks(); ++i) values[mesh_.ranks[i]] = Part(x, i);
     values = Unroll(plan, sizes, std::move(values), graph_);
     std::vector<Node*> parts;
-    for (const int rank : mesh_->ranks) parts.push_back(values.at(rank));
+    for (const int rank : mesh_.ranks) parts.push_back(values.at(rank));
     return parts;
   }
 
   absl::Status VisitReshard(Node* node) {
-    if (node->args().size() != 2 || !node->args()[0].is_node() || !node->args()[1].is_string())
-      return NodeError(*node, "expected a value and how it is laid out");
-    const absl::StatusOr<ShardedValue> to = ParseAnnotation(node->args()[1].string());
-    if (!to.ok()) return NodeError(*node, to.status().message());
-    RETURN_IF_ERROR(SetMesh(*node, to->mesh));
-    if (to->shardings.size() != 1) return NodeError(*node, "expected one sharding");
+    ASSIGN_OR_RETURN(const ReshardPlan plan, layout_.PlanOf(*node, /*element_bytes=*/1));
     Node* const x = node->args()[0].node();
-    ASSIGN_OR_RETURN(std::vector<int64_t> sizes, SizesOf(x));
-    if (absl::Status status = CheckSharding(to->shardings[0], *mesh_, sizes); !status.ok())
-      return NodeError(*node, status.message());
-    const bool is_annotated = !shardings_[node].empty();
-    if (is_annotated ? shardings_[node][0] != to->shardings[0] : !to->shardings[0].is_replicated())
-      return NodeError(*node, "is laid out otherwise than it is annotated");
-    ASSIGN_OR_RETURN(values_[node], Reshard(x, to->shardings[0]));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeSizes(*x));
+    values_[node] = TakeSteps(plan, sizes, x);
     return absl::OkStatus();
   }
 
   absl::Status VisitCall(Node* node) {
-    for (size_t i = 0; i < mesh_->num_ranks(); ++i) {
+    for (size_t i = 0; i < mesh_.num_ranks(); ++i) {
       Node* const copy = graph_->CopyNodeFrom(*node, [&](Node* x) { return Part(x, i); });
       copy->set_meta(nullptr);
-      RETURN_IF_ERROR(SetLocalSizes(*node, copy));
+      if (!layout_.Of(node).empty()) copy->set_annotation({});
+      RETURN_IF_ERROR(layout_.SetLocalSizes(*node, copy));
       values_[node].push_back(copy);
     }
     return absl::OkStatus();
   }
 
-  // Sizes that a call is given are those of the whole.
-  absl::Status SetLocalSizes(const Node& node, Node* copy) {
-    const CallRule* rule = FindCallRule(node);
-    if (rule == nullptr || rule->sizes_parameter.empty() || shardings_[&node].empty())
-      return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, SizesOf(&node));
-    const Sharding& sharding = shardings_[&node][0];
-    RETURN_IF_ERROR(CheckSharding(sharding, *mesh_, sizes));
-    const std::vector<int64_t> local = LocalSizes(sharding, *mesh_, sizes);
-    const Schema& schema = *FindOverload(node.target());
-    const int at = schema.IndexOf(rule->sizes_parameter);
-    const Argument* given = schema.Given(*copy, rule->sizes_parameter);
-    if (at < 0 || given == nullptr || !given->is_aggregate())
-      return NodeError(node, "expected a list of sizes");
-    // Those of unflatten begin at its dimension.
-    size_t first = 0;
-    if (schema.IndexOf("dim") >= 0) {
-      const int rank = static_cast<int>(sizes.size() - given->elements().size()) + 1;
-      const auto dim = DimsOf(ArgumentOf(node, schema, "dim"), rank);
-      if (!dim.has_value() || dim->size() != 1) return NodeError(node, "expected a dimension");
-      first = (*dim)[0];
-    }
-    std::vector<Argument> elements(given->elements().begin(), given->elements().end());
-    if (first + elements.size() > sizes.size()) return NodeError(node, "has too many sizes");
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (sharding.dims_mapping[first + i] >= 0 && elements[i] != Argument(-1))
-        elements[i] = local[first + i];
-    }
-    const Argument list = Argument::Aggregate(given->kind(), elements);
-    if (static_cast<size_t>(at) < copy->args().size())
-      copy->set_arg(static_cast<size_t>(at), list);
-    else
-      copy->set_kwarg(rule->sizes_parameter, list);
-    return absl::OkStatus();
-  }
-
   absl::Status Assemble(Node* output) {
     for (Node* operand : output->operands()) {
-      if (shardings_[operand].empty()) {
+      if (layout_.Of(operand).empty()) {
         output->ReplaceInput(operand, values_[operand][0]);
         continue;
       }
-      ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, SizesOf(operand));
-      ASSIGN_OR_RETURN(const std::vector<Node*> parts,
-                       Reshard(operand, Sharding::Replicated(sizes.size())));
-      output->ReplaceInput(operand, parts[0]);
+      ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeSizes(*operand));
+      ASSIGN_OR_RETURN(
+          const ReshardPlan plan,
+          PlanReshard({mesh_, layout_.Of(operand)[0]}, {mesh_, Sharding::Replicated(sizes.size())},
+                      sizes, /*element_bytes=*/1));
+      output->ReplaceInput(operand, TakeSteps(plan, sizes, operand)[0]);
     }
     return absl::OkStatus();
   }
 
   std::unique_ptr<Module> module_;
   Graph* graph_;
-  std::optional<Mesh> mesh_;
+  const GraphLayout layout_;
+  const Mesh mesh_;
   NodeTable<std::vector<Node*>> values_;  // of each rank, or one for all
-  NodeTable<std::vector<Sharding>> shardings_;
 };
 
 }  // namespace
+
+Node* ReduceParts(absl::Span<Node* const> parts, ReduceType type, Graph* graph) {
+  Node* reduced = parts[0];
+  for (Node* part : parts.subspan(1))
+    reduced = graph->CallFunction(OperatorOf(type), {reduced, part});
+  if (type != ReduceType::kAvg) return reduced;
+  return graph->CallFunction("aten.div.Scalar", {reduced, static_cast<int64_t>(parts.size())});
+}
 
 RankValues Unroll(const ReshardPlan& plan, absl::Span<const int64_t> sizes, RankValues values,
                   Graph* graph) {
@@ -318,8 +224,9 @@ RankValues Unroll(const ReshardPlan& plan, absl::Span<const int64_t> sizes, Rank
 }
 
 absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded) {
-  if (sharded.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
-  return Unroller(sharded).Run();
+  std::unique_ptr<Module> copy = sharded.Clone();
+  ASSIGN_OR_RETURN(GraphLayout layout, GraphLayout::Read(*copy));
+  return Unroller(std::move(copy), std::move(layout)).Run();
 }
 
 }  // namespace graphnet::spmd

@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/passes/spmd/reshard.h"
+#include "graphnet/passes/spmd/sharding.h"
 
 namespace graphnet::spmd {
 
@@ -21,6 +22,9 @@ inline constexpr size_t kMaxUnrolledNodes = size_t{1} << 24;
 
 // The value that each rank has.
 using RankValues = std::map<int, Node*>;
+
+// A call of ATen's operators that makes one value of partial ones.
+Node* ReduceParts(absl::Span<Node* const> parts, ReduceType type, Graph* graph);
 
 // Takes the steps of `plan`, on a tensor of `sizes`: calls of ATen's operators at the insertion
 // point of `graph`. Yields what the ranks have then.

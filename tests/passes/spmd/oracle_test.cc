@@ -17,12 +17,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/spmd/call_rules.h"
+#include "graphnet/passes/spmd/join_ranks.h"
 #include "graphnet/passes/spmd/propagate.h"
+#include "graphnet/passes/spmd/rank_programs.h"
+#include "graphnet/passes/spmd/shard_plan.h"
+#include "graphnet/passes/spmd/tensor_pieces.h"
 #include "graphnet/passes/spmd/unroll.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
+#include "graphnet/torch/tensors.h"
 #include "tests/base/status_matchers.h"
 #include "tests/passes/spmd/run_graph.h"
 
@@ -57,6 +63,50 @@ struct Counts {
   std::set<std::string> rules;  // of those
 };
 
+bool IsSame(const at::Tensor& a, const at::Tensor& b) {
+  return a.sizes() == b.sizes() && a.dtype() == b.dtype() &&
+         (at::equal(a, b) || at::allclose(a.to(at::kDouble), b.to(at::kDouble), 1e-9, 1e-9,
+                                          /*equal_nan=*/true));
+}
+
+// The programs of the ranks, run in one process: what they return, put together.
+absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded, const Mesh& mesh,
+                                                 const std::vector<c10::IValue>& inputs) {
+  ASSIGN_OR_RETURN(const RankPrograms programs, MakeRankPrograms(sharded, mesh));
+  ASSIGN_OR_RETURN(const ShardPlan read, ParsePlan(PlanToJson(programs.plan), "plan"));
+  EXPECT_EQ(PlanToJson(read).substr(0, 100), PlanToJson(programs.plan).substr(0, 100));
+  std::vector<const Module*> modules;
+  std::vector<c10::IValue> held;
+  for (size_t rank = 0; rank < programs.modules.size(); ++rank) {
+    modules.push_back(programs.modules[rank].get());
+    RETURN_IF_ERROR(Verify(*modules.back()));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      ASSIGN_OR_RETURN(const TensorData whole, ToTensorData(inputs[i].toTensor()));
+      ASSIGN_OR_RETURN(const TensorData piece, PieceOf(whole, read.inputs[i].sharding, mesh, rank));
+      ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(piece, c10::Device(c10::kCPU)));
+      held.emplace_back(std::move(tensor));
+    }
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined, JoinRanks(modules, mesh));
+  RETURN_IF_ERROR(Verify(*joined));
+  ASSIGN_OR_RETURN(const std::vector<c10::IValue> made, RunGraph(*joined, std::move(held)));
+  const size_t count = read.outputs.size();
+  EXPECT_EQ(made.size(), count * mesh.num_ranks());
+  std::vector<at::Tensor> outputs;
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<TensorData> pieces;
+    for (size_t rank = 0; rank < mesh.num_ranks(); ++rank) {
+      ASSIGN_OR_RETURN(TensorData piece, ToTensorData(made[rank * count + i].toTensor()));
+      pieces.push_back(std::move(piece));
+    }
+    ASSIGN_OR_RETURN(const TensorData whole,
+                     WholeOf(pieces, read.outputs[i].sharding, mesh, read.outputs[i].sizes));
+    ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(whole, c10::Device(c10::kCPU)));
+    outputs.push_back(std::move(tensor));
+  }
+  return outputs;
+}
+
 // Whether some input was divided.
 bool CheckOnce(const Module& module, uint64_t seed, Counts* counts) {
   Random random(seed);
@@ -90,10 +140,18 @@ bool CheckOnce(const Module& module, uint64_t seed, Counts* counts) {
   for (size_t i = 0; i < expected->size(); ++i) {
     const at::Tensor a = (*expected)[i].toTensor();
     const at::Tensor b = (*found)[i].toTensor();
-    const bool same = a.sizes() == b.sizes() && a.dtype() == b.dtype() &&
-                      (at::equal(a, b) || at::allclose(a.to(at::kDouble), b.to(at::kDouble), 1e-9,
-                                                       1e-9, /*equal_nan=*/true));
+    const bool same = IsSame(a, b);
     EXPECT_TRUE(same) << a << "\nbut rank by rank\n" << b;
+    if (!same) return false;
+  }
+  const auto by_ranks = RunRanks(**read, mesh, DrawInputs(module, seed));
+  EXPECT_OK(by_ranks);
+  if (!by_ranks.ok()) return false;
+  EXPECT_EQ(expected->size(), by_ranks->size());
+  for (size_t i = 0; i < expected->size(); ++i) {
+    const at::Tensor a = (*expected)[i].toTensor();
+    const bool same = IsSame(a, (*by_ranks)[i]);
+    EXPECT_TRUE(same) << a << "\nbut by the programs of the ranks\n" << (*by_ranks)[i];
     if (!same) return false;
   }
   ++counts->graphs;
@@ -185,6 +243,9 @@ constexpr const char* kCalls[] = {
     "%x : f64[4, 8] | torch.narrow(%x, 1, 2, 4)",
     "%x : f64[4, 8] | aten.slice.Tensor(%x, 1, 0, 8, 2)",
     "%x : f64[4, 8] | aten.slice.Tensor(%x, 1, None, None, 4)",
+    "%x : f64[4, 8] | aten.slice.Tensor(%x, 1, 0, 8)",
+    "%x : f64[4, 8] | aten.slice.Tensor(%x, -2, 0, 9223372036854775807)",
+    "%x : f64[4, 8] | operator.getitem(%x, (slice(0, 4, None), slice(None, 7, 1)))",
     "%x : f64[4, 8, 4] | operator.getitem(%x, (slice(None, None, None), None, ..., 1))",
     "%x : f64[4, 8, 4] | operator.getitem(%x, (slice(1, None, None), ...))",
     "%x : f64[4, 8, 12] | .permute(%x, 2, 0, 1)",

@@ -132,6 +132,19 @@ TEST(PropagateTest, Refuses) {
                HasSubstr("aten.relu_.default (node y): writes to memory")));
 }
 
+TEST(PropagateTest, WhatIsOfNoKnownShapeStaysWhole) {
+  const auto sharded = Shard(
+      "graph @forward(%x : f32[4, 8], %n : i64[] as int) {\n"
+      "  %u = aten.full.default([4, %n], 1.0)\n"
+      "  %y = aten.add.Tensor(%x, %u) : f32[4, 8]\n"
+      "  return (%y,)\n}\n",
+      "2", {{"x", "0,-1"}});
+  ASSERT_OK(sharded);
+  EXPECT_EQ(sharded->module->main()->FindNode("y")->annotation(), "");
+  EXPECT_EQ(sharded->replicated.at("aten.add.Tensor"), 1U);
+  EXPECT_OK(UnrollRanks(*sharded->module));
+}
+
 TEST(UnrollTest, RefusesAnnotationsThatDoNotFit) {
   const auto refuses = [](absl::string_view text, absl::string_view why) {
     const ParsedModule module = Parse(text);

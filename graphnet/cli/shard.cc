@@ -1,0 +1,271 @@
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
+#include "graphnet/cli/inputs.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/load.h"
+#include "graphnet/cli/options.h"
+#include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/passes/spmd/mesh.h"
+#include "graphnet/passes/spmd/reshard.h"
+#include "graphnet/passes/spmd/shard_plan.h"
+#include "graphnet/passes/spmd/shard_sample.h"
+#include "graphnet/passes/spmd/sharding.h"
+#include "graphnet/validate/rank_output.h"
+
+namespace graphnet {
+namespace {
+
+struct ShardFlags {
+  std::string in;
+  std::string out;
+  std::string mesh;
+  std::vector<std::string> shardings;
+  std::string plan;
+  std::string stored;
+  InputOptions inputs;
+  uint64_t seed = 0;
+  int threads = 0;
+  bool values = false;
+  bool check = false;
+  bool trust = false;
+  bool json = false;
+};
+
+using Values = std::map<std::string, TensorData>;
+
+// How the inputs of `sample`, which is prepared, are divided.
+absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const Sample& sample) {
+  if (!options.stored.empty()) {
+    ASSIGN_OR_RETURN(spmd::ShardedSample stored, spmd::ReadShards(options.stored));
+    const auto inputs = spmd::ShardingsOfPlan(stored.plan, *sample.module);
+    if (!inputs.ok()) return Annotate(inputs.status(), Printable(options.stored, 1000));
+    return stored;
+  }
+  if (options.plan.empty()) {
+    ASSIGN_OR_RETURN(const spmd::Mesh mesh, spmd::ParseMesh(options.mesh));
+    ASSIGN_OR_RETURN(const auto inputs,
+                     spmd::ReadShardings(options.shardings, *sample.module, mesh));
+    return spmd::ShardSample(sample, mesh, inputs);
+  }
+  ASSIGN_OR_RETURN(const spmd::ShardPlan plan, spmd::ReadPlan(options.plan));
+  const auto inputs = spmd::ShardingsOfPlan(plan, *sample.module);
+  if (!inputs.ok()) return Annotate(inputs.status(), Printable(options.plan, 1000));
+  return spmd::ShardSample(sample, plan.mesh, *inputs);
+}
+
+// Times and bytes over all links, by what ranks call.
+struct Talk {
+  int64_t times = 0;
+  int64_t bytes = 0;
+};
+std::map<std::string, Talk> TalkOf(const spmd::ShardPlan& plan) {
+  std::map<std::string, Talk> talk;
+  for (const spmd::Communication& communication : plan.communication) {
+    Talk& row = talk[std::string(spmd::ReshardKindName(communication.step.kind))];
+    ++row.times;
+    row.bytes += communication.step.bytes_per_link * communication.step.num_links;
+  }
+  return talk;
+}
+
+bool IsDivided(const spmd::LaidOutTensor& tensor) { return !tensor.sharding.is_replicated(); }
+
+Json PlanOverview(const spmd::ShardPlan& plan) {
+  Json json;
+  json["mesh"] = spmd::MeshName(plan.mesh);
+  json["ranks"] = plan.mesh.num_ranks();
+  json["inputs"] = plan.inputs.size();
+  json["divided_inputs"] = absl::c_count_if(plan.inputs, IsDivided);
+  json["outputs"] = plan.outputs.size();
+  json["divided_outputs"] = absl::c_count_if(plan.outputs, IsDivided);
+  Json& communication = json["communication"] = Json::Object();
+  for (const auto& [call, talk] : TalkOf(plan)) {
+    communication[call]["times"] = talk.times;
+    communication[call]["bytes"] = talk.bytes;
+  }
+  Json& replicated = json["replicated"] = Json::Object();
+  for (const auto& [target, times] : plan.replicated) replicated[target] = times;
+  return json;
+}
+
+void PrintPlan(const spmd::ShardPlan& plan) {
+  std::printf("mesh %s: %zu ranks, %d of %zu inputs divided, %d of %zu outputs\n",
+              spmd::MeshName(plan.mesh).c_str(), plan.mesh.num_ranks(),
+              static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)), plan.inputs.size(),
+              static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)), plan.outputs.size());
+  const std::map<std::string, Talk> talk = TalkOf(plan);
+  if (!talk.empty()) {
+    std::vector<TableRow> rows = {{"communication", "times", "bytes"}};
+    for (const auto& [call, row] : talk)
+      rows.push_back({call, absl::StrCat(row.times), absl::StrCat(row.bytes)});
+    PrintTable(rows);
+  }
+  for (const auto& [target, times] : plan.replicated)
+    std::printf("whole on each rank: %s, %zu times\n", Printable(target).c_str(), times);
+}
+
+const char* StateName(RankOutput::State state) {
+  switch (state) {
+    case RankOutput::State::kBitEqual: return "bit-equal";
+    case RankOutput::State::kClose: return "close";
+    case RankOutput::State::kDifferent: return "different";
+  }
+  return "";
+}
+
+void PrintOutput(const RankOutput& output) {
+  const bool same = output.state != RankOutput::State::kDifferent;
+  const std::string state = same ? StateName(output.state) : "DIFFERENT";
+  std::printf("%-4s %s%s%s\n", Printable(output.name).c_str(),
+              (same ? Green(state) : Red(state)).c_str(), output.how.empty() ? "" : ", ",
+              Printable(output.how, 1000).c_str());
+}
+
+// Shapes decide what can be divided. What cannot be inferred stays whole; the reason.
+std::string InferShapes(Sample* sample) {
+  const absl::StatusOr<const Engine*> engine = OpenEngine();
+  const absl::Status status = engine.ok() ? (*engine)->InferShapes(sample) : engine.status();
+  return status.ok() ? "" : absl::StrCat("shapes are not inferred: ", status.message());
+}
+
+bool AllShapesAreKnown(const Graph& graph) {
+  return absl::c_all_of(graph.nodes(), [](const Node* node) {
+    return !node->is_call() || (node->tensor_meta() != nullptr && node->tensor_meta()->has_shape);
+  });
+}
+
+absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& plan,
+                           const std::string& note, const std::vector<RankOutput>& checked) {
+  const bool is_right = absl::c_none_of(
+      checked, [](const RankOutput& o) { return o.state == RankOutput::State::kDifferent; });
+  if (options.json) {
+    Json document = PlanOverview(plan);
+    document["notes"] = Json::List();
+    if (!note.empty()) document["notes"].push_back(note);
+    if (!options.out.empty()) document["out"] = options.out;
+    if (!checked.empty()) {
+      document["right"] = is_right;
+      Json& rows = document["checked"] = Json::List();
+      for (const RankOutput& output : checked) {
+        Json row;
+        row["name"] = output.name;
+        row["state"] = StateName(output.state);
+        row["max_difference"] = output.max_difference;
+        if (!output.how.empty()) row["how"] = output.how;
+        rows.push_back(std::move(row));
+      }
+    }
+    PrintJson(document);
+    return is_right ? 0 : 1;
+  }
+  PrintPlan(plan);
+  if (!note.empty()) std::printf("note: %s\n", Printable(note, 1000).c_str());
+  for (const RankOutput& output : checked) PrintOutput(output);
+  if (!options.out.empty())
+    std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(),
+                plan.mesh.num_ranks());
+  return is_right ? 0 : 1;
+}
+
+absl::StatusOr<int> Shard(const ShardFlags& options) {
+  const auto given = absl::c_count_if(std::vector{options.mesh, options.plan, options.stored},
+                                      [](const std::string& text) { return !text.empty(); });
+  if (given != 1) return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
+  if (options.mesh.empty() && !options.shardings.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shard: ", options.plan.empty() ? "--stored" : "--plan",
+                     " says already how inputs are divided"));
+  if (!options.stored.empty() && !options.out.empty())
+    return absl::InvalidArgumentError("--stored: nothing is written; leave out -o");
+  ASSIGN_OR_RETURN(Sample original,
+                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &original));
+  Sample sample = {.name = original.name,
+                   .module = original.module->Clone(),
+                   .graph_net_json = original.graph_net_json,
+                   .weights = original.weights};
+  std::string note;
+  if (sample.module->main() != nullptr && !AllShapesAreKnown(*sample.module->main()))
+    note = InferShapes(&sample);
+  RETURN_IF_ERROR(spmd::PrepareToShard(&sample));
+  ASSIGN_OR_RETURN(spmd::ShardedSample shards, ShardAsSaid(options, sample));
+  const bool check = options.check || !options.stored.empty();
+  const spmd::ShardPlan plan = shards.plan;
+  if (!options.out.empty()) {
+    Values values = sample.weights;
+    if (options.values) {
+      ASSIGN_OR_RETURN(values, DrawInputs(sample, {.seed = options.seed,
+                                                   .max_bytes = AvailableMemoryBytes() / 2}));
+    }
+    RETURN_IF_ERROR(spmd::WriteShards(shards, values, options.out));
+    // What is checked is what was written.
+    if (check) {
+      ASSIGN_OR_RETURN(shards, spmd::ReadShards(options.out));
+    }
+  }
+  std::vector<RankOutput> checked;
+  if (check) {
+    ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+    ASSIGN_OR_RETURN(checked,
+                     engine->ValidateRanks(original, shards, options.seed, options.threads));
+  }
+  return Report(options, plan, note, checked);
+}
+
+}  // namespace
+
+void RegisterShard(CLI::App& app, CommandRunner* run) {
+  auto options = std::make_shared<ShardFlags>();
+  CLI::App* command =
+      app.add_subcommand("shard", "Divide a sample over a mesh of ranks, a sample each");
+  AddSampleOption(command, &options->in);
+  AddFolderOption(command, &options->out,
+                  "Folder for the samples of the ranks and plan.json; without, nothing is written");
+  command->add_option("--mesh", options->mesh, "How many ranks along each axis: 4, 2x2");
+  command
+      ->add_option("--shard", options->shardings,
+                   "How an input or weight is divided: its name and for each dimension the axis "
+                   "of the mesh, -1 for none: x:0,-1. A name with * in it: all that it fits, as "
+                   "far as they can be divided so. Again for others; what none names stays whole")
+      ->type_name("SHARDING");
+  command
+      ->add_option("--plan", options->plan,
+                   "The mesh, and how inputs are divided, of a plan.json; instead of --mesh")
+      ->type_name("FILE");
+  command
+      ->add_option("--stored", options->stored,
+                   "Divide nothing and check what -o wrote to this folder before")
+      ->type_name("DIR");
+  command->add_flag("--check", options->check,
+                    "Run the sample, and what was written, all ranks in this process, and compare");
+  command->add_flag("--values", options->values,
+                    "Write values of all inputs, drawn where there are no real ones, not only of "
+                    "weights that are known");
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
+  AddSeedOption(command, &options->seed);
+  AddThreadsOption(command, &options->threads);
+  AddTrustOption(command, &options->trust);
+  AddJsonOption(command, &options->json,
+                "mesh, ranks, inputs, divided_inputs, outputs, divided_outputs, communication, "
+                "replicated, notes, out; with --check: right, checked");
+  command->callback([options, run] { *run = [options] { return Shard(*options); }; });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# `graphnet shard`: what it writes, reads back and checks, what it refuses, and four processes of
+# PyTorch that run it (examples/shard_launcher.py) where there is a Python with torch.
+set -euo pipefail
+graphnet=$PWD/$1
+engine=$PWD/$(dirname "$1")/libgraphnet_engine.so
+launcher=$PWD/examples/shard_launcher.py
+cd "$TEST_TMPDIR"
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+refused() {
+  local message=$1 out code=0
+  shift
+  out=$("$graphnet" shard "$@" 2>&1 >/dev/null) || code=$?
+  [ "$code" = 2 ] || fail "exit code $code of: $*: $out"
+  [ "$(grep -c . <<<"$out")" = 1 ] || fail "more than one line: $out"
+  contains "$out" "$message"
+}
+# differs MESSAGE COMMAND…: exit code 1.
+differs() {
+  local message=$1 out code=0
+  shift
+  out=$("$@" 2>&1) || code=$?
+  [ "$code" = 1 ] || fail "exit code $code of: $*: $out"
+  contains "$out" "$message"
+}
+
+cat >mlp.gn <<'END'
+graph @forward(%x : f32[8, 16] {mean = 0.5, std = 1.0}, %w1 : f32[32, 16] {mean = 0.0, std = 1.0}, %b1 : f32[32] {mean = 0.0, std = 1.0}, %w2 : f32[16, 32] {mean = 0.0, std = 1.0}, %b2 : f32[16] {mean = 1.0, std = 1.0}) {
+  %h = torch.nn.functional.linear(%x, %w1, %b1)
+  %a = torch.nn.functional.relu(%h, inplace = True)
+  %y = torch.nn.functional.linear(%a, %w2, %b2)
+  %s = torch.neg(%x)
+  return (%y, %s)
+}
+END
+batch=(--shard x:0,-1)
+both=(--shard x:0,-1 --shard w1:1,-1 --shard b1:1 --shard w2:-1,1)
+
+# --- Batch over four ranks: nobody talks.
+out=$("$graphnet" shard mlp.gn --mesh 4 "${batch[@]}" --check -o four)
+contains "$out" "mesh 4: 4 ranks, 1 of 5 inputs divided, 2 of 2 outputs"
+contains "$out" "four: 4 ranks written"
+[ "$(ls four)" = "$(printf '%s\n' plan.json rank_0 rank_1 rank_2 rank_3)" ] || fail "$(ls four)"
+grep -q '"communication": \[\]' four/plan.json || fail "$(cat four/plan.json)"
+for rank in 0 1 2 3; do
+  contains "$("$graphnet" show four/rank_$rank)" "f32[2, 16]"
+  cmp four/rank_0/model.py four/rank_$rank/model.py
+done
+
+# --- Batch by tensors over two by two, the values with them.
+out=$("$graphnet" shard mlp.gn --mesh 2x2 "${both[@]}" --values --check -o tensors)
+contains "$out" "mesh 2x2: 4 ranks, 4 of 5 inputs divided, 2 of 2 outputs"
+contains "$out" "o0   close"
+contains "$out" "o1   bit-equal"
+contains "$("$graphnet" stats tensors/rank_3)" "spmd.all_reduce.default"
+# Programs of ranks differ in the numbers of the ranks they talk to.
+sed 's/\[[0-9], [0-9]\]/[GROUP]/g' tensors/rank_0/model.py >rank_0.txt
+sed 's/\[[0-9], [0-9]\]/[GROUP]/g' tensors/rank_3/model.py | diff rank_0.txt - || fail "programs differ"
+! cmp -s tensors/rank_0/model.py tensors/rank_3/model.py || fail "all ranks are in one group"
+python3 - <<'END' || fail "plan.json"
+import json
+plan = json.load(open("tensors/plan.json"))
+assert plan["mesh"] == [2, 2] and plan["ranks"] == ["rank_0", "rank_1", "rank_2", "rank_3"], plan
+assert [i["sharding"] for i in plan["inputs"]] == [[0, -1], [1, -1], [1], [-1, 1], [-1]], plan
+assert [i["argument"] for i in plan["inputs"]] == ["x", "w1", "b1", "w2", "b2"], plan
+assert [(o["sharding"], o["exact"]) for o in plan["outputs"]] == [([0, -1], False), ([0, -1], True)], plan
+(step,) = plan["communication"]
+assert step["call"] == "all_reduce" and step["reduce"] == "sum", step
+assert step["groups"] == [[0, 1], [2, 3]], step
+# 4 x 16 floats a rank, around a ring of two.
+assert step["bytes_per_link"] == 2 * 4 * 16 * 4 // 2 and step["links"] == 4, step
+END
+
+# --- By what a plan says, by patterns, and what a folder that is there becomes.
+"$graphnet" shard mlp.gn --plan tensors/plan.json -o again >/dev/null
+cmp tensors/plan.json again/plan.json
+"$graphnet" shard mlp.gn --mesh 2x2 --shard 'w*:1,-1' --shard 'x:0,-1' --check -o again >out.txt || fail "$(cat out.txt)"
+contains "$(cat out.txt)" "4 of 5 inputs divided"
+mkdir full
+touch full/notes.txt
+refused "full: not replaced, as it holds notes.txt" mlp.gn --mesh 4 -o full
+[ "$(ls full)" = notes.txt ] || fail "full has $(ls full)"
+
+# --- All that ranks say to each other.
+cat >talks.gn <<'END'
+graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}, %t : f32[8, 8] {mean = 0.5, std = 1.0}, %w : f32[8, 8] {mean = 0.0, std = 1.0}, %c : f32[8] {mean = 0.0, std = 1.0}) {
+  %a = torch.add(%x, %t)
+  %k = torch.matmul(%t, %w)
+  %y = torch.add(%k, %a)
+  %s = torch.softmax(%y, 0)
+  %max = torch.amax(%x, 0)
+  %min = torch.amin(%x, 0)
+  %mean = torch.mean(%x, 0)
+  %product = torch.prod(%x, 0)
+  %positive = torch.gt(%x, 0)
+  %any = torch.any(%positive, 0)
+  %all = torch.all(%positive, 0)
+  %z = torch.addmm(%c, %t, %w)
+  return (%y, %s, %max, %min, %mean, %product, %any, %all, [%z, 3, None])
+}
+END
+out=$("$graphnet" shard talks.gn --mesh 4 --shard x:0,-1 --shard t:-1,0 --shard w:0,-1 --values --check -o talks)
+for call in all_gather all_reduce all_to_all reduce_scatter; do contains "$out" "$call  "; done
+for call in keep_first '"sum"' '"max"' '"min"' '"avg"' '"product"' '"any"' '"all"'; do
+  grep -qF "$call" talks/rank_1/model.py || fail "no $call in: $(cat talks/rank_1/model.py)"
+done
+contains "$out" "o2   bit-equal"
+contains "$out" "o7   bit-equal"
+
+# --- The same through JSON, and from the standard input.
+"$graphnet" shard - --mesh 2x2 "${both[@]}" --check --json <mlp.gn >out.json
+python3 - <<'END' || fail "$(cat out.json)"
+import json
+made = json.load(open("out.json"))
+assert made["right"] and [c["state"] for c in made["checked"]] == ["close", "bit-equal"], made
+assert made["communication"] == {"all_reduce": {"times": 1, "bytes": 1024}}, made
+END
+
+# --- What lies there is checked as it lies there, and what differs told by its name.
+contains "$("$graphnet" shard mlp.gn --stored tensors)" "o1   bit-equal"
+cp -r tensors changed
+sed -i 's/aten.neg.default/aten.abs.default/' changed/rank_2/model.py
+differs "o1   DIFFERENT, as it is not the same on ranks 2 and 3" "$graphnet" shard mlp.gn --stored changed
+sed -i 's/aten.neg.default/aten.abs.default/' changed/rank_3/model.py
+differs "o1   DIFFERENT, by at most" "$graphnet" shard mlp.gn --stored changed
+cp -r tensors torn
+cp torn/rank_1.safetensors torn/rank_2.safetensors
+differs "o0   DIFFERENT" "$graphnet" shard mlp.gn --stored torn
+cp -r tensors lonely
+sed -i '/spmd.all_reduce/d' lonely/rank_2/model.py
+sed -i 's/return (y_1, /return (y, /' lonely/rank_2/model.py
+refused "ranks wait for each other: rank 0 at its end" mlp.gn --stored lonely
+sed -i 's/spmd.all_reduce.default/spmd.all_hail.default/' lonely/rank_0/model.py
+refused "is no call that ranks make" mlp.gn --stored lonely
+rm -r lonely/rank_1
+refused "lonely/rank_1" mlp.gn --stored lonely
+
+# --- What cannot be.
+cat >one.gn <<'END'
+graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}) {
+  %y = torch.neg(%x)
+  return (%y,)
+}
+END
+refused "no input is called w11; is w1 meant?" mlp.gn --mesh 4 --shard w11:0,-1
+refused "x is given twice" mlp.gn --mesh 4 --shard x:0,-1 --shard x:-1,0
+refused "mesh 4 has no axis 1" mlp.gn --mesh 4 --shard x:1,-1
+refused "uses axis 0 twice" mlp.gn --mesh 4 --shard x:0,0
+refused "axis 0 of mesh 3 does not divide dimension 0 of size 8" mlp.gn --mesh 3 --shard x:0,-1
+refused "is of 1 dimensions, the tensor of 2" mlp.gn --mesh 4 --shard x:0
+refused "expected an axis of the mesh, or -1" mlp.gn --mesh 4 --shard x:a
+refused "expected NAME:AXIS,AXIS" mlp.gn --mesh 4 --shard x
+refused "is no reduction; there are sum, avg" mlp.gn --mesh 4 --shard 'x:[-1, -1] mul(0)'
+refused "it cannot be partial" mlp.gn --mesh 4 --shard 'x:[-1, -1] sum(0)'
+refused "no input that z* fits can be laid out as [0]" mlp.gn --mesh 4 --shard 'z*:0'
+refused "expected sizes of its axes" mlp.gn --mesh 2y2
+refused "has more than 65536 ranks" mlp.gn --mesh 65536x2
+refused "expected one of --mesh, --plan and --stored" mlp.gn
+refused "expected one of --mesh, --plan and --stored" mlp.gn --mesh 4 --stored four
+refused "--plan says already how inputs are divided" mlp.gn --plan tensors/plan.json --shard x:0,-1
+refused "nowhere/plan.json" mlp.gn --plan nowhere/plan.json
+sed 's/f32\[8, 16\]/f32[4, 16]/' mlp.gn >small.gn
+refused "tensors/plan.json: input x is f32[4, 16], the plan is for f32[8, 16]" small.gn --plan tensors/plan.json
+refused "input x is f32[4, 16], the plan is for f32[8, 16]" small.gn --stored tensors
+refused "the plan is for 5 inputs, the sample has 1" one.gn --plan tensors/plan.json
+head -c 100 tensors/plan.json >cut.json
+refused "cut.json: is no JSON object" mlp.gn --plan cut.json
+tr -d '\n ' <four/plan.json | sed 's/"sharding":\[0/"sharding":[7/' >axis.json
+refused "axis.json: inputs x: " mlp.gn --plan axis.json
+cat >writes.gn <<'END'
+graph @forward(%x : f32[8, 16] {mean = 0.5, std = 1.0}) {
+  %y = torch.relu_(%x)
+  return (%y,)
+}
+END
+refused "writes to" writes.gn --mesh 4 --shard x:0,-1
+cat >unknown.gn <<'END'
+graph @forward(%x) {
+  %y = torch.relu(%x)
+  return (%y,)
+}
+END
+refused "--input" unknown.gn --mesh 4 --shard x:0,-1
+
+# --- PyTorch runs it, if a Python that has it is found: that of the LibTorch of the engine.
+torch=$(readelf -d "$engine" | sed -n 's/.*RUNPATH.*\[\([^]:]*\).*/\1/p')
+python=
+for candidate in "${torch%/lib/python3*}/bin/python" python3; do
+  "$candidate" -c 'import torch.distributed' 2>/dev/null && python=$candidate && break
+done
+if [ -z "$python" ]; then
+  echo "no Python with torch: the launcher is not run"
+  exit 0
+fi
+launch() { timeout 250 "$python" "$launcher" "$@"; }
+"$graphnet" run mlp.gn --outputs whole.safetensors >/dev/null
+out=$(launch tensors --expect whole.safetensors -o found.safetensors 2>&1) || fail "$out"
+contains "$out" "4 ranks, 2 outputs, as expected"
+"$graphnet" run talks.gn --outputs talks.safetensors >/dev/null
+out=$(launch talks --expect talks.safetensors 2>&1) || fail "$out"
+contains "$out" "4 ranks, 10 outputs, as expected"
+# It fails where the results do: with other inputs, and with pieces of another rank.
+"$graphnet" run mlp.gn --seed 1 --outputs other.safetensors >/dev/null
+differs "output o0 differs" launch tensors --expect other.safetensors
+differs "output o0 differs" launch torn --expect whole.safetensors
