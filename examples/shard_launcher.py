@@ -11,6 +11,7 @@ Outputs are put together as plan.json says. --expect compares them with those of
 """
 
 import argparse
+import ctypes
 import importlib.util
 import json
 import math
@@ -58,7 +59,7 @@ def write_safetensors(tensors, path):
     header, data = {}, b""
     for name, tensor in tensors.items():
         tensor = tensor.contiguous()
-        raw = tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+        raw = ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
         header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape),
                         "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
