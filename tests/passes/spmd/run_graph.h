@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ATen/ATen.h"
+#include "ATen/Parallel.h"
 #include "absl/status/statusor.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/ir/module.h"
@@ -37,6 +38,7 @@ inline std::vector<c10::IValue> DrawInputs(const Module& module, uint64_t seed) 
 
 inline absl::StatusOr<std::vector<c10::IValue>> RunGraph(const Module& module,
                                                          std::vector<c10::IValue> inputs) {
+  at::set_num_threads(1);  // tensors are small, and threads wait for each other
   auto executable = Compile(module);
   if (!executable.ok()) return executable.status();
   return (*executable)->Run(std::move(inputs));
