@@ -50,6 +50,13 @@ bool IsIdleDropout(const Node& node) {
          IsFalse(node.FindArg("train", 2));
 }
 
+// Whether a call, all arguments of which are written out, takes numbers from the generator.
+bool IsRandom(const Node& call, const Schema& schema) {
+  const Argument* const p = schema.Given(call, "dropout_p");  // of attention
+  return schema.is_random && !IsIdleDropout(call) &&
+         !(p != nullptr && p->is_float() && p->real() == 0);
+}
+
 // --- One way to write a call ---------------------------------------------------------
 
 // Writes out all arguments, as far as they go by position so, the others by keyword.
@@ -245,15 +252,17 @@ class BareModule {
     for (const Node* node : match.nodes) {
       if (node->IsBefore(first)) first = node;
       const Schema* const schema = SchemaOf(*node);
-      is_random |= schema != nullptr && schema->is_random && !IsIdleDropout(*node);
+      is_random |= schema != nullptr && IsRandom(*node, *schema);
     }
     size_t distance = 0;
     for (const Node* node = first; node != match.nodes[0]; node = node->next()) {
       if (++distance > kMaxDistance) return true;
       if (!node->is_call() || absl::c_linear_search(match.nodes, node)) continue;
-      if (CalleeOf(*node).bracket() != Schema::Bracket::kNone) return true;
+      const Callable callee = CalleeOf(*node);
+      if (callee.bracket() != Schema::Bracket::kNone) return true;
       const Schema* const schema = SchemaOf(*node);
-      if (is_random && (schema == nullptr || schema->is_random || node->HasBody())) return true;
+      if (!is_random || callee.kind == Callable::Kind::kPythonOperator) continue;
+      if (schema == nullptr || IsRandom(*node, *schema) || node->HasBody()) return true;
     }
     return false;
   }
