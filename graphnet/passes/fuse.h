@@ -32,7 +32,8 @@ namespace graphnet {
 // in which memory is written to, in which a level of vmap or of autocast begins or ends, or random
 // numbers are drawn before those of the group. What the inputs are has to be known where an operator
 // is for matrices only (fc). The result is the same bits, but a value may have other strides.
-// PyTorch knows none of the operators: a model.py for it is written after `expand-fused`.
+// Python knows none of the operators: a sample folder is written after `expand-fused`. Layers of a
+// transformer in each of which sizes are asked for anew stay calls of their own.
 //
 // Example: how most transformers end a layer
 //   graph @forward(%x, %r, %w, %b, %scale, %bias) {

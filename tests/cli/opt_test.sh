@@ -218,7 +218,13 @@ expect 0 "bit-equal" diff-run fused.gn back.gn
 "$graphnet" convert fused.gn fused.pb
 "$graphnet" convert fused.pb again.gn
 cmp fused.gn again.gn || fail "protobuf keeps no fused calls"
+# Formats without them get what they are made of, or say so.
+for format in plain.pt plain.pt2; do
+  "$graphnet" convert fused.gn $format
+  expect 0 "bit-equal" diff-run fused.gn $format
+done
+expect 2 "has no Python spelling" convert fused.gn folder
 sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
-expect 1 "takes no activatoin; is activation meant?" check wrong.gn
+expect 2 "takes no activatoin; is activation meant?" shapes wrong.gn
 expect 2 "is fc meant?" opt layers.gn --passes='fuse{operators=fcc}'
 echo PASSED

@@ -21,6 +21,7 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/text/equality.h"
 
@@ -289,7 +290,7 @@ bool IsNumber(const Argument& argument) {
 
 // Whether a call is written as Python programs are.
 bool NeedsLowering(const Node& node) {
-  if (node.op() == Op::kCallMethod) return true;
+  if (node.op() == Op::kCallMethod || IsFusedCall(node)) return true;
   if (node.op() != Op::kCallFunction) return false;
   const absl::string_view target = node.target();
   if (absl::StartsWith(target, "operator.")) {

@@ -9,6 +9,7 @@
 #include "graphnet/formats/torchscript/exporter_module.h"
 #include "graphnet/formats/torchscript/exporter_types.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/torch/status.h"
 #include "torch/csrc/jit/serialization/export.h"
@@ -21,7 +22,7 @@ namespace {
 bool NeedsLowering(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) {
-      if (node->op() == Op::kCallMethod) return true;
+      if (node->op() == Op::kCallMethod || IsFusedCall(*node)) return true;
       if (node->op() == Op::kCallFunction && absl::StartsWith(node->target(), "torch.") &&
           !absl::StartsWith(node->target(), "torch.ops.") && node->target() != "torch.cond" &&
           node->target() != "torch.while_loop") {
