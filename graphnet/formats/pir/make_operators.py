@@ -106,10 +106,15 @@ def operator_of(body):
     return f"({', '.join(texts)}; {', '.join(attributes)}) -> {', '.join(outs)}"
 
 
+def has_effects(name, bases):
+    """Whether what else is computed may depend on when the operator runs."""
+    return "SideEffectTrait" in bases or "InplaceTrait" in bases or name.endswith("_")
+
+
 # Those that are written by hand in Paddle, without a Build that says what they take.
 BY_HAND = {
     "expand": "(x, shape:IntArray=[]; ) -> out",
-    "assign_out_": "(x, output; ) -> out",
+    "assign_out_": "(x, output; ) -> out !",
 }
 
 
@@ -119,11 +124,13 @@ def operators():
     for header in ("manual_op.h", "pd_op.h"):
         with open(os.path.join(root, header), encoding="utf-8") as file:
             text = file.read()
-        for name, body in re.findall(r'return "pd_op\.(\w+)"; \}(.*?)\n};', text, re.S):
+        for bases, name, body in re.findall(
+                r'^class [^\n]*?: public ([^{]*)\{.*?return "pd_op\.(\w+)"; \}(.*?)\n};',
+                text, re.S | re.M):
             if re.search(r"_grad(_|$)|_xpu|onednn|^send_|^c_|^p_(send|recv)|^fused_", name) or name in found:
                 continue
             if operator := operator_of(body):
-                found[name] = operator
+                found[name] = operator + (" !" if has_effects(name, bases) else "")
     return found | BY_HAND
 
 
@@ -175,7 +182,8 @@ def main():
     write(os.path.join(folder, "operators.txt"),
           f"# PIR operators of Paddle {version}, as make_operators.py finds them:\n"
           "# name(operands; attributes) -> results. An operand with a type is one that a constant is\n"
-          "# made for; after '=', what stands there when nothing is said.\n", operators())
+          "# made for; after '=', what stands there when nothing is said. '!': it has effects.\n",
+          operators())
     write(os.path.join(folder, "functions.txt"),
           f"# Functions of Paddle {version} that to-paddle writes, as make_operators.py finds them, with\n"
           "# what they do when a parameter is left out.\n", functions(rules))

@@ -69,6 +69,7 @@ Table<Operator> ReadOperators() {
   ForEachRow(OperatorText(), [&](absl::string_view name, absl::string_view rest) {
     Operator op;
     op.name = name;
+    op.has_effects = absl::ConsumeSuffix(&rest, " !");
     const size_t end = rest.rfind(") ->");
     const std::pair<absl::string_view, absl::string_view> halves =
         absl::StrSplit(rest.substr(0, end), absl::MaxSplits(';', 1));

@@ -26,6 +26,7 @@ struct Operator {
   std::vector<Parameter> operands;
   std::vector<Parameter> attributes;  // in the order in which a call in C++ has them
   std::vector<absl::string_view> results;
+  bool has_effects = false;  // draws random numbers, writes to what it is given, …
 };
 
 // Of "pd_op.conv2d" or "conv2d"; null if the table has none.

@@ -214,7 +214,7 @@ class PirPrinter {
           op.results[0]->tensor != nullptr) {
         AppendTensorType(op.results[0]->tensor, op.type_text, &out_);
       } else {
-        out_ += op.type_text;
+        absl::StrAppend(&out_, op.type_text);
       }
       return;
     }

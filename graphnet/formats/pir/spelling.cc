@@ -38,7 +38,7 @@ void AppendShape(const TensorMeta* meta, std::string* out) {
   *out += "shape[";
   absl::string_view separator;
   for (const Dim& dim : meta->shape) {
-    *out += separator;
+    absl::StrAppend(out, separator);
     separator = ", ";
     if (dim.is_static()) {
       AppendInteger(dim.value, out);
@@ -56,7 +56,7 @@ void AppendNumber(double value, std::string* out) {
   absl::string_view digits = text;
   absl::ConsumeSuffix(&digits, ".0");
   // A nan of other bits is one here.
-  *out += std::isnan(value) ? "nan" : digits;
+  absl::StrAppend(out, std::isnan(value) ? "nan" : digits);
 }
 
 // Whether the reader takes `text` for one value, and all of it: brackets close, and commas stand
@@ -229,7 +229,7 @@ void AppendAttribute(const Argument& value, absl::string_view known_type, std::s
       if (!type.empty()) {
         absl::StrAppend(out, "(", IsWordType(type) ? "pd_op." : "", type, ")");
       }
-      *out += plain.string();
+      absl::StrAppend(out, plain.string());
       return;
     }
     if (type == "Str") type = "";
@@ -246,7 +246,7 @@ void AppendAttribute(const Argument& value, absl::string_view known_type, std::s
     case Argument::Kind::kDType: absl::StrAppend(out, DTypeName(plain.dtype())); return;
     case Argument::Kind::kString:
       if (IsWordType(type)) {
-        *out += plain.string();
+        absl::StrAppend(out, plain.string());
       } else {
         AppendQuoted(plain.string(), out);
       }
