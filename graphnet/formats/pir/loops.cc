@@ -251,7 +251,7 @@ class LoopPrinter {
     Line(absl::StrCat(absl::StrJoin(names, ", "), " = axis.bind(", absl::StrJoin(bound, ", "), ")"));
   }
 
-  void PrintBuffers(const Node& node, absl::Span<const Node* const> read,
+  void PrintBuffers(const Node& node, absl::Span<Node* const> read,
                     absl::Span<const Loop> axes, absl::Span<const std::string> written) {
     std::vector<std::string> ranges;
     for (const Node* operand : read) ranges.push_back(Range(*operand, IndicesOf(*operand, axes)));
@@ -307,7 +307,7 @@ class LoopPrinter {
       const std::vector<Node*> read = Read(*node);
       std::vector<std::string> written;
       for (const Loop& axis : axes) written.push_back(axis.name);
-      PrintBuffers(*node, {read.begin(), read.end()}, axes, written);
+      PrintBuffers(*node, read, axes, written);
       const std::string target = Element(node->name(), written);
       Line(absl::StrCat(target, " = ", Fill(*node, FormulaOf(*node)->text, axes, target, 0)));
       Close();
@@ -317,8 +317,8 @@ class LoopPrinter {
 
   void PrintReduction(const Node& node) {
     const Formula& formula = *FormulaOf(node);
-    const Node& x = *node.args()[0].node();
-    const std::vector<int64_t> sizes = SizesOf(x);
+    Node* const x = node.args()[0].node();
+    const std::vector<int64_t> sizes = SizesOf(*x);
     const std::vector<bool> is_reduced = *ReducedDims(node);
     std::vector<int64_t> kept;
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -359,7 +359,7 @@ class LoopPrinter {
     }
     Open(absl::StrCat("ScheduleBlock(", node.name(), ")"));
     PrintBind(axes, bound_axes);
-    PrintBuffers(node, {&x}, axes, written);
+    PrintBuffers(node, absl::MakeConstSpan(&x, 1), axes, written);
     Line(absl::StrCat(target, " = ", Fill(node, formula.text, axes, target, count)));
     Close();
     for (; reduced > 0; --reduced) Close();
@@ -383,7 +383,7 @@ class LoopPrinter {
 
 }  // namespace
 
-absl::StatusOr<std::string> PrintLoops(const Module& module, const LoopOptions& options) {
+std::string PrintLoops(const Module& module, const LoopOptions& options) {
   return LoopPrinter(options).Print(*module.main());
 }
 

@@ -32,7 +32,6 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet::pir {
@@ -42,7 +41,7 @@ struct LoopOptions {
 };
 
 // Of the main graph of a module as ToPir makes it.
-absl::StatusOr<std::string> PrintLoops(const Module& module, const LoopOptions& options = {});
+std::string PrintLoops(const Module& module, const LoopOptions& options = {});
 
 }  // namespace graphnet::pir
 
