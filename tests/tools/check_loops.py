@@ -132,6 +132,8 @@ def translate(text):
         elif line:
             for name, indices in re.findall(r"(\w+)\[([^\]]*)\]", line):
                 assert indices in said[name], f"{name}[{indices}] is not among the buffers: {line}"
+            line = re.sub(r"\b([a-z]\w*)\(", r"FUNCTIONS['\1'](", line)
+            line = re.sub(r"\b(inf|nan|true|false)\b(?!')", r"FUNCTIONS['\1']", line)
             line = line.replace("[]", "[()]").replace("&&", " and ").replace("||", " or ")
             add(re.sub(r"!(?=[\w(])", "not ", line))
     return "\n".join(["def program(CALLS, " + ", ".join(
@@ -171,7 +173,7 @@ def main():
                 shown = subprocess.run([args.graphnet, "show", path, "--format", "loops", *form],
                                        capture_output=True, text=True, check=True).stdout
                 calls = set(re.findall(r"^call ([\w.]+)", shown, re.M)) - set(CALLS)
-                space = {"np": np, **FUNCTIONS}
+                space = {"np": np, "FUNCTIONS": FUNCTIONS}
                 try:
                     assert not calls, f"there are calls of {calls}"
                     assert bool(form) == ("thread_bind" in shown)

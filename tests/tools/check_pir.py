@@ -133,7 +133,8 @@ PROGRAMS = {
                                     *paddle.unbind(data("z", [3, 2])), *paddle.topk(x, 3)])(*xs()),
     "sums": lambda: (lambda x, y: [paddle.sum(x, 1), paddle.mean(x), paddle.max(x, 0, True), paddle.var(x),
                                    paddle.logsumexp(x, 1), paddle.any(x > 0)])(*xs()),
-    "dtypes": lambda: [data("x", [-1, 128], "float16").astype(d) for d in ("bool", "float64", "int8", "bfloat16")],
+    "dtypes": lambda: (lambda x: [x.astype(d) for d in ("bool", "float64", "int8", "bfloat16")])(
+        data("x", [-1, 128], "float16")),
     "constants": lambda: [paddle.to_tensor([1, 2, 3]), paddle.full([2, 3], 1.5), paddle.arange(5),
                           paddle.full([1], float("inf")), paddle.uniform([2]), paddle.eye(3)],
     "dropout": lambda: [F.dropout(data("x", [4, 4]), 0.3), F.gelu(data("y", [4])), F.softmax(data("z", [4]))],
@@ -155,7 +156,7 @@ def graphnet(args, *words, text=None):
 
 
 def tables(ops, with_attributes):
-    ignored = {"stop_gradient", "sym_shape_str", "persistable", "is_persistable"}
+    ignored = {"stop_gradient", "sym_shape_str", "persistable", "is_persistable", "trainable"}
     return collections.Counter(
         (op.name, len(op.operands), tuple(op.types)) + ((tuple(sorted(
             (k, plain_attribute(v)) for k, v in op.attributes.items() if k not in ignored)),)
@@ -166,7 +167,7 @@ def check_programs(args):
     good, count = 0, 0
     for name, make in PROGRAMS.items():
         main = paddle.static.Program()
-        with paddle.static.program_guard(main), paddle.base.unique_name.guard():
+        with paddle.static.program_guard(main), paddle.base.unique_name.guard(re.sub(r"\W", "_", name) + "_"):
             make()
         text = str(main)
         try:
@@ -234,6 +235,13 @@ def value_of(text):
     if text in ("true", "false"):
         return text == "true"
     return float(text) if re.search(r"[.en]", text) else int(text)
+
+
+# Functions that take something else than the operator of their name.
+PUBLIC = {
+    "argmax": lambda o, a: paddle.argmax(o[0], o[1], a["keepdims"], a["dtype"]),
+    "argmin": lambda o, a: paddle.argmin(o[0], o[1], a["keepdims"], a["dtype"]),
+}
 
 
 class Builder:
@@ -306,6 +314,8 @@ class Builder:
             if name == "full_int_array":
                 return [("ints", value_of(op.attributes["value"]))]
             attributes = {k: value_of(v) for k, v in op.attributes.items()}
+            if name in PUBLIC:
+                return [PUBLIC[name](operands, attributes)]
             call = []
             for parameter in self.SIGNATURES[name]:
                 value = given[parameter] if parameter in given else attributes[parameter]
@@ -318,8 +328,11 @@ class Builder:
             self.counts["refused"] += 1
             self.failed[f"{op.name}: {type(error).__name__} {' '.join(lines[-2:])[:160]}"] += 1
             return None
-        made = list(made) if isinstance(made, (tuple, list)) else [made]
-        return [made] if op.types and op.types[0].startswith("vec[") else made
+        if op.types and op.types[0].startswith("vec["):
+            return [list(made)]
+        # Its function keeps some results to itself.
+        first = made[0] if isinstance(made, (tuple, list)) else made
+        return list(first.get_defining_op().results())
 
     def give(self, op, values):
         for i, result in enumerate(op.results):

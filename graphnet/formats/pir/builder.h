@@ -51,9 +51,10 @@ class ResultTable {
   Node* Result(Node* node, size_t i) {
     if (!HasSeveralResults(*node)) return node;
     Node*& made = made_[{node, i}];
-    if (made != nullptr) return made;
+    if (made != nullptr && !made->is_erased()) return made;
     Graph* graph = node->graph();
     Node*& last = last_.try_emplace(node, node).first->second;
+    if (last->is_erased()) last = node;
     const InsertionGuard guard(graph, last->next());
     made = graph->CallFunction("operator.getitem", {node, static_cast<int64_t>(i)});
     made->set_meta(ResultMeta(*node, i));

@@ -65,8 +65,15 @@ class Grouping {
     size_t chosen = kNoGroup;
     node->ForEachOperand([&](Node* operand) {
       const size_t group = group_of_[OperationOf(operand)];
-      if (chosen == kNoGroup && group != kNoGroup && MayJoin(node, group)) chosen = group;
+      if (group == kNoGroup || group == chosen || group < first_open_) return;
+      if (TakesReductionOf(*node, group) || Reaches({node}, group)) return;
+      if (chosen == kNoGroup) {
+        chosen = group;
+      } else {
+        Merge(group, chosen);
+      }
     });
+    if (chosen != kNoGroup && Reaches({node}, chosen)) chosen = kNoGroup;
     if (chosen == kNoGroup) {
       chosen = groups_.size();
       groups_.emplace_back();
@@ -75,32 +82,50 @@ class Grouping {
     group_of_[node] = chosen;
   }
 
-  bool MayJoin(Node* node, size_t group) {
-    if (group < first_open_) return false;
-    bool takes_reduction = false;
-    node->ForEachOperand([&](Node* operand) {
-      takes_reduction |= group_of_[operand] == group &&
-                         GroupKindOf(*operand) == GroupKind::kReduction;
-    });
-    return !takes_reduction && !ReachesAround(node, group);
+  // Makes two groups one, if they may be.
+  void Merge(size_t from, size_t to) {
+    const auto takes = [&](size_t group, size_t other) {
+      return absl::c_any_of(groups_[group], [&](const Node* member) {
+        return TakesReductionOf(*member, other);
+      });
+    };
+    if (takes(from, to) || takes(to, from) || Reaches(groups_[from], to) ||
+        Reaches(groups_[to], from)) {
+      return;
+    }
+    for (Node* member : groups_[from]) group_of_[member] = to;
+    groups_[to].insert(groups_[to].end(), groups_[from].begin(), groups_[from].end());
+    groups_[from].clear();
+    absl::c_sort(groups_[to], [](const Node* a, const Node* b) { return a->IsBefore(b); });
   }
 
-  // Whether a value of the group goes to `node` by way of operations outside.
-  bool ReachesAround(Node* node, size_t group) {
+  bool TakesReductionOf(const Node& node, size_t group) const {
+    bool takes = false;
+    node.ForEachOperand([&](const Node* operand) {
+      takes |= group_of_[operand] == group && GroupKindOf(*operand) == GroupKind::kReduction;
+    });
+    return takes;
+  }
+
+  // Whether a value of `group` goes to one of `nodes`, which are of one group or of none, by way of
+  // operations outside of both.
+  bool Reaches(const std::vector<Node*>& nodes, size_t group) {
+    const size_t own = group_of_[nodes[0]];
     absl::flat_hash_set<Node*> seen;
     std::vector<Node*> work;
-    const auto add_operands = [&](Node* of, bool is_start) {
+    const auto add_operands = [&](const Node* of, bool is_start) {
       of->ForEachOperand([&](Node* operand) {
         Node* operation = OperationOf(operand);
-        if (is_start && group_of_[operation] == group) return;
+        const size_t at = group_of_[operation];
+        if (is_start && at != kNoGroup && (at == group || at == own)) return;
         // What is before an operation with effects takes nothing of what is behind it.
         const bool is_before = barrier_ != nullptr && operation->IsBefore(barrier_);
-        if (!is_before && !operation->is_placeholder() && seen.insert(operation).second) {
+        if (!is_before && operation->is_call() && seen.insert(operation).second) {
           work.push_back(operation);
         }
       });
     };
-    add_operands(node, /*is_start=*/true);
+    for (const Node* node : nodes) add_operands(node, /*is_start=*/true);
     while (!work.empty()) {
       Node* at = work.back();
       work.pop_back();
@@ -111,7 +136,7 @@ class Grouping {
         continue;
       }
       // A group is there as a whole.
-      for (Node* member : groups_[of]) add_operands(member, /*is_start=*/false);
+      for (const Node* member : groups_[of]) add_operands(member, /*is_start=*/false);
     }
     return false;
   }

@@ -25,10 +25,10 @@ struct Unit {
 };
 
 // The nodes of a graph but placeholders, results of operations (builder.h) and the output, in an
-// order in which each comes after what it takes. A node is in the group of the first value that it
-// takes from one and that it may join: no value of the group reaches it around the group, nothing
-// takes the result of a reduction in the group, and no operation with effects lies between. A
-// group has at least one operation.
+// order in which each comes after what it takes. A node joins the groups of the values that it takes,
+// and they become one, as far as they may: no value of a group reaches another of it around the
+// group, nothing in it takes the result of a reduction in it, and no operation with effects lies
+// between. A group has at least one operation. O(nodes) for each node that joins, at worst.
 std::vector<Unit> GroupsOf(const Graph& graph);
 
 }  // namespace graphnet::pir

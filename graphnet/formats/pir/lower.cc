@@ -26,12 +26,21 @@
 #include "graphnet/formats/pir/metas.h"
 #include "graphnet/formats/pir/operators.h"
 #include "graphnet/formats/pir/rules.h"
+#include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/to_paddle.h"
 
 namespace graphnet::pir {
 namespace {
 
 constexpr absl::string_view kParameter = "torch.nn.parameter.Parameter";
+
+// Parameters that say nothing to an operator.
+constexpr absl::string_view kIdle[] = {"device", "pin_memory", "requires_grad", "stop_gradient"};
+
+// Operators that yield a vec.
+constexpr absl::string_view kListOperators[] = {"pd_op.broadcast_tensors", "pd_op.meshgrid",
+                                                "pd_op.split", "pd_op.split_with_num",
+                                                "pd_op.unbind"};
 
 // The arguments of a call by the parameters of the function.
 struct Binding {
@@ -176,8 +185,11 @@ class GraphLowering {
     Binding binding;
     const std::string name = FunctionName(node);
     const Function* function = FindFunction(name);
+    const Schema* schema = function == nullptr ? FindOverload(name) : nullptr;
     std::vector<absl::string_view> parameters;
-    if (function != nullptr) {
+    if (schema != nullptr) {
+      for (const SchemaArgument& p : schema->arguments) parameters.push_back(p.name);
+    } else if (function != nullptr) {
       for (const Parameter& p : function->parameters) parameters.push_back(p.name);
     } else if (absl::StartsWith(name, ".")) {
       parameters = {"self"};
@@ -194,6 +206,14 @@ class GraphLowering {
       const std::optional<Value> value = ValueOf(kwarg.value);
       if (!value.has_value() || binding.Find(kwarg.name) != nullptr) return std::nullopt;
       binding.entries.push_back({kwarg.name, *value, false});
+    }
+    if (schema != nullptr) {
+      for (const SchemaArgument& p : schema->arguments) {
+        if (!p.has_default) continue;
+        if (binding.Find(p.name) == nullptr) {
+          binding.entries.push_back({p.name, Value::Constant(p.default_value), true});
+        }
+      }
     }
     if (function == nullptr) return binding;
     for (const Parameter& parameter : function->parameters) {
@@ -225,7 +245,7 @@ class GraphLowering {
       }
     }
     return absl::c_all_of(binding.entries, [&](const Binding::Entry& entry) {
-      return entry.is_default || Mentions(rule.result, entry.name) ||
+      return entry.is_default || absl::c_linear_search(kIdle, entry.name) || Mentions(rule.result, entry.name) ||
              absl::c_linear_search(rule.ignored, entry.name) ||
              absl::c_any_of(rule.conditions,
                             [&](const auto& condition) { return condition.first == entry.name; });
@@ -237,7 +257,8 @@ class GraphLowering {
     const Function* function = FindFunction(name);
     const absl::string_view last = name.substr(name.rfind('.') + 1);
     const Operator* op = FindOperator(last);
-    if (function == nullptr || op == nullptr) return std::nullopt;
+    // Which of several results the function yields only a row says.
+    if (function == nullptr || op == nullptr || op->results.size() != 1) return std::nullopt;
     Rule rule;
     rule.result.kind = Term::Kind::kOperator;
     rule.result.name = last;
@@ -279,6 +300,12 @@ class GraphLowering {
           }
           return rest;
         }
+        if (term.name == "all" || term.name == "second") {
+          const std::optional<Node*> made =
+              MakeAll(out, term.arguments[0], binding, nullptr);
+          if (!made.has_value()) return std::nullopt;
+          return Value::Of(term.name == "all" ? *made : results_.Result(*made, 1));
+        }
         std::vector<Value> args;
         for (const Term& argument : term.arguments) {
           std::optional<Value> value = Evaluate(out, argument, binding, nullptr);
@@ -287,12 +314,17 @@ class GraphLowering {
         }
         return CallHelper(out, term.name, args, meta);
       }
-      case Term::Kind::kOperator: return Make(out, term, binding, meta);
+      case Term::Kind::kOperator: {
+        const std::optional<Node*> made = MakeAll(out, term, binding, meta);
+        if (!made.has_value()) return std::nullopt;
+        return Value::Of(results_.Result(*made, 0));
+      }
     }
     return std::nullopt;
   }
 
-  std::optional<Value> Make(Emitter& out, const Term& term, const Binding& binding,
+  // The operation; `meta` is that of its first result.
+  std::optional<Node*> MakeAll(Emitter& out, const Term& term, const Binding& binding,
                             const ValueMeta* meta) {
     const Operator* op = FindOperator(term.name);
     // By parameter of the operator.
@@ -333,7 +365,7 @@ class GraphLowering {
       if (!attribute.has_value()) return std::nullopt;
       attributes[std::string(parameter.name)] = *attribute;
     }
-    return Value::Of(out.Emit(term.name, operands, attributes, meta));
+    return out.EmitAll(term.name, operands, attributes, meta);
   }
 
   std::optional<Argument> Operand(Emitter& out, const Term& term, const Parameter& parameter,
@@ -358,9 +390,17 @@ class GraphLowering {
       Node* constant = out.ConstantOperand(out.Default(parameter), parameter.type);
       return constant == nullptr ? std::nullopt : std::optional(Argument(constant));
     }
-    if (value->is_none()) return is_none_given ? std::optional(Argument::None()) : std::nullopt;
+    if (value->is_none()) {
+      const bool may_be_none = is_none_given && parameter.type.empty();
+      return may_be_none ? std::optional(Argument::None()) : std::nullopt;
+    }
     Node* constant = out.ConstantOperand(value->constant, parameter.type);
     return constant == nullptr ? std::nullopt : std::optional(Argument(constant));
+  }
+
+  // Erases what was made in vain: all behind `last`.
+  static void Undo(Emitter& out, const Node* last) {
+    while (out.graph()->last() != last) out.graph()->EraseNode(out.graph()->last());
   }
 
   // The value that one of PIR's operators, or several, have for a call; none if none has.
@@ -383,9 +423,11 @@ class GraphLowering {
       }
       if (made != nullptr) return Value::Of(made);
     }
+    const Node* last = out.graph()->last();
     for (const Rule& rule : RulesOf(name)) {
       if (!Fits(rule, *binding)) continue;
       if (auto value = Evaluate(out, rule.result, *binding, meta)) return value;
+      Undo(out, last);
     }
     if (!RulesOf(name).empty()) return std::nullopt;
     const std::optional<Rule> rule = RuleByName(name);
@@ -430,16 +472,20 @@ class GraphLowering {
                   ? std::nullopt
                   : std::optional(Value{nullptr, true, out.Split(value->node), {}});
     }
-    // A value that several nodes yield in Python is none of one, and the other way round.
-    const bool is_whole = value.has_value() && (value->is_list || value->node != nullptr) &&
-                          (value->is_list || !node.meta() || !node.meta()->is_tuple);
-    if (is_whole) {
+    if (value.has_value() && IsOf(*value, node)) {
       values_[&node] = *std::move(value);
       return absl::OkStatus();
     }
-    // What was made in vain.
-    while (out.graph()->last() != last) out.graph()->EraseNode(out.graph()->last());
+    Undo(out, last);
     return Keep(out, node, meta);
+  }
+
+  // Whether the lowered value can be that of a call: one or several, as it yields.
+  static bool IsOf(const Value& value, const Node& call) {
+    if (!value.is_list && value.node == nullptr) return false;
+    const bool is_several = value.is_list || HasSeveralResults(*value.node);
+    if (!is_several && absl::c_linear_search(kListOperators, value.node->target())) return false;
+    return call.meta() == nullptr || call.meta()->is_tuple == is_several;
   }
 
   // The call as it is.

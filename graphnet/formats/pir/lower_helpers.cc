@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "graphnet/formats/pir/lower_python.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet::pir {
@@ -155,6 +156,50 @@ Result Moved(Emitter& out, Args args, const ValueMeta*) {
   return Of(out.List(perm));
 }
 
+Result Swapped(Emitter& out, Args args, const ValueMeta*) {
+  const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
+  const auto first = IntegersOf(args, 1);
+  const auto second = IntegersOf(args, 2);
+  if (rank < 0 || !first.has_value() || !second.has_value()) return std::nullopt;
+  const auto at = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
+  const int64_t a = at((*first)[0]);
+  const int64_t b = at((*second)[0]);
+  if (a < 0 || a >= rank || b < 0 || b >= rank) return std::nullopt;
+  std::vector<int64_t> perm;
+  for (int64_t i = 0; i < rank; ++i) perm.push_back(i == a ? b : i == b ? a : i);
+  return Of(out.List(perm));
+}
+
+// x[…, what, …] at a dimension.
+Result Subscript(Emitter& out, Args args, const Argument& what, const ValueMeta* meta) {
+  const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
+  const auto dim = IntegersOf(args, 1);
+  if (rank < 0 || !dim.has_value()) return std::nullopt;
+  const int64_t at = (*dim)[0] < 0 ? (*dim)[0] + rank : (*dim)[0];
+  if (at < 0 || at >= rank) return std::nullopt;
+  const Argument none[3];
+  std::vector<Argument> index(static_cast<size_t>(at), Argument::Slice(none));
+  index.push_back(what);
+  Node* made = LowerSubscript(out, args[0].node, Argument::Tuple(index), meta);
+  return made == nullptr ? std::nullopt : Result(Value::Of(made));
+}
+
+Result Select(Emitter& out, Args args, const ValueMeta* meta) {
+  const Argument* index = Constant(args, 2);
+  if (index == nullptr || !index->is_int()) return std::nullopt;
+  return Subscript(out, args, *index, meta);
+}
+
+Result Slice(Emitter& out, Args args, const ValueMeta* meta) {
+  Argument bounds[3];
+  for (size_t i = 0; i < 3; ++i) {
+    const Argument* bound = Constant(args, i + 2);
+    if (bound == nullptr) return std::nullopt;
+    bounds[i] = *bound;
+  }
+  return Subscript(out, args, Argument::Slice(bounds), meta);
+}
+
 // torch.split: of that size, or those sizes.
 Result Split(Emitter& out, Args args, const ValueMeta*) {
   const TensorMeta* meta = ShapedMeta(args, 0);
@@ -291,13 +336,16 @@ const absl::flat_hash_map<absl::string_view, Helper>& Helpers() {
       {"moved", Moved},   {"not", Not},       {"number", Float},  {"one", OneOf},
       {"or", Or},         {"pad", Pad},       {"pair", Pair},     {"pairs", Pairs},
       {"prelu", Prelu},   {"root", Root},     {"row", Row},       {"scalar", ScalarOf},
-      {"scales", Scales}, {"sizes", Sizes},   {"split", Split},   {"triple", Triple}};
+      {"scales", Scales}, {"select", Select}, {"sizes", Sizes},   {"slice", Slice},
+      {"split", Split},   {"swapped", Swapped}, {"triple", Triple}};
   return *kHelpers;
 }
 
 }  // namespace
 
-bool IsHelper(absl::string_view name) { return name == "rest" || Helpers().contains(name); }
+bool IsHelper(absl::string_view name) {
+  return name == "rest" || name == "all" || name == "second" || Helpers().contains(name);
+}
 
 std::optional<Value> CallHelper(Emitter& out, absl::string_view name, absl::Span<const Value> args,
                                 const ValueMeta* meta) {

@@ -370,6 +370,20 @@ std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* m
     if (vec == nullptr || !vec->is_tuple) return std::nullopt;
     return std::vector<const ValueMeta*>(vec->elements.begin(), vec->elements.end());
   }
+  if (name == "meshgrid") {
+    const ValueMeta* vec = call.meta(0);
+    if (vec == nullptr || !vec->is_tuple) return std::nullopt;
+    Sizes sizes;
+    for (const ValueMeta* element : vec->elements) {
+      const TensorMeta* line = element->tensor;
+      if (line == nullptr || !line->has_shape || line->shape.size() != 1) return std::nullopt;
+      sizes.push_back(line->shape[0]);
+    }
+    for (const ValueMeta* element : vec->elements) {
+      metas.push_back(MetaOf(module, TensorType{element->tensor->dtype, sizes}));
+    }
+    return std::vector<const ValueMeta*>{module->InternTupleMeta(metas)};
+  }
   const Result x = call.tensor(0);
   if (!x) return std::nullopt;
   const auto rank = static_cast<int64_t>(x->sizes.size());
@@ -410,6 +424,19 @@ std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* m
       parts.emplace_back(std::move(part));
     }
     return vec(parts);
+  }
+  if (name == "argsort") {
+    return std::vector<const ValueMeta*>{MetaOf(module, x),
+                                         MetaOf(module, TensorType{DType::kInt64, x->sizes})};
+  }
+  if (name == "topk") {
+    const auto k = call.constant(1);
+    const auto at = axis_at(call.integer("axis").value_or(-1));
+    if (!k || k->size() != 1 || !at) return std::nullopt;
+    TensorType top = *x;
+    top.sizes[*at] = (*k)[0];
+    return std::vector<const ValueMeta*>{MetaOf(module, top),
+                                         MetaOf(module, TensorType{DType::kInt64, top.sizes})};
   }
   if (name == "layer_norm") {
     const int64_t begin = call.integer("begin_norm_axis").value_or(-1);
