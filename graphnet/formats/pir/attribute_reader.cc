@@ -111,7 +111,8 @@ bool AttributeReader::Read(absl::string_view known_type, int depth, Argument* ou
     std::string text;
     if (!in_.ReadString(&text)) return false;
     *out = WithType("", known_type, module_.CopyArgument(Argument(text)));
-    if (out->is_tuple()) *out = module_.CopyArgument(Argument::Tuple({Argument("Str"), Argument(text)}));
+    if (out->is_tuple())
+      *out = module_.CopyArgument(Argument::Tuple({Argument("Str"), Argument(text)}));
     return true;
   }
   if (in_.Take("<#AttrNull>")) {

@@ -84,8 +84,7 @@ absl::StatusOr<Node*> ParseCall(absl::string_view text, absl::Span<Node* const> 
   if (call->num_uses() != (is_return ? 0 : 1)) return refuse("it is another node");
   size_t used_bodies = 0;
   call->ForEachArgument([&](const Argument& argument) { used_bodies += argument.is_graph(); });
-  const bool uses_all =
-      absl::c_all_of(parameters, [](const Node* p) { return p->has_uses(); });
+  const bool uses_all = absl::c_all_of(parameters, [](const Node* p) { return p->has_uses(); });
   if (!uses_all || used_bodies < bodies.size()) return refuse("it leaves operands out");
   const auto index_of = [](absl::string_view name) {
     size_t i = 0;

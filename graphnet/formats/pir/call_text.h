@@ -15,8 +15,8 @@ namespace graphnet::pir {
 
 struct CallText {
   std::string text;
-  std::vector<const Node*> operands;   // each once
-  std::vector<const Graph*> bodies;    // each once
+  std::vector<const Node*> operands;  // each once
+  std::vector<const Graph*> bodies;   // each once
 };
 
 // Of a call, or of what an output node returns: "return (%a0,)".

@@ -88,18 +88,18 @@ Node* Emitter::Combine(absl::Span<Node* const> values) {
 }
 
 Node* Emitter::Scalar(double value, DType dtype) {
-  return Emit("full", {}, {{"dtype", dtype},
-                           {"place", kAnyPlace},
-                           {"shape", Argument::List({})},
-                           {"value", value}});
+  return Emit(
+      "full", {},
+      {{"dtype", dtype}, {"place", kAnyPlace}, {"shape", Argument::List({})}, {"value", value}});
 }
 
 Node* Emitter::One(double value, DType dtype) {
   const Argument size(1);
-  return Emit("full", {}, {{"dtype", dtype},
-                           {"place", kCpu},
-                           {"shape", Argument::List(absl::MakeConstSpan(&size, 1))},
-                           {"value", value}});
+  return Emit("full", {},
+              {{"dtype", dtype},
+               {"place", kCpu},
+               {"shape", Argument::List(absl::MakeConstSpan(&size, 1))},
+               {"value", value}});
 }
 
 Node* Emitter::IntArray(absl::Span<const int64_t> values) {

@@ -85,9 +85,8 @@ class Grouping {
   // Makes two groups one, if they may be.
   void Merge(size_t from, size_t to) {
     const auto takes = [&](size_t group, size_t other) {
-      return absl::c_any_of(groups_[group], [&](const Node* member) {
-        return TakesReductionOf(*member, other);
-      });
+      return absl::c_any_of(groups_[group],
+                            [&](const Node* member) { return TakesReductionOf(*member, other); });
     };
     if (takes(from, to) || takes(to, from) || Reaches(groups_[from], to) ||
         Reaches(groups_[to], from)) {
@@ -192,7 +191,7 @@ class Grouping {
   std::vector<Node*> operations_;
   std::vector<std::vector<Node*>> groups_;
   NodeTable<size_t> group_of_;
-  size_t first_open_ = 0;  // groups before it came before an operation with effects
+  size_t first_open_ = 0;          // groups before it came before an operation with effects
   const Node* barrier_ = nullptr;  // the last such operation
   std::vector<Unit> units_;
 };
@@ -200,13 +199,12 @@ class Grouping {
 }  // namespace
 
 bool IsScalarConstant(const Node& node, double* value) {
-  const Argument* number =
-      node.is_call_function("pd_op.full") ? node.kwarg("value") : nullptr;
+  const Argument* number = node.is_call_function("pd_op.full") ? node.kwarg("value") : nullptr;
   const TensorMeta* meta = node.tensor_meta();
   if (number == nullptr || !number->is_float() || meta == nullptr || !meta->has_shape) return false;
-  const bool is_one = meta->shape.empty() ||
-                      (meta->shape.size() == 1 && meta->shape[0].is_static() &&
-                       meta->shape[0].value == 1);
+  const bool is_one =
+      meta->shape.empty() ||
+      (meta->shape.size() == 1 && meta->shape[0].is_static() && meta->shape[0].value == 1);
   *value = number->real();
   return is_one;
 }

@@ -94,7 +94,9 @@ class LoopPrinter {
   }
 
  private:
-  void Line(absl::string_view text) { absl::StrAppend(&out_, std::string(depth_ * 2, ' '), text, "\n"); }
+  void Line(absl::string_view text) {
+    absl::StrAppend(&out_, std::string(depth_ * 2, ' '), text, "\n");
+  }
   void Open(absl::string_view text) {
     Line(text);
     Line("{");
@@ -162,7 +164,8 @@ class LoopPrinter {
       (is_result ? results : buffers).push_back(Declaration("_", *node));
     }
     parameters.insert(parameters.end(), results.begin(), results.end());
-    Open(absl::StrCat("function group_", num_groups_++, " (", absl::StrJoin(parameters, ", "), ")"));
+    Open(
+        absl::StrCat("function group_", num_groups_++, " (", absl::StrJoin(parameters, ", "), ")"));
     if (!buffers.empty()) Line(absl::StrCat("buffers (", absl::StrJoin(buffers, ", "), ")"));
     Open("ScheduleBlock(root)");
     for (size_t i = 0; i < unit.nodes.size();) {
@@ -248,11 +251,12 @@ class LoopPrinter {
     if (axes.empty()) return;
     std::vector<std::string> names;
     for (const Loop& axis : axes) names.push_back(axis.name);
-    Line(absl::StrCat(absl::StrJoin(names, ", "), " = axis.bind(", absl::StrJoin(bound, ", "), ")"));
+    Line(
+        absl::StrCat(absl::StrJoin(names, ", "), " = axis.bind(", absl::StrJoin(bound, ", "), ")"));
   }
 
-  void PrintBuffers(const Node& node, absl::Span<Node* const> read,
-                    absl::Span<const Loop> axes, absl::Span<const std::string> written) {
+  void PrintBuffers(const Node& node, absl::Span<Node* const> read, absl::Span<const Loop> axes,
+                    absl::Span<const std::string> written) {
     std::vector<std::string> ranges;
     for (const Node* operand : read) ranges.push_back(Range(*operand, IndicesOf(*operand, axes)));
     if (!ranges.empty()) Line(absl::StrCat("read_buffers(", absl::StrJoin(ranges, ", "), ")"));
@@ -266,12 +270,14 @@ class LoopPrinter {
     for (size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '@') {
         size_t end = i + 1;
-        while (end < text.size() && (absl::ascii_isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+        while (end < text.size() &&
+               (absl::ascii_isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+          ++end;
         const Argument* value = node.kwarg(text.substr(i + 1, end - i - 1));
         const bool is_int = value != nullptr && value->is_int();
-        out += NumberText(is_int                                   ? static_cast<double>(value->integer())
+        out += NumberText(is_int ? static_cast<double>(value->integer())
                           : value != nullptr && value->is_float() ? value->real()
-                                                                   : 0);
+                                                                  : 0);
         i = end - 1;
       } else if (text[i] == '$') {
         const char what = text[++i];

@@ -1,5 +1,6 @@
 #include "graphnet/formats/pir/lower.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -81,8 +82,7 @@ class GraphLowering {
     absl::flat_hash_map<absl::string_view, Node*> attributes;
     for (const Node* node : from.nodes()) {
       if (!node->is_placeholder() && node->op() != Op::kGetAttr) continue;
-      const bool is_parameter =
-          node->op() == Op::kGetAttr || node->annotation() == kParameter;
+      const bool is_parameter = node->op() == Op::kGetAttr || node->annotation() == kParameter;
       Node*& input = attributes[node->target()];
       if (input == nullptr) {
         input = graph->Placeholder(node->target());
@@ -245,8 +245,8 @@ class GraphLowering {
       }
     }
     return absl::c_all_of(binding.entries, [&](const Binding::Entry& entry) {
-      return entry.is_default || absl::c_linear_search(kIdle, entry.name) || Mentions(rule.result, entry.name) ||
-             absl::c_linear_search(rule.ignored, entry.name) ||
+      return entry.is_default || absl::c_linear_search(kIdle, entry.name) ||
+             Mentions(rule.result, entry.name) || absl::c_linear_search(rule.ignored, entry.name) ||
              absl::c_any_of(rule.conditions,
                             [&](const auto& condition) { return condition.first == entry.name; });
     });
@@ -284,8 +284,8 @@ class GraphLowering {
       case Term::Kind::kLiteral: return Value::Constant(term.literal);
       case Term::Kind::kParameter: {
         const Binding::Entry* entry = binding.Find(term.name);
-        if (entry == nullptr) return std::nullopt;
-        return entry->value;
+        if (entry != nullptr) return entry->value;
+        return term.may_lack ? std::optional(Value()) : std::nullopt;
       }
       case Term::Kind::kHelper: {
         if (term.name == "rest") {
@@ -301,8 +301,7 @@ class GraphLowering {
           return rest;
         }
         if (term.name == "all" || term.name == "second") {
-          const std::optional<Node*> made =
-              MakeAll(out, term.arguments[0], binding, nullptr);
+          const std::optional<Node*> made = MakeAll(out, term.arguments[0], binding, nullptr);
           if (!made.has_value()) return std::nullopt;
           return Value::Of(term.name == "all" ? *made : results_.Result(*made, 1));
         }
@@ -325,7 +324,7 @@ class GraphLowering {
 
   // The operation; `meta` is that of its first result.
   std::optional<Node*> MakeAll(Emitter& out, const Term& term, const Binding& binding,
-                            const ValueMeta* meta) {
+                               const ValueMeta* meta) {
     const Operator* op = FindOperator(term.name);
     // By parameter of the operator.
     std::map<absl::string_view, const Term*> given;
@@ -384,8 +383,7 @@ class GraphLowering {
     if (!value.has_value()) return std::nullopt;
     if (value->is_list) return Argument(out.Combine(value->list));
     if (value->node != nullptr) return Argument(value->node);
-    const bool is_none_given =
-        it->second->kind == Term::Kind::kLiteral || it->second->may_lack;
+    const bool is_none_given = it->second->kind == Term::Kind::kLiteral || it->second->may_lack;
     if (value->is_none() && parameter.otherwise.has_value() && is_none_given) {
       Node* constant = out.ConstantOperand(out.Default(parameter), parameter.type);
       return constant == nullptr ? std::nullopt : std::optional(Argument(constant));
@@ -445,8 +443,8 @@ class GraphLowering {
     const bool is_several =
         whole.is_list || (whole.node != nullptr && HasSeveralResults(*whole.node));
     if (!is_several) return std::nullopt;
-    const auto size = static_cast<int64_t>(whole.is_list ? whole.list.size()
-                                                         : NumResults(*whole.node));
+    const auto size =
+        static_cast<int64_t>(whole.is_list ? whole.list.size() : NumResults(*whole.node));
     const int64_t i = node.args()[1].integer();
     const int64_t at = i < 0 ? i + size : i;
     if (at < 0 || at >= size) return std::nullopt;
@@ -501,20 +499,37 @@ class GraphLowering {
     for (const Graph* body : call.bodies) {
       Graph* made = to_.AddGraph("region");
       bodies.push_back(made);
-      RETURN_IF_ERROR(LowerBody(*body, made));
+      RETURN_IF_ERROR(LowerBody(*body, NumCaptured(node, body), made));
     }
     ASSIGN_OR_RETURN(Node * made, ParseCall(call.text, operands, bodies, out.graph()));
     made->set_meta(meta);
+    // Of a graph in PIR's terms: "vec", or another type.
+    if (!absl::StartsWith(node.annotation(), "torch.")) made->set_annotation(node.annotation());
     values_[&node] = Value::Of(made);
     return absl::OkStatus();
   }
 
-  absl::Status LowerBody(const Graph& from, Graph* graph) {
+  // How many of the last parameters of a body are values from outside: those of a region.
+  static size_t NumCaptured(const Node& call, const Graph* body) {
+    for (const Argument& argument : call.args()) {
+      const bool is_region = argument.is_tuple() && !argument.elements().empty() &&
+                             argument.elements()[0].is_graph() &&
+                             argument.elements()[0].graph() == body;
+      if (is_region) return argument.elements().size() - 1;
+    }
+    return 0;
+  }
+
+  absl::Status LowerBody(const Graph& from, size_t num_captured, Graph* graph) {
     Emitter out(graph, &results_, &arena_);
     size_t i = 0;
+    const size_t num_parameters = from.placeholders().size();
+    const size_t own = num_parameters - std::min(num_captured, num_parameters);
     for (const Node* node : from.nodes()) {
       if (node->is_placeholder()) {
-        Node* parameter = graph->Placeholder(absl::StrCat("arg_", i++));
+        Node* parameter = graph->Placeholder(i < own ? absl::StrCat("arg_", i)
+                                                     : absl::StrCat("captured_", i - own));
+        ++i;
         parameter->set_meta(PlainMeta(node->meta()));
         values_[node] = Value::Of(parameter);
       } else if (node->op() == Op::kGetAttr) {
@@ -537,14 +552,13 @@ class GraphLowering {
                                  PlainMeta(meta));
         values_[node] = Value::Of(made);
       } else if (node->is_output()) {
-        const Argument value =
-            MapArgument(node->args()[0], &arena_, [&](const Argument& leaf) {
-              if (!leaf.is_node()) return leaf;
-              const Value& lowered = values_.at(leaf.node());
-              const std::vector<Node*> nodes = NodesOf(lowered);
-              const bool is_one = !lowered.is_list && nodes.size() == 1;
-              return Argument(is_one ? nodes[0] : out.Combine(nodes));
-            });
+        const Argument value = MapArgument(node->args()[0], &arena_, [&](const Argument& leaf) {
+          if (!leaf.is_node()) return leaf;
+          const Value& lowered = values_.at(leaf.node());
+          const std::vector<Node*> nodes = NodesOf(lowered);
+          const bool is_one = !lowered.is_list && nodes.size() == 1;
+          return Argument(is_one ? nodes[0] : out.Combine(nodes));
+        });
         graph->Output(value);
       } else {
         RETURN_IF_ERROR(LowerCall(out, *node));

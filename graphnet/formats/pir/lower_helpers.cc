@@ -113,6 +113,14 @@ Result Axes(Emitter& out, Args args, const ValueMeta*) {
   return Of(out.List(*numbers));
 }
 
+// A dimension of the first argument, counted from 0.
+Result Axis(Emitter&, Args args, const ValueMeta*) {
+  const auto axis = IntegersOf(args, 1);
+  const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
+  if (!axis.has_value() || rank < 0) return std::nullopt;
+  return Of((*axis)[0] < 0 ? (*axis)[0] + rank : (*axis)[0]);
+}
+
 Result ListOf(Emitter& out, Args args, const ValueMeta*) {
   const auto numbers = IntegersOf(args, 0);
   if (!numbers.has_value()) return std::nullopt;
@@ -217,8 +225,8 @@ Result Split(Emitter& out, Args args, const ValueMeta*) {
     const int64_t part = sizes->integer();
     if (part <= 0 || size / part > 100000) return std::nullopt;
     if (size % part == 0 && size > 0) {
-      return Value::Of(out.Emit("split_with_num", {args[0].node, out.One(static_cast<double>((*axis)[0]), DType::kInt32)},
-                                {{"num", size / part}}));
+      Node* where = out.One(static_cast<double>(at), DType::kInt32);
+      return Value::Of(out.Emit("split_with_num", {args[0].node, where}, {{"num", size / part}}));
     }
     for (int64_t start = 0; start < size; start += part) {
       sections.push_back(std::min(part, size - start));
@@ -229,7 +237,8 @@ Result Split(Emitter& out, Args args, const ValueMeta*) {
     return std::nullopt;
   }
   Node* lengths = out.IntArray(sections);
-  return Value::Of(out.Emit("split", {args[0].node, lengths, out.One(static_cast<double>((*axis)[0]), DType::kInt32)}, {}));
+  Node* where = out.One(static_cast<double>(at), DType::kInt32);
+  return Value::Of(out.Emit("split", {args[0].node, lengths, where}, {}));
 }
 
 // Of the last dimensions, three at most, by way of five.
@@ -285,8 +294,9 @@ Result Scales(Emitter& out, Args args, const ValueMeta*) {
   if (value == nullptr) return std::nullopt;
   if (value->is_list() || value->is_tuple()) {
     const bool are_numbers =
-        value->elements().size() == 2 &&
-        absl::c_all_of(value->elements(), [](const Argument& a) { return a.is_float() || a.is_int(); });
+        value->elements().size() == 2 && absl::c_all_of(value->elements(), [](const Argument& a) {
+          return a.is_float() || a.is_int();
+        });
     return are_numbers ? Result(args[0]) : std::nullopt;
   }
   const auto number = NumberOf(value);
@@ -296,15 +306,16 @@ Result Scales(Emitter& out, Args args, const ValueMeta*) {
 
 Result Prelu(Emitter&, Args args, const ValueMeta*) {
   const TensorMeta* meta = ShapedMeta(args, 0);
-  if (meta == nullptr || meta->shape.size() != 1 || !meta->shape[0].is_static()) return std::nullopt;
+  if (meta == nullptr || meta->shape.size() != 1 || !meta->shape[0].is_static())
+    return std::nullopt;
   return Of(meta->shape[0].value == 1 ? "all" : "channel");
 }
 
 Result Glu(Emitter& out, Args args, const ValueMeta* meta) {
-  const auto axis = IntegersOf(args, 1);
-  if (args[0].node == nullptr || !axis.has_value()) return std::nullopt;
-  Node* vec = out.Emit("split_with_num", {args[0].node, out.One(static_cast<double>((*axis)[0]), DType::kInt32)},
-                       {{"num", 2}});
+  const Result axis = Axis(out, args, nullptr);
+  if (!axis.has_value()) return std::nullopt;
+  Node* where = out.One(static_cast<double>(axis->constant.integer()), DType::kInt32);
+  Node* vec = out.Emit("split_with_num", {args[0].node, where}, {{"num", 2}});
   if (vec->meta() == nullptr) return std::nullopt;
   const std::vector<Node*> halves = out.Split(vec);
   Node* gate = out.Emit("sigmoid", {halves[1]}, {});
@@ -331,13 +342,13 @@ using Helper = Result (*)(Emitter&, Args, const ValueMeta*);
 
 const absl::flat_hash_map<absl::string_view, Helper>& Helpers() {
   static const auto* const kHelpers = new absl::flat_hash_map<absl::string_view, Helper>{
-      {"at", AtIndex},    {"axes", Axes},     {"dtype", DTypeOr}, {"end", End},
-      {"float", Float},   {"floats", Floats}, {"glu", Glu},       {"list", ListOf},
-      {"moved", Moved},   {"not", Not},       {"number", Float},  {"one", OneOf},
-      {"or", Or},         {"pad", Pad},       {"pair", Pair},     {"pairs", Pairs},
-      {"prelu", Prelu},   {"root", Root},     {"row", Row},       {"scalar", ScalarOf},
-      {"scales", Scales}, {"select", Select}, {"sizes", Sizes},   {"slice", Slice},
-      {"split", Split},   {"swapped", Swapped}, {"triple", Triple}};
+      {"at", AtIndex},      {"axes", Axes},     {"axis", Axis},       {"dtype", DTypeOr},
+      {"end", End},         {"float", Float},   {"floats", Floats},   {"glu", Glu},
+      {"list", ListOf},     {"moved", Moved},   {"not", Not},         {"number", Float},
+      {"one", OneOf},       {"or", Or},         {"pad", Pad},         {"pair", Pair},
+      {"pairs", Pairs},     {"prelu", Prelu},   {"root", Root},       {"row", Row},
+      {"scalar", ScalarOf}, {"scales", Scales}, {"select", Select},   {"sizes", Sizes},
+      {"slice", Slice},     {"split", Split},   {"swapped", Swapped}, {"triple", Triple}};
   return *kHelpers;
 }
 

@@ -16,7 +16,7 @@ namespace graphnet::pir {
 namespace {
 
 struct Binary {
-  absl::string_view name;      // in Python
+  absl::string_view name;       // in Python
   absl::string_view operator_;  // of PIR
   bool is_comparison = false;
   bool has_place = false;  // there is one in place

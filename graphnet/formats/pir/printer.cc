@@ -14,8 +14,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pir/builder.h"
 #include "graphnet/formats/pir/call_text.h"
-#include "graphnet/formats/pir/spelling.h"
 #include "graphnet/formats/pir/operators.h"
+#include "graphnet/formats/pir/spelling.h"
 #include "graphnet/text/literal.h"
 
 namespace graphnet::pir {
@@ -88,7 +88,7 @@ class PirPrinter {
   // Everything of one operation but its name.
   struct Operation {
     std::string name;
-    std::vector<std::optional<Argument>> operands;  // a node, or none
+    std::vector<std::optional<Argument>> operands;                // a node, or none
     std::vector<std::pair<std::string, std::string>> attributes;  // not sorted yet
     std::vector<const ValueMeta*> results;
     std::vector<Argument> regions;
@@ -143,12 +143,12 @@ class PirPrinter {
                   ? absl::StrCat("gpu:", meta->device.index < 0 ? 0 : meta->device.index)
                   : DeviceName(meta->device);
     }
-    op.attributes = {{"dtype", absl::StrCat("(pd_op.DataType)",
-                                            dtype == DType::kUnknown ? "Undefined"
-                                                                     : DTypeName(dtype))},
-                     {"name", name},
-                     {"place", absl::StrCat("(pd_op.Place)Place(", place, ")")},
-                     {"shape", shape + "]"}};
+    op.attributes = {
+        {"dtype", absl::StrCat("(pd_op.DataType)",
+                               dtype == DType::kUnknown ? "Undefined" : DTypeName(dtype))},
+        {"name", name},
+        {"place", absl::StrCat("(pd_op.Place)Place(", place, ")")},
+        {"shape", shape + "]"}};
     return Write(op, &node);
   }
 
@@ -230,10 +230,15 @@ class PirPrinter {
       return absl::InvalidArgumentError("the text is longer than 64 MiB, which none can be");
     }
     // A gradient flows to what is of floats and comes from an input.
-    const bool is_live = op.is_input || absl::c_any_of(op.operands, [&](const auto& operand) {
-      const auto it = operand.has_value() ? live_.find(operand->node()) : live_.end();
-      return it != live_.end() && it->second;
-    }) || !op.regions.empty();
+    const bool is_live = op.is_input ||
+                         absl::c_any_of(op.operands,
+                                        [&](const auto& operand) {
+                                          const auto it = operand.has_value()
+                                                              ? live_.find(operand->node())
+                                                              : live_.end();
+                                          return it != live_.end() && it->second;
+                                        }) ||
+                         !op.regions.empty();
     Indent();
     out_ += '(';
     std::string gradient = "[";
@@ -282,8 +287,8 @@ class PirPrinter {
     out_ += "} : (";
     for (size_t i = 0; i < op.operands.size(); ++i) {
       if (i > 0) out_ += ", ";
-      const auto it = op.operands[i].has_value() ? types_.find(op.operands[i]->node())
-                                                 : types_.end();
+      const auto it =
+          op.operands[i].has_value() ? types_.find(op.operands[i]->node()) : types_.end();
       out_ += it == types_.end() ? "<<NULL TYPE>>" : it->second;
     }
     out_ += ") -> ";

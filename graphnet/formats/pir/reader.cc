@@ -51,8 +51,8 @@ struct Operation {
   std::vector<Type> types;
 
   const Argument* Find(absl::string_view attribute) const {
-    const auto it = absl::c_find_if(
-        attributes, [&](const NamedAttribute& a) { return a.name == attribute; });
+    const auto it =
+        absl::c_find_if(attributes, [&](const NamedAttribute& a) { return a.name == attribute; });
     return it == attributes.end() ? nullptr : &it->value;
   }
   std::string Text(absl::string_view attribute) const {
@@ -64,8 +64,10 @@ struct Operation {
 class PirReader {
  public:
   PirReader(absl::string_view text, absl::string_view file_name)
-      : in_(text, file_name), module_(std::make_unique<Module>()),
-        types_(&in_, module_.get()), attributes_(&in_, module_.get()) {}
+      : in_(text, file_name),
+        module_(std::make_unique<Module>()),
+        types_(&in_, module_.get()),
+        attributes_(&in_, module_.get()) {}
 
   absl::StatusOr<std::unique_ptr<Module>> Read(absl::string_view file_name) {
     Block main;
@@ -205,9 +207,8 @@ class PirReader {
       }
       op->attributes.push_back(attribute);
     }
-    absl::c_sort(op->attributes, [](const NamedAttribute& a, const NamedAttribute& b) {
-      return a.name < b.name;
-    });
+    absl::c_sort(op->attributes,
+                 [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
     return true;
   }
 
@@ -310,8 +311,7 @@ class PirReader {
     std::vector<const ValueMeta*> metas;
     metas.reserve(types.size());
     for (const Type& type : types) {
-      metas.push_back(type.meta != nullptr ? type.meta
-                                           : module_->InternValueMeta(TensorMeta()));
+      metas.push_back(type.meta != nullptr ? type.meta : module_->InternValueMeta(TensorMeta()));
     }
     node->set_meta(module_->InternTupleMeta(metas));
   }
@@ -410,8 +410,7 @@ class PirReader {
       if (!in_.ReadValue(&name)) return false;
       Node* node = AddParameter(block, absl::StrCat("arg_", i));
       // A loop's are what it is given.
-      if (op.name == "pd_op.while" && i + 1 < op.operands.size() &&
-          op.operands[i + 1].is_node()) {
+      if (op.name == "pd_op.while" && i + 1 < op.operands.size() && op.operands[i + 1].is_node()) {
         const Type type = TypeOf(*op.operands[i + 1].node());
         SetTypes(absl::MakeConstSpan(&type, 1), node);
       }
@@ -459,7 +458,8 @@ bool LooksLikePir(absl::string_view bytes) {
   if (!absl::ConsumePrefix(&bytes, "{")) return false;
   bytes = absl::StripLeadingAsciiWhitespace(bytes);
   if (absl::StartsWith(bytes, "//")) {
-    bytes = absl::StripLeadingAsciiWhitespace(bytes.substr(std::min(bytes.find('\n'), bytes.size())));
+    bytes =
+        absl::StripLeadingAsciiWhitespace(bytes.substr(std::min(bytes.find('\n'), bytes.size())));
   }
   return absl::StartsWith(bytes, "(%") || absl::StartsWith(bytes, "() =");
 }

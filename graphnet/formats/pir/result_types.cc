@@ -67,7 +67,9 @@ struct Call {
   }
 };
 
-int64_t At(int64_t axis, size_t rank) { return axis < 0 ? axis + static_cast<int64_t>(rank) : axis; }
+int64_t At(int64_t axis, size_t rank) {
+  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
+}
 
 bool IsOne(const Dim& dim) { return dim.is_static() && dim.value == 1; }
 
@@ -318,30 +320,52 @@ Result Reduction(const Call& call) {
 using Rule = Result (*)(const Call&);
 
 const absl::flat_hash_map<absl::string_view, Rule>& Rules() {
-  static const auto* const kRules = new absl::flat_hash_map<absl::string_view, Rule>{
-      {"abs", Same},          {"add", Binary},
-      {"add_", Binary},       {"assign", Same},
-      {"bitwise_not", Same},  {"cast", Cast},
-      {"conv2d", Convolution}, {"conv3d", Convolution},
-      {"divide", Binary},     {"elementwise_pow", Binary},
-      {"equal", Compared},    {"exp", Same},
-      {"floor_divide", Binary}, {"full", Full},
-      {"full_int_array", Full}, {"full_like", Cast},
-      {"greater_equal", Compared}, {"greater_than", Compared},
-      {"less_equal", Compared}, {"less_than", Compared},
-      {"matmul", Matmul},     {"max", Reduction},
-      {"maximum", Binary},    {"mean", Reduction},
-      {"min", Reduction},     {"minimum", Binary},
-      {"multiply", Binary},   {"not_equal", Compared},
-      {"p_norm", Norm},       {"relu", Same},
-      {"remainder", Binary},  {"reshape", Reshape},
-      {"rsqrt", Same},        {"scale", Same},
-      {"sigmoid", Same},      {"slice", Slice},
-      {"softmax", Same},      {"sqrt", Same},
-      {"squeeze", Squeeze},   {"strided_slice", Slice},
-      {"subtract", Binary},   {"sum", Reduction},
-      {"tanh", Same},         {"transpose", Transpose},
-      {"unsqueeze", Unsqueeze}};
+  static const auto* const kRules =
+      new absl::flat_hash_map<absl::string_view, Rule>{{"abs", Same},
+                                                       {"add", Binary},
+                                                       {"add_", Binary},
+                                                       {"assign", Same},
+                                                       {"bitwise_not", Same},
+                                                       {"cast", Cast},
+                                                       {"conv2d", Convolution},
+                                                       {"conv3d", Convolution},
+                                                       {"divide", Binary},
+                                                       {"elementwise_pow", Binary},
+                                                       {"equal", Compared},
+                                                       {"exp", Same},
+                                                       {"floor_divide", Binary},
+                                                       {"full", Full},
+                                                       {"full_int_array", Full},
+                                                       {"full_like", Cast},
+                                                       {"greater_equal", Compared},
+                                                       {"greater_than", Compared},
+                                                       {"less_equal", Compared},
+                                                       {"less_than", Compared},
+                                                       {"matmul", Matmul},
+                                                       {"max", Reduction},
+                                                       {"maximum", Binary},
+                                                       {"mean", Reduction},
+                                                       {"min", Reduction},
+                                                       {"minimum", Binary},
+                                                       {"multiply", Binary},
+                                                       {"not_equal", Compared},
+                                                       {"p_norm", Norm},
+                                                       {"relu", Same},
+                                                       {"remainder", Binary},
+                                                       {"reshape", Reshape},
+                                                       {"rsqrt", Same},
+                                                       {"scale", Same},
+                                                       {"sigmoid", Same},
+                                                       {"slice", Slice},
+                                                       {"softmax", Same},
+                                                       {"sqrt", Same},
+                                                       {"squeeze", Squeeze},
+                                                       {"strided_slice", Slice},
+                                                       {"subtract", Binary},
+                                                       {"sum", Reduction},
+                                                       {"tanh", Same},
+                                                       {"transpose", Transpose},
+                                                       {"unsqueeze", Unsqueeze}};
   return *kRules;
 }
 

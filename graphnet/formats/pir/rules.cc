@@ -139,9 +139,8 @@ RuleTable ReadRules() {
     Rule rule = RuleParser(line.substr(colon + 2), kept).Parse();
     for (size_t i = 2; i < head.size(); ++i) {  // behind "when"
       const size_t equals = head[i].find('=');
-      rule.conditions.emplace_back(
-          head[i].substr(0, equals),
-          RuleParser(head[i].substr(equals + 1), kept).ParseLiteral());
+      rule.conditions.emplace_back(head[i].substr(0, equals),
+                                   RuleParser(head[i].substr(equals + 1), kept).ParseLiteral());
     }
     table[head[0]].push_back(std::move(rule));
   }

@@ -83,8 +83,8 @@ bool TypeReader::Read(Type* out, bool keep, int depth) {
     if (in_.AtEnd() || !in_.ReadRaw(&text)) return in_.FailExpected("a type");
     in_.Take(",");
   }
-  text = absl::StripAsciiWhitespace(
-      absl::string_view(inner, static_cast<size_t>(in_.at() - inner)));
+  text =
+      absl::StripAsciiWhitespace(absl::string_view(inner, static_cast<size_t>(in_.at() - inner)));
   in_.Take(">");
   if (!keep) return true;
   std::vector<Dim> sizes;
@@ -202,7 +202,8 @@ bool TypeReader::ReadSum(Scanner& in, int depth, const SymExpr** out) {
     return true;
   }
   const SymExpr::Kind kind = KindOf(word);
-  if (kind == SymExpr::Kind::kInt) return in.Fail(word.data(), "there is no such function of sizes");
+  if (kind == SymExpr::Kind::kInt)
+    return in.Fail(word.data(), "there is no such function of sizes");
   const SymExpr* sum = nullptr;
   if (!ReadSum(in, depth + 1, &sum)) return false;
   if (kind == SymExpr::Kind::kNeg) {
@@ -235,11 +236,12 @@ const SymExpr* TypeReader::NewSymbol() {
   return Symbol(name);
 }
 
-const ValueMeta* TypeReader::Named(const ValueMeta* meta,
-                                   absl::Span<const std::vector<Dim>> shapes, size_t* next) {
+const ValueMeta* TypeReader::Named(const ValueMeta* meta, absl::Span<const std::vector<Dim>> shapes,
+                                   size_t* next) {
   if (meta != nullptr && meta->is_tuple) {
     std::vector<const ValueMeta*> elements;
-    for (const ValueMeta* element : meta->elements) elements.push_back(Named(element, shapes, next));
+    for (const ValueMeta* element : meta->elements)
+      elements.push_back(Named(element, shapes, next));
     return module_.InternTupleMeta(elements);
   }
   const size_t i = (*next)++;
@@ -249,9 +251,8 @@ const ValueMeta* TypeReader::Named(const ValueMeta* meta,
   const bool is_named = i < shapes.size() && shapes[i].size() == sizes.size();
   for (size_t k = 0; k < sizes.size(); ++k) {
     if (!sizes[k].is_static() || sizes[k].value != -1) continue;
-    sizes[k] = is_named && !(shapes[i][k].is_static() && shapes[i][k].value < 0)
-                   ? shapes[i][k]
-                   : Dim(NewSymbol());
+    sizes[k] = is_named && !(shapes[i][k].is_static() && shapes[i][k].value < 0) ? shapes[i][k]
+                                                                                 : Dim(NewSymbol());
   }
   tensor.shape = sizes;
   return module_.InternValueMeta(tensor);

@@ -52,7 +52,8 @@ std::vector<std::string> Operators(const std::string& statements) {
       statements, "\n return (%r,)\n}\n"));
   for (const std::string line : absl::StrSplit(text, '\n')) {
     const std::vector<std::string> parts = absl::StrSplit(line, '"');
-    if (parts.size() < 3 || parts[1] == "pd_op.data" || parts[1] == "builtin.shadow_output") continue;
+    if (parts.size() < 3 || parts[1] == "pd_op.data" || parts[1] == "builtin.shadow_output")
+      continue;
     names.push_back(parts[1]);
   }
   return names;
@@ -132,20 +133,24 @@ graph @forward(%x : f32[S0, 8], %y : f32[S0 + 1, 8]) {
 )");
   EXPECT_THAT(text, HasSubstr(R"(shape:(pd_op.IntArray)[-1,8])"));
   EXPECT_THAT(text, HasSubstr(R"(sym_shape_str:"shape[Add(S0, 1), 8], data[NULL]")"));
-  EXPECT_THAT(text, HasSubstr("builtin.tensor<-1x8xf32> { (shape[Add(Mul(S0, 2), 1), 8], data[NULL]) }"));
+  EXPECT_THAT(text,
+              HasSubstr("builtin.tensor<-1x8xf32> { (shape[Add(Mul(S0, 2), 1), 8], data[NULL]) }"));
 }
 
 TEST(ToPir, BodiesThatAreCalledOverAndOverAreRefused) {
-  std::string text = "graphnet.module 1\ngraph @forward(%x) {\n  %r = torch.cond(True, @b0, @b0, (%x,))\n  return (%r,)\n}\n";
+  std::string text =
+      "graphnet.module 1\ngraph @forward(%x) {\n  %r = torch.cond(True, @b0, @b0, (%x,))\n  return "
+      "(%r,)\n}\n";
   for (int i = 0; i < 40; ++i) {
-    absl::StrAppend(&text, "graph @b", i, "(%x) {\n  %r = torch.cond(True, @b", i + 1, ", @b", i + 1,
-                    ", (%x,))\n  %s = torch.cond(True, @b", i + 1, ", @b", i + 1,
+    absl::StrAppend(&text, "graph @b", i, "(%x) {\n  %r = torch.cond(True, @b", i + 1, ", @b",
+                    i + 1, ", (%x,))\n  %s = torch.cond(True, @b", i + 1, ", @b", i + 1,
                     ", (%x,))\n  return (%r, %s)\n}\n");
   }
   absl::StrAppend(&text, "graph @b40(%x) {\n  return (%x,)\n}\nend\n");
   const auto module = ParseModule(text, "m.gn");
   ASSERT_OK(module);
-  EXPECT_THAT(ToPir(**module), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too often")));
+  EXPECT_THAT(ToPir(**module),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too often")));
 }
 
 // Each row names an operator that the table has, with parameters that it has (rules.cc checks the

@@ -70,13 +70,17 @@ graph @forward(
   %x : f32[D0, 128]
 ) {
   %subtract = pd_op.subtract(%x, %w_0) : f32[D1, 128]
-  %full_int_array = pd_op.full_int_array(dtype = torch.int64, place = "Place(cpu)", value = []) : i64[0]
-  %sum = pd_op.sum(%subtract, %full_int_array, dtype = "Undefined", keepdim = False) : f32[]
-  %dropout = pd_op.dropout(%subtract, None, %sum, fix_seed = False, is_test = False, mode = "upscale_in_train", seed = 0) : (f32[D2, 128], u8[D3, 128])
-  %getitem = operator.getitem(%dropout, 0) : f32[D2, 128]
-  %cast = pd_op.cast(%sum, dtype = torch.bool) : bool[]
-  %if = pd_op.if(%cast, (@region, %subtract, %getitem), (@region_1, %subtract)) : f32[D4, 128]
-  return (%if,)
+  %full_int_array = pd_op.full_int_array(dtype = torch.int64, place = "Place(cpu)",
+            value = [])
+      : i64[0] % sum = pd_op.sum(% subtract, % full_int_array, dtype = "Undefined", keepdim = False)
+      : f32[] %
+                       dropout = pd_op.dropout(% subtract, None, % sum, fix_seed = False,
+                                               is_test = False, mode = "upscale_in_train", seed = 0)
+      : (f32[D2, 128],
+         u8[D3, 128]) % getitem = operator.getitem(% dropout, 0)
+      : f32[D2, 128] % cast = pd_op.cast(% sum, dtype = torch.bool)
+      : bool[] % if = pd_op.if (% cast, (@region, % subtract, % getitem), (@region_1, % subtract))
+      : f32[D4, 128] return (% if, )
 }
 
 graph @region(
@@ -111,7 +115,8 @@ TEST(PirReader, ReadsSymbolicShapesAndFusion) {
   const std::string printed = RoundTrip(text);
   EXPECT_THAT(printed, HasSubstr(R"(sym_shape_str:"shape[Add(S0, 1), 128], data[NULL]"})"));
   EXPECT_THAT(printed, HasSubstr(R"(place:(pd_op.Place)Place(gpu:0))"));
-  EXPECT_THAT(printed, HasSubstr("-> builtin.tensor<-1x128xf32> { (shape[S0, 128], data[NULL]) }\n"));
+  EXPECT_THAT(printed,
+              HasSubstr("-> builtin.tensor<-1x128xf32> { (shape[S0, 128], data[NULL]) }\n"));
   EXPECT_THAT(printed, HasSubstr(R"((%3) = "cinn_op.yield_store" [id:4] (%2))"));
 }
 
