@@ -79,7 +79,7 @@ refuse() {
   fi
 }
 sed 's/(%2, %0)/(%2, %9)/' a.pir >bad.pir
-refuse 'bad.pir:5:46: no operation before has the result %9' "$graphnet" show bad.pir
+refuse 'bad.pir:5:41: no operation before has the result %9' "$graphnet" show bad.pir
 head -c 700 a.pir >cut.pir
 refuse 'cut.pir:' "$graphnet" show cut.pir
 refuse '--fused is for --format pir' "$graphnet" show a.gn --fused

@@ -585,6 +585,14 @@ absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module) {
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;
   RETURN_IF_ERROR(GraphLowering(to.get(), max_nodes).LowerMain(*from->main()));
+  // Results that nobody takes: text has them, but no node that is one.
+  for (Graph* graph : to->graphs()) {
+    for (Node* node : graph->nodes()) {
+      const Node* of = nullptr;
+      size_t i = 0;
+      if (!node->has_uses() && IsResult(*node, &of, &i)) graph->EraseNode(node);
+    }
+  }
   NameNodes(to.get());
   return to;
 }
