@@ -57,7 +57,17 @@ Node* Emitter::EmitAll(absl::string_view name, std::vector<Argument> operands,
       absl::StrContains(name, '.') ? std::string(name) : absl::StrCat("pd_op.", name);
   Node* node = graph_.CallFunction(target, operands, kwargs);
   std::vector<const ValueMeta*> metas = InferResults(*node);
-  if (meta != nullptr && !metas.empty()) metas[0] = meta;
+  // Sizes that follow as numbers say more than symbols that stand for what is not known.
+  const bool follows = meta != nullptr && meta->tensor != nullptr && !metas.empty() &&
+                       metas[0] != nullptr && metas[0]->tensor != nullptr &&
+                       !meta->tensor->is_static() && metas[0]->tensor->is_static();
+  if (follows) {
+    TensorMeta tensor = *metas[0]->tensor;
+    if (meta->tensor->dtype != DType::kUnknown) tensor.dtype = meta->tensor->dtype;
+    metas[0] = module()->InternValueMeta(tensor);
+  } else if (meta != nullptr && !metas.empty()) {
+    metas[0] = meta;
+  }
   const bool has_several = name == "builtin.split" || metas.size() > 1;
   if (has_several) {
     for (const ValueMeta*& known : metas) {

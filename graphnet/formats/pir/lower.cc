@@ -575,9 +575,25 @@ class GraphLowering {
   absl::flat_hash_map<const Node*, Value> values_;
 };
 
+// Whether a graph has operators of PIR, so that it was made so.
+bool IsInPirTerms(const Module& module) {
+  for (const Graph* graph : module.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      const absl::string_view target = node->target();
+      const absl::string_view dialect = target.substr(0, target.find('.'));
+      if (node->op() == Op::kCallFunction &&
+          (dialect == "pd_op" || dialect == "builtin" || dialect == "cinn_op")) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module) {
+  if (IsInPirTerms(module)) return module.Clone();
   const std::unique_ptr<Module> from = module.Clone();
   AddMetas(from.get());
   PassRun run;

@@ -15,7 +15,7 @@
 // What PIR has no place for is gone: names of values, locations, module paths, draw specs,
 // annotations but that of a parameter, devices but of inputs, relations and examples of symbols,
 // and what is no value in what the main graph returns. What is left prints (printer.h) and reads
-// back (reader.h) as an equal module.
+// back (reader.h) as an equal module. A graph that has operators of PIR already stays as it is.
 #ifndef GRAPHNET_FORMATS_PIR_LOWER_H_
 #define GRAPHNET_FORMATS_PIR_LOWER_H_
 
