@@ -21,6 +21,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/pir/reader.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
@@ -50,6 +51,7 @@ std::optional<Format> FormatOfHead(absl::string_view head) {
   if (absl::StartsWith(head, "PK\x03\x04")) return Format::kTorchScript;
   if (LooksLikeSample(head)) return Format::kProtobuf;
   if (LooksLikeText(head)) return Format::kText;
+  if (pir::LooksLikePir(head)) return Format::kPir;
   return std::nullopt;
 }
 
@@ -125,6 +127,12 @@ absl::StatusOr<Sample> LoadText(absl::string_view text, const std::string& name)
   return sample;
 }
 
+absl::StatusOr<Sample> LoadPir(absl::string_view text, const std::string& name) {
+  Sample sample;
+  ASSIGN_OR_RETURN(sample.module, pir::ReadPir(text, name));
+  return sample;
+}
+
 absl::StatusOr<Sample> LoadTorchScript(absl::string_view bytes, const std::string& name,
                                        const LoadOptions& options) {
   // What else an archive is.
@@ -139,7 +147,7 @@ absl::StatusOr<Sample> LoadTorchScript(absl::string_view bytes, const std::strin
 
 // The most that is read of a format that cannot be read in parts.
 size_t MaxBytes(Format format) {
-  if (format == Format::kText) return kMaxTextFileBytes;
+  if (format == Format::kText || format == Format::kPir) return kMaxTextFileBytes;
   if (format == Format::kProtobuf) return kMaxProtoBytes;
   return std::min<size_t>(kMaxArchiveBytes, static_cast<size_t>(AvailableMemoryBytes()) / 3);
 }
@@ -154,7 +162,7 @@ absl::StatusOr<Format> FormatOfFile(absl::string_view head, const std::string& n
   if (known.empty()) {
     known =
         "neither a GraphNet folder, an archive of TorchScript or torch.export, a graphnet "
-        "protobuf nor graphnet text";
+        "protobuf, graphnet text nor text of PIR";
   }
   return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
 }
@@ -178,6 +186,7 @@ absl::StatusOr<Sample> LoadStandardInput(const LoadOptions& options) {
   bytes += rest;
   if (format == Format::kProtobuf) return DeserializeSample(bytes, name);
   if (format == Format::kText) return LoadText(bytes, name);
+  if (format == Format::kPir) return LoadPir(bytes, name);
   absl::StatusOr<Sample> sample = LooksLikePt2(bytes)
                                       ? ImportPt2(bytes, name, {.weights = options.weights})
                                       : LoadTorchScript(bytes, name, options);
@@ -228,6 +237,12 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
       ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
       ASSIGN_OR_RETURN(Sample sample, LoadText(text, path));
       if (sample.name.empty()) sample.name = BaseName(path);
+      return sample;
+    }
+    case Format::kPir: {
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
+      ASSIGN_OR_RETURN(Sample sample, LoadPir(text, path));
+      sample.name = BaseName(path);
       return sample;
     }
     case Format::kTorchScript: {

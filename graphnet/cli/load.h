@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-enum class Format { kGraphNetFolder, kProtobuf, kText, kTorchScript, kPt2 };
+enum class Format { kGraphNetFolder, kProtobuf, kText, kTorchScript, kPt2, kPir };
 
 struct LoadOptions {
   // Lets a TorchScript archive pass without the gate (formats/torchscript/gate.h).

@@ -18,18 +18,36 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/pir/fusion.h"
+#include "graphnet/formats/pir/loops.h"
+#include "graphnet/formats/pir/lower.h"
+#include "graphnet/formats/pir/printer.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {
 
-enum class Form { kAuto, kText, kTabular, kPython, kDot, kSvg, kPng, kHtml, kModelExplorer };
+enum class Form {
+  kAuto,
+  kText,
+  kTabular,
+  kPython,
+  kPir,
+  kLoops,
+  kDot,
+  kSvg,
+  kPng,
+  kHtml,
+  kModelExplorer
+};
 
 struct ShowFlags {
   std::string in;
   std::string out = "-";
   Form form = Form::kAuto;
   DrawingOptions drawing;
+  bool fused = false;
+  bool bound = false;
   bool trust = false;
   bool json = false;
 };
@@ -125,6 +143,13 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
       ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(sample));
       return files.at("model.py");
     }
+    case Form::kPir:
+    case Form::kLoops: {
+      ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered, pir::ToPir(*sample.module));
+      if (options.form == Form::kLoops) return pir::PrintLoops(*lowered, {.bound = options.bound});
+      if (options.fused) pir::FuseGroups(lowered.get());
+      return pir::PrintPir(*lowered);
+    }
     default: return PrintSample(sample, PrintOptions::Readable());
   }
 }
@@ -135,6 +160,10 @@ absl::StatusOr<int> Show(const ShowFlags& options) {
     return absl::InvalidArgumentError(
         "--range, --module, --around, --depth and --layout are for pictures: --format "
         "svg|png|html|dot|model-explorer, or -o FILE.svg; graphnet subgraph cuts samples");
+  }
+  if ((options.fused && options.form != Form::kPir) ||
+      (options.bound && options.form != Form::kLoops)) {
+    return absl::InvalidArgumentError("--fused is for --format pir, --bound for --format loops");
   }
   if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
     return absl::InvalidArgumentError("png is not for a terminal: -o FILE.png");
@@ -164,18 +193,23 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
   AddSampleOption(command, &options->in);
   const std::map<std::string, Form> forms = {
       {"text", Form::kText},     {"tabular", Form::kTabular},
-      {"python", Form::kPython}, {"dot", Form::kDot},
+      {"python", Form::kPython}, {"pir", Form::kPir},
+      {"loops", Form::kLoops},   {"dot", Form::kDot},
       {"svg", Form::kSvg},       {"png", Form::kPng},
       {"html", Form::kHtml},     {"model-explorer", Form::kModelExplorer}};
   CLI::Option* to = AddChoiceOption(
       command, "--to,--format", &options->form, forms,
       "text: to read, long constants cut; tabular: one row a node; python: the model.py "
-      "of a GraphNet folder; dot: for Graphviz; svg, png: a picture; html: a page with "
-      "search and folding; model-explorer: JSON for Google's Model Explorer. Default: "
-      "by the ending of -o, else text");
+      "of a GraphNet folder; pir: Paddle's intermediate representation; loops: nests of "
+      "loops; dot: for Graphviz; svg, png: a picture; html: a page with search and "
+      "folding; model-explorer: JSON for Google's Model Explorer. Default: by the ending "
+      "of -o, else text");
   command->add_option("-o,--out", options->out, "The file to write; -: the standard output")
       ->capture_default_str();
   AddDrawingOptions(command, &options->drawing);
+  command->add_flag("--fused", options->fused,
+                    "pir: operators that make one kernel in a cinn_op.fusion");
+  command->add_flag("--bound", options->bound, "loops: bound to the blocks and threads of a GPU");
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")

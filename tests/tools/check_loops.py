@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Runs what `graphnet show --format loops` prints, line by line, and compares it with PyTorch.
+
+    check_loops.py [--graphnet bazel-bin/graphnet/cli/graphnet]
+
+Needs torch and numpy. Each program of the table is exported by torch.export, dumped in both forms,
+serial and bound, and its text is translated to Python: loops are loops, blocks nothing, an access
+outside of what read_buffers and write_buffers say is an error.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+# Each: what is computed, and the sizes of what it takes (int64 where it says so).
+PROGRAMS = {
+    "x - y, times x": (lambda x, y: (x - y) * x, [(64, 128), (64, 128)]),
+    "a row and a column": (lambda x, y: torch.exp(x + y), [(1, 24), (10, 1)]),
+    "missing dimensions": (lambda x, y: x * y + 1.5, [(4, 5, 6), (6,)]),
+    "numbers": (lambda x: (2 - x * 3) / 4, [(7, 9)]),
+    "activations": (lambda x: (torch.relu(x), torch.sigmoid(x), torch.tanh(x), F.silu(x)), [(5, 11)]),
+    "gelu": (lambda x: (F.gelu(x), F.gelu(x, approximate="tanh")), [(3, 50)]),
+    "hard": (lambda x: (F.hardswish(x), F.hardsigmoid(x), F.leaky_relu(x, 0.1), F.hardtanh(x, -0.5, 0.5)),
+             [(40,)]),
+    "compared": (lambda x, y: torch.where(x > y, x, -y), [(8, 8), (8, 8)]),
+    "masked": (lambda x: x.masked_fill(x < 0, float("-inf")), [(6, 7)]),
+    "powers": (lambda x: (x.abs() + 1) ** 2 + torch.rsqrt(x * x + 1), [(12,)]),
+    "sum over rows": (lambda x: (x * 2).sum(-1), [(16, 33)]),
+    "sum of all": (lambda x: torch.exp(x).sum(), [(9, 10)]),
+    "mean, kept": (lambda x: x.mean(1, keepdim=True), [(3, 20, 4)]),
+    "max and min": (lambda x: (x.amax((0, 2)), torch.amin(x, 1)), [(3, 4, 5)]),
+    "softmax by hand": (lambda x: torch.exp(x - x.amax(-1, keepdim=True)) /
+                        torch.exp(x - x.amax(-1, keepdim=True)).sum(-1, keepdim=True), [(10, 30)]),
+    "norm by hand": (lambda x: (x - x.mean(-1, keepdim=True)) *
+                     torch.rsqrt(((x - x.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True) + 1e-5), [(6, 48)]),
+    "chain of sums": (lambda x: ((x + 1).sum(0) * 2).sum(), [(7, 5)]),
+    "a diamond": (lambda x, y: (torch.sin(x) + y) * (torch.sin(x) - y), [(13, 17), (13, 17)]),
+    "around a product": (lambda x, y: torch.relu(torch.bmm(torch.tanh(x), y) + torch.tanh(x)),
+                         [(2, 6, 6), (2, 6, 6)]),
+    "integers": (lambda n: (n * 2 + 1, n % 3, torch.div(n, 2, rounding_mode="floor")), ["int64 (20,)"]),
+    "to floats": (lambda n: n.to(torch.float32) * 0.5, ["int64 (5, 4)"]),
+    "any and all": (lambda x: ((x > 2).any(1), (x > -9).all(1)), [(30, 6)]),
+    "more than a block": (lambda x: torch.cos(x) + torch.sin(x), [(3, 7, 100)]),
+    "one element": (lambda x: torch.sqrt(x * x + 4), [()]),
+    "five dimensions": (lambda x, y: x + y, [(2, 3, 2, 3, 2), (3, 1, 3, 1)]),
+}
+
+FUNCTIONS = {
+    "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
+    "expm1": np.expm1, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+    "sign": np.sign, "pow": np.power, "mod": np.mod, "floordiv": np.floor_divide,
+    "min": np.minimum, "max": np.maximum, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "select": lambda c, a, b: a if c else b,
+    "erf": lambda x: torch.erf(torch.tensor(float(x), dtype=torch.float64)).item(),
+    "inf": np.inf, "nan": np.nan, "true": True, "false": False,
+    **{name: np.dtype(name).type for name in ("float16", "float32", "float64", "int32", "int64", "uint8")},
+    "bool": np.bool_,
+}
+CALLS = {"pd_op.bmm": np.matmul}
+
+
+def declared(text):
+    """By name, the dtype and sizes of "_x: float32[64, 128], …"."""
+    return {name: (dtype, tuple(int(s) for s in sizes.split(",") if s.strip()))
+            for name, dtype, sizes in re.findall(r"_?(\w+): (\w+)\[([^\]]*)\]", text)}
+
+
+def check_ranges(lines, at, buffers):
+    """What a block reads and writes is what it says, and the whole of each dimension."""
+    said = {}
+    for line in lines[at:at + 2]:
+        if found := re.match(r"(read|write)_buffers\((.*)\)$", line):
+            for name, indices in re.findall(r"_(\w+)\[([^\]]*)\]", found[2]):
+                parts = [p for p in indices.split(", ") if p]
+                sizes = buffers[name][1]
+                assert len(parts) == len(sizes), line
+                for part, size in zip(parts, sizes):
+                    assert part == "0" or part.endswith(f"(0:{size})"), f"{part} of {size}: {line}"
+                said.setdefault(name, set()).add(", ".join(p.split("(")[0] for p in parts))
+    return said
+
+
+def translate(text):
+    """The Python program that the text is, as the lines of one function of `arrays`."""
+    lines = [line.strip() for line in text.splitlines()]
+    out, depth, buffers, said, outputs = [], 0, {}, {}, []
+    for at, line in enumerate(lines):
+        def add(code):
+            out.append("    " * depth + code)
+        if line in ("{", "inputs ()"):
+            continue
+        if line == "}":
+            depth -= 1
+        elif found := re.match(r"inputs \((.*)\)$", line):
+            buffers |= declared(found[1])
+        elif found := re.match(r"outputs \((.*)\)$", line):
+            outputs = [name for name in found[1].split(", ") if name]
+        elif found := re.match(r"call ([\w.]+) \((.*?)\) -> \((.*)\)$", line):
+            results = declared(found[3])
+            buffers |= results
+            add(f"{', '.join(results)} = CALLS['{found[1]}']({found[2]})")
+        elif found := re.match(r"(?:function \w+|buffers) \((.*)\)$", line):
+            for name, (dtype, sizes) in declared(found[1]).items():
+                if name not in buffers:
+                    buffers[name] = (dtype, sizes)
+                    add(f"{name} = np.full({sizes}, 77, '{dtype}')")
+            if line.startswith("function"):
+                add("if True:")
+                depth += 1
+        elif found := re.match(r"(?:serial|thread_bind\[\w+\.x\]) for \((\w+), (\d+), (\d+)\)$", line):
+            add(f"for {found[1]} in range({found[2]}, {found[3]}):")
+            depth += 1
+        elif found := re.match(r"if (.*)$", line):
+            add(f"if {found[1]}:")
+            depth += 1
+        elif line.startswith("ScheduleBlock("):
+            add("if True:")
+            depth += 1
+        elif found := re.match(r"(.*) = axis\.bind\((.*)\)$", line):
+            add(f"{found[1]}, = {found[2].replace(' / ', ' // ')},")
+        elif line.startswith(("read_buffers(", "write_buffers(")):
+            if not lines[at - 1].startswith("read_buffers("):
+                said = check_ranges(lines, at, buffers)
+        elif line:
+            for name, indices in re.findall(r"(\w+)\[([^\]]*)\]", line):
+                assert indices in said[name], f"{name}[{indices}] is not among the buffers: {line}"
+            line = re.sub(r"\b([a-z]\w*)\(", r"FUNCTIONS['\1'](", line)
+            line = re.sub(r"\b(inf|nan|true|false)\b(?!')", r"FUNCTIONS['\1']", line)
+            line = line.replace("[]", "[()]").replace("&&", " and ").replace("||", " or ")
+            add(re.sub(r"!(?=[\w(])", "not ", line))
+    return "\n".join(["def program(CALLS, " + ", ".join(
+        re.findall(r"(\w+):", re.search(r"inputs \((.*)\)", text)[1])) + "):"] +
+        ["    " + line for line in out] + [f"    return [{', '.join(outputs)}]"])
+
+
+def value_of(spec, seed):
+    rng = np.random.default_rng(seed)
+    if isinstance(spec, str):
+        return torch.from_numpy(rng.integers(-9, 9, eval(spec.split(" ", 1)[1])))
+    return torch.from_numpy(np.asarray(rng.standard_normal(spec) * 3, np.float32))
+
+
+class Program(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
+    args = parser.parse_args()
+    failed, groups = 0, 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, (function, specs) in PROGRAMS.items():
+            inputs = [value_of(spec, i) for i, spec in enumerate(specs)]
+            wanted = function(*inputs)
+            wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
+            path = pathlib.Path(scratch) / "program.pt2"
+            torch.export.save(torch.export.export(Program(function), tuple(inputs)), path)
+            for form in ([], ["--bound"]):
+                shown = subprocess.run([args.graphnet, "show", path, "--format", "loops", *form],
+                                       capture_output=True, text=True, check=True).stdout
+                calls = set(re.findall(r"^call ([\w.]+)", shown, re.M)) - set(CALLS)
+                space = {"np": np, "FUNCTIONS": FUNCTIONS}
+                try:
+                    assert not calls, f"there are calls of {calls}"
+                    assert bool(form) == ("thread_bind" in shown)
+                    exec(translate(shown), space)
+                    with np.errstate(all="ignore"):
+                        got = space["program"](CALLS, *[x.numpy() for x in inputs])
+                    assert len(got) == len(wanted), f"{len(got)} results, not {len(wanted)}"
+                    for g, w in zip(got, wanted):
+                        assert g.dtype == w.numpy().dtype and g.shape == tuple(w.shape), (g.dtype, g.shape)
+                        np.testing.assert_allclose(g, w.numpy(), rtol=1e-5, atol=1e-5)
+                    groups += len(re.findall(r"^function ", shown, re.M))
+                except Exception as error:  # pylint: disable=broad-except
+                    failed += 1
+                    print(f"{name}, {'bound' if form else 'serial'}: {error}\n{shown}")
+    print(f"{2 * len(PROGRAMS) - failed} of {2 * len(PROGRAMS)} dumps compute what PyTorch does; {groups} groups")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
