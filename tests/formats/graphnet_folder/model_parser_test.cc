@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/printer.h"
@@ -30,7 +31,7 @@ std::string Model(const std::string& body) {
 // The nodes as text, without locations and without what every case shares.
 std::string Parse(const std::string& body) {
   Module module;
-  const absl::Status status = ParseModelPy(Model(body), "model.py", &module);
+  const absl::Status status = ParseModelPy(Model(body), "model.py", Framework::kTorch, &module);
   if (!status.ok()) return std::string(status.message());
   const absl::Status valid = Verify(module);
   if (!valid.ok()) return std::string(valid.message());
@@ -152,7 +153,7 @@ TEST(ModelParserTest, NestedFunctionsAreGraphs) {
       "\n"
       "z = torch.cond(x, body, body, (x, y))\n"
       "return z");
-  ASSERT_EQ(ParseModelPy(text, "model.py", &module), absl::OkStatus());
+  ASSERT_EQ(ParseModelPy(text, "model.py", Framework::kTorch, &module), absl::OkStatus());
   ASSERT_EQ(Verify(module), absl::OkStatus());
   ASSERT_EQ(module.graphs().size(), 2);
   EXPECT_EQ(module.graphs()[1]->name(), "body");
@@ -162,8 +163,9 @@ TEST(ModelParserTest, NestedFunctionsAreGraphs) {
 
 TEST(ModelParserTest, KeepsPlacesAndAnnotations) {
   Module module;
-  ASSERT_EQ(ParseModelPy(Model("a = torch.relu(x)\nreturn a"), "model.py", &module),
-            absl::OkStatus());
+  ASSERT_EQ(
+      ParseModelPy(Model("a = torch.relu(x)\nreturn a"), "model.py", Framework::kTorch, &module),
+      absl::OkStatus());
   const Node* a = module.main()->FindNode("a");
   EXPECT_EQ(a->location().file, "model.py");
   EXPECT_EQ(a->location().line, 5u);
@@ -227,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 absl::Status ParseText(const std::string& text) {
   Module module;
-  return ParseModelPy(text, "model.py", &module);
+  return ParseModelPy(text, "model.py", Framework::kTorch, &module);
 }
 
 TEST(ModelParserTest, RefusesForeignFiles) {
@@ -363,7 +365,9 @@ TEST(ReadingTest, ByteOrderMarkAndCoding) {
   const std::string model = Model("a = torch.relu(x)\nreturn a");
   const auto read = [&](absl::string_view before) {
     Module module;
-    return std::string(ParseModelPy(absl::StrCat(before, model), "model.py", &module).message());
+    return std::string(
+        ParseModelPy(absl::StrCat(before, model), "model.py", Framework::kTorch, &module)
+            .message());
   };
   for (const char* good :
        {"\xef\xbb\xbf", "# -*- coding: utf-8 -*-\n", "#coding=UTF_8\n",
