@@ -57,7 +57,7 @@ std::optional<DType> ParseDTypeWord(absl::string_view word, Framework framework)
 }
 
 std::string DeviceWord(Device device, Framework framework) {
-  const std::string name = DeviceName(device);
+  std::string name = DeviceName(device);
   if (framework == Framework::kTorch || device.type != DeviceType::kCuda) return name;
   return absl::StrCat("gpu", absl::StripPrefix(name, "cuda"));
 }
