@@ -291,14 +291,15 @@ class Builder:
             return
         self.counts["taken"] += 1
         theirs = [plain_type(type_text(r)) for r in results]
-        if any(t == "<<NULL TYPE>>" for t in op.types):
-            self.counts["types not known" if op.types[0] == "<<NULL TYPE>>" else "types equal"] += 1
-            known = [a == b for a, b in zip(op.types, theirs) if a != "<<NULL TYPE>>"]
-        else:
-            known = [len(theirs) == len(op.types)] + [same_type(a, b) for a, b in zip(op.types, theirs)]
-            self.counts["types equal" if all(known) else "types differ"] += 1
-        if not all(known):
+        judged = "types equal"
+        if len(theirs) != len(op.types) or not all(map(may_be_same, op.types, theirs)):
+            judged = "types contradict"
             self.failed[f"{op.name}: {op.types} but Paddle infers {theirs}"] += 1
+        elif op.types[0] == "<<NULL TYPE>>":
+            judged = "types not known"
+        elif not all(a == b or "NULL" in a or "-1x" in b and may_be_same(a, b) for a, b in zip(op.types, theirs)):
+            judged = "types with sizes not known"
+        self.counts[judged] += 1
         self.give(op, results)
 
     def make(self, op):
@@ -350,11 +351,12 @@ def type_text(value):
     return str(value.type())
 
 
-def same_type(ours, theirs):
-    """Alike, where a size that Paddle does not know may be anything."""
-    a, b = re.split("x|,", ours), re.split("x|,", theirs)
-    return ours == theirs or (len(a) == len(b) and all(
-        x == y or re.sub(r"-?\d+$", "", x) == re.sub(r"-?\d+$", "", y) and y.endswith("-1") for x, y in zip(a, b)))
+def may_be_same(ours, theirs):
+    """Alike, where a size that one of them does not know may be anything."""
+    if ours == "<<NULL TYPE>>":
+        return True
+    a, b = (re.split(r"(?<=\d)x|,|<", t) for t in (ours, theirs))
+    return len(a) == len(b) and all(x == y or "-1" in (x, y) for x, y in zip(a, b))
 
 
 def build(text, counts):

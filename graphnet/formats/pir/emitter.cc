@@ -48,7 +48,24 @@ Argument Emitter::List(absl::Span<const int64_t> values) {
   return Argument::List(absl::MakeConstSpan(elements, values.size()));
 }
 
-Node* Emitter::EmitAll(absl::string_view name, std::vector<Argument> operands,
+// Sizes that follow as numbers say more than symbols, which may stand for what is not known.
+const ValueMeta* Emitter::Merged(const ValueMeta* known, const ValueMeta* inferred) {
+  if (known->tensor == nullptr || inferred == nullptr || inferred->tensor == nullptr ||
+      known->tensor->shape.size() != inferred->tensor->shape.size()) {
+    return known;
+  }
+  TensorMeta tensor = *known->tensor;
+  std::vector<Dim> sizes(tensor.shape.begin(), tensor.shape.end());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Dim& other = inferred->tensor->shape[i];
+    if (!sizes[i].is_static() && other.is_static()) sizes[i] = other;
+  }
+  tensor.shape = sizes;
+  if (tensor.dtype == DType::kUnknown) tensor.dtype = inferred->tensor->dtype;
+  return module()->InternValueMeta(tensor);
+}
+
+Node* Emitter::EmitAll(absl::string_view name, absl::Span<const Argument> operands,
                        const Attributes& attributes, const ValueMeta* meta) {
   std::vector<KwArg> kwargs;
   kwargs.reserve(attributes.size());
@@ -57,17 +74,7 @@ Node* Emitter::EmitAll(absl::string_view name, std::vector<Argument> operands,
       absl::StrContains(name, '.') ? std::string(name) : absl::StrCat("pd_op.", name);
   Node* node = graph_.CallFunction(target, operands, kwargs);
   std::vector<const ValueMeta*> metas = InferResults(*node);
-  // Sizes that follow as numbers say more than symbols that stand for what is not known.
-  const bool follows = meta != nullptr && meta->tensor != nullptr && !metas.empty() &&
-                       metas[0] != nullptr && metas[0]->tensor != nullptr &&
-                       !meta->tensor->is_static() && metas[0]->tensor->is_static();
-  if (follows) {
-    TensorMeta tensor = *metas[0]->tensor;
-    if (meta->tensor->dtype != DType::kUnknown) tensor.dtype = meta->tensor->dtype;
-    metas[0] = module()->InternValueMeta(tensor);
-  } else if (meta != nullptr && !metas.empty()) {
-    metas[0] = meta;
-  }
+  if (meta != nullptr && !metas.empty()) metas[0] = Merged(meta, metas[0]);
   const bool has_several = name == "builtin.split" || metas.size() > 1;
   if (has_several) {
     for (const ValueMeta*& known : metas) {
@@ -81,9 +88,9 @@ Node* Emitter::EmitAll(absl::string_view name, std::vector<Argument> operands,
   return node;
 }
 
-Node* Emitter::Emit(absl::string_view name, std::vector<Argument> operands,
+Node* Emitter::Emit(absl::string_view name, absl::Span<const Argument> operands,
                     const Attributes& attributes, const ValueMeta* meta) {
-  return results_.Result(EmitAll(name, std::move(operands), attributes, meta), 0);
+  return results_.Result(EmitAll(name, operands, attributes, meta), 0);
 }
 
 std::vector<Node*> Emitter::Split(Node* vec) {

@@ -39,10 +39,10 @@ class Emitter {
 
   // The first result of "pd_op.matmul". `meta`: what is known of it; null: what follows from
   // what the operator takes.
-  Node* Emit(absl::string_view name, std::vector<Argument> operands, const Attributes& attributes,
-             const ValueMeta* meta = nullptr);
+  Node* Emit(absl::string_view name, absl::Span<const Argument> operands,
+             const Attributes& attributes, const ValueMeta* meta = nullptr);
   // Ditto of the operation itself, all of whose results are known with it.
-  Node* EmitAll(absl::string_view name, std::vector<Argument> operands,
+  Node* EmitAll(absl::string_view name, absl::Span<const Argument> operands,
                 const Attributes& attributes, const ValueMeta* meta = nullptr);
   // Its vec taken apart by builtin.split.
   std::vector<Node*> Split(Node* vec);
@@ -68,6 +68,8 @@ class Emitter {
   Argument List(absl::Span<const int64_t> values);
 
  private:
+  const ValueMeta* Merged(const ValueMeta* known, const ValueMeta* inferred);
+
   Graph& graph_;
   ResultTable& results_;
   Arena& arena_;
