@@ -93,6 +93,20 @@ class Explicit {
     for (size_t i = 0; i < kwargs.size(); ++i) look(args.size() + i, kwargs[i].value);
   }
 
+  // Python's own methods go by the names that say it, too.
+  static absl::string_view MethodName(absl::string_view aten) {
+    static constexpr std::pair<absl::string_view, absl::string_view> kNames[] = {
+        {"__iand__", "bitwise_and_"},
+        {"__ior__", "bitwise_or_"},
+        {"__ixor__", "bitwise_xor_"},
+        {"__ilshift__", "bitwise_left_shift_"},
+        {"__irshift__", "bitwise_right_shift_"}};
+    for (const auto& [method, name] : kNames) {
+      if (method == aten) return name;
+    }
+    return aten;
+  }
+
   // Of a += b of a tensor.
   absl::string_view MethodOf(const Node& node) const {
     absl::string_view name = node.target();
@@ -101,7 +115,7 @@ class Explicit {
     const bool is_of_tensor = op != nullptr && op->is_in_place && absl::EndsWith(op->aten, "_") &&
                               node.args().size() == op->num_operands && node.args()[0].is_node() &&
                               FactsOf(node.args()[0].node()).is_tensor();
-    return is_of_tensor ? op->aten : absl::string_view();
+    return is_of_tensor ? MethodName(op->aten) : absl::string_view();
   }
 
   const LoweredModule& lowered_;

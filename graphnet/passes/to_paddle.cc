@@ -319,7 +319,7 @@ class PaddleConversion {
         const auto at = static_cast<size_t>(i);
         const bool says_nothing =
             !making.call.is_given(at) || schema.arguments[at].IsDefault(making.call[at]);
-        if (says_nothing && !operand.is_written && schema.arguments[at].has_default &&
+        if (says_nothing && !asked.is_written && schema.arguments[at].has_default &&
             !operand.keyword.empty()) {
           continue;
         }

@@ -54,7 +54,7 @@ TEST(ExplicitOperatorsTest, WhatIsWrittenToDecides) {
   EXPECT_THAT(Written("  %r = operator.imul(%f, %b)\n"),
               HasSubstr("%to = .to(%b, torch.float32)\n  %r = .mul_(%f, %to)"));
   EXPECT_THAT(Written("  %r = .add_(%h, %f)\n"), HasSubstr("%r = .add_(%h, %to)"));
-  EXPECT_THAT(Written("  %r = operator.iand(%b, %b)\n"), HasSubstr("%r = .__iand__(%b, %b)"));
+  EXPECT_THAT(Written("  %r = operator.iand(%b, %b)\n"), HasSubstr("%r = .bitwise_and_(%b, %b)"));
 }
 
 TEST(ExplicitOperatorsTest, WhatAgreesOrIsNotKnownStays) {

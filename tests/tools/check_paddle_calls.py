@@ -71,7 +71,8 @@ def target_of(name):
         if name.startswith(module + "_"):
             return f"torch.{module}.{name[len(module) + 1:]}"
     if hasattr(torch.ops.aten, name):
-        return f"aten.{name}.{getattr(torch.ops.aten, name).overloads()[0]}"
+        overloads = getattr(torch.ops.aten, name).overloads()
+        return f"aten.{name}.{next((o for o in ('default', 'Tensor') if o in overloads), overloads[0])}"
     return None
 
 
@@ -256,7 +257,13 @@ def more():
     calls["copy_"].append(((x + 0, y), {}))
     calls["index_put_"].append(((x + 0, (torch.tensor([0, 2]),), y[:2] + 0), {}))
     calls["index_put"].append(((x, (torch.tensor([0, 2]),), y[:2] + 0), {"accumulate": True}))
+    calls["bilinear"].append(((x, y, torch.randn(5, 4, 4), torch.randn(5)), {}))
+    calls["real"].append(((torch.complex(x, y),), {}))
+    calls["nonzero"].append(((b,), {}))
+    calls["slice"] += [((x, 1, 1, 3), {}), ((x, 0, 0, 100), {})]
     calls["index"].append(((x, [None, torch.tensor([0, 2])]), {}))
+    for name in "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__".split():
+        calls[name].append(((i, j), {}))
     scalar, truth = torch.tensor(2.5), torch.tensor(True)
     for name, args in {
             "inv": (i,), "not_": (truth,), "truth": (truth,), "is_": (x, None), "is_not": (x, None),
@@ -373,38 +380,42 @@ def rebuild(value, inputs, values):
 # -------------------------------------------------------------- Paddle's side
 
 
-def check(out):
-    """Runs each conversion in a child of one process that has loaded Paddle."""
-    import os
-
+def run_case(out, case):
     import numpy as np
+    import paddle
+
+    text = (out / "paddle" / case / "model.py").read_text()
+    try:
+        program = {"__name__": "sample"}
+        exec(compile(text, "model.py", "exec"), program)
+        arguments = []
+        for array, dtype in common.load(out / f"{case}.inputs").values():
+            value = paddle.to_tensor(np.array(array))
+            arguments.append(value.astype("bfloat16") if dtype == "bfloat16" else value)
+        with paddle.no_grad():
+            returned = list(common.flatten(program["GraphModule"]()(*arguments)))
+        return common.compare(returned, common.load(out / f"{case}.outputs"))
+    except BaseException as error:  # Whatever Paddle raises is an outcome.
+        return {"outcome": "fails", "where": common.describe(error, text)}
+
+
+def check(out):
+    """Runs the conversions of a name in a child of one process that has loaded Paddle; what
+    follows one that crashes, in another child."""
+    import os
     import paddle
 
     cases = json.loads((out / "cases.json").read_text())
     for name in cases:
-        for case in cases[name]:
-            folder = out / "paddle" / case
-            if not (folder / "model.py").is_file():
-                continue
+        left = [case for case in cases[name] if (out / "paddle" / case / "model.py").is_file()]
+        while left:
             reader, writer = os.pipe()
             child = os.fork()
             if child == 0:
                 os.close(reader)
-                text = (folder / "model.py").read_text()
-                try:
-                    program = {"__name__": "sample"}
-                    exec(compile(text, "model.py", "exec"), program)
-                    values = common.load(out / f"{case}.inputs")
-                    arguments = []
-                    for array, dtype in values.values():
-                        value = paddle.to_tensor(np.array(array))
-                        arguments.append(value.astype("bfloat16") if dtype == "bfloat16" else value)
-                    with paddle.no_grad():
-                        returned = list(common.flatten(program["GraphModule"]()(*arguments)))
-                    result = common.compare(returned, common.load(out / f"{case}.outputs"))
-                except BaseException as error:  # Whatever Paddle raises is an outcome.
-                    result = {"outcome": "fails", "where": common.describe(error, text)}
-                os.write(writer, json.dumps(result).encode()[:60000])
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                for case in left:
+                    os.write(writer, (json.dumps({"case": case, **run_case(out, case)}) + "\n").encode())
                 os._exit(0)
             os.close(writer)
             data = b""
@@ -412,8 +423,11 @@ def check(out):
                 data += chunk
             os.close(reader)
             os.waitpid(child, 0)
-            result = json.loads(data) if data else {"outcome": "crashes", "where": ""}
-            print(json.dumps({"case": case, **result}), flush=True)
+            lines = data.decode().splitlines()
+            if len(lines) < len(left):
+                lines.append(json.dumps({"case": left[len(lines)], "outcome": "crashes", "where": ""}))
+            print("\n".join(lines), flush=True)
+            left = left[len(lines):]
 
 
 # ------------------------------------------------------------------- the run
