@@ -499,7 +499,7 @@ def write(args, cases, outcomes):
                                    capture_output=True, text=True, check=True).stdout
             steps = [line.strip() for line in re.search(r"\{\n(.*?)\n\}", shown, re.S)[1].splitlines()]
             if len(seen) == EXAMPLES or any(step.startswith(f"%r = {text.split('%r = ')[1].split('(')[0]}(") for step in steps
-                                            if not name.startswith(PYTHON)):
+                                            if not name.startswith(PYTHON) and "%r = ." not in text):
                 continue
             shape = tuple(sorted(re.sub(r"[0-9.]+", "0", step) for step in steps))
             if shape in seen:
