@@ -128,7 +128,7 @@ class RuleParser {
 using RuleTable = std::map<absl::string_view, std::vector<Rule>>;
 
 RuleTable ReadRules() {
-  auto* const kept = new Arena();
+  static auto* const kept = new Arena();
   RuleTable table;
   for (absl::string_view line : absl::StrSplit(RuleText(), '\n')) {
     if (line.empty() || absl::StartsWith(line, "#")) continue;
