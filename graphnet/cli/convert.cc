@@ -109,9 +109,10 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
   command
-      ->add_option("--list", options->list,
-                   "With --to paddle: the samples of IN to convert, a path below it a line; # begins "
-                   "a comment")
+      ->add_option(
+          "--list", options->list,
+          "With --to paddle: the samples of IN to convert, a path below it a line; # begins "
+          "a comment")
       ->type_name("FILE");
   command
       ->add_option("--report", options->report,

@@ -153,9 +153,8 @@ absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out) {
 absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out) {
   if (!IsFolderOfSamples(flags.in)) {
     if (!flags.list.empty())
-      return absl::InvalidArgumentError(
-          absl::StrCat("--list is for a folder of samples, and ", Printable(flags.in, 1000),
-                       " is none"));
+      return absl::InvalidArgumentError(absl::StrCat("--list is for a folder of samples, and ",
+                                                     Printable(flags.in, 1000), " is none"));
     return ConvertSingle(flags, out);
   }
   std::vector<std::string> inputs;

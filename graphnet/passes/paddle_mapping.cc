@@ -22,15 +22,14 @@
 namespace graphnet {
 namespace {
 
-constexpr std::array<absl::string_view, 8> kClasses = {
-    "",
-    "direct",
-    "PyTorch takes more arguments",
-    "other use of arguments",
-    "several calls",
-    "context",
-    "not in Paddle's framework itself",
-    "missing"};
+constexpr std::array<absl::string_view, 8> kClasses = {"",
+                                                       "direct",
+                                                       "PyTorch takes more arguments",
+                                                       "other use of arguments",
+                                                       "several calls",
+                                                       "context",
+                                                       "not in Paddle's framework itself",
+                                                       "missing"};
 
 absl::Span<const Schema> OverloadsOf(absl::string_view name) {
   const auto functions = FindFunctions(name);
@@ -102,8 +101,8 @@ std::vector<absl::string_view> ParametersOf(absl::string_view name) {
 }
 
 std::string RowText(const PaddleRule& rule) {
-  std::string out = absl::StrCat("class ", rule.mapping_class, ", ",
-                                 MappingClassName(rule.mapping_class));
+  std::string out =
+      absl::StrCat("class ", rule.mapping_class, ", ", MappingClassName(rule.mapping_class));
   if (!rule.conditions.empty()) {
     absl::StrAppend(&out, ", when ",
                     absl::StrJoin(rule.conditions, " and ", [](std::string* to, const auto& c) {
@@ -111,8 +110,7 @@ std::string RowText(const PaddleRule& rule) {
                     }));
   }
   switch (rule.kind) {
-    case PaddleRule::Kind::kCall:
-      return absl::StrCat(out, ": `", PaddleCallText(rule.call), "`");
+    case PaddleRule::Kind::kCall: return absl::StrCat(out, ": `", PaddleCallText(rule.call), "`");
     case PaddleRule::Kind::kKeep: return absl::StrCat(out, ": the same in Python for both");
     case PaddleRule::Kind::kDrop: return absl::StrCat(out, ": left out, as it has no value");
     case PaddleRule::Kind::kNone: return absl::StrCat(out, ": none, ", rule.reason);
@@ -205,8 +203,10 @@ std::string PaddleMappingPage() {
   std::string out =
       "# Calls of PyTorch in Paddle\n\n"
       "Made by `graphnet passes --paddle` from `graphnet/passes/paddle_rules.txt`, which\n"
-      "[paddle.md](paddle.md) explains. A section is a name in the tables of `ops`, which stands for\n"
-      "all spellings of the call. Its rows are tried in their order. Where a parameter is \"default\n"
+      "[paddle.md](paddle.md) explains. A section is a name in the tables of `ops`, which stands "
+      "for\n"
+      "all spellings of the call. Its rows are tried in their order. Where a parameter is "
+      "\"default\n"
       "only\", a call that gives it another value stays as it is. The examples have been run in\n"
       "PyTorch and in Paddle, which agree.\n\n"
       "| class | rows |\n|---|---:|\n";

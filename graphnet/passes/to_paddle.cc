@@ -201,13 +201,12 @@ class PaddleConversion {
       if (call[i].kind() == Argument::Kind::kLayout && call[i].layout() != Layout::kStrided) {
         return No("a layout");
       }
-      const bool is_known =
-          Mentions(rule.call, parameter.name) ||
-          absl::c_linear_search(rule.dropped, parameter.name) ||
-          absl::c_any_of(rule.conditions, [&](const PaddleCondition& condition) {
-            return condition.parameter == parameter.name &&
-                   condition.kind == PaddleCondition::Kind::kIs;
-          });
+      const bool is_known = Mentions(rule.call, parameter.name) ||
+                            absl::c_linear_search(rule.dropped, parameter.name) ||
+                            absl::c_any_of(rule.conditions, [&](const PaddleCondition& condition) {
+                              return condition.parameter == parameter.name &&
+                                     condition.kind == PaddleCondition::Kind::kIs;
+                            });
       if (!is_known) return No(absl::StrCat("Paddle has no ", parameter.name));
     }
     return absl::OkStatus();
@@ -239,10 +238,8 @@ class PaddleConversion {
   using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
   static const Constant* ConstantOf(absl::string_view name) {
     static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
-        {"complement", &PaddleConversion::Complement},
-        {"subscript", &PaddleConversion::Subscript},
-        {"last_axes", &PaddleConversion::LastAxes},
-        {"axes", &PaddleConversion::Axes},
+        {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
+        {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
         {"dtype_of", &PaddleConversion::DTypeOf},
     };
     for (const auto& row : kConstants) {
@@ -310,9 +307,9 @@ class PaddleConversion {
         continue;
       }
       // A parameter, be it under axes(p).
-      const PaddleTerm& asked =
-          operand.kind == PaddleTerm::Kind::kCall && operand.name == "axes" ? operand.arguments[0]
-                                                                            : operand;
+      const PaddleTerm& asked = operand.kind == PaddleTerm::Kind::kCall && operand.name == "axes"
+                                    ? operand.arguments[0]
+                                    : operand;
       if (asked.kind == PaddleTerm::Kind::kParameter) {
         const int i = schema.IndexOf(asked.name);
         if (i < 0) continue;  // of another overload

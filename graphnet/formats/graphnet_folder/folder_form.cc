@@ -19,8 +19,8 @@ namespace {
 // Names that the text of model.py gives a meaning of its own.
 bool IsReserved(absl::string_view name) {
   static const auto* const kNames = new absl::flat_hash_set<absl::string_view>{
-      "self",  "torch",    "paddle", "device",   "inf",    "nan",         "slice",  "Ellipsis", "complex",
-      "float", "operator", "math",   "builtins", "typing", "GraphModule", "forward"};
+      "self",    "torch", "paddle",   "device", "inf",      "nan",    "slice",       "Ellipsis",
+      "complex", "float", "operator", "math",   "builtins", "typing", "GraphModule", "forward"};
   return kNames->contains(name) || IsBuiltinFunction(name);
 }
 
@@ -64,8 +64,7 @@ absl::Status CheckNode(const Node& node, Framework framework) {
     return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()), ": ", why));
   };
   if (node.op() == Op::kCallModule) return refuse("a folder has no submodules to call");
-  const Framework other =
-      framework == Framework::kPaddle ? Framework::kTorch : Framework::kPaddle;
+  const Framework other = framework == Framework::kPaddle ? Framework::kTorch : Framework::kPaddle;
   if (node.op() == Op::kCallFunction && Root(node.target()) == FrameworkName(other)) {
     return refuse(absl::StrCat("a call of ", Printable(node.target()), " in a sample of ",
                                FrameworkName(framework)));

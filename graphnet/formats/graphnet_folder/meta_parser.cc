@@ -98,8 +98,7 @@ class MetaParser {
 
   // "Program_weight_tensor_data_0", in both files.
   bool ConsumePaddlePrefix(absl::string_view* name) const {
-    return framework_ == Framework::kPaddle &&
-           absl::ConsumePrefix(name, "Program_weight_tensor_");
+    return framework_ == Framework::kPaddle && absl::ConsumePrefix(name, "Program_weight_tensor_");
   }
 
   absl::Status ParseField(Field field, absl::string_view* name) {
@@ -116,9 +115,9 @@ class MetaParser {
         RETURN_IF_ERROR(ParseString(&text));
         const std::optional<DType> dtype = ParseDTypeWord(text, framework_);
         if (!dtype) {
-          return scanner_.ErrorAtOffset(
-              value.begin, absl::StrCat("expected a dtype such as \"",
-                                        DTypeWord(DType::kFloat32, framework_), "\""));
+          return scanner_.ErrorAtOffset(value.begin,
+                                        absl::StrCat("expected a dtype such as \"",
+                                                     DTypeWord(DType::kFloat32, framework_), "\""));
         }
         meta_.dtype = *dtype;
         return absl::OkStatus();

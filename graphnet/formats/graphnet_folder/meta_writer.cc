@@ -51,8 +51,7 @@ absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
   const auto append_text = [&](absl::string_view name, bool has, const std::string& value) {
     absl::StrAppend(out, "    ", name, has ? absl::StrCat(" = \"", value, "\"\n") : " = None\n");
   };
-  append_text("dtype", meta.dtype != DType::kUnknown,
-              DTypeWord(meta.dtype, framework));
+  append_text("dtype", meta.dtype != DType::kUnknown, DTypeWord(meta.dtype, framework));
   append_text("device", meta.has_device, DeviceWord(meta.device, framework));
   const auto append_statistic = [&](absl::string_view name, bool has, double value) {
     absl::StrAppend(out, "    ", name, " = ");

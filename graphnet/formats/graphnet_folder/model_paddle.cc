@@ -25,8 +25,8 @@ absl::Status ExpectWords(Scanner* scanner, std::initializer_list<absl::string_vi
                          absl::string_view where) {
   for (const absl::string_view word : words) {
     const bool is_name = absl::ascii_isalpha(static_cast<unsigned char>(word[0])) || word[0] == '_';
-    const bool is_there = is_name ? scanner->IsName(word)
-                                  : scanner->Is(static_cast<unsigned char>(word[0]));
+    const bool is_there =
+        is_name ? scanner->IsName(word) : scanner->Is(static_cast<unsigned char>(word[0]));
     if (!is_there) return scanner->Expected(absl::StrCat("'", word, "' ", where));
     scanner->Next();
   }
@@ -92,8 +92,8 @@ absl::Status ModelParser::ParseUnpacking(const Token& first, bool parenthesised)
   NameNewNodes({});
   if (value.is_list() || value.is_tuple()) {
     if (value.elements().size() != targets.size()) {
-      return scanner_.ErrorAtOffset(begin, absl::StrCat(targets.size(), " names for ",
-                                                        value.elements().size(), " values"));
+      return scanner_.ErrorAtOffset(
+          begin, absl::StrCat(targets.size(), " names for ", value.elements().size(), " values"));
     }
     for (size_t i = 0; i < targets.size(); ++i) Bind(targets[i], value.elements()[i]);
     return absl::OkStatus();
@@ -112,13 +112,13 @@ absl::Status ModelParser::ParseUnpacking(const Token& first, bool parenthesised)
 absl::StatusOr<Argument> ModelParser::ParseOutputsRest() {
   static constexpr absl::string_view kWhere = "in the lambda that makes a tuple of outputs";
   const char* const begin = scanner_.token().begin;
-  RETURN_IF_ERROR(ExpectWords(&scanner_,
-                              {"lambda", "x", ",", "f", ":", "f", "(", "x", ")", ")", "("}, kWhere));
+  RETURN_IF_ERROR(
+      ExpectWords(&scanner_, {"lambda", "x", ",", "f", ":", "f", "(", "x", ")", ")", "("}, kWhere));
   ASSIGN_OR_RETURN(const Argument call, ParseExpression());
-  RETURN_IF_ERROR(ExpectWords(
-      &scanner_, {",",     "lambda", "out", ":", "out",  "if", "isinstance", "(",    "out", ",", "(",
-                  "list",  ",",      "tuple", ")", ")",  "else", "(",        "out"},
-      kWhere));
+  RETURN_IF_ERROR(ExpectWords(&scanner_,
+                              {",", "lambda", "out", ":", "out", "if", "isinstance", "(", "out",
+                               ",", "(", "list", ",", "tuple", ")", ")", "else", "(", "out"},
+                              kWhere));
   while (scanner_.Accept(Punct(","))) {
     if (!scanner_.AcceptName("None")) break;
   }

@@ -13,8 +13,8 @@ namespace {
 
 bool IsImportable(absl::string_view module, Framework framework) {
   const absl::string_view root = module.substr(0, module.find('.'));
-  return root == FrameworkName(framework) || root == "math" || root == "operator" || root == "builtins" ||
-         root == "typing";
+  return root == FrameworkName(framework) || root == "math" || root == "operator" ||
+         root == "builtins" || root == "typing";
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ absl::Status ModelParser::Run() {
   ASSIGN_OR_RETURN(const absl::string_view base, ParseDotted());
   if (base != base_class) {
     return scanner_.ErrorAtOffset(
-        base_begin, absl::StrCat("the base class must be ", base_class, ", as graph_net.json says \"",
-                                 FrameworkName(framework_), "\""));
+        base_begin, absl::StrCat("the base class must be ", base_class,
+                                 ", as graph_net.json says \"", FrameworkName(framework_), "\""));
   }
   RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the base class"));
   RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the class header"));
@@ -98,8 +98,9 @@ absl::StatusOr<absl::string_view> ModelParser::ParseImportable() {
   ASSIGN_OR_RETURN(const absl::string_view name, ParseDotted());
   if (!IsImportable(name, framework_)) {
     return scanner_.ErrorAtOffset(
-        begin, absl::StrCat("module '", name, "' may not be imported; only ",
-                            FrameworkName(framework_), ", math, operator, builtins and typing may"));
+        begin,
+        absl::StrCat("module '", name, "' may not be imported; only ", FrameworkName(framework_),
+                     ", math, operator, builtins and typing may"));
   }
   return name;
 }
@@ -229,8 +230,8 @@ absl::Status ModelParser::ParseReturn() {
   return scanner_.ExpectNewline("after the return");
 }
 
-absl::Status ParseModelPy(const std::string& text, absl::string_view file_name,
-                          Framework framework, Module* module) {
+absl::Status ParseModelPy(const std::string& text, absl::string_view file_name, Framework framework,
+                          Module* module) {
   return ModelParser(text, file_name, framework, module).Run();
 }
 

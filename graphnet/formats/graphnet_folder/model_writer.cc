@@ -50,8 +50,7 @@ absl::string_view Find(const Infix (&table)[N], absl::string_view target) {
 
 class ModelWriter {
  public:
-  ModelWriter(const Module& module, Framework framework)
-      : module_(module), framework_(framework) {}
+  ModelWriter(const Module& module, Framework framework) : module_(module), framework_(framework) {}
 
   std::string Write() {
     out_.reserve(module_.num_nodes() * 160);
@@ -285,8 +284,8 @@ class ModelWriter {
   }
 
   void NeedNumber(absl::string_view name) {
-    header_.insert(
-        absl::StrCat("from ", framework_ == Framework::kPaddle ? "math" : "torch", " import ", name));
+    header_.insert(absl::StrCat("from ", framework_ == Framework::kPaddle ? "math" : "torch",
+                                " import ", name));
   }
 
   void WritePlace(Device device) {

@@ -53,8 +53,7 @@ Sample CopyOf(const Sample& sample) {
 absl::StatusOr<PaddleSample> MakePaddleSample(const Sample& sample) {
   PaddleSample made;
   made.sample = CopyOf(sample);
-  ASSIGN_OR_RETURN(const Framework framework,
-                   FrameworkOf(sample.graph_net_json, "graph_net.json"));
+  ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(sample.graph_net_json, "graph_net.json"));
   if (framework == Framework::kPaddle) return made;
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(kPassesBeforePaddle));
   RETURN_IF_ERROR(RunPipeline(pipeline, &made.sample).status());

@@ -36,8 +36,8 @@ namespace graphnet {
 //
 // where `outputs` says that the call, of paddle._C_ops, yields a tuple. What names take apart is
 // one operator.getitem each. A sample with modules of its own is no graph, and an error.
-absl::Status ParseModelPy(const std::string& text, absl::string_view file_name,
-                          Framework framework, Module* module);
+absl::Status ParseModelPy(const std::string& text, absl::string_view file_name, Framework framework,
+                          Module* module);
 
 // weight_meta.py or input_meta.py: one class a forward argument, with plain literals as
 // attributes. They differ in the prefix of the class names. `None` as shape, dtype or

@@ -32,7 +32,8 @@ absl::Status ParseModelAndWeights(const std::string& model_py, const std::string
   // depend on where it was read from.
   absl::Status status = ParseModelPy(model_py, "model.py", framework, module);
   if (status.ok())
-    status = ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, framework, module);
+    status =
+        ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, framework, module);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(Printable(folder, 1000), "/", status.message()));
 }
@@ -107,8 +108,8 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
     return absl::NotFoundError(
         absl::StrCat(Printable(path, 1000), ": the sample has no file weight_meta.py"));
   }
-  RETURN_IF_ERROR(ParseModelAndWeights(*find("model.py"), optional("weight_meta.py"), path,
-                                       framework, module));
+  RETURN_IF_ERROR(
+      ParseModelAndWeights(*find("model.py"), optional("weight_meta.py"), path, framework, module));
   RETURN_IF_ERROR(ParseMetaPy(optional("input_meta.py"), JoinPath(path, "input_meta.py"),
                               MetaFile::kInputMeta, framework, module));
   RETURN_IF_ERROR(CheckAllHaveMetas(*module, path));

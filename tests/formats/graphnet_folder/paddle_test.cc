@@ -34,7 +34,8 @@ constexpr absl::string_view kHead =
 constexpr absl::string_view kBody =
     "        # pd_op.full: (2x3xf32) <- ()\n"
     "        full_0 = paddle._C_ops.full(\n"
-    "            [2, 3], float(\"0.5\"), paddle.float32, paddle.framework._current_expected_place()\n"
+    "            [2, 3], float(\"0.5\"), paddle.float32, "
+    "paddle.framework._current_expected_place()\n"
     "        )\n\n"
     "        # pd_op.full: (1xf32) <- ()\n"
     "        full_1 = paddle._C_ops.full([1], float(\"-2\"), paddle.float32, "
@@ -45,7 +46,8 @@ constexpr absl::string_view kBody =
     "        del assign_0, data_0\n"
     "        (\n            norm_2,\n            norm_0,\n            norm_1,\n"
     "        ) = (lambda x, f: f(x))(\n"
-    "            paddle._C_ops.layer_norm(reshape_0, parameter_0, parameter_1, float(\"1e-05\"), 1),\n"
+    "            paddle._C_ops.layer_norm(reshape_0, parameter_0, parameter_1, float(\"1e-05\"), "
+    "1),\n"
     "            lambda out: out\n            if isinstance(out, (list, tuple))\n"
     "            else (out, None, None),\n"
     "        )\n"
@@ -88,15 +90,16 @@ TEST(PaddleSampleTest, ReadsWhatPaddleWrites) {
   PrintOptions options;
   options.header = false;
   const std::string text = PrintModule(*sample->module, options);
-  EXPECT_THAT(text, AllOf(HasSubstr("paddle._C_ops.full([2, 3], 0.5, torch.float32, "
-                                    "%_current_expected_place)"),
-                          HasSubstr("paddle._C_ops.full([1], -2.0, torch.float32, device(\"cpu\"))"),
-                          HasSubstr("paddle._C_ops.reshape(%data_0, [2, -1])"),
-                          HasSubstr("paddle._C_ops.layer_norm(%reshape_0, %parameter_0, "
-                                    "%parameter_1, 1e-05, 1)"),
-                          HasSubstr("%norm_1 = operator.getitem(%layer_norm, 2)"),
-                          HasSubstr("paddle._C_ops.meshgrid([%norm_2, %full_0, %full_1])"),
-                          HasSubstr("return %add_0")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("paddle._C_ops.full([2, 3], 0.5, torch.float32, "
+                              "%_current_expected_place)"),
+                    HasSubstr("paddle._C_ops.full([1], -2.0, torch.float32, device(\"cpu\"))"),
+                    HasSubstr("paddle._C_ops.reshape(%data_0, [2, -1])"),
+                    HasSubstr("paddle._C_ops.layer_norm(%reshape_0, %parameter_0, "
+                              "%parameter_1, 1e-05, 1)"),
+                    HasSubstr("%norm_1 = operator.getitem(%layer_norm, 2)"),
+                    HasSubstr("paddle._C_ops.meshgrid([%norm_2, %full_0, %full_1])"),
+                    HasSubstr("return %add_0")));
   const Node* parameter = sample->module->main()->FindNode("parameter_0");
   ASSERT_NE(parameter, nullptr);
   EXPECT_EQ(parameter->draw_spec()->mean, 0.00105882);
@@ -113,11 +116,12 @@ TEST(PaddleSampleTest, WritesWhatItReads) {
   const auto files = GraphNetFiles(*sample);
   ASSERT_OK(files);
   const std::string& model = files->at("model.py");
-  EXPECT_THAT(model, AllOf(HasSubstr("import paddle\n"), Not(HasSubstr("torch")),
-                           HasSubstr("class GraphModule(paddle.nn.Layer):\n    def __init__(self):"),
-                           HasSubstr("paddle.float32, paddle.CPUPlace())"),
-                           HasSubstr("layer_norm = (lambda x, f: f(x))(paddle._C_ops.layer_norm("),
-                           HasSubstr("else (out, None, None))")));
+  EXPECT_THAT(model,
+              AllOf(HasSubstr("import paddle\n"), Not(HasSubstr("torch")),
+                    HasSubstr("class GraphModule(paddle.nn.Layer):\n    def __init__(self):"),
+                    HasSubstr("paddle.float32, paddle.CPUPlace())"),
+                    HasSubstr("layer_norm = (lambda x, f: f(x))(paddle._C_ops.layer_norm("),
+                    HasSubstr("else (out, None, None))")));
   EXPECT_THAT(files->at("weight_meta.py"), HasSubstr("dtype = \"paddle.float32\""));
   const auto back = ParseGraphNetFiles(*files, "dir/m");
   ASSERT_OK(back);
@@ -201,11 +205,10 @@ TEST(PaddleSampleTest, MadeOfPyTorchs) {
   EXPECT_EQ(made->coverage.converted, 2);
   const auto files = GraphNetFiles(made->sample);
   ASSERT_OK(files);
-  EXPECT_THAT(files->at("model.py"),
-              AllOf(HasSubstr("L_x_: paddle.Tensor,"),
-                    HasSubstr("w: paddle.base.framework.EagerParamBase,"), HasSubstr("n: int,"),
-                    HasSubstr("from math import inf"),
-                    HasSubstr("paddle.nn.functional.relu(x=x)")));
+  EXPECT_THAT(files->at("model.py"), AllOf(HasSubstr("L_x_: paddle.Tensor,"),
+                                           HasSubstr("w: paddle.base.framework.EagerParamBase,"),
+                                           HasSubstr("n: int,"), HasSubstr("from math import inf"),
+                                           HasSubstr("paddle.nn.functional.relu(x=x)")));
   EXPECT_THAT(files->at("weight_meta.py"),
               AllOf(HasSubstr("class Program_weight_tensor_meta_L_x_:"),
                     HasSubstr("dtype = \"paddle.float16\""), HasSubstr("device = \"gpu:0\"")));
