@@ -116,7 +116,9 @@ graph @body(%a) {
   return (%r,)
 }
 )");
-  EXPECT_THAT(text, HasSubstr(R"pir("mylib.f" [id:3] (%0) {call:"mylib.f(%a0, [1, 2], mode = \"a\")",)pir"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(R"pir("mylib.f" [id:3] (%0) {call:"mylib.f(%a0, [1, 2], mode = \"a\")",)pir"));
   EXPECT_THAT(text, HasSubstr(R"pir("mylib.g" [id:4] (%2, %1) {stop_gradient)pir"));
   EXPECT_THAT(text, HasSubstr(R"pir("builtin.parameter" [id:2])pir"));
   EXPECT_THAT(text, HasSubstr(R"pir({call:"torch.cond(True, @r0, @r0, (%a0,))")pir"));
