@@ -40,6 +40,8 @@ PROGRAMS = {
     "transposed": (lambda i, w, b: F.conv_transpose2d(i, w, b, 2), [image, (4, 3, 2, 2), (3,)]),
     "pools": (lambda i: (F.avg_pool2d(i, 2), F.max_pool2d(i, 3, 2, 1), F.adaptive_avg_pool2d(i, 1)), [image]),
     "layer_norm": (lambda a, w, b: (F.layer_norm(a, (16,), w, b), F.layer_norm(a, (8, 16))), [x, (16,), (16,)]),
+    "layer_norm_of_two": (lambda a, w, b: F.layer_norm(a, (8, 16), w, b), [x, (8, 16), (8, 16)]),
+    "small_ints": (lambda n: (n.int().cumsum(1), n.int().sum(), (n > 0).cumsum(0)), ["ints"]),
     "group_norm": (lambda i, w, b: F.group_norm(i, 2, w, b), [image, (4,), (4,)]),
     "batch_norm": (lambda i, m, v, w, b: F.batch_norm(i, m, v.abs() + 1, w, b), [image, (4,), (4,), (4,), (4,)]),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), [(2, 4, 8, 16)] * 3),

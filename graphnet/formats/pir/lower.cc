@@ -383,7 +383,7 @@ class GraphLowering {
     if (!value.has_value()) return std::nullopt;
     if (value->is_list) return Argument(out.Combine(value->list));
     if (value->node != nullptr) return Argument(value->node);
-    const bool is_none_given = it->second->kind == Term::Kind::kLiteral || it->second->may_lack;
+    const bool is_none_given = it->second->kind != Term::Kind::kParameter || it->second->may_lack;
     if (value->is_none() && parameter.otherwise.has_value() && is_none_given) {
       Node* constant = out.ConstantOperand(out.Default(parameter), parameter.type);
       return constant == nullptr ? std::nullopt : std::optional(Argument(constant));

@@ -277,6 +277,25 @@ Result DTypeOr(Emitter&, Args args, const ValueMeta* meta) {
   return Of(like->is_int() ? DType::kInt64 : DType::kFloat32);
 }
 
+// Small ints as those that PyTorch adds them up in.
+Result Long(Emitter& out, Args args, const ValueMeta*) {
+  if (args[0].node == nullptr) return std::nullopt;
+  const DType dtype = DTypeOf(args[0].node);
+  if (dtype == DType::kUnknown) return std::nullopt;
+  const bool is_small = dtype == DType::kBool || dtype == DType::kUInt8 || dtype == DType::kInt8 ||
+                        dtype == DType::kInt16 || dtype == DType::kInt32;
+  return is_small ? Value::Of(out.Cast(args[0].node, DType::kInt64)) : args[0];
+}
+
+// One dimension, or None.
+Result Flat(Emitter& out, Args args, const ValueMeta*) {
+  if (args[0].is_none()) return args[0];
+  const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
+  if (rank < 1) return std::nullopt;
+  if (rank == 1) return args[0];
+  return Value::Of(out.Emit("reshape", {args[0].node, out.IntArray({-1})}, {}));
+}
+
 Result Or(Emitter&, Args args, const ValueMeta*) { return args[args[0].is_none() ? 1 : 0]; }
 
 Result AtIndex(Emitter&, Args args, const ValueMeta*) {
@@ -342,13 +361,14 @@ using Helper = Result (*)(Emitter&, Args, const ValueMeta*);
 
 const absl::flat_hash_map<absl::string_view, Helper>& Helpers() {
   static const auto* const kHelpers = new absl::flat_hash_map<absl::string_view, Helper>{
-      {"at", AtIndex},      {"axes", Axes},     {"axis", Axis},       {"dtype", DTypeOr},
-      {"end", End},         {"float", Float},   {"floats", Floats},   {"glu", Glu},
-      {"list", ListOf},     {"moved", Moved},   {"not", Not},         {"number", Float},
-      {"one", OneOf},       {"or", Or},         {"pad", Pad},         {"pair", Pair},
-      {"pairs", Pairs},     {"prelu", Prelu},   {"root", Root},       {"row", Row},
-      {"scalar", ScalarOf}, {"scales", Scales}, {"select", Select},   {"sizes", Sizes},
-      {"slice", Slice},     {"split", Split},   {"swapped", Swapped}, {"triple", Triple}};
+      {"at", AtIndex},      {"axes", Axes},    {"axis", Axis},       {"dtype", DTypeOr},
+      {"end", End},         {"float", Float},  {"floats", Floats},   {"flat", Flat},
+      {"glu", Glu},         {"list", ListOf},  {"long", Long},       {"moved", Moved},
+      {"not", Not},         {"number", Float}, {"one", OneOf},       {"or", Or},
+      {"pad", Pad},         {"pair", Pair},    {"pairs", Pairs},     {"prelu", Prelu},
+      {"root", Root},       {"row", Row},      {"scalar", ScalarOf}, {"scales", Scales},
+      {"select", Select},   {"sizes", Sizes},  {"slice", Slice},     {"split", Split},
+      {"swapped", Swapped}, {"triple", Triple}};
   return *kHelpers;
 }
 
