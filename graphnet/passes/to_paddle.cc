@@ -95,8 +95,9 @@ class PaddleConversion {
     absl::Status why;
     for (const PaddleRule& rule : rules) {
       const absl::Status fits = Fits(rule, call);
-      if (fits.ok()) return Replace(node, rule, call, in_place);
-      why.Update(fits);  // of the first, which is the usual one
+      const absl::Status made = fits.ok() ? Replace(node, rule, call, in_place) : fits;
+      if (made.ok()) return made;
+      why.Update(made);  // of the first, which is the usual one
     }
     return why;
   }
@@ -241,6 +242,8 @@ class PaddleConversion {
         {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
         {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
         {"dtype_of", &PaddleConversion::DTypeOf},
+        {"several", &PaddleConversion::Several},
+        {"positive", &PaddleConversion::Positive},
     };
     for (const auto& row : kConstants) {
       if (row.first == name) return &row.second;
@@ -270,6 +273,20 @@ class PaddleConversion {
     Argument* const axes = arena_.NewArray<Argument>(1);
     new (axes) Argument(of);
     return Argument::List(absl::MakeConstSpan(axes, 1));
+  }
+
+  absl::StatusOr<Argument> Several(const Argument& of) {
+    const bool are_several = (of.is_list() || of.is_tuple()) && of.elements().size() > 1;
+    if (!are_several) return No("one size");
+    return of;
+  }
+
+  absl::StatusOr<Argument> Positive(const Argument& of) {
+    const bool has_negative =
+        (of.is_list() || of.is_tuple()) &&
+        absl::c_any_of(of.elements(), [](const Argument& a) { return a.is_int() && a.integer() < 0; });
+    if (has_negative) return No("a number below 0");
+    return of;
   }
 
   // That PyTorch gives a tensor of a number.
@@ -302,7 +319,12 @@ class PaddleConversion {
       if (operand.kind == PaddleTerm::Kind::kVariadic) {
         for (const Argument& argument : making.call.variadic()) {
           ASSIGN_OR_RETURN(const Argument value, Words(argument));
-          args->push_back(value);
+          // PyTorch takes a list for them, too.
+          if (value.is_list() || value.is_tuple()) {
+            args->insert(args->end(), value.elements().begin(), value.elements().end());
+          } else {
+            args->push_back(value);
+          }
         }
         continue;
       }

@@ -134,6 +134,36 @@ TEST(ToPaddleTest, InPlaceWritesToWhatItDid) {
               HasSubstr("paddle.assign("));
 }
 
+// Each computed other numbers, or did not run, before.
+TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
+  const auto converts = [](const std::string& call) {
+    return Convert("  %r = " + call + "\n  return (%r,)\n").text;
+  };
+  // Its SAME padding takes the dilation for 1.
+  EXPECT_THAT(converts("torch.conv2d(%x, %y, padding = \"same\", dilation = 2)"),
+              HasSubstr("torch.conv2d(%x"));
+  EXPECT_THAT(converts("torch.conv2d(%x, %y, padding = \"same\")"),
+              HasSubstr("paddle.nn.functional.conv2d(x = %x, weight = %y, padding = \"same\")"));
+  // A padding_idx makes that row zeros.
+  EXPECT_THAT(converts("torch.nn.functional.embedding(%x, %y, 1)"),
+              HasSubstr("paddle.nn.functional.embedding(x = %x, weight = %y)"));
+  EXPECT_THAT(converts("torch.full((2, 3), 1)"), HasSubstr("dtype = \"int64\""));
+  EXPECT_THAT(converts("torch.full((2, 3), 1.0)"), HasSubstr("dtype = \"float32\""));
+  EXPECT_THAT(converts("torch._C._nn.avg_pool2d(%x, 3, divisor_override = 2)"),
+              HasSubstr("torch._C._nn.avg_pool2d(%x"));
+  EXPECT_THAT(converts("torch.clamp(%x, min = %y)"), HasSubstr("paddle.maximum(x = %x, y = %y)"));
+  EXPECT_THAT(converts("torch.clamp(%x, min = 0)"), HasSubstr("paddle.clip(x = %x, min = 0)"));
+  EXPECT_THAT(converts("torch.nn.functional.layer_norm(%x, (2, 3), %y, %y)"),
+              HasSubstr("paddle.flatten(x = %y)"));
+  EXPECT_THAT(converts("torch.nn.functional.layer_norm(%x, (2,), %y, %y)"),
+              HasSubstr("layer_norm(x = %x, normalized_shape = (2,), weight = %y, bias = %y)"));
+  EXPECT_THAT(converts("torch._C._nn.pad(%x, (0, -1))"), HasSubstr("torch._C._nn.pad(%x"));
+  EXPECT_THAT(converts("torch.functional.einsum(\"ij,jk->ik\", [%x, %y])"),
+              HasSubstr("paddle.einsum(\"ij,jk->ik\", %x, %y)"));
+  EXPECT_THAT(converts("torch.fft.fftn(%x, dim = -1)"), HasSubstr("axes = [-1]"));
+  EXPECT_THAT(converts(".add_(%x, %y)"), HasSubstr("paddle.assign(x = %add, output = %x)"));
+}
+
 TEST(ToPaddleTest, WhatPaddleLacksStaysAndIsSaid) {
   const Converted converted = Convert(
       "  %a = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)\n"

@@ -17,7 +17,7 @@ import warnings
 import paddle
 
 RULES = pathlib.Path(__file__).parents[2] / "graphnet/passes/paddle_rules.txt"
-OURS = {"complement", "subscript", "last_axes", "axes", "dtype_of"}
+OURS = {"complement", "subscript", "last_axes", "axes", "dtype_of", "several", "positive"}
 PYTHON = ("operator.", "builtins.", "math.")
 
 # Keywords that only a decorator takes, and a call that shows it.
