@@ -95,7 +95,7 @@ class PaddleConversion {
     absl::Status why;
     for (const PaddleRule& rule : rules) {
       const absl::Status fits = Fits(rule, call);
-      const absl::Status made = fits.ok() ? Replace(node, rule, call, in_place) : fits;
+      absl::Status made = fits.ok() ? Replace(node, rule, call, in_place) : fits;
       if (made.ok()) return made;
       why.Update(made);  // of the first, which is the usual one
     }
@@ -241,8 +241,7 @@ class PaddleConversion {
     static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
         {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
         {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
-        {"dtype_of", &PaddleConversion::DTypeOf},
-        {"several", &PaddleConversion::Several},
+        {"dtype_of", &PaddleConversion::DTypeOf},      {"several", &PaddleConversion::Several},
         {"positive", &PaddleConversion::Positive},
     };
     for (const auto& row : kConstants) {
@@ -283,8 +282,9 @@ class PaddleConversion {
 
   absl::StatusOr<Argument> Positive(const Argument& of) {
     const bool has_negative =
-        (of.is_list() || of.is_tuple()) &&
-        absl::c_any_of(of.elements(), [](const Argument& a) { return a.is_int() && a.integer() < 0; });
+        (of.is_list() || of.is_tuple()) && absl::c_any_of(of.elements(), [](const Argument& a) {
+          return a.is_int() && a.integer() < 0;
+        });
     if (has_negative) return No("a number below 0");
     return of;
   }
