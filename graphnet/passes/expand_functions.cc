@@ -400,10 +400,14 @@ void Replace(Node* call, const Results& results, bool is_tuple) {
 }  // namespace
 
 absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
+  ASSIGN_OR_RETURN(const bool keeps_interpolate, run.flag("keep_interpolate"));
   std::vector<Node*> calls;
   for (const Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
-      if (node->is_call() && FunctionOf(CalleeOf(*node)) != nullptr) calls.push_back(node);
+      if (!node->is_call()) continue;
+      const Function function = FunctionOf(CalleeOf(*node));
+      if (function != nullptr && !(keeps_interpolate && function == Interpolate))
+        calls.push_back(node);
     }
   }
   if (calls.empty()) return false;

@@ -19,6 +19,9 @@ namespace graphnet {
 // numbers of dimensions, on the dtypes of masks and on which inputs are the same tensor; sizes that
 // are not known are asked for by sym_size.
 //
+// Options:
+// - keep_interpolate: true: interpolate and upsample stay, for a consumer that has them
+//
 // Performance impact: O(nodes). The same kernels run.
 //
 // Risks and limitations: a call stays, with a note, if those ranks and dtypes are not known, which

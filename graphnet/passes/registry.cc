@@ -58,7 +58,7 @@ const std::vector<Pass>& PassTable() {
       {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
       {"dce", "dead_code.h", DeadCode},
-      {"expand-functions", "expand_functions.h", ExpandFunctions},
+      {"expand-functions", "expand_functions.h", ExpandFunctions, {"keep_interpolate"}},
       {"expand-fused", "expand_fused.h", ExpandFused},
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"explicit-operators", "explicit_operators.h", ExplicitOperators},

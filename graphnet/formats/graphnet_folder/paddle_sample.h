@@ -14,7 +14,7 @@ namespace graphnet {
 // The passes that go before to-paddle, so that it finds public operators, no vmap, and dtypes that
 // agree.
 inline constexpr absl::string_view kPassesBeforePaddle =
-    "stabilize,revert-vmap,expand-functions,expand-vmap,explicit-operators";
+    "stabilize,revert-vmap,expand-functions{keep_interpolate=true},expand-vmap,explicit-operators";
 
 struct PaddleSample {
   // With "paddle" as framework in graph_net.json and Paddle's types as annotations; the hash is
