@@ -31,6 +31,55 @@ bool HasEffects(const Node& node) {
   return op == nullptr || op->has_effects;
 }
 
+// Types are what a text says: only those that agree make loops.
+bool Broadcasts(const TensorMeta& from, const TensorMeta& to) {
+  if (from.shape.size() > to.shape.size()) return false;
+  const size_t more = to.shape.size() - from.shape.size();
+  for (size_t i = 0; i < from.shape.size(); ++i) {
+    if (from.shape[i].value != 1 && from.shape[i].value != to.shape[more + i].value) return false;
+  }
+  return true;
+}
+
+// The operands and attributes that the formula is of.
+bool HasWhatItNames(const Node& node, const Formula& formula) {
+  for (size_t i = 0; i + 1 < formula.text.size(); ++i) {
+    if (formula.text[i] == '$' && formula.text[i + 1] != 'v') {
+      const auto k = static_cast<size_t>(formula.text[i + 1] - '0');
+      if (k >= node.args().size() || !node.args()[k].is_node()) return false;
+      const Node* operand = node.args()[k].node();
+      double ignored = 0;
+      if (IsScalarConstant(*operand, &ignored)) continue;
+      if (!HasNumbers(operand->meta())) return false;
+      if (!formula.is_reduction && !Broadcasts(*operand->tensor_meta(), *node.tensor_meta())) {
+        return false;
+      }
+    }
+    if (formula.text[i] == '@') {
+      const absl::string_view rest = formula.text.substr(i + 1);
+      const Argument* value = node.kwarg(rest.substr(0, rest.find_first_of(" )")));
+      if (value == nullptr || !(value->is_int() || value->is_float())) return false;
+    }
+  }
+  return true;
+}
+
+bool ReducesToItsShape(const Node& node) {
+  const Node* x = node.args()[0].node();
+  if (!HasNumbers(x->meta())) return false;
+  const std::vector<bool> is_reduced = *ReducedDims(node);
+  std::vector<int64_t> without;
+  std::vector<int64_t> with;
+  for (size_t i = 0; i < is_reduced.size(); ++i) {
+    const int64_t size = x->tensor_meta()->shape[i].value;
+    if (!is_reduced[i]) without.push_back(size);
+    with.push_back(is_reduced[i] ? 1 : size);
+  }
+  std::vector<int64_t> written;
+  for (const Dim& dim : node.tensor_meta()->shape) written.push_back(dim.value);
+  return written == without || written == with;
+}
+
 // The operation that a value is of.
 Node* OperationOf(Node* node) {
   const Node* of = nullptr;
@@ -212,14 +261,11 @@ bool IsScalarConstant(const Node& node, double* value) {
 GroupKind GroupKindOf(const Node& node) {
   if (!node.is_call() || !HasNumbers(node.meta())) return GroupKind::kNone;
   const Formula* formula = FormulaOf(node);
-  if (formula == nullptr) return GroupKind::kNone;
-  double ignored = 0;
-  bool has_all = true;
-  node.ForEachOperand([&](const Node* operand) {
-    has_all &= HasNumbers(operand->meta()) || IsScalarConstant(*operand, &ignored);
-  });
-  if (!has_all) return GroupKind::kNone;
-  return formula->is_reduction ? GroupKind::kReduction : GroupKind::kElementwise;
+  if (formula == nullptr || !HasWhatItNames(node, *formula)) return GroupKind::kNone;
+  if (formula->is_reduction) {
+    return ReducesToItsShape(node) ? GroupKind::kReduction : GroupKind::kNone;
+  }
+  return GroupKind::kElementwise;
 }
 
 std::vector<Unit> GroupsOf(const Graph& graph) { return Grouping(graph).Run(); }
