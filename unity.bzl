@@ -5,6 +5,8 @@ does instantiating their templates. Where sources share them, both happen once a
 sources of a unit name without linkage must differ; .ci/tidy units everything alike.
 """
 
+load("//:cc.bzl", "cc_library")
+
 def unity_library(name, srcs, units = 1, **kwargs):
     """cc_library(name, srcs, **kwargs), whose sources are compiled as so many units.
 
@@ -26,7 +28,7 @@ def unity_library(name, srcs, units = 1, **kwargs):
             visibility = ["//visibility:private"],
         )
         made.append(":" + unit)
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = made + [src for src in srcs if not src.endswith(".cc")],
         textual_hdrs = sources,

@@ -154,6 +154,18 @@ void PrintDecomposition(const Module& module, const Decomposition& made) {
               unknown.c_str());
 }
 
+// Of a chain in GraphNet folders, where each value that a piece takes is some 800 bytes of
+// text, also if it only passes through.
+void NotePassingValues(Decomposition* made) {
+  constexpr size_t kMany = 100'000;
+  size_t taken = 0;
+  for (const Sample& piece : made->pieces) taken += piece.module->main()->placeholders().size();
+  if (taken < kMany) return;
+  made->notes.push_back(absl::StrCat(
+      "the pieces of this chain take ", taken, " values, most of which only pass through and are ",
+      "text of each folder they pass; --style dag or --format protobuf is smaller by far"));
+}
+
 absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std::string& folder,
                                               const DecomposeConfig& config,
                                               const DecomposeFlags& options, bool print) {
@@ -174,6 +186,9 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   if (lift) {
     made.notes.push_back(
         "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
+  }
+  if (made.config.cut.style == Style::kChain && options.folder.format == PieceFormat::kGraphNetFolder) {
+    NotePassingValues(&made);
   }
   DecomposeOutcome outcome;
   outcome.pieces = made.pieces.size();
