@@ -1,8 +1,9 @@
 """cc_library and cc_test as everywhere here: what most sources include is read once.
 
-Half of what GCC does for a source here, and most for one that sees LibTorch, is reading the
-same headers of others. So they are precompiled (//third_party), for the flags of libraries
-and for those of tests, and come first in every source.
+A third of what GCC does for a source here, and half for one that sees LibTorch, is reading the
+same headers of others. So they are precompiled (//third_party), for the flags of libraries and
+for those of tests, and come first in every source: LibTorch's too in those of targets that name
+@libtorch//:torch among their deps.
 """
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")

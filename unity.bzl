@@ -1,8 +1,9 @@
 """Libraries of which several sources are one unit of compilation.
 
-Reading LibTorch's headers, or CLI11's, takes longer than compiling what is behind them, and so
-does instantiating their templates. Where sources share them, both happen once a unit. What two
-sources of a unit name without linkage must differ; .ci/tidy units everything alike.
+Reading headers that are not precompiled (//:cc.bzl), ours and CLI11's, and instantiating
+templates takes longer than compiling what is behind them. Where sources share them, both happen
+once a unit. What two sources of a unit name without linkage must differ; .ci/tidy units
+everything alike.
 """
 
 load("//:cc.bzl", "cc_library")

@@ -43,6 +43,20 @@ done
 "$graphnet" decompose resnet.pb -o nothing --pieces 3 --dry-run >/dev/null
 [ ! -e nothing ] || fail "a dry run wrote something"
 
+# --- A chain of many pieces, in whose folders most values only pass through, says so.
+{
+  echo 'graph @forward('
+  for i in {0..499}; do echo "  %x$i : f32[2],"; done
+  echo ') {'
+  for i in {0..499}; do echo "  %y$i = torch.neg(%x$i)"; done
+  echo '  return (%y499,)'
+  echo '}'
+} >wide.gn
+"$graphnet" decompose wide.gn -o nothing --every 1 --style chain --dry-run | grep -q '^note: the pieces of this chain take ' ||
+  fail "nothing is said of a chain's many values"
+"$graphnet" decompose wide.gn -o nothing --every 1 --style chain --format protobuf --dry-run >out.txt
+! grep -q '^note: the pieces' out.txt || fail "values that pass through cost little in protobuf"
+
 # --- GraphNet folders, by default beside the sample; the configuration replays them.
 "$graphnet" decompose resnet --pieces 3 --style dag >/dev/null
 [ -s resnet_decomposed/subgraph_2/model.py ] || fail "no folder of the last piece"

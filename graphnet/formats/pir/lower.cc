@@ -91,7 +91,7 @@ class GraphLowering {
         if (node->op() == Op::kGetAttr) {
           const Attribute* attribute = from.module()->FindAttribute(node->target());
           if (attribute != nullptr && attribute->meta != nullptr) {
-            meta = from.module() == nullptr ? nullptr : to_.InternValueMeta(*attribute->meta);
+            meta = to_.InternValueMeta(*attribute->meta);
           }
         }
         // A place is where data comes from; parameters have none.

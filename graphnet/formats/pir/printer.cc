@@ -333,9 +333,12 @@ class PirPrinter {
     for (size_t i = 0; i < captured.size(); ++i) {
       const Node* inner = parameters[own + i];
       const Node* outer = captured[i].node();
+      // Copied first: the maps move what they hold when they grow.
+      std::string type = types_[outer];
+      const bool is_live = live_[outer];
       values_[inner] = ValueOf(captured[i]);
-      live_[inner] = live_[outer];
-      types_[inner] = types_[outer];
+      live_[inner] = is_live;
+      types_[inner] = std::move(type);
     }
     for (const Node* node : body->nodes()) {
       if (node->is_placeholder()) continue;
