@@ -187,7 +187,8 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
     made.notes.push_back(
         "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
   }
-  if (made.config.cut.style == Style::kChain && options.folder.format == PieceFormat::kGraphNetFolder) {
+  if (made.config.cut.style == Style::kChain &&
+      options.folder.format == PieceFormat::kGraphNetFolder) {
     NotePassingValues(&made);
   }
   DecomposeOutcome outcome;
