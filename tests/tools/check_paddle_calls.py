@@ -486,11 +486,11 @@ def main() -> int:
     print(", ".join(f"{times} {what}" for what, times in count.most_common()))
     print(f"{len(cases) - len(uncovered)} of {len(cases)} names have calls; not: {' '.join(uncovered)}")
     if args.write:
-        write(args, cases, outcomes)
+        write(args, cases, outcomes, drawn)
     return 1 if bad else 0
 
 
-def write(args, cases, outcomes):
+def write(args, cases, outcomes, drawn):
     """The first call of each name that is equal and not longer than needed, with its conversion."""
     lines = []
     for name in sorted(cases):
