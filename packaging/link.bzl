@@ -196,7 +196,7 @@ def _tarball_impl(ctx):
         header
         for dep in ctx.attr.api
         for header in dep[CcInfo].compilation_context.headers.to_list()
-        if header.owner.workspace_name == "" and header.path.endswith(".h")
+        if header.owner.workspace_name == "" and header.short_path.startswith("graphnet/") and header.path.endswith(".h")
     ]
     args = ctx.actions.args()
     args.add("--version", ctx.attr.version)

@@ -35,7 +35,9 @@ struct ConvertFlags {
 absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options) {
   RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(path, {.trust = options.trust, .weights = out.keeps_weights()}));
+                   LoadSample(path, {.trust = options.trust,
+                                     .weights = out.keeps_weights(),
+                                     .statistics = options.lift || !out.keeps_weights()}));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);

@@ -10,7 +10,9 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
@@ -23,6 +25,7 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/pir/reader.h"
 #include "graphnet/formats/pt2/importer.h"
+#include "graphnet/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/parser.h"
@@ -227,7 +230,10 @@ absl::Status TakeStandardInput() {
   return absl::FailedPreconditionError("the standard input can be read only once");
 }
 
-absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options) {
+namespace {
+
+// Statistics aside.
+absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options) {
   if (path == "-") return LoadStandardInput(options);
   ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
   switch (format) {
@@ -255,6 +261,29 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
     }
   }
   return absl::InternalError("unknown format");
+}
+
+}  // namespace
+
+absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options) {
+  LoadOptions load = options;
+  load.weights |= options.statistics && path == "-";  // which can be read once
+  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
+  const auto is_described = [](const Attribute& attribute) {
+    return attribute.draw_spec != nullptr;
+  };
+  if (options.statistics && !absl::c_all_of(sample.module->attributes(), is_described)) {
+    if (!load.weights) {
+      load.weights = true;
+      absl::StatusOr<Sample> with_weights = Load(path, load);
+      // The file beside a protobuf may be gone.
+      if (absl::IsNotFound(with_weights.status())) return sample;
+      ASSIGN_OR_RETURN(sample, std::move(with_weights));
+    }
+    DescribeWeights(&sample);
+  }
+  if (load.weights != options.weights) sample.weights.clear();
+  return sample;
 }
 
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths) {

@@ -18,6 +18,9 @@ struct LoadOptions {
   bool trust = false;
   // Whether real values of attributes are loaded too.
   bool weights = false;
+  // Whether attributes of which nothing is said are described by their values, for who writes
+  // a form that cannot hold those.
+  bool statistics = false;
 };
 
 // NotFound if there is nothing at `path`, InvalidArgument if it is of no known

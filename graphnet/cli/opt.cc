@@ -91,6 +91,7 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Ou
   LoadOptions load;
   load.trust = options.trust;
   load.weights = !out.path.empty() && out.keeps_weights();
+  load.statistics = !out.path.empty() && !out.keeps_weights();
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));

@@ -77,8 +77,10 @@ absl::StatusOr<Range> RangeOf(const SubgraphFlags& options, Graph& graph) {
 }
 
 absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, {.trust = options.trust,
-                                                          .weights = options.out.keeps_weights()}));
+  ASSIGN_OR_RETURN(Sample sample,
+                   LoadSample(options.in, {.trust = options.trust,
+                                           .weights = options.out.keeps_weights(),
+                                           .statistics = !options.out.keeps_weights()}));
   RETURN_IF_ERROR(CheckModule(sample));
   ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));
   ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));

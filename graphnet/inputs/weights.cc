@@ -1,6 +1,11 @@
 #include "graphnet/inputs/weights.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -70,6 +75,61 @@ Metas::const_iterator OwnerOf(const Metas& metas, const std::string& name) {
   return metas.end();
 }
 
+// Tensors with fewer elements are kept whole in their draw spec.
+constexpr size_t kLiteralTensorSize = 64;
+
+// As Python prints and reads it: correctly rounded in decimal.
+double Rounded(double value, int digits) {
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return std::strtod(text, nullptr);
+}
+
+// Calls fn(element) for each.
+template <typename T, typename Fn>
+void ForEachElement(absl::string_view bytes, Fn fn) {
+  for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+    T element;
+    std::memcpy(&element, bytes.data() + i, sizeof(T));
+    fn(element);
+  }
+}
+
+// `read` makes a number of an element.
+template <typename T, typename Read>
+void DescribeFloats(absl::string_view bytes, Read read, DrawSpec* spec,
+                    std::vector<Argument>* elements) {
+  const size_t n = bytes.size() / sizeof(T);
+  double sum = 0;
+  ForEachElement<T>(bytes, [&](T x) { sum += read(x); });
+  const double mean = sum / static_cast<double>(n);
+  double squares = 0;
+  ForEachElement<T>(bytes, [&](T x) { squares += (read(x) - mean) * (read(x) - mean); });
+  spec->has_mean = spec->has_std = true;
+  spec->mean = Rounded(mean, 3);
+  spec->std = n <= 1 ? 0.0 : Rounded(std::sqrt(squares / static_cast<double>(n - 1)), 3);
+  if (n >= kLiteralTensorSize) return;
+  ForEachElement<T>(bytes, [&](T x) { elements->emplace_back(Rounded(read(x), 6)); });
+  spec->data = Argument::List(*elements);
+}
+
+template <typename T>
+void DescribeIntegers(absl::string_view bytes, DrawSpec* spec, std::vector<Argument>* elements) {
+  if (bytes.size() / sizeof(T) < kLiteralTensorSize) {
+    ForEachElement<T>(bytes, [&](T x) { elements->emplace_back(static_cast<int64_t>(x)); });
+    spec->data = Argument::List(*elements);
+    return;
+  }
+  T least = std::numeric_limits<T>::max();
+  T greatest = std::numeric_limits<T>::min();
+  ForEachElement<T>(bytes, [&](T x) {
+    least = std::min(least, x);
+    greatest = std::max(greatest, x);
+  });
+  spec->min = static_cast<int64_t>(least);
+  spec->max = static_cast<int64_t>(greatest);
+}
+
 std::string Sizes(absl::Span<const int64_t> sizes) {
   return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]");
 }
@@ -125,6 +185,46 @@ absl::Status CheckWeights(const Sample& sample) {
     }
   }
   return absl::OkStatus();
+}
+
+void DescribeValues(const TensorData& values, DrawSpec* spec, std::vector<Argument>* elements) {
+  const absl::string_view bytes = *values.bytes;
+  const auto floats = [&]<typename T>(T, auto read) {
+    DescribeFloats<T>(bytes, read, spec, elements);
+  };
+  const auto integers = [&]<typename T>(T) { DescribeIntegers<T>(bytes, spec, elements); };
+  switch (values.dtype) {
+    case DType::kFloat16: return floats(uint16_t(), HalfToFloat);
+    case DType::kBFloat16: return floats(uint16_t(), BFloat16ToFloat);
+    case DType::kFloat32: return floats(float(), [](float x) { return double{x}; });
+    case DType::kFloat64: return floats(double(), [](double x) { return x; });
+    case DType::kInt8: return integers(int8_t());
+    case DType::kInt16: return integers(int16_t());
+    case DType::kInt32: return integers(int32_t());
+    case DType::kInt64: return integers(int64_t());
+    case DType::kUInt8: return integers(uint8_t());
+    case DType::kBool:
+      if (bytes.size() >= kLiteralTensorSize) return;
+      for (const char c : bytes) elements->emplace_back(c != 0);
+      spec->data = Argument::List(*elements);
+      return;
+    default: return;
+  }
+}
+
+void DescribeWeights(Sample* sample) {
+  Module* const module = sample->module.get();
+  const std::vector<Attribute> attributes(module->attributes().begin(), module->attributes().end());
+  for (Attribute attribute : attributes) {
+    const auto it = sample->weights.find(std::string(attribute.name));
+    if (attribute.draw_spec != nullptr || it == sample->weights.end() || !it->second.bytes)
+      continue;
+    DrawSpec spec;
+    std::vector<Argument> elements;
+    DescribeValues(it->second, &spec, &elements);
+    attribute.draw_spec = &spec;
+    module->AddAttribute(attribute);
+  }
 }
 
 absl::StatusOr<TensorData> ConvertFloats(const TensorData& tensor, DType to) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,14 @@ absl::Status CheckWeights(const Sample& sample);
 // nearest, of two equally near ones to the even one, by way of float32 to the 16-bit
 // ones. Unimplemented for other dtypes.
 absl::StatusOr<TensorData> ConvertFloats(const TensorData& tensor, DType to);
+
+// How values like these are drawn: mean and standard deviation of floats to three decimals, the
+// least and greatest of integers, and, of what has fewer than 64 elements, all of them (floats to
+// six decimals), which `elements` holds. Complex numbers and 8-bit floats have none of these.
+void DescribeValues(const TensorData& values, DrawSpec* spec, std::vector<Argument>* elements);
+// Says so of the attributes that have values and no draw spec, for forms of a sample that
+// cannot hold the values.
+void DescribeWeights(Sample* sample);
 
 // What the graph says of the values it knows by name: attributes, and inputs of the main
 // graph. Null where it says nothing.

@@ -94,6 +94,15 @@ refused "no more than 64" run "$derived.pt2" --input "args_0=f32[65,4]" --input 
 "$graphnet" convert "$data/buffers.pt2" b.gn
 "$graphnet" convert "$data/cond_several.pt2" folder
 [ -e folder/torch_export.json ] || fail "the program is not kept"
+# A folder says how its weights are drawn, also by way of a protobuf, with the weights beside it.
+"$graphnet" convert "$data/buffers.pt2" described
+grep -A 8 meta_seen described/weight_meta.py | grep -q 'data = \[0.000000, 0.000000, 0.000000, 0.000000\]' ||
+  fail "weights are not described"
+"$graphnet" convert b.pb by_protobuf
+cmp described/weight_meta.py by_protobuf/weight_meta.py || fail "weights of a protobuf are described otherwise"
+rm b.safetensors
+"$graphnet" convert b.pb without
+[ -e without/model.py ] || fail "a folder needs no weights"
 "$graphnet" show - <"$data/cond_several.pt2" | grep -q "torch.ops.higher_order.cond(%gt, @true_graph_0, @false_graph_0, \[%x\|torch.ops.higher_order.cond(" ||
   fail "no cond"
 

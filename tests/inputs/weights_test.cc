@@ -87,6 +87,70 @@ TEST(CheckWeightsTest, NamesWhatDoesNotFit) {
             "weight v: the graph has no attribute or input of that name");
 }
 
+// Figures of tensor.mean(dtype=torch.double) and tensor.std() in PyTorch 2.13.
+TEST(DescribeValuesTest, StatisticsOfFloats) {
+  std::vector<float> ramp;
+  for (int i = 0; i < 70; ++i) ramp.push_back(static_cast<float>(i) / 7 - 3);
+  const TensorData floats = Tensor<float>(DType::kFloat32, ramp);
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    const auto values = ConvertFloats(floats, dtype);
+    ASSERT_OK(values);
+    DrawSpec spec;
+    std::vector<Argument> elements;
+    DescribeValues(*values, &spec, &elements);
+    EXPECT_TRUE(spec.has_mean && spec.has_std);
+    EXPECT_EQ(spec.mean, 1.929);
+    EXPECT_EQ(spec.std, 2.907);
+    EXPECT_TRUE(spec.data.is_none());
+  }
+}
+
+TEST(DescribeValuesTest, SmallTensorsAreWritten) {
+  DrawSpec spec;
+  std::vector<Argument> elements;
+  DescribeValues(Tensor<float>(DType::kFloat32, {1.0f / 3, -2.5e-7f, 1e4f}), &spec, &elements);
+  EXPECT_EQ(spec.mean, 3333.444);
+  EXPECT_EQ(spec.std, 5773.406);
+  ASSERT_EQ(spec.data.elements().size(), 3u);
+  EXPECT_EQ(spec.data.elements()[0].real(), 0.333333);
+  EXPECT_EQ(spec.data.elements()[1].real(), 0);
+
+  DrawSpec one;
+  elements.clear();
+  DescribeValues(Tensor<double>(DType::kFloat64, {0.5}), &one, &elements);
+  EXPECT_EQ(one.std, 0);
+
+  DrawSpec bits;
+  elements.clear();
+  DescribeValues(Tensor<char>(DType::kBool, {1, 0}), &bits, &elements);
+  ASSERT_EQ(bits.data.elements().size(), 2u);
+  EXPECT_TRUE(bits.data.elements()[0].boolean());
+}
+
+TEST(DescribeValuesTest, IntegersHaveBounds) {
+  DrawSpec spec;
+  std::vector<Argument> elements;
+  std::vector<int8_t> many(100, 3);
+  many[7] = -128;
+  many[9] = 127;
+  DescribeValues(Tensor<int8_t>(DType::kInt8, many), &spec, &elements);
+  EXPECT_EQ(spec.min.integer(), -128);
+  EXPECT_EQ(spec.max.integer(), 127);
+  EXPECT_FALSE(spec.has_mean);
+  EXPECT_TRUE(spec.data.is_none());
+}
+
+TEST(DescribeWeightsTest, WhatIsSaidStays) {
+  Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 3}));
+  DescribeWeights(&sample);
+  const DrawSpec* spec = sample.module->FindAttribute("w")->draw_spec;
+  ASSERT_NE(spec, nullptr);
+  EXPECT_EQ(spec->mean, 2);
+  sample.weights["w"] = Tensor<float>(DType::kFloat32, {5, 5});
+  DescribeWeights(&sample);
+  EXPECT_EQ(sample.module->FindAttribute("w")->draw_spec->mean, 2);
+}
+
 TEST(FollowGraphTest, NamesDTypesAndWhatIsGone) {
   Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 2}));
   sample.weights["l.0"] = Tensor<float>(DType::kFloat32, {3});

@@ -1,71 +1,39 @@
 #include "graphnet/formats/torchscript/attributes.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "ATen/ATen.h"
 #include "ATen/EmptyTensor.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/util/strides.h"
+#include "graphnet/inputs/weights.h"
 #include "graphnet/torch/types.h"
 
 namespace graphnet::torchscript {
 namespace {
 
-// Tensors with fewer elements are kept whole in their draw spec.
-constexpr int64_t kLiteralTensorSize = 64;
-
-// As Python prints and reads it: correctly rounded in decimal.
-double Rounded(double value, int digits) {
-  char text[400];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return std::strtod(text, nullptr);
+// `tensor`: dense, on any device but meta.
+at::Tensor InMemory(const at::Tensor& tensor) {
+  return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
 }
 
-// The statistics of `tensor`: on the CPU, contiguous. `data` backs spec->data.
-void Describe(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data) {
-  const bool literal = tensor.numel() < kLiteralTensorSize;
-  const auto keep = [&](const auto* values) {
-    for (int64_t i = 0; i < tensor.numel(); ++i) data->push_back(values[i]);
-  };
-  if (at::isFloatingType(tensor.scalar_type())) {
-    const bool narrow = c10::elementSize(tensor.scalar_type()) < 4;
-    const at::Tensor values = narrow ? tensor.to(at::kFloat) : tensor;
-    spec->has_mean = spec->has_std = true;
-    spec->mean = Rounded(values.mean(at::kDouble).item<double>(), 3);
-    spec->std = tensor.numel() <= 1 ? 0.0 : Rounded(values.std().item<double>(), 3);
-    if (!literal) return;
-    const at::Tensor wide = values.to(at::kDouble);
-    const double* p = wide.const_data_ptr<double>();
-    for (int64_t i = 0; i < wide.numel(); ++i) data->push_back(Rounded(p[i], 6));
-  } else if (tensor.scalar_type() == at::kBool) {
-    if (!literal) return;
-    keep(tensor.const_data_ptr<bool>());
-  } else if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)) {
-    const at::Tensor wide = tensor.to(at::kLong);
-    if (!literal) {
-      spec->min = wide.min().item<int64_t>();
-      spec->max = wide.max().item<int64_t>();
-      return;
-    }
-    keep(wide.const_data_ptr<int64_t>());
-  } else {
-    return;
-  }
-  spec->data = Argument::List(*data);
+// Of what InMemory yields, whose memory it shares.
+TensorData DataOf(const at::Tensor& values) {
+  return {.dtype = DTypeOf(values.scalar_type()),
+          .shape = values.sizes().vec(),
+          .bytes = SharedBytes(std::make_shared<at::Tensor>(values),
+                               absl::string_view(static_cast<const char*>(values.const_data_ptr()),
+                                                 values.nbytes()))};
 }
 
 }  // namespace
 
 void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data) {
-  Describe(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous(), spec, data);
+  graphnet::DescribeValues(DataOf(InMemory(tensor)), spec, data);
 }
 
 std::string TypeText(const c10::Type& type) {
@@ -153,8 +121,8 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
   std::vector<Argument> data;
   at::Tensor values;
   if (!tensor.is_meta()) {
-    values = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
-    Describe(values, &spec, &data);
+    values = InMemory(tensor);
+    graphnet::DescribeValues(DataOf(values), &spec, &data);
   }
   // A name with dots in it may look like the path of another attribute.
   std::string unique(name);

@@ -27,8 +27,7 @@ bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>*
 // As torch.Tensor.stride; empty if it lies in memory dimension after dimension, or has gaps.
 std::vector<int64_t> StridesOf(const at::Tensor& tensor);
 
-// How a tensor like `tensor` (dense, on any device but meta) is drawn: statistics
-// of floats, bounds of integers, and the values of small ones, which `data` holds.
+// How a tensor like `tensor` (dense, on any device but meta) is drawn (inputs/weights.h).
 void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data);
 
 // Adds tensors to a sample's module, each once however many names it has: what
