@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
 
 absl::Status ConvertOne(const std::string& path, const Output& out, bool trust,
                         PaddleCoverage* coverage) {
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = trust}));
+  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = trust, .statistics = true}));
   ASSIGN_OR_RETURN(PaddleSample made, MakePaddleSample(sample));
   *coverage = std::move(made.coverage);
   if (!coverage->left.empty())

@@ -172,7 +172,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   LoadOptions load;
   load.trust = options.trust;
   load.weights = options.folder.format == PieceFormat::kProtobuf && !options.dry_run;
-  load.statistics = !load.weights && !options.dry_run;
+  load.statistics = !options.dry_run;
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   // A GraphNet folder has no attributes; lifted from each piece, they would be
   // inputs that no other piece returns.

@@ -45,6 +45,7 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
+  load.statistics = true;  // as when it was cut
   ASSIGN_OR_RETURN(Sample original, LoadSample(path, load));
   FolderValidationOptions folder;
   folder.config_file = options.config;
