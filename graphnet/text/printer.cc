@@ -419,6 +419,9 @@ std::string PrintSample(const Sample& sample, const PrintOptions& options) {
 std::string PrintNode(const Node& node) {
   return Printed([&](std::string* out) { AppendNode(node, out); });
 }
+std::string PrintNode(const Node& node, const PrintOptions& options) {
+  return Printed([&](std::string* out) { ModulePrinter(options, out).Statement(node); });
+}
 std::string PrintArgument(const Argument& argument) {
   return Printed([&](std::string* out) { AppendArgument(argument, out); });
 }

@@ -59,8 +59,9 @@ std::string PrintModule(const Module& module, const PrintOptions& options = {});
 std::string PrintSample(const Sample& sample, const PrintOptions& options = {});
 
 // For messages: one line without indentation or line end. PrintNode leaves out
-// location and module path.
+// location and module path, and cuts long constants.
 std::string PrintNode(const Node& node);
+std::string PrintNode(const Node& node, const PrintOptions& options);
 std::string PrintArgument(const Argument& argument);
 std::string PrintMeta(const ValueMeta& meta);
 std::string PrintTensorMeta(const TensorMeta& meta);

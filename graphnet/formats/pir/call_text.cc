@@ -43,7 +43,7 @@ CallText PrintCall(const Node& node) {
   copy->set_annotation("");
   copy->set_location({});
   copy->set_module_path("");
-  const std::string line = PrintNode(*copy);
+  const std::string line = PrintNode(*copy, PrintOptions::Complete());
   absl::string_view text = line;
   if (copy->is_call()) {
     absl::ConsumePrefix(&text, absl::StrCat("%", copy->name(), " = "));

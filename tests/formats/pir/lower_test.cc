@@ -124,6 +124,16 @@ graph @body(%a) {
   EXPECT_THAT(text, HasSubstr(R"pir({call:"torch.cond(True, @r0, @r0, (%a0,))")pir"));
 }
 
+// Long constants are cut for people, which must not happen here.
+TEST(ToPir, LongConstantsAreWhole) {
+  std::string numbers = "0";
+  for (int i = 1; i < 500; ++i) absl::StrAppend(&numbers, ", ", i);
+  const std::string text =
+      Lower(absl::StrCat("graph @forward(%x : f32[4]) {\n  %f = mylib.f(%x, [", numbers, "], \"",
+                         std::string(2000, 'a'), "\")\n  return (%f,)\n}\n"));
+  EXPECT_THAT(text, HasSubstr("498, 499]"));
+}
+
 TEST(ToPir, SymbolicSizesHaveTheirNames) {
   const std::string text = Lower(R"(
 symbol S0 = 7
