@@ -13,8 +13,6 @@
 namespace graphnet {
 namespace {
 
-using ::testing::HasSubstr;
-
 template <typename T>
 TensorData Tensor(DType dtype, const std::vector<T>& values) {
   return {dtype,
