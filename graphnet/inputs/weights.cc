@@ -203,6 +203,9 @@ void DescribeValues(const TensorData& values, DrawSpec* spec, std::vector<Argume
     case DType::kInt32: return integers(int32_t());
     case DType::kInt64: return integers(int64_t());
     case DType::kUInt8: return integers(uint8_t());
+    case DType::kUInt16: return integers(uint16_t());
+    case DType::kUInt32: return integers(uint32_t());
+    case DType::kUInt64: return integers(int64_t());  // as torch.Tensor.long() has them
     case DType::kBool:
       if (bytes.size() >= kLiteralTensorSize) return;
       for (const char c : bytes) elements->emplace_back(c != 0);

@@ -136,6 +136,11 @@ TEST(DescribeValuesTest, IntegersHaveBounds) {
   EXPECT_EQ(spec.max.integer(), 127);
   EXPECT_FALSE(spec.has_mean);
   EXPECT_TRUE(spec.data.is_none());
+
+  DrawSpec wide;
+  DescribeValues(Tensor<uint16_t>(DType::kUInt16, std::vector<uint16_t>(64, 65535)), &wide,
+                 &elements);
+  EXPECT_EQ(wide.max.integer(), 65535);
 }
 
 TEST(DescribeWeightsTest, WhatIsSaidStays) {
