@@ -1,7 +1,7 @@
 """cc_library and cc_test as everywhere here: what most sources include is read once.
 
 A third of what GCC does for a source here, and half for one that sees LibTorch, is reading the
-same headers of others. So they are precompiled (//third_party), for the flags of libraries and
+same headers of others. So they are precompiled (//third_party/precompiled), for the flags of libraries and
 for those of tests, and come first in every source: LibTorch's too in those of targets that name
 @libtorch//:torch among their deps.
 """
@@ -101,8 +101,8 @@ def _with_headers(rule, kwargs, suffix = "", copts = []):
     deps = kwargs.pop("deps", [])
     name = ("torch" if "@libtorch//:torch" in deps else "core") + suffix
     rule(
-        copts = copts + ["-include", "third_party/%s.h" % name] + _MISLED + kwargs.pop("copts", []),
-        deps = deps + ["//third_party:" + name],
+        copts = copts + ["-include", "third_party/precompiled/%s.h" % name] + _MISLED + kwargs.pop("copts", []),
+        deps = deps + ["//third_party/precompiled:" + name],
         **kwargs
     )
 
