@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What writing MLIR costs a node, beside the tool that reads it.
 
-    benchmarks/mlir_benchmark.py GRAPHNET TORCH_MLIR_OPT
+    benchmarks/mlir_benchmark.py GRAPHNET TORCH_MLIR_OPT WRITER_BENCHMARK
 
-CPU microseconds a node, whole processes, best of three, of chains of products, sums and relu that
-double in length: they should not grow. `verify` is torch-mlir-opt on the text as it is, `StableHLO`
-its pipeline, which backend xla runs.
+CPU microseconds a node of chains of products, sums and relu that double in length: they should not
+grow. `write` is the writer alone (mlir_writer_benchmark); the others are whole processes, best of
+three: `convert` from text to MLIR, `verify` torch-mlir-opt on what was written, `StableHLO` its
+pipeline, which backend xla runs. The ratio: `verify` to `write`.
 """
 import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -43,18 +45,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphnet")
     parser.add_argument("opt", metavar="TORCH_MLIR_OPT")
+    parser.add_argument("writer", metavar="WRITER_BENCHMARK")
     args = parser.parse_args()
-    print(f"{'nodes':>7} {'functionalize':>13} {'convert':>8} {'verify':>7} {'StableHLO':>10}  ratio")
+    print(f"{'nodes':>7} {'write':>6} {'convert':>8} {'verify':>7} {'StableHLO':>10}  ratio")
     with tempfile.TemporaryDirectory() as scratch:
         text, made = pathlib.Path(scratch) / "c.gn", pathlib.Path(scratch) / "c.mlir"
         for nodes in (2000, 4000, 8000, 16000):
             text.write_text(chain(nodes))
-            times = [seconds(args.graphnet, "opt", text, "--passes=functionalize", "-o", f"{scratch}/c.pb"),
-                     seconds(args.graphnet, "convert", text, made),
-                     seconds(args.opt, made, "-o", os.devnull),
-                     seconds(args.opt, f"--pass-pipeline={PIPELINE}", made, "-o", os.devnull)]
-            row = [time / nodes * 1e6 for time in times]
-            print(f"{nodes:7} {row[0]:13.1f} {row[1]:8.1f} {row[2]:7.1f} {row[3]:10.1f}  {row[3] / row[1]:.0f}")
+            convert = seconds(args.graphnet, "convert", text, made) / nodes * 1e6
+            verify = seconds(args.opt, made, "-o", os.devnull) / nodes * 1e6
+            stable = seconds(args.opt, f"--pass-pipeline={PIPELINE}", made, "-o", os.devnull) / nodes * 1e6
+            report = subprocess.run([args.writer, text, "--benchmark_format=json"], capture_output=True, check=True)
+            write = json.loads(report.stdout)["benchmarks"][0]["us/node"]
+            print(f"{nodes:7} {write:6.2f} {convert:8.1f} {verify:7.1f} {stable:10.1f}  "
+                  f"{verify / write:.1f}", flush=True)
 
 
 if __name__ == "__main__":
