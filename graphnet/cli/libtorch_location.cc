@@ -1,5 +1,8 @@
 #include "graphnet/cli/libtorch_location.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -72,6 +75,16 @@ std::string OfPython3() {
 }
 
 }  // namespace
+
+std::string LoadedLibTorch() {
+  void* const library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return "";
+  const link_map* map = nullptr;
+  const bool found = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0;
+  const std::string path = found ? map->l_name : "";
+  dlclose(library);
+  return std::filesystem::path(path).parent_path().parent_path().string();  // behind lib/
+}
 
 std::string ProgramFolder() {
   std::error_code error;

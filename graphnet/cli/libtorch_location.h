@@ -14,6 +14,9 @@ namespace graphnet {
 // $CONDA_PREFIX), torch of python3. FailedPrecondition, with what helps, if there is none.
 absl::StatusOr<std::string> FindLibTorch();
 
+// The folder of the one that this process has loaded; "" if it has not.
+std::string LoadedLibTorch();
+
 // The folder of the program that runs, links followed; "" if that is not to be known.
 std::string ProgramFolder();
 

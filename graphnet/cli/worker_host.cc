@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/libtorch_location.h"
 
 namespace graphnet {
@@ -9,7 +10,11 @@ namespace graphnet {
 WorkerHost HostOfTool() {
   WorkerHost host;
   host.tool = std::filesystem::read_symlink("/proc/self/exe").string();
-  if (const auto torch = FindLibTorch(); torch.ok()) host.torch = *torch;
+  if (const auto torch = FindLibTorch(); torch.ok()) {
+    host.torch = *torch;
+  } else if (OpenEngine().ok()) {  // as Bazel builds it, it has the one that it was built with
+    host.torch = LoadedLibTorch();
+  }
   return host;
 }
 
