@@ -173,7 +173,7 @@ def main() -> int:
                 good, line = check(arguments.graphnet, sample, mesh, scratch + "/shards", arguments.timeout)
                 if not good and " different" in line:
                     shutil.rmtree(scratch + "/wide", ignore_errors=True)
-                    widen = "change-dtype{from=float32,to=float64}"
+                    widen = "change-dtype{to=float64}"
                     subprocess.run([arguments.graphnet, "opt", path, "--passes", widen, "-o", scratch + "/wide"],
                                    capture_output=True, check=True)
                     good, line = check(arguments.graphnet, Sample(arguments.graphnet, scratch + "/wide"), mesh,
