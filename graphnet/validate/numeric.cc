@@ -128,6 +128,39 @@ Observer Counting(size_t* number, int piece, const OperatorObserver& observe) {
   };
 }
 
+size_t NumLeaves(const c10::IValue& value) {
+  size_t leaves = 0;
+  if (value.isTuple()) {
+    for (const c10::IValue& element : value.toTupleRef().elements()) leaves += NumLeaves(element);
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) leaves += NumLeaves(element);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) leaves += NumLeaves(entry.value());
+  } else {
+    return 1;
+  }
+  return leaves;
+}
+
+// What a run returned for each port: that is flattened, and a port may hold a list. Nothing if
+// they are not as many.
+std::optional<std::vector<c10::IValue>> Grouped(
+    absl::Span<const Node* const> ports,
+    const absl::flat_hash_map<const Node*, c10::IValue>& values,
+    absl::Span<const c10::IValue> leaves) {
+  std::vector<c10::IValue> grouped;
+  for (const Node* port : ports) {
+    const c10::IValue& value = values.at(port);
+    const size_t count = NumLeaves(value);
+    if (count > leaves.size()) return std::nullopt;
+    const bool holds_others = value.isTuple() || value.isList() || value.isGenericDict();
+    grouped.push_back(holds_others ? value : leaves[0]);
+    leaves.remove_prefix(count);
+  }
+  if (!leaves.empty()) return std::nullopt;
+  return grouped;
+}
+
 class Runner {
  public:
   Runner(const Sample& original, absl::Span<const Sample> pieces, Style style,
@@ -214,27 +247,34 @@ class Runner {
       if (auto tensor = take(it->second); tensor.ok())
         compile.attributes.emplace(attribute.name, *std::move(tensor));
     }
-    for (const Node* input : original_.module->main()->placeholders()) {
-      c10::IValue& value = named[input->name()];  // None without a value.
-      const auto it = values_.find(std::string(input->target()));
-      if (it == values_.end()) continue;
-      if (auto tensor = take(it->second); tensor.ok()) {
-        if (auto converted = ToInput(*std::move(tensor), *input); converted.ok())
-          value = *std::move(converted);
-      }
+    absl::StatusOr<PreparedRun> whole = PrepareRun(*original_.module, values_);
+    if (!whole.ok()) {
+      Fail(ErrorClass::kRuntime, 0, "", std::string(whole.status().message()));
+      return std::nullopt;
     }
+    const std::vector<Node*> given = original_.module->main()->placeholders();
+    for (size_t k = 0; k < given.size(); ++k) named[given[k]->name()] = whole->inputs[k];
     std::vector<c10::IValue> returned;
     size_t number = 0;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const Module& module = *pieces_[i].module;
       std::vector<c10::IValue> inputs;
       if (!Bind(i, named, returned, &inputs)) return std::nullopt;
+      absl::flat_hash_map<const Node*, c10::IValue> values;  // of ports, as far as they are seen
+      const std::vector<Node*> taken = module.main()->placeholders();
+      for (size_t k = 0; k < taken.size(); ++k) values[taken[k]] = inputs[k];
+      const std::vector<Node*> ports = module.main()->output()->operands();
+      for (const Node* port : ports) values.try_emplace(port);
       absl::StatusOr<std::unique_ptr<Executable>> executable = Compile(module, compile);
       absl::Status status = executable.status();
       if (status.ok()) {
         RunOptions run;
         if (i == 0) run.seed = options_.seed;
-        run.observer = Counting(&number, static_cast<int>(i), observe);
+        run.observer = [&, count = Counting(&number, static_cast<int>(i), observe)](
+                           const Node& node, const c10::IValue& value) {
+          if (const auto it = values.find(&node); it != values.end()) it->second = value;
+          return count(node, value);
+        };
         absl::StatusOr<std::vector<c10::IValue>> outputs =
             (*executable)->Run(std::move(inputs), run);
         status = outputs.status();
@@ -245,13 +285,14 @@ class Runner {
         return std::nullopt;
       }
       if (i + 1 == pieces_.size()) break;
-      const std::vector<Node*> ports = module.main()->output()->operands();
-      if (ports.size() != returned.size()) {
+      std::optional<std::vector<c10::IValue>> grouped = Grouped(ports, values, returned);
+      if (!grouped.has_value()) {
         Fail(ErrorClass::kRuntime, i, "",
              absl::StrCat("returns ", returned.size(), " values where ", ports.size(),
                           " are ports"));
         return std::nullopt;
       }
+      returned = *std::move(grouped);
       if (style_ == Style::kChain) continue;
       for (size_t k = 0; k < ports.size(); ++k) named[ports[k]->name()] = returned[k];
     }

@@ -20,6 +20,7 @@ namespace graphnet {
 
 using validate_internal::CheckComposition;
 using validate_internal::CheckOperators;
+using validate_internal::IsSaidLater;
 using validate_internal::OperatorsOf;
 using validate_internal::PieceOperator;
 
@@ -317,9 +318,7 @@ class StructureCheck {
       AddNotThatOf("input", "target", i, k, port);
     if (!equality.metas) return;
     if (port.annotation() != input.annotation()) AddNotThatOf("input", "annotation", i, k, port);
-    // Of an input of which the original says nothing, somebody may have said it when it was cut.
-    const bool said_later = input.meta() == nullptr && input.draw_spec() == nullptr;
-    if (!said_later && !EqualPointees(port.draw_spec(), input.draw_spec()))
+    if (!IsSaidLater(input) && !EqualPointees(port.draw_spec(), input.draw_spec()))
       AddNotThatOf("input", "draw spec", i, k, port);
   }
 
