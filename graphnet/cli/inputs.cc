@@ -51,6 +51,53 @@ absl::Status CheckKnown(const Sample& sample) {
   return absl::OkStatus();
 }
 
+bool HoldsZeros(const DrawSpec* spec) {
+  if (spec == nullptr) return false;
+  if (spec->data.is_none())
+    return spec->has_mean && spec->has_std && spec->mean == 0 && spec->std == 0;
+  return absl::c_all_of(spec->data.elements(), [](const Argument& element) {
+    return element.is_float() && element.real() == 0;
+  });
+}
+
+// Positive, as some of it may be variances.
+DrawSpec ValuesForZeros(const DrawSpec* spec) {
+  DrawSpec made = spec == nullptr ? DrawSpec() : *spec;
+  made.data = Argument();
+  made.has_mean = made.has_std = true;
+  made.mean = 0.5;
+  made.std = 0.2;
+  made.min = Argument(0.1);
+  made.max = Argument(1.0);
+  return made;
+}
+
+void ReplaceZeros(Sample* sample) {
+  const auto holds_zeros = [sample](absl::string_view name, const TensorMeta* meta,
+                                    const DrawSpec* spec) {
+    if (meta == nullptr || !IsFloatingPoint(meta->dtype)) return false;
+    const auto it = sample->weights.find(std::string(name));
+    if (it == sample->weights.end()) return HoldsZeros(spec);
+    const auto& bytes = it->second.bytes;
+    if (bytes == nullptr || absl::c_any_of(*bytes, [](char byte) { return byte != 0; }))
+      return false;
+    sample->weights.erase(it);
+    return true;
+  };
+  Module* module = sample->module.get();
+  const std::vector<Attribute> attributes(module->attributes().begin(), module->attributes().end());
+  for (Attribute attribute : attributes) {
+    if (!holds_zeros(attribute.name, attribute.meta, attribute.draw_spec)) continue;
+    const DrawSpec spec = ValuesForZeros(attribute.draw_spec);
+    attribute.draw_spec = &spec;
+    module->AddAttribute(attribute);
+  }
+  for (Node* input : module->main()->placeholders()) {
+    if (holds_zeros(input->target(), input->tensor_meta(), input->draw_spec()))
+      input->set_draw_spec(ValuesForZeros(input->draw_spec()));
+  }
+}
+
 }  // namespace
 
 CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) {
@@ -66,14 +113,15 @@ CLI::Option* AddInputsOption(CLI::App* command, std::string* file) {
       ->add_option(
           "--inputs", *file,
           "Values by name (safetensors, - on the standard input): x, y.0 of a list, z.a of "
-          "a dict; others are drawn")
-      ->type_name("FILE");
+          "a dict; others are drawn. random: also other values in the place of zeros only, such "
+          "as those of a layer scale, which hide what they are multiplied with")
+      ->type_name("FILE|random");
 }
 
 absl::StatusOr<std::map<std::string, TensorData>> ReadValues(
     const std::string& path, const std::vector<std::string>& names) {
   std::map<std::string, TensorData> values;
-  if (path.empty()) return values;
+  if (path.empty() || path == kRandomInputs) return values;
   if (path == "-") {
     RETURN_IF_ERROR(TakeStandardInput());
     const auto half = static_cast<size_t>(AvailableMemoryBytes()) / 2;
@@ -107,6 +155,7 @@ absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* samp
   RETURN_IF_ERROR(DescribeInputs(options.words, seed, sample));
   ASSIGN_OR_RETURN(auto given, ReadValues(options.file, NamesOfValues(*sample)));
   for (auto& [name, data] : given) sample->weights[name] = std::move(data);
+  if (options.file == kRandomInputs) ReplaceZeros(sample);
   return CheckKnown(*sample);
 }
 

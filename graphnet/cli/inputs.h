@@ -15,9 +15,13 @@
 
 namespace graphnet {
 
+// In the place of a file: all is drawn, and of what holds zeros only (layer scale) other values,
+// which would hide what they are multiplied with.
+inline constexpr char kRandomInputs[] = "random";
+
 struct InputOptions {
   std::vector<std::string> words;  // inputs/example_input.h
-  std::string file;                // safetensors; "-": the standard input
+  std::string file;                // safetensors; "-": the standard input; kRandomInputs
 };
 
 // --input, what to draw, and --inputs, a file of values.
@@ -25,7 +29,7 @@ CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words);
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file);
 
 // The values by name that a file holds, each of which must be one of `names`, or begin with
-// one that ends in a dot. Nothing without a path.
+// one that ends in a dot. Nothing without a path, or for kRandomInputs.
 absl::StatusOr<std::map<std::string, TensorData>> ReadValues(const std::string& path,
                                                              const std::vector<std::string>& names);
 // What a sample takes values for: its inputs and attributes; of those that hold others, the

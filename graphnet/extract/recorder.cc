@@ -180,6 +180,13 @@ void Recorder::Describe(const at::Tensor& tensor, Node* node) {
   DrawSpec spec;
   std::vector<Argument> data;
   torchscript::DescribeValues(tensor, &spec, &data);
+  // What was computed from it may be expected to the last bit.
+  if (!data.empty() && tensor.is_floating_point()) {
+    const at::Tensor exact = tensor.detach().to(at::kCPU, at::kDouble).contiguous();
+    const absl::Span<const double> values(exact.const_data_ptr<double>(), data.size());
+    data.assign(values.begin(), values.end());
+    spec.data = Argument::List(data);
+  }
   node->set_draw_spec(spec);
 }
 

@@ -33,7 +33,7 @@ bool Differs(std::string* why, absl::string_view name, absl::string_view expecte
 std::string Describe(const IValue& value) {
   if (value.isInt()) return absl::StrCat(value.toInt());
   if (value.isBool()) return value.toBool() ? "True" : "False";
-  if (value.isDouble()) return absl::StrCat(value.toDouble());
+  if (value.isDouble()) return absl::StrFormat("%.17g", value.toDouble());
   if (value.isString()) return absl::StrCat("\"", Printable(value.toStringRef()), "\"");
   return absl::StrCat("a value of kind ", value.tagKind());
 }

@@ -15,6 +15,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/commands.h"
+#include "graphnet/cli/engine/dead_paths.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
@@ -105,9 +106,12 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   names.insert(names.end(), more.begin(), more.end());
   ASSIGN_OR_RETURN(const Values given, ReadValues(options.inputs.file, names));
   for (auto& [name, data] : given) a.weights[name] = b.weights[name] = data;
+  const bool random = options.inputs.file == kRandomInputs;
   DrawOptions draw;
   draw.seed = options.seed;
-  ASSIGN_OR_RETURN(Values values_a, ReadInputs({.words = options.inputs.words}, draw, &a));
+  ASSIGN_OR_RETURN(
+      Values values_a,
+      ReadInputs({.words = options.inputs.words, .file = random ? kRandomInputs : ""}, draw, &a));
   // Both get the same: what b has another value for only is drawn by its own metas.
   for (const auto& [name, data] : values_a) b.weights[name] = data;
   ASSIGN_OR_RETURN(Values values_b, DrawInputs(b, draw));
@@ -126,7 +130,9 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   std::string first;
   DrawingOptions drawing = options.drawing;
   drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
+  DeadPaths dead(values_b);
   const Observer compare = [&](const Node& node, const c10::IValue& value) -> absl::Status {
+    dead.See(node, value);
     const auto it = digests.find(std::string(node.name()));
     if (it == digests.end() || IsBatched(value)) return absl::OkStatus();
     ++common;
@@ -156,9 +162,24 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
                     drawing));
     RETURN_IF_ERROR(WriteFileAtomic(options.picture, drawn));
   }
+  std::vector<std::string> notes;
+  if (same && different > 0) {
+    notes.emplace_back(
+        "values of one name differ inside, and no output shows it: with these values the outputs "
+        "do not depend on them, or a name stands for something else in one of the graphs. Try "
+        "--input, which draws values that reach further, --inputs random or --seed");
+  }
+  if (same && !dead.found().empty()) {
+    const size_t more = dead.found().size() - 1;
+    notes.push_back(absl::StrCat(
+        dead.found().front(), more == 0 ? "" : absl::StrCat(", and ", more, " more like it"),
+        ": what goes in there has no effect on the outputs with these values, so that they say "
+        "nothing of it. Try --inputs random"));
+  }
   if (options.json) {
     Json document;
     document["equal"] = same;
+    document["notes"] = Json::List(notes);
     document["values"] = common;
     document["different_values"] = different;
     if (different > 0) document["first_difference"] = first;
@@ -172,11 +193,7 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   if (out_a.size() != out_b.size())
     std::printf("%zu outputs and %zu\n", out_a.size(), out_b.size());
   std::fputs(lines.c_str(), stdout);
-  if (same && different > 0) {
-    std::printf(
-        "note: values differ inside, and no output shows it: with these values the outputs do not "
-        "depend on them. Try --input, which draws values that reach further, or --seed\n");
-  }
+  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
   return same ? 0 : 1;
 }
 

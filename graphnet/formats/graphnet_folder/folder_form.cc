@@ -1,5 +1,6 @@
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/utf8.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/passes/lift_attributes.h"
 
@@ -131,6 +133,16 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
   }
 }
 
+// A number is a tensor without dimensions for who loads a folder in Python.
+void DescribeNumber(Node* node) {
+  const std::optional<DType> dtype = NumberDType(node->annotation());
+  if (!dtype.has_value()) return;
+  TensorMeta meta;
+  meta.dtype = *dtype;
+  meta.has_shape = meta.has_device = true;
+  node->set_meta(node->graph()->module()->InternValueMeta(meta));
+}
+
 }  // namespace
 
 bool IsPythonKeyword(absl::string_view name) {
@@ -196,6 +208,7 @@ absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framewo
       if (!node->is_placeholder()) node->set_annotation({});
       const bool is_argument = node->is_placeholder() && graph == form->main();
       if (!is_argument || node->tensor_meta() == nullptr) node->set_meta(nullptr);
+      if (is_argument && node->meta() == nullptr) DescribeNumber(node);
       if (is_argument && node->draw_spec() == nullptr) node->set_draw_spec(DrawSpec());
     }
     RenameNodes(graph, taken);
