@@ -269,10 +269,14 @@ absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& op
   LoadOptions load = options;
   load.weights |= options.statistics && path == "-";  // which can be read once
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
-  const auto is_described = [](const Attribute& attribute) {
-    return attribute.draw_spec != nullptr;
-  };
-  if (options.statistics && !absl::c_all_of(sample.module->attributes(), is_described)) {
+  // An input whose shape is known may have the value that a program was saved with.
+  const bool is_described =
+      absl::c_all_of(sample.module->attributes(),
+                     [](const Attribute& attribute) { return attribute.draw_spec != nullptr; }) &&
+      absl::c_all_of(sample.module->main()->placeholders(), [](const Node* input) {
+        return input->draw_spec() != nullptr || input->tensor_meta() == nullptr;
+      });
+  if (options.statistics && !is_described) {
     if (!load.weights) {
       load.weights = true;
       absl::StatusOr<Sample> with_weights = Load(path, load);

@@ -18,8 +18,8 @@ struct LoadOptions {
   bool trust = false;
   // Whether real values of attributes are loaded too.
   bool weights = false;
-  // Whether attributes of which nothing is said are described by their values, for who writes
-  // a form that cannot hold those.
+  // Whether attributes and inputs of which nothing is said are described by their values, for who
+  // writes a form that cannot hold those.
   bool statistics = false;
 };
 

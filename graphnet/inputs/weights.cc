@@ -217,16 +217,24 @@ void DescribeValues(const TensorData& values, DrawSpec* spec, std::vector<Argume
 
 void DescribeWeights(Sample* sample) {
   Module* const module = sample->module.get();
+  std::vector<Argument> elements;
+  const auto describe = [&](absl::string_view name, const DrawSpec* said, DrawSpec* spec) {
+    const auto it = sample->weights.find(std::string(name));
+    if (said != nullptr || it == sample->weights.end() || !it->second.bytes) return false;
+    elements.clear();
+    DescribeValues(it->second, spec, &elements);
+    return true;
+  };
   const std::vector<Attribute> attributes(module->attributes().begin(), module->attributes().end());
   for (Attribute attribute : attributes) {
-    const auto it = sample->weights.find(std::string(attribute.name));
-    if (attribute.draw_spec != nullptr || it == sample->weights.end() || !it->second.bytes)
-      continue;
     DrawSpec spec;
-    std::vector<Argument> elements;
-    DescribeValues(it->second, &spec, &elements);
+    if (!describe(attribute.name, attribute.draw_spec, &spec)) continue;
     attribute.draw_spec = &spec;
     module->AddAttribute(attribute);
+  }
+  for (Node* input : module->main()->placeholders()) {
+    DrawSpec spec;
+    if (describe(input->target(), input->draw_spec(), &spec)) input->set_draw_spec(spec);
   }
 }
 

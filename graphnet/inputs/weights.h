@@ -27,8 +27,8 @@ absl::StatusOr<TensorData> ConvertFloats(const TensorData& tensor, DType to);
 // least and greatest of integers, and, of what has fewer than 64 elements, all of them (floats to
 // six decimals), which `elements` holds. Complex numbers and 8-bit floats have none of these.
 void DescribeValues(const TensorData& values, DrawSpec* spec, std::vector<Argument>* elements);
-// Says so of the attributes that have values and no draw spec, for forms of a sample that
-// cannot hold the values.
+// Says so of the attributes and inputs that have values and no draw spec, for forms of a sample
+// that cannot hold the values.
 void DescribeWeights(Sample* sample);
 
 // What the graph says of the values it knows by name: attributes, and inputs of the main

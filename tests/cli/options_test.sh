@@ -199,5 +199,33 @@ grep -qx 'changed tree/net.v1.pb: dce -1' out.txt || fail "opt says $(cat out.tx
 # --- Equal outputs behind another value.
 sed 's/torch.exp/torch.tanh/' whole.gn >other.gn
 "$graphnet" diff-run whole.gn other.gn >out.txt
-grep -q 'note: values differ inside, and no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
+grep -q 'note: values of one name differ inside, and no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
+
+# --- Paths without effect: a layer scale of zeros, a condition that never holds.
+cat >scale.gn <<'END'
+graph @forward(%x : f32[2, 3] {mean = 0.0, std = 1.0}, %scale : f32[3] {mean = 0.0, std = 0.0}) {
+  %inner = torch.relu(%x)
+  %branch = torch.mul(%scale, %inner)
+  %y = torch.add(%x, %branch)
+  return (%y,)
+}
+END
+sed 's/%inner/%other/; s/torch.relu/torch.sigmoid/; s/, %inner)/, %other)/' scale.gn >scale2.gn
+"$graphnet" diff-run scale.gn scale2.gn >out.txt
+grep -q 'note: %branch = torch.mul takes zeros only as %scale' out.txt || fail "diff-run says $(cat out.txt)"
+"$graphnet" diff-run scale.gn scale2.gn --json >out.json
+python3 -c 'import json; assert "%scale" in json.load(open("out.json"))["notes"][0]' || fail "no note in JSON"
+! "$graphnet" diff-run scale.gn scale2.gn --inputs random >out.txt || fail "random values leave the path dead: $(cat out.txt)"
+"$graphnet" diff-run scale.gn scale.gn --inputs random >out.txt
+! grep -q note out.txt || fail "diff-run says $(cat out.txt)"
+cat >where.gn <<'END'
+graph @forward(%x : f32[2, 3] {mean = 0.0, std = 1.0}) {
+  %far = torch.gt(%x, 1000000)
+  %a = torch.sin(%x)
+  %y = torch.where(%far, %a, %x)
+  return (%y,)
+}
+END
+"$graphnet" diff-run where.gn where.gn >out.txt
+grep -q 'note: %y = torch.where finds %far false everywhere' out.txt || fail "diff-run says $(cat out.txt)"
 echo PASSED

@@ -105,6 +105,23 @@ expect 2 "nothing.json" net.txt pieces --config nothing.json
 # --- Lists that a loop fills: inferred metas make no other cuts.
 for style in chain dag; do
   "$graphnet" decompose "$samples/detector.pt" -o "moved_$style" --pieces 4 --style $style --to protobuf >/dev/null
-  expect 0 "valid" "$samples/detector.pt" "moved_$style"
+  expect 0 "valid" "$samples/detector.pt" "moved_$style" --run
+  # Ports that hold lists.
+  "$graphnet" decompose "$samples/gpt.pt" -o "lists_$style" --pieces 3 --style $style --to protobuf >/dev/null
+  expect 0 "1 of 1 outputs bit-equal" "$samples/gpt.pt" "lists_$style" --run
 done
+
+# --- What is said of an input when it is cut, the original need not say.
+for format in graphnet protobuf; do
+  "$graphnet" decompose bare.txt -o "said_$format" --pieces 1 --format $format --input f32[2,3] >/dev/null
+  expect 0 "valid" bare.txt "said_$format"
+  expect 0 "1 of 1 outputs bit-equal" bare.txt "said_$format" --run --input f32[2,3]
+done
+
+# --- Numbers between pieces are tensors without dimensions in a folder, as Python makes them.
+"$graphnet" decompose "$samples/vit.pb" -o numbers --pieces 3 --ports stats >/dev/null
+grep -q 'torch.SymInt' numbers/subgraph_1/model.py || fail "no number between the pieces"
+! grep -q 'dtype = None' numbers/subgraph_*/weight_meta.py || fail "an input without a dtype"
+expect 0 "1 of 1 outputs bit-equal" "$samples/vit.pb" numbers --run
+"$graphnet" run numbers >/dev/null || fail "the pieces do not run"
 echo PASSED

@@ -154,6 +154,17 @@ TEST(DescribeWeightsTest, WhatIsSaidStays) {
   EXPECT_EQ(sample.module->FindAttribute("w")->draw_spec->mean, 2);
 }
 
+// torch.export saves the inputs that a program was made with: a folder draws some like them.
+TEST(DescribeWeightsTest, InputsWithValuesToo) {
+  Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 3}));
+  Node* input = sample.module->main()->placeholders()[0];
+  ASSERT_EQ(input->draw_spec(), nullptr);
+  sample.weights[std::string(input->target())] = Tensor<int64_t>(DType::kInt64, {7, 9});
+  DescribeWeights(&sample);
+  ASSERT_NE(input->draw_spec(), nullptr);
+  EXPECT_EQ(input->draw_spec()->data.elements()[1].integer(), 9);
+}
+
 TEST(FollowGraphTest, NamesDTypesAndWhatIsGone) {
   Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 2}));
   sample.weights["l.0"] = Tensor<float>(DType::kFloat32, {3});
