@@ -12,12 +12,14 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/documentation.h"
@@ -95,6 +97,13 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Ou
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
+  // This pass goes by the sizes of all values; where they cannot be found it says what it lacks.
+  const bool wants_sizes = absl::c_any_of(
+      pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
+  if (wants_sizes && LacksMetas(*sample.module)) {
+    if (const auto engine = OpenEngine(); engine.ok())
+      (*engine)->InferShapes(&sample).IgnoreError();
+  }
   PipelineOptions run;
   run.verify_each = options.verify_each;
   run.limit = options.limit;

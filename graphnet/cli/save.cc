@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -114,6 +116,25 @@ Target Output::format() const {
   return path == "-" ? Target::kText : Target::kFolder;
 }
 
+namespace {
+
+// ".json" of "a/b.json". A folder may be called "resnext50.a1_in1k" or "opt-1.5b", but who says
+// .foo means a file.
+std::string EndingOfFile(absl::string_view path) {
+  const size_t dot = path.rfind('.');
+  if (dot == absl::string_view::npos || dot == 0 || path[dot - 1] == '/') return "";
+  const absl::string_view ending = path.substr(dot + 1);
+  constexpr size_t kLongest = 11;  // safetensors
+  if (ending.empty() || ending.size() > kLongest ||
+      !absl::ascii_isalpha(static_cast<unsigned char>(ending[0])))
+    return "";
+  const bool is_word = absl::c_all_of(
+      ending, [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); });
+  return is_word ? absl::StrCat(".", ending) : "";
+}
+
+}  // namespace
+
 absl::Status CheckOutput(const Output& output) {
   const std::string& path = output.path;
   const Target format = output.format();
@@ -129,20 +150,14 @@ absl::Status CheckOutput(const Output& output) {
   // Before what takes time.
   if (format == Target::kOnnx) return CheckOnnxExporter();
   if (output.target != Target::kAuto || format != Target::kFolder) return absl::OkStatus();
-  // A folder may be called anything, but who says .json means something else.
-  static constexpr absl::string_view kForeign[] = {
-      ".json",   ".pth", ".py",  ".safetensors", ".pkl", ".bin", ".html",
-      ".tflite", ".svg", ".png", ".zip",         ".gz",  ".md"};
-  for (const absl::string_view ending : kForeign) {
-    if (!absl::EndsWith(path, ending)) continue;
-    const bool is_picture = PictureFormOf(path).has_value() && ending != ".json";
-    return absl::InvalidArgumentError(absl::StrCat(
-        Printable(path, 1000),
-        ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2, .mlir, .onnx and folders, not ", ending,
-        is_picture ? "; graphnet show IN -o FILE draws it"
-                   : "; --to says which if it is to be called so"));
-  }
-  return absl::OkStatus();
+  const std::string ending = EndingOfFile(path);
+  if (ending.empty() || IsFolder(path)) return absl::OkStatus();
+  const bool is_picture = PictureFormOf(path).has_value() && ending != ".json";
+  return absl::InvalidArgumentError(absl::StrCat(
+      Printable(path, 1000),
+      ": graphnet writes .pb, .txt, .gn, .dot, .pt, .pt2, .mlir, .onnx and folders, not ", ending,
+      is_picture ? "; graphnet show IN -o FILE draws it"
+                 : "; --to says which if it is to be called so"));
 }
 
 absl::Status SaveSample(const Sample& sample, const Output& output) {

@@ -42,6 +42,10 @@ struct ValidateFlags {
 
 absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std::string& decomposed,
                                              const ValidateFlags& options) {
+  if (!FileExists(decomposed)) {
+    return absl::NotFoundError(
+        absl::StrCat(Printable(decomposed, 1000), ": there are no pieces, nothing is there"));
+  }
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/weights.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -42,11 +44,12 @@ class PipelineParser {
     PipelineStep step;
     step.pass = FindPass(name);
     if (step.pass == nullptr) {
-      return Error(begin, absl::StrCat("there is no pass ", Quote(name), "; there are ",
-                                       absl::StrJoin(AllPasses(), ", ",
-                                                     [](std::string* out, const Pass& pass) {
-                                                       absl::StrAppend(out, pass.name());
-                                                     })));
+      std::vector<absl::string_view> names;
+      for (const Pass& pass : AllPasses()) names.push_back(pass.name());
+      const std::string hint = NearMissHint(name, names);
+      return Error(begin, absl::StrCat("there is no pass ", Quote(name),
+                                       hint.empty() ? "; there are " : hint,
+                                       hint.empty() ? absl::StrJoin(names, ", ") : ""));
     }
     if (!Consume('{')) return step;
     if (Consume('}')) return step;

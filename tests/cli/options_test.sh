@@ -174,7 +174,10 @@ mkdir several
 cp whole.gn several/a.gn
 cp whole.gn several/b.gn
 refused "several: a folder with 2 samples, not one" show several
-refused "out.tflite: graphnet writes .pb" convert whole.gn out.tflite
+for name in out.tflite out.onx out.PB; do
+  refused "$name: graphnet writes .pb" convert whole.gn $name
+done
+"$graphnet" convert whole.gn net.a1_in1k && [ -s net.a1_in1k/model.py ] || fail "no folder with a dot in its name"
 [ ! -e out.tflite ] || fail "a folder is called out.tflite"
 "$graphnet" convert fragment.gn named.tflite --to text
 cmp named.tflite whole.gn || fail "--to text"
