@@ -42,15 +42,15 @@ struct ValidateFlags {
 
 absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std::string& decomposed,
                                              const ValidateFlags& options) {
-  if (!FileExists(decomposed)) {
-    return absl::NotFoundError(
-        absl::StrCat(Printable(decomposed, 1000), ": there are no pieces, nothing is there"));
-  }
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
   load.statistics = true;  // as when it was cut
   ASSIGN_OR_RETURN(Sample original, LoadSample(path, load));
+  if (!FileExists(decomposed)) {
+    return absl::NotFoundError(
+        absl::StrCat(Printable(decomposed, 1000), ": there are no pieces, nothing is there"));
+  }
   FolderValidationOptions folder;
   folder.config_file = options.config;
   folder.weights = true;

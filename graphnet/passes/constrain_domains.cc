@@ -4,12 +4,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/drawn_values.h"
 #include "graphnet/ops/lowering.h"
@@ -118,6 +120,7 @@ class Domains {
         if (schema != nullptr) Check(*call, *schema);
       }
     }
+    for (const absl::string_view input : order_) Constrain(needs_[input]);
     return changed_;
   }
 
@@ -140,28 +143,76 @@ class Domains {
              const Domain& domain) {
     if (argument == nullptr || !argument->is_node()) return;
     inputs_.Follow(argument->node(), &seen_[domain], [&](const Node& input) {
-      if (!written_.contains(&input)) Constrain(call, name, input, domain);
+      if (!written_.contains(&input)) AddNeed(call, name, input, domain);
     });
   }
 
-  void Constrain(const Node& call, absl::string_view name, const Node& node, const Domain& domain) {
+  // What a call asks of the values of an input.
+  struct Need {
+    const Node* call;
+    absl::string_view name;
+    const Node* input;
+    Domain domain;
+  };
+
+  void AddNeed(const Node& call, absl::string_view name, const Node& node, const Domain& domain) {
     const TracedInput input = inputs_.Get(node);
     if (run_->IsKnown(input.name)) return;
-    const DType dtype = input.meta == nullptr ? DType::kUnknown : input.meta->dtype;
-    if (dtype == DType::kUnknown || IsUnordered(dtype)) return;  // which have other domains
-    const DrawnValues values = ValuesOf(dtype, input.spec);
-    if (domain.Holds(values)) return;
-    const std::string what =
-        absl::StrCat(inputs_.Place(call), ": ", Printable(input.name), ", drawn from ", values.min,
-                     " to ", values.max, ", is to be ", DescribeDomain(domain), " for ", name);
-    const std::optional<DrawSpec> bounded = BoundedTo(domain, dtype, input.spec);
-    if (!bounded.has_value()) {
-      run_->Warn(absl::StrCat(what, ", which no bounds make it"));
-      return;
+    if (DTypeOf(input) == DType::kUnknown || IsUnordered(DTypeOf(input)))
+      return;  // which have other domains
+    if (needs_[input.name].empty()) order_.push_back(input.name);
+    needs_[input.name].push_back({&call, name, &node, domain});
+  }
+
+  static DType DTypeOf(const TracedInput& input) {
+    return input.meta == nullptr ? DType::kUnknown : input.meta->dtype;
+  }
+
+  std::string Describe(const Need& need, const TracedInput& input,
+                       const DrawnValues& values) const {
+    return absl::StrCat(inputs_.Place(*need.call), ": ", Printable(input.name), ", drawn from ",
+                        values.min, " to ", values.max, ", is to be ", DescribeDomain(need.domain),
+                        " for ", need.name);
+  }
+
+  // Bounds an input so that all calls can take it, or says why it cannot be and leaves it.
+  void Constrain(absl::Span<const Need> needs) {
+    const TracedInput input = inputs_.Get(*needs[0].input);
+    const DType dtype = DTypeOf(input);
+    DrawSpec spec = input.spec;
+    std::vector<std::string> notes;
+    const Need* bounding = nullptr;
+    // Twice: the bound of one may be the 0 that another does not take.
+    for (int round = 0; round < 2; ++round) {
+      for (const Need& need : needs) {
+        const DrawnValues values = ValuesOf(dtype, spec);
+        if (need.domain.Holds(values)) continue;
+        const std::optional<DrawSpec> bounded = BoundedTo(need.domain, dtype, spec);
+        if (!bounded.has_value()) return Warn(needs, input, need, bounding);
+        notes.push_back(Describe(need, input, values));
+        spec = *bounded;
+        bounding = &need;
+      }
     }
-    run_->Note(what);
-    inputs_.SetSpec(node, *bounded);
+    if (notes.empty()) return;
+    for (const std::string& note : notes) run_->Note(note);
+    inputs_.SetSpec(*needs[0].input, spec);
     changed_ = true;
+  }
+
+  // `failed` cannot be met, be it for what `bounding` asks, which may be null.
+  void Warn(absl::Span<const Need> needs, const TracedInput& input, const Need& failed,
+            const Need* bounding) {
+    const DType dtype = DTypeOf(input);
+    const DrawnValues values = ValuesOf(dtype, input.spec);
+    for (const Need& need : needs) {
+      if (need.domain.Holds(values)) continue;
+      const Need* const other = &need == &failed ? bounding : &failed;
+      const bool is_alone =
+          other == nullptr || !BoundedTo(need.domain, dtype, input.spec).has_value();
+      run_->Warn(absl::StrCat(Describe(need, input, values), ", which no bounds make it",
+                              is_alone ? "" : absl::StrCat(" that suit ", other->name, ", too")));
+    }
   }
 
   const LoweredModule& lowered_;
@@ -169,6 +220,8 @@ class Domains {
   PassRun* const run_;
   absl::flat_hash_set<const Node*> written_;
   std::map<Domain, absl::flat_hash_set<const Node*>> seen_;
+  absl::flat_hash_map<absl::string_view, std::vector<Need>> needs_;  // by input
+  std::vector<absl::string_view> order_;                             // of the inputs
   bool changed_ = false;
 };
 

@@ -53,14 +53,17 @@ class Variances {
     // That mean and deviation keep it from being negative is chance: only a bound says so.
     const Argument& min = input.spec.min;
     const bool has_bound = !min.is_none() && (domain.is_open ? Number(min) > 0 : Number(min) >= 0);
+    const bool is_known = input.meta != nullptr && input.meta->dtype != DType::kUnknown;
+    const DType dtype = is_known ? input.meta->dtype : DType::kFloat32;
+    const DrawnValues values = ValuesOf(dtype, input.spec);
+    if (values.is_fixed && domain.Holds(values)) return;
     DrawSpec bounded = input.spec;
     if (!has_bound) bounded.min = domain.is_open ? Argument(kSmallest) : Argument(int64_t{0});
-    const bool is_known = input.meta != nullptr && input.meta->dtype != DType::kUnknown;
-    if (!domain.Holds(ValuesOf(is_known ? input.meta->dtype : DType::kFloat32, bounded))) {
+    if (!domain.Holds(ValuesOf(dtype, bounded))) {
       run_->Warn(absl::StrCat(what, ", which no bound makes ", DescribeDomain(domain)));
     } else if (!has_bound) {
-      run_->Note(absl::StrCat(what, ", drawn ", DescribeDomain(domain),
-                              domain.is_open ? ", as eps is 0" : ""));
+      run_->Note(absl::StrCat(what, ", but may be drawn ",
+                              domain.is_open ? "at 0 or below, where eps is 0" : "below 0"));
       inputs_.SetSpec(node, bounded);
       changed_ = true;
     }

@@ -25,6 +25,19 @@ Argument Bound(double value) {
   return Argument(value);
 }
 
+double BoundValue(const Argument& number) {
+  if (number.is_float()) return number.real();
+  return number.is_int() ? static_cast<double>(number.integer()) : number.boolean();
+}
+
+// Whether no value of the dtype is between the bounds.
+bool ContradictEachOther(DType dtype, const Argument& min, const Argument& max) {
+  if (min.is_none() || max.is_none()) return false;
+  const bool is_float = IsFloatingPoint(dtype);
+  return is_float ? BoundValue(min) > BoundValue(max)
+                  : std::ceil(BoundValue(min)) > std::floor(BoundValue(max));
+}
+
 }  // namespace
 
 bool Domain::Holds(const DrawnValues& values) const {
@@ -55,7 +68,9 @@ std::optional<DrawSpec> BoundedTo(const Domain& domain, DType dtype, const DrawS
   const Domain below = {.high = domain.high, .is_open = domain.is_open};
   if (!above.Holds(values)) bounded.min = inside(domain.low, true);
   if (!below.Holds(values)) bounded.max = inside(domain.high, false);
-  if (!domain.Holds(ValuesOf(dtype, bounded))) return std::nullopt;
+  if (ContradictEachOther(dtype, bounded.min, bounded.max) ||
+      !domain.Holds(ValuesOf(dtype, bounded)))
+    return std::nullopt;
   return bounded;
 }
 

@@ -56,9 +56,17 @@ std::string Signature(const Schema& schema, absl::string_view name) {
 }
 
 std::string ConditionText(const PaddleCondition& condition) {
-  if (condition.kind == PaddleCondition::Kind::kIsTensor) return "a tensor";
-  return absl::StrCat(condition.kind == PaddleCondition::Kind::kIsNot ? "not `" : "`",
-                      PrintArgument(condition.value), "`");
+  const absl::string_view is_not = condition.is_not ? "not " : "";
+  switch (condition.kind) {
+    case PaddleCondition::Kind::kTensor: return absl::StrCat(is_not, "a tensor");
+    case PaddleCondition::Kind::kBool: return absl::StrCat(is_not, "known to be of bools");
+    case PaddleCondition::Kind::kFloating:
+      return absl::StrCat(is_not, "known to be of floating-point numbers");
+    case PaddleCondition::Kind::kUneven:
+      return absl::StrCat(is_not, "known not to divide the tensor evenly");
+    case PaddleCondition::Kind::kIs: break;
+  }
+  return absl::StrCat(is_not, "`", PrintArgument(condition.value), "`");
 }
 
 // The arguments of Paddle's calls that a parameter of PyTorch becomes.
@@ -81,6 +89,7 @@ std::string UseOf(const PaddleRule& rule, absl::string_view parameter) {
     if (condition.parameter == parameter)
       parts.push_back(absl::StrCat("is ", ConditionText(condition)));
   }
+  if (rule.kind == PaddleRule::Kind::kNone) return absl::StrJoin(parts, "; ");
   if (absl::c_linear_search(rule.dropped, parameter)) parts.emplace_back("says nothing in Paddle");
   std::set<std::string> uses;
   WhereUsed(rule.call, parameter, &uses);
@@ -184,6 +193,7 @@ std::string PaddleCallText(const PaddleTerm& call) {
     case PaddleTerm::Kind::kLiteral: return PrintArgument(call.literal);
     case PaddleTerm::Kind::kParameter: return call.name;
     case PaddleTerm::Kind::kVariadic: return absl::StrCat("*", call.name);
+    case PaddleTerm::Kind::kPieces: return absl::StrCat("sizes of ", call.name);
     case PaddleTerm::Kind::kCall: break;
   }
   return absl::StrCat(call.name, "(",

@@ -77,8 +77,9 @@ class CallParser {
       return term;
     }
     if (ParseLiteral(word, &term.literal)) return term;
-    term.kind = absl::ConsumePrefix(&word, "*") ? PaddleTerm::Kind::kVariadic
-                                                : PaddleTerm::Kind::kParameter;
+    term.kind = absl::ConsumePrefix(&word, "*")   ? PaddleTerm::Kind::kVariadic
+                : absl::ConsumePrefix(&word, "@") ? PaddleTerm::Kind::kPieces
+                                                  : PaddleTerm::Kind::kParameter;
     term.may_lack = absl::ConsumeSuffix(&word, "?");
     term.is_written = absl::ConsumeSuffix(&word, "!");
     term.name = std::string(word);
@@ -105,19 +106,22 @@ class CallParser {
   PaddleRule* const rule_;
 };
 
-// "p=1", "p!=1", "p=Tensor"
+// "p=1", "p!=1", "p=Tensor", "p!=Bool"
 PaddleCondition ParseCondition(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> sides =
       absl::StrSplit(text, absl::MaxSplits('=', 1));
   PaddleCondition condition;
   condition.parameter = sides.first;
-  if (absl::ConsumeSuffix(&condition.parameter, "!"))
-    condition.kind = PaddleCondition::Kind::kIsNot;
-  if (sides.second == "Tensor") {
-    condition.kind = PaddleCondition::Kind::kIsTensor;
-  } else {
-    CHECK(ParseLiteral(sides.second, &condition.value));
+  condition.is_not = absl::ConsumeSuffix(&condition.parameter, "!");
+  using Kind = PaddleCondition::Kind;
+  static constexpr std::pair<absl::string_view, Kind> kKinds[] = {{"Tensor", Kind::kTensor},
+                                                                  {"Bool", Kind::kBool},
+                                                                  {"Floating", Kind::kFloating},
+                                                                  {"Uneven", Kind::kUneven}};
+  for (const auto& [word, kind] : kKinds) {
+    if (sides.second == word) condition.kind = kind;
   }
+  CHECK(condition.kind != Kind::kIs || ParseLiteral(sides.second, &condition.value));
   return condition;
 }
 

@@ -13,7 +13,7 @@ namespace graphnet {
 
 // An argument of a call in Paddle's terms, or the call itself.
 struct PaddleTerm {
-  enum class Kind { kCall, kParameter, kVariadic, kLiteral };
+  enum class Kind { kCall, kParameter, kVariadic, kPieces, kLiteral };
   Kind kind = Kind::kLiteral;
   std::string name;         // "paddle.cast", ".item" for a method; of a parameter of PyTorch
   bool may_lack = false;    // an overload need not have the parameter
@@ -25,9 +25,12 @@ struct PaddleTerm {
 
 // What a row asks of a parameter.
 struct PaddleCondition {
-  enum class Kind { kIs, kIsNot, kIsTensor };
+  // The last three, of what is known: a tensor of bools or of floating-point numbers, a number of
+  // pieces that does not divide the tensor.
+  enum class Kind { kIs, kTensor, kBool, kFloating, kUneven };
   absl::string_view parameter;
   Kind kind = Kind::kIs;
+  bool is_not = false;
   Argument value;
 };
 

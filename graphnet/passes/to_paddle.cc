@@ -1,5 +1,6 @@
 #include "graphnet/passes/to_paddle.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -19,11 +21,17 @@
 #include "graphnet/ir/graph.h"
 #include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/tensor_facts.h"
 #include "graphnet/ops/value_type.h"
+#include "graphnet/passes/facts_table.h"
 #include "graphnet/passes/paddle_rules.h"
 
 namespace graphnet {
 namespace {
+
+// A list of more is none that a program would write.
+constexpr int64_t kMaxPieces = 10000;
 
 // Why no rule takes a call.
 absl::Status No(absl::string_view why) { return absl::UnimplementedError(why); }
@@ -44,6 +52,7 @@ class PaddleConversion {
   explicit PaddleConversion(Module* module) : module_(module) {}
 
   PaddleCoverage Run() {
+    FindFacts();
     for (Graph* graph : module_->graphs()) {
       for (Node* node : graph->nodes()) {
         if (!node->is_call()) continue;
@@ -60,6 +69,25 @@ class PaddleConversion {
   }
 
  private:
+  // What is known of the values before they are Paddle's.
+  void FindFacts() {
+    RefusedCalls refused;
+    const absl::StatusOr<LoweredModule> lowered = LowerToAten(*module_, &refused);
+    if (!lowered.ok()) return;  // nothing is
+    const FactsTable facts(*lowered, refused);
+    for (const Graph* graph : module_->graphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (const Argument& value = lowered->values[node]; value.is_node())
+          facts_[node] = facts.Of(value.node());
+      }
+    }
+  }
+
+  TensorFacts FactsOf(const Argument& argument) const {
+    const auto found = argument.is_node() ? facts_.find(argument.node()) : facts_.end();
+    return found == facts_.end() ? TensorFacts() : found->second;
+  }
+
   ValueType TypeOf(const Node* node) {
     if (node->is_placeholder() || node->op() == Op::kGetAttr) {
       return node->tensor_meta() == nullptr ? ValueType() : TypeOfAnnotation(node->annotation());
@@ -80,10 +108,13 @@ class PaddleConversion {
     }
     if (rules.empty()) return No("no rule");
     switch (rules[0].kind) {
-      case PaddleRule::Kind::kNone: return No(rules[0].reason);
+      case PaddleRule::Kind::kNone:
+        if (rules[0].conditions.empty()) return No(rules[0].reason);
+        break;
       case PaddleRule::Kind::kKeep: return Keep(node);
       case PaddleRule::Kind::kDrop:
         if (node->has_uses()) return No("its value is used");
+        facts_.erase(node);
         node->graph()->EraseNode(node);
         coverage_.changed = true;
         return absl::OkStatus();
@@ -94,6 +125,10 @@ class PaddleConversion {
                           [this](const Node* operand) { return TypeOf(operand); }));
     absl::Status why;
     for (const PaddleRule& rule : rules) {
+      if (rule.kind == PaddleRule::Kind::kNone) {
+        if (AllHold(rule, call)) return No(rule.reason);
+        continue;
+      }
       const absl::Status fits = Fits(rule, call);
       absl::Status made = fits.ok() ? Replace(node, rule, call, in_place) : fits;
       if (made.ok()) return made;
@@ -147,18 +182,19 @@ class PaddleConversion {
     return mapped;
   }
 
+  static bool IsOfParameter(const PaddleTerm& term) {
+    return term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic ||
+           term.kind == PaddleTerm::Kind::kPieces;
+  }
+
   static bool Mentions(const PaddleTerm& term, absl::string_view parameter) {
-    if (term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic) {
-      return term.name == parameter;
-    }
+    if (IsOfParameter(term)) return term.name == parameter;
     return absl::c_any_of(
         term.arguments, [&](const PaddleTerm& argument) { return Mentions(argument, parameter); });
   }
 
   static absl::Status HasParameters(const PaddleTerm& term, const Schema& schema) {
-    const bool is_parameter =
-        term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic;
-    if (is_parameter && !term.may_lack && schema.IndexOf(term.name) < 0) {
+    if (IsOfParameter(term) && !term.may_lack && schema.IndexOf(term.name) < 0) {
       return No(absl::StrCat("no parameter ", term.name));
     }
     for (const PaddleTerm& argument : term.arguments) {
@@ -175,21 +211,56 @@ class PaddleConversion {
     return parameter.IsDefault(given);
   }
 
-  static bool Holds(const PaddleCondition& condition, const BoundCall& call) {
+  // The sizes of the pieces of `call`, which has self and dim, if it cuts in so many; none if it is
+  // not known.
+  std::optional<std::vector<int64_t>> PiecesOf(const BoundCall& call,
+                                               const Argument& chunks) const {
+    const TensorFacts self = FactsOf(call.self());
+    const Argument& dim = call["dim"];
+    if (!self.is_tensor() || !self.sizes.has_value() || !chunks.is_int() || !dim.is_int())
+      return std::nullopt;
+    const int64_t rank = self.rank();
+    const int64_t at = dim.integer() < 0 ? dim.integer() + rank : dim.integer();
+    if (at < 0 || at >= rank || chunks.integer() <= 0) return std::nullopt;
+    int64_t left = (*self.sizes)[static_cast<size_t>(at)];
+    if (left <= 0) return std::nullopt;
+    const int64_t size = (left - 1) / chunks.integer() + 1;
+    if (left / size > kMaxPieces) return std::nullopt;
+    std::vector<int64_t> pieces;
+    for (; left > 0; left -= size) pieces.push_back(std::min(left, size));
+    return pieces;
+  }
+
+  bool IsUneven(const BoundCall& call, const Argument& chunks) const {
+    const auto pieces = PiecesOf(call, chunks);
+    return pieces.has_value() && (static_cast<int64_t>(pieces->size()) != chunks.integer() ||
+                                  pieces->front() != pieces->back());
+  }
+
+  bool AllHold(const PaddleRule& rule, const BoundCall& call) const {
+    return absl::c_all_of(rule.conditions,
+                          [&](const PaddleCondition& condition) { return Holds(condition, call); });
+  }
+
+  bool Holds(const PaddleCondition& condition, const BoundCall& call) const {
     const int i = call.schema().IndexOf(condition.parameter);
     if (i < 0) return false;
     const Argument& given = call[condition.parameter];
+    bool holds = false;
     switch (condition.kind) {
-      case PaddleCondition::Kind::kIs: return IsEqual(given, condition.value);
-      case PaddleCondition::Kind::kIsNot: return !IsEqual(given, condition.value);
-      case PaddleCondition::Kind::kIsTensor:
-        return given.is_node() && call.schema().arguments[static_cast<size_t>(i)].type.kind ==
-                                      SchemaType::Kind::kTensor;
+      case PaddleCondition::Kind::kIs: holds = IsEqual(given, condition.value); break;
+      case PaddleCondition::Kind::kTensor:
+        holds = given.is_node() && call.schema().arguments[static_cast<size_t>(i)].type.kind ==
+                                       SchemaType::Kind::kTensor;
+        break;
+      case PaddleCondition::Kind::kBool: holds = FactsOf(given).dtype == DType::kBool; break;
+      case PaddleCondition::Kind::kFloating: holds = IsFloatingPoint(FactsOf(given).dtype); break;
+      case PaddleCondition::Kind::kUneven: holds = IsUneven(call, given); break;
     }
-    return false;
+    return holds != condition.is_not;
   }
 
-  static absl::Status Fits(const PaddleRule& rule, const BoundCall& call) {
+  absl::Status Fits(const PaddleRule& rule, const BoundCall& call) const {
     const Schema& schema = call.schema();
     RETURN_IF_ERROR(HasParameters(rule.call, schema));
     for (const PaddleCondition& condition : rule.conditions) {
@@ -206,7 +277,8 @@ class PaddleConversion {
                             absl::c_linear_search(rule.dropped, parameter.name) ||
                             absl::c_any_of(rule.conditions, [&](const PaddleCondition& condition) {
                               return condition.parameter == parameter.name &&
-                                     condition.kind == PaddleCondition::Kind::kIs;
+                                     condition.kind == PaddleCondition::Kind::kIs &&
+                                     !condition.is_not;
                             });
       if (!is_known) return No(absl::StrCat("Paddle has no ", parameter.name));
     }
@@ -225,6 +297,12 @@ class PaddleConversion {
       case PaddleTerm::Kind::kLiteral: return term.literal;
       case PaddleTerm::Kind::kParameter: return Words(making.call[term.name]);
       case PaddleTerm::Kind::kVariadic: return absl::InternalError("*args within a call");
+      case PaddleTerm::Kind::kPieces: {
+        const auto pieces = PiecesOf(making.call, making.call[term.name]);
+        if (!pieces.has_value()) return No("pieces of sizes that are not known");
+        const std::vector<Argument> sizes(pieces->begin(), pieces->end());
+        return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
+      }
       case PaddleTerm::Kind::kCall: break;
     }
     if (const Constant* constant = ConstantOf(term.name)) {
@@ -395,6 +473,7 @@ class PaddleConversion {
       if (IsSame(*node, target, args, kwargs)) return absl::OkStatus();
       Node* made = node->graph()->CallLike(*node, target, args, kwargs);
       const std::string name(node->name());
+      if (const auto facts = facts_.extract(node); !facts.empty()) facts_[made] = facts.mapped();
       node->ReplaceAllUsesWith(made);
       node->graph()->EraseNode(node);
       made->set_name(name);
@@ -421,6 +500,7 @@ class PaddleConversion {
 
   Module* const module_;
   Arena arena_;
+  absl::flat_hash_map<const Node*, TensorFacts> facts_;
   PaddleCoverage coverage_;
 };
 

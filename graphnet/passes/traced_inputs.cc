@@ -13,6 +13,9 @@ namespace {
 // The operand whose elements the value of `call` consists of; null when it is not
 // known that there is one.
 const Node* ElementsOf(const Node& call) {
+  // A part of a tensor, or one of the pieces that chunk and the like make of it.
+  if (call.is_call_function("operator.getitem"))
+    return !call.args().empty() && call.args()[0].is_node() ? call.args()[0].node() : nullptr;
   const Schema* schema = FindOverload(call.target());
   if (schema == nullptr || schema->arguments.empty() || call.args().empty() ||
       !call.args()[0].is_node()) {

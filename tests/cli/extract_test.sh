@@ -70,6 +70,16 @@ contains "$(cat "$scratch/flat/weight_meta.py")" "min_val = 0"
 [ ! -f "$scratch/flat/model.py" ] || fail "the earlier sample is still there"
 "$graphnet" run "$scratch/flat" >/dev/null
 
+# What it was captured on is kept to the last bit: a number that was read of it is expected.
+"$make_archive" "$scratch/number.pt" <<'END'
+def forward(self, x):
+    n = float(x.max())
+    print("largest", n)
+    return x * n
+END
+"$graphnet" extract "$scratch/number.pt" -o "$scratch/number" --input 'f32[2]' >/dev/null
+"$graphnet" run "$scratch/number" >/dev/null || fail "an extraction does not run on its own inputs"
+
 # A dynamic size: what was captured for 4 rows runs for 5, and says why not for 1.
 "$make_archive" "$scratch/rows.pt" <<'END'
 def forward(self, x):

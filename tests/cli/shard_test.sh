@@ -175,7 +175,35 @@ graph @forward(%x : f32[8, 16] {mean = 0.5, std = 1.0}) {
   return (%y,)
 }
 END
-refused "writes to" writes.gn --mesh 4 --shard x:0,-1
+refused "(node y): writes to x, which ranks do not share: opt --passes=functionalize{outputs=true} returns" writes.gn --mesh 4 --shard x:0,-1
+cat >view.gn <<'END'
+graph @forward(%x : f32[8, 16] {mean = 0.5, std = 1.0}, %y : f32[8, 16]) {
+  %v = .view(%x, 16, 8)
+  %w = .view(%y, 16, 8)
+  %a = .add_(%v, %w)
+  %r = torch.relu(%x)
+  return (%r,)
+}
+END
+refused "(node a): writes to x, which ranks do not share: opt" view.gn --mesh 4 --shard x:0,-1
+"$graphnet" opt view.gn '--passes=functionalize{outputs=true}' -o returned.gn >/dev/null
+contains "$("$graphnet" shard returned.gn --mesh 4 --shard x:0,-1 --check)" "o1   bit-equal"
+for several in 'torch.max(%x, 0)' 'torch.sort(%x)' 'torch.topk(%x, 2)' '.split(%x, 2)'; do
+  cat >several.gn <<END
+graph @forward(%x : f32[8, 16] {mean = 0.5, std = 1.0}) {
+  %m = $several
+  %r = torch.relu(%x)
+  return (%m, %r)
+}
+END
+  refused "(node m): is returned and is several tensors: return its elements" several.gn --mesh 4 -o several
+  [ ! -e several ] || fail "a plan for $several"
+done
+sed 's/"reduce":"sum"/"reduce":"foo"/' tensors/plan.json >reduce.json
+refused "foo is no reduction" mlp.gn --plan reduce.json
+cp -r tensors foo
+cp reduce.json foo/plan.json
+refused "foo/plan.json: communication y_1: foo is no reduction" mlp.gn --stored foo
 cat >unknown.gn <<'END'
 graph @forward(%x) {
   %y = torch.relu(%x)

@@ -82,7 +82,6 @@ expect 1 "the first difference is in %act = torch.sigmoid" net.txt faulty --run 
 grep -q '^INVALID$' out.txt || fail "not called invalid"
 grep -Eq '^ES\(t\)  *0\.1 ' out.txt || fail "no staircase: $(cat out.txt)"
 expect 1 '"class": "E3"' net.txt faulty --json
-expect 1 "E1 layout" net.txt nowhere
 
 # --- Folders of samples.
 mkdir -p many

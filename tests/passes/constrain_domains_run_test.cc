@@ -104,6 +104,33 @@ TEST(ConstrainDomainsTest, WhatNoBoundMendsIsAWarning) {
               HasSubstr("warning: "));
 }
 
+TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
+  for (const char* const input : {"%x : i64[4] {min = 0, max = 0}",
+                                  "%x : f32[4] {mean = 0.0, std = 0.0, min = 0, max = 0}"}) {
+    EXPECT_THAT(Notes(input, "torch.div(%v, %v)"),
+                AllOf(HasSubstr("warning: %y: x, drawn from "),
+                      HasSubstr("is to be other than 0 for div, which no bounds make it\n")));
+  }
+  // Each has bounds alone, but none suit both: the sample stays as it is.
+  const Sample sample = SampleOf("%x : f32[4]", "torch.atanh(%v)\n  %z = torch.acosh(%v)");
+  PassRun run;
+  EXPECT_THAT(ConstrainDomains(sample.module.get(), run), IsOkAndHolds(false));
+  EXPECT_EQ(sample.module->main()->placeholders()[0]->draw_spec(), nullptr);
+  ASSERT_EQ(run.notes().size(), 1u);
+  EXPECT_TRUE(run.notes()[0].is_warning);
+  EXPECT_THAT(run.notes()[0].what,
+              HasSubstr("%z: x, drawn from -0.12 to 0.12, is to be at least 1 for acosh, which no "
+                        "bounds make it that suit atanh, too"));
+}
+
+// The bound of one may be what the other does not take.
+TEST(ConstrainDomainsTest, AllCallsOfAnInputAreMinded) {
+  const Sample sample = SampleOf("%x : f32[64]", "torch.div(1.0, %v)\n  %z = torch.sqrt(%v)");
+  PassRun run;
+  EXPECT_THAT(ConstrainDomains(sample.module.get(), run), IsOkAndHolds(true));
+  EXPECT_EQ(sample.module->main()->placeholders()[0]->draw_spec()->min, Argument(1e-6));
+}
+
 TEST(ConstrainDomainsTest, NothingToSay) {
   EXPECT_EQ(Notes("%x : f32[4] {mean = 1.0, std = 0.5}", "torch.log(%v)"), "");
   EXPECT_EQ(Notes(kWide, "torch.logit(%v, 1e-06)"), "");

@@ -50,6 +50,41 @@ TEST(ConstrainVarianceTest, ThroughViewsCopiesAndConversions) {
               ElementsAre("base"));
 }
 
+TEST(ConstrainVarianceTest, ThroughSlicesAndPieces) {
+  for (const char* const view :
+       {"  %v = operator.getitem(%base, slice(0, 3, None))\n",
+        "  %v = operator.getitem(%base, (slice(None, None, None), 0))\n",
+        "  %a = .chunk(%base, 2)\n  %v = operator.getitem(%a, 1)\n",
+        "  %a = torch.unbind(%base)\n  %v = operator.getitem(%a, 0)\n",
+        "  %a = torch.split(%base, 3)\n  %b = operator.getitem(%a, slice(1, None, None))\n"
+        "  %v = operator.getitem(%b, 0)\n",
+        "  %v = .narrow(%base, 0, 0, 3)\n"}) {
+    EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %base) {\n", view, "  %y = ", kNorm,
+                                     "\n  return (%y,)\n}\n")),
+                ElementsAre("base"))
+        << view;
+  }
+  // An element of what is computed is computed.
+  EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %base) {\n  %a = torch.max(%base, 0)\n"
+                                   "  %v = operator.getitem(%a, 0)\n  %y = ",
+                                   kNorm, "\n  return (%y,)\n}\n")),
+              ElementsAre());
+}
+
+TEST(ConstrainVarianceTest, SaysWhatMayBeDrawn) {
+  std::vector<std::string> notes;
+  Bounded(absl::StrCat("graph @forward(%x, %m, %v : f32[2]) {\n  %y = ", kNorm,
+                       "\n  return (%y,)\n}\n"),
+          &notes);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("%y: v is a variance, but may be drawn below 0")));
+  // Numbers that are written out need no bound.
+  notes.clear();
+  Bounded(absl::StrCat("graph @forward(%x, %m, %v : f32[2] {data = [1.0, 0.0]}) {\n  %y = ", kNorm,
+                       "\n  return (%y,)\n}\n"),
+          &notes);
+  EXPECT_THAT(notes, ElementsAre());
+}
+
 TEST(ConstrainVarianceTest, IntoBodies) {
   EXPECT_THAT(
       Bounded(absl::StrCat("graph @forward(%p, %a, %b, %c) {\n"
@@ -104,7 +139,8 @@ TEST(ConstrainVarianceTest, WithoutEpsABoundOf0IsNotEnough) {
   PassRun run;
   ASSERT_OK(ConstrainVariance(module->get(), run));
   ASSERT_EQ(run.notes().size(), 1u);
-  EXPECT_THAT(run.notes()[0].what, HasSubstr("v is a variance, drawn over 0, as eps is 0"));
+  EXPECT_THAT(run.notes()[0].what,
+              HasSubstr("v is a variance, but may be drawn at 0 or below, where eps is 0"));
   EXPECT_EQ((*module)->main()->placeholders()[2]->draw_spec()->min, Argument(1e-6));
 }
 

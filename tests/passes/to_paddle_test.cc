@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
@@ -29,8 +30,8 @@ struct Converted {
   std::map<std::string, size_t> notes;
 };
 
-Converted Convert(const std::string& body) {
-  const auto module = ParseModule("graph @forward(%x, %y) {\n" + body + "}\n", "test");
+Converted Convert(const std::string& body, const std::string& inputs = "%x, %y") {
+  const auto module = ParseModule("graph @forward(" + inputs + ") {\n" + body + "}\n", "test");
   EXPECT_OK(module);
   if (!module.ok()) return {};
   PassRun run;
@@ -59,8 +60,9 @@ void ExpectParameter(const PaddleRule& rule, absl::string_view parameter) {
 }
 
 void ExpectParameters(const PaddleRule& rule, const PaddleTerm& term) {
-  const bool is_parameter =
-      term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic;
+  const bool is_parameter = term.kind == PaddleTerm::Kind::kParameter ||
+                            term.kind == PaddleTerm::Kind::kVariadic ||
+                            term.kind == PaddleTerm::Kind::kPieces;
   // What may be lacking may be of another name of the row.
   if (is_parameter && !term.may_lack) ExpectParameter(rule, term.name);
   for (const PaddleTerm& argument : term.arguments) ExpectParameters(rule, argument);
@@ -162,6 +164,54 @@ TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
               HasSubstr("paddle.einsum(\"ij,jk->ik\", %x, %y)"));
   EXPECT_THAT(converts("torch.fft.fftn(%x, dim = -1)"), HasSubstr("axes = [-1]"));
   EXPECT_THAT(converts(".add_(%x, %y)"), HasSubstr("paddle.assign(x = %add, output = %x)"));
+}
+
+// Paddle 3.3.1 refuses what these calls were before.
+TEST(ToPaddleTest, WhatIsKnownOfTensorsDecides) {
+  const auto converts = [](const std::string& calls) {
+    return Convert(calls + "\n  return (%r,)\n", "%x : f32[5, 4], %u, %p : f32[5, 4], %n : i64[5]")
+        .text;
+  };
+  EXPECT_THAT(converts("  %r = torch.chunk(%x, 2)"),
+              HasSubstr("paddle.split(x = %x, num_or_sections = [3, 2])"));
+  // There are fewer than asked for.
+  EXPECT_THAT(converts("  %a = torch.relu(%x)\n  %r = .chunk(%a, 4, dim = -2)"),
+              HasSubstr("paddle.split(x = %a, num_or_sections = [2, 2, 1], axis = -2)"));
+  EXPECT_THAT(converts("  %r = torch.chunk(%x, 2, 1)"),
+              HasSubstr("paddle.chunk(x = %x, chunks = 2, axis = 1)"));
+  EXPECT_THAT(converts("  %r = torch.chunk(%u, 2)"), HasSubstr("paddle.chunk(x = %u, chunks = 2)"));
+  EXPECT_THAT(converts("  %a = torch.gt(%u, 0)\n  %r = torch.cumsum(%a, 0)"),
+              HasSubstr("%cast = paddle.cast(x = %a, dtype = \"int64\")\n"
+                        "  %r = paddle.cumsum(x = %cast, axis = 0)"));
+  EXPECT_THAT(converts("  %a = torch.gt(%u, 0)\n  %r = torch.cumprod(%a, 0)"),
+              HasSubstr("paddle.cumprod(x = %cast, dim = 0)"));
+  EXPECT_THAT(converts("  %r = torch.cumsum(%u, 0)"), HasSubstr("paddle.cumsum(x = %u, axis = 0)"));
+  EXPECT_THAT(converts("  %r = torch.nn.functional.cross_entropy(%x, %p)"),
+              HasSubstr("cross_entropy(input = %x, label = %p, soft_label = True, axis = 1)"));
+  EXPECT_THAT(converts("  %r = torch.nn.functional.cross_entropy(%x, %p, reduction = \"none\")"),
+              HasSubstr("%r = paddle.squeeze(x = %cross_entropy, axis = 1)"));
+  for (const char* const target : {"%n", "%u"}) {
+    EXPECT_THAT(converts(absl::StrCat("  %r = torch.nn.functional.cross_entropy(%x, ", target,
+                                      ", label_smoothing = 0.1)")),
+                HasSubstr(absl::StrCat("cross_entropy(input = %x, label = ", target,
+                                       ", label_smoothing = 0.1, axis = 1)")));
+  }
+}
+
+TEST(ToPaddleTest, WhatPaddleLacksUnderConditionsIsSaid) {
+  const Converted converted = Convert(
+      "  %a = torch.nn.functional.interpolate(%x, scale_factor = 2, mode = \"nearest-exact\")\n"
+      "  %b = torch.nn.functional.interpolate(%x, scale_factor = 2)\n"
+      "  %c = torch.nn.functional.cross_entropy(%y, %y, label_smoothing = 0.1)\n"
+      "  return (%a, %b, %c)\n",
+      "%x, %y : f32[2, 3, 4]");
+  EXPECT_EQ(converted.notes.at("left torch.nn.functional.interpolate: Paddle has no mode "
+                               "nearest-exact"),
+            1);
+  EXPECT_EQ(converted.notes.at("left torch.nn.functional.cross_entropy: Paddle weighs and smooths "
+                               "probabilities otherwise"),
+            1);
+  EXPECT_THAT(converted.text, HasSubstr("paddle.nn.functional.interpolate(x = %x"));
 }
 
 TEST(ToPaddleTest, WhatPaddleLacksStaysAndIsSaid) {

@@ -241,7 +241,10 @@ absl::StatusOr<Value> Writer::Operand(const Argument& argument, const SchemaType
   Value value;
   switch (argument.kind()) {
     case Argument::Kind::kBool:
-      value = type.kind == Kind::kInt ? Int(argument.boolean() ? 1 : 0) : Bool(argument.boolean());
+      // A bool is none of the torch dialect's scalars.
+      value = type.kind == Kind::kInt || type.kind == Kind::kScalar
+                  ? Int(argument.boolean() ? 1 : 0)
+                  : Bool(argument.boolean());
       break;
     case Argument::Kind::kInt:
       value = type.kind == Kind::kFloat  ? Float(static_cast<double>(argument.integer()))

@@ -11,6 +11,7 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/passes/spmd/call_rules.h"
 #include "graphnet/passes/spmd/graph_layout.h"
 #include "graphnet/passes/spmd/propagate.h"
@@ -114,9 +115,9 @@ class Partition {
           return;
         }
         const Node* const value = argument.node();
-        if (value->meta() != nullptr && value->meta()->is_tuple)
-          status = absl::UnimplementedError(
-              absl::StrCat("output ", Printable(value->name()), " is a list of tensors"));
+        if ((value->meta() != nullptr && value->meta()->is_tuple) || YieldsTuple(*value))
+          status.Update(
+              NodeError(*value, "is returned and is several tensors: return its elements"));
         result_.plan.outputs.push_back(Describe(value, std::move(name)));
         result_.plan.outputs.back().is_exact = !is_inexact[value];
       });

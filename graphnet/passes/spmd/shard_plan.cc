@@ -79,6 +79,7 @@ class PlanReader {
     plan.mesh = Mesh::Of(shape);
     RETURN_IF_ERROR(ReadTensors(json, "inputs", plan.mesh, &plan.inputs));
     RETURN_IF_ERROR(ReadTensors(json, "outputs", plan.mesh, &plan.outputs));
+    RETURN_IF_ERROR(CheckCommunication(json));
     return plan;
   }
 
@@ -135,6 +136,23 @@ class PlanReader {
       const auto exact = object.find("exact");
       tensor.is_exact = exact == object.end() || *exact != Json(false);
       tensors->push_back(std::move(tensor));
+    }
+    return absl::OkStatus();
+  }
+
+  // It follows from the programs of the ranks and is not read, but is to say what there is.
+  absl::Status CheckCommunication(const Json& json) const {
+    const auto list = json.find("communication");
+    if (list == json.end()) return absl::OkStatus();
+    if (!list->is_array()) return Error("has no list communication");
+    for (const Json& object : *list) {
+      if (!object.is_object()) return Error("communication holds what is no object");
+      if (!object.contains("reduce")) continue;
+      const std::string reduce = Text(object, "reduce");
+      if (ParseReduceType(reduce).has_value()) continue;
+      return Error(absl::StrCat("communication ", Printable(Text(object, "value")), ": ",
+                                reduce.empty() ? "what is no text" : Printable(reduce),
+                                " is no reduction"));
     }
     return absl::OkStatus();
   }

@@ -69,6 +69,22 @@ absl::Status Run(absl::string_view passes, Sample* sample) {
   return RunPipeline(pipeline, sample).status();
 }
 
+// The first call that writes to each input, as errors name it.
+std::map<std::string, std::string> FindWriters(const Module& module) {
+  const Effects effects(module);
+  const MemoryGroups groups(module, effects);
+  std::map<std::string, std::string> writers;
+  for (const Node* node : module.main()->nodes()) {
+    for (const Node* written : effects.Of(*node).mutates) {
+      for (const Node* input : module.main()->placeholders()) {
+        if (groups.Of(input) == groups.Of(written))
+          writers.try_emplace(std::string(input->target()), NodeError(*node, "").message());
+      }
+    }
+  }
+  return writers;
+}
+
 }  // namespace
 
 absl::Status PrepareToShard(Sample* sample) {
@@ -82,13 +98,23 @@ absl::Status PrepareToShard(Sample* sample) {
     absl::StatusOr<std::unique_ptr<Module>> evaluated = PartiallyEvaluate(*lowered);
     if (evaluated.ok()) sample->module = *std::move(evaluated);
   }
-  RETURN_IF_ERROR(Run("lift-attributes,fold-constants,functionalize,dce", sample));
+  RETURN_IF_ERROR(Run("lift-attributes,fold-constants", sample));
+  const std::map<std::string, std::string> writers = FindWriters(*sample->module);
+  RETURN_IF_ERROR(Run("functionalize,dce", sample));
   const Effects effects(*sample->module);
   for (const Node* node : sample->module->main()->nodes()) {
     if (!node->is_call() || effects.Of(*node).mutates.empty()) continue;
+    const Node& written = *effects.Of(*node).mutates[0];
+    const std::string self(NodeError(*node, "").message());
+    const auto writer =
+        written.is_placeholder() ? writers.find(std::string(written.target())) : writers.end();
+    // What functionalize made of it is not in the sample.
+    const bool is_made = writer != writers.end() && writer->second != self;
     return absl::FailedPreconditionError(absl::StrCat(
-        NodeError(*node, "").message(), "writes to ",
-        Printable(effects.Of(*node).mutates[0]->name()), ", which ranks do not share"));
+        is_made ? writer->second : self, "writes to ",
+        Printable(written.is_placeholder() ? written.target() : written.name()),
+        ", which ranks do not share",
+        is_made ? ": opt --passes=functionalize{outputs=true} returns what it becomes" : ""));
   }
   return absl::OkStatus();
 }

@@ -276,6 +276,26 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
               HasSubstr("(node y): MLIR has no bits8"));
 }
 
+// torch-mlir-opt takes no bool where a number is wanted.
+TEST(MlirExporter, BoolsThatAreScalarsAreIntegers) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[4], %m : bool[4]) {
+  %a = aten.fill.Scalar(%x, True) : f32[4]
+  %b = aten.masked_fill.Scalar(%a, %m, False) : f32[4]
+  %c = aten.mul.Tensor(%b, True) : f32[4]
+  %d = aten.sum.dim_IntList(%c, [0], True) : f32[1]
+  return %d
+}
+)");
+  ASSERT_OK(program) << program.status();
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.fill.Scalar\"(%x, %int) : "
+                                       "(!torch.vtensor<[4],f32>, !torch.int)"));
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.masked_fill.Scalar\"(%a, %m, %int$1)"));
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.mul.Scalar\"(%b, %int)"));
+  // What wants a bool has one.
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.sum.dim_IntList\"(%c, %list, %true"));
+}
+
 TEST(MlirExporter, NamesAndTextsAreQuoted) {
   const auto program = Export(R"(
 graph @forward(%"1 \"x" : f32[3]) {
