@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -110,6 +111,10 @@ std::string FreeFolder() {
 
 absl::StatusOr<int> RunAndTell(BenchFlags options) {
   BenchRun& run = options.run;
+  if (!options.resume.empty() && !options.out.empty()) {
+    return absl::InvalidArgumentError(
+        "--resume: results go to the folder of the benchmark; leave out -o");
+  }
   run.quiet = options.json;
   run.folder = !options.resume.empty() ? options.resume
                : !options.out.empty()  ? options.out
@@ -135,7 +140,10 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
   } else {
     PrintResults(results);
   }
-  return 0;
+  const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
+    return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
+  });
+  return all_loaded ? 0 : 1;
 }
 
 }  // namespace
@@ -174,12 +182,14 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
       ->add_option("--oracle-time", options->run.oracle_s,
                    "Seconds after which the oracle looks no further, for each sample and backend")
       ->check(CLI::Range(0.0, 1e6))
+      ->check(IsNumber())
       ->capture_default_str();
   AddSeedOption(command, &settings.seed);
   command
       ->add_option("--timeout", options->run.timeout_s,
                    "Seconds that compiling may take, or running, or a round of trials")
       ->check(CLI::Range(0.01, 1e6))
+      ->check(IsNumber())
       ->capture_default_str();
   AddMemoryOption(command, &options->run);
   command

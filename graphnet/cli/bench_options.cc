@@ -1,9 +1,12 @@
 #include "graphnet/cli/bench_options.h"
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/cli/options.h"
 
 namespace graphnet {
@@ -20,6 +23,17 @@ void AddExecOptions(CLI::App* command, BenchSettings* settings) {
                                                     {"mlir", ProgramForm::kMlir}};
   AddChoiceOption(command, "--exec-reads", &settings->exec_reads, forms,
                   "What that reads (default: pt2)");
+}
+
+CLI::Validator IsNumber() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        return absl::SimpleAtod(text, &value) && std::isnan(value)
+                   ? absl::StrCat(text, " is no number")
+                   : std::string();
+      },
+      /*validator_desc=*/"");
 }
 
 void AddMemoryOption(CLI::App* command, BenchRun* run) {

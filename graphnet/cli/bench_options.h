@@ -9,6 +9,8 @@ namespace graphnet {
 
 // --exec, --exec-reads.
 void AddExecOptions(CLI::App* command, BenchSettings* settings);
+// Whether it is a number: CLI::Range lets nan through.
+CLI::Validator IsNumber();
 // --memory.
 void AddMemoryOption(CLI::App* command, BenchRun* run);
 

@@ -25,6 +25,7 @@
 #include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/worker_process.h"
+#include "graphnet/ir/types.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
@@ -69,6 +70,12 @@ nlohmann::ordered_json JsonOf(const BenchSettings& settings) {
           {"exec_reads", FormName(settings.exec_reads)}};
 }
 
+absl::Status CheckDevice(const std::string& device) {
+  if (ParseDevice(device).has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device: there is no device ", Printable(device), "; cpu, cuda:0"));
+}
+
 // What people are told of it at once: nothing if it is right.
 std::string FailureLines(const std::string& path, const Backend& backend,
                          const BenchOutcome& outcome) {
@@ -87,6 +94,7 @@ std::string FailureLines(const std::string& path, const Backend& backend,
 
 absl::Status BeginBench(const std::string& folder, const BenchSettings& settings) {
   RETURN_IF_ERROR(BackendsOf(settings).status());
+  RETURN_IF_ERROR(CheckDevice(settings.device));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const auto names = ListFolder(folder);
@@ -102,6 +110,8 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   const std::string path = JoinPath(folder, kSettings);
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxSettingsBytes));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is no JSON"));
   BenchSettings settings;
   try {
     settings.in = json.at("in").get<std::vector<std::string>>();
@@ -117,9 +127,9 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
       if (json.at("exec_reads").get<std::string>() == FormName(static_cast<ProgramForm>(i)))
         settings.exec_reads = static_cast<ProgramForm>(i);
     }
-  } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Printable(path, 1000), ": not the settings of a benchmark: ", Printable(error.what())));
+  } catch (const nlohmann::json::exception&) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(path, 1000), ": not the settings of a benchmark"));
   }
   return settings;
 }
@@ -137,6 +147,7 @@ absl::Status CheckSame(const BenchSettings& begun, const BenchSettings& now) {
 }
 
 absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
+  RETURN_IF_ERROR(CheckDevice(run.settings.device));
   ASSIGN_OR_RETURN(const std::vector<Backend> backends, BackendsOf(run.settings));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindInputs(run.settings.in));
   for (const std::string& path : paths) {

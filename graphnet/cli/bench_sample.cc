@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
+#include "graphnet/ops/effects.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/proto/sample_proto.h"
 #include "nlohmann/json.hpp"
@@ -55,20 +57,76 @@ std::string ModelName(const Sample& sample, const std::string& path) {
   return IsSubgraphName(name) ? absolute.parent_path().filename().string() : name;
 }
 
-// Of inputs and attributes that the program writes to, in the order in which functionalize
-// returns what they become.
-absl::StatusOr<std::vector<std::string>> NamesWritten(const Module& module) {
-  const std::unique_ptr<Module> copy = module.Clone();
-  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize"));
+bool IsInput(const Node& node) {
+  return node.op() == Op::kPlaceholder || node.op() == Op::kGetAttr;
+}
+
+absl::StatusOr<std::unique_ptr<Module>> Functionalized(const Module& module,
+                                                       absl::string_view pass) {
+  std::unique_ptr<Module> copy = module.Clone();
+  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline(pass));
   RETURN_IF_ERROR(RunPipeline(functionalize, copy.get()).status());
-  std::vector<std::string> names;
-  for (const Node* node : copy->main()->nodes()) {
-    if (node->target() != "aten.copy_.default" || !node->args()[0].is_node()) continue;
+  return copy;
+}
+
+// Names of those that are copied to.
+absl::flat_hash_set<std::string> InputsCopiedTo(const Module& module) {
+  absl::flat_hash_set<std::string> names;
+  for (const Node* node : module.main()->nodes()) {
+    if (!node->is_call_function("aten.copy_.default") || !node->args()[0].is_node()) continue;
     const Node* written = node->args()[0].node();
-    if (written->op() == Op::kPlaceholder || written->op() == Op::kGetAttr)
-      names.emplace_back(written->target());
+    if (IsInput(*written)) names.emplace(written->target());
   }
   return names;
+}
+
+absl::StatusOr<WrittenNames> NamesWritten(const Module& module) {
+  ASSIGN_OR_RETURN(const auto copying, Functionalized(module, "functionalize"));
+  ASSIGN_OR_RETURN(const auto returning, Functionalized(module, "functionalize{outputs=true}"));
+  absl::flat_hash_set<std::string> returned = InputsCopiedTo(*copying);
+  for (const std::string& name : InputsCopiedTo(*returning)) returned.erase(name);
+  const Effects effects(*returning);
+  const MemoryGroups groups(*returning, effects);
+  WrittenNames names;
+  absl::flat_hash_set<absl::string_view> seen;
+  for (const Node* node : returning->main()->nodes()) {
+    if (!IsInput(*node) || !seen.insert(node->target()).second) continue;
+    if (returned.contains(node->target())) {
+      names.values.emplace_back(node->target());
+    } else if (groups.IsWritten(node)) {
+      names.left.emplace_back(node->target());
+    }
+  }
+  return names;
+}
+
+Node* FindInput(Graph* graph, absl::string_view target) {
+  for (Node* node : graph->nodes()) {
+    if (IsInput(*node) && node->target() == target) return node;
+  }
+  return nullptr;
+}
+
+// Puts a copy of an input or attribute in its place, which calls may write to.
+void UseCopyOf(Node* input) {
+  Graph* const graph = input->graph();
+  Node* const copy = graph->CallLike(*input, "aten.clone.default", {input});
+  if (input->op() == Op::kPlaceholder) {
+    Node* first = graph->first();
+    while (first->op() == Op::kPlaceholder) first = first->next();
+    if (first != copy) graph->MoveBefore(copy, first);
+  }
+  for (Node* node : graph->nodes()) {
+    if (node->op() == input->op() && node->target() == input->target())
+      node->ReplaceAllUsesWith(copy);
+  }
+  copy->set_arg(0, input);
+}
+
+std::vector<Argument> OutputsOf(const Graph& graph) {
+  const Argument& value = graph.output()->args()[0];
+  if (!value.is_tuple()) return {value};
+  return {value.elements().begin(), value.elements().end()};
 }
 
 }  // namespace
@@ -92,7 +150,15 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   request.inputs = made->files_.front();
   request.device = options.device;
   request.seed = options.seed;
-  ASSIGN_OR_RETURN(request.written, NamesWritten(*sample.module));
+  ASSIGN_OR_RETURN(WrittenNames written, NamesWritten(*sample.module));
+  request.written = std::move(written.values);
+  if (written.left.empty()) return made;
+  // With sizes known, more may be.
+  made->specialized_ = made->Specialize();
+  if (!made->specialized_->ok()) return made;
+  for (const std::string& name : (*made->specialized_)->values) {
+    if (absl::c_linear_search(written.left, name)) request.written.push_back(name);
+  }
   return made;
 }
 
@@ -129,14 +195,51 @@ DuelInputs BenchSample::inputs() {
   return {.files = files_, .restore = [this] { return WriteInputs(); }};
 }
 
-// Without effects, without vmap, of the sizes that the inputs have and, as all devices are one, on
-// the CPU.
-absl::Status BenchSample::MakeFunctional() {
+// Without vmap, of the sizes that the inputs have and, as all devices are one, on the CPU.
+absl::StatusOr<WrittenNames> BenchSample::Specialize() {
   ASSIGN_OR_RETURN(
       const Pipeline pipeline,
       ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,"
-                    "expand-functions,functionalize{outputs=true}"));
-  return RunPipeline(pipeline, &program_).status();
+                    "expand-functions"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, &program_).status());
+  return NamesWritten(*program_.module);
+}
+
+// Without effects.
+absl::Status BenchSample::MakeFunctional() {
+  if (!specialized_.has_value()) specialized_ = Specialize();
+  RETURN_IF_ERROR(specialized_->status());
+  const WrittenNames& names = **specialized_;
+  Graph* const graph = program_.module->main();
+  const size_t num_outputs = OutputsOf(*graph).size();
+  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true}"));
+  RETURN_IF_ERROR(RunPipeline(functionalize, &program_).status());
+  // Backends are given inputs that stay as they are. Where one may be written to, or only a copy,
+  // programs may differ in what becomes of it, and nobody compares that.
+  for (const std::string& name : names.left) {
+    if (Node* const input = FindInput(graph, name); input != nullptr) UseCopyOf(input);
+  }
+  if (names.values == request_.written) return absl::OkStatus();
+
+  std::vector<Argument> outputs = OutputsOf(*graph);
+  if (outputs.size() != num_outputs + names.values.size())
+    return absl::InternalError("functionalize returns other inputs than it writes to");
+  const std::vector<Argument> written(outputs.begin() + static_cast<ptrdiff_t>(num_outputs),
+                                      outputs.end());
+  outputs.resize(num_outputs);
+  for (const std::string& name : request_.written) {
+    const auto it = absl::c_find(names.values, name);
+    Node* const input = FindInput(graph, name);
+    if (it != names.values.end()) {
+      outputs.push_back(written[static_cast<size_t>(it - names.values.begin())]);
+    } else if (input != nullptr) {
+      outputs.emplace_back(input);  // to which, as sizes are known, nobody writes
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("input ", Printable(name), " is gone"));
+    }
+  }
+  graph->output()->set_arg(0, Argument::Tuple(outputs));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {

@@ -18,6 +18,13 @@
 
 namespace graphnet {
 
+// Names of inputs and attributes that a program writes to.
+struct WrittenNames {
+  std::vector<std::string> values;  // which functionalize{outputs=true} returns, in its order
+  // Those that it leaves, as what is written to may be a view of them or not.
+  std::vector<std::string> left;
+};
+
 struct BenchSampleOptions {
   uint64_t seed = 0;
   std::string device = "cpu";
@@ -44,6 +51,7 @@ class BenchSample {
   BenchSample() = default;
   absl::Status Draw(const Sample& sample);
   absl::Status WriteInputs() const;
+  absl::StatusOr<WrittenNames> Specialize();
   absl::Status MakeFunctional();
   absl::Status WriteProgram(ProgramForm form);
 
@@ -52,6 +60,7 @@ class BenchSample {
   BenchSampleOptions options_;
   std::string model_;
   Sample program_;
+  std::optional<absl::StatusOr<WrittenNames>> specialized_;  // of program_, once it is
   absl::Status functional_;
   bool is_functional_ = false;
   std::vector<std::map<std::string, TensorData>> values_;  // a map a file

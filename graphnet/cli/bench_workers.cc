@@ -139,6 +139,7 @@ absl::Status BenchWorkers::Run(
     if (!ready.ok()) {
       duel.status = Outcome::kEagerFail;
       duel.reason = std::string(ready.message());
+      duel.is_loaded = sample.ok();
     } else {
       duel = Fight(**sample, contenders_[i].get(), &eager);
     }

@@ -314,12 +314,14 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
       ->add_option("--timeout", options->run.timeout_s,
                    "Seconds that compiling may take, or running, or the command")
       ->check(CLI::Range(0.01, 1e6))
+      ->check(IsNumber())
       ->capture_default_str();
   command
       ->add_option("--max-time", options->max_time_s,
                    "Seconds after which nothing more is tried: what is smallest by then is the "
                    "result")
       ->check(CLI::Range(0.0, 1e9))
+      ->check(IsNumber())
       ->capture_default_str();
   AddMemoryOption(command, &options->run);
   AddTrustOption(command, &options->run.trust);

@@ -16,6 +16,7 @@
 #include "graphnet/decompose/mutation.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/tables.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/graph_copier.h"
@@ -344,7 +345,14 @@ class Cutter {
       for (const Attribute& attribute : piece.module->attributes()) give(attribute.name, &piece);
       for (const Node* node : piece.module->main()->nodes()) {
         if (!node->is_placeholder()) break;
-        if (placeholders.contains(node->target())) give(node->target(), &piece);
+        if (!placeholders.contains(node->target())) continue;
+        give(node->target(), &piece);
+        if (!IsStructure(node->annotation())) continue;
+        const std::string prefix = absl::StrCat(node->target(), ".");
+        for (auto it = parent_.weights.lower_bound(prefix);
+             it != parent_.weights.end() && absl::StartsWith(it->first, prefix); ++it) {
+          give(it->first, &piece);
+        }
       }
     }
     if (!options_.keep_unused) return;

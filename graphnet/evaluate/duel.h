@@ -35,6 +35,7 @@ struct DuelInputs {
 struct Duel {
   Outcome status = Outcome::kCorrect;
   std::string reason;
+  bool is_loaded = true;  // false: the sample could not be read, and nobody ran it
   std::vector<std::string> compiled_dtypes;
   std::vector<OutputComparison> outputs;
   std::string proof;

@@ -360,6 +360,8 @@ bool IsCut(absl::string_view line, absl::string_view prompt, size_t outputs) {
   if (line.size() < prompt.size()) return !line.empty() && absl::StartsWith(prompt, line);
   if (!absl::ConsumePrefix(&line, prompt)) return false;
   if (!absl::StartsWith(line, "[")) return line.empty();
+  // How many names follow, or how long one is, nothing says; no log ends with them.
+  if (absl::StartsWith(line, "[Processing]") || absl::StartsWith(line, "[Datatype]")) return true;
   if (absl::StartsWith(line, "[Fail due to")) return !absl::EndsWith(line, "]");
   if (absl::StartsWith(line, "[DataType]") || absl::StartsWith(line, "[Shape]")) {
     return !absl::EndsWith(line, "match:True") && !absl::EndsWith(line, "match:False");
@@ -432,14 +434,14 @@ absl::Status ReadLogLines(absl::string_view bytes, const LogReadOptions& options
       inside = true;
       prompt = line.substr(0, tag);
       sample.Begin(absl::StripAsciiWhitespace(line.substr(line.find("] ", tag) + 2)), number);
-    } else if (inside) {
-      if (end == bytes.size() && IsCut(line, prompt, sample.num_dtypes())) {
-        return ErrorAt(options.file, number, 0,
-                       absl::StrCat("the log ends in the middle of this line, in sample ",
-                                    Printable(sample.result().path)));
-      }
-      sample.Add(line, number);
     }
+    if (!inside) continue;
+    if (end == bytes.size() && IsCut(line, prompt, sample.num_dtypes())) {
+      return ErrorAt(options.file, number, 0,
+                     absl::StrCat("the log ends in the middle of this line, in sample ",
+                                  Printable(sample.result().path)));
+    }
+    if (tag == absl::string_view::npos) sample.Add(line, number);
   }
   if (!inside) return absl::OkStatus();
   sample.Finish();

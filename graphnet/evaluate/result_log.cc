@@ -106,6 +106,7 @@ Object LineOf(const SampleResult& result, const Duel& duel, const OracleFinding*
     line["compiled_ms"] = duel.trials.compiled;
     line["fluctuates"] = duel.fluctuates;
   }
+  if (!duel.is_loaded) line["loaded"] = false;
   if (duel.prepare_ms > 0) line["prepare_ms"] = duel.prepare_ms;
   if (!duel.proof.empty()) line["proof"] = duel.proof;
   if (oracle != nullptr) line["oracle"] = ObjectOf(*oracle);
@@ -141,6 +142,8 @@ std::optional<KnownLine> ReadLine(absl::string_view text) {
     known.summary.speedup = s->get<double>();
   if (const auto f = line.find("fluctuates"); f != line.end() && f->is_boolean())
     known.summary.fluctuates = f->get<bool>();
+  if (const auto l = line.find("loaded"); l != line.end() && l->is_boolean())
+    known.summary.is_loaded = l->get<bool>();
   return known;
 }
 
@@ -164,6 +167,8 @@ ResultLog::~ResultLog() {
 
 absl::Status ResultLog::GoOn() {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(lines_path_, kMaxLogBytes));
+  struct stat state {};
+  if (fstat(log_, &state) != 0) return FileError("read", log_path_);
   size_t begin = 0;
   while (begin < text.size()) {
     const size_t end = text.find('\n', begin);
@@ -173,16 +178,13 @@ absl::Status ResultLog::GoOn() {
       return absl::FailedPreconditionError(
           absl::StrCat(Printable(lines_path_, 1000), ": no line of a benchmark at byte ", begin));
     }
+    // A machine that went down may have kept the later file only.
+    if (known->log_bytes > state.st_size) break;
     results_[known->path] = known->summary;
     log_bytes_ = known->log_bytes;
     begin = end + 1;
   }
   lines_bytes_ = static_cast<int64_t>(begin);
-  struct stat state {};
-  if (fstat(log_, &state) != 0 || state.st_size < log_bytes_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        Printable(log_path_, 1000), " is shorter than ", Printable(lines_path_, 1000), " says"));
-  }
   RETURN_IF_ERROR(Cut(log_, log_bytes_, log_path_));
   return Cut(lines_, lines_bytes_, lines_path_);
 }
@@ -205,6 +207,7 @@ absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel,
   summary.is_right = result.IsRight();
   summary.speedup = duel.speedup.speedup;
   summary.fluctuates = duel.fluctuates;
+  summary.is_loaded = duel.is_loaded;
   results_[result.path] = summary;
   return absl::OkStatus();
 }

@@ -22,11 +22,13 @@ struct ResultSummary {
   Outcome status = Outcome::kCorrect;
   bool is_right = false;  // at t = -5
   bool fluctuates = false;
+  bool is_loaded = true;  // false: the sample could not be read at all
   double speedup = 0;
 };
 
 // The results of one backend. A sample's line in NAME.jsonl, which comes last, is what says that it
-// is done: of what is in the files beyond the last whole one, nothing is taken.
+// is done: of what is in the files beyond the last whole one whose
+// lines NAME.log has, nothing is taken.
 class ResultLog {
  public:
   // Goes on with what is there. Not for two at once.

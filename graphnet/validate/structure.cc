@@ -5,9 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -414,11 +416,22 @@ class StructureCheck {
   }
 
   // --- E8 ----------------------------------------------------------------------
+  // "x", "x.0", "x.key" of an input x of the original.
+  bool IsOfInput(absl::string_view name) const {
+    return absl::c_any_of(inputs_, [&](const auto& input) {
+      absl::string_view rest = name;
+      return absl::ConsumePrefix(&rest, input.second->target()) &&
+             (rest.empty() || rest.front() == '.');
+    });
+  }
+
   void CheckWeights() {
     absl::flat_hash_set<absl::string_view> present;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       for (const auto& [name, data] : pieces_[i].weights) {
         const auto it = original_.weights.find(name);
+        // What an input is tried with may be said when it is cut.
+        if (it == original_.weights.end() && IsOfInput(name)) continue;
         if (it == original_.weights.end() || !SameData(it->second, data)) {
           Add(ErrorClass::kGraph, i, name,
               absl::StrCat("the weights of ", Printable(name), " are not the original's"));

@@ -20,11 +20,10 @@ struct PieceOperator {
   int piece = 0;
 };
 
-// Whether an original says nothing of what it takes there, so that somebody may have said it
+// Whether an original does not say how that input is drawn, so that somebody may have said it
 // when it was cut.
 inline bool IsSaidLater(const Node& input) {
-  return input.meta() == nullptr &&
-         (input.draw_spec() == nullptr || *input.draw_spec() == DrawSpec());
+  return input.draw_spec() == nullptr || *input.draw_spec() == DrawSpec();
 }
 
 std::vector<const Node*> OperatorsOf(const Graph& graph);

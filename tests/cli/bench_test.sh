@@ -67,6 +67,28 @@ for backend in nope jit; do
   grep -q '"equal":\[true,true,true,true,true,true\]' several/$backend.jsonl ||
     { cat several/*.jsonl; fail several; }
 done
+# Through what may be a view or a copy: right whichever it is, in all runs, and nothing is said of
+# what the inputs become. What is known to be written to is compared beside it.
+cat >views.gn <<'END'
+attribute state : f32[4] {mean = 1.0, std = 0.5}
+graph @forward(%x : f32[2, 8] {mean = 1.0, std = 1.0}, %y : f32[2, 8] {mean = 2.0, std = 1.0}, %z : f32[2, 8] {mean = 3.0, std = 1.0}, %w : f32[4]) {
+  %d = torch.nn.functional.dropout(%x, 0.1, False, False)
+  %s = operator.iadd(%d, %y)
+  %c = .contiguous(%y)
+  %m = .mul_(%c, 2.0)
+  %t = get_attr state
+  %r = .reshape(%t, (2, 2))
+  %a = .add_(%r, 1.0)
+  %u = .sub_(%z, 3.0)
+  %v = .add(%w, %w)
+  return (%s, %m, %a, %v, %x)
+}
+END
+"$graphnet" bench views.gn --backend nope,jit --warmup 2 --trials 6 -o views >out.txt
+for backend in nope jit; do
+  grep -q '"status":"correct","right_from_t":-10.*"equal":\[true,true,true,true,true,true\]' views/$backend.jsonl ||
+    { cat views/*.jsonl; fail views; }
+done
 # Random numbers: both sides are seeded before each run.
 cat >random.gn <<'END'
 graph @forward(%x : f32[100]) {
@@ -96,6 +118,17 @@ printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\
 "$graphnet" bench bad --backend nope $quick -o badout >out.txt
 grep -q 'FAIL bad/view.gn: nope: eager_fail: ' out.txt && grep -qE '^nope +2 +1 +1' out.txt ||
   { cat out.txt; fail bad; }
+
+# What cannot even be read makes the exit code 1, also when it is gone on with.
+printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%y,)\n}\nend\n' >bad/unread.gn
+for in in "bad --backend nope -o unread" "--resume unread"; do
+  code=0
+  # shellcheck disable=SC2086
+  "$graphnet" bench $in >out.txt || code=$?
+  [ "$code" -eq 1 ] && grep -qE '^nope +3 +1 +2' out.txt || { cat out.txt; fail "$in: $code"; }
+done
+grep -q '"path":"bad/unread.gn","status":"eager_fail"' unread/nope.jsonl || fail unread
+rm bad/unread.gn
 
 # --- A worker that breaks the contract: how each fault is counted.
 mkdir faults
@@ -127,6 +160,15 @@ diff <(sort <(grep -o '"path":"[^"]*"' cut/exec.jsonl)) <(sort <(grep -o '"path"
   fail "cut records"
 [ "$(grep -c Processing cut/exec.log)" -eq "$(wc -w <<<"$faults")" ] || fail "cut log"
 
+# The log has lost more than the records have: what it lacks is done again.
+cp -r badout shorter
+for size in -7 0; do
+  truncate -s $size shorter/nope.log
+  "$graphnet" bench --resume shorter >out.txt
+  [ "$(grep -c Processing shorter/nope.log)" -eq 2 ] && [ "$(wc -l <shorter/nope.jsonl)" -eq 2 ] ||
+    { cat shorter/*; fail "shorter log"; }
+done
+
 # --- What cannot be is one line.
 refused() {  # MESSAGE [OPTION...]
   local code=0
@@ -139,6 +181,20 @@ refused "needs IN and --backend, or --resume" --backend nope
 refused "there is no benchmark in nowhere" --resume nowhere
 refused "bench is not empty; --resume goes on with a benchmark" in --backend nope -o bench
 refused 'this benchmark was begun with backends ["nope","jit"], not ["jit"]' in --backend jit --resume bench
+refused "--device: there is no device foo; cpu, cuda:0" in --backend nope --device foo -o no
+refused "--device: there is no device ; cpu, cuda:0" in --backend nope --device '' -o no
+refused "--resume: results go to the folder of the benchmark; leave out -o" --backend nope --resume bench -o no
+for option in "--timeout=nan" "--oracle-time=-NaN" "--timeout=x"; do
+  code=0
+  "$graphnet" bench in --backend nope "$option" -o no >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || { cat err.txt; fail "$option: $code"; }
+done
+[ ! -e no ] || fail "a folder of what is refused"
+mkdir broken
+printf '{' >broken/bench.json
+refused "broken/bench.json: is no JSON" --resume broken
+printf '{"in": 1}' >broken/bench.json
+refused "broken/bench.json: not the settings of a benchmark" --resume broken
 refused "backend exec: needs --exec COMMAND" in --backend exec -o exec
 refused "backend exec: exit: ended with code 1" in --backend exec --exec false -o exec2
 

@@ -97,6 +97,10 @@ sed 's/0.50000/nan/' golden.log >nan.log
 refused "nan.log:76: no end-to-end speedup of sample s/half, which is correct" nan.log
 head -c -20 logs/b.txt >cut.log
 refused "cut.log:75: the log ends in the middle of this line, in sample s/two" cut.log
+{ cat logs/b.txt; printf 'graph-net-test-compiler-log [Processing] s/hal'; } >cut2.log
+refused "cut2.log:76: the log ends in the middle of this line, in sample s/hal" cut2.log
+{ cat logs/b.txt; printf 'p [Processing] s/half\np [Datatype][eager]: float32 flo'; } >cut3.log
+refused "cut3.log:77: the log ends in the middle of this line, in sample s/half" cut3.log
 refused "cannot open nowhere.log: No such file or directory" nowhere.log
 mkdir none
 refused "none: no log in this folder: none ends in .log or .txt" none

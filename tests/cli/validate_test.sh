@@ -118,6 +118,22 @@ for format in graphnet protobuf; do
   expect 0 "1 of 1 outputs bit-equal" bare.txt "said_$format" --run --input f32[2,3]
 done
 
+# --- What an input holds is with each piece that takes it.
+cat >holds.txt <<'END'
+graph @forward(%x : f32[2, 3], %t as "Tuple[Tensor, Tensor]") {
+  %first = operator.getitem(%t, 0)
+  %y = torch.add(%x, %first)
+  %second = operator.getitem(%t, 1)
+  %z = torch.mul(%y, %second)
+  return (%z,)
+}
+END
+words=(--input f32[2,3] --input 't=tuple(f32[2,3],f32[3])')
+"$graphnet" decompose holds.txt -o held --pieces 2 --to protobuf "${words[@]}" >/dev/null
+expect 0 "valid" holds.txt held
+expect 0 "1 of 1 outputs bit-equal" holds.txt held --run "${words[@]}"
+"$graphnet" run held >/dev/null || fail "the pieces do not run"
+
 # --- Numbers between pieces are tensors without dimensions in a folder, as Python makes them.
 "$graphnet" decompose "$samples/vit.pb" -o numbers --pieces 3 --ports stats >/dev/null
 grep -q 'torch.SymInt' numbers/subgraph_1/model.py || fail "no number between the pieces"

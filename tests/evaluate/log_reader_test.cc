@@ -333,6 +333,23 @@ TEST(LogReaderTest, CutAnywhere) {
   EXPECT_OK(Read(whole.substr(0, whole.size() - 1)).status);
 }
 
+TEST(LogReaderTest, CutInNames) {
+  const std::string prompt = "graph-net-test-compiler-log ";
+  const std::string whole = WriteLog(MakeSample("a", 2, -5));
+  const std::string begun = absl::StrCat(whole, prompt, "[Processing] samples/b");
+  for (const std::string& log :
+       {absl::StrCat(whole, prompt, "[Processing]"), absl::StrCat(whole, prompt, "[Processing] "),
+        begun, absl::StrCat(begun, "\n", prompt, "[Datatype][eager]:"),
+        absl::StrCat(begun, "\n", prompt, "[Datatype][eager]: float3"),
+        absl::StrCat(begun, "\n", prompt, "[Datatype][eager]: float32\n", prompt,
+                     "[Datatype][compiled]: float3")}) {
+    const ReadBack back = Read(log);
+    EXPECT_TRUE(absl::StrContains(back.status.message(), "the log ends in the middle of this line"))
+        << log.substr(whole.size());
+    EXPECT_OK(Read(log + "\n").status);
+  }
+}
+
 TEST(LogReaderTest, GarbageHoldsNoSample) {
   std::string garbage;
   for (int i = 0; i < 100000; ++i) garbage += static_cast<char>(i * 2654435761U >> 13);

@@ -366,7 +366,15 @@ class Reader {
     if (kind != "user_output") throw Failure("compile", "a program that writes: " + kind);
     const auto& [form, value] = *what.at("arg").items().begin();
     if (form == "as_none") return;
-    program_->outputs.push_back(AddArgument(form, value));
+    size_t id = AddArgument(form, value);
+    // Its front end names what makes a result, and fails where that has a name already, of a
+    // value that is returned twice, say, or can have none, as constants.
+    if (form != "as_tensor" || !program_->outputs.empty()) {
+      Value made = program_->values[id];
+      if (made.name.empty()) made.name = "output" + std::to_string(program_->outputs.size());
+      id = AddCall("aten::type_as", {id, id}, std::move(made));
+    }
+    program_->outputs.push_back(id);
   }
 
   void AddNode(const Json& json) {
@@ -630,10 +638,12 @@ class OpenVinoWorker : public worker::Worker {
       }
       return reasons;
     }
-    const size_t line = text.find('\n');
-    return text.rfind("Check ", 0) == 0 && line != std::string::npos
-               ? text.substr(line + 1) + " (" + text.substr(0, line) + ")"
-               : text;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const bool is_place = line.rfind("Check ", 0) == 0 || line.rfind("Exception from ", 0) == 0;
+      if (!is_place && !line.empty() && line.back() != ':') return line;
+    }
+    return text;
   }
 
   std::string Proof() const override {
