@@ -36,6 +36,9 @@ absl::StatusOr<MlirProgram> Writer::Run() {
   const Graph* const graph = module_.main();
   if (graph == nullptr || graph->output() == nullptr)
     return absl::InvalidArgumentError("a module without a graph");
+  constexpr size_t kBytesANode = 160;
+  body_.reserve(graph->num_nodes() * kBytesANode);
+  names_.reserve(graph->num_nodes());
   RETURN_IF_ERROR(WriteInputs(*graph));
   for (const Node* node : graph->nodes()) {
     if (!node->is_call()) continue;
@@ -69,11 +72,18 @@ void Writer::AppendLocation() {
 
 void Writer::Append(absl::string_view results, absl::string_view operation,
                     const std::vector<Value>& operands, absl::string_view result_types) {
-  const auto name = [](std::string* out, const Value& value) { absl::StrAppend(out, value.name); };
-  const auto type = [](std::string* out, const Value& value) { absl::StrAppend(out, value.type); };
-  absl::StrAppend(&body_, "    ", results, " = \"", operation, "\"(",
-                  absl::StrJoin(operands, ", ", name), ") : (", absl::StrJoin(operands, ", ", type),
-                  ") -> ", result_types);
+  absl::StrAppend(&body_, "    ", results, " = \"", operation, "\"(");
+  const auto append_all = [&](std::string Value::*part) {
+    absl::string_view between;
+    for (const Value& value : operands) {
+      absl::StrAppend(&body_, between, value.*part);
+      between = ", ";
+    }
+  };
+  append_all(&Value::name);
+  body_ += ") : (";
+  append_all(&Value::type);
+  absl::StrAppend(&body_, ") -> ", result_types);
   AppendLocation();
   body_ += '\n';
 }
