@@ -28,7 +28,8 @@ namespace graphnet {
 // Performance impact: O(nodes), some times over where something has to be expanded. Time
 // of running with the old size is the same.
 //
-// Risks and limitations: values need metas, which `graphnet shapes` prints. Where a size
+// Risks and limitations: values need metas, which `graphnet opt` finds where LibTorch is, and
+// `graphnet shapes` prints. Where a size
 // of one may be the batch or not, as in view(1, 1, 64), the first one is taken for it.
 // What depends on the size in another way than by a factor is refused: slices of it,
 // convolutions over it, a squeeze that takes it away, operators that no rule is known of.
