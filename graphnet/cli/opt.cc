@@ -284,7 +284,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
   CLI::Option* changes = command->add_flag("--dump-changes", options->dump_changes,
                                            "Print the lines that each pass removes and adds");
   command->add_option("--pass-limit", options->limit, "Run only so many passes")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1'000'000'000));
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);

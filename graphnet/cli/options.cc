@@ -57,7 +57,7 @@ CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* i
 
 void AddJobsOption(CLI::App* command, int* jobs) {
   command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one a CPU)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1024));
 }
 
 CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,

@@ -75,7 +75,7 @@ void AddDrawingOptions(CLI::App* command, DrawingOptions* options) {
   command
       ->add_option("--depth", options->depth,
                    "Draw modules that are nested deeper as one box, in html folded")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1'000'000'000))
       ->group(kGroup);
   const std::map<std::string, Layouter> layouters = {
       {"auto", Layouter::kAuto}, {"graphviz", Layouter::kGraphviz}, {"own", Layouter::kOwn}};

@@ -60,11 +60,18 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
   if (!status.ok() && !options.inputs.empty()) return status;
   if (options.facts == PortFacts::kNone || IsAllKnown(*sample->module->main())) return found;
   const absl::StatusOr<const Engine*> engine = OpenEngine();
-  if (status.ok()) {
-    status = engine.ok() ? (*engine)->InferValues(*sample, &found.values) : engine.status();
+  absl::string_view help;
+  if (status.ok() && engine.ok()) {
+    status = (*engine)->InferValues(*sample, &found.values);
+    help = "; --ports stats measures them in a run";
+  } else if (status.ok()) {
+    status = engine.status();
   }
-  if (!status.ok())
-    found.why_not = absl::StrCat("shapes of what pieces take are not known: ", status.message());
+  if (!status.ok()) {
+    constexpr size_t kLongestReason = 200;  // PyTorch's can be pages
+    found.why_not = absl::StrCat("shapes of what pieces take are not known: ",
+                                 Printable(status.message(), kLongestReason), help);
+  }
   return found;
 }
 

@@ -221,7 +221,7 @@ void RegisterScore(CLI::App& app, CommandRunner* run) {
       ->add_option("--p", options->score.p,
                    "How much slower than eager counts: a speedup s below 1 as s^(p + 1)")
       ->check(CLI::Validator(finite, /*validator_desc=*/""))
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   const auto base = [](const std::string& text) {
     double value = 0;
