@@ -100,13 +100,11 @@ std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& 
   json.Close(']').Key("curves").Open('[');
   for (size_t i = 0; i < curves.size(); ++i) AddCurve(curves[i], i, &json);
   json.Close(']').Close('}');
-  absl::string_view page = ReportPageText();
-  page.remove_prefix(1);  // the line end behind R"text(
   // What is put in is not looked at again.
-  return absl::StrReplaceAll(page, {{"@TITLE@", XmlText(title)},
-                                    {"@PLOTS@", WritePlots(curves)},
-                                    {"@DATA@", json.Take()},
-                                    {"@SCRIPT@", ReportScriptText()}});
+  return absl::StrReplaceAll(ReportPageText(), {{"@TITLE@", XmlText(title)},
+                                                {"@PLOTS@", WritePlots(curves)},
+                                                {"@DATA@", json.Take()},
+                                                {"@SCRIPT@", ReportScriptText()}});
 }
 
 }  // namespace graphnet

@@ -35,6 +35,8 @@ TEST(ReportPageTest, NamesStayText) {
       WriteLog(MakeFailure(attack + "2", Outcome::kRuntimeFail, "Error: " + attack));
   const std::vector<Curve> curves = {CurveOf(text, attack + ".log")};
   const std::string page = WriteReportPage(curves, {});
+  // Else browsers ignore what the page says of its security.
+  EXPECT_TRUE(absl::StartsWith(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"));
   EXPECT_EQ(Count(page, "<script"), 2);
   EXPECT_EQ(Count(page, "</script>"), 2);
   EXPECT_FALSE(absl::StrContains(page, "src="));

@@ -111,12 +111,10 @@ std::string Data(const Picture& picture, const PictureLayout& layout, int depth)
 }  // namespace
 
 std::string WritePage(const Picture& picture, const PictureLayout& layout, int depth) {
-  absl::string_view page = PageText();
-  page.remove_prefix(1);  // the line end behind R"text(
   // What is put in is not looked at again.
-  return absl::StrReplaceAll(page, {{"@TITLE@", XmlText(picture.title)},
-                                    {"@DATA@", Data(picture, layout, depth)},
-                                    {"@SCRIPT@", ScriptText()}});
+  return absl::StrReplaceAll(PageText(), {{"@TITLE@", XmlText(picture.title)},
+                                          {"@DATA@", Data(picture, layout, depth)},
+                                          {"@SCRIPT@", ScriptText()}});
 }
 
 }  // namespace graphnet
