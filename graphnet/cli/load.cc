@@ -233,9 +233,8 @@ absl::Status TakeStandardInput() {
 namespace {
 
 // Statistics aside.
-absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options) {
-  if (path == "-") return LoadStandardInput(options);
-  ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
+absl::StatusOr<Sample> LoadFile(const std::string& path, Format format,
+                                const LoadOptions& options) {
   switch (format) {
     case Format::kGraphNetFolder: return ReadGraphNetFolder(path);
     case Format::kProtobuf: return ReadSampleFile(path, options.weights);
@@ -263,23 +262,37 @@ absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options)
   return absl::InternalError("unknown format");
 }
 
+bool HoldsWeights(Format format) {
+  return format == Format::kProtobuf || format == Format::kTorchScript || format == Format::kPt2;
+}
+
+// An input whose shape is known may have the value that a program was saved with.
+bool IsDescribed(const Module& module) {
+  return absl::c_all_of(
+             module.attributes(),
+             [](const Attribute& attribute) { return attribute.draw_spec != nullptr; }) &&
+         absl::c_all_of(module.main()->placeholders(), [](const Node* input) {
+           return input->draw_spec() != nullptr || input->tensor_meta() == nullptr;
+         });
+}
+
 }  // namespace
 
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options) {
   LoadOptions load = options;
-  load.weights |= options.statistics && path == "-";  // which can be read once
-  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
-  // An input whose shape is known may have the value that a program was saved with.
-  const bool is_described =
-      absl::c_all_of(sample.module->attributes(),
-                     [](const Attribute& attribute) { return attribute.draw_spec != nullptr; }) &&
-      absl::c_all_of(sample.module->main()->placeholders(), [](const Node* input) {
-        return input->draw_spec() != nullptr || input->tensor_meta() == nullptr;
-      });
-  if (options.statistics && !is_described) {
+  if (path == "-") {
+    load.weights |= options.statistics;  // it can be read once
+    ASSIGN_OR_RETURN(Sample sample, LoadStandardInput(load));
+    if (options.statistics) DescribeWeights(&sample);
+    if (!options.weights) sample.weights.clear();
+    return sample;
+  }
+  ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
+  ASSIGN_OR_RETURN(Sample sample, LoadFile(path, format, load));
+  if (options.statistics && HoldsWeights(format) && !IsDescribed(*sample.module)) {
     if (!load.weights) {
       load.weights = true;
-      absl::StatusOr<Sample> with_weights = Load(path, load);
+      absl::StatusOr<Sample> with_weights = LoadFile(path, format, load);
       // The file beside a protobuf may be gone.
       if (absl::IsNotFound(with_weights.status())) return sample;
       ASSIGN_OR_RETURN(sample, std::move(with_weights));

@@ -431,7 +431,9 @@ class StructureCheck {
       for (const auto& [name, data] : pieces_[i].weights) {
         const auto it = original_.weights.find(name);
         // What an input is tried with may be said when it is cut.
-        if (it == original_.weights.end() && IsOfInput(name)) continue;
+        if (it == original_.weights.end() && IsOfInput(name) &&
+            original_.module->FindAttribute(name) == nullptr)
+          continue;
         if (it == original_.weights.end() || !SameData(it->second, data)) {
           Add(ErrorClass::kGraph, i, name,
               absl::StrCat("the weights of ", Printable(name), " are not the original's"));

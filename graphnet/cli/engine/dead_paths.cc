@@ -49,7 +49,7 @@ void DeadPaths::See(const Node& node, const c10::IValue& value) {
       for (size_t i = 0; i < factors; ++i) {
         if (!HoldsZeros(*operands[i])) continue;
         found_.push_back(absl::StrCat("%", Printable(node.name()), " = ", Printable(node.target()),
-                                      " takes zeros only as ", "%",
+                                      " takes zeros only as %",
                                       Printable(operands[i]->name())));
         break;
       }
@@ -58,7 +58,7 @@ void DeadPaths::See(const Node& node, const c10::IValue& value) {
       const bool is_false = HoldsZeros(condition);
       if (is_false || trues_.contains(&condition)) {
         found_.push_back(absl::StrCat("%", Printable(node.name()), " = ", Printable(node.target()),
-                                      " finds ", "%", Printable(condition.name()), " ",
+                                      " finds %", Printable(condition.name()), " ",
                                       is_false ? "false" : "true", " everywhere"));
       }
     }
