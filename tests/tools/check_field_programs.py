@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Takes programs in the manner of the field's libraries through every way of the tool.
+
+    check_field_programs.py FOLDER [NAME…]           programs that make_field_programs.py wrote
+    check_field_programs.py --quick FOLDER           each way once a program or so, in turns
+
+The ways: check, check --calls and shapes; run; decompose by four schemes into both forms, each
+with validate --run; each pass, with diff-run; each format, back again and run. Values must be
+PyTorch's bits, no verdict INVALID, no end by a signal, and each message one line. What the tool
+refuses in one line is counted by reason; it is a fault unless REFUSED names it.
+The exit status is 0 if there is no fault.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import compare_runs as runs
+
+SCHEMES = ["--pieces 3", "--single-op", "--blocks", "--by-module 2"]
+FORMS = ["protobuf", "graphnet"]
+FORMATS = ["pb", "gn", "pt2", "pt", "folder", "mlir"]
+ONE_WAY = {"mlir"}  # written, not read
+NO_WEIGHTS = {"gn", "folder"}
+STATIC = {"pt2", "mlir"}  # these need the shapes of inputs
+# Options of passes that need some, and passes after which values are meant to differ.
+OPTIONS = {"change-dtype": "{to=f64}", "change-device": "{to=cpu}"}
+NEED_OPTIONS = {"rename", "rewrite", "specialize", "generalize-dims"}
+OTHER_VALUES = {"change-dtype", "to-paddle", "check-stable"}
+TRUSTED = {"dynamic_int8"}  # classes of PyTorch's own in the archive
+# (program, way, what the message says): what cannot be, by its reason.
+REFUSED: list = []
+
+
+class Tool:
+    def __init__(self, graphnet, timeout):
+        self.graphnet, self.timeout = graphnet, timeout
+
+    def __call__(self, *words):
+        """Exit status, what it printed, and its message."""
+        try:
+            done = subprocess.run([self.graphnet, *map(str, words)], capture_output=True, text=True, timeout=self.timeout,
+                                  env={**os.environ, "OMP_NUM_THREADS": "1"})
+        except subprocess.TimeoutExpired:
+            return 124, "", f"no end within {self.timeout} s"
+        return done.returncode, done.stdout, done.stderr.strip()
+
+
+class Fault(Exception):
+    """What must not be."""
+
+
+class Refusal(Exception):
+    """What the tool says it cannot do, in one line."""
+
+
+def succeed(result, what):
+    status, out, message = result
+    if status == 0:
+        return out
+    errors = [line for line in message.splitlines() if not re.match(r"(note|warning):", line)]
+    if status < 0 or status >= 124 or len(errors) != 1:
+        raise Fault(f"{what}: exit {status}: {message[-600:] or out[-600:]}")
+    raise Refusal(f"{what}: {errors[0]}")
+
+
+class Program:
+    """One file, with its calls; the ways return nothing or raise."""
+
+    def __init__(self, path, tool, scratch):
+        self.path, self.tool, self.scratch = path, tool, scratch
+        self.name = path.stem
+        self.calls = sorted(path.parent.glob(f"{self.name}.*.in.safetensors"))
+        self.trust = ["--trust"] if self.name in TRUSTED else []
+
+    def compare(self, model, what, calls=None):
+        for inputs in calls or self.calls:
+            expected = inputs.with_name(inputs.name.replace(".in.", ".out."))
+            out = self.scratch / "out.safetensors"
+            succeed(self.tool("run", model, "--inputs", inputs, "-o", out, "--threads", 1, *self.trust), f"{what}, run")
+            differs = runs.compare(runs.read_safetensors(expected), runs.read_safetensors(out))
+            if differs:
+                raise Fault(f"{what}: {inputs.name}: {differs[:400]}")
+
+    def check(self):
+        succeed(self.tool("check", self.path, *self.trust), "check")
+        succeed(self.tool("check", "--calls", self.path, *self.trust), "check --calls")
+
+    def shapes(self):
+        succeed(self.tool("shapes", self.path, "--inputs", self.calls[0], "--check", *self.trust), "shapes --check")
+
+    def run(self):
+        self.compare(self.path, "as it is")
+
+    def decompose(self, scheme, form):
+        out = self.scratch / "pieces"
+        succeed(self.tool("decompose", self.path, *scheme.split(), "--to", form, "-o", out, *self.trust), f"decompose {scheme}")
+        status, printed, message = self.tool("validate", self.path, out, "--run", "--inputs", self.calls[0], "--threads", 1, *self.trust)
+        if "INVALID" in printed + message:
+            raise Fault(f"decompose {scheme} --to {form}: {(printed + message)[-600:]}")
+        succeed((status, printed, message), f"validate {scheme} --to {form}")
+
+    def opt(self, name):
+        out = self.scratch / "changed.pb"
+        succeed(self.tool("opt", self.path, "-p", name + OPTIONS.get(name, ""), "-o", out, "--verify-each", *self.trust), f"opt {name}")
+        if name in OTHER_VALUES:
+            return
+        status, printed, message = self.tool("diff-run", self.path, out, "--inputs", self.calls[0], "--threads", 1, *self.trust)
+        if status == 1:
+            raise Fault(f"opt {name}: {(printed + message)[-600:]}")
+        succeed((status, printed, message), f"diff-run after {name}")
+
+    def described(self):
+        """--input for each tensor of the first call: an archive of TorchScript knows no shapes."""
+        if self.path.suffix != ".pt":
+            return []
+        words = []
+        for name, value in sorted(runs.read_safetensors(self.calls[0]).items()):
+            kind = runs.DTYPES[value.dtype].lower().replace("bool", "b8")
+            words += ["--input", f"{name}={kind}[{','.join(map(str, value.shape))}]"]
+        return words
+
+    def convert(self, form):
+        first = self.scratch / ("there" if form == "folder" else f"there.{form}")
+        described = self.described() if form in STATIC else []
+        succeed(self.tool("convert", self.path, first, *described, *self.trust), f"convert to {form}")
+        if form in ONE_WAY:
+            return
+        if form in NO_WEIGHTS:
+            succeed(self.tool("check", first), f"check of {form}")
+            return
+        back = self.scratch / "back.pb"
+        succeed(self.tool("convert", first, back, *self.trust), f"convert from {form}")
+        self.compare(first, f"as {form}")
+        self.compare(back, f"by way of {form}")
+
+
+def ways(program, passes):
+    yield "check", program.check
+    yield "shapes", program.shapes
+    yield "run", program.run
+    for scheme in SCHEMES:
+        for form in FORMS:
+            yield f"decompose {scheme} {form}", lambda s=scheme, f=form: program.decompose(s, f)
+    for name in passes:
+        yield f"opt {name}", lambda n=name: program.opt(n)
+    for form in FORMATS:
+        yield f"convert {form}", lambda f=form: program.convert(f)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--way", default="", help="only the ways that this regular expression matches")
+    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
+    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    tool = Tool(args.graphnet, args.timeout)
+    listed = tool("passes")[1]
+    passes = [name for name in re.findall(r"^([a-z][a-z0-9-]*)\b", listed, re.M) if name not in NEED_OPTIONS]
+    paths = sorted(p for p in args.folder.iterdir() if p.suffix in (".pt", ".pt2") and (not args.names or p.stem in args.names))
+    if not paths or len(passes) < 10:
+        raise SystemExit("no programs, or no passes")
+
+    return report(args, paths, tool, passes)
+
+
+def report(args, paths, tool, passes):
+    def one(number):
+        found = []
+        program = Program(paths[number], tool, None)
+        for turn, (way, do) in enumerate(ways(program, passes)):
+            if args.way and not re.search(args.way, way) or args.quick and way != "run" and (turn + number) % 12:
+                continue
+            with tempfile.TemporaryDirectory() as scratch:
+                program.scratch = pathlib.Path(scratch)
+                try:
+                    do()
+                    found.append((way, None))
+                except (Fault, Refusal) as error:
+                    found.append((way, error))
+        return paths[number].stem, found
+
+    done = faults = 0
+    refused = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for name, found in pool.map(one, range(len(paths))):
+            for way, error in found:
+                done += error is None
+                if error is None:
+                    continue
+                if isinstance(error, Refusal) and any(
+                        re.fullmatch(p, name) and re.fullmatch(w, way) and re.search(r, str(error)) for p, w, r in REFUSED):
+                    refused[way] += 1
+                    continue
+                faults += 1
+                print(f"{type(error).__name__.lower()}  {name}, {way}: {error}", flush=True)
+    print(f"{len(paths)} programs: {done} ways right, {sum(refused.values())} refused for a reason that is listed, {faults} faults")
+    return faults > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
