@@ -49,11 +49,15 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
     const auto it = sample.weights.find(attribute);
     if (it != sample.weights.end()) weights.insert(*it);
   }
-  if (!weights.empty()) {
-    const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
-    RETURN_IF_ERROR(WriteSafetensorsFile(weights, beside));
-  }
-  return WriteFileAtomic(path, program.text);
+  if (weights.empty()) return WriteFileAtomic(path, program.text);
+  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
+  ASSIGN_OR_RETURN(const std::string tensors, SerializeSafetensors(weights));
+  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(beside, tensors));
+  ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program.text));
+  // An older program must not be seen beside these weights, not even after a kill.
+  std::remove(path.c_str());
+  RETURN_IF_ERROR(weights_file.Commit());
+  return program_file.Commit();
 }
 
 absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
@@ -201,7 +205,6 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
     made.path = PathBelow(output.path, root, std::string(name)) + EndingOf(made.target);
     RETURN_IF_ERROR(Claim(made.path, input, &taken));
   }
-  for (const auto& [path, by] : taken) RETURN_IF_ERROR(MakeFoldersOf(path));
   return outputs;
 }
 

@@ -77,7 +77,7 @@ absl::Status SaveSample(const Sample& sample, const Output& output);
 
 // Where each of `inputs`, the samples below the folder `root`, goes: to the same path below
 // `output`, with the ending of the format, which is the sample's own if --to names none.
-// InvalidArgument if two would go to one place. Makes the folders they go to.
+// InvalidArgument if two would go to one place.
 absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
                                                         const std::string& root,
                                                         const Output& output);
