@@ -287,7 +287,7 @@ absl::StatusOr<int> Lint(LintFlags options) {
   } else {
     totals.Print(options);
   }
-  return count.failed > 0 || totals.samples_left() > 0 ? 1 : 0;
+  return count.failed == 0 && totals.samples_left() > 0 ? 1 : count.ExitCode();
 }
 
 }  // namespace
