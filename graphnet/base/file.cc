@@ -11,9 +11,11 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -62,6 +64,57 @@ bool MakeTemporary(const std::string& path, std::string* name, Make&& make) {
     if (errno != EEXIST) return false;
   }
   return false;
+}
+
+// Makes the folders that `path` lies in where they are missing, and adds them to `made`,
+// outermost first. False if it fails, with errno set.
+bool MakeFoldersOf(const std::string& path, std::vector<std::string>* made) {
+  std::string trimmed = path;
+  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
+  for (size_t slash = trimmed.find('/', 1); slash != std::string::npos;
+       slash = trimmed.find('/', slash + 1)) {
+    const std::string folder = trimmed.substr(0, slash);
+    if (mkdir(folder.c_str(), 0777) == 0) {
+      made->push_back(folder);
+      continue;
+    }
+    const int error = errno;
+    if (IsFolder(folder)) continue;
+    errno = error == EEXIST ? ENOTDIR : error;
+    return false;
+  }
+  return true;
+}
+
+void RemoveMadeFolders(const std::vector<std::string>& made) {
+  for (auto it = made.rbegin(); it != made.rend(); ++it) rmdir(it->c_str());
+}
+
+// Whether something is mounted at the folder, or it is the current one: it cannot be renamed, or
+// should not.
+bool MustStay(const std::string& folder) {
+  struct statx mount;
+  if (statx(AT_FDCWD, folder.c_str(), 0, 0, &mount) == 0 &&
+      (mount.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+    return true;
+  std::error_code ignored;
+  return std::filesystem::equivalent(folder, ".", ignored);
+}
+
+// Replaces all that `path` holds by what `temporary` does, which may lie in it.
+absl::Status MoveContents(const std::string& temporary, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> old_names, ListFolder(path));
+  std::error_code error;
+  for (const std::string& name : old_names) {
+    if (JoinPath(path, name) != temporary) std::filesystem::remove_all(JoinPath(path, name), error);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(temporary));
+  for (const std::string& name : names) {
+    if (rename(JoinPath(temporary, name).c_str(), JoinPath(path, name).c_str()) != 0)
+      return SystemError("cannot create", JoinPath(path, name));
+  }
+  std::filesystem::remove_all(temporary, error);
+  return absl::OkStatus();
 }
 
 // Whether renameat2 failed since the file system or the kernel lacks it.
@@ -160,6 +213,15 @@ absl::Status WriteFileAtomic(const std::string& path, absl::string_view content)
     const absl::Cleanup closer = [fd] { close(fd); };
     return WriteAll(fd, content, path);
   }
+  ASSIGN_OR_RETURN(StagedFile file, StagedFile::Write(path, content));
+  return file.Commit();
+}
+
+absl::StatusOr<StagedFile> StagedFile::Write(const std::string& path, absl::string_view content) {
+  RETURN_IF_ERROR(CheckPath(path));
+  StagedFile file;
+  file.path_ = path;
+  if (!MakeFoldersOf(path, &file.made_folders_)) return SystemError("cannot create", path);
   std::string temporary;
   int fd = -1;
   if (!MakeTemporary(path, &temporary, [&](const char* name) {
@@ -167,30 +229,59 @@ absl::Status WriteFileAtomic(const std::string& path, absl::string_view content)
       })) {
     return SystemError("cannot create", path);
   }
+  file.temporary_ = temporary;
   absl::Status status = WriteAll(fd, content, path);
   if (close(fd) != 0 && status.ok()) status = SystemError("cannot write", path);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = SystemError("cannot create", path);
-  }
-  if (!status.ok()) unlink(temporary.c_str());
-  return status;
+  RETURN_IF_ERROR(status);
+  return file;
 }
 
-absl::Status WriteFolderAtomic(const std::string& path, bool replace,
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, "")),
+      made_folders_(std::exchange(other.made_folders_, {})) {}
+
+StagedFile::~StagedFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  RemoveMadeFolders(made_folders_);
+}
+
+absl::Status StagedFile::Commit() {
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) return SystemError("cannot create", path_);
+  temporary_.clear();
+  made_folders_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status WriteFolderAtomic(const std::string& given, bool replace,
                                const std::function<absl::Status(const std::string& dir)>& fill) {
-  RETURN_IF_ERROR(CheckPath(path));
+  RETURN_IF_ERROR(CheckPath(given));
+  std::string path = given;
   struct stat info;
+  // Of a link to a folder, the folder.
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(path, error);
+    if (!error) path = real.string();
+  }
   const bool exists = lstat(path.c_str(), &info) == 0;
   if (exists && !replace) {
-    return absl::AlreadyExistsError(absl::StrCat(Printable(path, 1000), " exists already"));
+    return absl::AlreadyExistsError(absl::StrCat(Printable(given, 1000), " exists already"));
   }
   if (exists && !S_ISDIR(info.st_mode)) {
     return absl::AlreadyExistsError(
-        absl::StrCat(Printable(path, 1000), " exists already and is not a folder"));
+        absl::StrCat(Printable(given, 1000), " exists already and is not a folder"));
   }
+  std::vector<std::string> made_folders;
+  absl::Cleanup remove_folders = [&] { RemoveMadeFolders(made_folders); };
+  if (!MakeFoldersOf(path, &made_folders)) return SystemError("cannot create", given);
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const bool stays =
+      exists && (MustStay(path) || access(parent.empty() ? "." : parent.c_str(), W_OK) != 0);
   std::string temporary;
-  if (!MakeTemporary(path, &temporary, [](const char* name) { return mkdir(name, 0777); })) {
-    return SystemError("cannot create", path);
+  if (!MakeTemporary(stays ? JoinPath(path, "new") : path, &temporary,
+                     [](const char* name) { return mkdir(name, 0777); })) {
+    return SystemError("cannot create", given);
   }
   absl::Cleanup remove = [&] {
     std::error_code ignored;
@@ -202,24 +293,30 @@ absl::Status WriteFolderAtomic(const std::string& path, bool replace,
     // Fails if something has taken the name meanwhile.
     if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0 &&
         (!IsUnsupported(errno) || rename(temporary.c_str(), path.c_str()) != 0)) {
-      return SystemError("cannot create", path);
+      return SystemError("cannot create", given);
     }
+  } else if (stays) {
+    RETURN_IF_ERROR(MoveContents(temporary, path));
   } else if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
     old = temporary;
+  } else if (errno == EBUSY || errno == EXDEV) {
+    // Some other program's place, or a folder of a lower layer of a container.
+    RETURN_IF_ERROR(MoveContents(temporary, path));
   } else if (!IsUnsupported(errno)) {
-    return SystemError("cannot replace", path);
+    return SystemError("cannot replace", given);
   } else {
     // A file system that cannot exchange: the old folder is moved aside first,
     // since a folder cannot be renamed over one that is not empty.
     old = TemporaryName(path);
-    if (rename(path.c_str(), old.c_str()) != 0) return SystemError("cannot replace", path);
+    if (rename(path.c_str(), old.c_str()) != 0) return SystemError("cannot replace", given);
     if (rename(temporary.c_str(), path.c_str()) != 0) {
-      absl::Status status = SystemError("cannot create", path);
-      if (rename(old.c_str(), path.c_str()) != 0) return SystemError("cannot restore", path);
+      absl::Status status = SystemError("cannot create", given);
+      if (rename(old.c_str(), path.c_str()) != 0) return SystemError("cannot restore", given);
       return status;
     }
   }
   std::move(remove).Cancel();
+  std::move(remove_folders).Cancel();
   // The new folder is in place: that the old one cannot be deleted is no failure.
   std::error_code ignored;
   if (!old.empty()) std::filesystem::remove_all(old, ignored);
@@ -270,6 +367,15 @@ std::string BaseName(absl::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
   return std::string(slash == absl::string_view::npos ? path : path.substr(slash + 1));
+}
+
+std::string WithoutSampleEnding(absl::string_view path) {
+  for (const absl::string_view ending : {".pb", ".pt2", ".pt", ".pth", ".gn", ".txt"}) {
+    absl::string_view stem = path;
+    if (absl::ConsumeSuffix(&stem, ending) && !stem.empty() && stem.back() != '/')
+      return std::string(stem);
+  }
+  return std::string(path);
 }
 
 }  // namespace graphnet

@@ -45,14 +45,41 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
 // Writes beside `path` and renames over it, so that readers see either the old
 // or the whole new content. "-" and devices such as /dev/stdout are written
-// straight through.
+// straight through. Makes the folders that `path` lies in where they are missing.
 absl::Status WriteFileAtomic(const std::string& path, absl::string_view content);
 
-// Creates `path` as a folder whole or not at all: `fill` writes into a
-// temporary sibling that takes the name `path` when `fill` succeeds and is
-// deleted when not. A folder that is at `path` already is replaced, in one step,
-// when `replace` is true, else AlreadyExists; anything else is never replaced. What
-// cannot be deleted of a folder that was replaced stays under a temporary name.
+// A file that is written beside its path and not there yet. Files that belong together are
+// all staged before the first is committed, so that a full disk changes none of them:
+//
+//   ASSIGN_OR_RETURN(StagedFile weights, StagedFile::Write("a.safetensors", bytes));
+//   ASSIGN_OR_RETURN(StagedFile program, StagedFile::Write("a.mlir", text));
+//   RETURN_IF_ERROR(weights.Commit());
+//   RETURN_IF_ERROR(program.Commit());
+class StagedFile {
+ public:
+  // Makes the folders that `path` lies in where they are missing.
+  static absl::StatusOr<StagedFile> Write(const std::string& path, absl::string_view content);
+  StagedFile(StagedFile&& other) noexcept;
+  // Deletes the file, and the folders that were made for it, unless it was committed.
+  ~StagedFile();
+
+  // Renames the file to its path.
+  absl::Status Commit();
+
+ private:
+  StagedFile() = default;
+
+  std::string path_;
+  std::string temporary_;  // empty: nothing to delete
+  std::vector<std::string> made_folders_;
+};
+
+// Creates `path` as a folder whole or not at all: `fill` writes into a temporary folder,
+// which takes the name `path` when `fill` succeeds and is deleted when not. The folders that
+// `path` lies in are made where they are missing. A folder that is at `path` already is
+// replaced, in one step, when `replace` is true, else AlreadyExists; anything else is never
+// replaced. A mount point, the current folder, and a folder that lies where nothing can
+// be written stay, and what they hold is replaced file by file. Whatever cannot be deleted of a folder that was replaced stays under a temporary name.
 absl::Status WriteFolderAtomic(const std::string& path, bool replace,
                                const std::function<absl::Status(const std::string& dir)>& fill);
 
@@ -69,6 +96,10 @@ std::string JoinPath(absl::string_view folder, absl::string_view name);
 
 // The last component of a path; "a/b/" gives "b".
 std::string BaseName(absl::string_view path);
+
+// "dir/resnet18" of "dir/resnet18.pb": without the ending of a file that holds a sample, if it has
+// one. Of several it loses the last.
+std::string WithoutSampleEnding(absl::string_view path);
 
 }  // namespace graphnet
 

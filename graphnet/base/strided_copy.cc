@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -223,7 +224,9 @@ std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
+    // What does not fit belongs to a tensor without elements.
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(sizes[i], 1), &stride))
+      stride = std::numeric_limits<int64_t>::max();
   }
   return strides;
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
 
@@ -22,6 +23,10 @@ namespace graphnet {
 struct BatchCount {
   size_t done = 0;
   size_t failed = 0;
+  size_t unusable = 0;  // of those that failed
+
+  // 2 if an input cannot be used, else 1 if something failed.
+  int ExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
 };
 
 // Runs work(path, &result) of each input on `jobs` threads (0: one a CPU), what it
@@ -41,6 +46,7 @@ BatchCount RunBatch(
       [&](size_t i, const absl::Status& status) {
         ++count.done;
         count.failed += status.ok() ? 0 : 1;
+        count.unusable += IsUnusable(status) ? 1 : 0;
         const std::string line = account(i, status, results[i]);
         results[i] = Result();
         if (!line.empty()) progress.Print(line + "\n");
@@ -52,11 +58,13 @@ BatchCount RunBatch(
 // "3 passed, 1 failed"
 void PrintCount(const BatchCount& count);
 
-// "FAIL <path>: <message>"; nothing if it did not.
+// "FAIL <path>: <message>", the path once; nothing if it did not fail.
 inline std::string FailLine(const std::string& path, const absl::Status& status,
                             absl::string_view verdict = "FAIL") {
   if (status.ok()) return "";
-  return absl::StrCat(Red(verdict), " ", Printable(path, 1000), ": ", status.message());
+  const std::string shown = Printable(path, 1000);
+  if (IsUnusable(status)) return absl::StrCat(Red(verdict), " ", status.message());
+  return absl::StrCat(Red(verdict), " ", shown, ": ", status.message());
 }
 
 // The path below `out` that `path` has below `root`.

@@ -17,8 +17,10 @@
 #include "graphnet/cli/bench_run.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
 
 namespace graphnet {
 namespace {
@@ -132,18 +134,26 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
               ? "needs IN and --backend, or --resume"
               : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
     }
+    // Before there is a folder.
+    RETURN_IF_ERROR(FindInputs(run.settings.in).status());
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
   }
-  ASSIGN_OR_RETURN(const std::vector<BackendResults> results, RunBench(run));
+  ASSIGN_OR_RETURN(const BenchResults made, RunBench(run));
+  const std::vector<BackendResults>& results = made.backends;
   if (options.json) {
-    PrintJson(ResultsJson(results));
+    Json document = ResultsJson(results);
+    for (const absl::Status& status : made.unusable)
+      document["unusable"].push_back(ErrorJson(status));
+    PrintJson(document);
   } else {
+    for (const absl::Status& status : made.unusable)
+      std::printf("%s %s\n", Red("FAIL").c_str(), std::string(status.message()).c_str());
     PrintResults(results);
   }
   const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
   });
-  return all_loaded ? 0 : 1;
+  return !made.unusable.empty() ? 2 : all_loaded ? 0 : 1;
 }
 
 }  // namespace

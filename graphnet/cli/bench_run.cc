@@ -146,13 +146,21 @@ absl::Status CheckSame(const BenchSettings& begun, const BenchSettings& now) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
+absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   RETURN_IF_ERROR(CheckDevice(run.settings.device));
   ASSIGN_OR_RETURN(const std::vector<Backend> backends, BackendsOf(run.settings));
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindInputs(run.settings.in));
-  for (const std::string& path : paths) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(run.settings.in));
+  BenchResults made;
+  std::vector<std::string> paths;
+  for (const std::string& path : inputs) {
     if (path == "-")
       return absl::InvalidArgumentError("a benchmark reads files, not the standard input");
+    // What is no sample fails on no backend.
+    if (const absl::Status status = RecogniseFormat(path).status(); !status.ok()) {
+      made.unusable.push_back(status);
+    } else {
+      paths.push_back(path);
+    }
   }
   const std::string folder = std::filesystem::absolute(run.folder).string();
   ASSIGN_OR_RETURN(const std::unique_ptr<FolderLock> lock, FolderLock::Take(folder));
@@ -225,10 +233,11 @@ absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run) {
   clean();
   RETURN_IF_ERROR(failed);
 
-  std::vector<BackendResults> results;
-  for (size_t b = 0; b < backends.size(); ++b)
-    results.push_back({std::string(backends[b].name), logs[b]->log_path(), logs[b]->results()});
-  return results;
+  for (size_t b = 0; b < backends.size(); ++b) {
+    made.backends.push_back(
+        {std::string(backends[b].name), logs[b]->log_path(), logs[b]->results()});
+  }
+  return made;
 }
 
 }  // namespace graphnet

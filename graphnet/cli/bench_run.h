@@ -53,9 +53,14 @@ struct BackendResults {
   std::map<std::string, ResultSummary> samples;  // by path, all that the folder has
 };
 
+struct BenchResults {
+  std::vector<BackendResults> backends;
+  std::vector<absl::Status> unusable;  // of inputs that are no samples
+};
+
 // Runs what is not done yet. InvalidArgument or FailedPrecondition before the first sample if a
-// backend cannot be used.
-absl::StatusOr<std::vector<BackendResults>> RunBench(const BenchRun& run);
+// backend cannot be used; ResourceExhausted if there is no room for files, which is no result.
+absl::StatusOr<BenchResults> RunBench(const BenchRun& run);
 
 }  // namespace graphnet
 

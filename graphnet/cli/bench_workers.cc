@@ -1,5 +1,9 @@
 #include "graphnet/cli/bench_workers.h"
 
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -53,6 +57,17 @@ Duel Fight(BenchSample& sample, Contender* contender, EagerSide* eager) {
   duel.reason = absl::StrCat("cannot be written as ", FormName(contender->backend().reads), ": ",
                              absl::string_view(request.status().message()));
   return duel;
+}
+
+// Whether a message says that there was no room for a file, which tells nothing of a backend.
+bool IsDiskFull(absl::string_view message) {
+  for (const int error : {ENOSPC, EDQUOT}) {
+    if (absl::StrContains(message, std::strerror(error))) return true;
+  }
+  // Workers have a limit of their own, which is theirs to keep.
+  rlimit limit = {};
+  return absl::StrContains(message, std::strerror(EFBIG)) && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         limit.rlim_cur < static_cast<rlim_t>(kMaxWorkerDisk);
 }
 
 // Whether both sides ran, and what they yield is not the same.
@@ -142,6 +157,11 @@ absl::Status BenchWorkers::Run(
       duel.is_loaded = sample.ok();
     } else {
       duel = Fight(**sample, contenders_[i].get(), &eager);
+    }
+    if (IsDiskFull(duel.reason)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no room for the files of the benchmark: ", duel.reason, "; graphnet bench --resume ",
+          Printable(run_.folder, 1000), " goes on when there is"));
     }
     SampleResult& result = outcome.result;
     result = ResultOf(duel, *contenders_[i]);

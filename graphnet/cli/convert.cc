@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/losses.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/inputs/example_input.h"
@@ -32,11 +34,13 @@ struct ConvertFlags {
   int jobs = 0;
 };
 
-absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options) {
+absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
+                        Losses* losses) {
   RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(path, {.trust = options.trust,
                                      .weights = out.keeps_weights(),
+                                     .values_if_there = !out.keeps_weights(),
                                      .statistics = options.lift || !out.keeps_weights()}));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
@@ -46,12 +50,14 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
     RETURN_IF_ERROR(FollowGraph(run.renamed(), before, &sample));
     RETURN_IF_ERROR(Verify(*sample.module));
   }
-  return SaveSample(sample, out);
+  return SaveSample(sample, out, losses);
 }
 
-Json ResultJson(const std::string& path, const absl::Status& status, const Output& out) {
+Json ResultJson(const std::string& path, const absl::Status& status, const Output& out,
+                const Losses& losses) {
   Json sample = SampleJson(path, status);
   if (status.ok()) sample["out"] = out.path;
+  if (losses.any()) sample["lost"] = losses.AsJson();
   return sample;
 }
 
@@ -72,9 +78,11 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
   if (!options.list.empty() || !options.report.empty())
     return absl::InvalidArgumentError("--list and --report are for --to paddle");
   if (!IsFolderOfSamples(options.in) || to_file) {
-    RETURN_IF_ERROR(ConvertOne(options.in, options.out, options));
+    Losses losses;
+    RETURN_IF_ERROR(ConvertOne(options.in, options.out, options, &losses));
     if (options.json)
-      PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), options.out)}, 0));
+      PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), options.out, losses)}, 0));
+    TellLosses(losses, options.out);
     return 0;
   }
   if (options.out.target == Target::kAuto)
@@ -82,14 +90,15 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
   std::vector<Json> samples(inputs.size());
-  struct Nothing {};
-  const BatchCount count = RunBatch<Nothing>(
+  Losses lost;
+  const BatchCount count = RunBatch<Losses>(
       inputs, options.jobs,
-      [&](const std::string& path, Nothing*) {
-        return ConvertOne(path, outputs.at(path), options);
+      [&](const std::string& path, Losses* losses) {
+        return ConvertOne(path, outputs.at(path), options, losses);
       },
-      [&](size_t i, const absl::Status& status, Nothing&) {
-        samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]));
+      [&](size_t i, const absl::Status& status, const Losses& losses) {
+        lost.Add(losses);
+        samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), losses);
         return options.json ? "" : FailLine(inputs[i], status);
       });
   if (options.json) {
@@ -97,7 +106,9 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
   } else {
     PrintCount(count);
   }
-  return count.failed == 0 ? 0 : 1;
+  std::fflush(stdout);
+  TellLosses(lost, options.out);
+  return count.ExitCode();
 }
 
 }  // namespace
@@ -121,7 +132,8 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
                    "With --to paddle: what became of each sample, as JSON")
       ->type_name("FILE");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
-  AddJsonOption(command, &options->json, "samples with path and out");
+  AddJsonOption(command, &options->json,
+                "samples with path, out and lost, counts of what the format cannot hold");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });
 }
 

@@ -22,6 +22,7 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/losses.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -59,13 +60,22 @@ absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
   return paths;
 }
 
+struct Converted {
+  PaddleCoverage coverage;
+  Losses lost;
+};
+
 absl::Status ConvertOne(const std::string& path, const Output& out, bool trust,
-                        PaddleCoverage* coverage) {
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = trust, .statistics = true}));
+                        Converted* converted) {
+  ASSIGN_OR_RETURN(const Sample sample,
+                   LoadSample(path, {.trust = trust, .values_if_there = true, .statistics = true}));
   ASSIGN_OR_RETURN(PaddleSample made, MakePaddleSample(sample));
-  *coverage = std::move(made.coverage);
-  if (!coverage->left.empty())
-    return absl::UnimplementedError(absl::StrCat("no calls of Paddle: ", LeftCalls(*coverage)));
+  converted->coverage = std::move(made.coverage);
+  if (!converted->coverage.left.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("no calls of Paddle: ", LeftCalls(converted->coverage)));
+  }
+  converted->lost = LossesOf(sample, out);
   return WriteGraphNetFolder(made.sample, out.path);
 }
 
@@ -132,19 +142,21 @@ class Report {
 };
 
 absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out) {
-  PaddleCoverage coverage;
-  const absl::Status status = ConvertOne(flags.in, out, flags.trust, &coverage);
+  Converted converted;
+  const absl::Status status = ConvertOne(flags.in, out, flags.trust, &converted);
   if (!flags.report.empty()) {
     Report report;
-    report.Add(flags.in, status, coverage);
+    report.Add(flags.in, status, converted.coverage);
     RETURN_IF_ERROR(report.Write(flags.report));
   }
   RETURN_IF_ERROR(status);
   if (flags.json) {
     Json sample = SampleJson(flags.in, status);
     sample["out"] = out.path;
+    if (converted.lost.any()) sample["lost"] = converted.lost.AsJson();
     PrintJson(SamplesJson({std::move(sample)}, 0));
   }
+  TellLosses(converted.lost, out);
   return 0;
 }
 
@@ -165,17 +177,20 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
   }
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, flags.in, out));
   Report report;
+  Losses lost;
   std::vector<Json> samples(inputs.size());
-  const BatchCount count = RunBatch<PaddleCoverage>(
+  const BatchCount count = RunBatch<Converted>(
       inputs, flags.jobs,
-      [&](const std::string& path, PaddleCoverage* coverage) {
-        return ConvertOne(path, outputs.at(path), flags.trust, coverage);
+      [&](const std::string& path, Converted* converted) {
+        return ConvertOne(path, outputs.at(path), flags.trust, converted);
       },
-      [&](size_t i, const absl::Status& status, const PaddleCoverage& coverage) {
+      [&](size_t i, const absl::Status& status, const Converted& converted) {
         report.Add(std::filesystem::path(inputs[i]).lexically_relative(flags.in).string(), status,
-                   coverage);
+                   converted.coverage);
         samples[i] = SampleJson(inputs[i], status);
         if (status.ok()) samples[i]["out"] = outputs.at(inputs[i]).path;
+        if (status.ok() && converted.lost.any()) samples[i]["lost"] = converted.lost.AsJson();
+        if (status.ok()) lost.Add(converted.lost);
         return flags.json ? "" : FailLine(inputs[i], status);
       });
   RETURN_IF_ERROR(report.WriteList(JoinPath(out.path, kFullList)));
@@ -185,7 +200,9 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
   } else {
     PrintCount(count);
   }
-  return count.failed == 0 ? 0 : 1;
+  std::fflush(stdout);
+  TellLosses(lost, out);
+  return count.ExitCode();
 }
 
 }  // namespace graphnet

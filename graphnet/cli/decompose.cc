@@ -16,6 +16,7 @@
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/ports.h"
+#include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
@@ -179,7 +180,9 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   const bool lift =
       options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
   if (lift) {
-    ASSIGN_OR_RETURN(sample, FolderFormOfSample(sample));
+    absl::StatusOr<Sample> form = FolderFormOfSample(sample);
+    if (!form.ok()) return WithFolderAdvice(form.status());
+    sample = *std::move(form);
   }
   ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
   ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, &ports.values));
@@ -201,7 +204,9 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
     PrintDecomposition(known, made);
   }
   if (options.dry_run) return outcome;
-  ASSIGN_OR_RETURN(outcome.written, WriteDecomposition(made, folder, options.folder));
+  const absl::StatusOr<WriteReport> written = WriteDecomposition(made, folder, options.folder);
+  if (!written.ok()) return WithFolderAdvice(written.status());
+  outcome.written = *written;
   if (options.json) {
     outcome.json["out"] = folder;
     outcome.json["written"] = outcome.written.written;
@@ -227,7 +232,8 @@ const char* Reason(const absl::Status& status) {
     case absl::StatusCode::kFailedPrecondition: return "the graph cannot be cut so";
     case absl::StatusCode::kNotFound: return "no such file or value";
     case absl::StatusCode::kAlreadyExists: return "the folder for the pieces holds something else";
-    case absl::StatusCode::kUnimplemented: return "the format cannot hold it";
+    case absl::StatusCode::kUnimplemented:
+      return "a GraphNet folder cannot hold it, --to protobuf can";
     case absl::StatusCode::kResourceExhausted: return "too large";
     default: return "other reasons";
   }
@@ -271,7 +277,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
       });
   if (options.json) {
     PrintJson(SamplesJson(std::move(samples), count.failed));
-    return count.failed == 0 ? 0 : 1;
+    return count.ExitCode();
   }
   PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
               {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
@@ -279,7 +285,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
                absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)}});
   for (const auto& [reason, times] : reasons)
     std::printf("failed %zu: %s\n", times, std::string(reason).c_str());
-  return count.failed == 0 ? 0 : 1;
+  return count.ExitCode();
 }
 
 absl::StatusOr<int> Run(const DecomposeFlags& options) {

@@ -118,6 +118,8 @@ ExportRequest NamesOf(const Module& module) {
 
 // Moves what was exported to where it is to be, the model last.
 absl::Status Publish(const std::string& made, const std::string& path) {
+  // An older model must not be seen beside this data, not even after a kill.
+  if (std::error_code ignored; FileExists(made + ".data")) fs::remove(path, ignored);
   for (const char* ending : {".data", ""}) {
     const std::string from = made + ending;
     if (*ending != '\0' && !FileExists(from)) continue;
@@ -166,6 +168,7 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());
   // Beside where it goes, so that it can be moved there in one step.
   const std::string file = path == "-" ? "model.onnx" : BaseName(path);
+  if (path != "-") RETURN_IF_ERROR(MakeFoldersOf(path));
   const std::string prefix =
       path == "-" ? JoinPath(exporter->folder->path(), "out")
                   : (fs::path(path).parent_path() / absl::StrCat(".", file)).string();

@@ -102,7 +102,7 @@ absl::StatusOr<int> Find(const FindFlags& options) {
     std::fprintf(stderr, "%zu calls in %zu of %zu samples\n", calls, samples,
                  count.done - count.failed);
   }
-  return count.failed > 0 || calls == 0 ? 1 : 0;
+  return count.failed == 0 && calls == 0 ? 1 : count.ExitCode();
 }
 
 }  // namespace

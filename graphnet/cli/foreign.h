@@ -1,19 +1,24 @@
-// Files that hold no graph which graphnet reads: what they are, and what helps.
+// Inputs that hold no graph which graphnet reads: what they are, and what helps.
 #ifndef GRAPHNET_CLI_FOREIGN_H_
 #define GRAPHNET_CLI_FOREIGN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
 namespace graphnet {
 
-// Of a file that begins with `head`: "an ONNX model; …", or empty if nothing is known of it.
+// Describes a file that begins with `head`, its first 4 KiB: "an ONNX model; …". Empty if nothing
+// is known of it.
 std::string DescribeForeignFile(absl::string_view head);
 
-// Of a whole zip archive that is no TorchScript: what torch.save or torch.export wrote; empty
-// if it is something else or damaged.
+// Describes a whole zip archive that holds no program: a state_dict, an AOTInductor package. Empty
+// if it may hold one, or is damaged.
 std::string DescribeForeignArchive(absl::string_view bytes);
+
+// Describes a folder with files of these names that is no sample. Empty if nothing is known of it.
+std::string DescribeForeignFolder(const std::vector<std::string>& names);
 
 }  // namespace graphnet
 

@@ -77,7 +77,9 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
       }
       samples.push_back(std::move(sample));
     } else if (!statuses[i].ok()) {
-      std::fprintf(stderr, "graphnet: %s: %s\n", Printable(inputs[i], 1000).c_str(),
+      const std::string path =
+          IsUnusable(statuses[i]) ? "" : absl::StrCat(Printable(inputs[i], 1000), ": ");
+      std::fprintf(stderr, "graphnet: %s%s\n", path.c_str(),
                    std::string(statuses[i].message()).c_str());
     } else {
       std::fprintf(options.out.report(), "%s  %s\n", results[i].hash.c_str(),
@@ -85,7 +87,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  return count.failed == 0 ? 0 : 1;
+  return count.ExitCode();
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ BoundsByName BoundsOf(const Module& module) {
 
 // Of a GraphNet folder, the lines that are to be others; `before` is what it has.
 absl::Status FixFolder(const std::string& path, const Sample& sample, const BoundsByName& before) {
+  std::vector<StagedFile> files;
   for (const bool in_input_meta : {false, true}) {
     BoundsByName changed;
     for (const Node* node : sample.module->main()->placeholders()) {
@@ -120,8 +121,10 @@ absl::Status FixFolder(const std::string& path, const Sample& sample, const Boun
     const std::string file = JoinPath(path, in_input_meta ? "input_meta.py" : "weight_meta.py");
     ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxTextFileBytes));
     ASSIGN_OR_RETURN(const std::string fixed, WithBounds(text, file, changed));
-    RETURN_IF_ERROR(WriteFileAtomic(file, fixed));
+    ASSIGN_OR_RETURN(StagedFile staged, StagedFile::Write(file, fixed));
+    files.push_back(std::move(staged));
   }
+  for (StagedFile& file : files) RETURN_IF_ERROR(file.Commit());
   return absl::OkStatus();
 }
 
@@ -284,7 +287,7 @@ absl::StatusOr<int> Lint(LintFlags options) {
   } else {
     totals.Print(options);
   }
-  return count.failed > 0 || totals.samples_left() > 0 ? 1 : 0;
+  return count.failed == 0 && totals.samples_left() > 0 ? 1 : count.ExitCode();
 }
 
 }  // namespace

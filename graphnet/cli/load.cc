@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
@@ -75,9 +76,11 @@ bool IsPt2File(const std::string& path) {
   return file.ok() && LooksLikePt2(file->bytes());
 }
 
-// The programs of an archive of torch.export where there are several, else the file itself.
+// The programs of an archive of torch.export where there are several, else the file itself;
+// nothing if it holds no program.
 void AddArchive(const std::string& path, std::vector<std::string>* inputs) {
   const absl::StatusOr<MappedFile> file = MappedFile::Open(path, kMaxArchiveBytes);
+  if (file.ok() && !DescribeForeignArchive(file->bytes()).empty()) return;
   if (file.ok() && LooksLikePt2(file->bytes())) {
     const auto programs = ListPt2Programs(file->bytes(), path);
     if (programs.ok() && programs->size() > 1) {
@@ -100,13 +103,14 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
     if (absl::StartsWith(name, ".")) continue;
     const std::string path = JoinPath(folder, name);
     if (IsFolder(path)) {
-      // A link may lead anywhere, and around in circles.
-      if (std::error_code ignored; std::filesystem::is_symlink(path, ignored)) continue;
       if (IsGraphNetFolder(path)) {
         inputs->push_back(path);
-      } else {
-        RETURN_IF_ERROR(FindIn(path, depth + 1, inputs));
+        continue;
       }
+      // Links to samples are followed. Any other may lead anywhere, and around in circles.
+      if (std::error_code ignored; std::filesystem::is_symlink(path, ignored)) continue;
+      // The others go on where one cannot be listed.
+      if (!FindIn(path, depth + 1, inputs).ok()) inputs->push_back(path);
       continue;
     }
     const absl::StatusOr<std::string> head = ReadHead(path);
@@ -138,9 +142,6 @@ absl::StatusOr<Sample> LoadPir(absl::string_view text, const std::string& name) 
 
 absl::StatusOr<Sample> LoadTorchScript(absl::string_view bytes, const std::string& name,
                                        const LoadOptions& options) {
-  // What else an archive is.
-  if (const std::string known = DescribeForeignArchive(bytes); !known.empty())
-    return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   if (!engine.ok()) return Annotate(engine.status(), Printable(name, 1000));
   ASSIGN_OR_RETURN(Sample sample, (*engine)->ImportTorchScript(bytes, name, options));
@@ -155,6 +156,18 @@ size_t MaxBytes(Format format) {
   return std::min<size_t>(kMaxArchiveBytes, static_cast<size_t>(AvailableMemoryBytes()) / 3);
 }
 
+// Marks errors of inputs that cannot be used.
+constexpr char kUnusable[] = "graphnet.unusable";
+
+absl::Status Unusable(absl::Status status) {
+  if (!status.ok()) status.SetPayload(kUnusable, absl::Cord());
+  return status;
+}
+
+absl::Status Foreign(const std::string& path, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", what));
+}
+
 // What a file that begins so holds, be it text that is a fragment; the error says what it is
 // else.
 absl::StatusOr<Format> FormatOfFile(absl::string_view head, const std::string& name) {
@@ -167,7 +180,48 @@ absl::StatusOr<Format> FormatOfFile(absl::string_view head, const std::string& n
         "neither a GraphNet folder, an archive of TorchScript or torch.export, a graphnet "
         "protobuf, graphnet text nor text of PIR";
   }
-  return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", known));
+  return Foreign(name, known);
+}
+
+// A folder that is no sample.
+absl::Status DescribeFolder(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
+  if (const std::string known = DescribeForeignFolder(names); !known.empty())
+    return Foreign(path, known);
+  // Not further down: this may be the root of a disk.
+  const bool has_samples = absl::c_any_of(names, [&](const std::string& name) {
+    const std::string below = JoinPath(path, name);
+    if (IsFolder(below)) return IsGraphNetFolder(below);
+    const absl::StatusOr<std::string> head = ReadHead(below);
+    return head.ok() && FormatOfHead(*head).has_value();
+  });
+  if (has_samples) {
+    return Foreign(path,
+                   "a folder of samples, not one; stats, check, lint, find, hash, run, convert, "
+                   "opt, decompose, validate and bench take folders");
+  }
+  return Foreign(path, "not a sample: the folder has no graph_net.json");
+}
+
+absl::StatusOr<Format> Recognise(const std::string& path) {
+  if (const ProgramPath named = SplitProgram(path); !named.program.empty()) {
+    if (IsPt2File(named.file)) return Format::kPt2;
+  }
+  if (!FileExists(path)) {
+    return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no such file or folder"));
+  }
+  if (IsFolder(path)) {
+    if (IsGraphNetFolder(path)) return Format::kGraphNetFolder;
+    return DescribeFolder(path);
+  }
+  ASSIGN_OR_RETURN(const std::string head, ReadHead(path));
+  ASSIGN_OR_RETURN(const Format format, FormatOfFile(head, path));
+  if (format != Format::kTorchScript) return format;
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
+  if (const std::string known = DescribeForeignArchive(file.bytes()); !known.empty())
+    return Foreign(path, known);
+  // Both are zip archives.
+  return LooksLikePt2(file.bytes()) ? Format::kPt2 : format;
 }
 
 // The weights of a protobuf lie beside it, so that here it has none.
@@ -184,12 +238,16 @@ absl::StatusOr<Sample> LoadStandardInput(const LoadOptions& options) {
   }
   bytes.resize(size);
   // Before more is read: it may have no end.
-  ASSIGN_OR_RETURN(const Format format, FormatOfFile(bytes, name));
+  const absl::StatusOr<Format> recognised = FormatOfFile(bytes, name);
+  if (!recognised.ok()) return Unusable(recognised.status());
+  const Format format = *recognised;
   ASSIGN_OR_RETURN(const std::string rest, ReadFile("-", MaxBytes(format)));
   bytes += rest;
   if (format == Format::kProtobuf) return DeserializeSample(bytes, name);
   if (format == Format::kText) return LoadText(bytes, name);
   if (format == Format::kPir) return LoadPir(bytes, name);
+  if (const std::string known = DescribeForeignArchive(bytes); !known.empty())
+    return Unusable(Foreign(name, known));
   absl::StatusOr<Sample> sample = LooksLikePt2(bytes)
                                       ? ImportPt2(bytes, name, {.weights = options.weights})
                                       : LoadTorchScript(bytes, name, options);
@@ -200,29 +258,11 @@ absl::StatusOr<Sample> LoadStandardInput(const LoadOptions& options) {
 }  // namespace
 
 absl::StatusOr<Format> RecogniseFormat(const std::string& path) {
-  if (const ProgramPath named = SplitProgram(path); !named.program.empty()) {
-    if (IsPt2File(named.file)) return Format::kPt2;
-  }
-  if (!FileExists(path)) {
-    return absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no such file or folder"));
-  }
-  if (IsFolder(path)) {
-    if (IsGraphNetFolder(path)) return Format::kGraphNetFolder;
-    std::vector<std::string> samples;
-    if (FindIn(path, 0, &samples).ok() && !samples.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Printable(path, 1000), ": a folder with ", samples.size(),
-                       " samples, not one; stats, check, lint, convert, opt, decompose and "
-                       "validate take folders"));
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(path, 1000), ": not a sample: the folder has no graph_net.json"));
-  }
-  ASSIGN_OR_RETURN(const std::string head, ReadHead(path));
-  ASSIGN_OR_RETURN(const Format format, FormatOfFile(head, path));
-  // Both are zip archives.
-  return format == Format::kTorchScript && IsPt2File(path) ? Format::kPt2 : format;
+  absl::StatusOr<Format> format = Recognise(path);
+  return format.ok() ? format : Unusable(format.status());
 }
+
+bool IsUnusable(const absl::Status& status) { return status.GetPayload(kUnusable).has_value(); }
 
 absl::Status TakeStandardInput() {
   static std::atomic<bool> is_taken = false;
@@ -280,26 +320,31 @@ bool IsDescribed(const Module& module) {
 
 absl::StatusOr<Sample> LoadSample(const std::string& path, const LoadOptions& options) {
   LoadOptions load = options;
+  load.weights |= options.values_if_there;
   if (path == "-") {
     load.weights |= options.statistics;  // it can be read once
     ASSIGN_OR_RETURN(Sample sample, LoadStandardInput(load));
     if (options.statistics) DescribeWeights(&sample);
-    if (!options.weights) sample.weights.clear();
+    if (!options.weights && !options.values_if_there) sample.weights.clear();
     return sample;
   }
   ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
-  ASSIGN_OR_RETURN(Sample sample, LoadFile(path, format, load));
+  // The file beside a protobuf may be gone.
+  const auto load_tolerantly = [&]() -> absl::StatusOr<Sample> {
+    absl::StatusOr<Sample> sample = LoadFile(path, format, load);
+    if (options.weights || !load.weights || !absl::IsNotFound(sample.status())) return sample;
+    load.weights = false;
+    return LoadFile(path, format, load);
+  };
+  ASSIGN_OR_RETURN(Sample sample, load_tolerantly());
   if (options.statistics && HoldsWeights(format) && !IsDescribed(*sample.module)) {
-    if (!load.weights) {
+    if (!load.weights && !options.values_if_there) {
       load.weights = true;
-      absl::StatusOr<Sample> with_weights = LoadFile(path, format, load);
-      // The file beside a protobuf may be gone.
-      if (absl::IsNotFound(with_weights.status())) return sample;
-      ASSIGN_OR_RETURN(sample, std::move(with_weights));
+      ASSIGN_OR_RETURN(sample, load_tolerantly());
     }
     DescribeWeights(&sample);
   }
-  if (load.weights != options.weights) sample.weights.clear();
+  if (!options.weights && !options.values_if_there) sample.weights.clear();
   return sample;
 }
 
@@ -308,19 +353,22 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
   for (const std::string& path : paths) {
     if (IsFolderOfSamples(path)) {
       const size_t before = inputs.size();
-      RETURN_IF_ERROR(FindIn(path, 0, &inputs));
-      if (inputs.size() == before) {
-        return absl::NotFoundError(
-            absl::StrCat(Printable(path, 1000), ": no samples in this folder"));
+      absl::Status status = FindIn(path, 0, &inputs);
+      if (status.ok() && inputs.size() == before) {
+        status =
+            absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no samples in this folder"));
       }
+      if (!status.ok() && paths.size() == 1) return Unusable(status);
+      if (!status.ok()) inputs.push_back(path);
       continue;
     }
     if (path == "-") {
       inputs.push_back(path);
       continue;
     }
-    ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
-    if (format == Format::kPt2) {
+    const absl::StatusOr<Format> format = RecogniseFormat(path);
+    if (!format.ok() && paths.size() == 1) return format.status();
+    if (format.ok() && *format == Format::kPt2) {
       AddArchive(path, &inputs);
     } else {
       inputs.push_back(path);

@@ -22,6 +22,7 @@
 #include "graphnet/base/version.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/examples.h"
 #include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/terminal.h"
@@ -72,12 +73,7 @@ constexpr Command kCommands[] = {
     {kHidden, graphnet::RegisterWorker},
 };
 
-constexpr char kFooter[] =
-    "Examples:\n"
-    "  graphnet show samples/vit.pb\n"
-    "  graphnet run samples/resnet.pt --input f32[8,3,64,64]\n"
-    "  graphnet decompose resnet18 --pieces 4 && graphnet validate resnet18 --run\n"
-    "  graphnet extract net.pt -o net --input f32[8,16] --explain --check\n\n"
+constexpr char kExitCodes[] =
     "Exit codes: 0 done, 1 a check failed, 2 input or options that cannot be used, 141 nobody "
     "reads the output.";
 
@@ -155,7 +151,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.set_version_flag("--version", Versions);
-  app.footer(kFooter);
+  app.footer(absl::StrCat("Examples: graphnet COMMAND --help\n\n", kExitCodes));
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     std::string command;
     for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {
@@ -170,6 +166,7 @@ int Main(int argc, char** argv) {
     entry.add(app, &run);
     CLI::App* command = app.get_subcommands(nullptr).back();
     command->group(entry.group);
+    command->footer(absl::StrCat(graphnet::ExamplesText(command->get_name()), "\n\n", kExitCodes));
     TakeOneValueEach(command);
     names.emplace_back(command->get_name());
   }

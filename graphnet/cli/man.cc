@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/command_table.h"
+#include "graphnet/cli/examples.h"
 
 namespace graphnet {
 namespace {
@@ -25,11 +26,15 @@ struct Section {
 
 constexpr Section kSections[] = {
     {"Inputs and outputs",
-     "An input is recognised by what it holds, not by its name: a GraphNet folder, a TorchScript "
-     "archive, a protobuf or text. Where a folder of samples is taken, every sample below it is, "
+     "An input is recognised by what it holds, not by its name: a GraphNet folder, an archive of "
+     "TorchScript or torch.export, a protobuf or text. What is none of these, such as an ONNX "
+     "model or a state_dict, is named for what it is, and the command exits with 2. Where a folder "
+     "of samples is taken, every sample below it is, "
      "on as many threads as --jobs says; those that fail are told, and the others go on.\n\n"
      "What is written gets the format of its ending, or the one that --to names. Files and "
-     "folders appear whole or not at all.\n\n"
+     "folders appear whole or not at all, a protobuf and its weights together, and the folders "
+     "that they lie in are made. What a format cannot hold of a sample is told, with counts, on "
+     "the standard error.\n\n"
      "The name - is the standard input, which can be read once, or the standard output, which "
      "takes all formats but folders; what the command reports then goes to the standard error. The "
      "weights of a protobuf lie in a file beside it, so that a protobuf goes without them there."},
@@ -121,6 +126,8 @@ std::string ManPage(const CommandTable& table) {
     absl::StrAppend(&out, ".SS ", Roff(command.Synopsis()), "\n", Roff(command.help), ".\n");
     for (const OptionRow& operand : command.operands) AppendOption(operand, &out);
     for (const OptionRow& option : command.options) AppendOption(option, &out);
+    for (const absl::string_view line : ExamplesOf(command.name))
+      absl::StrAppend(&out, ".PP\n.EX\n", Roff(line), "\n.EE\n");
   }
   for (const Section& section : kSections) {
     absl::StrAppend(&out, ".SH ", absl::AsciiStrToUpper(Roff(section.title)), "\n");
@@ -152,6 +159,10 @@ std::string MarkdownPage(const CommandTable& table) {
     for (const OptionRow& option : command.options) {
       if (option.names.back() != "--help") append(option);
     }
+    absl::StrAppend(&out, "\n```console\n");
+    for (const absl::string_view line : ExamplesOf(command.name))
+      absl::StrAppend(&out, "$ ", line, "\n…\n");
+    absl::StrAppend(&out, "```\n");
   }
   for (const Section& section : kSections)
     absl::StrAppend(&out, "\n## ", section.title, "\n\n", section.text, "\n");

@@ -16,6 +16,7 @@
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/losses.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
@@ -88,12 +89,17 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Op
   }
 }
 
-absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Output& out,
-                                               const Pipeline& pipeline, const OptFlags& options) {
+struct OptOutcome {
+  std::vector<StepResult> steps;
+  Losses lost;
+};
+
+absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
+                                  const Pipeline& pipeline, const OptFlags& options) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = !out.path.empty() && out.keeps_weights();
-  load.statistics = !out.path.empty() && !out.keeps_weights();
+  load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
@@ -114,10 +120,11 @@ absl::StatusOr<std::vector<StepResult>> OptOne(const std::string& path, const Ou
                    DiffLines(before, after).c_str());
     };
   }
-  ASSIGN_OR_RETURN(std::vector<StepResult> results, RunPipeline(pipeline, &sample, run));
+  OptOutcome outcome;
+  ASSIGN_OR_RETURN(outcome.steps, RunPipeline(pipeline, &sample, run));
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "after the passes"));
-  if (!out.path.empty()) RETURN_IF_ERROR(SaveSample(sample, out));
-  return results;
+  if (!out.path.empty()) RETURN_IF_ERROR(SaveSample(sample, out, &outcome.lost));
+  return outcome;
 }
 
 bool Changed(const std::vector<StepResult>& results) {
@@ -125,10 +132,12 @@ bool Changed(const std::vector<StepResult>& results) {
 }
 
 Json ResultJson(const std::string& path, const absl::Status& status, const Output& out,
-                const Pipeline& pipeline, const std::vector<StepResult>& results) {
+                const Pipeline& pipeline, const OptOutcome& outcome) {
+  const std::vector<StepResult>& results = outcome.steps;
   Json sample = SampleJson(path, status);
   if (!status.ok()) return sample;
   if (!out.path.empty()) sample["out"] = out.path;
+  if (outcome.lost.any()) sample["lost"] = outcome.lost.AsJson();
   sample["changed"] = Changed(results);
   Json& passes = sample["passes"] = Json::List();
   for (size_t i = 0; i < results.size(); ++i) {
@@ -175,20 +184,23 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
   }
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
   Sum sum(pipeline.size());
+  Losses lost;
   std::vector<Json> samples(inputs.size());
-  const BatchCount count = RunBatch<std::vector<StepResult>>(
+  const BatchCount count = RunBatch<OptOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, std::vector<StepResult>* results) -> absl::Status {
-        ASSIGN_OR_RETURN(*results, OptOne(path, outputs.at(path), pipeline, options));
+      [&](const std::string& path, OptOutcome* outcome) -> absl::Status {
+        ASSIGN_OR_RETURN(*outcome, OptOne(path, outputs.at(path), pipeline, options));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const std::vector<StepResult>& results) {
-        sum.Add(results);
+      [&](size_t i, const absl::Status& status, const OptOutcome& outcome) {
+        sum.Add(outcome.steps);
+        lost.Add(outcome.lost);
         if (options.json) {
-          samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), pipeline, results);
+          samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), pipeline, outcome);
           return std::string();
         }
-        return status.ok() ? ChangeLine(inputs[i], pipeline, results) : FailLine(inputs[i], status);
+        return status.ok() ? ChangeLine(inputs[i], pipeline, outcome.steps)
+                           : FailLine(inputs[i], status);
       });
   if (options.json) {
     PrintJson(SamplesJson(std::move(samples), count.failed));
@@ -196,28 +208,31 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
     PrintSum(pipeline, sum, count.done - count.failed, options);
     PrintCount(count);
   }
-  return count.failed == 0 ? 0 : 1;
+  std::fflush(stdout);
+  TellLosses(lost, options.out);
+  return count.ExitCode();
 }
 
 absl::StatusOr<int> Opt(const OptFlags& options) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
-  const auto results = OptOne(options.in, options.out, pipeline, options);
+  const absl::StatusOr<OptOutcome> result = OptOne(options.in, options.out, pipeline, options);
   // A check among the passes.
-  const bool failed = absl::IsFailedPrecondition(results.status());
-  if (!failed) RETURN_IF_ERROR(results.status());
-  const std::vector<StepResult> steps = failed ? std::vector<StepResult>() : *results;
+  const bool failed = absl::IsFailedPrecondition(result.status());
+  if (!failed) RETURN_IF_ERROR(result.status());
+  const OptOutcome outcome = failed ? OptOutcome() : *result;
   if (options.json) {
-    PrintJson(SamplesJson({ResultJson(options.in, results.status(), options.out, pipeline, steps)},
+    PrintJson(SamplesJson({ResultJson(options.in, result.status(), options.out, pipeline, outcome)},
                           failed ? 1 : 0));
   } else if (failed) {
-    std::fprintf(options.out.report(), "%s\n", FailLine(options.in, results.status()).c_str());
+    std::fprintf(options.out.report(), "%s\n", FailLine(options.in, result.status()).c_str());
   } else {
     Sum sum(pipeline.size());
-    sum.Add(steps);
+    sum.Add(outcome.steps);
     PrintSum(pipeline, sum, 1, options);
   }
+  TellLosses(outcome.lost, options.out);
   return failed ? 1 : 0;
 }
 

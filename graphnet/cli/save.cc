@@ -20,6 +20,7 @@
 #include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/export_program.h"
 #include "graphnet/cli/load.h"
+#include "graphnet/cli/losses.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/graphnet_folder/paddle_sample.h"
@@ -49,11 +50,15 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
     const auto it = sample.weights.find(attribute);
     if (it != sample.weights.end()) weights.insert(*it);
   }
-  if (!weights.empty()) {
-    const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
-    RETURN_IF_ERROR(WriteSafetensorsFile(weights, beside));
-  }
-  return WriteFileAtomic(path, program.text);
+  if (weights.empty()) return WriteFileAtomic(path, program.text);
+  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
+  ASSIGN_OR_RETURN(const std::string tensors, SerializeSafetensors(weights));
+  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(beside, tensors));
+  ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program.text));
+  // An older program must not be seen beside these weights, not even after a kill.
+  std::remove(path.c_str());
+  RETURN_IF_ERROR(weights_file.Commit());
+  return program_file.Commit();
 }
 
 absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
@@ -160,9 +165,12 @@ absl::Status CheckOutput(const Output& output) {
                  : "; --to says which if it is to be called so"));
 }
 
-absl::Status SaveSample(const Sample& sample, const Output& output) {
+namespace {
+
+absl::Status Save(const Sample& sample, const Output& output) {
   RETURN_IF_ERROR(CheckOutput(output));
-  if (output.format() == Target::kFolder) return WriteGraphNetFolder(sample, output.path);
+  if (output.format() == Target::kFolder)
+    return WithFolderAdvice(WriteGraphNetFolder(sample, output.path));
   if (output.format() == Target::kPaddle) {
     ASSIGN_OR_RETURN(const PaddleSample made, MakePaddleSample(sample));
     if (!made.is_whole()) {
@@ -182,6 +190,25 @@ absl::Status SaveSample(const Sample& sample, const Output& output) {
   return absl::OkStatus();
 }
 
+}  // namespace
+
+absl::Status WithFolderAdvice(const absl::Status& status) {
+  if (!absl::IsUnimplemented(status)) return status;
+  return absl::UnimplementedError(
+      absl::StrCat(status.message(), "; a GraphNet folder cannot hold it, --to protobuf can"));
+}
+
+absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses) {
+  RETURN_IF_ERROR(Save(sample, output));
+  const Losses lost = LossesOf(sample, output);
+  if (losses != nullptr) {
+    *losses = lost;
+  } else {
+    TellLosses(lost, output);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
                                                         const std::string& root,
                                                         const Output& output) {
@@ -192,16 +219,14 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
   for (const std::string& input : inputs) {
     Output& made = outputs[input] = output;
     if (output.path.empty()) continue;
-    ASSIGN_OR_RETURN(const Format format, RecogniseFormat(input));
-    if (made.target == Target::kAuto) made.target = TargetOf(format);
-    absl::string_view name = input;
-    for (const absl::string_view ending : {".pb", ".gn", ".txt", ".pt", ".pth", ".pt2"}) {
-      if (format != Format::kGraphNetFolder && absl::ConsumeSuffix(&name, ending)) break;
-    }
-    made.path = PathBelow(output.path, root, std::string(name)) + EndingOf(made.target);
+    const absl::StatusOr<Format> format = RecogniseFormat(input);
+    if (!format.ok()) continue;  // It fails when it is loaded, and the others go on.
+    if (made.target == Target::kAuto) made.target = TargetOf(*format);
+    const std::string name =
+        *format == Format::kGraphNetFolder ? input : WithoutSampleEnding(input);
+    made.path = PathBelow(output.path, root, name) + EndingOf(made.target);
     RETURN_IF_ERROR(Claim(made.path, input, &taken));
   }
-  for (const auto& [path, by] : taken) RETURN_IF_ERROR(MakeFoldersOf(path));
   return outputs;
 }
 

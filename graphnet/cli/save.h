@@ -14,6 +14,8 @@
 
 namespace graphnet {
 
+struct Losses;  // losses.h
+
 enum class Target {
   kAuto,
   kProtobuf,
@@ -73,11 +75,15 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
 // What cannot be written, before there is anything to write: a folder on the standard output,
 // bytes on a terminal, an ending of no format.
 absl::Status CheckOutput(const Output& output);
-absl::Status SaveSample(const Sample& sample, const Output& output);
+// Counts in `losses` what the form has no place for; without it, says so on the standard error.
+absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses = nullptr);
+
+// An error of a GraphNet folder that cannot hold a sample, with the format that can.
+absl::Status WithFolderAdvice(const absl::Status& status);
 
 // Where each of `inputs`, the samples below the folder `root`, goes: to the same path below
 // `output`, with the ending of the format, which is the sample's own if --to names none.
-// InvalidArgument if two would go to one place. Makes the folders they go to.
+// InvalidArgument if two would go to one place.
 absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
                                                         const std::string& root,
                                                         const Output& output);

@@ -164,23 +164,32 @@ absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& option
 
 absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
   std::vector<std::string> files;
+  int code = 0;
+  const auto tell = [&](const std::string& path, const absl::Status& status) {
+    std::fflush(stdout);  // Errors stand where their logs do.
+    std::fprintf(stderr, "graphnet: %s\n", std::string(status.message()).c_str());
+    if (options.json) PrintJsonLine(SampleJson(path, status));
+  };
   for (const std::string& path : options.logs) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> found, FindLogs(path));
-    files.insert(files.end(), found.begin(), found.end());
+    const absl::StatusOr<std::vector<std::string>> found = FindLogs(path);
+    if (found.ok()) {
+      files.insert(files.end(), found->begin(), found->end());
+      continue;
+    }
+    if (options.logs.size() == 1) return found.status();
+    code = 2;
+    tell(path, found.status());
   }
   std::vector<Curve> curves;
   const bool keeps = !options.svg.empty() || !options.html.empty();
-  int code = 0;
   for (const std::string& file : files) {
     absl::StatusOr<Curve> curve = ScoreLog(file, options);
     if (!curve.ok()) {
       const bool disagrees = absl::IsFailedPrecondition(curve.status());
-      if (files.size() == 1 && !disagrees) return curve.status();
+      if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return curve.status();
       // The others go on.
       code = std::max(code, disagrees ? 1 : 2);
-      std::fflush(stdout);  // Errors stand where their logs do.
-      std::fprintf(stderr, "graphnet: %s\n", std::string(curve.status().message()).c_str());
-      if (options.json) PrintJsonLine(SampleJson(file, curve.status()));
+      tell(file, curve.status());
       continue;
     }
     for (const std::string& note : curve->log.notes) {

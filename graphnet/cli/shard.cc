@@ -204,7 +204,15 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   if (sample.module->main() != nullptr && !AllShapesAreKnown(*sample.module->main()))
     note = InferShapes(&sample);
   RETURN_IF_ERROR(spmd::PrepareToShard(&sample));
-  ASSIGN_OR_RETURN(spmd::ShardedSample shards, ShardAsSaid(options, sample));
+  absl::StatusOr<spmd::ShardedSample> made = ShardAsSaid(options, sample);
+  if (absl::IsUnimplemented(made.status())) {
+    return absl::UnimplementedError(absl::StrCat(
+        made.status().message(),
+        "; ranks are GraphNet folders, which cannot hold it: graphnet convert IN FILE.pt2 makes a "
+        "program without such calls"));
+  }
+  RETURN_IF_ERROR(made.status());
+  spmd::ShardedSample shards = *std::move(made);
   const bool check = options.check || !options.stored.empty();
   const spmd::ShardPlan plan = shards.plan;
   if (!options.out.empty()) {

@@ -159,7 +159,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
         total, options.all);
   }
-  return count.failed == 0 ? 0 : 1;
+  return count.ExitCode();
 }
 
 }  // namespace

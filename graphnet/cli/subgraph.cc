@@ -80,6 +80,7 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
   ASSIGN_OR_RETURN(Sample sample,
                    LoadSample(options.in, {.trust = options.trust,
                                            .weights = options.out.keeps_weights(),
+                                           .values_if_there = !options.out.keeps_weights(),
                                            .statistics = !options.out.keeps_weights()}));
   RETURN_IF_ERROR(CheckModule(sample));
   ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));

@@ -210,10 +210,7 @@ void NameValues(const PortNames& ports, Graph* graph) {
 
 std::string DecomposedPath(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
-  for (const absl::string_view ending : {".pb", ".pt", ".txt", ".gn"}) {
-    if (absl::EndsWith(path, ending)) path.resize(path.size() - ending.size());
-  }
-  return absl::StrCat(path, kPeerFolder);
+  return absl::StrCat(WithoutSampleEnding(path), kPeerFolder);
 }
 
 absl::StatusOr<WriteReport> WriteDecomposition(const Decomposition& made, const std::string& folder,

@@ -47,13 +47,9 @@ bool IsOurs(absl::string_view name) {
   return !name.empty() && absl::c_all_of(name, absl::ascii_isdigit);
 }
 
-absl::Status Clear(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot create ", Printable(folder, 1000), ": ", error.message()));
-  }
+// AlreadyExists if something else than an extraction would be lost.
+absl::Status CheckReplaceable(const std::string& folder) {
+  if (!FileExists(folder)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
   for (const std::string& name : names) {
     const std::string path = JoinPath(folder, name);
@@ -69,10 +65,6 @@ absl::Status Clear(const std::string& folder) {
           absl::StrCat(Printable(folder, 1000), ": not written to, as it holds ", Printable(name)));
     }
   }
-  // The markers go first.
-  for (const char* marker : {kManifest, "graph_net.json"})
-    std::filesystem::remove(JoinPath(folder, marker), error);
-  for (const std::string& name : names) std::filesystem::remove_all(JoinPath(folder, name), error);
   return absl::OkStatus();
 }
 
@@ -149,7 +141,7 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
                             ExtractFormat format, bool complete) {
   const bool is_proto = format == ExtractFormat::kProtobuf;
   const bool is_alone = program.subgraphs.size() == 1 && complete;
-  RETURN_IF_ERROR(Clear(folder));
+  RETURN_IF_ERROR(CheckReplaceable(folder));
   // By name, in the order in which they are written: the manifest comes last.
   std::vector<std::pair<std::string, std::string>> beside;
   if (complete) {
@@ -170,23 +162,22 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
     beside.emplace_back(kManifestJson, StitchJson(program, subgraphs));
     beside.emplace_back(kManifest, SerializeManifest(program.manifest));
   }
-  if (!is_proto && is_alone) {
-    ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(program.subgraphs[0]));
-    for (auto& [name, content] : beside) files[name] = std::move(content);
-    return WriteGraphNetFiles(std::move(files), folder);
-  }
-  for (size_t i = 0; i < program.subgraphs.size(); ++i) {
-    const std::string path = JoinPath(folder, program.manifest.subgraphs[i].name);
-    if (is_proto) {
-      RETURN_IF_ERROR(WriteSampleFile(program.subgraphs[i], path + ".pb"));
-    } else {
-      RETURN_IF_ERROR(Annotate(WriteGraphNetFolder(program.subgraphs[i], path),
-                               program.manifest.subgraphs[i].name));
+  return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+    if (!is_proto && is_alone) {
+      ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(program.subgraphs[0]));
+      for (auto& [name, content] : beside) files[name] = std::move(content);
+      return WriteGraphNetFiles(std::move(files), dir);
     }
-  }
-  for (const auto& [name, content] : beside)
-    RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, name), content));
-  return absl::OkStatus();
+    for (size_t i = 0; i < program.subgraphs.size(); ++i) {
+      const std::string& name = program.manifest.subgraphs[i].name;
+      const std::string path = JoinPath(dir, name);
+      RETURN_IF_ERROR(is_proto ? WriteSampleFile(program.subgraphs[i], path + ".pb")
+                               : Annotate(WriteGraphNetFolder(program.subgraphs[i], path), name));
+    }
+    for (const auto& [name, content] : beside)
+      RETURN_IF_ERROR(WriteFileAtomic(JoinPath(dir, name), content));
+    return absl::OkStatus();
+  });
 }
 
 bool IsExtracted(const std::string& folder) {

@@ -34,7 +34,7 @@ struct ExtractedProgram {
   std::string objects;
 };
 
-// Each file appears whole or not at all. With `complete` false, as after a run that
+// The folder appears whole or not at all. With `complete` false, as after a run that
 // failed, no manifest is written. What an earlier extraction left in the folder is
 // replaced; AlreadyExists if it holds anything else. Unimplemented, with the reason,
 // for what a GraphNet folder cannot hold.

@@ -18,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tensor_size.h"
 #include "graphnet/identity/infer_meta.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
@@ -560,9 +561,9 @@ class Evaluator {
       return NewSequence(std::move(elements), /*is_tuple=*/false);
     }
     if (aten == "numel" || aten == "sym_numel") {
-      int64_t count = 1;
-      for (const int64_t size : *sizes) count *= size;
-      return Value{count};
+      const std::optional<int64_t> count = NumElements(*sizes);
+      if (!count.has_value()) return std::nullopt;
+      return Value{*count};
     }
     return std::nullopt;
   }

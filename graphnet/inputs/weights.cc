@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tensor_size.h"
 #include "graphnet/inputs/float16.h"
 #include "graphnet/ir/verifier.h"
 
@@ -174,12 +175,11 @@ absl::Status CheckWeights(const Sample& sample) {
             absl::StrCat("has sizes ", Sizes(tensor.shape), ", the graph says ", Sizes(sizes)));
       }
     }
-    size_t bytes = static_cast<size_t>(DTypeBytes(tensor.dtype));
-    if (bytes == 0 || tensor.bytes == nullptr) continue;
-    for (const int64_t size : tensor.shape) {
-      if (size < 0 || __builtin_mul_overflow(bytes, static_cast<size_t>(size), &bytes))
-        return error(absl::StrCat("has sizes ", Sizes(tensor.shape)));
-    }
+    const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
+    if (width == 0 || tensor.bytes == nullptr) continue;
+    const std::optional<int64_t> elements = NumElements(tensor.shape);
+    if (!elements.has_value()) return error(absl::StrCat("has sizes ", Sizes(tensor.shape)));
+    const size_t bytes = static_cast<size_t>(*elements) * width;
     if (bytes != tensor.bytes->size()) {
       return error(absl::StrCat("has ", tensor.bytes->size(), " bytes, its sizes take ", bytes));
     }

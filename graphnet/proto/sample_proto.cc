@@ -1,9 +1,12 @@
 #include "graphnet/proto/sample_proto.h"
 
+#include <cerrno>
 #include <cstdint>
-#include <limits>
+#include <cstdio>
+#include <cstring>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -70,6 +73,12 @@ absl::StatusOr<Sample> Parse(absl::string_view bytes, absl::string_view name, We
   return sample;
 }
 
+// What the weights are called before the sample that they belong to is in place.
+std::string OwnWeightsPath(const std::string& sample_path, const Weights& weights) {
+  return absl::StrCat(WeightsPath(sample_path), ".", absl::Hex(weights.checksum, absl::kZeroPad8),
+                      ".tmp");
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> SerializeSample(const Sample& sample) {
@@ -82,20 +91,30 @@ absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_v
 }
 
 absl::Status WriteSampleFile(const Sample& sample, const std::string& path) {
-  Weights weights;
-  if (!sample.weights.empty()) {
-    if (path == "-" || absl::StartsWith(path, "/dev/")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": the sample has weights, which need a file beside it"));
-    }
-    ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(sample.weights));
-    weights.bytes = bytes.size();
-    weights.checksum = Crc32(bytes);
-    RETURN_IF_ERROR(WriteFileAtomic(WeightsPath(path), bytes));
+  if (sample.weights.empty()) {
+    ASSIGN_OR_RETURN(const std::string bytes, Serialize(sample, nullptr));
+    return WriteFileAtomic(path, bytes);
   }
-  ASSIGN_OR_RETURN(const std::string bytes,
-                   Serialize(sample, sample.weights.empty() ? nullptr : &weights));
-  return WriteFileAtomic(path, bytes);
+  if (path == "-" || absl::StartsWith(path, "/dev/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the sample has weights, which need a file beside it"));
+  }
+  ASSIGN_OR_RETURN(const std::string tensors, SerializeSafetensors(sample.weights));
+  const Weights weights = {.bytes = tensors.size(), .checksum = Crc32(tensors)};
+  ASSIGN_OR_RETURN(const std::string bytes, Serialize(sample, &weights));
+  // Both are on the disk before a name changes. The weights have their own until the sample is
+  // there, so that the old pair, or the new one, can be read at any moment.
+  const std::string own_name = OwnWeightsPath(path, weights);
+  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(own_name, tensors));
+  ASSIGN_OR_RETURN(StagedFile file, StagedFile::Write(path, bytes));
+  RETURN_IF_ERROR(weights_file.Commit());
+  absl::Cleanup remove = [&] { std::remove(own_name.c_str()); };
+  RETURN_IF_ERROR(file.Commit());
+  std::move(remove).Cancel();
+  const std::string weights_path = WeightsPath(path);
+  if (std::rename(own_name.c_str(), weights_path.c_str()) == 0) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("cannot create ", Printable(weights_path, 1000), ": ", std::strerror(errno)));
 }
 
 absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights) {
@@ -103,7 +122,10 @@ absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights
   Weights weights;
   ASSIGN_OR_RETURN(Sample sample, Parse(bytes, path, &weights));
   if (!with_weights || weights.bytes == 0) return sample;
-  const std::string weights_path = WeightsPath(path);
+  std::string weights_path = WeightsPath(path);
+  // Left by a program that was killed before it could rename the file.
+  if (std::string own_name = OwnWeightsPath(path, weights); FileExists(own_name))
+    weights_path = std::move(own_name);
   Weights seen;
   auto tensors = ReadSafetensorsFile(weights_path, [&](absl::string_view part) {
     seen.bytes += part.size();

@@ -30,8 +30,8 @@ absl::StatusOr<std::string> SerializeSample(const Sample& sample);
 // `name` is what messages call the input, such as its path.
 absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_view name);
 
-// Writes `path` and, if the sample has weights, before that the safetensors
-// file beside it; each appears whole or not at all.
+// Writes `path` and, if the sample has weights, the safetensors file beside it: both or
+// neither. At any moment ReadSampleFile reads the old pair or the new one, also after a kill.
 absl::Status WriteSampleFile(const Sample& sample, const std::string& path);
 
 // With `with_weights`, also reads the file of weights that the sample was

@@ -8,6 +8,7 @@
 #include "ATen/Functions.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/tensor_size.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/types.h"
 
@@ -24,12 +25,9 @@ at::Tensor WithStrides(const at::Tensor& tensor, at::IntArrayRef strides) {
 
 // Before memory is taken for them.
 bool BytesFitShape(const TensorData& data, size_t element_bytes) {
-  int64_t elements = 1;
-  for (const int64_t size : data.shape) {
-    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return false;
-  }
-  return elements <= kMaxTensorElements && static_cast<uint64_t>(elements) * element_bytes ==
-                                               (data.bytes == nullptr ? 0 : data.bytes->size());
+  const std::optional<int64_t> elements = NumElements(data.shape);
+  return elements.has_value() && static_cast<uint64_t>(*elements) * element_bytes ==
+                                     (data.bytes == nullptr ? 0 : data.bytes->size());
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -96,7 +98,6 @@ TEST_F(FileTest, RefusesNulInNames) {
 
 TEST_F(FileTest, AFailedWriteLeavesTheOldContent) {
   ASSERT_OK(WriteFileAtomic(Path("f"), "old"));
-  EXPECT_THAT(WriteFileAtomic(Path("none/f"), "x"), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(WriteFileAtomic(Path("f/g"), "x"), StatusIs(absl::StatusCode::kNotFound));
   std::filesystem::create_directory(Path("dir"));
   EXPECT_THAT(WriteFileAtomic(Path("dir"), "x"),
@@ -157,8 +158,76 @@ TEST_F(FileTest, AFolderThatFailsLeavesNothing) {
   ASSERT_OK(WriteFolderAtomic(Path("d"), false, FillWithOneFile));
   EXPECT_THAT(WriteFolderAtomic(Path("d"), true, fail), StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_THAT(ReadFile(Path("d/file"), kAnySize), IsOkAndHolds("new"));
-  EXPECT_FALSE(WriteFolderAtomic(Path("none/d"), false, FillWithOneFile).ok());
   ExpectOnly({"d"});
+}
+
+TEST_F(FileTest, MakesTheFoldersThatAPathLiesIn) {
+  ASSERT_OK(WriteFileAtomic(Path("a/b/f"), "x"));
+  EXPECT_THAT(ReadFile(Path("a/b/f"), kAnySize), IsOkAndHolds("x"));
+  ASSERT_OK(WriteFolderAtomic(Path("c//d/e/"), false, FillWithOneFile));
+  EXPECT_THAT(ReadFile(Path("c/d/e/file"), kAnySize), IsOkAndHolds("new"));
+  ExpectOnly({"a", "c"});
+}
+
+TEST_F(FileTest, AFailureLeavesNoFoldersThatWereMadeForIt) {
+  ASSERT_OK(WriteFileAtomic(Path("a/f"), "x"));
+  const auto fail = [](const std::string&) { return absl::DataLossError("halfway"); };
+  EXPECT_THAT(WriteFolderAtomic(Path("a/b/c/d"), false, fail),
+              StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_FALSE(WriteFileAtomic(Path("e/" + std::string(256, 'n')), "x").ok());
+  { ASSERT_OK(StagedFile::Write(Path("g/h/f"), "x").status()); }
+  EXPECT_THAT(ListFolder(Path("a")), IsOkAndHolds(ElementsAre("f")));
+  ExpectOnly({"a"});
+}
+
+// Files that belong together: the second does not fit, so the first stays as it was.
+TEST_F(FileTest, StagedFilesChangeNothingBeforeTheyAreCommitted) {
+  ASSERT_OK(WriteFileAtomic(Path("a"), "old"));
+  {
+    absl::StatusOr<StagedFile> first = StagedFile::Write(Path("a"), "new");
+    ASSERT_OK(first.status());
+    const rlimit small = {.rlim_cur = 2, .rlim_max = RLIM_INFINITY};
+    const rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    std::signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const absl::Status second = StagedFile::Write(Path("b"), "long").status();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &any), 0);
+    EXPECT_THAT(second, StatusIs(absl::StatusCode::kInternal, HasSubstr("File too large")));
+  }
+  EXPECT_THAT(ReadFile(Path("a"), kAnySize), IsOkAndHolds("old"));
+  ExpectOnly({"a"});
+  absl::StatusOr<StagedFile> file = StagedFile::Write(Path("a"), "new");
+  ASSERT_OK(file.status());
+  ASSERT_OK(file->Commit());
+  EXPECT_THAT(ReadFile(Path("a"), kAnySize), IsOkAndHolds("new"));
+  ExpectOnly({"a"});
+}
+
+// A shell that stands in the folder goes on seeing what is written there.
+TEST_F(FileTest, ReplacesWhatTheCurrentFolderHoldsAndNotTheFolder) {
+  std::filesystem::create_directories(Path("d/old"));
+  struct stat before;
+  ASSERT_EQ(stat(Path("d").c_str(), &before), 0);
+  const std::filesystem::path home = std::filesystem::current_path();
+  std::filesystem::current_path(Path("d"));
+  EXPECT_OK(WriteFolderAtomic(".", true, FillWithOneFile));
+  const auto fail = [](const std::string&) { return absl::DataLossError("halfway"); };
+  EXPECT_FALSE(WriteFolderAtomic(Path("d"), true, fail).ok());
+  std::filesystem::current_path(home);
+  struct stat after;
+  ASSERT_EQ(stat(Path("d").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_THAT(ListFolder(Path("d")), IsOkAndHolds(ElementsAre("file")));
+  ExpectOnly({"d"});
+}
+
+TEST_F(FileTest, ReplacesTheFolderThatALinkLeadsTo) {
+  std::filesystem::create_directories(Path("d/old"));
+  ASSERT_EQ(symlink("d", Path("link").c_str()), 0);
+  ASSERT_OK(WriteFolderAtomic(Path("link"), true, FillWithOneFile));
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("link")));
+  EXPECT_THAT(ListFolder(Path("d")), IsOkAndHolds(ElementsAre("file")));
+  ExpectOnly({"d", "link"});
 }
 
 TEST_F(FileTest, ReplacesAFolderOnlyWhenAsked) {
@@ -294,6 +363,16 @@ TEST(PathTest, BaseName) {
   EXPECT_EQ(BaseName("/b"), "b");
   EXPECT_EQ(BaseName("/"), "");
   EXPECT_EQ(BaseName(""), "");
+}
+
+TEST(PathTest, WithoutSampleEnding) {
+  EXPECT_EQ(WithoutSampleEnding("a/b.pb"), "a/b");
+  EXPECT_EQ(WithoutSampleEnding("b.pt2"), "b");
+  EXPECT_EQ(WithoutSampleEnding("b.pth"), "b");
+  EXPECT_EQ(WithoutSampleEnding("b.txt.pb"), "b.txt");
+  EXPECT_EQ(WithoutSampleEnding("resnet50.a1_in1k"), "resnet50.a1_in1k");
+  EXPECT_EQ(WithoutSampleEnding("a/.pb"), "a/.pb");
+  EXPECT_EQ(WithoutSampleEnding(".pb"), ".pb");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -154,6 +155,9 @@ TEST(StridedCopyTest, RowMajorStridesAreThoseOfTorch) {
        std::vector<std::vector<int64_t>>{{5}, {2, 0, 3}, {1, 7, 1, 2}, {0, 0}}) {
     EXPECT_EQ(RowMajorStrides(sizes), at::empty(sizes).strides().vec());
   }
+  // No tensor has such sizes, but nothing overflows.
+  EXPECT_THAT(RowMajorStrides({0, int64_t{1} << 62, 4}),
+              ElementsAre(std::numeric_limits<int64_t>::max(), 4, 1));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ def constraints(name, text, message):
 folder("folder")
 for file in ("model.py", "weight_meta.py"):
     folder("no_" + file, "the sample has no file " + file, missing=file)
-folder("no_json", "the folder has no graph_net.json", missing="graph_net.json")
+folder("no_json", "a GraphNet sample without its graph_net.json", missing="graph_net.json")
 
 body("cut_function", BODY[:BODY.index("return")], "6:1: the function ends without a return")
 folder("cut_in_line", "model.py:4:25: expected ')' after the arguments",
@@ -392,7 +392,11 @@ expect_error "weights/resnet.safetensors: not the weights that resnet.pb was wri
 
 # --- Paths
 expect_error "nowhere: no such file or folder" show nowhere
-expect_error "nowhere: no such file or folder" check good nowhere
+# Beside others: these go on.
+run check good nowhere
+[ "$code" -eq 2 ] || fail "check good nowhere: exit code $code"
+grep -qx "FAIL nowhere: no such file or folder" out.txt || fail "check good nowhere: $(cat out.txt)"
+[ "$(tail -n 1 out.txt)" = "4 passed, 1 failed" ] || fail "check good nowhere: $(tail -n 1 out.txt)"
 mkfifo pipe
 expect_error "pipe: not a regular file" show pipe
 expect_error "/dev/zero: not a regular file" show /dev/zero

@@ -56,7 +56,7 @@ done
 "$graphnet" roundtrip - -o round --pieces 2 <whole.gn >/dev/null
 "$graphnet" validate - pieces <whole.gn >/dev/null
 "$graphnet" diff-run - whole.gn <fragment.gn >/dev/null
-refused "<stdin>: neither" show -
+refused "<stdin>: an empty file" show -
 refused "a folder cannot go to the standard output" decompose whole.gn --at 1 -o -
 code=0
 printf 'graph @g(%%x) {\n  %%y = torch.relu(%%z)\n}\n' | "$graphnet" show - 2>err.txt || code=$?
@@ -173,7 +173,7 @@ refused "old.pkl: a pickle, which is never executed" show old.pkl
 mkdir several
 cp whole.gn several/a.gn
 cp whole.gn several/b.gn
-refused "several: a folder with 2 samples, not one" show several
+refused "several: a folder of samples, not one" show several
 for name in out.tflite out.onx out.PB; do
   refused "$name: graphnet writes .pb" convert whole.gn $name
 done

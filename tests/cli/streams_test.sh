@@ -53,7 +53,7 @@ refused "a folder cannot go to the standard output" convert relu.gn -o - --to gr
 refused "a folder cannot go to the standard output" decompose relu.gn --pieces 1 -o -
 refused "takes one sample" opt "$samples" --passes=dce -o -
 refused "<stdin>: a pickle" show - < <(printf '\x80\x04}.')
-refused "<stdin>: neither" show - </dev/null
+refused "<stdin>: an empty file" show - </dev/null
 refused "<stdin>" show - <&-
 refused "<stdin>: truncated" show - < <(head -c 3000 bare.pb)
 refused "<stdin>" show - < <(head -c 3000 "$samples/unet.pt")

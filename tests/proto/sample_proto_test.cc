@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string Serialized(const Sample& sample) {
@@ -212,6 +217,59 @@ TEST_F(SampleFileTest, WithWeights) {
   EXPECT_TRUE(ReadSampleFile(path, false).ok());
   ASSERT_EQ(std::remove(WeightsPath(path).c_str()), 0);
   EXPECT_EQ(ReadSampleFile(path, true).status().code(), absl::StatusCode::kNotFound);
+}
+
+// The state that a kill leaves between the two renames: here the second one fails.
+TEST_F(SampleFileTest, ReadsWeightsThatDoNotHaveTheirNameYet) {
+  Sample sample = MakeSmallSample();
+  sample.weights["L_x_"] = Floats({2}, "abcdefgh");
+  const std::string path = Path("unnamed.pb");
+  std::filesystem::create_directories(WeightsPath(path) + "/folder");
+  EXPECT_FALSE(WriteSampleFile(sample, path).ok());
+  absl::StatusOr<Sample> read = ReadSampleFile(path, /*with_weights=*/true);
+  std::filesystem::remove_all(WeightsPath(path));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read->weights.at("L_x_").bytes, "abcdefgh");
+  // Written again, all have their names.
+  EXPECT_TRUE(WriteSampleFile(sample, path).ok());
+  EXPECT_TRUE(FileExists(WeightsPath(path)));
+  for (const auto& entry : std::filesystem::directory_iterator(testing::TempDir()))
+    EXPECT_THAT(entry.path().string(), Not(HasSubstr("unnamed.safetensors.")));
+}
+
+// A writer is killed at any moment: what is there is one of its samples, with its own weights.
+TEST_F(SampleFileTest, AKilledWriterLeavesAPairThatFits) {
+  const std::string folder = Path("killed");
+  const std::string path = folder + "/x.pb";
+  std::vector<Sample> samples(2);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = MakeRealisticSample(static_cast<int>(20 * i + 20));
+    samples[i].weights["L_x_"] = Floats({2}, i == 0 ? "abcdefgh" : "ijklmnop");
+  }
+  for (int round = 0; round < 100; ++round) {
+    if (round % 10 == 0) std::filesystem::remove_all(folder);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (size_t i = 0;; i = 1 - i) {
+        if (!WriteSampleFile(samples[i], path).ok()) _exit(1);
+      }
+    }
+    usleep(static_cast<useconds_t>(500 + 97 * round));
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    if (!FileExists(path)) {
+      EXPECT_FALSE(FileExists(WeightsPath(path)));
+      continue;
+    }
+    absl::StatusOr<Sample> read = ReadSampleFile(path, /*with_weights=*/true);
+    ASSERT_TRUE(read.ok()) << read.status();
+    const bool is_first = *read->weights.at("L_x_").bytes == "abcdefgh";
+    EXPECT_TRUE(CheckEqual(samples[is_first ? 0 : 1], *read).ok());
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(SampleFileTest, WeightsNeedAFile) {

@@ -1,11 +1,17 @@
 #include "graphnet/cli/engine.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "c10/util/Exception.h"
+#include "c10/util/Logging.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/cli/engine/commands.h"
@@ -102,9 +108,33 @@ class TorchEngine final : public Engine {
   std::string LibTorchVersion() const override { return TORCH_VERSION; }
 };
 
+// PyTorch's warnings, each once, as lines of the tool instead of those with the place in its own
+// source.
+class Warnings final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {
+    const std::string text = warning.msg().substr(0, warning.msg().find('\n'));
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (seen_.insert(text).second)
+      std::fprintf(stderr, "warning: %s\n", Printable(text, 1000).c_str());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> seen_;
+};
+
+// A handler is of one thread. The others are silent.
+void TakeWarnings() {
+  static auto* const warnings = new Warnings;
+  c10::WarningUtils::set_warning_handler(warnings);
+  if (std::getenv("TORCH_CPP_LOG_LEVEL") == nullptr) FLAGS_caffe2_log_level = c10::GLOG_ERROR;
+}
+
 }  // namespace
 
 const Engine* TheEngine() {
+  TakeWarnings();
   static const TorchEngine* const engine = new TorchEngine;
   return engine;
 }

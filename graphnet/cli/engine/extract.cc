@@ -301,7 +301,8 @@ std::string Stem(const std::string& path) {
 
 absl::StatusOr<int> Run(const ExtractFlags& options) {
   SetNumThreads(options.threads);
-  if (RecogniseFormat(options.in).value_or(Format::kTorchScript) == Format::kPt2) {
+  ASSIGN_OR_RETURN(const Format format, RecogniseFormat(options.in));
+  if (format == Format::kPt2) {
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(options.in, 1000),
                      ": a program of torch.export is one graph already, with nothing between "

@@ -265,7 +265,7 @@ absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw) {
   } else {
     std::printf("%zu ran, %zu failed\n", count.done - count.failed, count.failed);
   }
-  return count.failed == 0 ? 0 : 1;
+  return count.ExitCode();
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     ASSIGN_OR_RETURN(report, InferShapes(sample.module.get(), values));
   }
   if (options.check) return Check(sample, std::move(values), options.json);
+  // The graph is asked for, not what lies beside it: a program's description of itself is long.
   sample.weights.clear();
+  sample.extra_files.clear();
   if (options.json) {
     Json document = OutlineJson(sample);
     document["peak_bytes"] = report.peak_bytes;

@@ -12,8 +12,9 @@
 namespace graphnet {
 
 struct RecordBounds {
-  Argument min;  // None: as the record has it
-  Argument max;  // ditto
+  // None leaves what the record has.
+  Argument min;
+  Argument max;
 };
 
 // weight_meta.py or input_meta.py, one that was read before, with min_val and max_val of the records

@@ -47,18 +47,29 @@ class ConstraintParser {
     if (!scanner_.IsName("sympy")) return scanner_.Error("only sympy may be imported here");
     scanner_.Next();
     if (!scanner_.IsName("import")) return scanner_.Expected("'import'");
+    scanner_.Next();
+    const bool parenthesised = scanner_.Accept(Punct("("));
     do {
-      scanner_.Next();
+      if (parenthesised && scanner_.Is(Punct(")"))) break;
       if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name to import");
       scanner_.Next();
-    } while (scanner_.Is(Punct(",")));
-    return absl::OkStatus();
+    } while (scanner_.Accept(Punct(",")));
+    return parenthesised ? scanner_.Expect(Punct(")"), "after the names") : absl::OkStatus();
   }
 
   absl::Status ParseAssignment() {
     const Token target = scanner_.token();
     scanner_.Next();
     RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the name"));
+    int parentheses = 0;
+    while (scanner_.Accept(Punct("("))) ++parentheses;
+    RETURN_IF_ERROR(ParseValue(target));
+    for (; parentheses > 0; --parentheses)
+      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the value"));
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseValue(const Token& target) {
     if (target.text == "dynamic_dim_constraint_symbols") return ParseSymbols();
     if (target.text == "dynamic_dim_constraint_symbol2example_value") return ParseExamples();
     if (target.text == "dynamic_dim_constraint_relations") return ParseRelations();
@@ -74,14 +85,16 @@ class ConstraintParser {
     RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after Symbol"));
     if (scanner_.token().kind != TokenKind::kString)
       return scanner_.Expected("the name of the symbol");
-    if (scanner_.token().text != target.text) {
-      return scanner_.Error(absl::StrCat("the symbol must be named '", target.text, "'"));
+    const char* const name_begin = scanner_.token().begin;
+    if (scanner_.TakeStrings() != target.text) {
+      return scanner_.ErrorAtOffset(name_begin,
+                                    absl::StrCat("the symbol must be named '", target.text, "'"));
     }
     if (!defined_.insert(target.text).second) {
       return scanner_.ErrorAtOffset(target.begin,
                                     absl::StrCat("a second symbol '", target.text, "'"));
     }
-    scanner_.Next();
+    scanner_.Accept(Punct(","));
     return scanner_.Expect(Punct(")"), "after the name of the symbol");
   }
 
@@ -181,6 +194,7 @@ class ConstraintParser {
     ASSIGN_OR_RETURN(const SymExpr* lhs, ParseSum(depth));
     RETURN_IF_ERROR(scanner_.Expect(Punct(","), where[1]));
     ASSIGN_OR_RETURN(const SymExpr* rhs, ParseSum(depth));
+    scanner_.Accept(Punct(","));
     RETURN_IF_ERROR(scanner_.Expect(Punct(")"), where[2]));
     return scratch_.SymBinary(kind, lhs, rhs);
   }
@@ -271,18 +285,23 @@ class ConstraintParser {
       RETURN_IF_ERROR(scanner_.Expect(Punct("("), "before a shape"));
       RETURN_IF_ERROR(ParseDims());
       RETURN_IF_ERROR(scanner_.Expect(Punct(","), "after the shape"));
-      const Token name = scanner_.token();
-      if (name.kind != TokenKind::kString) return scanner_.Expected("the name of an argument");
-      const auto it = unlisted.find(name.text);
+      int parentheses = 0;
+      while (scanner_.Accept(Punct("("))) ++parentheses;
+      if (scanner_.token().kind != TokenKind::kString)
+        return scanner_.Expected("the name of an argument");
+      const char* const name_begin = scanner_.token().begin;
+      const absl::string_view name = scanner_.TakeStrings();
+      for (; parentheses > 0; --parentheses)
+        RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
+      const auto it = unlisted.find(name);
       if (it == unlisted.end()) {
-        return scanner_.Error(
-            absl::StrCat("'", name.text, "' is no argument of forward, or is listed twice"));
+        return scanner_.ErrorAtOffset(
+            name_begin, absl::StrCat("'", name, "' is no argument of forward, or is listed twice"));
       }
       Node* node = it->second;
       unlisted.erase(it);
       listed.push_back(node->target());
       RETURN_IF_ERROR(ApplyShape(node, begin));
-      scanner_.Next();
       scanner_.Accept(Punct(","));
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
       if (!scanner_.Accept(Punct(","))) break;

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/graphnet_folder/record_places.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
@@ -40,20 +42,37 @@ std::vector<std::pair<std::string, std::string>> WrongFields(const DrawSpec& spe
   return wrong;
 }
 
-// The line, from 1, of the first `what` at or after offset `from`.
-size_t LineOf(absl::string_view text, absl::string_view what, size_t from = 0) {
-  const size_t at = std::min(text.find(what, from), text.size());
+// The line, from 1, of the first `what`.
+size_t LineOf(absl::string_view text, absl::string_view what) {
+  const size_t at = std::min(text.find(what), text.size());
   return 1 + static_cast<size_t>(std::count(text.begin(), text.begin() + at, '\n'));
 }
 
-// Where a field of a record stands. The file was read, so it is as the parser has it.
-std::string PlaceOf(absl::string_view file, absl::string_view text, absl::string_view prefix,
-                    absl::string_view name, absl::string_view field) {
-  const std::string record = absl::StrCat("class ", prefix, name, ":");
-  const size_t at = absl::StartsWith(text, record) ? 0 : text.find(absl::StrCat("\n", record));
-  if (at == absl::string_view::npos) return std::string(file);
-  return absl::StrCat(file, ":", LineOf(text, absl::StrCat(" ", field, " "), at));
-}
+// The records of weight_meta.py or input_meta.py, read when they are first asked for.
+class RecordFile {
+ public:
+  explicit RecordFile(std::string name) : name_(std::move(name)) {}
+
+  // "weight_meta.py:12: ", where a field of a record stands.
+  absl::StatusOr<std::string> PlaceOf(const std::string& folder, absl::string_view tensor,
+                                      absl::string_view field) {
+    if (text_.empty()) {
+      const std::string path = JoinPath(folder, name_);
+      ASSIGN_OR_RETURN(text_, ReadFile(path, kMaxTextFileBytes));
+      ASSIGN_OR_RETURN(const std::vector<RecordPlace> records, FindRecords(text_, path));
+      for (const RecordPlace& record : records) records_.emplace(record.name, record);
+    }
+    const auto it = records_.find(tensor);
+    const FieldPlace* const place = it == records_.end() ? nullptr : it->second.Find(field);
+    if (place == nullptr) return absl::StrCat(name_, ": ");
+    return absl::StrCat(name_, ":", place->line, ": ");
+  }
+
+ private:
+  std::string name_;
+  std::string text_;
+  absl::flat_hash_map<std::string, RecordPlace> records_;
+};
 
 // The name of the type that the key must have; null if it may have any.
 const char* TypeOf(absl::string_view key) {
@@ -80,23 +99,15 @@ bool HasType(const Json& value, absl::string_view type) {
 absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample,
                                                             const std::string& folder) {
   std::vector<std::string> findings;
-  std::string weights;
-  std::string inputs;
+  RecordFile weights("weight_meta.py");
+  RecordFile inputs("input_meta.py");
   const auto check = [&](absl::string_view name, const DrawSpec* spec) -> absl::Status {
     if (spec == nullptr) return absl::OkStatus();
     for (const auto& [field, what] : WrongFields(*spec)) {
       std::string place;
       if (!folder.empty()) {
-        const char* file = spec->in_input_meta ? "input_meta.py" : "weight_meta.py";
-        std::string& text = spec->in_input_meta ? inputs : weights;
-        if (text.empty()) {
-          ASSIGN_OR_RETURN(text, ReadFile(JoinPath(folder, file), kMaxTextFileBytes));
-        }
-        place = PlaceOf(
-            file, text,
-            spec->in_input_meta ? "Program_input_tensor_meta_" : "Program_weight_tensor_meta_",
-            name, field);
-        absl::StrAppend(&place, ": ");
+        RecordFile& file = spec->in_input_meta ? inputs : weights;
+        ASSIGN_OR_RETURN(place, file.PlaceOf(folder, name, field));
       }
       findings.push_back(absl::StrCat(place, Printable(name), ": ", field, " ", what));
     }

@@ -80,10 +80,12 @@ class MetaParser {
       scanner_.Next();
       RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the field name"));
       // Formatters put long values into parentheses.
-      const bool parenthesised = scanner_.Accept(Punct("("));
+      int parentheses = 0;
+      while (scanner_.Accept(Punct("("))) ++parentheses;
       if (field == kName) name_begin = scanner_.token().begin;
       RETURN_IF_ERROR(ParseField(static_cast<Field>(field), &name));
-      if (parenthesised) RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the value"));
+      for (; parentheses > 0; --parentheses)
+        RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the value"));
       RETURN_IF_ERROR(scanner_.ExpectNewline("after the value"));
     }
     for (int field : {kName, kShape, kDType, kDevice}) {
@@ -162,10 +164,9 @@ class MetaParser {
 
   absl::Status ParseString(absl::string_view* out) {
     if (scanner_.token().kind != TokenKind::kString) return scanner_.Expected("a string");
-    if (scanner_.token().text.size() > kMaxNameBytes)
-      return scanner_.Error("the string is too long");
-    *out = scanner_.token().text;
-    scanner_.Next();
+    const char* const begin = scanner_.token().begin;
+    *out = scanner_.TakeStrings();
+    if (out->size() > kMaxNameBytes) return scanner_.ErrorAtOffset(begin, "the string is too long");
     return absl::OkStatus();
   }
 
@@ -199,6 +200,7 @@ class MetaParser {
         return scanner_.ErrorAtOffset(token.begin,
                                       "expected float('nan'), float('inf') or float('-inf')");
       }
+      scanner_.Accept(Punct(","));
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the string"));
     } else if (!negative && scanner_.AcceptName("None")) {
       return Argument();

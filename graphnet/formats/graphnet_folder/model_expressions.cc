@@ -187,12 +187,7 @@ absl::StatusOr<Argument> ModelParser::ParseAtom() {
       return Argument(token.int_value);
     case TokenKind::kFloat: scanner_.Next(); return Argument(token.float_value);
     case TokenKind::kImaginary: scanner_.Next(); return module_->Complex({0.0, token.float_value});
-    case TokenKind::kString:
-      scanner_.Next();
-      if (scanner_.token().kind == TokenKind::kString) {
-        return scanner_.Error("adjacent strings are not joined");
-      }
-      return Argument(token.text);
+    case TokenKind::kString: return Argument(scanner_.TakeStrings());
     case TokenKind::kPunct:
       switch (token.punct) {
         case '(': return ParseParenthesis();

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -346,6 +347,15 @@ absl::string_view Scanner::NumberText(const char* begin, const char* end, bool u
   const absl::string_view text(begin, static_cast<size_t>(end - begin));
   if (!underscores) return text;
   return unescaped_.emplace_back(absl::StrReplaceAll(text, {{"_", ""}}));
+}
+
+absl::string_view Scanner::TakeStrings() {
+  const absl::string_view first = token_.text;
+  Next();
+  if (token_.kind != TokenKind::kString) return first;
+  std::string joined(first);
+  for (; token_.kind == TokenKind::kString; Next()) absl::StrAppend(&joined, token_.text);
+  return unescaped_.emplace_back(std::move(joined));
 }
 
 void Scanner::ScanString(char quote) {

@@ -72,6 +72,8 @@ class Scanner {
     return true;
   }
   absl::Status Expect(uint32_t punct, absl::string_view where);
+  // Takes the string that is next, and those that follow it directly, which Python joins.
+  absl::string_view TakeStrings();
   // Takes the end of a line; fails on anything else.
   absl::Status ExpectNewline(absl::string_view where);
 

@@ -178,13 +178,12 @@ Result Reshape(const Call& call) {
   for (const int64_t size : *shape) {
     if (size == -1) open = type.sizes.size();
     type.sizes.emplace_back(size);
-    if (size != -1) known *= size;
+    if (size != -1 && __builtin_mul_overflow(known, size, &known)) return std::nullopt;
   }
   if (!open) return type;
   int64_t all = 1;
   for (const Dim& dim : x->sizes) {
-    if (!dim.is_static()) return std::nullopt;
-    all *= dim.value;
+    if (!dim.is_static() || __builtin_mul_overflow(all, dim.value, &all)) return std::nullopt;
   }
   if (known <= 0 || all % known != 0) return std::nullopt;
   type.sizes[*open] = all / known;

@@ -14,6 +14,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tensor_size.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
@@ -66,12 +67,9 @@ std::optional<DType> ParseFormatName(absl::string_view name) {
 // Bytes of a tensor; nullopt beyond the limits.
 std::optional<uint64_t> ByteSize(DType dtype, const std::vector<int64_t>& shape) {
   if (shape.size() > kMaxRank) return std::nullopt;
-  int64_t elements = 1;
-  for (const int64_t size : shape) {
-    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return std::nullopt;
-  }
-  if (elements > kMaxTensorElements) return std::nullopt;
-  return static_cast<uint64_t>(elements) * static_cast<uint64_t>(DTypeBytes(dtype));
+  const std::optional<int64_t> elements = NumElements(shape);
+  if (!elements.has_value()) return std::nullopt;
+  return static_cast<uint64_t>(*elements) * static_cast<uint64_t>(DTypeBytes(dtype));
 }
 
 // --- Reading -----------------------------------------------------------------

@@ -261,7 +261,8 @@ class ValueCheck {
     }
     // In a storage of less than 2^63 bytes, numbers of at most 2^63 suffice.
     const int64_t offset = pickle_.integer(arguments[1]);
-    int64_t elements = 1;
+    int64_t elements = 1;  // without the sizes that are 0, which would hide the others
+    bool is_empty = false;
     __extension__ __int128 last = offset;  // the farthest element
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!Is(sizes[i], PickleKind::kInt) || !Is(strides[i], PickleKind::kInt)) {
@@ -275,10 +276,11 @@ class ValueCheck {
       if (size > 0 && elements > kMaxTensorElements / size) {
         return Error(call, absl::StrCat("a tensor of more than ", kMaxTensorElements, " elements"));
       }
-      elements *= size;
+      is_empty |= size == 0;
+      if (size > 0) elements *= size;
       if (size > 0) last += static_cast<__int128>(size - 1) * stride;
     }
-    if (offset < 0 || offset > stored || (elements > 0 && last >= stored)) {
+    if (offset < 0 || offset > stored || (!is_empty && last >= stored)) {
       return Error(call, "a tensor reaches beyond its storage");
     }
     tensor_arguments_.insert(pickle_.children(call)[1]);

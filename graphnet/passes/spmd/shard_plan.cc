@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tensor_size.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet::spmd {
@@ -125,6 +126,8 @@ class PlanReader {
         tensor.dtype = *dtype;
       }
       ASSIGN_OR_RETURN(tensor.sizes, Integers(object, "shape", of));
+      if (!NumElements(tensor.sizes).has_value())
+        return Error(absl::StrCat(of, ": no tensor has such a shape"));
       ASSIGN_OR_RETURN(const std::vector<int64_t> mapping, Integers(object, "sharding", of));
       for (const int64_t axis : mapping)
         tensor.sharding.dims_mapping.push_back(

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graphnet/formats/graphnet_folder/record_places.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {
@@ -58,6 +59,58 @@ TEST(WithBoundsTest, AsLinesEndThere) {
   const std::string commented = absl::StrCat(Record("a", "\tmin_val = None # none\n"), "# end\n");
   EXPECT_EQ(With(commented, "a", kNone, kZero),
             absl::StrCat(Record("a", "\tmin_val = None # none\n\tmax_val = 0\n"), "# end\n"));
+}
+
+// Spellings of one record, as people and formatters write it.
+TEST(WithBoundsTest, HoweverTheRecordIsSpelled) {
+  const std::string head = "class Program_weight_tensor_meta_L_v_:\n    ";
+  const std::string rest = "\n    shape = [2]\n    dtype = \"torch.float32\"\n    device = \"cpu\"";
+  for (const char* name : {
+           "name = \"L_v_\"",
+           "name = 'L_v_'",
+           "name = (\n        \"L_v_\"\n    )",
+           "name = (  # long\n        'L_v_'  # as it is\n    )",
+           "name = ((\"L_v_\"))",
+           "name = \"L_\" \"v_\"",
+           "name = (\n        \"L_\"\n        'v_'\n    )",
+           "name = \"L\\x5fv_\"",
+           "name = \\\n    \"L_v_\"",
+           "name=\"L_v_\"",
+       }) {
+    const std::string record = absl::StrCat(head, name, rest);
+    EXPECT_EQ(With(record + "\n", "L_v_", kZero, kNone), record + "\n    min_val = 0\n");
+    EXPECT_EQ(
+        With(record + "\n    min_val = (\n        None\n    )  # free\n", "L_v_", kZero, kNone),
+        record + "\n    min_val = 0  # free\n");
+  }
+}
+
+// Behind the value, however many lines it takes.
+TEST(WithBoundsTest, BehindAValueOfManyLines) {
+  const std::string record =
+      "class Program_weight_tensor_meta_a:\n  name = 'a'\n  data = [\n    1.0,\n    2.0,\n  ]";
+  EXPECT_EQ(With(record + "  # two\n", "a", kZero, kTiny),
+            record + "  # two\n  min_val = 0\n  max_val = 0.000001\n");
+}
+
+// A bound of older samples of Paddle keeps its name.
+TEST(WithBoundsTest, OlderNamesOfBounds) {
+  EXPECT_EQ(With(Record("a", "\tlow = 1\n\thigh = 5\n"), "a", kZero, kTiny),
+            Record("a", "\tlow = 0\n\thigh = 0.000001\n"));
+}
+
+TEST(FindRecordsTest, TellsWhereFieldsStand) {
+  const std::string text =
+      "# min_val = 1\nclass Program_weight_tensor_meta_a:\n  name = (\n    'a'\n  )\n  min_val = "
+      "2\n";
+  const auto records = FindRecords(text, "weight_meta.py");
+  ASSERT_OK(records);
+  ASSERT_EQ(records->size(), 1u);
+  const FieldPlace* const field = (*records)[0].Find("min_val");
+  ASSERT_NE(field, nullptr);
+  EXPECT_EQ(field->line, 6u);
+  EXPECT_EQ(text.substr(field->value, field->end - field->value), "2");
+  EXPECT_EQ((*records)[0].Find("std"), nullptr);
 }
 
 TEST(WithBoundsTest, Errors) {

@@ -78,6 +78,51 @@ TEST(ReaderTest, ReadsEverything) {
   EXPECT_TRUE(std::isnan(placeholders[2]->draw_spec()->mean));
 }
 
+// As GraphNet's own samples for tests have it.
+TEST(ReaderTest, GraphNetJsonMayBeEmpty) {
+  for (const char* json : {"", "{}", " \n"}) {
+    GraphNetFileMap files = SmallSample();
+    files["graph_net.json"] = json;
+    const auto sample = ParseGraphNetFiles(files, "d");
+    ASSERT_EQ(sample.status(), absl::OkStatus());
+    const auto written = GraphNetFiles(*sample);
+    ASSERT_EQ(written.status(), absl::OkStatus());
+    const auto back = ParseGraphNetFiles(*written, "d");
+    ASSERT_EQ(back.status(), absl::OkStatus());
+    EXPECT_EQ(CheckEqual(*sample->module, *back->module), absl::OkStatus());
+  }
+}
+
+// What black, ruff and isort make of long lines, and people of short ones.
+TEST(ReaderTest, ValuesMayBeSpelledInAnyWay) {
+  const auto plain = ParseGraphNetFiles(SmallSample(), "d");
+  ASSERT_EQ(plain.status(), absl::OkStatus());
+  const auto expect_same = [&](const char* file, const char* from, const char* to) {
+    GraphNetFileMap files = SmallSample();
+    files[file] = absl::StrReplaceAll(files[file], {{from, to}});
+    ASSERT_NE(files[file], SmallSample()[file]) << from;
+    const auto sample = ParseGraphNetFiles(files, "d");
+    ASSERT_EQ(sample.status(), absl::OkStatus()) << to;
+    EXPECT_EQ(CheckEqual(*plain->module, *sample->module), absl::OkStatus()) << to;
+  };
+  const char* const metas = "weight_meta.py";
+  expect_same(metas, "\"L_x_\"", "(\n        \"L_\"\n        'x_'\n    )");
+  expect_same(metas, "\"L_x_\"", "\"L\" '_x' \"_\"");
+  expect_same(metas, "\"w\"", "(('w'))");
+  expect_same(metas, "\"torch.float32\"",
+              "(\n        'torch.'  # long\n        \"float32\"\n    )");
+  expect_same(metas, "[4, 8]", "(\n        [\n            4,\n            8,\n        ]\n    )");
+  expect_same(metas, "float(\"nan\")", "(float(\n        'nan',\n    ))");
+  expect_same(metas, "= 1.5", "= ((1.5))");
+  expect_same(metas, "data = [4]", "data = \\\n        [4]");
+  const char* const constraints = "input_tensor_constraints.py";
+  expect_same(constraints, "Symbol, Expr, Rel, Eq", "(\n    Eq,\n    Symbol,\n)");
+  expect_same(constraints, "Symbol(\"S0\")", "(Symbol(\n    'S' \"0\",\n))");
+  expect_same(constraints, "{S0: 4}", "(\n    {\n        S0: 4,\n    }\n)");
+  expect_same(constraints, "Eq(S0 * 2, 8)", "Eq(\n    S0 * 2,\n    8,\n)");
+  expect_same(constraints, "\"L_w_\"", "(\n    'L_'\n    \"w_\"\n),");
+}
+
 TEST(ReaderTest, WritesWhatItRead) {
   const auto sample = ParseGraphNetFiles(SmallSample(), "small");
   ASSERT_EQ(sample.status(), absl::OkStatus());

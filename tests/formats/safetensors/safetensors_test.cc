@@ -202,6 +202,10 @@ TEST(SafetensorsTest, SizesThatOverflow) {
   EXPECT_THAT(shaped("4294967296,4294967296"), HasSubstr("its shape is too large"));
   EXPECT_THAT(shaped("9223372036854775807,9223372036854775807,0"),
               HasSubstr("its shape is too large"));
+  // A size of 0 hides no other: strides are made of them.
+  EXPECT_THAT(shaped("0,4611686018427387904,4"), HasSubstr("its shape is too large"));
+  EXPECT_THAT(shaped("1099511627776,0,2"), HasSubstr("its shape is too large"));
+  EXPECT_EQ(shaped("1099511627776,0"), "");
   // The limit of elements and those around it.
   EXPECT_THAT(shaped("1099511627775"), HasSubstr("for 8796093022200 bytes"));
   EXPECT_THAT(shaped("1099511627776"), HasSubstr("for 8796093022208 bytes"));

@@ -154,6 +154,7 @@ TEST(ShardPlanTest, RefusesWhatIsNoPlan) {
   refuses("\"x\"", "1", "inputs has a tensor without a name");
   refuses("f32", "f31", "inputs x: dtype is none there is");
   refuses("[4]", "[3]", "inputs x: sharding [0]: axis 0 of mesh 2 does not divide dimension 0");
+  refuses("[4]", "[4, 0, 4611686018427387904, 4]", "inputs x: no tensor has such a shape");
   refuses("[0]", "[4294967296]", "inputs x: sharding [1]: mesh 2 has no axis 1");
 }
 

@@ -1,0 +1,130 @@
+#include "graphnet/cli/losses.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ir/node.h"
+
+namespace graphnet {
+namespace {
+
+// What a form has no place for.
+struct Lacks {
+  bool weights = false;
+  bool metas = false;
+  bool module_paths = false;
+  bool annotations = false;
+  bool draw_specs_of_bodies = false;
+  bool draw_specs = false;  // of the graph itself and of attributes
+};
+
+Lacks LacksOf(const Output& output) {
+  switch (output.format()) {
+    case Target::kFolder:
+    case Target::kPaddle:
+      return {.weights = true,
+              .metas = true,
+              .module_paths = true,
+              .annotations = true,
+              .draw_specs_of_bodies = true};
+    case Target::kTorchScript:
+      return {
+          .metas = true, .module_paths = true, .draw_specs_of_bodies = true, .draw_specs = true};
+    case Target::kPt2: return {.draw_specs_of_bodies = true, .draw_specs = true};
+    // A picture, and what a compiler is given: nobody reads a sample from it.
+    case Target::kDot:
+    case Target::kMlir:
+    case Target::kOnnx: return {};
+    default: return {.weights = !output.keeps_weights()};
+  }
+}
+
+bool SaysSomething(const DrawSpec* spec) {
+  return spec != nullptr && (spec->has_mean || spec->has_std || !spec->data.is_none() ||
+                             !spec->min.is_none() || !spec->max.is_none());
+}
+
+std::string Plural(size_t count, absl::string_view what, absl::string_view behind = "") {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s", behind);
+}
+
+}  // namespace
+
+void Losses::Add(const Losses& other) {
+  weights += other.weights;
+  weight_bytes += other.weight_bytes;
+  metas += other.metas;
+  module_paths += other.module_paths;
+  annotations += other.annotations;
+  draw_specs += other.draw_specs;
+  samples += other.samples;
+}
+
+std::string Losses::Text() const {
+  std::vector<std::string> parts;
+  if (weights > 0) {
+    const double mib = static_cast<double>(weight_bytes) / (1 << 20);
+    parts.push_back(Plural(weights, "weight",
+                           mib < 0.1 ? absl::StrCat(" (", weight_bytes, " bytes)")
+                                     : absl::StrFormat(" (%.1f MiB)", mib)));
+  }
+  if (metas > 0) parts.push_back(Plural(metas, "shape", " of values within"));
+  if (module_paths > 0) parts.push_back(Plural(module_paths, "module path"));
+  if (annotations > 0) parts.push_back(Plural(annotations, "annotation", " of types"));
+  if (draw_specs > 0) parts.push_back(Plural(draw_specs, "record", " of how inputs are drawn"));
+  return absl::StrJoin(parts, ", ");
+}
+
+Json Losses::AsJson() const {
+  Json json = Json::Object();
+  if (weights > 0) json["weights"] = weights;
+  if (weights > 0) json["weight_bytes"] = weight_bytes;
+  if (metas > 0) json["metas"] = metas;
+  if (module_paths > 0) json["module_paths"] = module_paths;
+  if (annotations > 0) json["annotations"] = annotations;
+  if (draw_specs > 0) json["draw_specs"] = draw_specs;
+  return json;
+}
+
+Losses LossesOf(const Sample& sample, const Output& output) {
+  const Lacks lacks = LacksOf(output);
+  Losses losses;
+  if (lacks.weights) {
+    losses.weights = sample.weights.size();
+    for (const auto& [name, data] : sample.weights)
+      losses.weight_bytes += data.bytes == nullptr ? 0 : data.bytes->size();
+  }
+  const Graph* const main = sample.module->main();
+  for (const Graph* graph : sample.module->graphs()) {
+    for (const Node* node : graph->nodes()) {
+      const bool is_input = graph == main && node->is_placeholder();
+      const bool is_attribute = node->op() == Op::kGetAttr;
+      if (lacks.metas && !is_input && !is_attribute && node->meta() != nullptr) ++losses.metas;
+      if (lacks.module_paths && !node->module_path().empty()) ++losses.module_paths;
+      if (lacks.annotations && !node->is_placeholder() && !node->annotation().empty())
+        ++losses.annotations;
+      const bool is_lost = graph == main ? lacks.draw_specs : lacks.draw_specs_of_bodies;
+      if (is_lost && SaysSomething(node->draw_spec())) ++losses.draw_specs;
+    }
+  }
+  for (const Attribute& attribute : sample.module->attributes()) {
+    if (lacks.draw_specs && SaysSomething(attribute.draw_spec)) ++losses.draw_specs;
+  }
+  losses.samples = losses.Text().empty() ? 0 : 1;
+  return losses;
+}
+
+void TellLosses(const Losses& losses, const Output& output) {
+  if (!losses.any()) return;
+  const bool is_proto = output.format() == Target::kProtobuf;
+  std::fprintf(stderr, "note: lost%s: %s; %s\n",
+               losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples").c_str() : "",
+               losses.Text().c_str(), is_proto ? "a file keeps them" : "--to protobuf keeps them");
+}
+
+}  // namespace graphnet
