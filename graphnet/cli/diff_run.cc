@@ -14,8 +14,8 @@ namespace graphnet {
 
 void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DiffRunFlags>();
-  CLI::App* command =
-      app.add_subcommand("diff-run", "Run two graphs on the same inputs and compare");
+  CLI::App* command = app.add_subcommand(
+      "diff-run", "Run two graphs on the same inputs, each with its own weights, and compare");
   command->add_option("A", options->a, "The first sample, - on the standard input")->required();
   command->add_option("B", options->b, "The second sample")->required();
   AddInputOption(command, &options->inputs.words);
@@ -28,7 +28,9 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddJsonOption(
       command, &options->json,
-      "equal, values, different_values, first_difference, and outputs with how they differ");
+      "equal, weights and inputs (compared, different, max_difference, different_dtype, "
+      "different_shape), values, different_values, first_difference, and outputs with how they "
+      "differ");
   command->callback([options, run] {
     *run = [options]() -> absl::StatusOr<int> {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());

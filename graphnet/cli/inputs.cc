@@ -24,33 +24,6 @@ bool IsKnown(const std::string& name, const std::vector<std::string>& names) {
   });
 }
 
-// What there is too little of to draw it, and how to say more.
-absl::Status CheckKnown(const Sample& sample) {
-  for (const Node* node : sample.module->main()->placeholders()) {
-    const std::string name = Printable(node->target());
-    if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
-      continue;
-    if (IsStructure(node->annotation())) {
-      if (!ElementsOf(sample.weights, node->target()).empty() ||
-          absl::StartsWith(node->annotation(), "Optional["))
-        continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
-                       ": what it holds is not known; say it, such as --input '", name,
-                       "=list(f32[2,3],f32[4])'"));
-    }
-    const TensorMeta* meta = node->tensor_meta();
-    if ((node->meta() != nullptr && node->meta()->is_tuple) ||
-        (meta != nullptr && meta->has_shape) || absl::StartsWith(node->annotation(), "Optional["))
-      continue;
-    return absl::InvalidArgumentError(absl::StrCat("input ", name,
-                                                   ": its shape is not known; say it, such as "
-                                                   "--input ",
-                                                   name, "=f32[1,3,224,224]"));
-  }
-  return absl::OkStatus();
-}
-
 bool HoldsZeros(const DrawSpec* spec) {
   if (spec == nullptr) return false;
   if (spec->data.is_none())
@@ -70,32 +43,6 @@ DrawSpec ValuesForZeros(const DrawSpec* spec) {
   made.min = Argument(0.1);
   made.max = Argument(1.0);
   return made;
-}
-
-void ReplaceZeros(Sample* sample) {
-  const auto holds_zeros = [sample](absl::string_view name, const TensorMeta* meta,
-                                    const DrawSpec* spec) {
-    if (meta == nullptr || !IsFloatingPoint(meta->dtype)) return false;
-    const auto it = sample->weights.find(std::string(name));
-    if (it == sample->weights.end()) return HoldsZeros(spec);
-    const auto& bytes = it->second.bytes;
-    if (bytes == nullptr || absl::c_any_of(*bytes, [](char byte) { return byte != 0; }))
-      return false;
-    sample->weights.erase(it);
-    return true;
-  };
-  Module* module = sample->module.get();
-  const std::vector<Attribute> attributes(module->attributes().begin(), module->attributes().end());
-  for (Attribute attribute : attributes) {
-    if (!holds_zeros(attribute.name, attribute.meta, attribute.draw_spec)) continue;
-    const DrawSpec spec = ValuesForZeros(attribute.draw_spec);
-    attribute.draw_spec = &spec;
-    module->AddAttribute(attribute);
-  }
-  for (Node* input : module->main()->placeholders()) {
-    if (holds_zeros(input->target(), input->tensor_meta(), input->draw_spec()))
-      input->set_draw_spec(ValuesForZeros(input->draw_spec()));
-  }
 }
 
 }  // namespace
@@ -149,6 +96,58 @@ std::vector<std::string> NamesOfValues(const Sample& sample) {
   }
   for (const Attribute& attribute : sample.module->attributes()) names.emplace_back(attribute.name);
   return names;
+}
+
+void ReplaceZeros(Sample* sample) {
+  const auto holds_zeros = [sample](absl::string_view name, const TensorMeta* meta,
+                                    const DrawSpec* spec) {
+    if (meta == nullptr || !IsFloatingPoint(meta->dtype)) return false;
+    const auto it = sample->weights.find(std::string(name));
+    if (it == sample->weights.end()) return HoldsZeros(spec);
+    const auto& bytes = it->second.bytes;
+    if (bytes == nullptr || absl::c_any_of(*bytes, [](char byte) { return byte != 0; }))
+      return false;
+    sample->weights.erase(it);
+    return true;
+  };
+  Module* module = sample->module.get();
+  const std::vector<Attribute> attributes(module->attributes().begin(), module->attributes().end());
+  for (Attribute attribute : attributes) {
+    if (!holds_zeros(attribute.name, attribute.meta, attribute.draw_spec)) continue;
+    const DrawSpec spec = ValuesForZeros(attribute.draw_spec);
+    attribute.draw_spec = &spec;
+    module->AddAttribute(attribute);
+  }
+  for (Node* input : module->main()->placeholders()) {
+    if (holds_zeros(input->target(), input->tensor_meta(), input->draw_spec()))
+      input->set_draw_spec(ValuesForZeros(input->draw_spec()));
+  }
+}
+
+absl::Status CheckKnown(const Sample& sample) {
+  for (const Node* node : sample.module->main()->placeholders()) {
+    const std::string name = Printable(node->target());
+    if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
+      continue;
+    if (IsStructure(node->annotation())) {
+      if (!ElementsOf(sample.weights, node->target()).empty() ||
+          absl::StartsWith(node->annotation(), "Optional["))
+        continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
+                       ": what it holds is not known; say it, such as --input '", name,
+                       "=list(f32[2,3],f32[4])'"));
+    }
+    const TensorMeta* meta = node->tensor_meta();
+    if ((node->meta() != nullptr && node->meta()->is_tuple) ||
+        (meta != nullptr && meta->has_shape) || absl::StartsWith(node->annotation(), "Optional["))
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat("input ", name,
+                                                   ": its shape is not known; say it, such as "
+                                                   "--input ",
+                                                   name, "=f32[1,3,224,224]"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* sample) {

@@ -80,6 +80,13 @@ void PrintReport(const ValidationReport& report) {
   std::printf("%s\n", report.Counts().c_str());
   for (const std::string& note : report.notes)
     std::printf("note: %s\n", Printable(note, 1000).c_str());
+  if (!report.readings.empty()) {
+    std::vector<TableRow> rows = {{"read as equal", "original", "pieces", "times"}};
+    for (const Reading& reading : report.readings)
+      rows.push_back({reading.what, Printable(reading.original, 1000),
+                      Printable(reading.pieces, 1000), absl::StrCat(reading.times)});
+    PrintTable(rows);
+  }
   for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
   if (report.numeric.has_value()) {
     const NumericReport& numeric = *report.numeric;
@@ -208,7 +215,8 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
       "--run", options->run, "Run the pieces and the original and compare the bits");
   AddJsonOption(
       command, &options->json,
-      "samples with path, valid, findings (class, piece, where, message), notes and numeric");
+      "samples with path, valid, findings (class, piece, where, message), notes, read_as_equal "
+      "(what, original, pieces, times) and numeric");
   command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)")
       ->type_name("FILE")
       ->needs(run_option);

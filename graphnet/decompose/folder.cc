@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -74,14 +75,33 @@ class FolderWriter {
     ASSIGN_OR_RETURN(const std::string config, json ? WriteDecomposeConfigJson(made_.config)
                                                     : SerializeDecomposeConfig(made_.config));
     RETURN_IF_ERROR(CheckFolder(BaseName(config_file), config));
-    RETURN_IF_ERROR(MakeFolder(folder_));
+    bool is_there = IsSameFile(config_file, config);
     for (size_t i = 0; i < made_.pieces.size(); ++i) {
-      const std::string path = JoinPath(folder_, PieceName(i));
-      ASSIGN_OR_RETURN(const bool kept, json ? WriteGraphNet(made_.pieces[i], path)
-                                             : WriteProto(made_.pieces[i], path));
+      ASSIGN_OR_RETURN(const bool kept, json ? IsGraphNetThere(i) : IsProtoThere(i));
       ++(kept ? report_.kept : report_.written);
+      is_there = is_there && kept;
     }
-    RETURN_IF_ERROR(WriteFileAtomic(config_file, config));
+    if (is_there) return report_;
+    // Behind a link lies the folder that is replaced.
+    std::error_code missing;
+    const std::filesystem::path target = std::filesystem::canonical(folder_, missing);
+    if (!missing) folder_ = target.string();
+    while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
+    if (const auto parent = std::filesystem::path(folder_).parent_path(); !parent.empty())
+      RETURN_IF_ERROR(MakeFolder(parent.string()));
+    RETURN_IF_ERROR(
+        WriteFolderAtomic(folder_, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+          for (size_t i = 0; i < made_.pieces.size(); ++i) {
+            const std::string path = JoinPath(dir, PieceName(i));
+            if (json) {
+              ASSIGN_OR_RETURN(GraphNetFileMap files, FilesOf(i));
+              RETURN_IF_ERROR(WriteGraphNetFiles(std::move(files), path));
+            } else {
+              RETURN_IF_ERROR(WriteSampleFile(made_.pieces[i], path));
+            }
+          }
+          return WriteFileAtomic(JoinPath(dir, BaseName(config_file)), config);
+        }));
     return report_;
   }
 
@@ -112,46 +132,35 @@ class FolderWriter {
         Printable(folder_, 1000), ": not written to, as it holds another decomposition"));
   }
 
-  // Whether the piece was there already.
-  absl::StatusOr<bool> WriteProto(const Sample& piece, const std::string& path) const {
-    if (FileExists(path)) {
-      const absl::StatusOr<Sample> there = ReadSampleFile(path, /*with_weights=*/true);
-      if (there.ok() && CheckEqual(piece, *there, kExact).ok() && SameWeights(piece, *there))
-        return true;
-    }
-    RETURN_IF_ERROR(WriteSampleFile(piece, path));
-    return false;
+  // Whether a piece was there already.
+  absl::StatusOr<bool> IsProtoThere(size_t i) const {
+    const std::string path = JoinPath(folder_, PieceName(i));
+    if (!FileExists(path)) return false;
+    const absl::StatusOr<Sample> there = ReadSampleFile(path, /*with_weights=*/true);
+    const Sample& piece = made_.pieces[i];
+    return there.ok() && CheckEqual(piece, *there, kExact).ok() && SameWeights(piece, *there);
   }
 
-  absl::StatusOr<bool> WriteGraphNet(const Sample& piece, const std::string& path) const {
-    absl::StatusOr<GraphNetFileMap> files = GraphNetFiles(piece);
-    if (!files.ok()) return Annotate(files.status(), BaseName(path));
-    (*files)[kSources] = SourcesJson(piece);
-    if (IsSame(*files, path)) return true;
-    RemoveHalfWritten(*files, path);
-    RETURN_IF_ERROR(WriteGraphNetFiles(*std::move(files), path));
-    return false;
-  }
-
-  static bool IsSame(const GraphNetFileMap& files, const std::string& path) {
+  absl::StatusOr<bool> IsGraphNetThere(size_t i) const {
+    ASSIGN_OR_RETURN(const GraphNetFileMap files, FilesOf(i));
+    const std::string path = JoinPath(folder_, PieceName(i));
     const absl::StatusOr<std::vector<std::string>> names = ListFolder(path);
     if (!names.ok() || names->size() != files.size()) return false;
-    for (const auto& [name, content] : files) {
-      const absl::StatusOr<std::string> there = ReadFile(JoinPath(path, name), content.size());
-      if (!there.ok() || *there != content) return false;
-    }
-    return true;
+    return absl::c_all_of(files, [&](const auto& file) {
+      return IsSameFile(JoinPath(path, file.first), file.second);
+    });
   }
 
-  // A folder with some of these files, but without the one that others write last.
-  static void RemoveHalfWritten(const GraphNetFileMap& files, const std::string& path) {
-    const absl::StatusOr<std::vector<std::string>> names = ListFolder(path);
-    if (!names.ok() || IsGraphNetFolder(path)) return;
-    for (const std::string& name : *names) {
-      if (files.find(name) == files.end()) return;
-    }
-    std::error_code ignored;  // If it stays, the write fails and says so.
-    std::filesystem::remove_all(path, ignored);
+  static bool IsSameFile(const std::string& path, const std::string& content) {
+    const absl::StatusOr<std::string> there = ReadFile(path, content.size());
+    return there.ok() && *there == content;
+  }
+
+  absl::StatusOr<GraphNetFileMap> FilesOf(size_t i) const {
+    absl::StatusOr<GraphNetFileMap> files = GraphNetFiles(made_.pieces[i]);
+    if (!files.ok()) return Annotate(files.status(), PieceName(i));
+    (*files)[kSources] = SourcesJson(made_.pieces[i]);
+    return files;
   }
 
   const Decomposition& made_;

@@ -5,7 +5,7 @@
 //   peer:  DIR/_decomposed/<model>_0/ …, as Python GraphNet has it, and the
 //          configuration beside them
 //
-// The configuration comes last: a folder that has it is complete.
+// A decomposition appears whole or not at all.
 #ifndef GRAPHNET_DECOMPOSE_FOLDER_H_
 #define GRAPHNET_DECOMPOSE_FOLDER_H_
 
@@ -35,11 +35,11 @@ struct WriteReport {
   size_t kept = 0;  // whole and right already
 };
 
-// Makes the folder if there is none. Each piece appears whole or not at all; one
-// that is there already, whole and the same, is kept, so that an interrupted run is
-// taken up where it stopped. AlreadyExists, before anything is written, if the
-// folder holds anything but these pieces or another configuration. Unimplemented,
-// with the reason, for what a GraphNet folder cannot hold.
+// The folder appears whole or not at all: it is written beside its place and renamed. What
+// is there already of the same decomposition counts as kept; if some of it is missing or
+// damaged, the folder is replaced in one step. AlreadyExists, before anything is written, if
+// the folder holds anything but these pieces or another configuration. Unimplemented, with
+// the reason, for what a GraphNet folder cannot hold.
 absl::StatusOr<WriteReport> WriteDecomposition(const Decomposition& made, const std::string& folder,
                                                const DecompositionFolderOptions& options);
 

@@ -40,7 +40,8 @@ def read_safetensors(path):
         if name != "__metadata__":
             begin, end = (8 + size + offset for offset in entry["data_offsets"])
             dtype = getattr(torch, DTYPES[entry["dtype"]])
-            yield name, data[begin:end].clone().view(dtype).reshape(entry["shape"])
+            # The last copy is a tensor of its own: a view of bytes would hide who asks for gradients from products.
+            yield name, data[begin:end].clone().view(dtype).reshape(entry["shape"]).clone()
 
 
 def write_safetensors(tensors, path):

@@ -10,6 +10,7 @@
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/torch/tensors.h"
 
 namespace graphnet {
@@ -34,7 +35,9 @@ absl::StatusOr<at::Tensor> TakeTensor(absl::string_view kind, absl::string_view 
       absl::StrCat(kind, " ", Printable(name), ": ", tensor.status().message()));
 }
 
-absl::StatusOr<c10::IValue> TakeInput(const Node& node, Values* values, c10::Device device) {
+absl::StatusOr<c10::IValue> TakeInput(const Node& node, Values* values,
+                                      const PrepareOptions& options) {
+  const c10::Device device = options.device;
   if (IsStructure(node)) {
     return MakeStructure(node, *values, [&](const std::string& name, const TensorData& data) {
       return TakeTensor("input", name, data, device);
@@ -46,10 +49,17 @@ absl::StatusOr<c10::IValue> TakeInput(const Node& node, Values* values, c10::Dev
     return absl::NotFoundError(absl::StrCat("no value for input ", Printable(node.target())));
   }
   ASSIGN_OR_RETURN(at::Tensor tensor, TakeTensor("input", node.target(), entry.mapped(), device));
+  if (IsLiftedParameter(node) || options.parameters.contains(node.target()))
+    tensor = AsParameter(tensor);
   return ToInput(std::move(tensor), node);
 }
 
 }  // namespace
+
+bool IsLiftedParameter(const Node& placeholder) {
+  return placeholder.annotation() == kParameterAnnotation && placeholder.draw_spec() != nullptr &&
+         placeholder.draw_spec()->original_name == placeholder.target();
+}
 
 absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
                                        const PrepareOptions& options) {
@@ -69,7 +79,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
   ASSIGN_OR_RETURN(prepared.executable, Compile(module, compile));
   prepared.attributes = std::move(compile.attributes);
   for (const Node* node : module.main()->placeholders()) {
-    ASSIGN_OR_RETURN(c10::IValue input, TakeInput(*node, &values, options.device));
+    ASSIGN_OR_RETURN(c10::IValue input, TakeInput(*node, &values, options));
     prepared.inputs.push_back(std::move(input));
   }
   return prepared;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ATen/core/ivalue.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/ir/sample.h"
@@ -22,6 +23,9 @@ struct PrepareOptions {
   // inputs included, is above: see PeakBytes (shapes.h). What cannot be planned,
   // as its shapes depend on data, is not refused. Absent: no plan is made.
   std::optional<int64_t> max_bytes;
+  // Inputs, by target, that stand for parameters of another program that this one is compared
+  // with: they ask for gradients, as lifted ones do.
+  absl::flat_hash_set<std::string> parameters;
 };
 
 struct PreparedRun {
@@ -29,6 +33,12 @@ struct PreparedRun {
   std::vector<c10::IValue> inputs;               // of Executable::Run
   std::map<std::string, at::Tensor> attributes;  // that runs read, and write where the graph does
 };
+
+// Whether an input stands for a parameter of a program, as passes/lift_attributes.h makes them:
+// annotated as one, with the name of the attribute as its target and as original_name. When it is
+// run it asks for gradients, as the parameter does. An input of a folder of GraphNet may have the
+// annotation, too, but its values are plain tensors there.
+bool IsLiftedParameter(const Node& placeholder);
 
 // `values`: of inputs and attributes by name, as DrawInputs yields them. `module`
 // must outlive the executable. Errors of Compile, of tensors.h, and NotFound for

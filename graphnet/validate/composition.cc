@@ -9,6 +9,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/text/printer.h"
+#include "graphnet/validate/meaning.h"
 #include "graphnet/validate/structure_checks.h"
 
 namespace graphnet::validate_internal {
@@ -21,12 +22,14 @@ class Composition {
   using Inputs = absl::flat_hash_map<absl::string_view, const Node*>;
 
   Composition(const Sample& original, const Inputs& inputs, absl::Span<const Sample> pieces,
-              Style style, const EqualityOptions& equality, ValidationReport* report)
+              Style style, const EqualityOptions& equality, bool by_meaning,
+              ValidationReport* report)
       : original_(*original.module),
         inputs_(inputs),
         pieces_(pieces),
         chain_(style == Style::kChain),
         equality_(equality),
+        by_meaning_(by_meaning),
         report_(report) {}
 
   void Run() {
@@ -51,7 +54,9 @@ class Composition {
       if (node->is_placeholder()) {
         Bind(i, port++, *node, &nodes);
       } else if (!node->is_output()) {
-        Report(i, *next_, *node, nodes.Compare(*next_, *node));
+        const absl::Status difference = nodes.Compare(*next_, *node);
+        if (difference.ok() || !by_meaning_ || !ReadAsEqual(*next_, *node, nodes))
+          Report(i, *next_, *node, difference);
         next_ = next_->next();
       } else if (last) {
         // The name of an output is nobody's to refer to, and a folder does not keep it.
@@ -62,6 +67,23 @@ class Composition {
     }
     if (const absl::Status status = nodes.CompareBodies(); !status.ok())
       Add(i, "", std::string(status.message()));
+  }
+
+  // Whether the call of a piece means what that of the original does. The report says so.
+  bool ReadAsEqual(const Node& expected, const Node& found, const NodeComparison& nodes) {
+    if (!MeansTheSame(expected, found,
+                      [&](const Node* operand) { return nodes.MappedTo(operand); }))
+      return false;
+    if (expected.target() != found.target() || expected.op() != found.op()) {
+      report_->ReadAsEqual("call", expected.target(), found.target());
+    } else {
+      report_->ReadAsEqual("arguments", TextOfCall(expected), TextOfCall(found));
+    }
+    return true;
+  }
+
+  static std::string TextOfCall(const Node& node) {
+    return Printable(PrintNode(node), kMaxTextBytes);
   }
 
   void Bind(size_t i, size_t port, const Node& node, NodeComparison* nodes) {
@@ -175,6 +197,7 @@ class Composition {
   const absl::Span<const Sample> pieces_;
   const bool chain_;
   const EqualityOptions& equality_;
+  const bool by_meaning_;
   ValidationReport* report_;
   const Node* next_ = nullptr;  // of the original
   // What pieces return, as values of the original: by name of all, by position of the one
@@ -188,8 +211,8 @@ class Composition {
 void CheckComposition(const Sample& original,
                       const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
                       absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
-                      ValidationReport* report) {
-  Composition(original, inputs, pieces, style, equality, report).Run();
+                      bool by_meaning, ValidationReport* report) {
+  Composition(original, inputs, pieces, style, equality, by_meaning, report).Run();
 }
 
 }  // namespace graphnet::validate_internal

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -109,6 +110,7 @@ class FolderCheck {
     report.original_operators = structure.original_operators;
     report.piece_operators = std::move(structure.piece_operators);
     for (Finding& finding : structure.findings) AddFound(std::move(finding));
+    report.readings = std::move(structure.readings);
     return std::move(out_);
   }
 
@@ -377,6 +379,7 @@ class FolderCheck {
         hash_ = CanonicalHash(*form.module);
         out_.report.original_operators = NumOperators(*form.module->main());
       }
+      constrained_ = form.has_constraints;  // where it has symbols, whatever it was read from
       form.provenance = out_.original.provenance;
       form.weights = std::move(out_.original.weights);
       if (!lift) KeepNames(*out_.original.module->main(), form.module->main());
@@ -432,21 +435,25 @@ class FolderCheck {
     if (out_.options.cut.style == Style::kDag) BindByName();
   }
 
+  // Whether each piece takes by position what the one before returns. A piece that hands on
+  // what it takes is of a chain; in a DAG others get that where it comes from.
   bool LooksLikeChain() const {
     absl::flat_hash_set<absl::string_view> known;
     for (const Node* input : out_.original.module->main()->placeholders())
       known.insert(input->name());
+    bool hands_on = false;
+    bool fits = true;
     for (size_t i = 0; i + 1 < out_.pieces.size(); ++i) {
       const std::vector<Node*> outputs = out_.pieces[i].module->main()->output()->operands();
       const std::vector<Node*> inputs = out_.pieces[i + 1].module->main()->placeholders();
-      if (inputs.size() != outputs.size()) return false;
+      hands_on |= absl::c_any_of(outputs, [](const Node* node) { return node->is_placeholder(); });
+      fits &= inputs.size() == outputs.size();
       for (const Node* output : outputs) known.insert(output->name());
-      for (size_t k = 0; k < inputs.size(); ++k) {
-        if (inputs[k]->name() != outputs[k]->name() && known.contains(inputs[k]->name()))
-          return false;
+      for (size_t k = 0; k < std::min(inputs.size(), outputs.size()); ++k) {
+        fits &= inputs[k]->name() == outputs[k]->name() || !known.contains(inputs[k]->name());
       }
     }
-    return true;
+    return fits || hands_on;
   }
 
   // Calls what no one knows as the piece before calls what it returns and nobody asks for.

@@ -13,7 +13,6 @@
 
 #include "ATen/Functions.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -29,6 +28,7 @@
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/torch/comparison.h"
 #include "graphnet/torch/tensors.h"
 #include "graphnet/torch/types.h"
 
@@ -39,20 +39,8 @@ using Values = std::map<std::string, TensorData>;
 
 // --- Comparing values ------------------------------------------------------------
 
-// Row-major, on the CPU.
-at::Tensor Plain(const at::Tensor& tensor) {
-  return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
-}
-
 absl::string_view BytesOf(const at::Tensor& plain) {
   return {static_cast<const char*>(plain.const_data_ptr()), plain.nbytes()};
-}
-
-size_t Digest(const c10::IValue& value) {
-  if (!value.isTensor()) return value.isInt() ? absl::HashOf(value.toInt()) : 0;
-  if (!value.toTensor().defined()) return 0;
-  const at::Tensor plain = Plain(value.toTensor());
-  return absl::HashOf(static_cast<int>(plain.scalar_type()), plain.sizes().vec(), BytesOf(plain));
 }
 
 struct Comparison {
@@ -73,10 +61,11 @@ Comparison Compare(const c10::IValue& expected, const c10::IValue& actual) {
     if (!result.same_bits) result.max_difference = std::numeric_limits<double>::infinity();
     return result;
   }
-  const at::Tensor a = Plain(expected.toTensor());
-  const at::Tensor b = Plain(actual.toTensor());
+  const at::Tensor a = PlainTensor(expected.toTensor());
+  const at::Tensor b = PlainTensor(actual.toTensor());
   result.type = a.scalar_type();
-  result.same_form = a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type();
+  result.same_form = a.sizes() == b.sizes() &&
+                     expected.toTensor().scalar_type() == actual.toTensor().scalar_type();
   result.same_bits = result.same_form && BytesOf(a) == BytesOf(b);
   if (result.same_bits) return result;
   result.max_difference = std::numeric_limits<double>::infinity();
@@ -172,11 +161,11 @@ class Runner {
     draw.seed = options_.seed;
     draw.max_bytes = options_.max_bytes.value_or(AvailableMemoryBytes() / 2);
     ASSIGN_OR_RETURN(values_, DrawInputs(original_, draw));
-    std::vector<size_t> digests;  // of what each operator yields
+    std::vector<std::optional<size_t>> digests;  // of what each operator yields
     ASSIGN_OR_RETURN(
         const std::vector<c10::IValue> expected,
         RunOriginal([&](size_t, int, const Node&,
-                        const c10::IValue& value) { digests.push_back(Digest(value)); },
+                        const c10::IValue& value) { digests.push_back(DigestOf(value)); },
                     draw.max_bytes));
     NumericReport numeric;
     numeric.outputs = expected.size();
@@ -184,7 +173,7 @@ class Runner {
     const std::optional<std::vector<c10::IValue>> actual =
         RunPieces([&](size_t number, int piece, const Node& node, const c10::IValue& value) {
           if (inside.has_value() || number >= digests.size() || IsUninitialised(node) ||
-              Digest(value) == digests[number])
+              DigestOf(value) == digests[number])
             return;
           inside = {piece, std::string(node.name()),
                     absl::StrCat(ValueName(node.name()), " = ", Printable(node.target()))};

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/regions.h"
+#include "graphnet/validate/meaning.h"
 #include "graphnet/validate/structure_checks.h"
 
 namespace graphnet::validate_internal {
@@ -16,7 +17,6 @@ namespace {
 
 // What is counted separately.
 using Kind = std::pair<Op, absl::string_view>;
-Kind KindOf(const Node& node) { return {node.op(), node.target()}; }
 
 // "torch.relu (%relu_1)".
 std::string Describe(const Node& node) {
@@ -26,11 +26,11 @@ std::string Describe(const Node& node) {
 class OperatorCheck {
  public:
   OperatorCheck(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
-                ValidationReport* report)
-      : original_(original), pieces_(pieces), report_(report) {}
+                bool by_meaning, ValidationReport* report)
+      : original_(original), pieces_(pieces), by_meaning_(by_meaning), report_(report) {}
 
   void Run() {
-    const auto same = [](const Node* a, const PieceOperator& b) {
+    const auto same = [this](const Node* a, const PieceOperator& b) {
       return KindOf(*a) == KindOf(*b.node);
     };
     if (std::equal(original_.begin(), original_.end(), pieces_.begin(), pieces_.end(), same))
@@ -49,6 +49,9 @@ class OperatorCheck {
   }
 
  private:
+  Kind KindOf(const Node& node) const {
+    return by_meaning_ ? MeaningOf(node) : Kind(node.op(), node.target());
+  }
   std::string Totals() const {
     return absl::StrCat("; original=", original_.size(), " pieces=", pieces_.size());
   }
@@ -137,6 +140,7 @@ class OperatorCheck {
 
   absl::Span<const Node* const> original_;
   absl::Span<const PieceOperator> pieces_;
+  const bool by_meaning_;
   ValidationReport* report_;
   // How many more the pieces have.
   absl::flat_hash_map<Kind, int64_t> surplus_;
@@ -153,8 +157,8 @@ std::vector<const Node*> OperatorsOf(const Graph& graph) {
 }
 
 void CheckOperators(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
-                    ValidationReport* report) {
-  OperatorCheck(original, pieces, report).Run();
+                    bool by_meaning, ValidationReport* report) {
+  OperatorCheck(original, pieces, by_meaning, report).Run();
 }
 
 }  // namespace graphnet::validate_internal

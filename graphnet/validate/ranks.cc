@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ATen/Functions.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graphnet/base/memory.h"
@@ -29,9 +30,9 @@ namespace {
 using Values = std::map<std::string, TensorData>;
 using State = RankOutput::State;
 
-absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values values,
-                                                uint64_t seed) {
-  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values)));
+absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values values, uint64_t seed,
+                                                const PrepareOptions& prepare = {}) {
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), prepare));
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed});
 }
 
@@ -45,6 +46,18 @@ absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Valu
     }
     for (auto& [argument, value] : held)
       all[spmd::JoinedInput(shards.plan.mesh.ranks[i], argument)] = std::move(value);
+  }
+  return all;
+}
+
+// Inputs of the joined graph that stand for parameters of the sample.
+absl::flat_hash_set<std::string> ParametersOfAll(const spmd::ShardedSample& shards) {
+  absl::flat_hash_set<std::string> all;
+  for (size_t i = 0; i < shards.ranks.size(); ++i) {
+    for (const Node* node : shards.ranks[i].module->main()->placeholders()) {
+      if (IsLiftedParameter(*node))
+        all.insert(spmd::JoinedInput(shards.plan.mesh.ranks[i], node->target()));
+    }
   }
   return all;
 }
@@ -167,7 +180,8 @@ absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                    RunOne(*original.module, std::move(values), options.seed));
   std::erase_if(expected, [](const c10::IValue& value) { return value.isNone(); });
   absl::StatusOr<std::vector<c10::IValue>> found =
-      RunOne(*joined, std::move(of_ranks), options.seed);
+      RunOne(*joined, std::move(of_ranks), options.seed,
+             PrepareOptions{.parameters = ParametersOfAll(shards)});
   if (!found.ok()) return Annotate(found.status(), "the ranks");
   return Validation(shards).Run(expected, *found);
 }

@@ -74,6 +74,16 @@ void ValidationReport::Add(ErrorClass error, int piece, absl::string_view where,
   findings.push_back({error, piece, std::string(where), std::move(message)});
 }
 
+void ValidationReport::ReadAsEqual(absl::string_view what, absl::string_view original,
+                                   absl::string_view pieces) {
+  for (Reading& reading : readings) {
+    if (reading.what != what || reading.original != original || reading.pieces != pieces) continue;
+    ++reading.times;
+    return;
+  }
+  readings.push_back({std::string(what), std::string(original), std::string(pieces), 1});
+}
+
 std::string ValueName(absl::string_view name) { return absl::StrCat("%", Printable(name)); }
 
 std::string ReportJson(const ValidationReport& report) {
@@ -93,6 +103,13 @@ std::string ReportJson(const ValidationReport& report) {
     json["findings"].push_back(std::move(item));
   }
   json["notes"] = report.notes;
+  json["read_as_equal"] = nlohmann::ordered_json::array();
+  for (const Reading& reading : report.readings) {
+    json["read_as_equal"].push_back({{"what", reading.what},
+                                     {"original", Printable(reading.original)},
+                                     {"pieces", Printable(reading.pieces)},
+                                     {"times", reading.times}});
+  }
   if (report.numeric.has_value()) {
     nlohmann::ordered_json numeric;
     numeric["outputs"] = report.numeric->outputs;

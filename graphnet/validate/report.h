@@ -59,6 +59,14 @@ struct NumericReport {
 inline constexpr int kFirstTolerance = -10;
 inline constexpr int kLastTolerance = 4;
 
+// Something that pieces of another tool say otherwise than the original, and that means the same.
+struct Reading {
+  std::string what;      // "call", "arguments", "size", "device"
+  std::string original;  // "torch._C._nn.linear", "S0"
+  std::string pieces;    // "torch.nn.functional.linear", "1"
+  int64_t times = 0;
+};
+
 struct ValidationReport {
   int64_t original_operators = 0;
   std::vector<int64_t> piece_operators;
@@ -66,6 +74,7 @@ struct ValidationReport {
   std::vector<Finding> findings;
   // What is no fault but should be known: what was not checked and why.
   std::vector<std::string> notes;
+  std::vector<Reading> readings;         // in the order in which they were met
   std::optional<NumericReport> numeric;  // if the pieces ran
 
   bool ok() const { return findings.empty(); }
@@ -75,6 +84,7 @@ struct ValidationReport {
   // sum.
   std::string Counts() const;
   void Add(ErrorClass error, int piece, absl::string_view where, std::string message);
+  void ReadAsEqual(absl::string_view what, absl::string_view original, absl::string_view pieces);
 };
 
 // How messages write a value: "%relu_1".

@@ -28,12 +28,6 @@ using validate_internal::PieceOperator;
 
 namespace {
 
-// Whether both say something of shape or dtype, and not the same.
-bool Contradict(const TensorMeta* a, const TensorMeta* b) {
-  if (a == nullptr || b == nullptr) return false;
-  return a->dtype != b->dtype || (a->has_shape && b->has_shape && a->shape != b->shape);
-}
-
 std::string MetaText(const ValueMeta* meta) {
   return meta == nullptr ? "unknown" : Printable(PrintMeta(*meta));
 }
@@ -58,13 +52,14 @@ class StructureCheck {
     if (!report_.ok()) return std::move(report_);
     Count();
     CheckRanges();
-    CheckOperators(original_operators_, piece_operators_, &report_);
+    CheckOperators(original_operators_, piece_operators_, options_.foreign, &report_);
     CheckPorts();
     // Where ports agree by name, each takes what is there already.
     const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
     if (!by_position && (!report_.ok() || !equality_.names)) CheckOrder();
     if (!report_.ok()) return std::move(report_);
-    CheckComposition(original_, inputs_, pieces_, options_.cut.style, equality_, &report_);
+    CheckComposition(original_, inputs_, pieces_, options_.cut.style, equality_, options_.foreign,
+                     &report_);
     if (options_.weights) CheckWeights();
     return std::move(report_);
   }
@@ -307,8 +302,12 @@ class StructureCheck {
       return differ("name", ValueName(port.name()), ValueName(given.name()));
     }
     if (equality.metas ? !EqualPointees(port.meta(), given.meta()) && !MaySayMore(port, given)
-                       : Contradict(port.tensor_meta(), given.tensor_meta())) {
+                       : Contradict(port, given)) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
+    } else if (options_.foreign && IsElsewhere(port, original)) {
+      Add(ErrorClass::kPort, i, port.name(),
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): is on ",
+                       DeviceName(port.tensor_meta()->device), ", other inputs are not"));
     }
     if (!equality.names) return;
     if (original == nullptr) {
@@ -325,24 +324,85 @@ class StructureCheck {
   }
 
   // Whether a port says what the original does, which it need not say in its words: what is
-  // found out when a graph is cut has no device, and a size may be the same otherwise written.
+  // found out when a graph is cut has no device, and a size may be the same otherwise written. A
+  // size that depends on data is what it is in a run.
   bool SaySame(const ValueMeta* port, const ValueMeta* known) const {
     if (EqualPointees(port, known)) return true;
     const TensorMeta* const a = port->tensor;
     const TensorMeta* const b = known->tensor;
-    if (a == nullptr || b == nullptr || a->has_device || !a->has_shape || !b->has_shape ||
-        a->dtype != b->dtype || a->shape.size() != b->shape.size()) {
-      return false;
-    }
-    const auto size = [this](const Dim& dim) {
-      return dim.is_static() ? std::optional<int64_t>(dim.value)
-                             : EvaluateWithExamples(*original_.module, *dim.expr);
-    };
-    return std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(),
+    if (a == nullptr || b == nullptr || a->has_device || a->dtype != b->dtype) return false;
+    if (!a->has_shape || !b->has_shape) return DependsOnData(*known);
+    return std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(), b->shape.end(),
                       [&](const Dim& x, const Dim& y) {
-                        const std::optional<int64_t> known_size = size(x);
-                        return x == y || (known_size.has_value() && known_size == size(y));
+                        if (x == y) return true;
+                        const std::optional<int64_t> known_size = SizeOf(*original_.module, y);
+                        if (!known_size.has_value()) return x.is_static();
+                        return known_size == SizeOf(*original_.module, x);
                       });
+  }
+
+  // Whether nothing but a run tells a size of it.
+  bool DependsOnData(const ValueMeta& meta) const {
+    if (meta.tensor != nullptr && meta.tensor->has_shape) {
+      return absl::c_any_of(meta.tensor->shape, [&](const Dim& dim) {
+        return !SizeOf(*original_.module, dim).has_value();
+      });
+    }
+    return absl::c_any_of(meta.elements,
+                          [&](const ValueMeta* element) { return DependsOnData(*element); });
+  }
+
+  // With the examples of its symbols.
+  static std::optional<int64_t> SizeOf(const Module& module, const Dim& dim) {
+    return dim.is_static() ? std::optional<int64_t>(dim.value)
+                           : EvaluateWithExamples(module, *dim.expr);
+  }
+
+  // Whether both say something of dtype or shape, and not the same. A size may be written with
+  // symbols by one and as the number that they are in its examples by the other; the report
+  // says so.
+  bool Contradict(const Node& port, const Node& given) {
+    const TensorMeta* const here = port.tensor_meta();
+    const TensorMeta* const there = given.tensor_meta();
+    if (here == nullptr || there == nullptr) return false;
+    if (here->dtype != there->dtype) return true;
+    if (!here->has_shape || !there->has_shape) return false;
+    if (here->shape.size() != there->shape.size()) return true;
+    for (size_t d = 0; d < here->shape.size(); ++d) {
+      const Dim& x = there->shape[d];
+      const Dim& y = here->shape[d];
+      if (x == y) continue;
+      const std::optional<int64_t> size = SizeOf(*given.graph()->module(), x);
+      if (!size.has_value() || size != SizeOf(*port.graph()->module(), y)) return true;
+      report_.ReadAsEqual("size", TextOf(x), TextOf(y));
+    }
+    return false;
+  }
+
+  // Whether a piece has a value elsewhere than other ports say. All that the original has on one
+  // device is on one device in the pieces, maybe on another one: they can be cut elsewhere.
+  bool IsElsewhere(const Node& port, const Node* original) {
+    const TensorMeta* const here = port.tensor_meta();
+    if (here == nullptr || !here->has_device) return false;
+    const TensorMeta* const there = original != nullptr ? original->tensor_meta() : nullptr;
+    if (there == nullptr || !there->has_device)
+      return !devices_.empty() && absl::c_none_of(devices_, [&](const auto& entry) {
+        return entry.second == here->device;
+      });
+    const auto it =
+        absl::c_find_if(devices_, [&](const auto& entry) { return entry.first == there->device; });
+    if (it == devices_.end()) {
+      devices_.emplace_back(there->device, here->device);
+    } else if (!(it->second == here->device)) {
+      return true;
+    }
+    if (!(there->device == here->device))
+      report_.ReadAsEqual("device", DeviceName(there->device), DeviceName(here->device));
+    return false;
+  }
+
+  static std::string TextOf(const Dim& dim) {
+    return dim.is_static() ? absl::StrCat(dim.value) : PrintSymExpr(*dim.expr);
   }
 
   // Of a value whose giver says nothing, a port may say what the original says, or, where that
@@ -352,8 +412,9 @@ class StructureCheck {
     const Graph& known = options_.known != nullptr ? *options_.known : *original_.module->main();
     const Node* value = known.FindNode(port.name());
     const bool is_known = value != nullptr && value->meta() != nullptr;
-    if (port.meta() == nullptr) return !is_known;
-    if (given.meta() != nullptr) return false;
+    if (port.meta() == nullptr) return !is_known || DependsOnData(*value->meta());
+    if (given.meta() != nullptr)
+      return DependsOnData(*given.meta()) && SaySame(port.meta(), given.meta());
     if (is_known) return SaySame(port.meta(), value->meta());
     const Node* first = says_more_.try_emplace(port.name(), &port).first->second;
     return EqualPointees(first->meta(), port.meta());
@@ -455,6 +516,8 @@ class StructureCheck {
   EqualityOptions equality_;
   // By value, the first port that says more of it than who gives it.
   absl::flat_hash_map<absl::string_view, const Node*> says_more_;
+  // Devices of the original, and where the pieces have what is on them: of other tools only.
+  std::vector<std::pair<Device, Device>> devices_;
   ValidationReport report_;
   std::vector<const Node*> original_operators_;
   std::vector<PieceOperator> piece_operators_;

@@ -28,19 +28,21 @@ inline bool IsSaidLater(const Node& input) {
 
 std::vector<const Node*> OperatorsOf(const Graph& graph);
 
-// E3 (operators.cc): whether the operators of the pieces are those of the original.
+// E3 (operators.cc): whether the operators of the pieces are those of the original: of the same
+// targets or, with `by_meaning`, of the same MeaningOf.
 void CheckOperators(absl::Span<const Node* const> original, absl::Span<const PieceOperator> pieces,
-                    ValidationReport* report);
+                    bool by_meaning, ValidationReport* report);
 
 // E8 (composition.cc): whether the pieces, put together by their ports, are the original.
 // Walks the pieces along the original without building the graph that they make up:
 // each operator, the output, bodies, and the tables of the modules. One finding for each
-// node that differs. The operators are as many on both sides, and ports agree.
+// node that differs. The operators are as many on both sides, and ports agree. With `by_meaning`
+// calls are equal that mean the same, which the report then says.
 // `inputs`: the placeholders of the original by name.
 void CheckComposition(const Sample& original,
                       const absl::flat_hash_map<absl::string_view, const Node*>& inputs,
                       absl::Span<const Sample> pieces, Style style, const EqualityOptions& equality,
-                      ValidationReport* report);
+                      bool by_meaning, ValidationReport* report);
 
 }  // namespace graphnet::validate_internal
 

@@ -82,6 +82,22 @@ diff -r resnet_decomposed again || fail "resuming made something else"
 expect_error "another decomposition" decompose resnet -o again --at 3,7 --style dag
 expect_error "it holds subgraph_2" decompose resnet -o again --at 3
 
+# --- Whole or not at all: where a file cannot grow so large, and where that kills the tool.
+for trapped in "trap '' XFSZ;" ""; do
+  for format in graphnet protobuf; do
+    if bash -c "$trapped ulimit -f 8; exec \"\$@\"" limited "$graphnet" decompose resnet.pb -o full --pieces 3 \
+      --to $format >/dev/null 2>&1; then fail "a full disk is no error"; fi
+    [ ! -e full ] || fail "$format: a write that failed leaves $(find full)"
+    "$graphnet" decompose resnet.pb -o there --pieces 3 --to $format >/dev/null
+    rm -r there/*0*
+    cp -r there before
+    bash -c "$trapped ulimit -f 8; exec \"\$@\"" limited "$graphnet" decompose resnet.pb -o there --pieces 3 \
+      --to $format >/dev/null 2>&1 || true
+    diff -r there before || fail "$format: a write that failed changes what was there"
+    rm -r there before
+  done
+done
+
 # --- As Python GraphNet lays it out.
 "$graphnet" decompose resnet -o peer --pieces 3 --layout peer >/dev/null
 [ -s peer/_decomposed/resnet_2/model.py ] || fail "not laid out as the peer does"

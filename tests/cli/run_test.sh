@@ -65,6 +65,117 @@ fi
 contains "$(cat "$scratch/err")" "model.py:9:9: view (node view): shape '[7, 7]' is invalid"
 [ ! -e "$scratch/d.safetensors" ] || fail "a failed run left outputs"
 
+# --- diff-run compares what is there: each side has its own weights.
+different() {
+  local message=$1
+  shift
+  if out=$("$graphnet" diff-run "$@"); then fail "$*: no difference was found: $out"; fi
+  contains "$out" "$message"
+}
+same() {
+  out=$("$graphnet" diff-run "$@") || fail "$*: $out"
+  contains "$out" "bit-equal"
+}
+# Another dtype: in protobuf, as a program of torch.export, in folders, whose values are drawn.
+"$graphnet" convert samples/resnet.pb "$scratch/whole.pt2"
+"$graphnet" convert samples/resnet.pb "$scratch/whole" --lift >/dev/null
+cp samples/resnet.{pb,safetensors} "$scratch"
+for whole in resnet.pb whole.pt2 whole; do
+  half=$scratch/half_$whole
+  "$graphnet" opt "$scratch/$whole" -p 'change-dtype{to=bf16}' -o "$half" >/dev/null
+  for inputs in "" "--inputs random"; do
+    # shellcheck disable=SC2086
+    different "weights differ, by at most " "$scratch/$whole" "$half" $inputs
+    contains "$out" "f32 in A and bf16 in B"
+    contains "$out" "1 of 1 inputs differ"
+    contains "$out" "DIFFERENT in dtype, f32[1, 10] and bf16[1, 10]: at most "
+    same "$half" "$half"
+    ! grep -q ' differ,' <<<"$out" || fail "equal values differ: $out"
+  done
+done
+# The difference is that of the outputs that run writes.
+"$graphnet" run "$scratch/resnet.pb" -o "$scratch/a.safetensors" >/dev/null
+"$graphnet" run "$scratch/half_resnet.pb" -o "$scratch/b.safetensors" >/dev/null
+"$graphnet" diff-run "$scratch/resnet.pb" "$scratch/half_resnet.pb" --json >"$scratch/diff.json" || true
+python3 - "$scratch" <<'END'
+import json, struct, sys
+def read(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    (entry,) = json.loads(data[8:8 + size]).values()
+    raw = data[8 + size:]
+    if entry["dtype"] == "BF16":
+        raw = b"".join(b"\0\0" + raw[i:i + 2] for i in range(0, len(raw), 2))
+    return struct.unpack(f"<{len(raw) // 4}f", raw)
+a, b = read(sys.argv[1] + "/a.safetensors"), read(sys.argv[1] + "/b.safetensors")
+found = json.load(open(sys.argv[1] + "/diff.json"))
+largest = max(abs(x - y) for x, y in zip(a, b))
+assert largest > 0 and abs(found["outputs"][0]["max_difference"] - largest) < 1e-9, (found, largest)
+assert found["weights"]["different"] == found["weights"]["different_dtype"] > 0, found
+assert found["inputs"] == {"compared": 1, "different": 1, "max_difference": found["inputs"]["max_difference"],
+                           "different_dtype": 1, "different_shape": 0}, found
+assert not found["equal"] and found["outputs"][0]["difference"] == "dtype", found
+END
+# Two checkpoints of one model: the weights of one are rounded.
+cp samples/unet.{pb,safetensors} "$scratch"
+"$graphnet" opt samples/unet.pb -p 'change-dtype{to=bf16},change-dtype{to=f32}' -o "$scratch/rounded.pb" >/dev/null
+for order in "unet rounded" "rounded unet"; do
+  read -r a b <<<"$order"
+  different "weights differ, by at most 0.00" "$scratch/$a.pb" "$scratch/$b.pb"
+  ! grep -q " in A" <<<"$out" || fail "dtypes differ: $out"
+  contains "$out" "DIFFERENT: at most "
+done
+# A folder has no values. What is drawn is drawn as before, what B lacks is A's, and said.
+"$graphnet" convert samples/unet.pb "$scratch/unet_folder" --lift >/dev/null
+same samples/unet.pb "$scratch/unet_folder"
+contains "$out" "note: B has no values for "
+same "$scratch/unet_folder" samples/unet.pb
+contains "$out" "note: A has no values for "
+same "$scratch/unet_folder" "$scratch/unet_folder"
+! grep -q "note: [AB] has no" <<<"$out" || fail "drawn values are told as taken: $out"
+# Dtypes and shapes of outputs count, whatever the numbers are.
+cat >"$scratch/ints.gn" <<'END'
+graph @forward(%x : i64[2, 3] {min = 0, max = 9}) {
+  %y = torch.add(%x, 1)
+  return (%y,)
+}
+END
+sed 's/%y = torch.add(%x, 1)/%a = torch.add(%x, 1)\n  %y = .to(%a, torch.float64)/' "$scratch/ints.gn" >"$scratch/doubles.gn"
+different "DIFFERENT in dtype, i64[2, 3] and f64[2, 3]: in no number" "$scratch/ints.gn" "$scratch/doubles.gn"
+sed 's/%y = torch.add(%x, 1)/%a = torch.add(%x, 1)\n  %y = .reshape(%a, 6)/' "$scratch/ints.gn" >"$scratch/flat.gn"
+different "DIFFERENT in shape, i64[2, 3] and i64[6]" "$scratch/ints.gn" "$scratch/flat.gn"
+cat >"$scratch/nan.gn" <<'END'
+graph @forward(%x : f32[2, 3] {mean = 1.0, std = 0.0}) {
+  %y = torch.sub(%x, 2.0)
+  %z = torch.sqrt(%y)
+  return (%z, %y)
+}
+END
+same "$scratch/nan.gn" "$scratch/nan.gn"
+sed 's/torch.sqrt/torch.neg/' "$scratch/nan.gn" >"$scratch/neg.gn"
+different "DIFFERENT: at most inf" "$scratch/nan.gn" "$scratch/neg.gn"
+# Weights that become inputs round as the parameters that they stand for.
+cat >"$scratch/linear.gn" <<'END'
+attribute w : f32[24, 8] as torch.nn.parameter.Parameter {std = 1.0}
+graph @forward(%x : f32[2, 5, 8] {std = 5.0}) {
+  %w = get_attr w
+  %t = aten.transpose.int(%x, 0, 1)
+  %y = aten.linear.default(%t, %w, None)
+  return (%y,)
+}
+END
+"$graphnet" opt "$scratch/linear.gn" --passes=lift-attributes -o "$scratch/lifted.gn" >/dev/null
+"$graphnet" opt "$scratch/lifted.gn" --passes=rename -o "$scratch/renamed.gn" >/dev/null
+"$graphnet" convert "$scratch/linear.gn" "$scratch/linear" --lift >/dev/null
+for other in lifted.gn renamed.gn linear; do
+  same "$scratch/linear.gn" "$scratch/$other"
+  same "$scratch/$other" "$scratch/linear.gn"
+done
+"$graphnet" run "$scratch/linear.gn" -o "$scratch/a.safetensors" >/dev/null
+"$graphnet" run "$scratch/lifted.gn" -o "$scratch/b.safetensors" >/dev/null
+cmp "$scratch/a.safetensors" "$scratch/b.safetensors" || fail "a lifted parameter rounds otherwise"
+"$graphnet" shard "$scratch/linear.gn" --mesh 2 --check >/dev/null || fail "ranks of an undivided linear differ"
+
 # Refused before the first operator, by the plan.
 cat >"$scratch/large.txt" <<'END'
 graphnet.module 1

@@ -117,6 +117,17 @@ class Recurrent(torch.nn.Module):
         return self.gru(y)[0], h, c
 
 
+class Transposed(torch.nn.Module):
+    """Products of matrices that round by who asks for gradients, as their operands are transposed."""
+    def __init__(self, linear: bool):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 24) if linear else torch.nn.Identity()
+        self.weight = torch.nn.Parameter(torch.randn(24, 8).t() if not linear else torch.randn(24, 3))
+
+    def forward(self, x):
+        return torch.matmul(self.linear(x.transpose(0, 1)), self.weight)
+
+
 def convolutions():
     return torch.nn.Sequential(
         torch.nn.Conv2d(3, 8, 3, stride=2, padding=1), torch.nn.BatchNorm2d(8), torch.nn.SiLU(), torch.nn.MaxPool2d(2),
@@ -153,6 +164,8 @@ MODELS = [
     ("transformer", transformer, False, ["f32[2,5,16]"], []),
     ("transformer_traced", transformer, True, ["f32[2,5,16]"], []),
     ("attention", lambda: torch.nn.MultiheadAttention(16, 4).eval(), False, ["f32[5,2,16]"] * 3, []),
+    ("transposed", lambda: Transposed(True), True, ["f32[2,5,8]"], []),
+    ("transposed_weight", lambda: Transposed(False), False, ["f32[3,4,8]"], []),
     ("linear_bf16", lambda: torch.nn.Linear(32, 8).bfloat16(), False, ["bf16[3,32]"], []),
 ]
 
@@ -164,8 +177,10 @@ def example(word):
     return torch.randn(sizes) if kind == "f32" else torch.randint(0, 9, sizes)
 
 
-def models(folder):
+def models(folder, only):
     for name, make, traced, words, options in MODELS:
+        if only and name not in only:
+            continue
         torch.manual_seed(0)
         module = make()
         with torch.no_grad():
@@ -311,13 +326,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphnet", default=ROOT / "bazel-bin/graphnet/cli/graphnet", type=pathlib.Path)
     parser.add_argument("--archives", type=pathlib.Path)
+    parser.add_argument("--only", type=lambda text: text.split(","), help="these of the models below")
     args = parser.parse_args()
     torch.set_num_threads(1)
     counts = {"agree": 0, "differ": 0, "left out": 0}
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
         (scratch / "pt").mkdir()
-        found = [*models(scratch / "pt"), *programs(scratch / "pt")]
+        found = [*models(scratch / "pt", args.only), *([] if args.only else programs(scratch / "pt"))]
         for name, archive, words, options in archives(args.archives) if args.archives else found:
             for to in ("protobuf", "graphnet"):
                 if archive is None:

@@ -403,6 +403,37 @@ graph @forward(%x : f32[a, b]@cpu) {
   EXPECT_THAT(port_is("%h : f32[b, a]"), HasSubstr("E4 port: piece 1: input 0 (%h)"));
 }
 
+// A size that depends on data is nothing that a piece must know; a port may say it as it was in
+// a run.
+TEST_F(StructureTest, SizesThatDependOnDataNeedNotBeSaid) {
+  original_ = ParseFragment(R"(
+symbol u0
+
+graph @forward(%x : i64[8]@cpu) {
+  %h = torch.bincount(%x) : i64[u0]@cpu
+  %y = torch.neg(%h) : i64[u0]@cpu
+  return (%y,)
+}
+)");
+  const auto port_is = [this](absl::string_view meta, bool giver_knows) {
+    auto pieces = DecomposeChain(original_, {1});
+    EXPECT_OK(pieces);
+    pieces_ = *std::move(pieces);
+    if (!giver_knows) Edit(0, {{"torch.bincount(%x) : i64[u0]@cpu", "torch.bincount(%x)"}});
+    Edit(1, {{"%h : i64[u0]@cpu", meta}});
+    std::string text;
+    for (const Finding& finding : Validate().findings) absl::StrAppend(&text, finding.Text(), "\n");
+    return text;
+  };
+  for (const bool giver_knows : {true, false}) {
+    EXPECT_THAT(port_is("%h", giver_knows), Not(HasSubstr("E4 port")));
+    EXPECT_THAT(port_is("%h : i64[8]", giver_knows), Not(HasSubstr("E4 port")));
+    EXPECT_THAT(port_is("%h : i64", giver_knows), Not(HasSubstr("E4 port")));
+    EXPECT_THAT(port_is("%h : i64[8, 1]", giver_knows), HasSubstr("E4 port"));
+    EXPECT_THAT(port_is("%h : f32[8]", giver_knows), HasSubstr("E4 port"));
+  }
+}
+
 TEST_F(StructureTest, InputsOfTheOriginalStayWhatTheyAre) {
   Edit(0, {{"std = 1.0", "std = 2.0"}});
   ExpectFinding(ErrorClass::kPort, 0, "x",

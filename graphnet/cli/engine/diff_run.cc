@@ -3,20 +3,23 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ATen/Functions.h"
+#include "ATen/core/Tensor.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/hash/hash.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/engine/dead_paths.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/cli/engine/paired_values.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/picture.h"
@@ -25,30 +28,84 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/text/equality.h"
+#include "graphnet/torch/comparison.h"
+#include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
+#include "graphnet/torch/types.h"
 
 namespace graphnet {
 namespace {
 
-// What a value is, in a number; 0 for what is no tensor.
-absl::StatusOr<size_t> Digest(const c10::IValue& value) {
-  if (!value.isTensor() || !value.toTensor().defined()) return 0;
-  ASSIGN_OR_RETURN(const TensorData data, ToTensorData(value.toTensor()));
-  return absl::HashOf(data.dtype, data.shape, *data.bytes) | 1;
-}
+using Values = PairedValues::Values;
 
-// Whether it is a batched value of a level of vmap that is open: it has no memory to
-// compare.
-bool IsBatched(const c10::IValue& value) {
-  return value.isTensor() && value.toTensor().defined() && !value.toTensor().has_storage();
-}
-
-using Values = std::map<std::string, TensorData>;
-
-absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values values, uint64_t seed,
-                                                const Observer& observer) {
-  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values)));
+absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values values,
+                                                absl::flat_hash_set<std::string> parameters,
+                                                uint64_t seed, const Observer& observer) {
+  PrepareOptions prepare;
+  prepare.parameters = std::move(parameters);
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), prepare));
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
+}
+
+// How the weights or inputs compare that both graphs have.
+struct ComparedValues {
+  size_t common = 0;
+  size_t different = 0;
+  size_t reshaped = 0;  // of other sizes
+  double largest = 0;
+  std::map<std::pair<absl::string_view, absl::string_view>, size_t> dtypes;  // that differ
+};
+
+absl::StatusOr<ComparedValues> CompareValues(const PairedValues::Names& names,
+                                             const PairedValues& values) {
+  ComparedValues made;
+  for (const auto& [of_first, of_second] : names) {
+    const auto a = values.first.find(of_first);
+    const auto b = values.second.find(of_second);
+    if (a == values.first.end() || b == values.second.end()) continue;
+    ++made.common;
+    const TensorData& x = a->second;
+    const TensorData& y = b->second;
+    if (SameData(x, y)) continue;
+    ++made.different;
+    if (x.dtype != y.dtype) ++made.dtypes[{DTypeShortName(x.dtype), DTypeShortName(y.dtype)}];
+    if (x.shape != y.shape) {
+      ++made.reshaped;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const at::Tensor s, ToTensor(x, c10::Device(c10::kCPU)));
+    ASSIGN_OR_RETURN(const at::Tensor t, ToTensor(y, c10::Device(c10::kCPU)));
+    ASSIGN_OR_RETURN(const TensorDifference difference, DifferenceOf(s, t));
+    made.largest = std::max(made.largest, difference.largest);
+  }
+  return made;
+}
+
+std::string TextOf(const ComparedValues& values, absl::string_view what) {
+  std::string text = absl::StrFormat("%d of %d %s differ", values.different, values.common, what);
+  if (values.different > values.reshaped)
+    absl::StrAppendFormat(&text, ", by at most %.3g", values.largest);
+  for (const auto& [dtypes, times] : values.dtypes) {
+    absl::StrAppend(&text, ", ", times == values.different ? "" : absl::StrCat(times, " "),
+                    dtypes.first, " in A and ", dtypes.second, " in B");
+  }
+  if (values.reshaped > 0) absl::StrAppend(&text, ", ", values.reshaped, " in shape");
+  return text;
+}
+
+Json JsonOf(const ComparedValues& values) {
+  Json json;
+  json["compared"] = values.common;
+  json["different"] = values.different;
+  json["max_difference"] = values.largest;
+  json["different_dtype"] = [&] {
+    size_t sum = 0;
+    for (const auto& [dtypes, times] : values.dtypes) sum += times;
+    return sum;
+  }();
+  json["different_shape"] = values.reshaped;
+  return json;
 }
 
 // How two outputs compare, as text and as JSON.
@@ -57,6 +114,11 @@ struct Compared {
   std::string text;
   Json json;
 };
+
+std::string FormOf(const at::Tensor& tensor) {
+  return absl::StrCat(DTypeShortName(DTypeOf(tensor.scalar_type())), "[",
+                      tensor.is_nested() ? "nested" : absl::StrJoin(tensor.sizes(), ", "), "]");
+}
 
 absl::StatusOr<Compared> CompareOutput(size_t i, const c10::IValue& a, const c10::IValue& b) {
   Compared made;
@@ -68,31 +130,45 @@ absl::StatusOr<Compared> CompareOutput(size_t i, const c10::IValue& a, const c10
         absl::StrFormat("o%-3d %s%s", i, same ? Green(text) : Red("DIFFERENT"), same ? "" : text);
     return made;
   };
-  if (!a.isTensor() || !b.isTensor()) {
-    const bool same = a.tagKind() == b.tagKind() && (a.isNone() || a == b);
+  const auto is_tensor = [](const c10::IValue& value) {
+    return value.isTensor() && IsReadable(value.toTensor());
+  };
+  if (!is_tensor(a) || !is_tensor(b)) {
+    const bool nan =
+        a.isDouble() && b.isDouble() && std::isnan(a.toDouble()) && std::isnan(b.toDouble());
+    const bool same = a.tagKind() == b.tagKind() && (a.isNone() || nan || a == b);
     if (!same) made.json["difference"] = "not tensors";
     return said(same, same ? "equal" : ", not tensors");
   }
-  ASSIGN_OR_RETURN(const size_t x, Digest(a));
-  ASSIGN_OR_RETURN(const size_t y, Digest(b));
+  if (DigestOf(a) == DigestOf(b)) return said(true, "bit-equal");
   const at::Tensor& s = a.toTensor();
   const at::Tensor& t = b.toTensor();
-  if (x == y) return said(true, "bit-equal");
-  if (s.sizes() != t.sizes() || s.scalar_type() != t.scalar_type()) {
-    made.json["difference"] = "shape or dtype";
-    return said(false, " in shape or dtype");
+  const bool same_dtype = s.scalar_type() == t.scalar_type();
+  const bool same_shape = s.is_nested() == t.is_nested() &&
+                          (s.is_nested() ? s.numel() == t.numel() : s.sizes() == t.sizes());
+  std::string text;
+  if (!same_dtype || !same_shape) {
+    made.json["difference"] = same_shape ? "dtype" : same_dtype ? "shape" : "shape and dtype";
+    made.json["forms"] = Json::List(std::vector<std::string>{FormOf(s), FormOf(t)});
+    text = absl::StrCat(" in ",
+                        same_shape   ? "dtype"
+                        : same_dtype ? "shape"
+                                     : "shape and dtype",
+                        ", ", FormOf(s), " and ", FormOf(t));
+    if (!same_shape) return said(false, text);
+  } else {
+    made.json["difference"] = "values";
   }
-  const at::Tensor difference = at::sub(s.to(at::kDouble), t.to(at::kDouble)).abs();
-  const double largest = difference.max().item<double>();
-  const double mean = difference.mean().item<double>();
-  const auto different = s.ne(t).sum().item<int64_t>();
-  made.json["difference"] = "values";
-  made.json["max_difference"] = largest;
-  made.json["mean_difference"] = mean;
-  made.json["different_elements"] = different;
+  ASSIGN_OR_RETURN(const TensorDifference difference, DifferenceOf(s, t));
+  made.json["max_difference"] = difference.largest;
+  made.json["mean_difference"] = difference.mean;
+  made.json["different_elements"] = difference.elements;
   made.json["elements"] = s.numel();
-  return said(false, absl::StrFormat(": at most %.3g, on average %.3g, in %d of %d elements",
-                                     largest, mean, different, s.numel()));
+  if (difference.elements == 0)
+    return said(false, absl::StrCat(text, ": in no number", same_dtype ? ", in bits alone" : ""));
+  return said(false,
+              absl::StrFormat("%s: at most %.3g, on average %.3g, in %d of %d elements", text,
+                              difference.largest, difference.mean, difference.elements, s.numel()));
 }
 
 }  // namespace
@@ -101,56 +177,57 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(Sample a, LoadSample(options.a, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(Sample b, LoadSample(options.b, {.trust = options.trust, .weights = true}));
-  std::vector<std::string> names = NamesOfValues(a);
-  const std::vector<std::string> more = NamesOfValues(b);
-  names.insert(names.end(), more.begin(), more.end());
-  ASSIGN_OR_RETURN(const Values given, ReadValues(options.inputs.file, names));
-  for (auto& [name, data] : given) a.weights[name] = b.weights[name] = data;
-  const bool random = options.inputs.file == kRandomInputs;
   DrawOptions draw;
   draw.seed = options.seed;
-  ASSIGN_OR_RETURN(
-      Values values_a,
-      ReadInputs({.words = options.inputs.words, .file = random ? kRandomInputs : ""}, draw, &a));
-  // Both get the same: what b has another value for only is drawn by its own metas.
-  for (const auto& [name, data] : values_a) b.weights[name] = data;
-  ASSIGN_OR_RETURN(Values values_b, DrawInputs(b, draw));
+  ASSIGN_OR_RETURN(PairedValues values, PairValues(options.inputs, draw, &a, &b));
+  ASSIGN_OR_RETURN(const ComparedValues weights, CompareValues(values.weights, values));
+  ASSIGN_OR_RETURN(const ComparedValues inputs, CompareValues(values.inputs, values));
 
   absl::flat_hash_map<std::string, size_t> digests;
   const Observer remember = [&](const Node& node, const c10::IValue& value) -> absl::Status {
-    if (IsBatched(value)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(digests[std::string(node.name())], Digest(value));
-    return absl::OkStatus();
+    return Guarded([&]() -> absl::Status {
+      if (const std::optional<size_t> digest = DigestOf(value))
+        digests[std::string(node.name())] = *digest;
+      return absl::OkStatus();
+    });
   };
   Progress progress("running the first");
   ASSIGN_OR_RETURN(const auto out_a,
-                   RunOne(*a.module, std::move(values_a), options.seed, remember));
+                   RunOne(*a.module, std::move(values.first), std::move(values.parameters_of_first),
+                          options.seed, remember));
   size_t common = 0;
   size_t different = 0;
   std::string first;
   DrawingOptions drawing = options.drawing;
   drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
-  DeadPaths dead(values_b);
+  DeadPaths dead(values.second);
   const Observer compare = [&](const Node& node, const c10::IValue& value) -> absl::Status {
     dead.See(node, value);
     const auto it = digests.find(std::string(node.name()));
-    if (it == digests.end() || IsBatched(value)) return absl::OkStatus();
-    ++common;
-    ASSIGN_OR_RETURN(const size_t digest, Digest(value));
-    const bool same = digest == it->second;
-    drawing.part.marks[&node] = same ? Mark::kEqual : Mark::kDifferent;
-    if (same) return absl::OkStatus();
-    if (++different == 1) first = absl::StrCat(node.name(), " = ", node.target());
-    return absl::OkStatus();
+    if (it == digests.end()) return absl::OkStatus();
+    return Guarded([&]() -> absl::Status {
+      const std::optional<size_t> digest = DigestOf(value);
+      if (!digest.has_value()) return absl::OkStatus();
+      ++common;
+      const bool same = *digest == it->second;
+      drawing.part.marks[&node] = same ? Mark::kEqual : Mark::kDifferent;
+      if (!same && ++different == 1) first = absl::StrCat(node.name(), " = ", node.target());
+      return absl::OkStatus();
+    });
   };
   progress.Say("running the second");
-  ASSIGN_OR_RETURN(const auto out_b, RunOne(*b.module, std::move(values_b), options.seed, compare));
+  const absl::StatusOr<std::vector<c10::IValue>> run_b =
+      RunOne(*b.module, std::move(values.second), std::move(values.parameters_of_second),
+             options.seed, compare);
+  if (!run_b.ok()) return Annotate(run_b.status(), Printable(options.b, 1000));
+  const std::vector<c10::IValue>& out_b = *run_b;
   progress.End();
   bool same = out_a.size() == out_b.size();
   std::vector<Json> outputs;
   std::string lines;
   for (size_t i = 0; i < std::min(out_a.size(), out_b.size()); ++i) {
-    ASSIGN_OR_RETURN(Compared compared, CompareOutput(i, out_a[i], out_b[i]));
+    ASSIGN_OR_RETURN(Compared compared,
+                     Guarded([&] { return CompareOutput(i, out_a[i], out_b[i]); }));
     same = same && compared.same;
     absl::StrAppend(&lines, compared.text, "\n");
     outputs.push_back(std::move(compared.json));
@@ -163,6 +240,19 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
     RETURN_IF_ERROR(WriteFileAtomic(options.picture, drawn));
   }
   std::vector<std::string> notes;
+  for (const auto& [side, count] :
+       {std::pair{"AB", values.taken_by_first}, std::pair{"BA", values.taken_by_second}}) {
+    if (count == 0) continue;
+    notes.push_back(
+        absl::StrFormat("%c has no values for %d of its weights, and ran with those of %c", side[0],
+                        count, side[1]));
+  }
+  if (!same && values.unpaired > 0) {
+    notes.push_back(
+        absl::StrCat(values.unpaired,
+                     " inputs or weights of B are called otherwise than those of A, and "
+                     "have values of their own"));
+  }
   if (same && different > 0) {
     notes.emplace_back(
         "values of one name differ inside, and no output shows it: with these values the outputs "
@@ -179,6 +269,8 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   if (options.json) {
     Json document;
     document["equal"] = same;
+    document["weights"] = JsonOf(weights);
+    document["inputs"] = JsonOf(inputs);
     document["notes"] = Json::List(notes);
     document["values"] = common;
     document["different_values"] = different;
@@ -188,6 +280,8 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
     PrintJson(document);
     return same ? 0 : 1;
   }
+  if (weights.different > 0) std::printf("%s\n", TextOf(weights, "weights").c_str());
+  if (inputs.different > 0) std::printf("%s\n", TextOf(inputs, "inputs").c_str());
   std::printf("%zu values of one name, %zu of them different\n", common, different);
   if (different > 0) std::printf("first difference: %s\n", first.c_str());
   if (out_a.size() != out_b.size())

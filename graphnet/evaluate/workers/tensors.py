@@ -44,7 +44,8 @@ class Tensor:
         dtype = getattr(torch, name)
         if math.prod(self.shape) == 0:
             return torch.empty(self.shape, dtype=dtype)
-        return torch.frombuffer(bytearray(self.data), dtype=dtype).reshape(self.shape)
+        # The copy is aligned as PyTorch's own tensors are, and no view.
+        return torch.frombuffer(bytearray(self.data), dtype=dtype).reshape(self.shape).clone()
 
 
 def of(value):
