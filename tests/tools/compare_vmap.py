@@ -393,9 +393,10 @@ def compare_exported(graphnet: str, count: int, seed: int, inputs: Dict[str, tor
         except Exception:  # It cannot be exported, or does not run then.
             continue
         made += 1
-        flat = subprocess.run([graphnet, "show", str(program), "--to", "text"], capture_output=True, text=True)
-        nests += flat.stdout.count("_vmap_increment_nesting(")
-        older.write_text(re.sub(r"_functorch\.predispatch\.(?=_)", "_C._functorch.", flat.stdout))
+        subprocess.run([graphnet, "convert", str(program), "-o", str(older)], check=True, capture_output=True)
+        flat = older.read_text()
+        nests += flat.count("_vmap_increment_nesting(")
+        older.write_text(re.sub(r"_functorch\.predispatch\.(?=_)", "_C._functorch.", flat))
         for form, pipeline in [("exported", p) for p in pipelines] + [("older", p) for p in pipelines[:3]]:
             path = scratch / "rewritten.pb"
             try:
