@@ -165,8 +165,10 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("bench", "Run samples compiled and as they are, compare and time both");
   command->add_option("IN", settings.in, "Samples in any format, or folders of samples");
   command
-      ->add_option("--backend", settings.backends,
-                   "Compilers, with commas between them: graphnet backends lists them")
+      ->add_option(
+          "--backend", settings.backends,
+          "Compilers, with commas between them: graphnet backends lists them; and rewrites: "
+          "pass:PASS+PASS, decompose:pieces=3")
       ->delimiter(',')
       ->type_name("NAME");
   AddFolderOption(command, &options->out,

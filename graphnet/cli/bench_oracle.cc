@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/without_exceptions.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/bench_sample.h"
 #include "graphnet/cli/engine.h"
@@ -54,20 +54,15 @@ BenchOracle::BenchOracle(const BenchRun& run, const Backend* nope, const WorkerH
 
 OracleFinding BenchOracle::Find(const std::string& path, Contender* backend) {
   OracleFinding finding;
-  absl::Status status;
   // As elsewhere, what hostile input throws is how it ended.
-  try {
-    status = [&]() -> absl::Status {
-      ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = run_.trust, .weights = true}));
-      if (DrawsRandomNumbers(*sample.module))
-        return absl::FailedPreconditionError("it draws random numbers, in float64 other ones");
-      ASSIGN_OR_RETURN(finding.verdict, Judge(path, backend));
-      if (finding.verdict->wrong == Wrong::kNobody) return absl::OkStatus();
-      return FindMore(path, std::move(sample), backend, &finding);
-    }();
-  } catch (const std::exception& thrown) {
-    status = absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
-  }
+  const absl::Status status = WithoutExceptions([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = run_.trust, .weights = true}));
+    if (DrawsRandomNumbers(*sample.module))
+      return absl::FailedPreconditionError("it draws random numbers, in float64 other ones");
+    ASSIGN_OR_RETURN(finding.verdict, Judge(path, backend));
+    if (finding.verdict->wrong == Wrong::kNobody) return absl::OkStatus();
+    return FindMore(path, std::move(sample), backend, &finding);
+  });
   finding.why_not = std::string(status.message());
   return finding;
 }
@@ -95,7 +90,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Conte
   // Text has no weights.
   const char* const ending = reduction.sample.weights.empty() ? ".gn" : ".pb";
   const std::string folder =
-      JoinPath(run_.folder, absl::StrCat("reduced/", backend->backend().name));
+      JoinPath(run_.folder, absl::StrCat("reduced/", FileNameOf(backend->backend())));
   const std::string reduced = absl::StrCat(PathBelowFolder(folder, path), ending);
   RETURN_IF_ERROR(MakeFoldersOf(reduced));
   RETURN_IF_ERROR(SaveSample(reduction.sample, {.path = reduced}));
@@ -165,7 +160,7 @@ absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, Conten
   ASSIGN_OR_RETURN(const Outputs eager,
                    OutputsOf(&eager_, sample->RequestFor(ProgramForm::kSample)));
   ASSIGN_OR_RETURN(const Outputs outputs,
-                   OutputsOf(backend, sample->RequestFor(backend->backend().reads)));
+                   OutputsOf(backend, sample->RequestFor(backend->backend())));
   return JudgeByReference(reference, eager, outputs);
 }
 

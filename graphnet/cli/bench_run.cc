@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/without_exceptions.h"
 #include "graphnet/cli/bench_workers.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
@@ -174,7 +175,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
 
   std::vector<std::unique_ptr<ResultLog>> logs;
   for (const Backend& backend : backends) {
-    ASSIGN_OR_RETURN(logs.emplace_back(), ResultLog::Open(folder, std::string(backend.name)));
+    ASSIGN_OR_RETURN(logs.emplace_back(), ResultLog::Open(folder, FileNameOf(backend)));
   }
   std::vector<std::string> todo;
   for (const std::string& path : paths) {
@@ -188,20 +189,21 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   size_t done = 0;
   size_t wrong = 0;
   Progress progress(todo.size());
-  const auto work = [&](int thread) {
-    BenchWorkers bench(run, backends, JoinPath(scratch, absl::StrCat(thread)));
-    absl::Status status = bench.Start();
-    while (status.ok()) {
+  const int jobs = static_cast<int>(std::min(static_cast<size_t>(run.jobs), todo.size()));
+  const auto work_on = [&](int thread) -> absl::Status {
+    BenchWorkers bench(run, backends, JoinPath(scratch, absl::StrCat(thread)), jobs);
+    RETURN_IF_ERROR(bench.Start());
+    while (true) {
       const size_t i = next++;
-      if (i >= todo.size()) break;
+      if (i >= todo.size()) return absl::OkStatus();
       std::vector<bool> wanted;
       {
         const std::lock_guard<std::mutex> guard(mutex);
-        if (!failed.ok()) return;
+        if (!failed.ok()) return absl::OkStatus();
         for (const auto& log : logs) wanted.push_back(!log->Has(todo[i]));
       }
       bool is_wrong = false;
-      status =
+      const absl::Status status =
           bench.Run(todo[i], wanted, [&](size_t b, const BenchOutcome& outcome) -> absl::Status {
             const std::lock_guard<std::mutex> guard(mutex);
             RETURN_IF_ERROR(logs[b]->Add(outcome.result, outcome.duel,
@@ -214,20 +216,27 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
             }
             return absl::OkStatus();
           });
+      RETURN_IF_ERROR(status);
       const std::lock_guard<std::mutex> guard(mutex);
       wrong += is_wrong ? 1 : 0;
-      if (status.ok()) progress.Step(++done, wrong);
+      progress.Step(++done, wrong);
     }
+  };
+  // What a thread throws ends the benchmark with its words, and what is done stays.
+  const auto work = [&](int thread) {
+    const absl::Status status = WithoutExceptions([&] { return work_on(thread); });
     const std::lock_guard<std::mutex> guard(mutex);
     if (failed.ok()) failed = status;
   };
-  // Workers die with the thread that started them.
   std::vector<std::thread> threads;
-  if (!todo.empty()) {
-    const int jobs = static_cast<int>(std::min(static_cast<size_t>(run.jobs), todo.size()));
+  // If the system gives no more threads, there are fewer.
+  const absl::Status started = WithoutExceptions([&] {
     for (int thread = 1; thread < jobs; ++thread) threads.emplace_back(work, thread);
-    work(0);
-  }
+    return absl::OkStatus();
+  });
+  if (!started.ok() && !run.quiet)
+    progress.Print(absl::StrCat("note: fewer threads than asked for: ", started.message(), "\n"));
+  if (!todo.empty()) work(0);
   for (std::thread& thread : threads) thread.join();
   progress.End();
   clean();

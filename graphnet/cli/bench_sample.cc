@@ -12,12 +12,13 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
+#include "graphnet/cli/bench_rewrite.h"
 #include "graphnet/cli/export_program.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
+#include "graphnet/ir/verifier.h"
 #include "graphnet/ops/effects.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/proto/sample_proto.h"
@@ -121,6 +122,22 @@ void UseCopyOf(Node* input) {
       node->ReplaceAllUsesWith(copy);
   }
   copy->set_arg(0, input);
+}
+
+// Makes an input, which is of another dtype now, one of dtype `given`, and casts it.
+void CastInput(Node* input, DType given) {
+  const TensorMeta* const meta = input->tensor_meta();
+  if (meta == nullptr) return;
+  Graph* const graph = input->graph();
+  Node* first = graph->first();
+  while (first->is_placeholder()) first = first->next();
+  const InsertionGuard guard(graph, first);
+  Node* const cast = graph->CallFunction("aten.to.dtype", {input, meta->dtype});
+  cast->set_meta(input->meta());
+  input->ReplaceUsesWithIf(cast, [&](const Node* user) { return user != cast; });
+  TensorMeta before = *meta;
+  before.dtype = given;
+  input->set_meta(graph->module()->InternValueMeta(before));
 }
 
 std::vector<Argument> OutputsOf(const Graph& graph) {
@@ -270,15 +287,62 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   return request;
 }
 
-absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
+absl::StatusOr<PrepareRequest> BenchSample::RequestFor(const Backend& backend) {
+  return backend.kind == BackendKind::kRewrite ? RewrittenRequest(backend)
+                                               : RequestFor(backend.reads);
+}
+
+// As it is, with the values that were drawn for its inputs and attributes.
+absl::StatusOr<Sample> BenchSample::LoadDrawn() const {
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path_, {.trust = options_.trust, .weights = true}));
   RETURN_IF_ERROR(GiveInputs({}, options_.seed, &sample));
-  // The values that were drawn in the other dtypes, which the pass converts.
   sample.weights = values_.front();
   if (!weights_.empty()) {
     ASSIGN_OR_RETURN(const auto attributes, ReadSafetensorsFile(weights_));
     sample.weights.insert(attributes.begin(), attributes.end());
   }
+  return sample;
+}
+
+absl::StatusOr<PrepareRequest> BenchSample::RewrittenRequest(const Backend& backend) const {
+  ASSIGN_OR_RETURN(const Rewriter rewrite, RewriterOf(backend.name));
+  ASSIGN_OR_RETURN(Sample sample, LoadDrawn());
+  RETURN_IF_ERROR(rewrite(&sample));
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "what it was rewritten to"));
+  PrepareRequest request = request_;
+  // Both sides are given the same files of inputs, whatever the rewrite calls them. What became an
+  // input comes behind those that were there, and its value is one of the weights.
+  const std::vector<Node*> placeholders = sample.module->main()->placeholders();
+  for (size_t i = 0; i < placeholders.size(); ++i) {
+    if (placeholders.size() < request_.order.size()) break;
+    if (i >= request_.order.size()) {
+      request.order.emplace_back(placeholders[i]->target());
+      continue;
+    }
+    const auto converted = sample.weights.extract(std::string(placeholders[i]->target()));
+    const auto given = values_.front().find(request_.order[i]);
+    if (!converted.empty() && given != values_.front().end() &&
+        converted.mapped().dtype != given->second.dtype) {
+      CastInput(placeholders[i], given->second.dtype);
+    }
+    if (placeholders[i]->target() != request_.order[i])
+      placeholders[i]->set_target(request_.order[i]);
+  }
+  request.weights.clear();
+  if (!sample.weights.empty()) {
+    request.weights = JoinPath(folder_, absl::StrCat(FileNameOf(backend), ".safetensors"));
+    RETURN_IF_ERROR(WriteSafetensorsFile(sample.weights, request.weights));
+    sample.weights.clear();
+  }
+  ASSIGN_OR_RETURN(const std::string bytes, SerializeSample(sample));
+  request.program = JoinPath(folder_, absl::StrCat(FileNameOf(backend), ".pb"));
+  RETURN_IF_ERROR(WriteFileAtomic(request.program, bytes));
+  return request;
+}
+
+absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
+  // The values that were drawn in the other dtypes, which the pass converts.
+  ASSIGN_OR_RETURN(Sample sample, LoadDrawn());
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("change-dtype{to=f64}"));
   RETURN_IF_ERROR(RunPipeline(pipeline, &sample).status());
   PrepareRequest request = request_;
@@ -300,8 +364,7 @@ absl::Status BenchSample::WriteProgram(ProgramForm form) {
       break;
     }
     case ProgramForm::kTorchScript: {
-      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-      ASSIGN_OR_RETURN(text, engine->ExportTorchScript(program_));
+      ASSIGN_OR_RETURN(text, ExportTorchScriptProgram(program_));
       break;
     }
     case ProgramForm::kExport: {

@@ -44,6 +44,8 @@ class BenchSample {
   DuelInputs inputs();
   // For a worker that reads this form; an error says why the sample has none.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
+  // For the worker of a backend: in the form that it reads, or rewritten (bench_rewrite.h).
+  absl::StatusOr<PrepareRequest> RequestFor(const Backend& backend);
   // For graphnet's interpreter: the same on the same values, all floats being float64.
   absl::StatusOr<PrepareRequest> ReferenceRequest() const;
 
@@ -51,6 +53,8 @@ class BenchSample {
   BenchSample() = default;
   absl::Status Draw(const Sample& sample);
   absl::Status WriteInputs() const;
+  absl::StatusOr<Sample> LoadDrawn() const;
+  absl::StatusOr<PrepareRequest> RewrittenRequest(const Backend& backend) const;
   absl::StatusOr<WrittenNames> Specialize();
   absl::Status MakeFunctional();
   absl::Status WriteProgram(ProgramForm form);

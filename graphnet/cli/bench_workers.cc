@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -19,6 +18,8 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/without_exceptions.h"
+#include "graphnet/cli/bench_rewrite.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/failure_kind.h"
 
@@ -36,26 +37,41 @@ std::string ProcessorName() {
   return "unknown";
 }
 
-WorkerLimits LimitsOf(const BenchRun& run) {
+WorkerLimits LimitsOf(const BenchRun& run, int threads) {
   WorkerLimits limits;
   limits.time = absl::Seconds(run.timeout_s);
-  limits.memory = run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes();
+  // In each thread, the eager side and one backend run at a time.
+  limits.memory =
+      run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes() / (2 * threads);
   limits.disk = kMaxWorkerDisk;
   return limits;
 }
 
 Duel Fight(BenchSample& sample, Contender* contender, EagerSide* eager) {
-  absl::StatusOr<PrepareRequest> request = absl::InternalError("");
-  try {
-    request = sample.RequestFor(contender->backend().reads);
-  } catch (const std::exception& thrown) {
-    request = absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
-  }
-  if (request.ok()) return eager->Fight(contender, *request);
+  const Backend& backend = contender->backend();
+  const absl::StatusOr<PrepareRequest> request =
+      WithoutExceptions([&] { return sample.RequestFor(backend); });
   Duel duel;
+  if (request.ok()) {
+    const absl::Status fought = WithoutExceptions([&] {
+      duel = eager->Fight(contender, *request);
+      return absl::OkStatus();
+    });
+    if (fought.ok()) return duel;
+    // Both may be in the middle of an answer.
+    contender->Stop();
+    eager->Stop();
+    duel = {};
+    duel.status = Outcome::kRuntimeFail;
+    duel.reason = std::string(fought.message());
+    return duel;
+  }
   duel.status = Outcome::kCompileFail;
-  duel.reason = absl::StrCat("cannot be written as ", FormName(contender->backend().reads), ": ",
-                             absl::string_view(request.status().message()));
+  const std::string how = backend.kind == BackendKind::kRewrite
+                              ? "rewritten"
+                              : absl::StrCat("written as ", FormName(backend.reads));
+  duel.reason =
+      absl::StrCat("cannot be ", how, ": ", absl::string_view(request.status().message()));
   return duel;
 }
 
@@ -94,28 +110,40 @@ absl::StatusOr<const Backend*> BackendOfName(absl::string_view name) {
 absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
   std::vector<Backend> backends;
   for (const std::string& name : settings.backends) {
-    ASSIGN_OR_RETURN(const Backend* const backend, BackendOfName(name));
-    if (absl::c_any_of(backends, [&](const Backend& other) { return other.name == name; }))
-      return absl::InvalidArgumentError(absl::StrCat("backend ", name, " is named twice"));
-    backends.push_back(*backend);
-    if (backend->kind == BackendKind::kCommand) backends.back().reads = settings.exec_reads;
+    Backend backend;
+    if (IsRewriteName(name)) {
+      RETURN_IF_ERROR(RewriterOf(name).status());
+      backend.name = name;
+      backend.kind = BackendKind::kRewrite;
+      backend.reads = ProgramForm::kSample;
+    } else {
+      ASSIGN_OR_RETURN(const Backend* const known, BackendOfName(name));
+      backend = *known;
+    }
+    const bool is_second = absl::c_any_of(
+        backends, [&](const Backend& other) { return FileNameOf(other) == FileNameOf(backend); });
+    if (is_second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("backend ", Printable(name), " is named twice"));
+    if (backend.kind == BackendKind::kCommand) backend.reads = settings.exec_reads;
+    backends.push_back(std::move(backend));
   }
   return backends;
 }
 
 BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& backends,
-                           std::string folder)
+                           std::string folder, int threads)
     : run_(run),
       folder_(std::move(folder)),
       hardware_(ProcessorName()),
       nope_(*FindBackend("nope")) {
   WorkerHost host = HostOfTool();
   host.exec = run.settings.exec;
-  const WorkerLimits limits = LimitsOf(run);
+  const WorkerLimits limits = LimitsOf(run, threads);
   eager_ = std::make_unique<Contender>(&nope_, host, limits, JoinPath(folder_, "eager"));
   for (const Backend& backend : backends) {
     contenders_.push_back(std::make_unique<Contender>(
-        &backend, host, limits, JoinPath(folder_, absl::StrCat("backend_", backend.name))));
+        &backend, host, limits, JoinPath(folder_, absl::StrCat("backend_", FileNameOf(backend)))));
   }
   if (run.settings.oracle) {
     oracle_ = std::make_unique<BenchOracle>(run, &nope_, host, limits, JoinPath(folder_, "oracle"));
@@ -143,14 +171,18 @@ absl::Status BenchWorkers::Run(
   const DuelOptions options = {
       .warmup = run_.settings.warmup, .trials = run_.settings.trials, .seed = run_.settings.seed};
   EagerSide eager(eager_.get(), sample.ok() ? (*sample)->inputs() : DuelInputs(), options);
-  if (ready.ok()) {
-    const absl::StatusOr<PrepareRequest> request = (*sample)->RequestFor(ProgramForm::kSample);
-    ready = request.ok() ? eager.Prepare(*request) : request.status();
-  }
+  const auto prepare = [&] {
+    return WithoutExceptions([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(const PrepareRequest request, (*sample)->RequestFor(ProgramForm::kSample));
+      return eager.Prepare(request);
+    });
+  };
+  if (ready.ok()) ready = prepare();
   for (size_t i = 0; i < contenders_.size(); ++i) {
     if (!wanted[i]) continue;
     BenchOutcome outcome;
     Duel& duel = outcome.duel;
+    if (ready.ok() && !eager.is_ready()) ready = prepare();
     if (!ready.ok()) {
       duel.status = Outcome::kEagerFail;
       duel.reason = std::string(ready.message());
@@ -179,15 +211,13 @@ absl::Status BenchWorkers::Run(
 absl::StatusOr<std::unique_ptr<BenchSample>> BenchWorkers::Load(const std::string& path,
                                                                 const std::string& folder) const {
   // What hostile input throws is how it ended, too.
-  try {
+  return WithoutExceptions([&] {
     return BenchSample::Load(path, folder,
                              {.seed = run_.settings.seed,
                               .device = run_.settings.device,
                               .fresh_inputs = run_.settings.fresh_inputs ? 5 : 0,
                               .trust = run_.trust});
-  } catch (const std::exception& thrown) {
-    return absl::ResourceExhaustedError(Printable(thrown.what(), 1000));
-  }
+  });
 }
 
 SampleResult BenchWorkers::ResultOf(const Duel& duel, const Contender& contender) const {

@@ -35,8 +35,10 @@ struct BenchOutcome {
 
 class BenchWorkers {
  public:
-  // They run below `folder`. What is given must outlive them.
-  BenchWorkers(const BenchRun& run, const std::vector<Backend>& backends, std::string folder);
+  // They run below `folder`. What is given must outlive them. So many threads share the memory of
+  // the machine.
+  BenchWorkers(const BenchRun& run, const std::vector<Backend>& backends, std::string folder,
+               int threads = 1);
 
   // Whether all start.
   absl::Status Start();

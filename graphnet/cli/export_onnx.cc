@@ -158,9 +158,9 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
   program.module = sample.module->Clone();
   program.extra_files = sample.extra_files;
   program.weights = sample.weights;
-  // ONNX has no devices, no vmap and no writes.
+  // ONNX has no regions, no devices, no vmap and no writes.
   ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,"
+                   ParsePipeline("inline-regions,change-device{to=cpu},revert-vmap,expand-vmap,"
                                  "functionalize{outputs=true}"));
   RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
   ExportRequest request = NamesOf(*program.module);

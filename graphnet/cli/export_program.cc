@@ -1,6 +1,8 @@
 #include "graphnet/cli/export_program.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -14,6 +16,7 @@
 #include "graphnet/identity/canonical_calls.h"
 #include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
@@ -36,6 +39,26 @@ bool HasVmap(const Module& module) {
   });
 }
 
+// The sample without regions that have no effect; null if it has no regions at all.
+absl::StatusOr<std::unique_ptr<Sample>> InlineRegionsOf(const Sample& sample) {
+  if (!HasRegions(*sample.module)) return nullptr;
+  auto inlined = std::make_unique<Sample>(CopyOf(sample));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("inline-regions"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, inlined.get()).status());
+  return inlined;
+}
+
+// The sample with all that vmap maps written out; null if there is none, or if it cannot be
+// expanded, which is an error of what follows.
+absl::StatusOr<std::unique_ptr<Sample>> ExpandVmapOf(const Sample& sample) {
+  if (!HasVmap(*sample.module)) return nullptr;
+  auto expanded = std::make_unique<Sample>(CopyOf(sample));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("revert-vmap,expand-vmap"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, expanded.get()).status());
+  if (HasVmap(*expanded->module)) return nullptr;
+  return expanded;
+}
+
 // Writes out the functions that no operator stands for, as far as enough is known of what they
 // take.
 absl::StatusOr<bool> ExpandIn(Module* module) {
@@ -47,13 +70,8 @@ absl::StatusOr<bool> ExpandIn(Module* module) {
 }  // namespace
 
 absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
-  if (HasVmap(*sample.module)) {
-    Sample expanded = CopyOf(sample);
-    ASSIGN_OR_RETURN(const Pipeline expand, ParsePipeline("revert-vmap,expand-vmap"));
-    RETURN_IF_ERROR(RunPipeline(expand, &expanded).status());
-    // What could not be expanded is an error of what follows.
-    if (!HasVmap(*expanded.module)) return ExportPt2Program(expanded);
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, ExpandVmapOf(sample));
+  if (plain != nullptr) return ExportPt2Program(*plain);
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
@@ -76,18 +94,37 @@ absl::StatusOr<std::string> GraphOfPt2(const std::string& archive) {
   return absl::InternalError("an archive of torch.export without a graph");
 }
 
+absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
+  const Sample& plain = inlined == nullptr ? sample : *inlined;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> expanded, ExpandVmapOf(plain));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  return engine->ExportTorchScript(expanded == nullptr ? plain : *expanded);
+}
+
 // Nothing but ATen's overloads is left in the archive, and what follows from sizes is computed.
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample) {
-  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2Program(sample));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   ExportPt2Program(inlined == nullptr ? sample : *inlined));
   ASSIGN_OR_RETURN(Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
   ASSIGN_OR_RETURN(const Pipeline functionalize,
                    ParsePipeline("expand-functions,functionalize{outputs=true},dce"));
-  RETURN_IF_ERROR(RunPipeline(functionalize, program.module.get()).status());
+  ASSIGN_OR_RETURN(const std::vector<StepResult> steps,
+                   RunPipeline(functionalize, program.module.get()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
   EliminateDeadCode(module.get());
   CanonicalizeCalls(module.get());
   EliminateDeadCode(module.get());
-  return ExportMlir(*module);
+  absl::StatusOr<MlirProgram> exported = ExportMlir(*module);
+  if (exported.ok() || !absl::StrContains(exported.status().message(), "it writes to memory"))
+    return exported;
+  // The pass that makes writes values has left this one, and says why.
+  std::string message(exported.status().message());
+  for (const StepResult& step : steps) {
+    for (const PassNote& note : step.notes) absl::StrAppend(&message, "; ", note.what);
+  }
+  return absl::Status(exported.status().code(), message);
 }
 
 }  // namespace graphnet

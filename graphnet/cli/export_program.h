@@ -17,7 +17,10 @@ absl::StatusOr<std::string> ExportPt2Program(const Sample& sample);
 // The graph of such an archive, in JSON (models/NAME.json). Its tensors are not in it.
 absl::StatusOr<std::string> GraphOfPt2(const std::string& archive);
 
-// Writes become values, those to inputs and attributes further results, and of several ways to
+// A TorchScript archive, without regions that have no effect; what vmap maps is written out.
+absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample);
+
+// Regions without effect are inlined. Writes become values, those to inputs and attributes further results, and of several ways to
 // write a call one is taken.
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample);
 

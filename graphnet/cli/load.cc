@@ -42,7 +42,7 @@ absl::StatusOr<std::string> ReadHead(const std::string& path) {
   if (!regular) {
     return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": not a regular file"));
   }
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (file == nullptr) {
     return absl::PermissionDeniedError(absl::StrCat("cannot open ", Printable(path, 1000)));
   }

@@ -16,7 +16,6 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/export_program.h"
 #include "graphnet/cli/load.h"
@@ -70,10 +69,7 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
       ASSIGN_OR_RETURN(MlirProgram program, ExportMlirProgram(sample));
       return std::move(program.text);
     }
-    case Target::kTorchScript: {
-      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-      return engine->ExportTorchScript(sample);
-    }
+    case Target::kTorchScript: return ExportTorchScriptProgram(sample);
     default: return PrintSample(sample);
   }
 }

@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/engine.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
@@ -131,6 +134,17 @@ std::optional<PictureForm> PictureOf(const ShowFlags& options) {
   }
 }
 
+// The types of values, which a program of PIR says, are found as `graphnet shapes` finds them.
+// Without LibTorch, or where one cannot be found, what the rules of operators tell is all.
+void FindTypes(Sample* sample) {
+  if (sample->module->main() == nullptr || pir::IsInPirTerms(*sample->module)) return;
+  const bool lacks = absl::c_any_of(sample->module->main()->nodes(), [](const Node* node) {
+    return node->is_call() && node->meta() == nullptr;
+  });
+  if (!lacks || !GiveInputs({}, /*seed=*/0, sample).ok()) return;
+  if (const auto engine = OpenEngine(); engine.ok()) (*engine)->InferShapes(sample).IgnoreError();
+}
+
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
   if (const std::optional<PictureForm> picture = PictureOf(options)) {
     DrawingOptions drawing = options.drawing;
@@ -148,7 +162,13 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
       ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered, pir::ToPir(*sample.module));
       if (options.form == Form::kLoops) return pir::PrintLoops(*lowered, {.bound = options.bound});
       if (options.fused) pir::FuseGroups(lowered.get());
-      return pir::PrintPir(*lowered);
+      size_t untyped = 0;
+      ASSIGN_OR_RETURN(std::string text, pir::PrintPir(*lowered, &untyped));
+      if (untyped > 0) {
+        std::fprintf(stderr, "note: the type of %zu value%s is not known: <<NULL TYPE>>\n", untyped,
+                     untyped == 1 ? "" : "s");
+      }
+      return text;
     }
     default: return PrintSample(sample, PrintOptions::Readable());
   }
@@ -170,11 +190,12 @@ absl::StatusOr<int> Show(const ShowFlags& options) {
   }
   LoadOptions load;
   load.trust = options.trust;
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(options.in, load));
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, load));
   if (options.json) {
     PrintJson(OutlineJson(sample));
     return 0;
   }
+  if (options.form == Form::kPir || options.form == Form::kLoops) FindTypes(&sample);
   const absl::StatusOr<std::string> text = Shown(sample, options);
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
   if (options.out != "-") {

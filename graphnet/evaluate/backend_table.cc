@@ -1,5 +1,6 @@
 #include "graphnet/evaluate/backend_table.h"
 
+#include "absl/strings/match.h"
 #include "graphnet/evaluate/worker_text.h"
 
 namespace graphnet {
@@ -100,7 +101,8 @@ absl::Span<const Backend> Backends() {
        .kind = BackendKind::kPython,
        .reads = ProgramForm::kTorchScript,
        .files = {kLoop, kTensors, kTorch, {"bladedisc_worker.py", BladeDiscWorkerPy}},
-       .needs_torch = true},
+       .needs_torch = true,
+       .alias = "blade-disc"},
       {.name = "exec",
        .description = "any program that keeps the contract: --exec COMMAND, --exec-reads FORM",
        .kind = BackendKind::kCommand,
@@ -111,9 +113,18 @@ absl::Span<const Backend> Backends() {
 
 const Backend* FindBackend(absl::string_view name) {
   for (const Backend& backend : Backends()) {
-    if (backend.name == name) return &backend;
+    if (backend.name == name || (!backend.alias.empty() && backend.alias == name)) return &backend;
   }
   return nullptr;
+}
+
+std::string FileNameOf(const Backend& backend) {
+  std::string name(backend.name);
+  for (char& c : name) {
+    const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    if (is_control || absl::StrContains("/\\:*?\"<>|", c)) c = '_';
+  }
+  return name;
 }
 
 std::vector<absl::string_view> BackendNames() {

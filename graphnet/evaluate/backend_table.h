@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_EVALUATE_BACKEND_TABLE_H_
 #define GRAPHNET_EVALUATE_BACKEND_TABLE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -14,6 +15,7 @@ enum class BackendKind {
   kPython,   // a file of `files`, NAME_worker.py, with the Python of an environment
   kProgram,  // NAME_worker in an environment, compiled when that is made
   kCommand,  // what the user says
+  kRewrite,  // graphnet's interpreter on what the sample becomes: `graphnet worker nope`
 };
 
 // What a worker reads.
@@ -46,9 +48,13 @@ struct Backend {
   // Makes NAME_worker of kProgram: a command of the shell, run where its files lie, with the
   // environment's packages in $SITE and the program to be written in $OUT.
   absl::string_view compile = "";
+  // Another name that it is known by.
+  absl::string_view alias = "";
 };
 
 absl::Span<const Backend> Backends();
+// What its logs and folders are called: its name, with "_" for what not every file system takes.
+std::string FileNameOf(const Backend& backend);
 // Null if there is none of that name.
 const Backend* FindBackend(absl::string_view name);
 std::vector<absl::string_view> BackendNames();

@@ -33,6 +33,9 @@ class Contender {
   const std::string& folder() const { return folder_; }
   // One that lives.
   absl::StatusOr<Worker*> worker();
+  bool is_running() const { return worker_ != nullptr && worker_->is_alive(); }
+  // The next call of worker() starts another one.
+  void Stop() { worker_.reset(); }
   // What it said of itself when it was first started; empty before.
   const WorkerGreeting& greeting() const { return greeting_; }
 

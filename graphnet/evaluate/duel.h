@@ -55,6 +55,9 @@ class EagerSide {
   absl::Status Prepare(const PrepareRequest& request);
   const Outputs& outputs() const { return outputs_; }
 
+  // Whether its worker has the program; else it has to be prepared again.
+  bool is_ready() const { return contender_->is_running(); }
+  void Stop() { contender_->Stop(); }
   // Never fails: what goes wrong is how the duel ended.
   Duel Fight(Contender* compiled, const PrepareRequest& request);
 

@@ -95,6 +95,7 @@ absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
   switch (backend.kind) {
     case BackendKind::kTool:
       return std::vector<std::string>{host.tool, "worker", std::string(backend.name)};
+    case BackendKind::kRewrite: return std::vector<std::string>{host.tool, "worker", "nope"};
     case BackendKind::kCommand:
       if (host.exec.empty()) return absl::FailedPreconditionError("needs --exec COMMAND");
       return std::vector<std::string>{"/bin/sh", "-c", absl::StrCat("exec ", host.exec)};
@@ -115,7 +116,12 @@ absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
 }
 
 std::string InstallLine(const Backend& backend) {
-  if (backend.kind == BackendKind::kTool || backend.kind == BackendKind::kCommand) return "";
+  switch (backend.kind) {
+    case BackendKind::kTool:
+    case BackendKind::kRewrite:
+    case BackendKind::kCommand: return "";
+    default: break;
+  }
   return absl::StrCat("graphnet backends --install ", backend.name);
 }
 

@@ -11,12 +11,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -26,6 +31,7 @@
 #include "absl/time/clock.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/without_exceptions.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it so
 
@@ -45,6 +51,65 @@ constexpr absl::string_view kMark = "GRAPHNET_WORKER_FOLDER";
 void CloseAndForget(int* fd) {
   if (*fd >= 0) close(*fd);
   *fd = -1;
+}
+
+// Two ends of a pipe or socket, closed when they go.
+struct Ends {
+  Ends() = default;
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+  ~Ends() {
+    for (int& fd : fds) CloseAndForget(&fd);
+  }
+  std::array<int, 2> fds{-1, -1};
+};
+
+// Runs what others give it, one after the other, for as long as the process lives.
+class ForkingThread {
+ public:
+  ForkingThread() : process_(getpid()) {
+    std::thread([this] { Serve(); }).detach();
+  }
+  // Of this process: a process that was forked has none of its parent's threads.
+  bool is_here() const { return process_ == getpid(); }
+
+  // One task at a time.
+  void Run(const std::function<void()>& task) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    task_ = &task;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return task_ == nullptr; });
+  }
+
+ private:
+  [[noreturn]] void Serve() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return task_ != nullptr; });
+      (*task_)();
+      task_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  const pid_t process_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* task_ = nullptr;
+};
+
+// A worker dies with the thread that forked it (PR_SET_PDEATHSIG), so that this is one that lives
+// as long as the process.
+absl::Status OnForkingThread(const std::function<void()>& task) {
+  static std::mutex mutex;
+  static ForkingThread* thread = nullptr;
+  // The system may have no thread left.
+  return WithoutExceptions([&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (thread == nullptr || !thread->is_here()) thread = new ForkingThread;
+    thread->Run(task);
+    return absl::OkStatus();
+  });
 }
 
 absl::Status SystemError(absl::string_view what) {
@@ -204,43 +269,46 @@ std::vector<std::string> EnvironmentOf(const ProcessOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const ProcessOptions& options) {
-  std::array<int, 2> requests{-1, -1};  // ours, theirs
-  std::array<int, 2> answers{-1, -1};
-  std::array<int, 2> prints{-1, -1};
-  // A socket, as writing to one that nobody reads need not raise a signal.
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, requests.data()) != 0 || pipe(answers.data()) != 0 ||
-      pipe(prints.data()) != 0) {
+  Ends requests;  // ours, theirs
+  Ends answers;
+  Ends prints;
+  // A socket, as writing to one that nobody reads need not raise a signal. Another thread may start
+  // a program at any moment, which must not get the ends.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests.fds.data()) != 0 ||
+      pipe2(answers.fds.data(), O_CLOEXEC) != 0 || pipe2(prints.fds.data(), O_CLOEXEC) != 0) {
     return SystemError("cannot start a worker");
   }
-  for (auto* fds : {&requests, &answers, &prints}) RETURN_IF_ERROR(Secure(fds));
+  for (Ends* ends : {&requests, &answers, &prints}) RETURN_IF_ERROR(Secure(&ends->fds));
   std::vector<std::string> command = options.command;
   std::vector<std::string> environment = EnvironmentOf(options);
   const std::vector<char*> command_pointers = Pointers(&command);
   const std::vector<char*> environment_pointers = Pointers(&environment);
   const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) {
-    BecomeWorker(options, command_pointers.data(), environment_pointers.data(), requests[1],
-                 answers[1], prints[1], parent);
-  }
-  CloseAndForget(&requests[1]);
-  CloseAndForget(&answers[1]);
-  CloseAndForget(&prints[1]);
+  pid_t pid = -1;
+  int error = 0;
+  RETURN_IF_ERROR(OnForkingThread([&] {
+    pid = fork();
+    if (pid == 0) {
+      BecomeWorker(options, command_pointers.data(), environment_pointers.data(), requests.fds[1],
+                   answers.fds[1], prints.fds[1], parent);
+    }
+    error = errno;
+  }));
   if (pid < 0) {
-    const absl::Status status = SystemError("cannot start a worker");
-    for (int* fd : {&requests[0], &answers[0], &prints[0]}) CloseAndForget(fd);
-    return status;
+    errno = error;
+    return SystemError("cannot start a worker");
   }
   setpgid(pid, pid);  // whoever comes first
-  for (const int fd : {requests[0], answers[0], prints[0]}) {
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  for (Ends* ends : {&requests, &answers, &prints}) {
+    CloseAndForget(&ends->fds[1]);
+    fcntl(ends->fds[0], F_SETFL, fcntl(ends->fds[0], F_GETFL) | O_NONBLOCK);
   }
   std::unique_ptr<WorkerProcess> process(new WorkerProcess);
   process->options_ = options;
   process->pid_ = pid;
-  process->requests_ = requests[0];
-  process->answers_ = answers[0];
-  process->prints_ = prints[0];
+  process->requests_ = std::exchange(requests.fds[0], -1);
+  process->answers_ = std::exchange(answers.fds[0], -1);
+  process->prints_ = std::exchange(prints.fds[0], -1);
   return process;
 }
 

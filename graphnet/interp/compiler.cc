@@ -16,6 +16,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/foreign_operators.h"
+#include "graphnet/ops/region_call.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/runtime/operator.h"
@@ -306,24 +307,13 @@ class Compiler {
   };
   static std::optional<Region> FindRegion(const Callable& callee) {
     using Kind = Instruction::Kind;
-    constexpr std::pair<absl::string_view, Region> kRegions[] = {
-        {"invoke_subgraph", {Kind::kRegion, 0, 2}},
-        {"map_impl", {Kind::kMap}},
-        {"scan", {Kind::kScan}},
-        {"tag_activation_checkpoint", {Kind::kRegion}},
-        {"wrap", {Kind::kRegion}},
-        {"wrap_with_autocast", {Kind::kRegion, 4, 5, 4}},
-        {"wrap_with_set_grad_enabled", {Kind::kRegion, 1, 2}},
-    };
-    absl::string_view name = callee.name;
-    if (callee.kind != Callable::Kind::kFunction ||
-        !absl::ConsumePrefix(&name, "torch.ops.higher_order.")) {
-      return std::nullopt;
-    }
-    for (const auto& [known, region] : kRegions) {
-      if (known == name) return region;
-    }
-    return std::nullopt;
+    if (callee.is_function("torch.ops.higher_order.map_impl")) return Region{Kind::kMap};
+    if (callee.is_function("torch.ops.higher_order.scan")) return Region{Kind::kScan};
+    const std::optional<RegionForm> form =
+        callee.kind == Callable::Kind::kFunction ? RegionFormOf(callee.name) : std::nullopt;
+    if (!form.has_value()) return std::nullopt;
+    const bool has_mode = form->mode == RegionForm::Mode::kAutocast;
+    return Region{Kind::kRegion, form->body, form->operands, has_mode ? form->body : 0};
   }
 
   absl::Status CompileRegion(const Node& node, const Region& region, Instruction* instruction) {

@@ -351,17 +351,64 @@ absl::StatusOr<Results> Interpolate(Steps& s) {
   return Results{s.Aten(overload, {s["input"], size, align, scales})};
 }
 
+// --- _native_multi_head_attention ---------------------------------------------------
+
+// As aten/src/ATen/native/transformers/attention.cpp has it, where one tensor is query, key and
+// value.
+absl::StatusOr<Results> NativeAttention(Steps& s) {
+  const Argument query = s["query"];
+  if (s["key"] != query || s["value"] != query) return Unknown("how several inputs are projected");
+  if (!s["embed_dim"].is_int() || !s["num_head"].is_int())
+    return Unknown("the number of its heads");
+  const int64_t embed = s["embed_dim"].integer(), heads = s["num_head"].integer();
+  if (embed <= 0 || embed > kMaxSize || heads <= 0 || embed % heads != 0)
+    return Unknown("the size of its heads");
+  const int64_t head = embed / heads;
+  const bool is_padding = s["mask_type"] == Argument(1);
+  if (s.Has("mask") && s.Facts(s["mask"]).dtype != DType::kBool) return Unknown("its mask");
+  if (s.Has("mask") && !s["mask_type"].is_int()) return Unknown("the kind of its mask");
+  const Argument batch = s.Size(query, 0), length = s.Size(query, 1);
+
+  const Argument projected = s.Aten("linear.default", {query, s["qkv_weight"], s["qkv_bias"]});
+  const Argument apart =
+      s.Aten("view.default", {projected, s.List({batch, length, 3, heads, head})});
+  const Argument by_part = s.Aten("permute.default", {apart, s.List({2, 0, 3, 1, 4})});
+  const auto part = [&](int64_t i) { return s.Aten("select.int", {by_part, 0, i}); };
+  const Argument scaled = s.Aten("div.Scalar", {part(0), std::sqrt(static_cast<double>(head))});
+  const Argument turned = s.Aten("transpose.int", {part(1), -2, -1});
+  Argument scores = s.Aten("matmul.default", {scaled, turned});
+  if (s.Has("mask")) {
+    Argument mask = s["mask"];
+    if (is_padding) {
+      mask = s.Aten("unsqueeze.default", {mask, 1});
+      mask = s.Aten("unsqueeze.default", {mask, 1});
+    }
+    scores = s.Aten("masked_fill.Scalar", {scores, mask, -kInfinity});
+  }
+  const Argument weights = s.Aten("softmax.int", {scores, -1});
+  const Argument context = s.Aten("matmul.default", {weights, part(2)});
+  const Argument back = s.Aten("transpose.int", {context, 1, 2});
+  const Argument joined = s.Aten("reshape.default", {back, s.List({batch, length, embed})});
+  const Argument out = s.Aten("linear.default", {joined, s["proj_weight"], s["proj_bias"]});
+  if (!s.IsTrue("need_weights")) return Results{out, Argument()};
+  if (!s.IsTrue("average_attn_weights")) return Results{out, weights};
+  return Results{out, s.Aten("mean.dim", {weights, s.List({1})})};
+}
+
 // -------------------------------------------------------------------------------------------
 
 using Function = absl::StatusOr<Results> (*)(Steps&);
 
-Function FunctionOf(const Callable& callee) {
+// `fused`: also of operators that PyTorch has fused.
+Function FunctionOf(const Callable& callee, bool fused) {
   if (callee.is_function("torch.nn.functional.multi_head_attention_forward")) return Attention;
   if (callee.is_function("torch.nn.functional.interpolate") ||
       callee.is_function("torch.nn.functional.upsample")) {
     return Interpolate;
   }
-  if (callee.kind == Callable::Kind::kAten && callee.name == "_weight_norm") return WeightNorm;
+  if (callee.kind != Callable::Kind::kAten) return nullptr;
+  if (callee.name == "_weight_norm") return WeightNorm;
+  if (fused && callee.name == "_native_multi_head_attention") return NativeAttention;
   return nullptr;
 }
 
@@ -401,11 +448,12 @@ void Replace(Node* call, const Results& results, bool is_tuple) {
 
 absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const bool keeps_interpolate, run.flag("keep_interpolate"));
+  ASSIGN_OR_RETURN(const bool fused, run.flag("fused"));
   std::vector<Node*> calls;
   for (const Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
-      const Function function = FunctionOf(CalleeOf(*node));
+      const Function function = FunctionOf(CalleeOf(*node), fused);
       if (function != nullptr && !(keeps_interpolate && function == Interpolate))
         calls.push_back(node);
     }
@@ -429,7 +477,7 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
     const Callable callee = CalleeOf(*call);
     const InsertionGuard guard(call->graph(), call);
     Steps steps(call, callee.overloads[0], facts_of);
-    const absl::StatusOr<Results> results = FunctionOf(callee)(steps);
+    const absl::StatusOr<Results> results = FunctionOf(callee, fused)(steps);
     if (!results.ok()) {
       run.Note(absl::StrCat("stays: %", call->name(), ": ", results.status().message(),
                             " is not known"));

@@ -21,6 +21,8 @@ namespace graphnet {
 //
 // Options:
 // - keep_interpolate: true: interpolate and upsample stay, for a consumer that has them
+// - fused: true: also _native_multi_head_attention of one tensor, which PyTorch has fused for
+//   inference; the results differ by rounding
 //
 // Performance impact: O(nodes). The same kernels run.
 //

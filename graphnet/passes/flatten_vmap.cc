@@ -25,15 +25,32 @@ constexpr absl::string_view kDecrement = "torch._functorch.predispatch._vmap_dec
 // Reads all calls before anything changes, and counts what they will become.
 class Check {
  public:
-  // Of the nodes of `graph` when it is written out at `depth`.
+  absl::Status Run(const Graph& main) { return Size(main, 0).status(); }
+
+  // Whether a call of torch.vmap is in the graph or in a body that it reaches.
+  bool HasVmap(const Graph& graph) {
+    const auto known = has_vmap_.find(&graph);
+    if (known != has_vmap_.end()) return known->second;
+    bool has_vmap = false;
+    for (const Node* node : graph.nodes()) {
+      has_vmap |= IsVmapCall(*node);
+      node->ForEachArgument(
+          [&](const Argument& a) { has_vmap |= a.is_graph() && HasVmap(*a.graph()); });
+    }
+    has_vmap_[&graph] = has_vmap;
+    return has_vmap;
+  }
+
+ private:
+  // The number of nodes of `graph` when it is written out with `depth` levels open.
   absl::StatusOr<size_t> Size(const Graph& graph, int depth) {
-    const auto known = sizes_.find(&graph);
-    if (known != sizes_.end() && depth <= known->second.depth) return known->second.size;
+    const auto known = sizes_.find({&graph, depth});
+    if (known != sizes_.end()) return known->second;
     size_t size = 0;
     for (const Node* node : graph.nodes()) {
       ++size;
       if (!IsVmapCall(*node)) {
-        RETURN_IF_ERROR(CheckBodies(*node));
+        RETURN_IF_ERROR(CheckBodies(*node, depth));
         continue;
       }
       if (depth == kMaxVmapLevels) {
@@ -42,46 +59,40 @@ class Check {
       ASSIGN_OR_RETURN(VmapCall call, ReadVmapCall(*node));
       ASSIGN_OR_RETURN(const size_t body, Size(*call.body, depth + 1));
       size += body + call.operands.size() + call.results.size() + 4;
-      if (size > kMaxFlattenedNodes) {
-        return absl::ResourceExhaustedError(
-            NodeError(*node, absl::StrCat("written out, it takes more than ", kMaxFlattenedNodes,
-                                          " nodes"))
-                .message());
-      }
-      any_ = true;
+      RETURN_IF_ERROR(CheckTotal(*node, size));
     }
-    sizes_[&graph] = {size, depth};
+    sizes_[{&graph, depth}] = size;
     return size;
   }
-  bool any() const { return any_; }
 
- private:
-  absl::Status CheckBodies(const Node& node) {
+  // The body of another call is written once for each number of open levels.
+  absl::Status CheckBodies(const Node& node, int depth) {
     absl::Status status;
     node.ForEachArgument([&](const Argument& argument) {
-      if (argument.is_graph()) status.Update(CheckPlain(*argument.graph()));
+      if (!status.ok() || !argument.is_graph() || !HasVmap(*argument.graph())) return;
+      if (!bodies_.insert({argument.graph(), depth}).second) return;
+      const absl::StatusOr<size_t> size = Size(*argument.graph(), depth);
+      status = size.status();
+      if (!size.ok()) return;
+      bodies_size_ += *size;
+      status = CheckTotal(node, 0);
     });
     return status;
   }
 
-  absl::Status CheckPlain(const Graph& graph) {
-    if (!plain_.insert(&graph).second) return absl::OkStatus();
-    for (const Node* node : graph.nodes()) {
-      if (IsVmapCall(*node)) {
-        return UnimplementedAt(*node, "vmap in the body of another higher-order call");
-      }
-      RETURN_IF_ERROR(CheckBodies(*node));
-    }
-    return absl::OkStatus();
+  absl::Status CheckTotal(const Node& node, size_t size) const {
+    if (size + bodies_size_ <= kMaxFlattenedNodes) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        NodeError(node,
+                  absl::StrCat("written out, it takes more than ", kMaxFlattenedNodes, " nodes"))
+            .message());
   }
 
-  struct Known {
-    size_t size;
-    int depth;  // the deepest that it was looked at
-  };
-  absl::flat_hash_map<const Graph*, Known> sizes_;
-  absl::flat_hash_set<const Graph*> plain_;
-  bool any_ = false;
+  using GraphAtDepth = std::pair<const Graph*, int>;
+  absl::flat_hash_map<GraphAtDepth, size_t> sizes_;
+  absl::flat_hash_set<GraphAtDepth> bodies_;
+  size_t bodies_size_ = 0;
+  absl::flat_hash_map<const Graph*, bool> has_vmap_;
 };
 
 // The value of a call that yields several.
@@ -89,37 +100,72 @@ using Values = absl::flat_hash_map<const Node*, Argument>;
 
 class Flattener {
  public:
-  explicit Flattener(Module* module) : module_(module), main_(module->main()) {}
+  Flattener(Module* module, Check* check) : module_(module), check_(*check) {}
 
   void Run() {
+    Flatten(module_->main(), 0);
+    module_->EraseUnusedGraphs();
+    for (const auto& [copy, name] : body_names_) {
+      if (module_->FindGraph(name) == nullptr) module_->RenameGraph(copy, name);
+    }
+  }
+
+ private:
+  // Writes out all calls in `graph`, where `depth` levels are open.
+  void Flatten(Graph* graph, int depth) {
+    graph_ = graph;
     std::vector<std::pair<Node*, std::string>> names;
-    for (Node* node : main_->nodes()) {
-      if (!IsVmapCall(*node)) continue;
-      InsertionGuard guard(main_, node);
+    for (Node* node : graph->nodes()) {
+      if (!IsVmapCall(*node)) {
+        bool has_body = false;
+        node->ForEachArgument([&](const Argument& a) { has_body |= a.is_graph(); });
+        if (has_body) node->MapArguments([&](const Argument& a) { return WithBody(a, depth); });
+        continue;
+      }
+      InsertionGuard guard(graph, node);
       const std::string name(node->name());
       const VmapCall call = *ReadVmapCall(*node);
-      const Argument value = Inline(*node, call, call.operands, 1);
+      const Argument value = Inline(*node, call, call.operands, depth + 1);
       if (value.is_node()) {
         node->ReplaceAllUsesWith(value.node());
-        main_->EraseNode(node);
+        graph->EraseNode(node);
         if (last_made_ == value.node()) names.emplace_back(value.node(), name);
         continue;
       }
       for (Node* user : node->users()) ReplaceTuple(user, node, value);
-      main_->EraseNode(node);
+      graph->EraseNode(node);
     }
     for (const auto& [node, name] : names) node->set_name(name);
-    module_->EraseUnusedGraphs();
   }
 
- private:
+  // `argument`, with a body that holds calls of torch.vmap written out.
+  Argument WithBody(const Argument& argument, int depth) {
+    if (!argument.is_graph() || !check_.HasVmap(*argument.graph())) return argument;
+    const Graph& body = *argument.graph();
+    const auto known = bodies_.find({&body, depth});
+    if (known != bodies_.end()) return known->second;
+    Graph* const copy = module_->AddGraph(body.name());
+    bodies_[{&body, depth}] = copy;
+    body_names_.emplace_back(copy, body.name());
+    absl::flat_hash_map<const Node*, Node*> copies;
+    for (const Node* node : body.nodes()) {
+      copies[node] = copy->CopyNodeFrom(*node, [&](Node* operand) { return copies.at(operand); });
+    }
+    Graph* const outer = graph_;
+    Node* const last_made = last_made_;
+    Flatten(copy, depth);
+    graph_ = outer;
+    last_made_ = last_made;
+    return copy;
+  }
+
   // Replaces `node`, which yields `tuple`, in a user.
   void ReplaceTuple(Node* user, Node* node, const Argument& tuple) {
     if (const Argument* element = ElementOf(*user, node, tuple)) {
       const std::string name(user->name());
       Node* const value = element->node();
       user->ReplaceAllUsesWith(value);
-      main_->EraseNode(user);
+      graph_->EraseNode(user);
       TakesName(value, name);
       return;
     }
@@ -136,7 +182,7 @@ class Flattener {
 
   Node* Call(const Node& like, absl::string_view target, absl::Span<const Argument> args,
              absl::string_view name = {}) {
-    Node* const node = main_->CallFunction(target, args, {}, name);
+    Node* const node = graph_->CallFunction(target, args, {}, name);
     node->set_location(like.location());
     node->set_module_path(like.module_path());
     last_made_ = node;
@@ -154,7 +200,7 @@ class Flattener {
       if (const auto known = KnownSize(operands[i], *call.in_dims[i])) {
         size = *known;
       } else {
-        Node* const read = main_->CallMethod("size", {operands[i], *call.in_dims[i]});
+        Node* const read = graph_->CallMethod("size", {operands[i], *call.in_dims[i]});
         read->set_location(node.location());
         size = read;
       }
@@ -212,18 +258,22 @@ class Flattener {
     }
     const auto value_of = [&](const Argument& a) {
       const auto it = a.is_node() ? values.find(a.node()) : values.end();
-      return it == values.end() ? a : it->second;
+      return it == values.end() ? WithBody(a, level) : it->second;
     };
     if (IsVmapCall(node)) {
       VmapCall call = *ReadVmapCall(node);
       for (Argument& operand : call.operands) operand = MapArgument(operand, &arena_, value_of);
       return Inline(node, call, call.operands, level + 1);
     }
-    return CopyNode(node, main_, value_of);
+    return CopyNode(node, graph_, value_of);
   }
 
   Module* module_;
-  Graph* main_;
+  Check& check_;
+  Graph* graph_ = nullptr;  // is being written
+  // The bodies of other calls, written out, by the number of levels that are open.
+  absl::flat_hash_map<std::pair<const Graph*, int>, Graph*> bodies_;
+  std::vector<std::pair<Graph*, std::string>> body_names_;
   Arena arena_;
   Node* last_made_ = nullptr;
   absl::flat_hash_set<const Node*> unnamed_;  // removals that a getitem may give its name
@@ -234,9 +284,9 @@ class Flattener {
 absl::StatusOr<bool> FlattenVmap(Module* module) {
   if (module->main() == nullptr) return false;
   Check check;
-  RETURN_IF_ERROR(check.Size(*module->main(), 0).status());
-  if (!check.any()) return false;
-  Flattener(module).Run();
+  if (!check.HasVmap(*module->main())) return false;
+  RETURN_IF_ERROR(check.Run(*module->main()));
+  Flattener(module, &check).Run();
   return true;
 }
 

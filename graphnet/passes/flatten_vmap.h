@@ -23,15 +23,15 @@ inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 // with the batch size (the number, if the meta of the operand says it, else its
 // size()), an added dimension an operand that is batched, the nodes of the body, a
 // removed dimension a result, a decrement. A result with out_dim None is used as it
-// is. The spelling is that of torch._functorch.predispatch. Bodies that nobody calls
-// any more go.
+// is. The spelling is that of torch._functorch.predispatch. In the body of another
+// higher-order call the levels count on from those that are open at the call. Bodies that
+// nobody calls any more go.
 //
 // Performance impact: O(nodes written). Running takes as long as before.
 //
 // Risks and limitations: at most 63 levels, as in PyTorch. A body that several calls
 // share is copied. chunk_size, which changes no value, is lost. Operands that are
-// structures of tensors, chunk_size with randomness "different", and vmap inside the
-// bodies of other higher-order calls are refused.
+// structures of tensors and chunk_size with randomness "different" are refused.
 //
 // Example: a batched and a captured operand
 //   graph @forward(%x : f32[3,2], %c) {

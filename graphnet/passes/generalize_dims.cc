@@ -16,6 +16,7 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/growth.h"
+#include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/rename_inputs.h"
 
 namespace graphnet {
@@ -246,7 +247,9 @@ class Generalization : private Growth {
 
 absl::StatusOr<bool> GeneralizeDims(Module* module, PassRun& run) {
   if (module->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
-  return Generalization(module, &run).Run();
+  ASSIGN_OR_RETURN(const bool inlined, InlineRegions(module, run));
+  ASSIGN_OR_RETURN(const bool generalized, Generalization(module, &run).Run());
+  return inlined || generalized;
 }
 
 }  // namespace graphnet

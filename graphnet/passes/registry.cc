@@ -22,6 +22,7 @@
 #include "graphnet/passes/functionalize.h"
 #include "graphnet/passes/fuse.h"
 #include "graphnet/passes/generalize_dims.h"
+#include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/lift_attributes.h"
 #include "graphnet/passes/remove_aliases.h"
 #include "graphnet/passes/rename_inputs.h"
@@ -58,7 +59,7 @@ const std::vector<Pass>& PassTable() {
       {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
       {"dce", "dead_code.h", DeadCode},
-      {"expand-functions", "expand_functions.h", ExpandFunctions, {"keep_interpolate"}},
+      {"expand-functions", "expand_functions.h", ExpandFunctions, {"fused", "keep_interpolate"}},
       {"expand-fused", "expand_fused.h", ExpandFused},
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"explicit-operators", "explicit_operators.h", ExplicitOperators},
@@ -67,6 +68,7 @@ const std::vector<Pass>& PassTable() {
       {"functionalize", "functionalize.h", Functionalize, {"outputs"}},
       {"fuse", "fuse.h", Fuse, {"operators"}},
       {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs"}},
+      {"inline-regions", "inline_regions.h", InlineRegions},
       {"lift-attributes", "lift_attributes.h", LiftAttributes},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},
       {"rename", "rename_inputs.h", RenameInputs},

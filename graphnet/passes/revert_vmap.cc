@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,24 +59,39 @@ bool IsSameSize(const Argument& a, const Argument& b) {
          y.kwargs().empty() && absl::c_equal(x.args(), y.args());
 }
 
-// Finds out what belongs where, without a change to the module.
+// The effects and the memory groups of a module, found when they are first asked for.
+class ModuleEffects {
+ public:
+  explicit ModuleEffects(const Module& module) : module_(module) {}
+  const CallEffects& Of(const Node& node) { return effects().Of(node); }
+  const Node* GroupOf(const Node* node) {
+    if (!groups_.has_value()) groups_.emplace(module_, effects());
+    return groups_->Of(node);
+  }
+
+ private:
+  const Effects& effects() {
+    if (!effects_.has_value()) effects_.emplace(module_);
+    return *effects_;
+  }
+  const Module& module_;
+  std::optional<Effects> effects_;
+  std::optional<MemoryGroups> groups_;
+};
+
+// Finds out what belongs where in a graph, without a change to it.
 class Analysis {
  public:
-  explicit Analysis(const Module& module) : module_(module) {}
+  // So many levels are open where the graph is called.
+  Analysis(Graph* graph, int outer_levels, ModuleEffects* effects)
+      : graph(graph), outer_levels_(outer_levels), effects_(*effects) {}
 
   absl::Status Run() {
-    for (const Graph* graph : module_.graphs()) {
-      if (graph == module_.main()) continue;
-      for (const Node* node : graph->nodes()) {
-        if (NestingCallOf(*node) != NestingCall::kNone) {
-          return UnimplementedAt(*node, "flat nesting inside a body");
-        }
-      }
-    }
-    for (Node* node : module_.main()->nodes()) RETURN_IF_ERROR(Visit(node));
+    for (Node* node : graph->nodes()) RETURN_IF_ERROR(Visit(node));
     return absl::OkStatus();
   }
 
+  Graph* const graph;
   std::vector<Level> levels;
   NodeTable<std::optional<int>> level_of_increment;
   std::vector<Node*> loads;
@@ -114,7 +130,7 @@ class Analysis {
     node->ForEachOperand([&](const Node* operand) { batched_at |= batched_at_[operand]; });
     // What is drawn inside of a level belongs to it, whatever it is drawn from.
     if (random_levels_ != 0) {
-      const CallEffects& effects = GetEffects().Of(*node);
+      const CallEffects& effects = effects_.Of(*node);
       if (effects.is_random || effects.is_unknown) batched_at |= random_levels_;
     }
     Put(node, batched_at);
@@ -127,14 +143,6 @@ class Analysis {
   void Put(Node* node, uint64_t batched_at) {
     home_[node] = open_.back();
     batched_at_[node] = batched_at;
-  }
-  const Effects& GetEffects() {
-    if (!effects_.has_value()) effects_.emplace(module_);
-    return *effects_;
-  }
-  const Node* GroupOf(const Node* node) {
-    if (!groups_.has_value()) groups_.emplace(module_, GetEffects());
-    return groups_->Of(node);
   }
 
   absl::Status Open(Node* node) {
@@ -153,7 +161,7 @@ class Analysis {
     }
     level.randomness = args[1].string();
     level.parent = open_.empty() ? -1 : open_.back();
-    level.depth = static_cast<int>(open_.size()) + 1;
+    level.depth = outer_levels_ + static_cast<int>(open_.size()) + 1;
     if (level.depth > kMaxVmapLevels) {
       return NodeError(*node, absl::StrCat("more than ", kMaxVmapLevels, " vmap levels"));
     }
@@ -385,10 +393,13 @@ class Analysis {
       return;
     }
     if (item->is_call_function("torch.autograd.function.FunctionCtx")) return;
-    const CallEffects& effects = GetEffects().Of(*item);
+    const CallEffects& effects = effects_.Of(*item);
     footprint->is_barrier |= effects.is_unknown || effects.is_random || effects.is_statement;
-    item->ForEachOperand([&](const Node* operand) { footprint->reads.insert(GroupOf(operand)); });
-    for (const Node* written : effects.mutates) footprint->writes.insert(GroupOf(written));
+    item->ForEachOperand(
+        [&](const Node* operand) { footprint->reads.insert(effects_.GroupOf(operand)); });
+    for (const Node* written : effects.mutates) {
+      footprint->writes.insert(effects_.GroupOf(written));
+    }
   }
   static bool Intersect(const absl::flat_hash_set<const Node*>& a,
                         const absl::flat_hash_set<const Node*>& b) {
@@ -427,23 +438,71 @@ class Analysis {
     return CheckMovesAgainst(backwards, [&](const Node* item) { return behind.contains(item); });
   }
 
-  const Module& module_;
+  const int outer_levels_;
+  ModuleEffects& effects_;
   std::vector<int> open_;
   uint64_t random_levels_ = 0;  // open ones with another randomness than "error"
   // The level that a node between an increment and its decrement is in; an increment
   // is in the one around it.
   NodeTable<std::optional<int>> home_;
   NodeTable<uint64_t> batched_at_;
-  std::optional<Effects> effects_;
-  std::optional<MemoryGroups> groups_;
 };
 
+// Analyses all graphs that hold flat nesting. The levels of a body count on from those that
+// are open where it is called.
+class AllAnalyses {
+ public:
+  explicit AllAnalyses(const Module& module) : effects_(module) {}
+
+  absl::Status Visit(Graph* graph, int outer_levels) {
+    if (!visited_.insert({graph, outer_levels}).second) return absl::OkStatus();
+    for (const Node* node : graph->nodes()) {
+      if (NestingCallOf(*node) == NestingCall::kNone) continue;
+      const auto [it, is_first] = outer_levels_.insert({graph, outer_levels});
+      if (!is_first) {
+        return NodeError(*node, absl::StrCat("is in a body that is called with ", it->second,
+                                             " and with ", outer_levels, " vmap levels open"));
+      }
+      analyses.emplace_back(graph, outer_levels, &effects_);
+      RETURN_IF_ERROR(analyses.back().Run());
+      break;
+    }
+    for (const Node* node : graph->nodes()) {
+      const NestingCall call = NestingCallOf(*node);
+      if (call == NestingCall::kIncrement) ++outer_levels;
+      if (call == NestingCall::kDecrement) --outer_levels;
+      const int inside = outer_levels + (IsVmapCall(*node) ? 1 : 0);
+      absl::Status status;
+      node->ForEachArgument([&](const Argument& argument) {
+        if (status.ok() && argument.is_graph()) status = Visit(argument.graph(), inside);
+      });
+      RETURN_IF_ERROR(status);
+    }
+    return absl::OkStatus();
+  }
+
+  std::deque<Analysis> analyses;
+
+ private:
+  ModuleEffects effects_;
+  absl::flat_hash_set<std::pair<const Graph*, int>> visited_;
+  absl::flat_hash_map<const Graph*, int> outer_levels_;  // of those that hold flat nesting
+};
+
+// Writes the calls of torch.vmap. The nodes that they replace stay until all calls are made:
+// a level may take the results of one before it.
 class Builder {
  public:
-  Builder(Module* module, Analysis* analysis) : module_(module), analysis_(*analysis) {}
+  Builder(Module* module, Analysis* analysis)
+      : module_(module), graph_(analysis->graph), analysis_(*analysis) {}
 
   void Run() {
-    for (const Analysis::Group& group : analysis_.groups) Replace(group);
+    for (const Analysis::Group& group : analysis_.groups) MakeCalls(group);
+    for (const auto& [removed, result] : results_) removed->ReplaceAllUsesWith(result);
+    std::vector<std::pair<Node*, std::string>> names;
+    for (const auto& [removed, result] : results_) names.emplace_back(result, removed->name());
+    for (const Analysis::Group& group : analysis_.groups) EraseLevel(group);
+    for (const auto& [node, name] : names) node->set_name(name);
     for (Node* load : analysis_.loads) {
       if (!load->is_erased()) load->graph()->EraseNode(load);
     }
@@ -457,38 +516,43 @@ class Builder {
  private:
   using Values = absl::flat_hash_map<const Node*, Node*>;
 
-  void Replace(const Analysis::Group& group) {
-    Graph* const main = module_->main();
+  void MakeCalls(const Analysis::Group& group) {
     const Level& level = analysis_.levels[static_cast<size_t>(group.level)];
-    std::vector<std::pair<Node*, std::string>> names;
     for (Node* item : group.items) {
       if (!analysis_.IsLevel(item)) {
-        main->MoveBefore(item, level.increment);
+        graph_->MoveBefore(item, level.increment);
         continue;
       }
-      InsertionGuard guard(main, level.increment);
-      const Level& inner = analysis_.LevelOf(item);
-      const std::vector<Node*> results = Build(inner, main, nullptr);
+      InsertionGuard guard(graph_, level.increment);
+      const Level& made = analysis_.LevelOf(item);
+      const std::vector<Node*> results = Build(made, graph_, nullptr);
       for (size_t i = 0; i < results.size(); ++i) {
-        names.emplace_back(results[i], inner.removes[i].node->name());
-        inner.removes[i].node->ReplaceAllUsesWith(results[i]);
+        results_.emplace_back(made.removes[i].node, results[i]);
+        result_of_[made.removes[i].node] = results[i];
       }
     }
-    // All that is left there has been copied to bodies.
+  }
+
+  // All that is left in the level has been copied to bodies.
+  void EraseLevel(const Analysis::Group& group) {
+    const Level& level = analysis_.levels[static_cast<size_t>(group.level)];
     for (Node* node = level.decrement;;) {
       Node* const previous = node->prev();
       const bool is_first = node == level.increment;
-      main->EraseNode(node);
-      if (is_first) break;
+      graph_->EraseNode(node);
+      if (is_first) return;
       node = previous;
     }
-    for (const auto& [node, name] : names) node->set_name(name);
   }
 
-  // Makes the call of `level` and returns the node of each of its results. `values`
-  // are those of the nodes of the main graph in `graph`; null in the main graph.
+  // Makes the call of `level` and returns the node of each of its results. `values` has the
+  // copies in `graph` of the nodes that are analysed; it is null in their own graph.
   std::vector<Node*> Build(const Level& level, Graph* graph, Values* values) {
-    const auto value_of = [&](Node* node) { return values == nullptr ? node : values->at(node); };
+    const auto value_of = [&](Node* node) {
+      if (values != nullptr) return values->at(node);
+      const auto result = result_of_.find(node);
+      return result == result_of_.end() ? node : result->second;
+    };
     Graph* const body = module_->AddGraph("vmap_body");
     Values inner;
     std::vector<Argument> operands;
@@ -567,8 +631,12 @@ class Builder {
   }
 
   Module* module_;
+  Graph* graph_;
   Analysis& analysis_;
-  // Of levels: what was there for nothing else is not needed any more.
+  // The calls that remove a dimension, and what takes their place, in order.
+  std::vector<std::pair<Node*, Node*>> results_;
+  Values result_of_;
+  // The sizes of levels, which may serve nothing else.
   std::vector<Node*> sizes_;
 };
 
@@ -576,11 +644,10 @@ class Builder {
 
 absl::StatusOr<bool> RevertVmap(Module* module) {
   if (module->main() == nullptr) return false;
-  Analysis analysis(*module);
-  RETURN_IF_ERROR(analysis.Run());
-  if (analysis.groups.empty() && analysis.loads.empty()) return false;
-  Builder(module, &analysis).Run();
-  return true;
+  AllAnalyses all(*module);
+  RETURN_IF_ERROR(all.Visit(module->main(), 0));
+  for (Analysis& analysis : all.analyses) Builder(module, &analysis).Run();
+  return !all.analyses.empty();
 }
 
 }  // namespace graphnet

@@ -28,8 +28,9 @@ namespace graphnet {
 // Performance impact: O(nodes times depth of the nesting). Running takes as long as
 // before.
 //
-// Risks and limitations: at most 63 levels, as in PyTorch; flat nesting inside of
-// bodies is refused. A level that batches nothing gets an operand that nobody uses,
+// Risks and limitations: at most 63 levels, as in PyTorch. Levels in a body count on from
+// those that are open where it is called; a body that is called with different numbers of
+// open levels is refused. A level that batches nothing gets an operand that nobody uses,
 // since torch.vmap takes its size from one.
 //
 // Example: two levels, a captured value and one that is not batched at the inner one
@@ -71,7 +72,7 @@ namespace graphnet {
 //   refused: opens a vmap level that nothing closes
 //
 // Returns whether anything changed. InvalidArgument names the node that is wrong,
-// Unimplemented the one that cannot be moved out of its level or is in a body.
+// Unimplemented the one that cannot be moved out of its level.
 absl::StatusOr<bool> RevertVmap(Module* module);
 
 }  // namespace graphnet

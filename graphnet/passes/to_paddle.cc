@@ -22,6 +22,7 @@
 #include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/ops/python_operator.h"
 #include "graphnet/ops/tensor_facts.h"
 #include "graphnet/ops/value_type.h"
 #include "graphnet/passes/facts_table.h"
@@ -77,10 +78,55 @@ class PaddleConversion {
     const FactsTable facts(*lowered, refused);
     for (const Graph* graph : module_->graphs()) {
       for (const Node* node : graph->nodes()) {
-        if (const Argument& value = lowered->values[node]; value.is_node())
-          facts_[node] = facts.Of(value.node());
+        const Argument& value = lowered->values[node];
+        if (value.is_node()) facts_[node] = facts.Of(value.node());
+        types_[node] =
+            graphnet::TypeOf(value, [&](const Node* made) { return TypeOfLowered(made); });
       }
     }
+  }
+
+  // Of a node of the lowered module, whose overload is the one that is called. What Python computes
+  // of sizes is a number, too.
+  ValueType TypeOfLowered(const Node* node) {
+    const auto known = lowered_types_.find(node);
+    if (known != lowered_types_.end()) return known->second;
+    lowered_types_[node] = ValueType();
+    ValueType type;
+    if (node->is_placeholder() || node->op() == Op::kGetAttr) {
+      type = TypeOfAnnotation(node->annotation());
+    } else if (const Callable callee = CalleeOf(*node);
+               callee.kind == Callable::Kind::kPythonOperator) {
+      type = TypeOfOperator(*node, *callee.python_operator);
+    } else if (node->target() == "builtins.getattr" && node->args().size() > 1 &&
+               node->args()[1] == Argument("shape")) {
+      type = ListOf(ValueType::Kind::kInt);
+    } else if (!callee.overloads.empty()) {
+      type = ResultType(callee.overloads[0], &arena_);
+    }
+    lowered_types_[node] = type;
+    return type;
+  }
+
+  ValueType TypeOfOperator(const Node& node, const PythonOperator& op) {
+    const auto type_of = [&](const Argument& a) {
+      return graphnet::TypeOf(a, [&](const Node* made) { return TypeOfLowered(made); });
+    };
+    if (op.name == "getitem" && node.args().size() == 2) {
+      const ValueType whole = type_of(node.args()[0]);
+      if (whole.is_tensor()) return ValueType::Kind::kTensor;
+      if (node.args()[1].kind() == Argument::Kind::kSlice) return whole;
+      return whole.element();
+    }
+    const auto all_are = [&](const auto& test) {
+      return absl::c_all_of(node.args(), [&](const Argument& a) { return test(type_of(a)); });
+    };
+    if (!all_are([](const ValueType& type) { return type.is_number(); })) return ValueType();
+    if (op.result == 'f') return ValueType::Kind::kFloat;
+    if (op.result == 'b') return ValueType::Kind::kBool;
+    const bool are_ints =
+        all_are([](const ValueType& type) { return type.kind == ValueType::Kind::kInt; });
+    return op.result == 'i' || are_ints ? ValueType::Kind::kInt : ValueType::Kind::kNumber;
   }
 
   TensorFacts FactsOf(const Argument& argument) const {
@@ -89,6 +135,9 @@ class PaddleConversion {
   }
 
   ValueType TypeOf(const Node* node) {
+    const auto known = types_.find(node);
+    if (known != types_.end() && known->second.kind != ValueType::Kind::kUnknown)
+      return known->second;
     if (node->is_placeholder() || node->op() == Op::kGetAttr) {
       return node->tensor_meta() == nullptr ? ValueType() : TypeOfAnnotation(node->annotation());
     }
@@ -211,6 +260,26 @@ class PaddleConversion {
     return parameter.IsDefault(given);
   }
 
+  // Whether it is the same to leave the argument out: it is the default, or the one number that
+  // stands for several is written for each of them, or the strides that the operator yields anyhow.
+  static bool SaysNothing(const SchemaArgument& parameter, const Argument& given) {
+    if (parameter.IsDefault(given)) return true;
+    if (given.kind() == Argument::Kind::kMemoryFormat) {
+      return given == Argument(MemoryFormat::kContiguous) ||
+             given == Argument(MemoryFormat::kPreserve);
+    }
+    const auto is_each = [](const Argument& list, const Argument& one) {
+      return !list.elements().empty() &&
+             absl::c_all_of(list.elements(), [&](const Argument& a) { return IsEqual(a, one); });
+    };
+    const auto is_list = [](const Argument& a) { return a.is_list() || a.is_tuple(); };
+    const auto is_number = [](const Argument& a) { return a.is_int() || a.is_float(); };
+    const Argument& usual = parameter.default_value;
+    if (!parameter.has_default) return false;
+    if (is_list(given) && is_number(usual)) return is_each(given, usual);
+    return is_list(usual) && is_number(given) && is_each(usual, given);
+  }
+
   // The sizes of the pieces of `call`, which has self and dim, if it cuts in so many; none if it is
   // not known.
   std::optional<std::vector<int64_t>> PiecesOf(const BoundCall& call,
@@ -268,7 +337,7 @@ class PaddleConversion {
     }
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const SchemaArgument& parameter = schema.arguments[i];
-      if (!call.is_given(i) || parameter.IsDefault(call[i]) || parameter.name == "inplace")
+      if (!call.is_given(i) || SaysNothing(parameter, call[i]) || parameter.name == "inplace")
         continue;
       if (call[i].kind() == Argument::Kind::kLayout && call[i].layout() != Layout::kStrided) {
         return No("a layout");
@@ -320,7 +389,8 @@ class PaddleConversion {
         {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
         {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
         {"dtype_of", &PaddleConversion::DTypeOf},      {"several", &PaddleConversion::Several},
-        {"positive", &PaddleConversion::Positive},
+        {"positive", &PaddleConversion::Positive},     {"grown", &PaddleConversion::Grown},
+        {"cropped", &PaddleConversion::Cropped},
     };
     for (const auto& row : kConstants) {
       if (row.first == name) return &row.second;
@@ -365,6 +435,41 @@ class PaddleConversion {
         });
     if (has_negative) return No("a number below 0");
     return of;
+  }
+
+  // Of a padding, what is added: no less than nothing.
+  absl::StatusOr<Argument> Grown(const Argument& of) {
+    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    const size_t size = of.elements().size();
+    Argument* const sizes = arena_.NewArray<Argument>(size);
+    for (size_t i = 0; i < size; ++i)
+      new (&sizes[i]) Argument(std::max<int64_t>(of.elements()[i].integer(), 0));
+    return Argument::List(absl::MakeConstSpan(sizes, size));
+  }
+
+  // Of a padding, from the last dimension on, what is taken away: an index that leaves the rest.
+  absl::StatusOr<Argument> Cropped(const Argument& of) {
+    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    const size_t dims = of.elements().size() / 2;
+    Argument* const index = arena_.NewArray<Argument>(dims + 1);
+    new (&index[0]) Argument(Argument::Ellipsis());
+    for (size_t i = 0; i < dims; ++i) {
+      const int64_t left = of.elements()[2 * i].integer();
+      const int64_t right = of.elements()[2 * i + 1].integer();
+      Argument* const bounds = arena_.NewArray<Argument>(3);
+      new (&bounds[0]) Argument(left < 0 ? Argument(-left) : Argument());
+      new (&bounds[1]) Argument(right < 0 ? Argument(right) : Argument());
+      new (&bounds[2]) Argument();
+      new (&index[dims - i]) Argument(Argument::Slice(absl::MakeConstSpan(bounds, 3)));
+    }
+    return Argument::Tuple(absl::MakeConstSpan(index, dims + 1));
+  }
+
+  static bool IsWrittenPadding(const Argument& of) {
+    return (of.is_list() || of.is_tuple()) && of.elements().size() % 2 == 0 &&
+           absl::c_all_of(of.elements(), [](const Argument& a) {
+             return a.is_int() && a.integer() > -(int64_t{1} << 40);
+           });
   }
 
   // That PyTorch gives a tensor of a number.
@@ -415,7 +520,7 @@ class PaddleConversion {
         if (i < 0) continue;  // of another overload
         const auto at = static_cast<size_t>(i);
         const bool says_nothing =
-            !making.call.is_given(at) || schema.arguments[at].IsDefault(making.call[at]);
+            !making.call.is_given(at) || SaysNothing(schema.arguments[at], making.call[at]);
         if (says_nothing && !asked.is_written && schema.arguments[at].has_default &&
             !operand.keyword.empty()) {
           continue;
@@ -474,6 +579,7 @@ class PaddleConversion {
       Node* made = node->graph()->CallLike(*node, target, args, kwargs);
       const std::string name(node->name());
       if (const auto facts = facts_.extract(node); !facts.empty()) facts_[made] = facts.mapped();
+      if (const auto type = types_.extract(node); !type.empty()) types_[made] = type.mapped();
       node->ReplaceAllUsesWith(made);
       node->graph()->EraseNode(node);
       made->set_name(name);
@@ -501,6 +607,8 @@ class PaddleConversion {
   Module* const module_;
   Arena arena_;
   absl::flat_hash_map<const Node*, TensorFacts> facts_;
+  absl::flat_hash_map<const Node*, ValueType> types_;          // before they are Paddle's
+  absl::flat_hash_map<const Node*, ValueType> lowered_types_;  // of the lowered module
   PaddleCoverage coverage_;
 };
 

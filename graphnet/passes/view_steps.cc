@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -115,9 +117,124 @@ int64_t SizeAt(const TensorFacts& facts, const Argument& dim) {
   return at < 0 ? -1 : (*facts.sizes)[static_cast<size_t>(at)];
 }
 
+TensorFacts FactsOfNode(const FactsTable& facts, const Argument* argument) {
+  return argument != nullptr && argument->is_node() ? facts.Of(argument->node()) : TensorFacts();
+}
 TensorFacts FactsOfSelf(const FactsTable& facts, const Node& call, const Schema& schema) {
-  const Argument* self = schema.Given(call, size_t{0});
-  return self != nullptr && self->is_node() ? facts.Of(self->node()) : TensorFacts();
+  return FactsOfNode(facts, schema.Given(call, size_t{0}));
+}
+
+// Of calls that convert a tensor (to, type_as, to_dense, contiguous): whether they do so, as far as
+// that is known.
+enum class Conversion { kUnknown, kNone, kSome };
+
+Conversion ConversionOf(const FactsTable& facts, const Node& call, const Schema& schema) {
+  const TensorFacts self = FactsOfSelf(facts, call, schema);
+  if (GivenOrDefault(call, schema, "copy") == Argument(true)) return Conversion::kSome;
+  const bool is_like_other = schema.FindArgument("other") != nullptr;
+  const TensorFacts other =
+      is_like_other ? FactsOfNode(facts, schema.Given(call, "other")) : TensorFacts();
+  DType dtype = self.dtype;
+  const Argument to = GivenOrDefault(call, schema, "dtype");
+  if (is_like_other) {
+    dtype = other.dtype;
+  } else if (!to.is_none()) {
+    dtype = to.kind() == Argument::Kind::kDType ? to.dtype() : DType::kUnknown;
+  }
+  const bool keeps_dtype = to.is_none() && !is_like_other;
+  if (!keeps_dtype && self.dtype != DType::kUnknown && dtype != DType::kUnknown &&
+      dtype != self.dtype) {
+    return Conversion::kSome;
+  }
+  if (!keeps_dtype && (dtype == DType::kUnknown || dtype != self.dtype))
+    return Conversion::kUnknown;
+  const Argument device = GivenOrDefault(call, schema, "device");
+  if (is_like_other || !device.is_none()) {
+    std::optional<Device> there = other.device;
+    if (device.kind() == Argument::Kind::kDevice) there = device.device();
+    // One without a number is that of the moment.
+    const bool is_known = there.has_value() && self.device.has_value() &&
+                          (there->type == DeviceType::kCpu || there->index >= 0);
+    if (is_known && there->type != self.device->type) return Conversion::kSome;
+    const bool same = is_known && (there->type == DeviceType::kCpu || *there == *self.device);
+    if (!same) return Conversion::kUnknown;
+  }
+  // A layout that is given is the one there is, or PyTorch refuses the call.
+  return GivenOrDefault(call, schema, "pin_memory") == Argument(true) ? Conversion::kUnknown
+                                                                      : Conversion::kNone;
+}
+
+bool Converts(const Schema& schema) {
+  return schema.name == "to" || schema.name == "type_as" || schema.name == "to_dense" ||
+         schema.name == "contiguous";
+}
+
+// Whether dropout hands on what it is given; none if that depends on what is not known.
+std::optional<bool> DropsNothingOf(const Node& call, const Schema& schema) {
+  const Argument train = GivenOrDefault(call, schema, "train");
+  const Argument p = GivenOrDefault(call, schema, "p");
+  if (train == Argument(false) || p == Argument(0.0) || p == Argument(0)) return true;
+  if (train == Argument(true) && (p.is_float() || p.is_int())) return false;
+  return std::nullopt;
+}
+
+// How many tensors a call takes in its list; -1: not known.
+int64_t NumTensors(const Node& call, const Schema& schema) {
+  for (const SchemaArgument& parameter : schema.arguments) {
+    if (parameter.type.kind != SchemaType::Kind::kTensor || !parameter.type.is_list) continue;
+    const Argument* given = schema.Given(call, parameter.name);
+    if (given == nullptr || (!given->is_list() && !given->is_tuple())) return -1;
+    return static_cast<int64_t>(given->elements().size());
+  }
+  return -1;
+}
+
+// Whether an equation of einsum adds elements of the one tensor that it is for.
+bool Sums(absl::string_view equation, const TensorFacts& tensor) {
+  const std::string out = OutputOfEinsum(equation);
+  std::string letters;
+  for (const char c : equation.substr(0, equation.find("->"))) {
+    if (c != ' ') letters.push_back(c);
+  }
+  if (!tensor.sizes.has_value() || letters.size() != tensor.sizes->size()) return false;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    // One that comes twice is a diagonal.
+    const bool is_summed = !absl::StrContains(out, letters[i]) &&
+                           letters.find(letters[i]) == letters.rfind(letters[i]);
+    if (is_summed && letters[i] != '.' && (*tensor.sizes)[i] > 1) return true;
+  }
+  return false;
+}
+
+// Of an operator that may hand on what it is given though its schema does not say so: whether it
+// does, by what is known of both; none if it may be, or if it may be a part.
+std::optional<bool> HandsOn(const FactsTable& facts, const Node& call, const Schema& schema) {
+  const absl::string_view name = schema.name;
+  const TensorFacts self = FactsOfSelf(facts, call, schema);
+  if (absl::EndsWith(name, "dropout") && schema.returns.size() == 1)
+    return DropsNothingOf(call, schema);
+  if (name == "conj_physical") {
+    if (self.dtype == DType::kUnknown) return std::nullopt;
+    return !IsComplex(self.dtype);
+  }
+  for (const auto& [function, rank] :
+       {std::pair("atleast_1d", 1), std::pair("atleast_2d", 2), std::pair("atleast_3d", 3)}) {
+    if (name == function && self.rank() >= rank) return true;
+  }
+  if (name == "sum_to_size") {
+    const std::optional<Sizes> size = NumbersOf(GivenOrDefault(call, schema, "size"));
+    if (size.has_value() && self.is_static()) return *self.sizes == *size;
+  }
+  // Of several tensors these make a new one.
+  if (name == "chain_matmul" || name == "cartesian_prod" || name == "einsum") {
+    if (NumTensors(call, schema) > 1) return false;
+  }
+  if (name == "einsum" && NumTensors(call, schema) == 1) {
+    const Argument equation = GivenOrDefault(call, schema, "equation");
+    const Argument& tensor = schema.Given(call, "tensors")->elements()[0];
+    if (equation.is_string() && Sums(equation.string(), FactsOfNode(facts, &tensor))) return false;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -273,21 +390,20 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
     return GivenOrDefault(call, schema, parameter);
   };
   const TensorFacts self = FactsOfSelf(facts_, call, schema);
-  if (name == "positive") return ViewSteps{};
+  if (name == "positive" || (schema.may_alias && HandsOn(facts_, call, schema) == true))
+    return ViewSteps{};
   // Of one dimension, the tensor itself.
   if (name == "flatten" && self.rank() < 2) return std::nullopt;
-  if (name == "contiguous" || name == "to") {
+  if (Converts(schema)) {
     // Itself if there is nothing to do.
-    const bool same_dtype = name == "contiguous" || given("dtype").is_none() ||
-                            (self.dtype != DType::kUnknown && given("dtype") == self.dtype);
     const Argument format = given("memory_format");
-    const bool same_strides =
-        is_contiguous ? format.is_none() || format == Argument(MemoryFormat::kContiguous)
-                      : name == "to" && format.is_none();
-    if (same_dtype && same_strides && schema.FindArgument("other") == nullptr &&
-        given("device").is_none() && given("layout").is_none() && given("copy") != Argument(true)) {
-      return ViewSteps{};
-    }
+    const bool keeps_strides = format.is_none() || format == Argument(MemoryFormat::kPreserve);
+    const bool same_strides = is_contiguous
+                                  ? keeps_strides || format == Argument(MemoryFormat::kContiguous)
+                                  : name != "contiguous" && keeps_strides;
+    // to_dense of a sparse tensor makes one, and no fact says which is sparse.
+    if (name == "to_dense") return std::nullopt;
+    if (same_strides && ConversionOf(facts_, call, schema) == Conversion::kNone) return ViewSteps{};
     return std::nullopt;
   }
   if (absl::EndsWith(name, "_as")) return ReadAs(call, schema, is_contiguous);
@@ -352,11 +468,8 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
 }
 
 bool ViewReader::IsCopy(const Node& call, const Schema& schema) const {
-  if (schema.name != "to") return false;
-  const DType from = FactsOfSelf(facts_, call, schema).dtype;
-  const Argument to = GivenOrDefault(call, schema, "dtype");
-  return GivenOrDefault(call, schema, "copy") == Argument(true) ||
-         (from != DType::kUnknown && to.kind() == Argument::Kind::kDType && to.dtype() != from);
+  if (Converts(schema)) return ConversionOf(facts_, call, schema) == Conversion::kSome;
+  return schema.may_alias && HandsOn(facts_, call, schema) == false;
 }
 
 std::optional<ViewSteps> ViewReader::ReadElement(const Node& list, const Schema& schema,

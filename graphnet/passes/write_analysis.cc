@@ -282,7 +282,7 @@ void WriteAnalysis::AddOperator(const Node& call, const Schema& schema) {
     const Argument* given = schema.Given(call, i);
     takes_tensors |= given != nullptr && given->is_node() && CurrentView(given->node()) >= 0;
   }
-  if (takes_tensors && !absl::EndsWith(schema.name, "_as")) parent = -1;
+  if (takes_tensors && !absl::EndsWith(schema.name, "_as") && schema.name != "to") parent = -1;
   if (parent >= 0 && !of_sequence && is_list &&
       (shares || absl::StartsWith(schema.name, "unsafe_"))) {
     const ViewStep step = reader_.Opaque(call, schema);

@@ -1,6 +1,7 @@
 #include "graphnet/torch/operator_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ namespace {
 // already throws out of the loader, which ends the program.
 bool CanBeLoaded(const std::string& path) {
   int ends[2];
-  if (pipe(ends) != 0) return true;
+  if (pipe2(ends, O_CLOEXEC) != 0) return true;
   const pid_t child = fork();
   if (child == 0) {
     // Why it cannot be loaded, the parent says.

@@ -1,12 +1,21 @@
 // Workers that break the contract in every way there is.
 #include "graphnet/evaluate/worker.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -86,6 +95,62 @@ TEST(WorkerTest, AnswersAll) {
   EXPECT_OK(Talk(Faulty("never:crash"), absl::Seconds(20), &is_alive));
   EXPECT_TRUE(is_alive);
   EXPECT_EQ(Left(Folder()), 0);
+}
+
+// Whoever starts a worker may end before it does: a thread of a pool, say.
+TEST(WorkerTest, OutlivesTheThreadThatStartsIt) {
+  const ProcessOptions options = Faulty("never:crash");
+  std::unique_ptr<Worker> first;
+  std::unique_ptr<Worker> second;
+  for (std::unique_ptr<Worker>* worker : {&first, &second}) {
+    std::thread([&] {
+      auto started = Worker::Start(options, absl::Seconds(20));
+      ASSERT_OK(started);
+      *worker = *std::move(started);
+    }).join();
+  }
+  ASSERT_NE(second, nullptr);
+  const PrepareRequest request = Request(options.folder);
+  EXPECT_OK(first->Prepare(request));
+  EXPECT_OK(second->Prepare(request));
+  EXPECT_OK(first->Close());
+}
+
+// Ends that another thread's fork and exec could take with it, made by this program.
+std::atomic<int> ends_that_leak = 0;
+
+TEST(WorkerTest, NoOtherProgramGetsItsEnds) {
+  ends_that_leak = 0;
+  ASSERT_OK(Worker::Start(Faulty("never:crash"), absl::Seconds(20)));
+  EXPECT_EQ(ends_that_leak, 0);
+}
+
+int OpenFiles() {
+  int open = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    (void)entry;
+    ++open;
+  }
+  return open;
+}
+
+// Wherever it is that no more files can be opened.
+TEST(WorkerTest, KeepsNothingOpenThatItCannotStart) {
+  const ProcessOptions options = Faulty("never:crash");
+  ASSERT_OK(Worker::Start(options, absl::Seconds(20)));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int open = OpenFiles();
+  int failed = 0;
+  for (int more = 0; more < 8; ++more) {
+    const rlimit limit = {static_cast<rlim_t>(open + more), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const bool has_started = Worker::Start(options, absl::Seconds(20)).ok();
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (!has_started) ++failed;
+    EXPECT_EQ(OpenFiles(), open) << more << " more files could be opened";
+  }
+  EXPECT_GE(failed, 6);
 }
 
 TEST(WorkerTest, RefusesAndLives) {
@@ -199,4 +264,15 @@ TEST(WorkerTest, TimesThatAreNone) {
 }
 
 }  // namespace
+
+// What this program calls, in the place of the C library's.
+extern "C" int pipe(int* fds) {
+  ++ends_that_leak;
+  return static_cast<int>(syscall(SYS_pipe2, fds, 0));
+}
+extern "C" int socketpair(int domain, int type, int protocol, int* fds) {
+  if ((type & SOCK_CLOEXEC) == 0) ++ends_that_leak;
+  return static_cast<int>(syscall(SYS_socketpair, domain, type, protocol, fds));
+}
+
 }  // namespace graphnet

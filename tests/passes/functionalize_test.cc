@@ -492,6 +492,48 @@ TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
       "  return (%c,)\n");
 }
 
+// What surely is a tensor of its own, by its dtype, its sizes or how many it is made of.
+TEST(FunctionalizeTest, WhatMayBeAViewAndIsNone) {
+  for (const char* const call :
+       {"torch.einsum(\"ij,kj->ik\", %a, %x)", "torch.einsum(\"ij->i\", %a)",
+        "aten.to.dtype_layout(%a, dtype = torch.float64, layout = torch.strided)",
+        "aten.to.other(%a, %i)", "aten.type_as.default(%a, %i)",
+        "aten.sum_to_size.default(%a, [1, 4])", "torch.dropout(%a, 0.5, True)",
+        "torch.chain_matmul(%a, %t)", "aten.to.dtype(%a, torch.float32, False, True)"}) {
+    const std::string head =
+        absl::StrCat("  %t = torch.zeros(4, 2)\n  %a = torch.exp(%x)\n  %r = ", call, "\n");
+    ExpectBody(absl::StrCat(head, "  %c = .add_(%a, 1)\n  return (%a, %r)\n"),
+               absl::StrCat(head, "  %c = aten.add.Scalar(%a, 1)\n  return (%c, %r)\n"));
+  }
+}
+
+// What surely is the tensor itself: what is written to one is read in the other.
+TEST(FunctionalizeTest, WhatMayBeAViewAndIsTheTensorItself) {
+  for (const char* const call :
+       {"aten.to.dtype_layout(%a, dtype = torch.float32, layout = torch.strided)",
+        "aten.to.dtype(%a, torch.float32)", "torch.dropout(%a, 0.5, False)",
+        "aten.alpha_dropout.default(%a, 0.0, True)", "torch.atleast_2d(%a)",
+        "aten.conj_physical.default(%a)", "aten.sum_to_size.default(%a, [2, 4])"}) {
+    const Result result = Functionalized(Graph(absl::StrCat(
+        "  %a = torch.exp(%x)\n  %r = ", call, "\n  %c = .add_(%a, 1)\n  return (%a, %r)\n")));
+    EXPECT_EQ(result.notes, "") << call;
+    EXPECT_THAT(result.text, HasSubstr("return (%c, %c)")) << call << "\n" << result.text;
+  }
+  // Where the devices are known, too.
+  for (const char* const call :
+       {"aten.type_as.default(%x, %y)", "aten.to.other(%x, %y)",
+        "aten.to.device(%x, device(\"cpu\"), torch.float32)",
+        "aten.to.dtype_layout(%x, dtype = torch.float32, layout = torch.strided, device = "
+        "device(\"cpu\"))"}) {
+    const Result result = Functionalized(
+        absl::StrCat("graph @forward(%x : f32[2]@cpu, %y : f32[2]@cpu) {\n  %r = ", call,
+                     "\n  %c = .add_(%x, 1)\n  return (%r,)\n}\n"),
+        "outputs=true");
+    EXPECT_EQ(result.notes, "") << call;
+    EXPECT_THAT(result.text, HasSubstr("return (%c, %c)")) << call << "\n" << result.text;
+  }
+}
+
 TEST(FunctionalizeTest, UnknownCallsStay) {
   ExpectLeft(
       "  %a = torch.exp(%x)\n"

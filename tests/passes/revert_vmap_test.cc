@@ -191,6 +191,143 @@ graph @vmap_body_1(%a_1) {
 )");
 }
 
+// The second takes what the first yields: as a batched tensor, as a captured one, inside of a
+// level of its own, and between them.
+TEST(RevertVmapTest, LevelsTakeTheResultsOfThoseBefore) {
+  ExpectReverted(R"(
+graph @forward(%x) {
+  %i = INC(3, "error")
+  %a = ADD(%x, 0, 1)
+  %s = torch.add(%a, 1)
+  %r = REM(%s, 1, 3, 0)
+  %r_1 = REM(%a, 1, 3, 1)
+  %d = DEC()
+  %i_1 = INC(3, "error")
+  %a_1 = ADD(%r, 0, 1)
+  %i_2 = INC(4, "error")
+  %b = ADD(%r, 1, 2)
+  %t = torch.mul(%b, %r_1)
+  %q = REM(%t, 2, 4, 0)
+  %d_2 = DEC()
+  %u = torch.sub(%q, %a_1)
+  %q_1 = REM(%u, 1, 3, 0)
+  %d_1 = DEC()
+  %v = torch.neg(%q_1)
+  %i_3 = INC(4, "error")
+  %a_3 = ADD(%v, -1, 1)
+  %w = torch.add(%a_3, %q_1)
+  %q_3 = REM(%w, 1, 4, 0)
+  %d_3 = DEC()
+  return (%q_3, %r)
+}
+)",
+                 R"(
+graph @forward(%x) {
+  %vmap = torch.vmap(@vmap_body, (%x,), in_dims = (0,), out_dims = (0, 1), randomness = "error")
+  %r = operator.getitem(%vmap, 0)
+  %r_1 = operator.getitem(%vmap, 1)
+  %q_1 = torch.vmap(@vmap_body_1, (%r, %r, %r_1), in_dims = (0, None, None), out_dims = 0, randomness = "error")
+  %v = torch.neg(%q_1)
+  %q_3 = torch.vmap(@vmap_body_3, (%v, %q_1), in_dims = (-1, None), out_dims = 0, randomness = "error")
+  return (%q_3, %r)
+}
+graph @vmap_body(%a) {
+  %s = torch.add(%a, 1)
+  return (%s, %a)
+}
+graph @vmap_body_1(%a_1, %r, %r_1) {
+  %q = torch.vmap(@vmap_body_2, (%r, %r_1), in_dims = (1, None), out_dims = 0, randomness = "error")
+  %u = torch.sub(%q, %a_1)
+  return %u
+}
+graph @vmap_body_2(%b, %r_1) {
+  %t = torch.mul(%b, %r_1)
+  return %t
+}
+graph @vmap_body_3(%a_3, %q_1) {
+  %w = torch.add(%a_3, %q_1)
+  return %w
+}
+)");
+}
+
+// The same where the levels stand inside of another one, in a body, and the size is a value.
+TEST(RevertVmapTest, LevelsInBodiesCountOnFromTheCall) {
+  ExpectReverted(R"(
+graph @forward(%p, %x) {
+  %i = INC(3, "error")
+  %a = ADD(%x, 0, 1)
+  %c = torch.cond(%p, @then, @else, (%a,))
+  %g = operator.getitem(%c, 0)
+  %r = REM(%g, 1, 3, 0)
+  %d = DEC()
+  %e = torch.ops.higher_order.wrap_with_set_grad_enabled(False, @region, %r)
+  return (%e,)
+}
+graph @then(%y) {
+  %n = .size(%y, 0)
+  %i = INC(%n, "same")
+  %b = ADD(%y, 0, 2)
+  %t = torch.neg(%b)
+  %q = REM(%t, 2, %n, 0)
+  %d = DEC()
+  %i_1 = INC(%n, "same")
+  %b_1 = ADD(%q, 0, 2)
+  %t_1 = torch.sin(%b_1)
+  %q_1 = REM(%t_1, 2, %n, 0)
+  %d_1 = DEC()
+  return (%q_1,)
+}
+graph @else(%y) {
+  return (%y,)
+}
+graph @region(%z) {
+  %i = INC(3, "error")
+  %b = ADD(%z, 0, 1)
+  %t = torch.cos(%b)
+  %q = REM(%t, 1, 3, 0)
+  %d = DEC()
+  return %q
+}
+)",
+                 R"(
+graph @forward(%p, %x) {
+  %r = torch.vmap(@vmap_body, (%x, %p), in_dims = (0, None), out_dims = 0, randomness = "error")
+  %e = torch.ops.higher_order.wrap_with_set_grad_enabled(False, @region, %r)
+  return (%e,)
+}
+graph @then(%y) {
+  %q = torch.vmap(@vmap_body_1, (%y,), in_dims = (0,), out_dims = 0, randomness = "same")
+  %q_1 = torch.vmap(@vmap_body_2, (%q,), in_dims = (0,), out_dims = 0, randomness = "same")
+  return (%q_1,)
+}
+graph @else(%y) {
+  return (%y,)
+}
+graph @region(%z) {
+  %q = torch.vmap(@vmap_body_3, (%z,), in_dims = (0,), out_dims = 0, randomness = "error")
+  return %q
+}
+graph @vmap_body(%a, %p) {
+  %c = torch.cond(%p, @then, @else, (%a,))
+  %g = operator.getitem(%c, 0)
+  return %g
+}
+graph @vmap_body_1(%b) {
+  %t = torch.neg(%b)
+  return %t
+}
+graph @vmap_body_2(%b_1) {
+  %t_1 = torch.sin(%b_1)
+  return %t_1
+}
+graph @vmap_body_3(%b) {
+  %t = torch.cos(%b)
+  return %t
+}
+)");
+}
+
 TEST(RevertVmapTest, BatchSizeFromASymbol) {
   ExpectReverted(R"(
 graph @forward(%n as torch.SymInt, %x) {
@@ -362,10 +499,15 @@ TEST(RevertVmapTest, MalformedNestingIsRefused) {
                 "i", "randomness");
   ExpectRefused("graph @f(%x) {\n  %i = INC(3)\n  %d = DEC()\n  return (%x,)\n}\n", "i",
                 "randomness is missing");
+}
+
+TEST(RevertVmapTest, ABodyWithLevelsIsCalledAtOneDepth) {
   ExpectRefused(
-      "graph @f(%p, %x) {\n  %c = torch.cond(%p, @b, @b, [%x])\n  return (%c,)\n}\n"
-      "graph @b(%y) {\n  %i = INC(3, \"error\")\n  %d = DEC()\n  return (%y,)\n}\n",
-      "i", "inside a body");
+      "graph @f(%p, %x) {\n  %c = torch.cond(%p, @b, @b, [%x])\n  %i = INC(3, \"error\")\n"
+      "  %e = torch.cond(%p, @b, @b, [%x])\n  %d = DEC()\n  return (%c, %e)\n}\n"
+      "graph @b(%y) {\n  %i = INC(3, \"error\")\n  %a = ADD(%y, 0, 1)\n"
+      "  %r = REM(%a, 1, 3, 0)\n  %d = DEC()\n  return (%r,)\n}\n",
+      "i", "with 0 and with 1 vmap levels open");
 }
 
 TEST(RevertVmapTest, AsDeepAsPyTorchGoes) {
@@ -447,6 +589,73 @@ TEST(FlattenVmapTest, WhatCannotBeWrittenIsRefused) {
   refused("torch.vmap(@b, (%x,), in_dims = ((0,),))", "in_dims");
   refused("torch.vmap(@b, (%x,), out_dims = (0, 1))", "out_dims");
   refused("torch.vmap(@b, (%x,), randomness = \"often\")", "randomness");
+}
+
+// A body of another call is written once for each number of levels that are open there.
+TEST(FlattenVmapTest, BodiesOfOtherCalls) {
+  const auto module = Parse(R"(
+graph @forward(%p, %x : f32[3,3]) {
+  %c = torch.cond(%p, @then, @else, (%x,))
+  %d = torch.cond(%p, @else, @then, (%x,))
+  %v = torch.vmap(@outer, (%x, %p), in_dims = (0, None))
+  return (%c, %d, %v)
+}
+graph @then(%y : f32[3,3]) {
+  %n = torch.vmap(@neg, (%y,))
+  return (%n,)
+}
+graph @else(%y) {
+  return (%y,)
+}
+graph @outer(%z, %p) {
+  %c = torch.cond(%p, @then, @else, (%z,))
+  %g = operator.getitem(%c, 0)
+  return %g
+}
+graph @neg(%a) {
+  %m = torch.neg(%a)
+  return %m
+}
+)");
+  const auto changed = FlattenVmap(module.get());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(Verify(*module).ok()) << Verify(*module);
+  EXPECT_EQ(PrintModule(*module), PrintModule(*Parse(Spelled(R"(
+graph @forward(%p, %x : f32[3,3]) {
+  %c = torch.cond(%p, @then, @else, (%x,))
+  %d = torch.cond(%p, @else, @then, (%x,))
+  %lazy_load_decompositions = LOAD()
+  %_vmap_increment_nesting = INC(3, "error")
+  %z = ADD(%x, 0, 1)
+  %c_1 = torch.cond(%p, @then_2, @else, (%z,))
+  %g = operator.getitem(%c_1, 0)
+  %v = REM(%g, 1, 3, 0)
+  %_vmap_decrement_nesting = DEC()
+  return (%c, %d, %v)
+}
+graph @else(%y) {
+  return (%y,)
+}
+graph @then(%y : f32[3,3]) {
+  %lazy_load_decompositions = LOAD()
+  %_vmap_increment_nesting = INC(3, "error")
+  %a = ADD(%y, 0, 1)
+  %m = torch.neg(%a)
+  %n = REM(%m, 1, 3, 0)
+  %_vmap_decrement_nesting = DEC()
+  return (%n,)
+}
+graph @then_2(%y : f32[3,3]) {
+  %lazy_load_decompositions = LOAD()
+  %_vmap_increment_nesting = INC(3, "error")
+  %a = ADD(%y, 0, 2)
+  %m = torch.neg(%a)
+  %n = REM(%m, 2, 3, 0)
+  %_vmap_decrement_nesting = DEC()
+  return (%n,)
+}
+)",
+                                                             true))));
 }
 
 // The body of a call may stand in a keyword, in a nested call too.

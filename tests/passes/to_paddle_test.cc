@@ -159,7 +159,16 @@ TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
               HasSubstr("paddle.flatten(x = %y)"));
   EXPECT_THAT(converts("torch.nn.functional.layer_norm(%x, (2,), %y, %y)"),
               HasSubstr("layer_norm(x = %x, normalized_shape = (2,), weight = %y, bias = %y)"));
-  EXPECT_THAT(converts("torch._C._nn.pad(%x, (0, -1))"), HasSubstr("torch._C._nn.pad(%x"));
+  // It pads by no number below 0: what that takes away is cut off.
+  EXPECT_THAT(converts("torch._C._nn.pad(%x, (0, -1))"),
+              HasSubstr("functional.pad(input = %x, pad = [0, 0])\n  %r = operator.getitem(%pad, "
+                        "(..., slice(None, -1, None)))"));
+  EXPECT_THAT(converts("aten.constant_pad_nd.default(%x, [-2, 1, 3, -4], 5)"),
+              HasSubstr("functional.pad(input = %x, pad = [0, 1, 3, 0], value = 5)\n  %r = "
+                        "operator.getitem(%pad, (..., slice(None, -4, None), slice(2, None, "
+                        "None)))"));
+  EXPECT_THAT(converts("torch._C._nn.pad(%x, (0, -1), \"reflect\")"),
+              HasSubstr("torch._C._nn.pad(%x"));
   EXPECT_THAT(converts("torch.functional.einsum(\"ij,jk->ik\", [%x, %y])"),
               HasSubstr("paddle.einsum(\"ij,jk->ik\", %x, %y)"));
   EXPECT_THAT(converts("torch.fft.fftn(%x, dim = -1)"), HasSubstr("axes = [-1]"));
@@ -196,6 +205,55 @@ TEST(ToPaddleTest, WhatIsKnownOfTensorsDecides) {
                 HasSubstr(absl::StrCat("cross_entropy(input = %x, label = ", target,
                                        ", label_smoothing = 0.1, axis = 1)")));
   }
+}
+
+// Sizes that are computed are as good as those that are written, wherever one is taken.
+TEST(ToPaddleTest, SizesOfSizes) {
+  const auto converts = [](const std::string& calls) {
+    return Convert(calls + "\n  return (%r,)\n").text;
+  };
+  const std::string sizes =
+      "  %s = .size(%x)\n  %n = operator.getitem(%s, 1)\n  %h = operator.floordiv(%n, 2)\n"
+      "  %t = builtins.getattr(%y, \"shape\")\n  %m = operator.getitem(%t, -1)\n"
+      "  %q = .size(%y, 0)\n";
+  EXPECT_THAT(converts(sizes + "  %r = .reshape(%x, %n, -1)"),
+              HasSubstr("paddle.reshape(x = %x, shape = [%n, -1])"));
+  EXPECT_THAT(converts(sizes + "  %r = .view(%x, %h, %m, %q)"),
+              HasSubstr("paddle.view(x = %x, shape_or_dtype = [%h, %m, %q])"));
+  EXPECT_THAT(converts(sizes + "  %r = .expand(%x, %m, -1)"),
+              HasSubstr("paddle.expand(x = %x, shape = [%m, -1])"));
+  EXPECT_THAT(converts(sizes + "  %r = torch.zeros(%h, %q)"), HasSubstr("shape = [%h, %q]"));
+  EXPECT_THAT(converts(sizes + "  %r = .repeat(%x, %n, 1)"),
+              HasSubstr("paddle.tile(x = %x, repeat_times = [%n, 1])"));
+}
+
+// What is written and means nothing: the one number for each dimension, the strides that there are.
+TEST(ToPaddleTest, NeutralArguments) {
+  const auto converts = [](const std::string& call) {
+    return Convert("  %r = " + call + "\n  return (%r,)\n").text;
+  };
+  EXPECT_THAT(converts("torch.nn.functional.max_pool2d(%x, 2, 2, 0, (1, 1))"),
+              HasSubstr("paddle.nn.functional.max_pool2d(x = %x, kernel_size = 2, stride = 2"));
+  EXPECT_THAT(converts("torch.nn.functional.max_pool1d(%x, 2, 2, 0, [1], False)"),
+              HasSubstr("paddle.nn.functional.max_pool1d("));
+  EXPECT_THAT(converts("torch.clone(%x, memory_format = torch.preserve_format)"),
+              HasSubstr("%r = .clone(%x)\n"));
+  EXPECT_THAT(converts("torch.nn.functional.max_pool2d(%x, 2, 2, 0, (1, 2))"),
+              HasSubstr("torch.nn.functional.max_pool2d("));
+}
+
+TEST(ToPaddleTest, ScatterReduce) {
+  const auto converts = [](const std::string& reduce) {
+    return Convert("  %r = torch.scatter_reduce(%x, 1, %y, %x, " + reduce + ")\n  return (%r,)\n",
+                   "%x : f32[2, 3], %y : i64[2, 3]")
+        .text;
+  };
+  EXPECT_THAT(converts("\"sum\""),
+              HasSubstr("paddle.put_along_axis(arr = %x, indices = %y, values = %x, axis = 1, "
+                        "reduce = \"add\", broadcast = False)"));
+  EXPECT_THAT(converts("\"amax\", include_self = False"),
+              HasSubstr("reduce = \"amax\", include_self = False, broadcast = False"));
+  EXPECT_THAT(converts("\"prod\""), HasSubstr("reduce = \"multiply\""));
 }
 
 TEST(ToPaddleTest, WhatPaddleLacksUnderConditionsIsSaid) {

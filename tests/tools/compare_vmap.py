@@ -3,17 +3,22 @@
 
     compare_vmap.py --programs 500 --seed 0 --keep FOLDER
 
-A program nests vmap up to four levels deep, with random in_dims and out_dims, several
-operands and results a level, values captured from outer levels, results that are not
-batched, operators of all families, and in some programs random numbers. PyTorch runs it
+A program nests vmap up to four levels deep, one beside and behind another, with random in_dims
+and out_dims, several operands and results a level, values captured from outer levels, results
+that later levels take and results that are not batched, operators of all families, and in some
+programs random numbers. PyTorch runs it
 with its own torch.vmap; those that it refuses are drawn again. graphnet runs the same
 text as it is read, then with flat nesting (flatten-vmap), with that reverted (revert-
 vmap) and expanded (expand-vmap). The first three must agree bit for bit; what is
-expanded must, too, or differ by rounding only, which is reported. The exit status is 0
-if all agree.
+expanded must, too, or differ by rounding only, which is reported.
+
+With --exported N, N programs of that kind are written by torch.export, too, which spells the
+levels out one by one. graphnet runs each as it is, in the older spelling of the same calls,
+reverted, and after these three passes in every order. The exit status is 0 if all agree.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import random
@@ -254,9 +259,9 @@ class Generator:
         lines: List[str] = []
         made: List[Value] = []
         steps = self.random.randint(2, 4)
-        nest = self.random.randrange(steps) if depth > 0 else -1
+        nests = set(self.random.sample(range(steps), self.random.randint(1, 2))) if depth > 0 else set()
         for i in range(steps):
-            if i == nest:
+            if i in nests:
                 inner, values = self.vmap(pool, depth, indent)
                 lines += inner
             else:
@@ -276,8 +281,17 @@ class Generator:
         depth = self.random.randint(1, 4)
         self.draws = self.random.random() < 0.3
         pool: List[Value] = [(name, torch.rand(shape)) for name, shape in INPUTS.items()]
-        lines, values = self.vmap(pool, depth, "")
-        return lines, [name for name, _ in values], depth
+        lines: List[str] = []
+        made: List[Value] = []
+        for _ in range(self.random.randint(1, 3)):
+            inner, values = self.vmap(pool + made * 2, depth, "")
+            lines += inner
+            made += values
+            if self.random.random() < 0.5:
+                between, value = self.statements(pool + made)
+                lines += between
+                made.append(value)
+        return lines, [name for name, _ in made], depth
 
 
 def model_text(programs: List[Tuple[List[str], List[str], int]]) -> str:
@@ -289,7 +303,7 @@ def model_text(programs: List[Tuple[List[str], List[str], int]]) -> str:
 
 
 def depths_of(text: str) -> List[int]:
-    """Of the programs in the text of a model, how deep vmap nests."""
+    """How deep vmap nests in each outermost call of the text of a model."""
     depths: List[int] = []
     for indent in re.findall(r"^( +)def body", text, re.MULTILINE):
         level = len(indent) // 4 - 1
@@ -338,10 +352,76 @@ def by_graphnet(graphnet: str, folder: pathlib.Path, scratch: pathlib.Path) -> D
     return compare_runs.read_safetensors(outputs)
 
 
+def differs(expected: torch.Tensor, actual: torch.Tensor, rounding: bool) -> str:
+    """What is wrong with the value, if anything; `rounding` may be forgiven."""
+    what = common.difference(expected, actual)
+    if not what or not rounding or actual.shape != expected.shape or actual.dtype != expected.dtype:
+        return what
+    return "" if expected.is_floating_point() and off_by(expected, actual) is not None else what
+
+
+def off_by(expected: torch.Tensor, actual: torch.Tensor) -> Optional[float]:
+    """By how much of the largest element it differs; None if that is more than rounding."""
+    scale = expected.double().abs().nan_to_num(0, 0, 0).max().clamp(min=1).item()
+    off = (expected.double() - actual.double()).abs().nan_to_num(0, 0, 0).max().item() / scale
+    epsilon = TOLERANCE if expected.dtype != torch.float16 else 2e-3
+    return off if off <= epsilon and expected.isnan().equal(actual.isnan()) else None
+
+
+PASSES = ("revert-vmap", "expand-vmap", "flatten-vmap")
+
+
+def compare_exported(graphnet: str, count: int, seed: int, inputs: Dict[str, torch.Tensor],
+                     scratch: pathlib.Path) -> int:
+    """The number of programs of torch.export that differ from PyTorch in some form."""
+    pipelines = ["", "revert-vmap"] + [",".join(order) for order in itertools.permutations(PASSES)]
+    failures, made, nests, runs = 0, 0, 0, 0
+    older = scratch / "older.gn"
+    while made < count:
+        generator = Generator(seed * 1000003 + 500009 + made + 1000 * failures)
+        seed += 1
+        text = model_text([make_program(generator, inputs)])
+        scope: Dict[str, object] = {}
+        exec(compile(text, "model.py", "exec"), scope)
+        example = tuple(t.clone() for t in inputs.values())
+        program = scratch / "program.pt2"
+        try:
+            exported = torch.export.export(scope["GraphModule"](), example)
+            torch.manual_seed(0)
+            expected = [t.detach() for t in exported.module()(*example)]
+            torch.export.save(exported, program)
+        except Exception:  # It cannot be exported, or does not run then.
+            continue
+        made += 1
+        subprocess.run([graphnet, "convert", str(program), "-o", str(older)], check=True, capture_output=True)
+        flat = older.read_text()
+        nests += flat.count("_vmap_increment_nesting(")
+        older.write_text(re.sub(r"_functorch\.predispatch\.(?=_)", "_C._functorch.", flat))
+        for form, pipeline in [("exported", p) for p in pipelines] + [("older", p) for p in pipelines[:3]]:
+            path = scratch / "rewritten.pb"
+            try:
+                subprocess.run([graphnet, "opt", str(program if form == "exported" else older), f"--passes={pipeline or 'dce'}", "-o", str(path),
+                                "--verify-each"], check=True, capture_output=True, text=True)
+                actual = by_graphnet(graphnet, path, scratch)
+            except subprocess.CalledProcessError as error:
+                what = f"exit {error.returncode}: {(error.stderr or error.stdout).strip()[-300:]}"
+            else:
+                runs += 1
+                rounding = "expand-vmap" in pipeline
+                what = "; ".join(w for w in (differs(value, actual[f"o{i}"], rounding)
+                                             for i, value in enumerate(expected)) if w)
+            if what:
+                failures += 1
+                print(f"FAILED {form} program {made} {pipeline or 'as it is'}: {what}\n{text}", flush=True)
+    print(f"{made} exported programs with {nests} levels, {runs} runs, {failures} failures")
+    return failures
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
     parser.add_argument("--programs", type=int, default=500)
+    parser.add_argument("--exported", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=pathlib.Path,
                         help="where to leave the samples; those that are there are taken as they are")
@@ -400,16 +480,15 @@ def main() -> int:
                         continue
                     same_type = got.shape == value.shape and got.dtype == value.dtype
                     if form == "expanded" and same_type and value.is_floating_point():
-                        scale = value.double().abs().nan_to_num(0, 0, 0).max().clamp(min=1).item()
-                        off = (value.double() - got.double()).abs().nan_to_num(0, 0, 0).max().item() / scale
-                        epsilon = TOLERANCE if value.dtype != torch.float16 else 2e-3
-                        if off <= epsilon and value.isnan().equal(got.isnan()):
+                        off = off_by(value, got)
+                        if off is not None:
                             largest = max(largest, off)
                             continue
                     failures += 1
                     print(f"FAILED {sample.name} {form} {names[j]}: {what}")
             print(f"{sample.name}: {len(expected)} outputs, {failures} failures so far", flush=True)
-    print(f"{sum(depths.values())} programs (by depth: {dict(sorted(depths.items()))}), {outputs} outputs")
+        failures += compare_exported(args.graphnet, args.exported, args.seed, inputs, scratch)
+    print(f"{sum(depths.values())} nests (by depth: {dict(sorted(depths.items()))}), {outputs} outputs")
     for form, count in equal.items():
         print(f"  {form}: {count} outputs bit-equal")
     print(f"  expanded: the others within {largest:.2g} of the largest element; {left} calls of vmap left")

@@ -11,10 +11,12 @@
 
 namespace graphnet {
 
-// The passes that go before to-paddle, so that it finds public operators, no vmap, and dtypes that
-// agree.
+// The passes that go before to-paddle, so that it finds public operators, no vmap, no regions
+// without effect, and dtypes that agree.
 inline constexpr absl::string_view kPassesBeforePaddle =
-    "stabilize,revert-vmap,expand-functions{keep_interpolate=true},expand-vmap,explicit-operators";
+    "inline-regions,stabilize,revert-vmap,expand-functions{keep_interpolate=true,fused=true},"
+    "expand-vmap,explicit-"
+    "operators";
 
 struct PaddleSample {
   // With "paddle" as framework in graph_net.json and Paddle's types as annotations; the hash is

@@ -360,7 +360,7 @@ absl::Status Writer::WriteCall(const Node& node) {
                                 : "it is no overload of ATen; pass torch-to-aten makes it one");
   }
   const Schema& schema = OverloadFor(node, callee.overloads[0]);
-  if (schema.mutates()) return Error("it writes to memory; pass functionalize makes it a value");
+  if (schema.mutates()) return Error("it writes to memory");
   if (schema.name == "sym_size" || schema.name == "size") return WriteSize(node, schema);
   if (schema.name == "item" || schema.name == "_local_scalar_dense") return WriteItem(node, schema);
   RETURN_IF_ERROR(CheckIndices(node, schema));

@@ -16,10 +16,13 @@ namespace {
 
 constexpr size_t kNoGroup = static_cast<size_t>(-1);
 
-bool HasNumbers(const ValueMeta* meta) {
+// Whether all sizes are known, be they numbers or symbols.
+bool HasSizes(const ValueMeta* meta) {
   return meta != nullptr && meta->tensor != nullptr && meta->tensor->has_shape &&
-         meta->tensor->is_static() && meta->tensor->dtype != DType::kUnknown;
+         meta->tensor->dtype != DType::kUnknown;
 }
+
+bool IsOne(const Dim& dim) { return dim.is_static() && dim.value == 1; }
 
 // What must stay where it is among its like.
 bool HasEffects(const Node& node) {
@@ -36,7 +39,7 @@ bool Broadcasts(const TensorMeta& from, const TensorMeta& to) {
   if (from.shape.size() > to.shape.size()) return false;
   const size_t more = to.shape.size() - from.shape.size();
   for (size_t i = 0; i < from.shape.size(); ++i) {
-    if (from.shape[i].value != 1 && from.shape[i].value != to.shape[more + i].value) return false;
+    if (!IsOne(from.shape[i]) && !(from.shape[i] == to.shape[more + i])) return false;
   }
   return true;
 }
@@ -50,7 +53,7 @@ bool HasWhatItNames(const Node& node, const Formula& formula) {
       const Node* operand = node.args()[k].node();
       double ignored = 0;
       if (IsScalarConstant(*operand, &ignored)) continue;
-      if (!HasNumbers(operand->meta())) return false;
+      if (!HasSizes(operand->meta())) return false;
       if (!formula.is_reduction && !Broadcasts(*operand->tensor_meta(), *node.tensor_meta())) {
         return false;
       }
@@ -66,18 +69,17 @@ bool HasWhatItNames(const Node& node, const Formula& formula) {
 
 bool ReducesToItsShape(const Node& node) {
   const Node* x = node.args()[0].node();
-  if (!HasNumbers(x->meta())) return false;
+  if (!HasSizes(x->meta())) return false;
   const std::vector<bool> is_reduced = *ReducedDims(node);
-  std::vector<int64_t> without;
-  std::vector<int64_t> with;
+  std::vector<Dim> without;
+  std::vector<Dim> with;
   for (size_t i = 0; i < is_reduced.size(); ++i) {
-    const int64_t size = x->tensor_meta()->shape[i].value;
+    const Dim size = x->tensor_meta()->shape[i];
     if (!is_reduced[i]) without.push_back(size);
-    with.push_back(is_reduced[i] ? 1 : size);
+    with.push_back(is_reduced[i] ? Dim(1) : size);
   }
-  std::vector<int64_t> written;
-  for (const Dim& dim : node.tensor_meta()->shape) written.push_back(dim.value);
-  return written == without || written == with;
+  const absl::Span<const Dim> written = node.tensor_meta()->shape;
+  return absl::c_equal(written, without) || absl::c_equal(written, with);
 }
 
 // The operation that a value is of.
@@ -259,7 +261,7 @@ bool IsScalarConstant(const Node& node, double* value) {
 }
 
 GroupKind GroupKindOf(const Node& node) {
-  if (!node.is_call() || !HasNumbers(node.meta())) return GroupKind::kNone;
+  if (!node.is_call() || !HasSizes(node.meta())) return GroupKind::kNone;
   const Formula* formula = FormulaOf(node);
   if (formula == nullptr || !HasWhatItNames(node, *formula)) return GroupKind::kNone;
   if (formula->is_reduction) {

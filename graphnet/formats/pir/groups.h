@@ -1,5 +1,6 @@
 // Which operations of a graph in PIR's terms make one kernel: operators that work element by
-// element, and the sums (and their like) of what they yield, whose sizes are all numbers.
+// element, and the sums (and their like) of what they yield. Sizes are numbers or symbols; those
+// that are the same are written alike.
 #ifndef GRAPHNET_FORMATS_PIR_GROUPS_H_
 #define GRAPHNET_FORMATS_PIR_GROUPS_H_
 

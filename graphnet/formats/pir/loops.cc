@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -18,6 +20,7 @@
 #include "graphnet/formats/pir/builder.h"
 #include "graphnet/formats/pir/formulas.h"
 #include "graphnet/formats/pir/groups.h"
+#include "graphnet/formats/pir/spelling.h"
 #include "graphnet/text/literal.h"
 
 namespace graphnet::pir {
@@ -25,9 +28,41 @@ namespace {
 
 constexpr int64_t kThreads = 256;
 
-std::vector<int64_t> SizesOf(const Node& node) {
-  std::vector<int64_t> sizes;
-  for (const Dim& dim : node.tensor_meta()->shape) sizes.push_back(dim.value);
+// A size, or what is computed of some: a number, or an expression of symbols.
+class Size {
+ public:
+  Size(int64_t number) : number_(number) {}  // NOLINT
+  explicit Size(const Dim& dim) : number_(dim.value) {
+    if (!dim.is_static()) AppendDimExpr(*dim.expr, &text_);
+  }
+
+  bool is_number() const { return text_.empty(); }
+  int64_t number() const { return number_; }
+  std::string text() const { return is_number() ? absl::StrCat(number_) : text_; }
+  // As an operand of what is written around it.
+  std::string operand() const {
+    const bool is_name = absl::c_all_of(text_, [](char c) {
+      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+    });
+    return is_name ? text() : absl::StrCat("(", text_, ")");
+  }
+  bool operator==(const Size&) const = default;
+  Size operator*(const Size& other) const {
+    if (is_number() && other.is_number()) return number_ * other.number_;
+    if (is_number() && number_ == 1) return other;
+    if (other.is_number() && other.number_ == 1) return *this;
+    return Size(absl::StrCat(operand(), " * ", other.operand()));
+  }
+
+ private:
+  explicit Size(std::string text) : text_(std::move(text)) {}
+  int64_t number_ = 0;
+  std::string text_;  // of symbols; else empty
+};
+
+std::vector<Size> SizesOf(const Node& node) {
+  std::vector<Size> sizes;
+  for (const Dim& dim : node.tensor_meta()->shape) sizes.emplace_back(dim);
   return sizes;
 }
 
@@ -54,8 +89,7 @@ std::string Declaration(absl::string_view prefix, const Node& node) {
   if (meta == nullptr || !meta->has_shape) return out;
   absl::StrAppend(&out, ": ", DTypeName(meta->dtype), "[");
   for (size_t i = 0; i < meta->shape.size(); ++i) {
-    absl::StrAppend(&out, i > 0 ? ", " : "",
-                    meta->shape[i].is_static() ? absl::StrCat(meta->shape[i].value) : "?");
+    absl::StrAppend(&out, i > 0 ? ", " : "", Size(meta->shape[i]).text());
   }
   return out + "]";
 }
@@ -63,7 +97,7 @@ std::string Declaration(absl::string_view prefix, const Node& node) {
 // One loop, or one axis of a block.
 struct Loop {
   std::string name;
-  int64_t size = 0;
+  Size size = 0;
 };
 
 class LoopPrinter {
@@ -186,37 +220,46 @@ class LoopPrinter {
   }
 
   // Opens the loops over `sizes`; gives what their indices are bound to.
-  std::vector<std::string> OpenLoops(absl::Span<const int64_t> sizes) {
+  std::vector<std::string> OpenLoops(absl::Span<const Size> sizes) {
     std::vector<std::string> indices;
     opened_ = 0;
     if (!options_.bound) {
       for (size_t i = 0; i < sizes.size(); ++i) {
-        Open(absl::StrCat("serial for (", LoopName(i), ", 0, ", sizes[i], ")"));
+        Open(absl::StrCat("serial for (", LoopName(i), ", 0, ", sizes[i].text(), ")"));
         indices.push_back(LoopName(i));
         ++opened_;
       }
       return indices;
     }
-    int64_t all = 1;
-    for (const int64_t size : sizes) all *= size;
-    const int64_t threads = std::clamp<int64_t>(all, 1, kThreads);
-    const int64_t blocks = (all + threads - 1) / threads;
+    Size all = 1;
+    for (const Size& size : sizes) all = all * size;
+    const int64_t threads =
+        all.is_number() ? std::clamp<int64_t>(all.number(), 1, kThreads) : kThreads;
+    const std::string blocks =
+        all.is_number()
+            ? absl::StrCat((all.number() + threads - 1) / threads)
+            : absl::StrCat("((", all.operand(), " + ", threads - 1, ") / ", threads, ")");
     Open(absl::StrCat("thread_bind[blockIdx.x] for (b, 0, ", blocks, ")"));
     Open(absl::StrCat("thread_bind[threadIdx.x] for (t, 0, ", threads, ")"));
     opened_ = 2;
     const std::string index = absl::StrCat("((b * ", threads, ") + t)");
-    if (all % threads != 0) {
-      Open(absl::StrCat("if (", index, " < ", all, ")"));
+    if (!all.is_number() || all.number() % threads != 0) {
+      Open(absl::StrCat("if (", index, " < ", all.operand(), ")"));
       ++opened_;
     }
-    int64_t stride = all;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      stride /= std::max<int64_t>(1, sizes[i]);
+    // From behind: what an index counts is what the dimensions behind it hold.
+    Size stride = 1;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      // The indices of an empty loop are never computed.
+      const Size size =
+          sizes[i].is_number() ? Size(std::max<int64_t>(1, sizes[i].number())) : sizes[i];
       std::string at = index;
-      if (stride > 1) at = absl::StrCat("(", at, " / ", stride, ")");
-      if (i > 0) at = absl::StrCat("(", at, " % ", std::max<int64_t>(1, sizes[i]), ")");
+      if (!(stride == Size(1))) at = absl::StrCat("(", at, " / ", stride.operand(), ")");
+      if (i > 0) at = absl::StrCat("(", at, " % ", size.operand(), ")");
       indices.push_back(at);
+      stride = size * stride;
     }
+    absl::c_reverse(indices);
     return indices;
   }
   void CloseLoops() {
@@ -225,7 +268,7 @@ class LoopPrinter {
 
   // The indices of `node` where those of what is computed are `axes`; sizes of 1 repeat.
   static std::vector<std::string> IndicesOf(const Node& node, absl::Span<const Loop> axes) {
-    const std::vector<int64_t> sizes = SizesOf(node);
+    const std::vector<Size> sizes = SizesOf(node);
     std::vector<std::string> indices;
     for (size_t i = 0; i < sizes.size(); ++i) {
       const Loop& axis = axes[axes.size() - sizes.size() + i];
@@ -240,9 +283,10 @@ class LoopPrinter {
 
   static std::string Range(const Node& node, absl::Span<const std::string> indices) {
     std::vector<std::string> ranges;
-    const std::vector<int64_t> sizes = SizesOf(node);
+    const std::vector<Size> sizes = SizesOf(node);
     for (size_t i = 0; i < indices.size(); ++i) {
-      ranges.push_back(indices[i] == "0" ? "0" : absl::StrCat(indices[i], "(0:", sizes[i], ")"));
+      ranges.push_back(indices[i] == "0" ? "0"
+                                         : absl::StrCat(indices[i], "(0:", sizes[i].text(), ")"));
     }
     return absl::StrCat("_", node.name(), "[", absl::StrJoin(ranges, ", "), "]");
   }
@@ -265,7 +309,7 @@ class LoopPrinter {
 
   // A formula with elements, numbers and attributes in the places of $0, @bias and $v.
   static std::string Fill(const Node& node, absl::string_view text, absl::Span<const Loop> axes,
-                          absl::string_view target, int64_t count) {
+                          absl::string_view target, const Size& count) {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '@') {
@@ -284,7 +328,7 @@ class LoopPrinter {
         if (what == 'v') {
           absl::StrAppend(&out, target);
         } else if (what == 'n') {
-          absl::StrAppend(&out, count);
+          absl::StrAppend(&out, count.operand());
         } else {
           const Node* operand = node.args()[static_cast<size_t>(what - '0')].node();
           double number = 0;
@@ -303,7 +347,7 @@ class LoopPrinter {
   }
 
   void PrintNest(absl::Span<Node* const> nodes) {
-    const std::vector<int64_t> sizes = SizesOf(*nodes[0]);
+    const std::vector<Size> sizes = SizesOf(*nodes[0]);
     const std::vector<std::string> bound = OpenLoops(sizes);
     std::vector<Loop> axes;
     for (size_t i = 0; i < sizes.size(); ++i) axes.push_back({AxisName(i), sizes[i]});
@@ -324,9 +368,9 @@ class LoopPrinter {
   void PrintReduction(const Node& node) {
     const Formula& formula = *FormulaOf(node);
     Node* const x = node.args()[0].node();
-    const std::vector<int64_t> sizes = SizesOf(*x);
+    const std::vector<Size> sizes = SizesOf(*x);
     const std::vector<bool> is_reduced = *ReducedDims(node);
-    std::vector<int64_t> kept;
+    std::vector<Size> kept;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!is_reduced[i]) kept.push_back(sizes[i]);
     }
@@ -337,13 +381,13 @@ class LoopPrinter {
     std::vector<Loop> axes;
     std::vector<std::string> bound_axes;
     std::vector<std::string> written;
-    int64_t count = 1;
+    Size count = 1;
     size_t next = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
       axes.push_back({AxisName(i), sizes[i]});
       if (is_reduced[i]) {
         bound_axes.push_back(absl::StrCat("reduce_", LoopName(i)));
-        count *= sizes[i];
+        count = count * sizes[i];
         if (keeps_dims) written.emplace_back("0");
       } else {
         bound_axes.push_back(bound[next++]);
@@ -360,7 +404,7 @@ class LoopPrinter {
     size_t reduced = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!is_reduced[i]) continue;
-      Open(absl::StrCat("serial for (reduce_", LoopName(i), ", 0, ", sizes[i], ")"));
+      Open(absl::StrCat("serial for (reduce_", LoopName(i), ", 0, ", sizes[i].text(), ")"));
       ++reduced;
     }
     Open(absl::StrCat("ScheduleBlock(", node.name(), ")"));

@@ -28,6 +28,8 @@
 #include "graphnet/formats/pir/operators.h"
 #include "graphnet/formats/pir/rules.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/inline_regions.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/to_paddle.h"
 
 namespace graphnet::pir {
@@ -575,7 +577,8 @@ class GraphLowering {
   absl::flat_hash_map<const Node*, Value> values_;
 };
 
-// Whether a graph has operators of PIR, so that it was made so.
+}  // namespace
+
 bool IsInPirTerms(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) {
@@ -590,13 +593,13 @@ bool IsInPirTerms(const Module& module) {
   return false;
 }
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module) {
   if (IsInPirTerms(module)) return module.Clone();
   const std::unique_ptr<Module> from = module.Clone();
-  AddMetas(from.get());
   PassRun run;
+  // Where a graph would get too large, it stays as it is.
+  InlineRegions(from.get(), run).IgnoreError();
+  AddMetas(from.get());
   RETURN_IF_ERROR(ToPaddle(from.get(), run).status());
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;

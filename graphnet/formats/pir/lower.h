@@ -30,6 +30,9 @@ namespace graphnet::pir {
 // text would have many times as many operations as the module has nodes.
 absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module);
 
+// Whether a graph has operators of PIR already.
+bool IsInPirTerms(const Module& module);
+
 }  // namespace graphnet::pir
 
 #endif  // GRAPHNET_FORMATS_PIR_LOWER_H_

@@ -71,6 +71,7 @@ bool IsOperation(const Node& node) {
 
 class PirPrinter {
  public:
+  size_t num_untyped() const { return num_untyped_; }
   absl::StatusOr<std::string> Print(const Module& module) {
     for (const Graph* graph : module.graphs()) {
       for (const Node* node : graph->nodes()) is_symbolic_ |= IsSymbolic(node->meta());
@@ -220,7 +221,9 @@ class PirPrinter {
     }
     for (size_t i = 0; i < op.results.size(); ++i) {
       if (i > 0) out_ += ", ";
+      const size_t begin = out_.size();
       AppendType(op.results[i], &out_);
+      if (absl::StrContains(absl::string_view(out_).substr(begin), kUnknownType)) ++num_untyped_;
     }
   }
 
@@ -289,7 +292,7 @@ class PirPrinter {
       if (i > 0) out_ += ", ";
       const auto it =
           op.operands[i].has_value() ? types_.find(op.operands[i]->node()) : types_.end();
-      out_ += it == types_.end() ? "<<NULL TYPE>>" : it->second;
+      out_ += it == types_.end() ? std::string(kUnknownType) : it->second;
     }
     out_ += ") -> ";
     const size_t types = out_.size();
@@ -381,6 +384,7 @@ class PirPrinter {
   size_t num_values_ = 0;
   size_t num_operations_ = 0;
   size_t num_arguments_ = 0;
+  size_t num_untyped_ = 0;
   std::vector<Argument> bodies_;
   // Of what was written already. A body that is written again has other values.
   absl::flat_hash_map<const Node*, std::string> values_;
@@ -392,6 +396,11 @@ class PirPrinter {
 
 }  // namespace
 
-absl::StatusOr<std::string> PrintPir(const Module& module) { return PirPrinter().Print(module); }
+absl::StatusOr<std::string> PrintPir(const Module& module, size_t* untyped) {
+  PirPrinter printer;
+  absl::StatusOr<std::string> text = printer.Print(module);
+  if (untyped != nullptr) *untyped = printer.num_untyped();
+  return text;
+}
 
 }  // namespace graphnet::pir

@@ -31,6 +31,7 @@
 #ifndef GRAPHNET_FORMATS_PIR_PRINTER_H_
 #define GRAPHNET_FORMATS_PIR_PRINTER_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -39,8 +40,9 @@
 namespace graphnet::pir {
 
 // Of a module that the verifier accepts. InvalidArgument if the text is longer than one may be
-// that is read, as with bodies that are called over and over.
-absl::StatusOr<std::string> PrintPir(const Module& module);
+// that is read, as with bodies that are called over and over. `untyped` gets the number of values
+// that nothing is known of, `<<NULL TYPE>>`; null: nobody asks.
+absl::StatusOr<std::string> PrintPir(const Module& module, size_t* untyped = nullptr);
 
 }  // namespace graphnet::pir
 

@@ -91,7 +91,7 @@ absl::string_view ElementTypeName(DType dtype) {
 
 void AppendTensorType(const TensorMeta* meta, absl::string_view constructor, std::string* out) {
   if (meta == nullptr || !meta->has_shape) {
-    *out += "<<NULL TYPE>>";
+    out->append(kUnknownType);
     return;
   }
   absl::StrAppend(out, constructor, "<");

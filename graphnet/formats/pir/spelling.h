@@ -16,6 +16,9 @@
 
 namespace graphnet::pir {
 
+// The type of a value that nothing is known of.
+inline constexpr char kUnknownType[] = "<<NULL TYPE>>";
+
 // "f32", "b" for bool, "undefined" if not known.
 absl::string_view ElementTypeName(DType dtype);
 

@@ -109,10 +109,31 @@ graph @forward(%x : f32[4, 8], %w : f32[8, 8], %s : f32[4]) {
 
 TEST(Loops, SizesThatAreNotKnownMakeNoGroup) {
   const std::string text = PrintLoops(
-      *Lowered("symbol S0\ngraph @forward(%x : f32[S0, 8]) {\n  %r = torch.exp(%x) : f32[S0, 8]\n"
-               "  return (%r,)\n}\n"));
+      *Lowered("graph @forward(%x : f32) {\n  %r = torch.exp(%x) : f32\n  return (%r,)\n}\n"));
   EXPECT_THAT(text, Not(HasSubstr("function")));
-  EXPECT_THAT(text, HasSubstr("call pd_op.exp (x) -> (exp: float32[?, 8])"));
+  EXPECT_THAT(text, HasSubstr("call pd_op.exp (x) -> (exp"));
+}
+
+TEST(Loops, SizesThatAreSymbols) {
+  const auto lowered = Lowered(R"(
+symbol S0
+graph @forward(%x : f32[S0, 8], %b : f32[8]) {
+  %a = torch.add(%x, %b) : f32[S0, 8]
+  %s = torch.sum(%a, 0) : f32[8]
+  return (%s,)
+}
+)");
+  const std::string serial = PrintLoops(*lowered);
+  EXPECT_EQ(Count(serial, "function group_"), 1);
+  EXPECT_THAT(serial, HasSubstr("_x: float32[S0, 8], _b: float32[8]"));
+  EXPECT_THAT(serial, HasSubstr("serial for (i, 0, S0)\n"));
+  EXPECT_THAT(serial, HasSubstr("add[i0, i1] = (x[i0, i1] + b[i1])"));
+  EXPECT_THAT(serial, HasSubstr("serial for (reduce_i, 0, S0)\n"));
+  // As many blocks as hold all, of which the last may have threads to spare.
+  const std::string bound = PrintLoops(*lowered, {.bound = true});
+  EXPECT_THAT(bound, HasSubstr("thread_bind[blockIdx.x] for (b, 0, (((S0 * 8) + 255) / 256))\n"));
+  EXPECT_THAT(bound, HasSubstr("if (((b * 256) + t) < (S0 * 8))\n"));
+  EXPECT_THAT(bound, HasSubstr("i0, i1 = axis.bind((((b * 256) + t) / 8), (((b * 256) + t) % 8))"));
 }
 
 // Both paths from %a to %d are one group, but for what goes around by the product.

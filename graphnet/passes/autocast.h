@@ -1,0 +1,13 @@
+// The rows of autocast.txt.
+#ifndef GRAPHNET_PASSES_AUTOCAST_H_
+#define GRAPHNET_PASSES_AUTOCAST_H_
+
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+absl::string_view AutocastText();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_AUTOCAST_H_

@@ -1,0 +1,450 @@
+#include "graphnet/passes/inline_regions.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/base/check.h"
+#include "graphnet/base/status.h"
+#include "graphnet/ir/node_error.h"
+#include "graphnet/ir/outline.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/region_call.h"
+#include "graphnet/passes/autocast.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+using Bracket = Schema::Bracket;
+
+// --- What autocast does -------------------------------------------------------------
+
+// The dtype that autocast computes in, by the type of device; those where it is off are left out.
+using AutocastState = std::map<std::string, std::string>;
+
+// What a region says of autocast; none if that is not known before the graph runs.
+struct AutocastMode {
+  std::string device;
+  std::optional<std::string> dtype;  // none: it is off
+};
+std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args) {
+  const auto given = [&](size_t i) { return i < args.size() ? args[i] : Argument(); };
+  const Argument enabled = given(2);
+  if (!given(0).is_string() || !(enabled.is_none() || enabled.is_bool())) return std::nullopt;
+  AutocastMode mode = {.device = std::string(given(0).string()), .dtype = {}};
+  if (enabled.is_bool() && !enabled.boolean()) return mode;
+  mode.dtype.emplace();
+  AppendArgument(given(1), &*mode.dtype);  // None: the dtype that is usual on the device
+  return mode;
+}
+
+AutocastState Under(AutocastState state, const AutocastMode& mode) {
+  if (mode.dtype.has_value()) {
+    state[mode.device] = *mode.dtype;
+  } else {
+    state.erase(mode.device);
+  }
+  return state;
+}
+
+// The rows of autocast.txt.
+bool IsCastOn(absl::string_view device, absl::string_view operator_name) {
+  static const auto* const rows = [] {
+    auto* made = new absl::flat_hash_map<absl::string_view, absl::string_view>();
+    for (const absl::string_view line : absl::StrSplit(AutocastText(), '\n')) {
+      if (line.empty() || line[0] == '#') continue;
+      const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+      for (size_t i = 1; i < words.size(); ++i) (*made)[words[i]] = words[0];
+    }
+    return made;
+  }();
+  const auto row = rows->find(operator_name);
+  return row != rows->end() &&
+         (row->second == "both" || row->second == (device == "cpu" ? "cpu" : "other"));
+}
+
+// Whether the value may hold a tensor that autocast casts on `device`.
+bool MayBeCast(const ValueMeta* meta, absl::string_view device) {
+  if (meta == nullptr) return true;
+  if (meta->is_tuple) {
+    return absl::c_any_of(meta->elements,
+                          [&](const ValueMeta* element) { return MayBeCast(element, device); });
+  }
+  const TensorMeta* const tensor = meta->tensor;
+  if (tensor == nullptr || tensor->dtype == DType::kUnknown) return true;
+  if (!IsFloatingPoint(tensor->dtype) || tensor->dtype == DType::kFloat64) return false;
+  return !tensor->has_device || DeviceTypeName(tensor->device.type) == device;
+}
+
+bool MayYieldTensors(const Schema& schema) {
+  return absl::c_any_of(schema.returns, [](const SchemaType& type) {
+    return type.kind == SchemaType::Kind::kTensor || type.kind == SchemaType::Kind::kAny;
+  });
+}
+
+// Finds the calls whose values depend on autocast.
+class AutocastUse {
+ public:
+  explicit AutocastUse(const Module& module) : module_(module) {}
+
+  // The first call from `first` on, before `end`, whose value depends on what is said of
+  // autocast on `device` around it; null if there is none.
+  const Node* FindIn(const Node* first, const Node* end, const std::string& device) {
+    // The regions between the two that say it themselves, and how deep those nest.
+    size_t inside = 0;
+    for (const Node* node = first; node != end && node != nullptr; node = node->next()) {
+      const Bracket bracket = BracketOf(*node);
+      if (bracket == Bracket::kAutocastOpen) {
+        const auto mode = AutocastModeOf(node->args());
+        if (!mode.has_value()) return node;
+        if (inside > 0 || mode->device == device) ++inside;
+        continue;
+      }
+      if (bracket == Bracket::kAutocastClose) {
+        if (inside > 0) --inside;
+        continue;
+      }
+      if (inside > 0) continue;
+      if (const Node* const use = FindAt(*node, device)) return use;
+    }
+    return nullptr;
+  }
+  const Node* FindIn(const Graph& graph, const std::string& device) {
+    const auto [it, is_new] = found_.insert({{&graph, device}, nullptr});
+    if (!is_new) return it->second;
+    const Node* const use = FindIn(graph.first(), nullptr, device);
+    found_[{&graph, device}] = use;
+    return use;
+  }
+
+  static Bracket BracketOf(const Node& node) {
+    return node.is_call() ? CalleeOf(node).bracket() : Bracket::kNone;
+  }
+
+ private:
+  const Node* FindAt(const Node& node, const std::string& device) {
+    if (!node.is_call()) return nullptr;
+    const std::optional<RegionForm> form = RegionFormOf(node.target());
+    if (form.has_value() && form->mode == RegionForm::Mode::kAutocast) {
+      const auto mode = AutocastModeOf(node.args().first(std::min(form->body, node.args().size())));
+      if (!mode.has_value()) return &node;
+      if (mode->device == device) return nullptr;
+    }
+    const Node* use = nullptr;
+    node.ForEachArgument([&](const Argument& a) {
+      if (use == nullptr && a.is_graph()) use = FindIn(*a.graph(), device);
+    });
+    if (use == nullptr && Depends(node, device)) use = &node;
+    return use;
+  }
+
+  // The node itself, bodies aside.
+  bool Depends(const Node& node, const std::string& device) {
+    if (absl::StrContains(node.target(), "autocast")) return !RegionFormOf(node.target());
+    bool may_be_cast = false;
+    node.ForEachOperand(
+        [&](const Node* operand) { may_be_cast |= MayBeCast(operand->meta(), device); });
+    if (!may_be_cast) return false;
+    if (!lowered_.has_value()) Lower();
+    if (refused_.contains(&node)) return true;
+    const auto calls = calls_.find(&node);
+    return calls != calls_.end() && absl::c_any_of(calls->second, [&](const Node* call) {
+             const Callable callee = CalleeOf(*call);
+             if (callee.kind == Callable::Kind::kAten) return IsCastOn(device, callee.name);
+             if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) return false;
+             return callee.kind != Callable::Kind::kFunction ||
+                    (MayYieldTensors(callee.overloads[0]) &&
+                     !callee.is_function("builtins.getattr"));
+           });
+  }
+
+  void Lower() {
+    // With refused calls there are no errors.
+    lowered_ = *LowerToAten(module_, &refused_);
+    for (const Graph* graph : lowered_->module->graphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (node->is_call()) calls_[lowered_->origins[node]].push_back(node);
+      }
+    }
+  }
+
+  const Module& module_;
+  std::optional<LoweredModule> lowered_;
+  RefusedCalls refused_;
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> calls_;  // by what they stand for
+  absl::flat_hash_map<std::pair<const Graph*, std::string>, const Node*> found_;
+};
+
+// --- Gradients ----------------------------------------------------------------------
+
+bool IsGradientModeCall(const Node& node) {
+  return node.is_call_function("torch._C._set_grad_enabled") ||
+         node.is_call_function("torch.set_grad_enabled");
+}
+
+// Whether the call asks for gradients, for what gradients are recorded, or for the mode.
+bool AsksForGradients(const Node& node) {
+  if (!node.is_call() || IsGradientModeCall(node)) return false;
+  const absl::string_view target = node.target();
+  if (RegionFormOf(target).has_value()) return false;
+  if (node.is_call_function("torch.autograd.function.FunctionCtx")) return false;
+  if (target == "backward" || absl::StartsWith(target, "torch.autograd.") ||
+      absl::StartsWith(target, "aten._backward")) {
+    return true;
+  }
+  if (target == "builtins.getattr" && node.args().size() > 1 && node.args()[1].is_string()) {
+    const absl::string_view name = node.args()[1].string();
+    return name == "is_leaf" || absl::StrContains(name, "grad");
+  }
+  const std::vector<absl::string_view> words = absl::StrSplit(target, absl::ByAnyChar("._"));
+  return absl::c_linear_search(words, "grad");
+}
+
+// --- The regions --------------------------------------------------------------------
+
+// None for what is no call of a region, or one that is not written by position.
+std::optional<RegionForm> FormOf(const Node& node) {
+  if (node.op() != Op::kCallFunction) return std::nullopt;
+  const std::optional<RegionForm> form = RegionFormOf(node.target());
+  if (!form.has_value() || !node.kwargs().empty() || node.args().size() < form->operands ||
+      !node.args()[form->body].is_graph()) {
+    return std::nullopt;
+  }
+  return form;
+}
+
+class RegionInliner {
+ public:
+  RegionInliner(Module* module, PassRun* run) : module_(module), run_(*run), autocast_(*module) {}
+
+  absl::StatusOr<bool> Run() {
+    if (!HasRegions(*module_)) return false;
+    FindCallees(module_->main());
+    FindWhatAsks();
+    // What is kept lets more be kept in it.
+    do {
+      visited_.clear();
+      has_changed_ = false;
+      Visit(*module_->main(), {});
+    } while (has_changed_);
+    RETURN_IF_ERROR(CheckCalls());
+    bool changed = false;
+    for (Graph* graph : callees_first_) changed |= Rewrite(graph);
+    for (const auto& [why, count] : reasons_) run_.Note(why, count);
+    if (changed) module_->EraseUnusedGraphs();
+    return changed;
+  }
+
+ private:
+  // All graphs, those that are called before their callers.
+  void FindCallees(Graph* graph) {
+    if (!seen_.insert(graph).second) return;
+    for (const Node* node : graph->nodes()) {
+      node->ForEachArgument([&](const Argument& a) {
+        if (a.is_graph()) FindCallees(a.graph());
+      });
+    }
+    callees_first_.push_back(graph);
+  }
+
+  // The first call that asks for gradients, and the graphs that hold, or call one that holds, a
+  // call of which nothing is known.
+  void FindWhatAsks() {
+    for (const Graph* graph : callees_first_) {
+      for (const Node* node : graph->nodes()) {
+        if (asks_ == nullptr && AsksForGradients(*node)) asks_ = node;
+        bool is_unknown = node->op() == Op::kCallModule;
+        if (node->is_call()) {
+          const Callable::Kind kind = CalleeOf(*node).kind;
+          is_unknown |= kind == Callable::Kind::kNone || kind == Callable::Kind::kForeign;
+        }
+        node->ForEachArgument(
+            [&](const Argument& a) { is_unknown |= a.is_graph() && unknown_.contains(a.graph()); });
+        if (is_unknown) unknown_.insert(graph);
+      }
+    }
+  }
+
+  // Decides what is kept in `graph`, called where autocast does what `state` says.
+  void Visit(const Graph& graph, const AutocastState& outer) {
+    if (!visited_.insert({&graph, outer}).second) return;
+    struct Open {
+      const Node* node;
+      AutocastState around;
+    };
+    std::vector<Open> open;
+    AutocastState state = outer;
+    for (const Node* node : graph.nodes()) {
+      if (!node->is_call()) continue;
+      const Bracket bracket = AutocastUse::BracketOf(*node);
+      if (bracket == Bracket::kAutocastOpen) {
+        open.push_back({node, state});
+        const Node* const close = CloseOf(*node);
+        state = Decide(*node, AutocastModeOf(node->args()), state, [&](const std::string& device) {
+          return autocast_.FindIn(node->next(), close, device);
+        });
+        if (close == nullptr) Keep(*node, "autocast is not closed where it is opened");
+        continue;
+      }
+      if (bracket == Bracket::kAutocastClose) {
+        if (!open.empty()) {
+          state = open.back().around;
+          open.pop_back();
+        }
+        continue;
+      }
+      const std::optional<RegionForm> form = FormOf(*node);
+      AutocastState inner = state;
+      if (form.has_value() && form->mode == RegionForm::Mode::kAutocast) {
+        const Graph& body = *node->args()[form->body].graph();
+        inner = Decide(*node, AutocastModeOf(node->args().first(form->body)), state,
+                       [&](const std::string& device) { return autocast_.FindIn(body, device); });
+      } else if (form.has_value() && form->mode == RegionForm::Mode::kGradients) {
+        const Graph& body = *node->args()[form->body].graph();
+        if (asks_ != nullptr) {
+          Keep(*node, absl::StrCat(asks_->target(), " asks for gradients"));
+        } else if (unknown_.contains(&body)) {
+          Keep(*node, "nothing is known of a call in a region without gradients");
+        }
+      }
+      node->ForEachArgument([&](const Argument& a) {
+        if (a.is_graph()) Visit(*a.graph(), inner);
+      });
+    }
+  }
+
+  // What autocast does in a region that says `mode` where `state` holds. Keeps the region if
+  // that makes a difference to a call that it decides of, which `find` finds.
+  template <typename Find>
+  AutocastState Decide(const Node& node, const std::optional<AutocastMode>& mode,
+                       const AutocastState& state, Find&& find) {
+    if (!mode.has_value()) {
+      Keep(node, "whether autocast is on is not known");
+      return state;
+    }
+    AutocastState inner = Under(state, *mode);
+    if (inner == state) return state;
+    if (kept_.contains(&node)) return inner;
+    const Node* const use = find(mode->device);
+    if (use == nullptr) return state;
+    Keep(node, absl::StrCat("autocast on ", mode->device, " may compute ", use->target(),
+                            " in another dtype"));
+    return inner;
+  }
+
+  void Keep(const Node& node, std::string why) {
+    if (!kept_.insert(&node).second) return;
+    ++reasons_[std::move(why)];
+    has_changed_ = true;
+  }
+
+  // What closes the autocast that `open` opens in its graph; null if nothing does.
+  static const Node* CloseOf(const Node& open) {
+    size_t depth = 0;
+    for (const Node* node = open.next(); node != nullptr; node = node->next()) {
+      const Bracket bracket = AutocastUse::BracketOf(*node);
+      if (bracket == Bracket::kAutocastOpen) ++depth;
+      if (bracket != Bracket::kAutocastClose) continue;
+      if (depth-- > 0) continue;
+      const bool is_its = !node->has_uses() && node->args().size() == 1 &&
+                          node->args()[0] == Argument(const_cast<Node*>(&open)) &&
+                          open.num_uses() == 1;
+      return is_its ? node : nullptr;
+    }
+    return nullptr;
+  }
+
+  // Operands fit parameters, and no graph gets too large.
+  absl::Status CheckCalls() const {
+    absl::flat_hash_map<const Graph*, size_t> sizes;
+    for (const Graph* graph : callees_first_) {
+      size_t size = graph->num_nodes();
+      for (const Node* node : graph->nodes()) {
+        const std::optional<RegionForm> form = FormOf(*node);
+        if (!form.has_value() || kept_.contains(node)) continue;
+        const Graph& body = *node->args()[form->body].graph();
+        const size_t operands = node->args().size() - form->operands;
+        const size_t parameters = body.placeholders().size();
+        if (operands != parameters) {
+          return NodeError(*node,
+                           absl::StrCat(operands, " operands for ", parameters, " parameters"));
+        }
+        size += sizes.at(&body);
+        if (size <= kMaxInlinedNodes) continue;
+        return absl::ResourceExhaustedError(
+            NodeError(*node, absl::StrCat("with its regions inlined, its graph takes more than ",
+                                          kMaxInlinedNodes, " nodes"))
+                .message());
+      }
+      sizes[graph] = size;
+    }
+    return absl::OkStatus();
+  }
+
+  bool Rewrite(Graph* graph) {
+    bool changed = false;
+    for (Node* node : graph->nodes()) {
+      if (!node->is_call() || kept_.contains(node)) continue;
+      if (const std::optional<RegionForm> form = FormOf(*node)) {
+        std::vector<Argument> args = {node->args()[form->body]};
+        for (const Argument& operand : node->args().subspan(form->operands))
+          args.push_back(operand);
+        node->set_args(args);
+        const absl::Status inlined = Inline(node);
+        CHECK(inlined.ok());  // CheckCalls has seen it.
+        changed = true;
+      } else if (IsGradientModeCall(*node) && asks_ == nullptr && !node->has_uses()) {
+        if (unknown_.contains(graph)) continue;
+        graph->EraseNode(node);
+        changed = true;
+      } else if (AutocastUse::BracketOf(*node) == Bracket::kAutocastOpen) {
+        graph->EraseNode(const_cast<Node*>(CloseOf(*node)));
+        graph->EraseNode(node);
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  Module* module_;
+  PassRun& run_;
+  AutocastUse autocast_;
+  absl::flat_hash_set<const Graph*> seen_;
+  std::vector<Graph*> callees_first_;
+  const Node* asks_ = nullptr;
+  absl::flat_hash_set<const Graph*> unknown_;
+  std::set<std::pair<const Graph*, AutocastState>> visited_;
+  absl::flat_hash_set<const Node*> kept_;
+  std::map<std::string, size_t> reasons_;
+  bool has_changed_ = false;
+};
+
+}  // namespace
+
+bool HasRegions(const Module& module) {
+  return absl::c_any_of(module.graphs(), [](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(), [](const Node* node) {
+      return FormOf(*node).has_value() || IsGradientModeCall(*node) ||
+             AutocastUse::BracketOf(*node) == Bracket::kAutocastOpen;
+    });
+  });
+}
+
+absl::StatusOr<bool> InlineRegions(Module* module, PassRun& run) {
+  if (module->main() == nullptr) return false;
+  return RegionInliner(module, &run).Run();
+}
+
+}  // namespace graphnet
