@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ATen/Functions.h"
+#include "ATen/functorch/BatchedTensorImpl.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
@@ -39,8 +40,12 @@ using Values = std::map<std::string, TensorData>;
 
 // --- Comparing values ------------------------------------------------------------
 
-// Row-major, on the CPU.
-at::Tensor Plain(const at::Tensor& tensor) {
+// Row-major, on the CPU. What runs within a vmap is all elements of the batch.
+at::Tensor Plain(at::Tensor tensor) {
+  while (const at::functorch::BatchedTensorImpl* const batched =
+             at::functorch::maybeGetBatchedImpl(tensor)) {
+    tensor = batched->value();
+  }
   return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous();
 }
 
