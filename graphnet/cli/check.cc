@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
@@ -17,9 +18,11 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/formats/pt2/importer.h"
+#include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
+#include "graphnet/passes/verify_metas.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/equality.h"
 #include "graphnet/text/parser.h"
@@ -88,13 +91,29 @@ absl::Status CheckFolder(const Sample& sample, const std::string& path, std::str
   return absl::OkStatus();
 }
 
+bool HasClasses(const pt2::TreeSpec& spec) {
+  return spec.kind == pt2::TreeSpec::Kind::kOther || absl::c_any_of(spec.children, HasClasses);
+}
+
+// Whether what is written holds the inputs that the program was saved with: all are known, and
+// none lies in an instance of a class, which is not made here.
+bool KeepsInputs(const Sample& sample) {
+  const absl::StatusOr<pt2::InputStructure> structure = pt2::ReadInputStructure(sample);
+  return structure.ok() && !HasClasses(structure->spec) &&
+         absl::c_all_of(structure->inputs, [&](const std::string& name) {
+           return name.empty() || sample.weights.contains(name);
+         });
+}
+
 // Of a program of torch.export: what is written of it says the same.
 absl::Status CheckPt2(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
   ASSIGN_OR_RETURN(Sample back, ImportPt2(bytes, path));
   back.name = sample.name;
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
+  const bool keeps_inputs = KeepsInputs(sample);
   for (const auto& [name, data] : sample.weights) {
+    if (!keeps_inputs && sample.module->FindAttribute(name) == nullptr) continue;
     const auto it = back.weights.find(name);
     if (it == back.weights.end() || !SameData(it->second, data)) {
       return absl::FailedPreconditionError(absl::StrCat(Printable(name), " has another value"));
@@ -111,9 +130,11 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
   outcome->nodes = sample.module->num_nodes();
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
   RETURN_IF_ERROR(CheckWeights(sample));
-  if (RecogniseFormat(path).value_or(Format::kText) == Format::kPt2 &&
-      sample.extra_files.contains(std::string(kProgramWeightsFile))) {
-    RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));
+  if (RecogniseFormat(path).value_or(Format::kText) == Format::kPt2) {
+    RETURN_IF_ERROR(Annotate(VerifyMetas(*sample.module), "metas"));
+    if (sample.extra_files.contains(std::string(kProgramWeightsFile))) {
+      RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));
+    }
   }
   sample.weights.clear();  // The forms below are without.
   if (options.calls) RETURN_IF_ERROR(Annotate(VerifyCalls(*sample.module), "calls"));

@@ -28,6 +28,7 @@ absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call);
 using AdapterRow = std::pair<absl::string_view, Adapter>;
 absl::Span<const AdapterRow> FunctionalAdapters();
 absl::Span<const AdapterRow> PythonAdapters();
+absl::Span<const AdapterRow> QuantizedAdapters();
 
 }  // namespace graphnet
 

@@ -237,7 +237,7 @@ absl::Span<const AdapterRow> PythonAdapters() {
 Adapter FindAdapter(absl::string_view name) {
   static const auto* const table = [] {
     auto* made = new absl::flat_hash_map<absl::string_view, Adapter>;
-    for (const auto& rows : {FunctionalAdapters(), PythonAdapters()}) {
+    for (const auto& rows : {FunctionalAdapters(), PythonAdapters(), QuantizedAdapters()}) {
       made->insert(rows.begin(), rows.end());
     }
     for (const FusedOperator& fused : FusedOperators()) made->emplace(fused.name, LowerFused);

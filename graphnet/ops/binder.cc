@@ -36,6 +36,11 @@ bool SaysNothing(const KwArg& kwarg, const Schema& schema) {
          (kwarg.name == "out" || kwarg.name == "names" || kwarg.name == "generator");
 }
 
+// What does nothing here and takes any number of values: torch.ops.higher_order.print.
+bool TakesAnyKeyword(const Schema& schema) {
+  return schema.is_dropped && !schema.arguments.empty() && schema.arguments.back().is_variadic;
+}
+
 // What a call may leave to the overload: nothing that has no default, as Python has it;
 // what may be None; numbers for tensors, and the like; any type.
 enum class Round { kExact, kOmitted, kLenient, kUntyped };
@@ -157,7 +162,7 @@ class Matcher {
       const absl::string_view name = CanonicalKeyword(kwarg.name, schema_);
       const int i = schema_.IndexOf(name);
       if (i < 0 || schema_.arguments[static_cast<size_t>(i)].is_variadic) {
-        if (SaysNothing(kwarg, schema_)) continue;
+        if (SaysNothing(kwarg, schema_) || TakesAnyKeyword(schema_)) continue;
         return Fail(absl::StrCat("takes no ", kwarg.name));
       }
       if (schema_.arguments[static_cast<size_t>(i)].positional_only) {
@@ -235,7 +240,7 @@ std::string UnknownKeyword(absl::Span<const Schema> overloads, absl::Span<const 
     std::vector<absl::string_view> names;
     bool is_known = false;
     for (const Schema& schema : overloads) {
-      is_known |= SaysNothing(kwarg, schema) ||
+      is_known |= SaysNothing(kwarg, schema) || TakesAnyKeyword(schema) ||
                   schema.FindArgument(CanonicalKeyword(kwarg.name, schema)) != nullptr;
       for (const SchemaArgument& argument : schema.arguments) {
         if (!argument.positional_only && !argument.is_variadic) names.push_back(argument.name);

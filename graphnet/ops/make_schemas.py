@@ -18,11 +18,17 @@ them. The flags:
 signatures.txt: functions and methods written in Python, as inspect.signature gives them.
 public.txt: the functions that PyTorch's public modules have: a module and names of it a line.
 torchscript.txt: the operators on Python's values that TorchScript adds and graphs may run.
+other_operators.txt: all else that PyTorch registers or torch.export calls by name, which nothing
+but its name is known of: a namespace and names with overloads a line.
 """
 
 import functools
+import importlib
 import inspect
+import math
+import operator
 import pathlib
+import pkgutil
 import re
 import sys
 import textwrap
@@ -222,12 +228,39 @@ def public_lines():
                                  subsequent_indent=module.__name__ + " ")
 
 
+def other_lines():
+    """What a program may call that schemas.txt lacks."""
+    described = {str(f.func.name) for f in native_functions().native_functions if not f.func.is_out_fn()}
+    # These register operators when they are imported.
+    for module in pkgutil.walk_packages(torch._higher_order_ops.__path__, "torch._higher_order_ops."):
+        try:
+            importlib.import_module(module.name)
+        except ImportError:  # It is about a device that is not there.
+            pass
+    importlib.import_module("torch.ao.quantization.fx._decomposed")
+    names = {"higher_order": set(torch._ops._higher_order_ops), "math": set(dir(math)),
+             "_operator": set(dir(operator))}
+    registered = {schema.name + "." + schema.overload_name for schema in torch._C._jit_get_all_schemas()}
+    for name in registered | set(torch._C._dispatch_get_all_op_names()):
+        space, name = name.split("::")
+        name = name.removesuffix(".")
+        if space == "aten" and (name in described or name.partition(".")[0][0].isupper()):
+            continue
+        if not space.startswith(("_test", "static_runtime", "prim")) or space == "prims":
+            names.setdefault(space, set()).add(name if "." in name else name + ".default")
+    for space in sorted(names):
+        public = sorted(name for name in names[space] if not name.startswith("__") or space == "aten")
+        yield from textwrap.wrap(" ".join(public), 100, initial_indent=f"{space} ",
+                                 subsequent_indent=f"{space} ", break_long_words=False, break_on_hyphens=False)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     note = f"# Made by make_schemas.py from torch {torch.__version__.split('+')[0]}.\n"
     (folder / "schemas.txt").write_text(note + "\n".join(schema_lines()) + "\n")
     (folder / "signatures.txt").write_text(note + "\n".join(signature_lines()) + "\n")
     (folder / "torchscript.txt").write_text(note + "\n".join(torchscript_lines()) + "\n")
+    (folder / "other_operators.txt").write_text(note + "\n".join(other_lines()) + "\n")
     (folder / "public.txt").write_text(note + "\n".join(public_lines()) + "\n")
 
 

@@ -1,30 +1,173 @@
 #include "graphnet/torch/allowed_operators.h"
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "ATen/Functions.h"
 #include "ATen/core/Tensor.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/torch/operator_library.h"
 
 namespace graphnet {
 namespace {
 
-using Guard = void (*)(c10::ArrayRef<c10::IValue>);
+// What an operator takes, by the names of its schema.
+class Operands {
+ public:
+  Operands(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values)
+      : schema_(schema), values_(values) {}
+
+  // None if the operator has no such argument.
+  const c10::IValue& operator[](const char* name) const {
+    static const c10::IValue none;
+    const std::optional<int> i = schema_.argumentIndexWithName(name);
+    return i.has_value() ? values_[static_cast<size_t>(*i)] : none;
+  }
+  // Undefined if it is None, or the operator has no such argument.
+  at::Tensor Tensor(const char* name) const {
+    const c10::IValue& value = (*this)[name];
+    return value.isTensor() ? value.toTensor() : at::Tensor();
+  }
+  bool IsTrue(const char* name, bool otherwise) const {
+    const c10::IValue& value = (*this)[name];
+    return value.isBool() ? value.toBool() : otherwise;
+  }
+  std::vector<int64_t> Ints(const char* name) const {
+    const c10::IValue& value = (*this)[name];
+    TORCH_CHECK(value.isIntList(), name, " is a list of ints");
+    return value.toIntVector();
+  }
+  int64_t Int(const char* name) const {
+    const c10::IValue& value = (*this)[name];
+    TORCH_CHECK(value.isInt(), name, " is an int");
+    return value.toInt();
+  }
+  // Kernels that need a guard know no other layout.
+  void CheckStrided() const {
+    for (const c10::IValue& value : values_) {
+      if (!value.isTensor() || !value.toTensor().defined()) continue;
+      TORCH_CHECK(value.toTensor().layout() == at::kStrided, "takes strided tensors only");
+    }
+  }
+
+ private:
+  const c10::FunctionSchema& schema_;
+  c10::ArrayRef<c10::IValue> values_;
+};
+
+using Guard = void (*)(const Operands&);
 
 // _weight_norm(v, g, dim): along the first and the last dimension its kernel takes an
 // element of g for each of v's.
-void GuardWeightNorm(c10::ArrayRef<c10::IValue> operands) {
-  const at::Tensor& v = operands[0].toTensor();
-  const at::Tensor& g = operands[1].toTensor();
-  const int64_t dim = operands[2].toInt();
+void GuardWeightNorm(const Operands& operands) {
+  const at::Tensor v = operands.Tensor("v");
+  const at::Tensor g = operands.Tensor("g");
+  const int64_t dim = operands.Int("dim");
   TORCH_CHECK(dim >= -1 && dim < v.dim(), "there is no dimension ", dim);
   if (dim != 0 && dim != v.dim() - 1) return;
   TORCH_CHECK(g.numel() == v.size(dim), "expected ", v.size(dim), " norms, not ", g.numel());
   TORCH_CHECK(g.scalar_type() == v.scalar_type(), "expected norms of type ", v.scalar_type());
 }
 
+// Kernels of batch norm take an element of each statistic and parameter for each channel, and
+// statistics that are there when they do not compute them.
+void GuardBatchNorm(const Operands& operands) {
+  const at::Tensor input = operands.Tensor("input");
+  TORCH_CHECK(input.defined() && input.dim() >= 2, "expected an input of 2 dimensions or more");
+  const int64_t channels = input.size(1);
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const at::Tensor tensor = operands.Tensor(name);
+    if (!tensor.defined()) continue;
+    TORCH_CHECK(tensor.dim() == 1 && tensor.numel() == channels, "expected ", channels,
+                " elements in ", name, ", not ", tensor.numel());
+  }
+  const bool has_mean = operands.Tensor("running_mean").defined();
+  const bool has_variance = operands.Tensor("running_var").defined();
+  TORCH_CHECK(has_mean == has_variance, "running_mean and running_var go together");
+  TORCH_CHECK(has_mean || operands.IsTrue("training", false),
+              "running_mean and running_var are needed outside of training");
+}
+
+void CheckInRange(const at::Tensor& positions, int64_t size, const char* name) {
+  if (positions.numel() == 0) return;
+  TORCH_CHECK(positions.min().item<int64_t>() >= 0 && positions.max().item<int64_t>() < size, name,
+              " is out of range: there are ", size);
+}
+
+// Kernels of embedding bags trust offsets, and in part indices.
+void GuardEmbeddingBag(const Operands& operands) {
+  const at::Tensor weight = operands.Tensor("weight");
+  const at::Tensor indices = operands.Tensor("indices");
+  const at::Tensor offsets = operands.Tensor("offsets");
+  TORCH_CHECK(weight.defined() && weight.dim() == 2, "expected a weight of 2 dimensions");
+  for (const at::Tensor& tensor : {indices, offsets}) {
+    TORCH_CHECK(tensor.defined() && tensor.dim() == 1 &&
+                    (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt),
+                "indices and offsets are rows of int32 or int64");
+  }
+  const int64_t mode = operands.Int("mode");
+  TORCH_CHECK(mode >= 0 && mode <= 2, "there is no mode ", mode);
+  const at::Tensor weights = operands.Tensor("per_sample_weights");
+  TORCH_CHECK(!weights.defined() || (weights.dim() == 1 && weights.numel() == indices.numel() &&
+                                     weights.scalar_type() == weight.scalar_type()),
+              "expected a per_sample_weight for each index");
+  TORCH_CHECK(offsets.numel() > 0 || !operands.IsTrue("include_last_offset", false),
+              "the last offset is missing");
+  if (indices.is_meta() || offsets.is_meta()) return;
+  CheckInRange(indices, weight.size(0), "an index");
+  CheckInRange(offsets, indices.numel() + 1, "an offset");
+  if (offsets.numel() < 2) return;
+  const at::Tensor steps = offsets.slice(0, 1) - offsets.slice(0, 0, -1);
+  TORCH_CHECK(steps.min().item<int64_t>() >= 0, "offsets decrease");
+}
+
+// The transforms behind torch.fft trust dimensions and sizes.
+void GuardFft(const Operands& operands) {
+  const at::Tensor self = operands.Tensor("self");
+  const std::vector<int64_t> dims = operands.Ints("dim");
+  std::vector<bool> is_taken(static_cast<size_t>(self.dim()), false);
+  for (const int64_t dim : dims) {
+    TORCH_CHECK(dim >= 0 && dim < self.dim(), "there is no dimension ", dim);
+    TORCH_CHECK(!is_taken[static_cast<size_t>(dim)], "the dimension ", dim, " comes twice");
+    is_taken[static_cast<size_t>(dim)] = true;
+    TORCH_CHECK(self.size(dim) > 0, "a transform of no elements");
+  }
+  const int64_t normalization = operands.Int("normalization");
+  TORCH_CHECK(normalization >= 0 && normalization <= 2, "there is no normalization ",
+              normalization);
+  if (!operands["last_dim_size"].isInt()) return;
+  TORCH_CHECK(!dims.empty(), "expected a dimension");
+  const int64_t size = operands.Int("last_dim_size");
+  TORCH_CHECK(size > 0 && size / 2 + 1 <= self.size(dims.back()), "expected ", size / 2 + 1,
+              " elements to make ", size, " of, not ", self.size(dims.back()));
+}
+void GuardRealFft(const Operands& operands) {
+  TORCH_CHECK(!operands.Ints("dim").empty(), "expected a dimension");
+  GuardFft(operands);
+}
+
 Guard FindGuard(const c10::FunctionSchema& schema) {
-  return schema.name() == "aten::_weight_norm" ? GuardWeightNorm : nullptr;
+  static const auto* const guards = new absl::flat_hash_map<absl::string_view, Guard>{
+      {"aten::_batch_norm_no_update", GuardBatchNorm},
+      {"aten::_embedding_bag", GuardEmbeddingBag},
+      {"aten::_embedding_bag_forward_only", GuardEmbeddingBag},
+      {"aten::_fft_c2c", GuardFft},
+      {"aten::_fft_c2r", GuardFft},
+      {"aten::_fft_r2c", GuardRealFft},
+      {"aten::_native_batch_norm_legit", GuardBatchNorm},
+      {"aten::_weight_norm", GuardWeightNorm},
+      {"aten::embedding_bag", GuardEmbeddingBag},
+      {"aten::native_batch_norm", GuardBatchNorm},
+  };
+  // Those that write to what they are given, out=, are other kernels.
+  if (schema.overload_name().find("out") != std::string::npos) return nullptr;
+  const auto it = guards->find(schema.name());
+  return it == guards->end() ? nullptr : it->second;
 }
 
 }  // namespace
@@ -40,9 +183,10 @@ torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
                                 torch::jit::Operation operation) {
   const Guard guard = FindGuard(schema);
   if (guard == nullptr) return operation;
-  return [guard, operation = std::move(operation),
-          arity = schema.arguments().size()](torch::jit::Stack& stack) mutable {
-    guard(torch::jit::last(stack, arity));
+  return [guard, operation = std::move(operation), schema](torch::jit::Stack& stack) mutable {
+    const Operands operands(schema, torch::jit::last(stack, schema.arguments().size()));
+    operands.CheckStrided();
+    guard(operands);
     operation(stack);
   };
 }

@@ -299,6 +299,82 @@ TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
   EXPECT_EQ(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4, 3}), at::ones({4, 1})}), "");
 }
 
+// Operators of core ATen whose kernels trust what they are given: each runs, and each way to make
+// it read elsewhere is refused.
+TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
+  const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
+    return std::string(
+        RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
+                std::move(inputs))
+            .status()
+            .message());
+  };
+  const at::Tensor real = at::rand({3, 4}), complex = at::rand({3, 4}, at::kComplexFloat);
+  const auto ints = [](std::vector<int64_t> values) { return at::tensor(values, at::kLong); };
+  const struct {
+    const char* call;
+    std::vector<c10::IValue> inputs;
+    const char* error;  // empty: it runs
+  } cases[] = {
+      {"aten._fft_r2c.default(%x, [1], 0, True)", {real, real}, ""},
+      {"aten._fft_r2c.default(%x, [1, 0], 2, False)", {real, real}, ""},
+      {"aten._fft_r2c.default(%x, [2], 0, True)", {real, real}, "there is no dimension 2"},
+      {"aten._fft_r2c.default(%x, [-1], 0, True)", {real, real}, "there is no dimension -1"},
+      {"aten._fft_r2c.default(%x, [], 0, True)", {real, real}, "expected a dimension"},
+      {"aten._fft_r2c.default(%x, [1, 1], 0, True)", {real, real}, "comes twice"},
+      {"aten._fft_r2c.default(%x, [1], 7, True)", {real, real}, "no normalization 7"},
+      {"aten._fft_r2c.default(%x, [1], 0, True)", {at::ones({3, 0}), real}, "no elements"},
+      {"aten._fft_c2c.default(%x, [0, 1], 0, True)", {complex, real}, ""},
+      {"aten._fft_c2c.default(%x, [9], 0, True)", {complex, real}, "there is no dimension 9"},
+      {"aten._fft_c2r.default(%x, [1], 0, 6)", {complex, real}, ""},
+      {"aten._fft_c2r.default(%x, [1], 0, 7)", {complex, real}, ""},
+      {"aten._fft_c2r.default(%x, [1], 0, 8)", {complex, real}, "expected 5 elements to make 8 of"},
+      {"aten._fft_c2r.default(%x, [1], 0, 0)", {complex, real}, "to make 0 of"},
+      {"aten.native_batch_norm.default(%x, None, None, None, None, True, 0.1, 1e-05)",
+       {real, real},
+       ""},
+      {"aten.native_batch_norm.default(%x, None, None, %y, %y, False, 0.1, 1e-05)",
+       {real, at::ones({4})},
+       ""},
+      {"aten.native_batch_norm.default(%x, None, None, %y, %y, False, 0.1, 1e-05)",
+       {real, at::ones({3})},
+       "expected 4 elements in running_mean, not 3"},
+      {"aten.native_batch_norm.default(%x, %y, None, None, None, True, 0.1, 1e-05)",
+       {real, at::ones({1})},
+       "expected 4 elements in weight, not 1"},
+      {"aten.native_batch_norm.default(%x, None, None, None, None, False, 0.1, 1e-05)",
+       {real, real},
+       "are needed outside of training"},
+      {"aten._native_batch_norm_legit.no_stats(%x, None, None, True, 0.1, 1e-05)",
+       {real, real},
+       ""},
+      {"aten._native_batch_norm_legit.no_stats(%x, None, None, False, 0.1, 1e-05)",
+       {real, real},
+       "are needed outside of training"},
+      {"aten._native_batch_norm_legit.no_stats(%x, None, None, True, 0.1, 1e-05)",
+       {at::ones({3}), real},
+       "expected an input of 2 dimensions"},
+      {"aten._embedding_bag.default(%x, %y, %y)", {real, ints({0, 2})}, ""},
+      {"aten._embedding_bag_forward_only.default(%x, %y, %y)", {real, ints({0, 1})}, ""},
+      {"aten._embedding_bag.default(%x, %y, %y)", {real, ints({0, 3})}, "an index is out of range"},
+      {"aten._embedding_bag.default(%x, %y, %y)",
+       {real, ints({0, -1})},
+       "an index is out of range"},
+      {"aten._embedding_bag.default(%x, %y, %y)", {real, ints({0, 2, 1})}, "offsets decrease"},
+      {"aten._embedding_bag.default(%x, %y, %y, False, 7)", {real, ints({0, 1})}, "no mode 7"},
+      {"aten.embedding_bag.default(%x, %y, %y)", {real, ints({0, 3})}, "an index is out of range"},
+      {"aten._embedding_bag.default(%x, %x, %y)", {real, ints({0})}, "rows of int32 or int64"},
+  };
+  for (const auto& test : cases) {
+    const std::string error = fails(test.call, test.inputs);
+    if (*test.error == 0) {
+      EXPECT_EQ(error, "") << test.call;
+    } else {
+      EXPECT_THAT(error, HasSubstr(test.error)) << test.call;
+    }
+  }
+}
+
 TEST(ExecutableTest, ErrorsNameTheNode) {
   const auto fails = [](absl::string_view text, std::vector<c10::IValue> inputs) {
     return std::string(RunText(text, std::move(inputs)).status().message());

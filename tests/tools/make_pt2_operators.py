@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Exports each operator of PyTorch's own test database, for compare_pt2.py.
 
-    make_pt2_operators.py FOLDER [NAME…]
+    make_pt2_operators.py FOLDER [NAME…] [--samples N] [--core]
 
 The database is torch.testing._internal.common_methods_invocations, which needs expecttest.
 An operator is called as its first float32 samples have it, tensors as inputs, the rest as
 constants. Files are as make_pt2_programs.py writes them. What PyTorch itself does not export,
-save or run again is reported by reason and left out.
+save or run again is reported by reason and left out. With --core, programs are those that
+run_decompositions() makes of them.
 """
 
 import argparse
@@ -21,7 +22,6 @@ from torch.testing._internal.common_methods_invocations import op_db
 import make_pt2_programs as programs
 
 warnings.filterwarnings("ignore")
-SAMPLES = 2
 
 
 class Operator(torch.nn.Module):
@@ -48,6 +48,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--samples", type=int, default=2, help="of each operator (default: %(default)s)")
+    parser.add_argument("--core", action="store_true")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
@@ -58,7 +60,7 @@ def main() -> int:
         name = f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
         torch.manual_seed(0)
         try:
-            samples = [s for s, _ in zip(info.sample_inputs("cpu", torch.float32), range(SAMPLES))]
+            samples = [s for s, _ in zip(info.sample_inputs("cpu", torch.float32), range(options.samples))]
         except Exception as error:
             reasons[f"no samples: {type(error).__name__}"] += 1
             continue
@@ -69,7 +71,7 @@ def main() -> int:
                 if not module.tensors:
                     reasons["takes no tensor"] += 1
                     continue
-                programs.write(stem, programs.Program(module, [(tuple(module.tensors), {})]), options.folder)
+                programs.write(stem, programs.Program(module, [(tuple(module.tensors), {})], decomposed="core" if options.core else ""), options.folder)
                 made += 1
             except Exception as error:
                 reasons[f"{type(error).__name__}"] += 1

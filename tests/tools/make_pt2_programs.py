@@ -12,6 +12,7 @@ NAME.<i>.refused.safetensors are inputs that it refuses. compare_pt2.py runs all
 
 import argparse
 import collections
+import dataclasses
 import pathlib
 import sys
 import typing
@@ -36,7 +37,7 @@ class Program(typing.NamedTuple):
     calls: list  # of (args, kwargs); the first is the example
     options: dict = {}  # of torch.export.export
     refused: list = []  # calls that fail
-    decomposed: bool = False
+    decomposed: str = ""  # "functional": writes are gone; "core": only core ATen is left
 
 
 class Call(nn.Module):
@@ -53,12 +54,12 @@ class Call(nn.Module):
 PROGRAMS = {}
 
 
-def program(name, module, *args, more=(), kwargs=None, decomposed=False, refused=(), **options):
+def program(name, module, *args, more=(), kwargs=None, decomposed="", refused=(), **options):
     assert name not in PROGRAMS, name
     if not isinstance(module, nn.Module):
         module = Call(module)
     calls = [(args, kwargs or {})] + [(a, kwargs or {}) for a in more]
-    PROGRAMS[name] = Program(module, calls, options, list(refused), decomposed)
+    PROGRAMS[name] = Program(module, calls, options, list(refused), "functional" if decomposed is True else decomposed)
 
 
 def real(*shape):
@@ -304,6 +305,18 @@ def control_flow():
     program("scan_dim", lambda x: scan(lambda c, a: (c + a, c.sin()), torch.zeros(3), x, dim=1), x)
     program("scan_tree", lambda x: scan(lambda c, a: ({"s": c["s"] + a, "n": c["n"] + 1}, (a * c["n"], c["s"].clone())), {"s": torch.zeros(4), "n": torch.zeros(())}, x), x)
     program("scan_closure", lambda x, w: scan(lambda c, a: ((c + a) @ w, c.clone()), torch.zeros(4), x), x, real(4, 4))
+    program("cond_size", lambda x: (lambda a, b: torch.cond(x.sum() > 0, lambda x: x * a + b, lambda x: x - b, (x,)))(x.shape[0] + 1, x.shape[1] * 2),
+            plus, more=[(minus,), (real(5, 4),)], dynamic_shapes=(({0: Dim.DYNAMIC},),))
+    program("cond_size_within", lambda x: torch.cond(x.sum() > 0, lambda x: x * x.shape[0], lambda x: x - x.shape[0], (x,)), plus, more=[(real(5, 4),)],
+            dynamic_shapes=(({0: Dim.DYNAMIC},),))
+    program("while_size", lambda i, x: (lambda n: while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * n), (i, x)))(x.shape[0]), torch.tensor(0), x,
+            more=[(torch.tensor(1), real(5, 4))], dynamic_shapes=((None, {0: Dim.DYNAMIC}),))
+    program("while_counts_size", lambda x: while_loop(lambda i, x: i < 9, lambda i, x: (i + 1, x * 2), (x.shape[0], x))[1], x, more=[(real(5, 4),)],
+            dynamic_shapes=(({0: Dim.DYNAMIC},),))
+    program("scan_size", lambda x: (lambda n: scan(lambda c, a: (c + a * n, c * n), torch.zeros(4), x))(x.shape[0]), x, more=[(real(5, 4),)],
+            dynamic_shapes=(({0: Dim.DYNAMIC},),))
+    program("vmap_of_vmap", lambda x: torch.vmap(lambda a: a * 2)(torch.vmap(lambda a: a + 1)(x)), x)
+    program("vmap_linear", lambda x, w: torch.vmap(lambda a: F.linear(a, w).relu().sum(-1))(x), real(3, 2, 4), real(5, 4))
     program("vmap", lambda x, y: torch.vmap(lambda a, b: a @ b, in_dims=(0, None))(x, y), x, real(4))
     program("no_grad", no_grad_region, x)
     program("enable_grad", enable_grad_region, x)
@@ -462,6 +475,28 @@ Pair = collections.namedtuple("Pair", ["first", "second"])
 torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="graphnet.Pair")
 
 
+@dataclasses.dataclass
+class State2:
+    first: torch.Tensor
+    second: typing.Any
+
+
+torch.export.register_dataclass(State2, serialized_type_name="graphnet.State2")
+
+
+class Cache:
+    """A class whose leaves are not its attributes, in the manner of caches of language models."""
+
+    def __init__(self, layers):
+        self.layers = layers
+
+
+torch.utils._pytree.register_pytree_node(
+    Cache, lambda cache: ([list(cache.layers)], None), lambda leaves, _: Cache(leaves[0]), serialized_type_name="graphnet.Cache",
+    to_dumpable_context=lambda context: None, from_dumpable_context=lambda context: None,
+    flatten_with_keys_fn=lambda cache: ([(torch.utils._pytree.GetAttrKey("layers"), list(cache.layers))], None))
+
+
 class Keywords(nn.Module):
     def forward(self, x, *rest, scale=2.0, other=None, **more):
         for value in rest:
@@ -508,11 +543,89 @@ def structures():
     program("in_int", lambda x, n: x * n, x, 3)
     program("in_names", NamesOfPython(), x, y)
     program("in_same_twice", lambda x, y: x + y, x, x)
+    program("in_dataclass", lambda state, x: (state.first * x, State2(state.second, x)), State2(x, y), z)
+    program("in_dataclass_none", lambda state, x: state.first * x, State2(x, None), z)
+    program("in_dataclass_nested", lambda both, x: both["a"].first + both["b"][0].second * x, {"a": State2(x, y), "b": [State2(y, z)]}, z)
+    program("in_class", lambda cache, x: cache.layers[0] + cache.layers[1] * x, Cache([x, y]), z)
 
 
 class NamesOfPython(nn.Module):
     def forward(self, input, self_):
         return input - self_
+
+
+# --- Quantised, as pt2e writes it ---------------------------------------------------
+
+
+def quantised():
+    import torch.ao.quantization.fx._decomposed  # registers the operators
+
+    q = torch.ops.quantized_decomposed
+    x, w = real(3, 8), real(5, 8)
+    scales, points = torch.rand(5) / 10 + 0.01, torch.randint(-5, 5, (5,))
+
+    def linear(x, w):
+        x = q.dequantize_per_tensor(q.quantize_per_tensor(x, 0.05, 3, -128, 127, torch.int8), 0.05, 3, -128, 127, torch.int8)
+        w = q.dequantize_per_channel(q.quantize_per_channel(w, scales, points, 0, -127, 127, torch.int8), scales, points, 0, -127, 127, torch.int8)
+        y = F.linear(x, w).relu()
+        return q.dequantize_per_tensor(q.quantize_per_tensor(y, 0.1, 0, 0, 255, torch.uint8), 0.1, 0, 0, 255, torch.uint8)
+
+    def dynamic(x, w):
+        scale, point = q.choose_qparams.tensor(x, -128, 127, 1e-6, torch.int8)
+        x = q.dequantize_per_tensor.tensor(q.quantize_per_tensor.tensor(x, scale, point, -128, 127, torch.int8), scale, point, -128, 127, torch.int8)
+        return F.linear(x, w)
+
+    def symmetric(x):
+        scale, point = q.choose_qparams_symmetric.tensor(x, 0, 255, 1e-6, torch.uint8)
+        return scale, point, q.quantize_per_tensor.tensor2(x, scale, point, torch.tensor(0), torch.tensor(255), torch.uint8)
+
+    def tokens(x):
+        scale, point = q.choose_qparams_per_token_asymmetric(x, torch.int8)
+        made = q.quantize_per_token(x, scale, point, -128, 127, torch.int8)
+        return made, q.dequantize_per_token(made, scale, point, -128, 127, torch.int8, torch.float32)
+
+    def groups(w):
+        scale, point = torch.rand(5, 2) / 10 + 0.01, torch.zeros(5, 2, dtype=torch.int32)
+        made = q.quantize_per_channel_group(w, scale, point, -8, 7, torch.int8, 4)
+        return made, q.dequantize_per_channel_group(made, scale, point, -8, 7, torch.int8, 4, torch.float32)
+
+    image = real(2, 3, 5, 5).to(memory_format=torch.channels_last)
+    wide = torch.rand(3) / 10 + 0.01
+    program("pt2e_linear", linear, x, w)
+    program("pt2e_linear_functional", linear, x, w, decomposed=True)
+    program("pt2e_dynamic", dynamic, x, w)
+    program("pt2e_symmetric", symmetric, x)
+    program("pt2e_tokens", tokens, x)
+    program("pt2e_groups", groups, w)
+    program("pt2e_half", lambda x: q.quantize_per_tensor(x, 0.05, 3, -128, 127, torch.int8), x.half())
+    program("pt2e_channels", lambda x: q.dequantize_per_channel(q.quantize_per_channel(x, wide, torch.zeros(3, dtype=torch.int64), 1, -128, 127, torch.int8), wide, None, 1,
+                                                                -128, 127, torch.int8) * 2, image)
+    program("pt2e_fake", lambda x: q.fake_quant_per_channel(x, wide, torch.zeros(3), 1, -128, 127), image)
+    program("pt2e_convert", lambda x: q.convert_element_type.no_fuse(x, torch.float64), x)
+
+
+# --- Core ATen ----------------------------------------------------------------------
+
+
+def core():
+    sequence, image = real(2, 4, 8), real(2, 4, 6, 6)
+    for name, module, x in [
+        ("instance_norm", nn.InstanceNorm2d(4, affine=True), image),
+        ("batch_norm", nn.BatchNorm2d(4, track_running_stats=False), image),
+        ("batch_norm_train", nn.BatchNorm2d(4), image),
+        ("group_norm", nn.GroupNorm(2, 4), image),
+        ("embedding_bag", nn.EmbeddingBag(10, 3, mode="sum"), whole(10, 4, 3)),
+        ("embedding_bag_mean", nn.EmbeddingBag(10, 3, padding_idx=2), whole(10, 4, 3)),
+        ("lstm", nn.LSTM(8, 5, batch_first=True), sequence),
+        ("attention", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), sequence),
+    ]:
+        program(f"core_{name}", module, x, decomposed="core")
+    for name, function in [
+        ("fft", torch.fft.fft), ("rfft", torch.fft.rfft), ("hfft", torch.fft.hfft), ("ifft2", torch.fft.ifft2),
+        ("irfft", lambda x: torch.fft.irfft(torch.fft.rfft(x, n=5), n=7)), ("rfftn", lambda x: torch.fft.irfftn(torch.fft.rfftn(x), s=x.shape[-2:], dim=(-2, -1))),
+        ("stft", lambda x: torch.stft(x[0], 4, return_complex=True, window=torch.ones(4))),
+    ]:
+        program(f"core_{name}", function, sequence, decomposed="core")
 
 
 # --- Kinds of tensors ---------------------------------------------------------------
@@ -527,6 +640,14 @@ def tensors():
         program(f"tensor_{name}", lambda x: (x // 2 + x % 3, x << 1, x & 3, x.sum(), x / 2), whole(50, 3, 4).to(dtype))
     program("tensor_bool", lambda x: (x & ~x.t(), x.any(), x.sum(), x.logical_xor(x[0])), whole(2, 4, 4).bool())
     program("tensor_complex64", lambda x: (x * x.conj(), x.abs(), torch.view_as_real(x), x.real + x.imag), torch.randn(3, 4, dtype=torch.complex64))
+    for dtype in (torch.uint16, torch.uint32, torch.uint64):
+        name = str(dtype).split(".")[1]
+        program(f"tensor_{name}", lambda x: (x.clone(), x.to(torch.int64) + 1, x.t().contiguous()), whole(50, 3, 4).to(dtype))
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu):
+        name = str(dtype).split(".")[1]
+        program(f"tensor_{name}", lambda x: (x.clone(), x.t().contiguous(), x.to(torch.float32)), real(3, 4).to(dtype))
+    program("tensor_of_all", lambda a, b, c: (a.to(torch.float32), b + 1, c * 2), whole(9, 3).to(torch.uint16), real(3), real(3).to(torch.bfloat16))
+    program("tensor_conjugated", lambda x: x * 2, torch.randn(3, dtype=torch.complex64).conj())
     program("tensor_complex_scalar", lambda x: x * (2 + 3j), torch.randn(3, dtype=torch.complex64))
     program("tensor_scalar", lambda x: x * 2, torch.tensor(3.0))
     program("tensor_empty", lambda x: (x + 1, x.sum(), torch.cat([x, torch.ones(1, 3)])), torch.zeros(0, 3))
@@ -565,7 +686,7 @@ def write(name, made, folder):
     args, kwargs = made.calls[0]
     ep = torch.export.export(made.module, copied(args), copied(kwargs), **made.options)
     if made.decomposed:
-        ep = ep.run_decompositions({})
+        ep = ep.run_decompositions({} if made.decomposed == "functional" else None)
     torch.export.save(ep, str(path))
     make_portable(path)
     with torch.no_grad():
@@ -613,7 +734,7 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    for family in (layers, operators, dynamic, control_flow, state, structures, tensors):
+    for family in (layers, operators, dynamic, control_flow, state, structures, tensors, quantised, core):
         family()
     failed = 0
     for name, made in PROGRAMS.items():

@@ -62,6 +62,28 @@ def write(args, inputs, path):
         fail(done.stderr)
 
 
+def call(program, inputs, seed=0, repeat=1):
+    """What a program of torch.export returns for inputs by their names, flat, without None."""
+    # Its own inputs, and constants that a caller can only repeat.
+    leaves = []
+    for spec in program.graph_signature.input_specs:
+        if spec.kind.name != "USER_INPUT":
+            continue
+        constant = isinstance(spec.arg, torch.export.graph_signature.ConstantArgument)
+        value = spec.arg.value if constant else inputs[spec.arg.name]
+        leaves.append(value.item() if isinstance(spec.arg, torch.export.graph_signature.SymIntArgument) else value)
+    in_spec = program.module_call_graph[0].signature.in_spec
+    called, named = torch.utils._pytree.tree_unflatten(leaves, in_spec)
+    module = program.module()
+    for _ in range(repeat):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            returned = module(*called, **named)
+    outputs = [value for value in torch.utils._pytree.tree_leaves(returned) if value is not None]
+    return [torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else torch.as_tensor(value)
+            for value in outputs]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sample")
@@ -82,27 +104,10 @@ def main():
         if args.same and program_of(args.sample) != program_of(path):
             fail("the JSON is another")
         program = torch.export.load(path)
-    # Its own inputs, and constants that a caller can only repeat.
-    leaves = []
-    for spec in program.graph_signature.input_specs:
-        if spec.kind.name != "USER_INPUT":
-            continue
-        constant = isinstance(spec.arg, torch.export.graph_signature.ConstantArgument)
-        value = spec.arg.value if constant else inputs[spec.arg.name]
-        leaves.append(value.item() if isinstance(spec.arg, torch.export.graph_signature.SymIntArgument) else value)
-    in_spec = program.module_call_graph[0].signature.in_spec
-    called, named = torch.utils._pytree.tree_unflatten(leaves, in_spec)
-    module = program.module()
-    for _ in range(args.repeat):
-        torch.manual_seed(args.seed)
-        try:
-            with torch.no_grad():
-                returned = module(*called, **named)
-        except Exception as error:  # Whatever it raises is a refusal.
-            fail(f"{type(error).__name__}: {error}", 2)
-    outputs = [value for value in torch.utils._pytree.tree_leaves(returned) if value is not None]
-    outputs = [torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else torch.as_tensor(value)
-               for value in outputs]
+    try:
+        outputs = call(program, inputs, args.seed, args.repeat)
+    except Exception as error:  # Whatever it raises is a refusal.
+        fail(f"{type(error).__name__}: {error}", 2)
     runs.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(outputs)}, args.outputs)
 
 

@@ -587,6 +587,14 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
   if (lists_of(IsReal)) {
     return write_lists("as_float_lists", [&](const ExportValue& e) { json->Float(RealOf(e)); });
   }
+  // Operands of higher-order calls, tensors and numbers: torch.export writes all as tensors and
+  // finds them by their names.
+  if (wanted == SchemaKind::kAny && all([](const ExportValue& e) {
+        return e.kind == Kind::kTensor || e.kind == Kind::kInt || e.kind == Kind::kFloat ||
+               e.kind == Kind::kBool;
+      })) {
+    return write("as_tensors", tensor);
+  }
   return NodeError(node, "torch.export has no lists of values of several kinds");
 }
 

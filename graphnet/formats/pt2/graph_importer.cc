@@ -64,11 +64,14 @@ absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
 }
 
 absl::StatusOr<const ValueMeta*> GraphImporter::ReadMeta(Json meta) {
-  Json dtype, sizes, device, unused;
+  Json dtype, sizes, strides, offset, layout, requires_grad, device;
   RETURN_IF_ERROR(ReadFields(meta, {{"dtype", &dtype},
                                     {"sizes", &sizes},
-                                    {"requires_grad", &unused, false},
-                                    {"device", &device}}));
+                                    {"requires_grad", &requires_grad},
+                                    {"device", &device},
+                                    {"strides", &strides},
+                                    {"storage_offset", &offset},
+                                    {"layout", &layout}}));
   TensorMeta made;
   ASSIGN_OR_RETURN(made.dtype, ReadScalarType(dtype));
   made.has_device = true;
@@ -84,9 +87,25 @@ absl::StatusOr<const ValueMeta*> GraphImporter::ReadMeta(Json meta) {
   for (const Json size : sizes.elements()) {
     ASSIGN_OR_RETURN(const std::optional<Dim> dim, ReadSize(size));
     if (!dim) made.has_shape = false;
+    if (dim && dim->is_static() && dim->value < 0) {
+      return absl::InvalidArgumentError("a negative size");
+    }
     shape[rank++] = dim.value_or(Dim());
   }
   if (made.has_shape) made.shape = absl::MakeConstSpan(shape, rank);
+  RETURN_IF_ERROR(strides.ExpectArray());
+  if (strides.size() != sizes.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(sizes.size(), " sizes and ", strides.size(), " strides"));
+  }
+  for (const Json stride : strides.elements()) {
+    ASSIGN_OR_RETURN(const std::optional<Dim> step, ReadSize(stride));
+    if (step && step->is_static() && step->value < 0) {
+      return absl::InvalidArgumentError("a negative stride");
+    }
+  }
+  RETURN_IF_ERROR(ReadSize(offset).status());
+  RETURN_IF_ERROR(requires_grad.Bool().status());
   return module_.InternValueMeta(made);
 }
 
@@ -117,8 +136,7 @@ absl::Status GraphImporter::Run(Json graph_module) {
   RETURN_IF_ERROR(ReadFields(graph, {{"inputs", &inputs}, {"nodes", &nodes}}));
   RETURN_IF_ERROR(ReadValues(graph, &scope));
   RETURN_IF_ERROR(ImportSignatureInputs(inputs, input_specs, &scope));
-  RETURN_IF_ERROR(nodes.ExpectArray());
-  for (const Json node : nodes.elements()) RETURN_IF_ERROR(ImportNode(node, &scope));
+  RETURN_IF_ERROR(Annotate(ImportNodes(nodes, &scope), "graph_module"));
   RETURN_IF_ERROR(ImportOutputs(graph, output_specs, &scope));
   return absl::OkStatus();
 }
@@ -131,7 +149,11 @@ absl::Status GraphImporter::ReadValues(Json graph, Scope* scope) {
                                      {"custom_obj_values", &objects, false},
                                      {"sym_float_values", &floats, false}}));
   RETURN_IF_ERROR(ReadTable(tensors, &scope->tensors));
-  return ReadTable(ints, &scope->sizes);
+  RETURN_IF_ERROR(ReadTable(ints, &scope->sizes));
+  for (const Json table : {bools, floats, objects}) {
+    RETURN_IF_ERROR(ReadTable(table, &scope->others));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Graph*> GraphImporter::ImportBody(Json argument, int depth) {
@@ -156,8 +178,7 @@ absl::StatusOr<Graph*> GraphImporter::ImportBody(Json argument, int depth) {
   for (const Json input : inputs.elements()) {
     RETURN_IF_ERROR(fail(AddPlaceholder(input, &scope)));
   }
-  RETURN_IF_ERROR(fail(nodes.ExpectArray()));
-  for (const Json node : nodes.elements()) RETURN_IF_ERROR(fail(ImportNode(node, &scope)));
+  RETURN_IF_ERROR(fail(ImportNodes(nodes, &scope)));
   RETURN_IF_ERROR(fail(outputs.ExpectArray()));
   const auto read = [&](Json output) { return ReadArgument(output, scope); };
   absl::StatusOr<Argument> results = ReadList(outputs, read, /*tuple=*/true);

@@ -19,6 +19,7 @@
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/payloads.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ops/schema.h"
 
 namespace graphnet::pt2 {
 
@@ -53,9 +54,11 @@ class GraphImporter {
     absl::flat_hash_map<absl::string_view, Node*> values;
     absl::flat_hash_map<absl::string_view, Json> tensors;  // TensorMeta by name
     absl::flat_hash_map<absl::string_view, Json> sizes;    // SymInt by name
+    absl::flat_hash_map<absl::string_view, Json> others;   // other values by name
     std::vector<Node*> made;                               // get_attr and getitem
     absl::flat_hash_set<absl::string_view> tokens;         // that order effects
     int depth = 0;
+    std::string place;  // in the JSON, of the node that is imported
   };
 
   absl::StatusOr<Graph*> ImportBody(Json argument, int depth);
@@ -76,11 +79,13 @@ class GraphImporter {
   absl::StatusOr<Argument> BuildOutput(const TreeSpec& spec, absl::Span<const Argument>* leaves);
 
   // Calls.
+  absl::Status ImportNodes(Json nodes, Scope* scope);
   absl::Status ImportNode(Json node, Scope* scope);
   absl::Status ImportWithEffects(Json inputs, Json outputs, Json metadata, absl::string_view label,
                                  Scope* scope);
-  absl::Status ImportInputs(absl::string_view target, Json::Range inputs, Scope* scope,
-                            std::vector<Argument>* args, std::vector<KwArg>* kwargs);
+  // `schema`: of the operator; null: it has none.
+  absl::Status ImportInputs(absl::string_view target, const Schema* schema, Json::Range inputs,
+                            Scope* scope, std::vector<Argument>* args, std::vector<KwArg>* kwargs);
   absl::Status ImportResult(Node* call, Json output, Scope* scope);
   absl::Status ImportResults(Node* call, Json outputs, bool is_tuple, Scope* scope);
   absl::StatusOr<const ValueMeta*> AddElements(Node* sequence, Json::Range elements, Scope* scope);
@@ -89,7 +94,8 @@ class GraphImporter {
 
   // Arguments.
   absl::StatusOr<Argument> ReadArgument(Json argument, const Scope& scope);
-  absl::StatusOr<Argument> ReadNamed(Json argument, const Scope& scope);
+  absl::StatusOr<Argument> ReadNamed(Json argument, absl::string_view value_kind,
+                                     absl::string_view constant_kind, const Scope& scope);
   absl::StatusOr<Node*> FindValue(absl::string_view name, const Scope& scope);
   template <typename Fn>
   absl::StatusOr<Argument> ReadList(Json list, Fn&& read, bool tuple = false);

@@ -13,21 +13,40 @@
 #include "absl/types/span.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/bind_inputs.h"
 #include "graphnet/formats/pt2/graph_importer.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/schema.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/operator_names.h"
+#include "graphnet/ops/schema.h"
+#include "graphnet/ops/schema_table.h"
 
 namespace graphnet::pt2 {
 namespace {
 
-// ArgumentKind of the schema.
-constexpr int64_t kPositional = 1;
-constexpr int64_t kKeyword = 2;
-
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
 // What orders the effects of calls in a program whose calls may be moved.
 constexpr absl::string_view kWithEffects = "torch.ops.higher_order.with_effects";
+
+// The schema of an operator that has one. Higher-order calls have none.
+const Schema* SchemaOf(absl::string_view target) {
+  if (!absl::StartsWith(target, "torch.ops.") || absl::StartsWith(target, kHigherOrder)) {
+    return nullptr;
+  }
+  if (const Schema* const schema = FindOverload(target)) return schema;
+  const Callable callee = FindCallable(Op::kCallFunction, target);
+  return callee.kind == Callable::Kind::kFunction ? callee.overloads.data() : nullptr;
+}
+
+// Operators yield as many values as their schemas say.
+absl::Status CheckNumOutputs(const Schema* schema, Json outputs) {
+  if (schema == nullptr || outputs.size() == 0) return absl::OkStatus();
+  const size_t returns = schema->returns.size();
+  if (outputs.size() == returns || (returns == 0 && outputs.size() == 1)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("it has ", outputs.size(), " outputs, the operator ", returns));
+}
 
 // As nodes of the IR have it.
 std::string TargetOf(absl::string_view target) {
@@ -38,8 +57,9 @@ std::string TargetOf(absl::string_view target) {
 
 // Calls of numbers that may be symbols: all by position, whatever the names say.
 bool IsSymbolicCall(absl::string_view target) {
-  return absl::StartsWith(target, "_operator.") || absl::StartsWith(target, "math.") ||
-         absl::StartsWith(target, "torch.sym_") || absl::StartsWith(target, "torch._sym_");
+  return target == "torch.ops.aten.item.default" || absl::StartsWith(target, "_operator.") ||
+         absl::StartsWith(target, "math.") || absl::StartsWith(target, "torch.sym_") ||
+         absl::StartsWith(target, "torch._sym_");
 }
 
 // The last "path" and line of a Python stack trace:
@@ -104,6 +124,16 @@ void GraphImporter::Describe(Json metadata, Node* node) {
       .IgnoreError();
 }
 
+absl::Status GraphImporter::ImportNodes(Json nodes, Scope* scope) {
+  RETURN_IF_ERROR(nodes.ExpectArray());
+  size_t i = 0;
+  for (const Json node : nodes.elements()) {
+    scope->place = absl::StrCat(scope->depth == 0 ? "graph." : "", "nodes[", i++, "]");
+    RETURN_IF_ERROR(ImportNode(node, scope));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
   Json target, inputs, outputs, metadata, single, name;
   RETURN_IF_ERROR(ReadFields(json, {{"target", &target},
@@ -120,12 +150,18 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
   const auto import = [&]() -> absl::Status {
     if (callee.empty() || callee.size() > kMaxNameBytes)
       return absl::InvalidArgumentError("it has no usable target");
+    if (OriginOfTarget(callee) == TargetOrigin::kMissing) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("PyTorch has no operator ", Printable(callee)));
+    }
     if (callee == kWithEffects) return ImportWithEffects(inputs, outputs, metadata, label, scope);
     std::vector<Argument> args;
     std::vector<KwArg> kwargs;
     RETURN_IF_ERROR(inputs.ExpectArray());
-    RETURN_IF_ERROR(ImportInputs(callee, inputs.elements(), scope, &args, &kwargs));
+    const Schema* const schema = SchemaOf(callee);
+    RETURN_IF_ERROR(ImportInputs(callee, schema, inputs.elements(), scope, &args, &kwargs));
     RETURN_IF_ERROR(outputs.ExpectArray());
+    RETURN_IF_ERROR(CheckNumOutputs(schema, outputs));
     // What yields one value is called by it.
     absl::string_view called = label;
     bool is_tuple = absl::StartsWith(callee, kHigherOrder) && single.is_there();
@@ -144,8 +180,8 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
   };
   absl::Status status = import();
   if (status.ok()) return status;
-  return Annotate(status,
-                  absl::StrCat("node ", label.empty() ? Printable(callee) : Printable(label)));
+  return Annotate(status, absl::StrCat(scope->place, ": node ",
+                                       label.empty() ? Printable(callee) : Printable(label)));
 }
 
 // with_effects(token, operator, *args) yields a token and what the operator does. Calls of a graph
@@ -178,7 +214,7 @@ absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json me
 
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
-  RETURN_IF_ERROR(ImportInputs(target, rest, scope, &args, &kwargs));
+  RETURN_IF_ERROR(ImportInputs(target, nullptr, rest, scope, &args, &kwargs));
   ++results.first;
   absl::string_view name = label;
   const bool is_one = outputs.size() == 2;
@@ -196,41 +232,36 @@ absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json me
   return absl::OkStatus();
 }
 
-absl::Status GraphImporter::ImportInputs(absl::string_view target, Json::Range inputs, Scope* scope,
+absl::Status GraphImporter::ImportInputs(absl::string_view target, const Schema* schema,
+                                         Json::Range inputs, Scope* scope,
                                          std::vector<Argument>* args, std::vector<KwArg>* kwargs) {
-  const bool is_symbolic = IsSymbolicCall(target);
+  std::vector<NamedInput> given;
+  const auto fail = [&](const absl::Status& status, size_t i, absl::string_view name) {
+    absl::StrAppend(&scope->place, ".inputs[", i, "]");
+    return name.empty() ? status : Annotate(status, absl::StrCat("input ", Printable(name)));
+  };
   for (const Json input : inputs) {
-    Json name_field, argument, kind_field;
-    RETURN_IF_ERROR(ReadFields(
-        input, {{"name", &name_field}, {"arg", &argument}, {"kind", &kind_field, false}}));
-    ASSIGN_OR_RETURN(const absl::string_view name, name_field.String());
-    int64_t kind = 0;
-    if (!kind_field.is_null()) {
-      ASSIGN_OR_RETURN(kind, kind_field.Int());
-    }
-    absl::StatusOr<Argument> value = ReadArgument(argument, *scope);
-    if (!value.ok()) {
-      return name.empty() ? value.status()
-                          : Annotate(value.status(), absl::StrCat("input ", Printable(name)));
-    }
-    if (kind != kPositional && kind != kKeyword) {
-      // Writers before schema 8.3 do not say: by position what has no default.
-      const Callable callable = FindCallable(Op::kCallFunction, target);
-      const Schema* const schema =
-          callable.kind == Callable::Kind::kAten ? &callable.overloads[0] : nullptr;
-      const int i = schema == nullptr ? -1 : schema->IndexOf(name);
-      const bool is_positional = i == static_cast<int>(args->size()) &&
-                                 !schema->arguments[i].has_default &&
-                                 !schema->arguments[i].keyword_only;
-      kind = schema == nullptr || is_positional ? kPositional : kKeyword;
-    }
-    if (is_symbolic || name.empty() || kind == kPositional) {
-      args->push_back(*value);
-    } else {
-      kwargs->push_back({name, *value});
-    }
+    Json name, argument, kind;
+    absl::Status status =
+        ReadFields(input, {{"name", &name}, {"arg", &argument}, {"kind", &kind, false}});
+    if (!status.ok()) return fail(status, given.size(), "");
+    const absl::StatusOr<absl::string_view> text = name.String();
+    if (!text.ok()) return fail(text.status(), given.size(), "");
+    const absl::StatusOr<int64_t> number = kind.is_null() ? 0 : kind.Int();
+    if (!number.ok()) return fail(number.status(), given.size(), *text);
+    const absl::StatusOr<Argument> value = ReadArgument(argument, *scope);
+    if (!value.ok()) return fail(value.status(), given.size(), *text);
+    given.push_back({*text, *value, *number});
   }
-  return absl::OkStatus();
+  if (IsSymbolicCall(target)) {
+    for (const NamedInput& input : given) args->push_back(input.value);
+    return absl::OkStatus();
+  }
+  size_t at = 0;
+  const absl::Status status = schema == nullptr ? BindInputs(given, args, kwargs, &at)
+                                                : BindInputs(*schema, given, args, kwargs, &at);
+  if (status.ok() || at == given.size()) return status;
+  return fail(status, at, given[at].name);
 }
 
 // What a call yields, if that is one Argument.
@@ -319,16 +350,18 @@ absl::StatusOr<Node*> GraphImporter::FindValue(absl::string_view name, const Sco
   return absl::InvalidArgumentError(absl::StrCat("no value is called ", Printable(name)));
 }
 
-// Of SymInt-, SymFloat-, SymBool- and OptionalTensorArgument: a value's name or a constant.
-absl::StatusOr<Argument> GraphImporter::ReadNamed(Json argument, const Scope& scope) {
+// SymIntArgument, SymFloatArgument, SymBoolArgument and OptionalTensorArgument: a value's name or
+// a constant.
+absl::StatusOr<Argument> GraphImporter::ReadNamed(Json argument, absl::string_view value_kind,
+                                                  absl::string_view constant_kind,
+                                                  const Scope& scope) {
   ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(argument));
-  if (value.kind == "as_name") {
+  if (value.kind == "as_name" && value.kind == value_kind) {
     ASSIGN_OR_RETURN(const absl::string_view name, value.value.String());
     ASSIGN_OR_RETURN(Node* const node, FindValue(name, scope));
     return Argument(node);
   }
-  if (value.kind == "as_tensor" || value.kind == "as_none" || value.kind == "as_int" ||
-      value.kind == "as_float" || value.kind == "as_bool") {
+  if (value.kind == value_kind || value.kind == constant_kind) {
     return ReadArgument(argument, scope);
   }
   return absl::InvalidArgumentError(absl::StrCat("no argument is ", Printable(value.kind)));
@@ -359,19 +392,27 @@ absl::StatusOr<Argument> GraphImporter::ReadArgument(Json argument, const Scope&
     ASSIGN_OR_RETURN(const absl::string_view chars, element.String());
     return Argument(chars);
   };
-  const auto named = [&](Json element) { return ReadNamed(element, scope); };
+  const auto named = [&](absl::string_view value_kind, absl::string_view constant_kind) {
+    return [this, &scope, value_kind, constant_kind](Json element) {
+      return ReadNamed(element, value_kind, constant_kind, scope);
+    };
+  };
+  const auto symbolic_int = named("as_name", "as_int");
+  const auto symbolic_float = named("as_name", "as_float");
+  const auto symbolic_bool = named("as_name", "as_bool");
+  const auto optional_tensor = named("as_tensor", "as_none");
   if (kind == "as_tensor") return tensor(json);
   if (kind == "as_none") return Argument();
   if (kind == "as_int") return integer(json);
   if (kind == "as_ints") return ReadList(json, integer);
-  if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool" ||
-      kind == "as_optional_tensor") {
-    return named(json);
-  }
-  if (kind == "as_sym_ints" || kind == "as_sym_floats" || kind == "as_sym_bools" ||
-      kind == "as_optional_tensors") {
-    return ReadList(json, named);
-  }
+  if (kind == "as_sym_int") return symbolic_int(json);
+  if (kind == "as_sym_float") return symbolic_float(json);
+  if (kind == "as_sym_bool") return symbolic_bool(json);
+  if (kind == "as_optional_tensor") return optional_tensor(json);
+  if (kind == "as_sym_ints") return ReadList(json, symbolic_int);
+  if (kind == "as_sym_floats") return ReadList(json, symbolic_float);
+  if (kind == "as_sym_bools") return ReadList(json, symbolic_bool);
+  if (kind == "as_optional_tensors") return ReadList(json, optional_tensor);
   if (kind == "as_tensors") return ReadList(json, tensor);
   if (kind == "as_float") return real(json);
   if (kind == "as_floats") return ReadList(json, real);

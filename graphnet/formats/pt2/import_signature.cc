@@ -27,6 +27,11 @@ namespace graphnet::pt2 {
 // --- Inputs ------------------------------------------------------------------
 
 absl::Status GraphImporter::Bind(absl::string_view value, Node* node, Scope* scope) {
+  if (!scope->tensors.contains(value) && !scope->sizes.contains(value) &&
+      !scope->others.contains(value)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the value ", Printable(value), " has no record in the tables of values"));
+  }
   if (scope->values.try_emplace(value, node).second) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the value ", Printable(value), " is made twice"));
 }

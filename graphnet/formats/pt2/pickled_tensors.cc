@@ -40,6 +40,11 @@ constexpr std::pair<absl::string_view, DType> kStorages[] = {
     {"ShortStorage", DType::kInt16},
 };
 
+// What makes a tensor of a storage: by the class of the storage, or of bytes and a dtype, where
+// there is no such class.
+constexpr absl::string_view kOfTypedStorage = "_rebuild_tensor_v2";
+constexpr absl::string_view kOfBytes = "_rebuild_tensor_v3";
+
 template <typename T>
 TensorData ScalarData(DType dtype, T value) {
   return {
@@ -150,16 +155,19 @@ class SavedTensors {
     const absl::string_view name = pickle_.name(callee);
     // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
     if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
-        args.size() == 4 && IsGlobal(args[0], "torch._utils", "_rebuild_tensor_v2") &&
-        IsGlobal(args[1], "torch", "Tensor") && pickle_.children(args[2]).size() >= 4) {
-      return LocateTensor(pickle_.children(args[2]));
+        args.size() == 4 && IsGlobal(args[1], "torch", "Tensor")) {
+      for (const absl::string_view rebuild : {kOfTypedStorage, kOfBytes}) {
+        if (IsGlobal(args[0], "torch._utils", rebuild)) {
+          return LocateTensor(rebuild, args[2], pickle_.children(args[2]));
+        }
+      }
     }
     if (pickle_.module(callee) == "torch._utils") {
       if ((name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state") &&
           !args.empty() && depth == 0) {
         return Locate(args[0], depth + 1);
       }
-      if (name == "_rebuild_tensor_v2" && args.size() >= 4) return LocateTensor(args);
+      if (name == kOfTypedStorage || name == kOfBytes) return LocateTensor(name, id, args);
     }
     return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
                                   " makes, which is not called"));
@@ -193,8 +201,15 @@ class SavedTensors {
     return sizes;
   }
 
-  // storage, offset, size, stride, …
-  absl::StatusOr<Stored> LocateTensor(absl::Span<const Id> args) const {
+  // storage, offset, size, stride, requires_grad, hooks, dtype of kOfBytes, metadata.
+  absl::StatusOr<Stored> LocateTensor(absl::string_view rebuild, Id id,
+                                      absl::Span<const Id> args) const {
+    const size_t metadata = rebuild == kOfBytes ? 7 : 6;
+    if (args.size() < metadata) return Error(id, "a tensor that lacks something");
+    // Such as that it is conjugated.
+    if (args.size() > metadata && !pickle_.children(args[metadata]).empty()) {
+      return Error(args[metadata], "a tensor that its storage does not show as it is");
+    }
     if (pickle_.kind(args[0]) != PickleKind::kPersistentId) return Error(args[0], "no storage");
     const Id key = pickle_.children(args[0])[0];
     const absl::Span<const Id> parts = pickle_.children(key);
@@ -204,10 +219,18 @@ class SavedTensors {
       return Error(key, "no storage");
     }
     StoredTensor tensor;
-    for (const auto& [name, dtype] : kStorages) {
-      if (pickle_.module(parts[1]) == "torch" && pickle_.name(parts[1]) == name) {
-        tensor.dtype = dtype;
+    if (rebuild == kOfBytes) {
+      if (!IsGlobal(parts[1], "torch.storage", "UntypedStorage") ||
+          pickle_.kind(args[6]) != PickleKind::kGlobal || pickle_.module(args[6]) != "torch") {
+        return Error(key, "no storage of bytes, or no dtype");
       }
+      tensor.dtype = ParseDType(pickle_.name(args[6])).value_or(DType::kUnknown);
+      if (DTypeBytes(tensor.dtype) == 0) {
+        return Error(args[6], absl::StrCat("a tensor of ", Printable(pickle_.name(args[6]))));
+      }
+    }
+    for (const auto& [name, dtype] : kStorages) {
+      if (rebuild == kOfTypedStorage && IsGlobal(parts[1], "torch", name)) tensor.dtype = dtype;
     }
     if (tensor.dtype == DType::kUnknown) {
       return Error(parts[1], absl::StrCat("a storage of ", Printable(pickle_.name(parts[1]))));
@@ -376,17 +399,19 @@ class Pickler {
     for (const auto& [name, dtype] : kStorages) {
       if (dtype == data.dtype) storage = name;
     }
-    if (storage.empty()) return false;
+    const bool is_typed = !storage.empty();
+    if (DTypeBytes(data.dtype) == 0) return false;
+    if (!is_typed) storage = "UntypedStorage";
     StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
     if (tensor.strides.empty()) tensor.strides = RowMajorStrides(data.shape);
     std::string bytes;
     if (!WriteStorage(tensor, data, &bytes)) return false;
-    absl::StrAppend(&out_, "ctorch._utils\n_rebuild_tensor_v2\n((");
+    absl::StrAppend(&out_, "ctorch._utils\n", is_typed ? kOfTypedStorage : kOfBytes, "\n((");
     Value(std::string("storage"));
-    absl::StrAppend(&out_, "ctorch\n", storage, "\n");
+    absl::StrAppend(&out_, is_typed ? "ctorch\n" : "ctorch.storage\n", storage, "\n");
     Value(absl::StrCat(storages_.size()));
     Value(std::string("cpu"));
-    Value(static_cast<int64_t>(bytes.size()) / DTypeBytes(data.dtype));
+    Value(static_cast<int64_t>(bytes.size()) / (is_typed ? DTypeBytes(data.dtype) : 1));
     out_ += "tQ";
     Value(int64_t{0});
     for (const std::vector<int64_t>& numbers : {tensor.sizes, tensor.strides}) {
@@ -396,7 +421,9 @@ class Pickler {
     }
     out_ +=
         "\x89"
-        "ccollections\nOrderedDict\n)RtR";
+        "ccollections\nOrderedDict\n)R";
+    if (!is_typed) absl::StrAppend(&out_, "ctorch\n", DTypeName(data.dtype), "\n");
+    out_ += "tR";
     storages_.push_back(std::move(bytes));
     return true;
   }

@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::s
 // What the leaf of a structure is that is saved: a tensor, None, or a number or text.
 using SavedLeaf = std::variant<std::monostate, bool, int64_t, double, std::string, TensorData>;
 // The inverse of the latter, an archive as torch.save writes it. nullopt for instances of classes
-// in `spec`, and dtypes that have no class of storages.
+// in `spec`.
 std::optional<std::string> PickleLeaves(const TreeSpec& spec, const std::vector<SavedLeaf>& leaves);
 
 }  // namespace graphnet::pt2

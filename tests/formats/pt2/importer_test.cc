@@ -40,6 +40,15 @@ absl::StatusOr<Sample> ImportWith(const std::string& from, const std::string& to
   return Import(files);
 }
 
+// The same, and an operator that is not PyTorch's, which takes anything, in the place of add.
+absl::StatusOr<Sample> ImportWithForeign(const std::string& from, const std::string& to) {
+  ArchiveFiles files = ProgramFiles();
+  std::string& json = files["models/model.json"];
+  json =
+      Replaced(Replaced(json, from, to), "torch.ops.aten.add.Tensor", "torch.ops.mine.add.default");
+  return Import(files);
+}
+
 std::string TextOf(const Sample& sample) {
   PrintOptions options;
   options.header = false;
@@ -194,9 +203,15 @@ TEST(Pt2Importer, MutationsOfTheSignatureAreCopiesAtTheEnd) {
 }
 
 TEST(Pt2Importer, ListsOfResultsAreTakenApart) {
-  const auto sample = ImportWith(
-      R"("outputs": [{"as_tensor": {"name": "mul"}}])",
-      R"("outputs": [{"as_tensors": [{"name": "mul"}, {"name": "rest"}]}], "name": "split")");
+  ArchiveFiles files = ProgramFiles();
+  std::string& json = files["models/model.json"];
+  json = Replaced(json, R"("outputs": [{"as_tensor": {"name": "mul"}}])",
+                  R"("outputs": [{"as_tensors": [{"name": "mul"}, {"name": "rest"}]}],
+                     "name": "split")");
+  json = Replaced(json, R"("tensor_values": {)",
+                  absl::StrCat(R"("tensor_values": {"rest": )",
+                               TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})"), ", "));
+  const auto sample = Import(files);
   ASSERT_OK(sample);
   EXPECT_THAT(TextOf(*sample), AllOf(HasSubstr("%mul = operator.getitem(%split, 0) : f32[2]@cpu"),
                                      Not(HasSubstr("%rest"))));
@@ -253,23 +268,27 @@ TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
 
 TEST(Pt2Importer, BodiesAreGraphsOfTheModule) {
   const std::string body =
-      R"({"name": "body", "graph": {"inputs": [{"as_tensor": {"name": "x"}}],
-      "outputs": [{"as_tensor": {"name": "x"}}], "nodes": [], "tensor_values": {},
-      "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": true}})";
+      absl::StrCat(R"({"name": "body", "graph": {"inputs": [{"as_tensor": {"name": "x"}}],
+      "outputs": [{"as_tensor": {"name": "x"}}], "nodes": [], "tensor_values": {"x": )",
+                   TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})"),
+                   R"(}, "sym_int_values": {}, "sym_bool_values": {},
+      "is_single_tensor_return": true}})");
   const auto sample =
-      ImportWith(R"({"as_float": 2.0})", absl::StrCat(R"({"as_graph": )", body, "}"));
+      ImportWithForeign(R"({"as_float": 2.0})", absl::StrCat(R"({"as_graph": )", body, "}"));
   ASSERT_OK(sample);
   EXPECT_THAT(TextOf(*sample),
-              AllOf(HasSubstr("alpha = @body"), HasSubstr("graph @body(%x) {\n  return %x")));
+              AllOf(HasSubstr("alpha = @body"),
+                    HasSubstr("graph @body(\n  %x : f32[2]@cpu\n) {\n  return %x")));
   // It sees no values but its own.
-  EXPECT_THAT(ImportWith(R"({"as_float": 2.0})",
-                         absl::StrCat(R"({"as_graph": )",
-                                      Replaced(body, R"("outputs": [{"as_tensor": {"name": "x"}}])",
-                                               R"("outputs": [{"as_tensor": {"name": "mul"}}])"),
-                                      "}")),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.pt2: models/model.json: node add: input alpha: graph body: no value is "
-                       "called mul"));
+  EXPECT_THAT(
+      ImportWithForeign(R"({"as_float": 2.0})",
+                        absl::StrCat(R"({"as_graph": )",
+                                     Replaced(body, R"("outputs": [{"as_tensor": {"name": "x"}}])",
+                                              R"("outputs": [{"as_tensor": {"name": "mul"}}])"),
+                                     "}")),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "m.pt2: models/model.json: graph_module: graph.nodes[2].inputs[2]: node add: "
+               "input alpha: graph body: no value is called mul"));
 }
 
 TEST(Pt2Importer, EveryKindOfArgument) {
@@ -303,9 +322,47 @@ TEST(Pt2Importer, EveryKindOfArgument) {
       {R"({"as_custom_obj": {"name": "x", "class_fqn": "a.B"}})", "%x"},
   };
   for (const auto& [json, text] : kinds) {
-    const auto sample = ImportWith(R"({"as_float": 2.0})", json);
+    const auto sample = ImportWithForeign(R"({"as_float": 2.0})", json);
     ASSERT_OK(sample) << json;
     EXPECT_THAT(TextOf(*sample), HasSubstr(absl::StrCat("alpha = ", text, ")"))) << json;
+  }
+}
+
+// As torch.export.load, which goes through the parameters of the operator and looks for them.
+TEST(Pt2Importer, ArgumentsAreBoundByName) {
+  const auto plain = Import(ProgramFiles());
+  ASSERT_OK(plain);
+  const std::string self = R"({"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1})";
+  const std::string other =
+      R"({"name": "other", "arg": {"as_tensor": {"name": "mul"}}, "kind": 1})";
+  const auto swapped =
+      ImportWith(absl::StrCat(self, ",\n    ", other), absl::StrCat(other, ",\n    ", self));
+  ASSERT_OK(swapped);
+  EXPECT_EQ(TextOf(*swapped), TextOf(*plain));
+  // Writers before schema 8.3 do not say which arguments stand by position.
+  const auto old = ImportWith(R"(, "kind": 1})", "}");
+  ASSERT_OK(old);
+  EXPECT_EQ(TextOf(*old), TextOf(*plain));
+  const auto keyword =
+      ImportWith(R"({"name": "mul"}}, "kind": 1)", R"({"name": "mul"}}, "kind": 2)");
+  ASSERT_OK(keyword);
+  EXPECT_THAT(TextOf(*keyword), HasSubstr("aten.add.Tensor(%x, other = %mul, alpha = 2.0)"));
+}
+
+TEST(Pt2Importer, OperatorsThatAreNotPyTorchsAreCallsByName) {
+  for (const char* target : {"torch.ops.mine.add.default", "torch.ops.aten.add.out",
+                             "torch.ops.prims.add.default", "torch.ops.quantized.add.default"}) {
+    EXPECT_OK(ImportWith("torch.ops.aten.add.Tensor", target)) << target;
+  }
+  for (const char* target :
+       {"torch.ops.aten.ad.Tensor", "torch.ops.aten.add.Tensr", "torch.ops.prims.ad.default",
+        "torch.ops.quantized.ad.default", "torch.ops.higher_order.con", "_operator.ad", "math.flor",
+        "torch.sym_maxx", "torch.nn.functional.rel", "add"}) {
+    EXPECT_THAT(ImportWith("torch.ops.aten.add.Tensor", target),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat(
+                             "graph.nodes[2]: node add: PyTorch has no operator ", target))))
+        << target;
   }
 }
 
@@ -324,6 +381,29 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("as_float": 2.0)", R"("as_int": 1e400)", "byte"},
       {R"("as_float": 2.0)", R"("as_int": 18446744073709551615)", "an integer beyond 64 bits"},
       {R"("name": "alpha", )", "", "node add: lacks the field name"},
+      {R"("name": "alpha")", R"("name": "alpa")",
+       "graph.nodes[2].inputs[2]: node add: input alpa: the operator has no argument that is "
+       "called "
+       "alpa"},
+      {R"("name": "alpha")", R"("name": "other")",
+       "graph.nodes[2].inputs[2]: node add: input other: the argument is given twice"},
+      {R"("name": "other")", R"("name": "alpha")",
+       "graph.nodes[0]: node add_: the argument other, which has no default, is left out"},
+      {R"("as_float": 2.0)", R"("as_string": "a")",
+       "node add: input alpha: the operator takes a number, not a string"},
+      {R"("as_float": 2.0)", R"("as_ints": [1])",
+       "node add: input alpha: the operator takes a number, not a list"},
+      {R"("as_float": 2.0)", R"("as_none": true)",
+       "node add: input alpha: the operator takes a number, not None"},
+      {R"("as_float": 2.0)", R"("as_sym_int": {"as_float": 2.0})",
+       "node add: input alpha: no argument is as_float"},
+      {R"("mul": {"dtype")", R"("moul": {"dtype")",
+       "node torch.ops.aten.mul.Tensor: the value mul has no record in the tables of values"},
+      {R"("strides": [{"as_int": 1}])", R"("strides": [])", "value p_w: 1 sizes and 0 strides"},
+      {R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": -1}])", "a negative stride"},
+      {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
+       R"("outputs": [{"as_tensor": {"name": "mul"}}, {"as_none": true}])",
+       "node torch.ops.aten.mul.Tensor: it has 2 outputs, the operator 1"},
       {R"("name": "alpha", )", R"("name": "alpha", "name": "beta", )",
        "node add: two fields are named name"},
       {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
