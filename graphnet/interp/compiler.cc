@@ -150,6 +150,7 @@ class Compiler {
     if (const Builtin builtin = FindTorchScriptCall(node.target())) {
       instruction.kind = Instruction::Kind::kBuiltin;
       instruction.builtin = builtin;
+      instruction.is_container_call = true;
       if (absl::EndsWith(node.target(), "Construct")) {
         RETURN_IF_ERROR(AddArgument(&instruction, node.annotation()));
       }
@@ -191,8 +192,9 @@ class Compiler {
     std::optional<c10::OperatorHandle> handle =
         c10::Dispatcher::singleton().findSchema({name, overload});
     std::shared_ptr<torch::jit::Operator> operation;
+    instruction->op = handle;
+    instruction->is_container_call = !handle.has_value();
     if (handle.has_value() && !NeedsGuard(handle->schema())) {
-      instruction->op = handle;
       if (!options_.device.is_meta()) instruction->direct = FindDirectCall(*handle);
       instruction->is_composite = IsComposite(*handle);
       schema = &handle->schema();
@@ -366,6 +368,8 @@ class Compiler {
     } else {
       const bool is_function = callee.kind == Callable::Kind::kFunction;
       instruction->builtin = FindBuiltin(is_function ? callee.name : node.target());
+      instruction->is_container_call =
+          node.target() == "operator.is_" || node.target() == "operator.is_not";
       if (!instruction->builtin) return Error("nothing is known to run it");
     }
     for (const Argument& argument : node.args().subspan(first_argument)) {

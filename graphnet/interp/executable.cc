@@ -47,9 +47,10 @@ class ExecutableImpl : public Executable {
     const at::AutoDispatchBelowAutograd below_autograd;
     interp::StateGuard state;
     // Who asks for shapes does not mean to run the program.
-    int64_t iterations = device_.is_meta() ? kMaxIterationsForShapes : INT64_MAX;
+    interp::RunState shared;
+    shared.iterations = device_.is_meta() ? kMaxIterationsForShapes : INT64_MAX;
     interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr,
-                        &iterations);
+                        options.recover ? &options.recover : nullptr, &shared);
     std::vector<IValue> results;
     RETURN_IF_ERROR(frame.Run(std::move(inputs), /*flat=*/true, &results));
     return results;

@@ -42,11 +42,16 @@ struct CompileOptions {
 // An error ends the run and is returned by it.
 using Observer = std::function<absl::Status(const Node& node, const c10::IValue& value)>;
 
+// In a run on the meta device: what is known otherwise of the value of a node that cannot be
+// computed, such as a tensor of the sizes that its meta names; nullopt: nothing.
+using Recover = std::function<std::optional<c10::IValue>(const Node& node)>;
+
 struct RunOptions {
   // Seeds PyTorch's default generator of the device before the first operator, as
   // torch.manual_seed does; not touched when absent.
   std::optional<uint64_t> seed;
   Observer observer;
+  Recover recover;  // of nodes of the graph, not of its nested graphs
 };
 
 class Executable {

@@ -79,13 +79,15 @@ absl::Status Frame::Run(std::vector<IValue> inputs, bool flat, std::vector<IValu
       const Operand* const operands_end = program_.operands.data() + step.operands_end;
       if (step.direct != nullptr) {
         CallDirect(step, operands, operands_end);
+      } else if (device_.is_meta()) [[unlikely]] {
+        ExecuteForShapes(program_.instructions[i]);
       } else {
         Execute(program_.instructions[i]);
       }
       operands = operands_end;
       if (observer_ != nullptr) [[unlikely]] {
         for (const Node* node : program_.instructions[i].ends) {
-          RETURN_IF_ERROR((*observer_)(*node, slots_[step.result]));
+          if (!IsUnknown(step.result)) RETURN_IF_ERROR((*observer_)(*node, slots_[step.result]));
         }
       }
       for (const uint32_t* const end = program_.dead.data() + step.dead_end; dead != end; ++dead) {
@@ -96,7 +98,7 @@ absl::Status Frame::Run(std::vector<IValue> inputs, bool flat, std::vector<IValu
     if (!status_.ok()) return status_;
     return NodeError(*program_.instructions[i].origin, CurrentExceptionStatus().message());
   }
-  return absl::OkStatus();
+  return left_out_;
 }
 
 void Frame::Return(const Source& source) {
@@ -401,7 +403,7 @@ void Frame::SetItem(const Instruction& instruction) {
   if (device_.is_meta()) {  // Shapes do not change.
     bool real = !object.is_meta() && !(value.isTensor() && value.toTensor().is_meta());
     for (const TensorIndex& i : indices) real = real && !(i.is_tensor() && i.tensor().is_meta());
-    if (!real) return;
+    if (!real) return Forget(object);
   }
   if (value.isTensor()) {
     object.index_put_(indices, value.toTensor());
@@ -415,7 +417,7 @@ void Frame::SetItem(const Instruction& instruction) {
 std::vector<IValue> Frame::CallBody(const Program& body, std::vector<IValue> inputs) {
   TORCH_CHECK(inputs.size() == body.inputs.size(), "a body takes ", body.inputs.size(),
               " values, not ", inputs.size());
-  Frame frame(body, device_, nullptr, iterations_);
+  Frame frame(body, device_, nullptr, nullptr, &state_);
   std::vector<IValue> results;
   status_ = frame.Run(std::move(inputs), /*flat=*/false, &results);
   TORCH_CHECK(status_.ok(), "failed");
@@ -440,7 +442,7 @@ void Frame::While(const Instruction& instruction) {
     return all;
   };
   while (true) {
-    TORCH_CHECK(--*iterations_ >= 0, "a loop does not end");
+    TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
     const std::vector<IValue> proceed = CallBody(*instruction.bodies[0], inputs());
     TORCH_CHECK(proceed.size() == 1, "the condition of a loop must yield one value");
     if (!IsTrue(proceed[0])) break;
@@ -457,7 +459,7 @@ void Frame::Map(const Instruction& instruction) {
   TORCH_CHECK(count > 0, "a map of nothing");
   std::vector<std::vector<IValue>> turns;
   for (int64_t i = 0; i < count; ++i) {
-    TORCH_CHECK(--*iterations_ >= 0, "a loop does not end");
+    TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
     std::vector<IValue> inputs;
     for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
     inputs.insert(inputs.end(), others.begin(), others.end());
@@ -477,7 +479,7 @@ void Frame::Scan(const Instruction& instruction) {
   const size_t carried = carry.size();
   std::vector<std::vector<IValue>> turns;
   for (int64_t i = 0, count = xs.empty() ? 0 : NumTurns(xs); i < count; ++i) {
-    TORCH_CHECK(--*iterations_ >= 0, "a loop does not end");
+    TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
     std::vector<IValue> inputs = std::move(carry);
     for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
     inputs.insert(inputs.end(), others.begin(), others.end());

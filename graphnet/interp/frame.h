@@ -14,17 +14,34 @@
 
 namespace graphnet::interp {
 
+class Frame;
+
+// What the frames of a run and of the bodies that it calls share.
+struct RunState {
+  int64_t iterations = 0;  // how many more of loops there may be, all together
+  // On the meta device: the frames that are open, and memory that something unknown was
+  // written to.
+  std::vector<Frame*> frames;
+  std::vector<c10::Storage> forgotten;
+};
+
 class Frame {
  public:
-  // `observer` may be null. `iterations`: how many more of loops there may be, all together.
-  Frame(const Program& program, c10::Device device, const Observer* observer, int64_t* iterations)
+  // `observer` and `recover` may be null.
+  Frame(const Program& program, c10::Device device, const Observer* observer,
+        const Recover* recover, RunState* state)
       : program_(program),
         device_(device),
         observer_(observer),
-        iterations_(iterations),
+        recover_(recover),
+        state_(*state),
         slots_(program.num_slots) {
     stack_.reserve(kMaxDirectArguments);
+    state_.frames.push_back(this);
   }
+  ~Frame() { state_.frames.pop_back(); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
 
   // One value for each input of the program. Adds what the program returns to
   // `results`: the elements of its tuple, and out of these all tensors and numbers
@@ -65,19 +82,33 @@ class Frame {
 
   // On the meta device (frame_meta.cc): with data where all operands have it, else
   // with shapes alone.
+  void ExecuteForShapes(const Instruction& instruction);
   void CallForShapes(const Instruction& instruction);
+  void CallContainer(const Instruction& instruction);
+  void MakeForShapes(const Instruction& instruction, const std::vector<c10::IValue>& arguments);
+  void CallOnStandIns(const Instruction& instruction, const std::vector<c10::IValue>& arguments);
   c10::IValue GetItemForShapes(const at::Tensor& tensor,
                                const std::vector<at::indexing::TensorIndex>& indices);
+  // Something that is not known is written to the memory of a tensor: what lies there is not
+  // known any more.
+  void Forget(const at::Tensor& written);
+  // Goes on without the value of an instruction, where `recover_` says how.
+  void LeaveOut(const Instruction& instruction);
+  bool TakesUnknown(const Instruction& instruction) const;
+  bool IsUnknown(uint32_t slot) const { return slot < unknown_.size() && unknown_[slot]; }
 
   const Program& program_;
   const c10::Device device_;
   const Observer* observer_;
-  int64_t* iterations_;
+  const Recover* recover_;
+  RunState& state_;
   std::vector<c10::IValue> slots_;
   torch::jit::Stack stack_;
   bool flat_ = false;
   std::vector<c10::IValue>* results_ = nullptr;
-  absl::Status status_;  // what a body failed with
+  absl::Status status_;         // what a body failed with
+  absl::Status left_out_;       // why the first instruction was left out, if one was
+  std::vector<bool> unknown_;   // by slot; empty: all are known
 };
 
 }  // namespace graphnet::interp

@@ -1,11 +1,21 @@
 // Calls on the meta device.
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "ATen/Functions.h"
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "c10/util/Exception.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/interp/builtins.h"
 #include "graphnet/interp/frame.h"
 #include "graphnet/interp/meta_rules.h"
+#include "graphnet/ir/node_error.h"
 
 namespace graphnet::interp {
 namespace {
@@ -14,17 +24,22 @@ using at::indexing::TensorIndex;
 using c10::IValue;
 
 constexpr char kUnknownData[] = "its shape depends on data that is not known";
+// What a call that makes a tensor of numbers alone may be told to make, if only the making
+// shows how large that is.
+constexpr int64_t kMaxElementsToMake = 1 << 20;
 
 // `value` with fn(tensor) in place of each tensor in it.
-IValue MapTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::Tensor&)> fn) {
+IValue MapTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::Tensor&)> fn,
+                  int depth = 0) {
   if (value.isTensor()) return value.toTensor().defined() ? IValue(fn(value.toTensor())) : value;
   const bool may_hold_tensors = value.isTuple() || (value.isList() && !value.isIntList() &&
                                                     !value.isDoubleList() && !value.isBoolList());
   if (!may_hold_tensors) return value;
+  TORCH_CHECK(depth < kMaxNesting, "a list is nested too deep");
   std::vector<IValue> elements = Elements(value);
   bool any = false;
   for (IValue& element : elements) {
-    IValue mapped = MapTensors(element, fn);
+    IValue mapped = MapTensors(element, fn, depth + 1);
     any = any || !mapped.is(element);
     element = std::move(mapped);
   }
@@ -38,12 +53,9 @@ void ForEachTensor(const IValue& value, absl::FunctionRef<void(const at::Tensor&
   });
 }
 
+// A nested tensor has no shape to keep without its data.
 at::Tensor ToMeta(const at::Tensor& tensor) {
-  return tensor.is_meta() ? tensor : tensor.to(c10::kMeta);
-}
-
-at::Tensor ZerosLike(const at::Tensor& tensor) {
-  return tensor.is_meta() ? at::zeros(tensor.sizes(), tensor.options().device(c10::kCPU)) : tensor;
+  return tensor.is_meta() || tensor.is_nested() ? tensor : tensor.to(c10::kMeta);
 }
 
 bool IsSmall(const IValue& value) {
@@ -57,38 +69,172 @@ IValue OnCpu(const IValue& value) {
   return value.isDevice() ? IValue(c10::Device(c10::kCPU)) : value;
 }
 
+bool HoldsTensors(const c10::Type& type) {
+  if (type.kind() == c10::TypeKind::TensorType) return true;
+  return absl::c_any_of(type.containedTypes(),
+                        [](const c10::TypePtr& inner) { return HoldsTensors(*inner); });
+}
+
+// Whether the results of an operator are tensors, all of them.
+bool YieldsTensors(const c10::OperatorHandle& op) {
+  const auto& returns = op.schema().returns();
+  return !returns.empty() && absl::c_all_of(returns, [](const c10::Argument& result) {
+    return HoldsTensors(*result.type());
+  });
+}
+
+bool DependsOnData(const c10::OperatorHandle& op) {
+  return op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output) ||
+         (!op.schema().returns().empty() && !YieldsTensors(op));
+}
+
+// Whether two results have the same sizes, and the same numbers.
+bool SameForm(const IValue& a, const IValue& b) {
+  if (a.isTensor() && b.isTensor()) {
+    const at::Tensor& x = a.toTensor();
+    const at::Tensor& y = b.toTensor();
+    if (x.defined() != y.defined()) return false;
+    if (!x.defined()) return true;
+    if (x.is_nested() != y.is_nested()) return false;
+    if (x.is_nested()) return at::_nested_tensor_size(x).equal(at::_nested_tensor_size(y));
+    return x.sizes() == y.sizes();
+  }
+  const auto is_sequence = [](const IValue& v) { return v.isTuple() || v.isList(); };
+  if (!is_sequence(a) || !is_sequence(b)) return a.tagKind() == b.tagKind() && a == b;
+  const std::vector<IValue> x = Elements(a);
+  const std::vector<IValue> y = Elements(b);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), SameForm);
+}
+
+// Data in the place of what is not known: zeros, ones, or what rises.
+enum class StandIn { kZeros, kOnes, kRising };
+at::Tensor MakeStandIn(const at::Tensor& tensor, StandIn kind) {
+  if (!tensor.is_meta()) return tensor.clone();
+  const at::TensorOptions options = tensor.options().device(c10::kCPU);
+  switch (kind) {
+    case StandIn::kZeros: return at::zeros(tensor.sizes(), options);
+    case StandIn::kOnes: return at::ones(tensor.sizes(), options);
+    case StandIn::kRising: break;
+  }
+  return at::arange(tensor.numel()).to(tensor.scalar_type()).reshape(tensor.sizes());
+}
+
+// Whether the numbers among the arguments can ask for few elements only.
+bool AsksForLittle(const std::vector<IValue>& arguments) {
+  int64_t elements = 1;
+  const std::function<void(const IValue&)> take = [&](const IValue& value) {
+    if (value.isInt()) {
+      const int64_t n = value.toInt();
+      const int64_t size = n < 0 ? (n == INT64_MIN ? INT64_MAX : -n) : n;
+      if (size > 1 && __builtin_mul_overflow(elements, size, &elements)) elements = INT64_MAX;
+    } else if (value.isIntList()) {
+      for (const int64_t n : value.toIntVector()) take(n);
+    }
+  };
+  for (const IValue& argument : arguments) take(argument);
+  return elements <= kMaxElementsToMake;
+}
+
 }  // namespace
 
+// What only holds its arguments, or reads numbers of tensors, runs as it would anywhere: on
+// the lists and dicts themselves, which it may change.
+void Frame::CallContainer(const Instruction& instruction) {
+  for (IValue& value : stack_) value = OnCpu(value);
+  Call(instruction, c10::Device(c10::kCPU));
+  IValue& result = slots_[instruction.result];
+  if (result.isTensor() && !IsSmall(result)) result = MapTensors(result, ToMeta);
+}
+
+// Of a call that takes no tensors and makes some. They may be large, so that their sizes come
+// first; the data of small ones is computed then.
+void Frame::MakeForShapes(const Instruction& instruction, const std::vector<IValue>& arguments) {
+  IValue& result = slots_[instruction.result];
+  bool small = false;
+  if (auto made = MetaResult(instruction.op->operator_name().name, stack_)) {
+    result = *std::move(made);
+    small = IsSmall(result);
+  } else {
+    try {
+      Call(instruction, device_);
+      small = IsSmall(result);
+    } catch (const c10::NotImplementedError&) {
+      if (!AsksForLittle(arguments)) throw;
+      small = true;
+    }
+  }
+  if (!small) return;
+  stack_.clear();
+  for (const IValue& argument : arguments) stack_.push_back(OnCpu(argument));
+  Call(instruction, c10::Device(c10::kCPU));
+  if (!IsSmall(result)) result = MapTensors(result, ToMeta);
+}
+
+// What has no kernel for the meta device, or asks there for data that is known: on data that
+// stands for what is not. Sizes are those on which different data agrees.
+void Frame::CallOnStandIns(const Instruction& instruction, const std::vector<IValue>& arguments) {
+  IValue& result = slots_[instruction.result];
+  const bool must_agree = instruction.op.has_value() && DependsOnData(*instruction.op);
+  std::optional<IValue> found;
+  std::exception_ptr error;
+  for (const StandIn kind : {StandIn::kZeros, StandIn::kOnes, StandIn::kRising}) {
+    if (kind == StandIn::kRising && !must_agree) break;
+    stack_.clear();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      stack_.push_back(MapTensors(OnCpu(arguments[i]),
+                                  [kind](const at::Tensor& t) { return MakeStandIn(t, kind); }));
+      if (i < instruction.args.size()) Convert(instruction.args[i].wanted, &stack_.back());
+    }
+    try {
+      Call(instruction, c10::Device(c10::kCPU));
+    } catch (const c10::Error&) {
+      if (must_agree) throw;
+      error = std::current_exception();
+      continue;
+    }
+    TORCH_CHECK_NOT_IMPLEMENTED(!found || SameForm(*found, result), kUnknownData);
+    found = std::move(result);
+  }
+  if (!found) std::rethrow_exception(error);
+  result = MapTensors(*found, ToMeta);
+}
+
 void Frame::CallForShapes(const Instruction& instruction) {
+  if (instruction.is_container_call) return CallContainer(instruction);
   size_t tensors = 0;
-  bool all_real = true;
+  bool any_real = false, all_real = true, any_nested = false;
   for (const IValue& value : stack_) {
     ForEachTensor(value, [&](const at::Tensor& t) {
       ++tensors;
+      any_real = any_real || !t.is_meta();
       all_real = all_real && !t.is_meta();
+      any_nested = any_nested || t.is_nested();
     });
   }
   const std::vector<IValue> arguments = stack_;
-  const auto call_for_real = [&] {
-    stack_.clear();
-    for (const IValue& argument : arguments) stack_.push_back(OnCpu(argument));
-    Call(instruction, c10::Device(c10::kCPU));
-  };
   IValue& result = slots_[instruction.result];
-  if (all_real && (tensors > 0 || instruction.kind == Instruction::Kind::kBuiltin)) {
-    call_for_real();
+  if (tensors == 0 && instruction.op.has_value() && YieldsTensors(*instruction.op))
+    return MakeForShapes(instruction, arguments);
+  if (all_real) {
+    for (IValue& value : stack_) value = OnCpu(value);
+    Call(instruction, c10::Device(c10::kCPU));
     if (!IsSmall(result)) result = MapTensors(result, ToMeta);
     return;
   }
-  const auto push_metas = [&] {
-    stack_.clear();
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      stack_.push_back(MapTensors(arguments[i], ToMeta));
-      if (i < instruction.args.size()) Convert(instruction.args[i].wanted, &stack_.back());
+  if (instruction.op.has_value()) {
+    const auto& parameters = instruction.op->schema().arguments();
+    for (size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
+      if (parameters[i].alias_info() != nullptr && parameters[i].alias_info()->isWrite())
+        ForEachTensor(arguments[i], [this](const at::Tensor& t) { Forget(t); });
     }
-  };
-  push_metas();
-  if (instruction.kind == Instruction::Kind::kOperator) {
+  }
+  if (any_nested) return CallOnStandIns(instruction, arguments);
+  stack_.clear();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    stack_.push_back(MapTensors(arguments[i], ToMeta));
+    if (i < instruction.args.size()) Convert(instruction.args[i].wanted, &stack_.back());
+  }
+  if (instruction.op.has_value()) {
     if (auto made = MetaResult(instruction.op->operator_name().name, stack_)) {
       result = *std::move(made);
       return;
@@ -97,18 +243,21 @@ void Frame::CallForShapes(const Instruction& instruction) {
   try {
     Call(instruction, device_);
   } catch (const c10::NotImplementedError&) {
-    const bool depends_on_data = instruction.kind == Instruction::Kind::kOperator &&
-                                 (instruction.op->hasTag(at::Tag::dynamic_output_shape) ||
-                                  instruction.op->hasTag(at::Tag::data_dependent_output));
-    TORCH_CHECK(!depends_on_data, kUnknownData);
-    if (tensors == 0) throw;
-    // An operator without a meta kernel: on zeros in place of the data.
-    push_metas();
-    for (IValue& value : stack_) value = MapTensors(OnCpu(value), ZerosLike);
-    Call(instruction, c10::Device(c10::kCPU));
-    result = MapTensors(result, ToMeta);
+    // Without any data, what a result depends on cannot be told by trying some.
+    const bool depends = instruction.op.has_value() && DependsOnData(*instruction.op);
+    TORCH_CHECK_NOT_IMPLEMENTED(any_real || !depends, kUnknownData);
+    CallOnStandIns(instruction, arguments);
+  } catch (const c10::Error&) {
+    if (!any_real) throw;
+    const std::exception_ptr error = std::current_exception();
+    try {
+      CallOnStandIns(instruction, arguments);
+    } catch (const c10::NotImplementedError&) {
+      throw;
+    } catch (const c10::Error&) {
+      std::rethrow_exception(error);
+    }
   }
-  if (tensors == 0 && IsSmall(result)) call_for_real();
 }
 
 IValue Frame::GetItemForShapes(const at::Tensor& tensor, const std::vector<TensorIndex>& indices) {
@@ -125,13 +274,147 @@ IValue Frame::GetItemForShapes(const at::Tensor& tensor, const std::vector<Tenso
       metas.emplace_back(ToMeta(index.tensor()));
     } else {
       // A mask, whose positions are known, as the indices that it stands for.
-      TORCH_CHECK(!index.tensor().is_meta(), kUnknownData);
+      TORCH_CHECK_NOT_IMPLEMENTED(!index.tensor().is_meta(), kUnknownData);
       for (const at::Tensor& positions : index.tensor().nonzero().unbind(1)) {
         metas.emplace_back(ToMeta(positions));
       }
     }
   }
   return at::indexing::get_item(ToMeta(tensor), metas);
+}
+
+// --- What is not known ---------------------------------------------------------
+
+namespace {
+
+const c10::StorageImpl* StorageOf(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_meta() || !tensor.has_storage()) return nullptr;
+  return tensor.storage().unsafeGetStorageImpl();
+}
+
+// Takes the data from all tensors in a value that lie in a storage. Lists and dicts stay the
+// ones that they are.
+class Forgetter {
+ public:
+  explicit Forgetter(const c10::StorageImpl* storage) : storage_(storage) {}
+
+  void Visit(IValue* value) {
+    if (value->isTensor()) {
+      if (StorageOf(value->toTensor()) == storage_) *value = ToMeta(value->toTensor());
+      return;
+    }
+    const bool is_list = value->isList() && !value->isIntList() && !value->isDoubleList() &&
+                         !value->isBoolList();
+    if (!is_list && !value->isTuple() && !value->isGenericDict()) return;
+    for (const IValue& seen : seen_) {
+      if (seen.is(*value)) return;
+    }
+    seen_.push_back(*value);
+    if (is_list) {
+      c10::List<IValue> list = value->toList();
+      for (size_t i = 0; i < list.size(); ++i) {
+        IValue element = list.get(i);
+        if (Changes(&element)) list.set(i, element);
+      }
+    } else if (value->isTuple()) {
+      std::vector<IValue> elements = Elements(*value);
+      bool any = false;
+      for (IValue& element : elements) any |= Changes(&element);
+      if (any) *value = MakeSequence(std::move(elements), true);
+    } else {
+      for (const auto& entry : value->toGenericDict()) {
+        IValue element = entry.value();
+        if (Changes(&element)) entry.setValue(element);
+      }
+    }
+  }
+
+ private:
+  bool Changes(IValue* element) {
+    const IValue before = *element;
+    Visit(element);
+    return !before.is(*element);
+  }
+
+  const c10::StorageImpl* const storage_;
+  std::vector<IValue> seen_;
+};
+
+}  // namespace
+
+void Frame::Forget(const at::Tensor& written) {
+  const c10::StorageImpl* const storage = StorageOf(written);
+  if (storage == nullptr) return;
+  for (const c10::Storage& known : state_.forgotten) {
+    if (known.unsafeGetStorageImpl() == storage) return;
+  }
+  state_.forgotten.push_back(written.storage());
+  Forgetter forgetter(storage);
+  for (Frame* frame : state_.frames) {
+    for (IValue& value : frame->slots_) forgetter.Visit(&value);
+  }
+  for (auto& [name, value] : Written()) forgetter.Visit(&value);
+}
+
+bool Frame::TakesUnknown(const Instruction& instruction) const {
+  if (unknown_.empty()) return false;
+  const std::function<bool(const Source&)> is_unknown = [&](const Source& source) {
+    return (source.kind == Source::Kind::kSlot && IsUnknown(source.slot)) ||
+           absl::c_any_of(source.elements, is_unknown);
+  };
+  return absl::c_any_of(instruction.args, is_unknown);
+}
+
+void Frame::LeaveOut(const Instruction& instruction) {
+  for (const Node* node : instruction.ends) {
+    if (std::optional<IValue> value = (*recover_)(*node)) {
+      slots_[instruction.result] = *std::move(value);
+      return;
+    }
+  }
+  unknown_.resize(slots_.size());
+  unknown_[instruction.result] = true;
+}
+
+void Frame::ExecuteForShapes(const Instruction& instruction) {
+  using Kind = Instruction::Kind;
+  // What changes lists, dicts or attributes must not be left out.
+  const bool can_go_on =
+      recover_ != nullptr && !instruction.is_container_call &&
+      (instruction.kind == Kind::kOperator || instruction.kind == Kind::kOperation ||
+       instruction.kind == Kind::kBuiltin || instruction.kind == Kind::kGetItem);
+  if (TakesUnknown(instruction)) {
+    if (!can_go_on) {
+      status_ = left_out_;
+      TORCH_CHECK(false, kUnknownData);
+    }
+    if (instruction.op.has_value()) {
+      const auto& parameters = instruction.op->schema().arguments();
+      for (size_t i = 0; i < std::min(instruction.args.size(), parameters.size()); ++i) {
+        const Source& source = instruction.args[i];
+        if (parameters[i].alias_info() != nullptr && parameters[i].alias_info()->isWrite() &&
+            source.kind == Source::Kind::kSlot && slots_[source.slot].isTensor())
+          Forget(slots_[source.slot].toTensor());
+      }
+    }
+    return LeaveOut(instruction);
+  }
+  try {
+    Execute(instruction);
+  } catch (const c10::NotImplementedError&) {
+    // PyTorch's own words are of kernels, and several sentences.
+    if (!status_.ok()) throw;
+    if (!can_go_on) TORCH_CHECK_NOT_IMPLEMENTED(false, kUnknownData);
+    if (left_out_.ok()) left_out_ = NodeError(*instruction.origin, kUnknownData);
+    return LeaveOut(instruction);
+  }
+  if (state_.forgotten.empty() || instruction.result == kNoSlot) return;
+  IValue& result = slots_[instruction.result];
+  if (!result.isTensor()) return;
+  for (const c10::Storage& storage : state_.forgotten) {
+    if (storage.unsafeGetStorageImpl() == StorageOf(result.toTensor()))
+      result = ToMeta(result.toTensor());
+  }
 }
 
 }  // namespace graphnet::interp

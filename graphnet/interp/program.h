@@ -65,7 +65,10 @@ struct Instruction {
   Kind kind = Kind::kOperator;
   uint32_t result = kNoSlot;
   std::vector<Source> args;
-  std::optional<c10::OperatorHandle> op;
+  std::optional<c10::OperatorHandle> op;  // of the dispatcher, however it is called
+  // It holds, looks at or hands on what it takes, wherever that lies: calls on lists, dicts
+  // and attributes.
+  bool is_container_call = false;
   const DirectCall* direct = nullptr;  // calls `op` where its signature is known
   bool is_composite = false;           // no_grad.h
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
