@@ -46,6 +46,8 @@ using Observer = std::function<absl::Status(const Node& node, const c10::IValue&
 // computed, such as a tensor of the sizes that its meta names; nullopt: nothing.
 using Recover = std::function<std::optional<c10::IValue>(const Node& node)>;
 
+// A run on the meta device goes on without a value that is not known and that `recover` does not
+// know either. It ends with FailedPrecondition then, which names the first such node.
 struct RunOptions {
   // Seeds PyTorch's default generator of the device before the first operator, as
   // torch.manual_seed does; not touched when absent.

@@ -96,7 +96,7 @@ bool SameForm(const IValue& a, const IValue& b) {
     if (x.defined() != y.defined()) return false;
     if (!x.defined()) return true;
     if (x.is_nested() != y.is_nested()) return false;
-    if (x.is_nested()) return at::_nested_tensor_size(x).equal(at::_nested_tensor_size(y));
+    if (x.is_nested()) return x._nested_tensor_size().equal(y._nested_tensor_size());
     return x.sizes() == y.sizes();
   }
   const auto is_sequence = [](const IValue& v) { return v.isTuple() || v.isList(); };
@@ -176,7 +176,6 @@ void Frame::CallOnStandIns(const Instruction& instruction, const std::vector<IVa
   IValue& result = slots_[instruction.result];
   const bool must_agree = instruction.op.has_value() && DependsOnData(*instruction.op);
   std::optional<IValue> found;
-  std::exception_ptr error;
   for (const StandIn kind : {StandIn::kZeros, StandIn::kOnes, StandIn::kRising}) {
     if (kind == StandIn::kRising && !must_agree) break;
     stack_.clear();
@@ -189,13 +188,13 @@ void Frame::CallOnStandIns(const Instruction& instruction, const std::vector<IVa
       Call(instruction, c10::Device(c10::kCPU));
     } catch (const c10::Error&) {
       if (must_agree) throw;
-      error = std::current_exception();
       continue;
     }
     TORCH_CHECK_NOT_IMPLEMENTED(!found || SameForm(*found, result), kUnknownData);
     found = std::move(result);
   }
-  if (!found) std::rethrow_exception(error);
+  // What fails on data that was made up may run on other data.
+  TORCH_CHECK_NOT_IMPLEMENTED(found.has_value(), kUnknownData);
   result = MapTensors(*found, ToMeta);
 }
 
@@ -303,8 +302,8 @@ class Forgetter {
       if (StorageOf(value->toTensor()) == storage_) *value = ToMeta(value->toTensor());
       return;
     }
-    const bool is_list = value->isList() && !value->isIntList() && !value->isDoubleList() &&
-                         !value->isBoolList();
+    const bool is_list =
+        value->isList() && !value->isIntList() && !value->isDoubleList() && !value->isBoolList();
     if (!is_list && !value->isTuple() && !value->isGenericDict()) return;
     for (const IValue& seen : seen_) {
       if (seen.is(*value)) return;
@@ -372,6 +371,10 @@ void Frame::LeaveOut(const Instruction& instruction) {
       return;
     }
   }
+  if (left_out_.ok()) {
+    left_out_ =
+        absl::FailedPreconditionError(NodeError(*instruction.origin, kUnknownData).message());
+  }
   unknown_.resize(slots_.size());
   unknown_[instruction.result] = true;
 }
@@ -405,7 +408,6 @@ void Frame::ExecuteForShapes(const Instruction& instruction) {
     // PyTorch's own words are of kernels, and several sentences.
     if (!status_.ok()) throw;
     if (!can_go_on) TORCH_CHECK_NOT_IMPLEMENTED(false, kUnknownData);
-    if (left_out_.ok()) left_out_ = NodeError(*instruction.origin, kUnknownData);
     return LeaveOut(instruction);
   }
   if (state_.forgotten.empty() || instruction.result == kNoSlot) return;

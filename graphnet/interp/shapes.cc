@@ -1,6 +1,9 @@
 #include "graphnet/interp/shapes.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,6 +16,8 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/values.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
@@ -23,6 +28,8 @@ namespace graphnet {
 namespace {
 
 const c10::Device kMeta(c10::kMeta);
+// Of a tuple, with those in it.
+constexpr uint64_t kMaxSaidElements = 1 << 16;
 
 // A tensor with data if it is small, else one without.
 absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view name,
@@ -97,10 +104,31 @@ class MemoryMeter {
   int64_t peak_ = 0;
 };
 
+// What the program itself says of its nodes.
+using SaidMetas = absl::flat_hash_map<const Node*, const ValueMeta*>;
+
+// A value as its meta says, without data; nullopt where a size is not known. Tuples of metas
+// are shared, so that each element is charged.
+std::optional<c10::IValue> ValueOf(const Module& module, const ValueMeta& meta, Budget* budget) {
+  if (!budget->Charge(1)) return std::nullopt;
+  if (meta.tensor != nullptr) {
+    absl::StatusOr<at::Tensor> tensor = InputTensor(module, "", meta.tensor, nullptr);
+    return tensor.ok() ? std::optional<c10::IValue>(*std::move(tensor)) : std::nullopt;
+  }
+  std::vector<c10::IValue> elements;
+  for (const ValueMeta* element : meta.elements) {
+    std::optional<c10::IValue> value = ValueOf(module, *element, budget);
+    if (!value) return std::nullopt;
+    elements.push_back(*std::move(value));
+  }
+  if (elements.empty()) return std::nullopt;
+  return interp::MakeSequence(std::move(elements), /*tuple=*/true);
+}
+
 // Runs the main graph without data and returns the peak.
 absl::StatusOr<int64_t> RunForShapes(const Module& module,
                                      const std::map<std::string, TensorData>& values,
-                                     const Observer& observer) {
+                                     const SaidMetas& said, const Observer& observer) {
   const auto find = [&values](absl::string_view name) {
     const auto it = values.find(std::string(name));
     return it == values.end() ? nullptr : &it->second;
@@ -153,6 +181,12 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
     memory.Measure();
     return observer ? observer(node, value) : absl::OkStatus();
   };
+  run.recover = [&](const Node& node) -> std::optional<c10::IValue> {
+    const auto it = said.find(&node);
+    if (it == said.end()) return std::nullopt;
+    Budget budget(kMaxSaidElements);
+    return ValueOf(module, *it->second, &budget);
+  };
   RETURN_IF_ERROR(executable->Run(inputs, run).status());
   return memory.peak();
 }
@@ -172,7 +206,9 @@ class SymbolProber {
   using Values = std::map<std::string, TensorData>;
 
   // `values` are those of the run that gave the nodes their metas.
-  SymbolProber(Module* module, const Values& values) : module_(*module), values_(values) {
+  // `said`: the metas from before that run.
+  SymbolProber(Module* module, const Values& values, const SaidMetas& said)
+      : module_(*module), values_(values), said_(said) {
     // Inputs whose sizes change have no values.
     const auto forget = [this](absl::string_view name, const TensorMeta* meta) {
       if (meta != nullptr &&
@@ -200,6 +236,14 @@ class SymbolProber {
     const Observed together = Observe(all);
     for (Node* node : module_.main()->nodes()) {
       if (!node->is_call() || node->meta() == nullptr) continue;
+      if (IsLeftOut(*node, together) || absl::c_any_of(dependences, [&](const Dependence& d) {
+            return IsLeftOut(*node, d.near) || IsLeftOut(*node, d.far);
+          })) {
+        // The numbers of the example are no facts.
+        const auto it = said_.find(node);
+        node->set_meta(it == said_.end() ? nullptr : it->second);
+        continue;
+      }
       Sizes sizes;
       AppendSizes(*node->meta(), &sizes);
       std::vector<Dim> dims(sizes.begin(), sizes.end());
@@ -217,11 +261,20 @@ class SymbolProber {
 
  private:
   using Sizes = std::vector<int64_t>;
-  using Observed = absl::flat_hash_map<const Node*, Sizes>;
+  struct Observed {
+    absl::flat_hash_map<const Node*, Sizes> sizes;
+    const Node* last = nullptr;  // that was run
+  };
   struct Dependence {
     Symbol symbol;
     Observed near, far;  // with 1 and 3 added to the example
   };
+
+  // Whether its sizes could not be told, though what comes later could.
+  static bool IsLeftOut(const Node& node, const Observed& observed) {
+    return !observed.sizes.contains(&node) && observed.last != nullptr &&
+           node.IsBefore(observed.last);
+  }
 
   // The sizes of all nodes, up to the first that does not run, with that added to
   // the example values of symbols.
@@ -229,21 +282,22 @@ class SymbolProber {
     Observed observed;
     for (const auto& [symbol, change] : changes)
       module_.AddSymbol(symbol.name, *symbol.example + change);
-    RunForShapes(module_, values_,
-                 [&](const Node& node, const c10::IValue& value) {
-                   if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
-                     AppendSizes(*meta, &observed[&node]);
-                   return absl::OkStatus();
-                 })
-        .status()
-        .IgnoreError();  // A graph may hold for its example values only.
+    const absl::Status status =
+        RunForShapes(module_, values_, said_, [&](const Node& node, const c10::IValue& value) {
+          observed.last = &node;
+          if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
+            AppendSizes(*meta, &observed.sizes[&node]);
+          return absl::OkStatus();
+        }).status();
+    // Else the graph may hold for its example values only.
+    if (status.ok() || absl::IsFailedPrecondition(status)) observed.last = module_.main()->output();
     for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
     return observed;
   }
 
   static std::optional<int64_t> SizeIn(const Observed& observed, const Node& node, size_t i) {
-    const auto it = observed.find(&node);
-    if (it == observed.end() || i >= it->second.size()) return std::nullopt;
+    const auto it = observed.sizes.find(&node);
+    if (it == observed.sizes.end() || i >= it->second.size()) return std::nullopt;
     return it->second[i];
   }
 
@@ -308,6 +362,7 @@ class SymbolProber {
 
   Module& module_;
   Values values_;
+  const SaidMetas& said_;
 };
 
 }  // namespace
@@ -315,7 +370,7 @@ class SymbolProber {
 const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, Module* module) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
-    if (!tensor.defined()) return nullptr;
+    if (!tensor.defined() || tensor.is_nested()) return nullptr;
     TensorMeta meta;
     meta.dtype = DTypeOf(tensor.scalar_type());
     meta.has_shape = true;
@@ -347,10 +402,14 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   ShapeReport report;
   if (module->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
   absl::flat_hash_map<const Node*, Node*> nodes;
-  for (Node* node : module->main()->nodes()) nodes[node] = node;
+  SaidMetas said;
+  for (Node* node : module->main()->nodes()) {
+    nodes[node] = node;
+    if (node->meta() != nullptr) said[node] = node->meta();
+  }
   std::vector<std::pair<Node*, const ValueMeta*>> before;
   const absl::StatusOr<int64_t> peak =
-      RunForShapes(*module, values, [&](const Node& node, const c10::IValue& value) {
+      RunForShapes(*module, values, said, [&](const Node& node, const c10::IValue& value) {
         if (const ValueMeta* meta = MetaOfValue(value, node.meta(), module)) {
           before.emplace_back(nodes.at(&node), node.meta());
           before.back().first->set_meta(meta);
@@ -359,21 +418,22 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
         return observer ? observer(node, value) : absl::OkStatus();
       });
   const bool is_symbolic = !module->symbols().empty();
-  if (!peak.ok()) {
+  if (!peak.ok() && !absl::IsFailedPrecondition(peak.status())) {
     // Sizes that may be those of the example only.
     for (const auto& [node, meta] : before) {
       if (is_symbolic) node->set_meta(meta);
     }
     return peak.status();
   }
+  if (is_symbolic) SymbolProber(module, values, said).Run();
+  RETURN_IF_ERROR(peak.status());
   report.peak_bytes = *peak;
-  if (is_symbolic) SymbolProber(module, values).Run();
   return report;
 }
 
 absl::StatusOr<int64_t> PeakBytes(const Module& module,
                                   const std::map<std::string, TensorData>& values) {
-  return RunForShapes(module, values, nullptr);
+  return RunForShapes(module, values, {}, nullptr);
 }
 
 }  // namespace graphnet

@@ -24,13 +24,17 @@ struct ShapeReport {
 // dimensions are run with their example values. A size is then written as s + b,
 // a * s + b or a * s * t of symbols s and t if runs with other values agree with
 // that, else as the number that it is with the example values; so it is where the
-// graph holds for these only.
+// graph holds for these only. Where a size cannot be computed, because it depends on data that
+// is not there or because an operator cannot tell it, the node keeps the meta that it has, and
+// what follows is computed from that.
 // `values`: of inputs and attributes, as DrawInputs yields them; small ones among
 // them are computed with, so that sizes that depend on data (item(), boolean
 // masks) are right as long as they depend on small tensors; others may be left
-// out, then their meta counts. InvalidArgument names the first node whose shape
-// depends on data that is not there; what comes before it has its meta, unless the module
-// has symbols. `observer` sees each value, with data or without.
+// out, then their meta counts. FailedPrecondition names the first node whose shape
+// depends on data that is not there and that has no meta; all nodes that do not depend on it have
+// theirs then. InvalidArgument names a node that cannot be run; what comes before it has its meta,
+// unless the module has symbols. A nested tensor has no meta, as it has no sizes.
+// `observer` sees each value, with data or without.
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
                                         const std::map<std::string, TensorData>& values,
                                         const Observer& observer = {});
