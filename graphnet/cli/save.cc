@@ -74,7 +74,11 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
       return engine->ExportTorchScript(sample);
     }
-    default: return PrintSample(sample);
+    default: {
+      PrintOptions options = PrintOptions::Complete();
+      options.weights = false;  // They do not lie beside this text.
+      return PrintSample(sample, options);
+    }
   }
 }
 

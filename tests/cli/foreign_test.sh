@@ -185,7 +185,7 @@ assert d["passed"] == d["failed"] == 1 and "an ONNX model" in d["samples"][1]["e
 
 # --- In a folder they are no inputs, whatever they are called.
 mkdir folder
-cp good.gn folder
+"$graphnet" convert good.gn folder/good.gn  # with the words that it is known by
 cp foreign/* folder
 "$graphnet" check folder >out.txt || fail "check folder: $(cat out.txt)"
 grep -q '^1 passed, 0 failed$' out.txt || fail "check folder: $(cat out.txt)"
@@ -205,7 +205,7 @@ refused / "not a sample" show /
 mkdir links far
 cp -r sample far/deep
 ln -s ../sample links/a
-ln -s ../good.gn links/b.gn
+ln -s ../folder/good.gn links/b.gn
 ln -s ../far links/c
 ln -s .. links/d
 ln -s nowhere links/e
