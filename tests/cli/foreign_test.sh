@@ -225,15 +225,20 @@ END
 "$graphnet" convert full.gn full.pb 2>err.txt
 [ ! -s err.txt ] || fail "protobuf loses: $(cat err.txt)"
 "$graphnet" convert full.pb full --json >out.json 2>err.txt
-grep -qF "note: lost: 2 shapes of values within, 2 module paths; --to protobuf keeps them" err.txt || fail "$(cat err.txt)"
+grep -qF "note: lost: 2 shapes of values, 2 module paths; --to protobuf keeps them" err.txt || fail "$(cat err.txt)"
 python3 -c 'import json
 lost = json.load(open("out.json"))["samples"][0]["lost"]
 assert lost == {"metas": 2, "module_paths": 2}, lost'
 "$graphnet" opt full.pb -p dce -o full2 2>err.txt >/dev/null
 grep -qF "note: lost: 2 shapes" err.txt || fail "opt: $(cat err.txt)"
+# TorchScript has types, but no shapes; torch.export has both.
+"$graphnet" convert full.pb full.pt 2>err.txt
+grep -qF "note: lost: 3 shapes of values, 2 module paths; --to protobuf keeps them" err.txt || fail "TorchScript: $(cat err.txt)"
+"$graphnet" convert full.pb full.pt2 2>err.txt
+[ ! -s err.txt ] || fail "torch.export loses: $(cat err.txt)"
 mkdir two
 cp full.pb two/a.pb
 cp full.pb two/b.pb
 "$graphnet" convert two -o three --to graphnet 2>err.txt >/dev/null
-grep -qF "note: lost in 2 samples: 4 shapes of values within, 4 module paths" err.txt || fail "batch: $(cat err.txt)"
+grep -qF "note: lost in 2 samples: 4 shapes of values, 4 module paths" err.txt || fail "batch: $(cat err.txt)"
 echo PASSED
