@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -75,14 +76,19 @@ Duel Fight(BenchSample& sample, Contender* contender, EagerSide* eager) {
   return duel;
 }
 
-// Whether a message says that there was no room for a file, which tells nothing of a backend.
-bool IsDiskFull(absl::string_view message) {
-  for (const int error : {ENOSPC, EDQUOT}) {
-    if (absl::StrContains(message, std::strerror(error))) return true;
+// Whether there was no room for a file, which tells nothing of a backend: a message says so, and
+// if it is a worker's, which may have written anywhere, the place of the benchmark is full indeed.
+bool IsDiskFull(absl::string_view message, bool is_workers, const std::string& folder) {
+  const auto says = [&](int error) { return absl::StrContains(message, std::strerror(error)); };
+  if (says(ENOSPC) || says(EDQUOT)) {
+    constexpr uintmax_t kLittle = uintmax_t{64} << 20;
+    std::error_code error;
+    const std::filesystem::space_info space = std::filesystem::space(folder, error);
+    return !is_workers || (!error && space.available < kLittle);
   }
   // Workers have a limit of their own, which is theirs to keep.
   rlimit limit = {};
-  return absl::StrContains(message, std::strerror(EFBIG)) && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+  return says(EFBIG) && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
          limit.rlim_cur < static_cast<rlim_t>(kMaxWorkerDisk);
 }
 
@@ -190,7 +196,7 @@ absl::Status BenchWorkers::Run(
     } else {
       duel = Fight(**sample, contenders_[i].get(), &eager);
     }
-    if (IsDiskFull(duel.reason)) {
+    if (IsDiskFull(duel.reason, /*is_workers=*/sample.ok(), folder_)) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "no room for the files of the benchmark: ", duel.reason, "; graphnet bench --resume ",
           Printable(run_.folder, 1000), " goes on when there is"));

@@ -19,7 +19,7 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
         "graphnet shapes samples/vit.pb | graphnet show - -o shapes.html"}},
       {"find",
        {"graphnet find 'softmax(?, -1)' samples",
-        "graphnet find 'relu(batch_norm|batch_norm_(%))|_convolution' samples -l"}},
+        "graphnet find 'conv2d|_convolution' samples -l"}},
       {"hash",
        {"graphnet hash samples | sort",
         "graphnet hash samples/vit.pt samples/vit.pb --normal-form"}},
@@ -65,7 +65,7 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
        {"graphnet bench samples/vit.pb --backend jit --trials 5 -o log && "
         "graphnet score log --html scores.html"}},
       {"reduce",
-       {"graphnet reduce samples/vit.pb --command 'graphnet find softmax {}' -o small.pb"}},
+       {"graphnet reduce samples/bert.pb --command 'graphnet find softmax {}' -o small.pb"}},
       {"completion", {"source <(graphnet completion bash)"}},
       {"man", {"graphnet man | head -n 20"}},
   };

@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/export_program.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_table.h"
@@ -116,6 +118,16 @@ ExportRequest NamesOf(const Module& module) {
   return request;
 }
 
+// The folders that `path` lies in and that are not there, innermost first.
+std::vector<fs::path> MissingFoldersOf(const fs::path& path) {
+  std::vector<fs::path> missing;
+  for (fs::path folder = path.parent_path(); !folder.empty() && !FileExists(folder.string());
+       folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  return missing;
+}
+
 // Moves what was exported to where it is to be, the model last.
 absl::Status Publish(const std::string& made, const std::string& path) {
   // An older model must not be seen beside this data, not even after a kill.
@@ -168,7 +180,14 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());
   // Beside where it goes, so that it can be moved there in one step.
   const std::string file = path == "-" ? "model.onnx" : BaseName(path);
+  const std::vector<fs::path> missing =
+      path == "-" ? std::vector<fs::path>() : MissingFoldersOf(path);
   if (path != "-") RETURN_IF_ERROR(MakeFoldersOf(path));
+  // Those that hold the model then are not empty, and stay.
+  const absl::Cleanup remove = [&] {
+    std::error_code ignored;
+    for (const fs::path& folder : missing) fs::remove(folder, ignored);
+  };
   const std::string prefix =
       path == "-" ? JoinPath(exporter->folder->path(), "out")
                   : (fs::path(path).parent_path() / absl::StrCat(".", file)).string();

@@ -186,8 +186,6 @@ absl::StatusOr<Format> FormatOfFile(absl::string_view head, const std::string& n
 // A folder that is no sample.
 absl::Status DescribeFolder(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
-  if (const std::string known = DescribeForeignFolder(names); !known.empty())
-    return Foreign(path, known);
   // Not further down: this may be the root of a disk.
   const bool has_samples = absl::c_any_of(names, [&](const std::string& name) {
     const std::string below = JoinPath(path, name);
@@ -200,6 +198,8 @@ absl::Status DescribeFolder(const std::string& path) {
                    "a folder of samples, not one; stats, check, lint, find, hash, run, convert, "
                    "opt, decompose, validate and bench take folders");
   }
+  if (const std::string known = DescribeForeignFolder(names); !known.empty())
+    return Foreign(path, known);
   return Foreign(path, "not a sample: the folder has no graph_net.json");
 }
 

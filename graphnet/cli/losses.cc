@@ -16,7 +16,8 @@ namespace {
 // What a form has no place for.
 struct Lacks {
   bool weights = false;
-  bool metas = false;
+  bool metas = false;        // of values within
+  bool input_metas = false;  // of inputs
   bool module_paths = false;
   bool annotations = false;
   bool draw_specs_of_bodies = false;
@@ -33,8 +34,11 @@ Lacks LacksOf(const Output& output) {
               .annotations = true,
               .draw_specs_of_bodies = true};
     case Target::kTorchScript:
-      return {
-          .metas = true, .module_paths = true, .draw_specs_of_bodies = true, .draw_specs = true};
+      return {.metas = true,
+              .input_metas = true,
+              .module_paths = true,
+              .draw_specs_of_bodies = true,
+              .draw_specs = true};
     case Target::kPt2: return {.draw_specs_of_bodies = true, .draw_specs = true};
     // A picture, and what a compiler is given: nobody reads a sample from it.
     case Target::kDot:
@@ -73,7 +77,7 @@ std::string Losses::Text() const {
                            mib < 0.1 ? absl::StrCat(" (", weight_bytes, " bytes)")
                                      : absl::StrFormat(" (%.1f MiB)", mib)));
   }
-  if (metas > 0) parts.push_back(Plural(metas, "shape", " of values within"));
+  if (metas > 0) parts.push_back(Plural(metas, "shape", " of values"));
   if (module_paths > 0) parts.push_back(Plural(module_paths, "module path"));
   if (annotations > 0) parts.push_back(Plural(annotations, "annotation", " of types"));
   if (draw_specs > 0) parts.push_back(Plural(draw_specs, "record", " of how inputs are drawn"));
@@ -104,7 +108,8 @@ Losses LossesOf(const Sample& sample, const Output& output) {
     for (const Node* node : graph->nodes()) {
       const bool is_input = graph == main && node->is_placeholder();
       const bool is_attribute = node->op() == Op::kGetAttr;
-      if (lacks.metas && !is_input && !is_attribute && node->meta() != nullptr) ++losses.metas;
+      const bool lacks_meta = is_input ? lacks.input_metas : lacks.metas && !is_attribute;
+      if (lacks_meta && node->meta() != nullptr) ++losses.metas;
       if (lacks.module_paths && !node->module_path().empty()) ++losses.module_paths;
       if (lacks.annotations && !node->is_placeholder() && !node->annotation().empty())
         ++losses.annotations;
@@ -113,7 +118,10 @@ Losses LossesOf(const Sample& sample, const Output& output) {
     }
   }
   for (const Attribute& attribute : sample.module->attributes()) {
-    if (lacks.draw_specs && SaysSomething(attribute.draw_spec)) ++losses.draw_specs;
+    // Values that are kept say how they are drawn.
+    if (lacks.draw_specs && SaysSomething(attribute.draw_spec) &&
+        !sample.weights.contains(std::string(attribute.name)))
+      ++losses.draw_specs;
   }
   losses.samples = losses.Text().empty() ? 0 : 1;
   return losses;

@@ -15,7 +15,7 @@ namespace graphnet {
 struct Losses {
   size_t weights = 0;  // real values
   uint64_t weight_bytes = 0;
-  size_t metas = 0;         // shapes and dtypes of values that are no inputs
+  size_t metas = 0;         // shapes and dtypes of values
   size_t module_paths = 0;  // of nodes
   size_t annotations = 0;   // types of values that are no inputs
   size_t draw_specs = 0;    // how inputs of bodies are drawn

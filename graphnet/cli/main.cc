@@ -151,7 +151,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.set_version_flag("--version", Versions);
-  app.footer(absl::StrCat("Examples: graphnet COMMAND --help\n\n", kExitCodes));
+  app.footer(absl::StrCat(graphnet::ExamplesText("show"),
+                          "\nand those of each command: graphnet COMMAND --help\n\n", kExitCodes));
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     std::string command;
     for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {

@@ -70,7 +70,11 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
       return std::move(program.text);
     }
     case Target::kTorchScript: return ExportTorchScriptProgram(sample);
-    default: return PrintSample(sample);
+    default: {
+      PrintOptions options = PrintOptions::Complete();
+      options.weights = false;  // They do not lie beside this text.
+      return PrintSample(sample, options);
+    }
   }
 }
 

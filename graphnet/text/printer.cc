@@ -345,7 +345,7 @@ void ModulePrinter::PrintFields(const Sample& sample) {
       Text(content);
     }
   }
-  if (!sample.weights.empty()) {
+  if (options_.weights && !sample.weights.empty()) {
     absl::StrAppend(&out_, "# weights of ", sample.weights.size(),
                     " tensors are kept beside this text\n");
   }

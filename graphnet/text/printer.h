@@ -51,6 +51,8 @@ struct PrintOptions {
   // Cut constant lists of more elements and strings of more bytes; 0: never.
   size_t max_elements = 0;
   size_t max_string_bytes = 0;
+  // The comment that counts the weights of a sample.
+  bool weights = true;
 };
 
 std::string PrintModule(const Module& module, const PrintOptions& options = {});

@@ -12,7 +12,7 @@ mkdir bin
 ln -s "$graphnet" bin/graphnet
 export PATH="$PWD/bin:$PATH"
 graphnet --help >help.txt
-commands=$(sed -n 's/^  \([a-z-]\+\) .*/\1/p' help.txt | grep -v '^-' | sort -u)
+commands=$(sed -n 's/^  \([a-z-]\+\) .*/\1/p' help.txt | grep -v '^-\|^graphnet$' | sort -u)
 [ "$(wc -w <<<"$commands")" -ge 20 ] || fail "commands: $commands"
 seen=
 for command in $commands; do

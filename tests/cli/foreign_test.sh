@@ -185,7 +185,7 @@ assert d["passed"] == d["failed"] == 1 and "an ONNX model" in d["samples"][1]["e
 
 # --- In a folder they are no inputs, whatever they are called.
 mkdir folder
-cp good.gn folder
+"$graphnet" convert good.gn folder/good.gn  # with the words that it is known by
 cp foreign/* folder
 "$graphnet" check folder >out.txt || fail "check folder: $(cat out.txt)"
 grep -q '^1 passed, 0 failed$' out.txt || fail "check folder: $(cat out.txt)"
@@ -205,7 +205,7 @@ refused / "not a sample" show /
 mkdir links far
 cp -r sample far/deep
 ln -s ../sample links/a
-ln -s ../good.gn links/b.gn
+ln -s ../folder/good.gn links/b.gn
 ln -s ../far links/c
 ln -s .. links/d
 ln -s nowhere links/e
@@ -225,15 +225,20 @@ END
 "$graphnet" convert full.gn full.pb 2>err.txt
 [ ! -s err.txt ] || fail "protobuf loses: $(cat err.txt)"
 "$graphnet" convert full.pb full --json >out.json 2>err.txt
-grep -qF "note: lost: 2 shapes of values within, 2 module paths; --to protobuf keeps them" err.txt || fail "$(cat err.txt)"
+grep -qF "note: lost: 2 shapes of values, 2 module paths; --to protobuf keeps them" err.txt || fail "$(cat err.txt)"
 python3 -c 'import json
 lost = json.load(open("out.json"))["samples"][0]["lost"]
 assert lost == {"metas": 2, "module_paths": 2}, lost'
 "$graphnet" opt full.pb -p dce -o full2 2>err.txt >/dev/null
 grep -qF "note: lost: 2 shapes" err.txt || fail "opt: $(cat err.txt)"
+# TorchScript has types, but no shapes; torch.export has both.
+"$graphnet" convert full.pb full.pt 2>err.txt
+grep -qF "note: lost: 3 shapes of values, 2 module paths; --to protobuf keeps them" err.txt || fail "TorchScript: $(cat err.txt)"
+"$graphnet" convert full.pb full.pt2 2>err.txt
+[ ! -s err.txt ] || fail "torch.export loses: $(cat err.txt)"
 mkdir two
 cp full.pb two/a.pb
 cp full.pb two/b.pb
 "$graphnet" convert two -o three --to graphnet 2>err.txt >/dev/null
-grep -qF "note: lost in 2 samples: 4 shapes of values within, 4 module paths" err.txt || fail "batch: $(cat err.txt)"
+grep -qF "note: lost in 2 samples: 4 shapes of values, 4 module paths" err.txt || fail "batch: $(cat err.txt)"
 echo PASSED

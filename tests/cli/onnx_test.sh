@@ -79,7 +79,9 @@ rm c.onnx
 FAULT=refuse expect 2 "No ONNX function found for aten.foo.default" convert writes.gn no.onnx
 FAULT=die expect 2 "Error: about to die" convert writes.gn no.onnx
 FAULT=nothing expect 2 "garbage" convert writes.gn no.onnx
-expect 2 "" convert writes.gn nowhere/no.onnx
+expect 2 "" convert writes.gn a.onnx/no.onnx
+FAULT=refuse expect 2 "aten.foo.default" convert writes.gn new/sub/no.onnx
+[ ! -e new ] || fail "a failure leaves the folders that were made for it"
 [ "$(there)" = "./a.onnx " ] || fail "left: $(there)"
 # Many samples, one exporter a thread.
 mkdir many

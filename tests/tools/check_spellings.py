@@ -90,11 +90,19 @@ def any_of_them(value: object, source: str, rng: random.Random) -> str:
 
 def respell(text: str, spell: Callable[[object, str, random.Random], str],
             rng: random.Random) -> str:
+    lines = text.splitlines(keepends=True)
+
+    def source_of(node: ast.expr) -> str:  # ast's own splits the whole text each time
+        whole = lines[node.lineno - 1:node.end_lineno]
+        last = whole[-1].encode()[:node.end_col_offset].decode()
+        whole = whole[:-1] + [last]
+        return "".join([whole[0].encode()[node.col_offset:].decode(), *whole[1:]])
+
     records = []
     for record in ast.parse(text).body:
         fields = []
         for field in record.body:
-            source = ast.get_source_segment(text, field.value)
+            source = source_of(field.value)
             try:
                 value = ast.literal_eval(field.value)
             except ValueError:  # float("nan")

@@ -302,11 +302,12 @@ std::string Stem(const std::string& path) {
 absl::StatusOr<int> Run(const ExtractFlags& options) {
   SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(const Format format, RecogniseFormat(options.in));
-  if (format == Format::kPt2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(options.in, 1000),
-                     ": a program of torch.export is one graph already, with nothing between "
-                     "that breaks it: run, convert, decompose and the others take it as it is"));
+  if (format != Format::kTorchScript) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(options.in, 1000), ": ",
+        format == Format::kPt2 ? "a program of torch.export" : "a sample",
+        " is one graph already, with nothing between that breaks it: run, convert, decompose and "
+        "the others take it as it is"));
   }
   std::vector<std::string> said;
   ASSIGN_OR_RETURN(const torch::jit::Module module,

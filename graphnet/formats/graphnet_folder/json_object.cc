@@ -1,7 +1,6 @@
 #include "graphnet/formats/graphnet_folder/json_object.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
@@ -58,8 +57,6 @@ class DepthChecker : public nlohmann::json_sax<Json> {
 }  // namespace
 
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name) {
-  // GraphNet's own samples for tests have nothing in it.
-  if (absl::StripAsciiWhitespace(text).empty()) return absl::OkStatus();
   DepthChecker checker;
   if (Json::sax_parse(text, &checker)) return absl::OkStatus();
   if (checker.too_deep())

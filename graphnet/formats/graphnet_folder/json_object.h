@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// OK if `text` is empty or a JSON object nested at most kMaxJsonDepth deep. Errors name
+// OK if `text` is a JSON object nested at most kMaxJsonDepth deep. Errors name
 // line and column.
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name);
 
