@@ -190,8 +190,8 @@ std::optional<IValue> DynamicSizes::Number(const SymExpr* expr) {
 }
 
 bool DynamicSizes::IsWritable(const SymExpr* expr) {
-  // A relation, and what is made of sizes later, may add some levels.
-  constexpr int kMaxHeight = kMaxNesting - 10;
+  // The constraints of a folder take a sum of so many, and a relation is one level more.
+  constexpr int kMaxHeight = kMaxNesting / 4;
   const std::optional<Expansion> all = expansions_.Of(expr, SymParts());
   return all && all->size <= kMaxWrittenTerms && all->height <= kMaxHeight;
 }

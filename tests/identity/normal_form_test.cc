@@ -274,13 +274,12 @@ TEST(NormalFormTest, ListsOfListsThatAreTooLargeStayCalls) {
 
 TEST(NormalFormTest, AListThatHoldsItselfStaysAList) {
   const std::string tail = "  %r = aten.relu.default(%x)\n  return (%r,)\n";
-  for (const char* body :
-       {"  %l = prim.ListConstruct(%x)\n  %m = aten.append.t(%l, %l)\n",
-        "  %l = prim.ListConstruct(%x)\n  %m = aten._set_item.t(%l, 0, %l)\n",
-        "  %l = prim.ListConstruct(%x)\n  %k = prim.ListConstruct(%l)\n"
-        "  %t = prim.TupleConstruct(%k, 1)\n  %m = aten.append.t(%l, %t)\n"}) {
+  for (const char* body : {"  %l = prim.ListConstruct(%x)\n  %m = aten.append.t(%l, %l)\n",
+                           "  %l = prim.ListConstruct(%x)\n  %m = aten._set_item.t(%l, 0, %l)\n",
+                           "  %l = prim.ListConstruct(%x)\n  %k = prim.ListConstruct(%l)\n"
+                           "  %t = prim.TupleConstruct(%k, 1)\n  %m = aten.append.t(%l, %t)\n"}) {
     const auto module = NormalFormOf(Program(body + tail));
-    const std::string text = Printed(*module);
+    const std::string text = PrintModule(*module);
     EXPECT_NE(text.find(absl::StrContains(body, "append") ? "aten.append.t" : "aten._set_item.t"),
               std::string::npos)
         << text;

@@ -50,8 +50,8 @@ TEST(SharedWalkTest, AnotherRootVisitsOnlyWhatIsNew) {
 }
 
 TEST(SharedWalkTest, FindsAValueThatHoldsItself) {
-  for (const Parts& parts : {Parts{{0, {0}}}, Parts{{0, {1}}, {1, {2}}, {2, {3, 1}}},
-                             Parts{{0, {1, 2}}, {2, {0}}}}) {
+  for (const Parts& parts :
+       {Parts{{0, {0}}}, Parts{{0, {1}}, {1, {2}}, {2, {3, 1}}}, Parts{{0, {1, 2}}, {2, {0}}}}) {
     SharedWalk<int> walk;
     EXPECT_FALSE(walk.Run(0, PartsIn(parts), [](int) {}));
     Expansions<int> expansions;

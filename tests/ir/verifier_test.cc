@@ -685,10 +685,10 @@ TEST(EvaluateWithExamplesTest, Computes) {
   }
 }
 
-TEST(EvaluateWithExamplesTest, NestingIsLimited) {
+TEST(EvaluateWithExamplesTest, NestingIsNotLimited) {
   Fixture f;
   EXPECT_NE(EvaluateWithExamples(f.module, *f.Sum(kMaxNesting)), std::nullopt);
-  EXPECT_EQ(EvaluateWithExamples(f.module, *f.Sum(kMaxNesting + 1)), std::nullopt);
+  EXPECT_NE(EvaluateWithExamples(f.module, *f.Sum(100 * kMaxNesting)), std::nullopt);
 }
 
 }  // namespace

@@ -592,8 +592,7 @@ TEST(FunctionalizeTest, AViewOfManyViewsIsMadeAnew) {
   const std::string views = absl::StrCat(
       "  %v0 = aten.exp.default(%x)\n",
       Lines("%u$ = aten.unsqueeze.default(%v#, 0)\n  %v$ = aten.squeeze.dim(%u$, 0)", kViews),
-      "  %w = aten.add_.Tensor(%v0, 1)\n  %z = aten.neg.default(%v", kViews,
-      ")\n  return (%z,)\n");
+      "  %w = aten.add_.Tensor(%v0, 1)\n  %z = aten.neg.default(%v", kViews, ")\n  return (%z,)\n");
   const auto module = ParseModule(Graph(views), "test");
   ASSERT_OK(module);
   const auto pipeline = ParsePipeline("functionalize");

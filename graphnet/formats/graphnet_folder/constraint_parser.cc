@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -231,7 +233,14 @@ class ConstraintParser {
   absl::StatusOr<const SymExpr*> ParseUnary(int depth) {
     if (depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
     if (scanner_.Accept(Punct("-"))) {
+      if (scanner_.token().kind == TokenKind::kInt &&
+          scanner_.token().text == "9223372036854775808") {
+        scanner_.Next();
+        return scratch_.SymInt(std::numeric_limits<int64_t>::min());
+      }
       ASSIGN_OR_RETURN(const SymExpr* operand, ParseUnary(depth + 1));
+      if (operand->kind == Kind::kInt && operand->value == std::numeric_limits<int64_t>::min())
+        return scanner_.Error("the integer does not fit in 64 bits");
       return operand->kind == Kind::kInt ? scratch_.SymInt(-operand->value)
                                          : scratch_.SymNeg(operand);
     }

@@ -250,13 +250,16 @@ Argument ModelParser::WrittenOut(const Argument& value) {
 Node* ModelParser::Create(Op op, absl::string_view target, absl::Span<const Argument> args,
                           absl::Span<const KwArg> kwargs) {
   absl::InlinedVector<Argument, 8> written_args;
-  for (const Argument& arg : args) written_args.push_back(WrittenOut(arg));
   absl::InlinedVector<KwArg, 4> written_kwargs;
-  for (const KwArg& kwarg : kwargs) {
-    written_kwargs.push_back({kwarg.name, WrittenOut(kwarg.value)});
+  if (!values_.empty()) {
+    for (const Argument& arg : args) written_args.push_back(WrittenOut(arg));
+    for (const KwArg& kwarg : kwargs) {
+      written_kwargs.push_back({kwarg.name, WrittenOut(kwarg.value)});
+    }
+    args = written_args;
+    kwargs = written_kwargs;
   }
-  Node* node =
-      UncheckedBuilder(scope_.graph).CreateNode(op, target, written_args, written_kwargs, {});
+  Node* node = UncheckedBuilder(scope_.graph).CreateNode(op, target, args, kwargs, {});
   node->set_location(location_);
   new_nodes_.push_back(node);
   return node;

@@ -30,6 +30,8 @@ class NamedValues {
   NamedValues(Module* module, size_t text_size)
       : module_(*module), budget_(kFreeValues + kValuesPerByte * text_size) {}
 
+  // Whether none is kept.
+  bool empty() const { return kept_.empty(); }
   // `value`, which a name is bound to, where it stays. What is in it of kept values is shared.
   // O(what is in it besides).
   Argument Keep(const Argument& value);

@@ -374,10 +374,10 @@ TEST(ModelParserTest, AListThatIsUsedOftenBecomesANode) {
   absl::StrAppend(&body, "]\n");
   for (int i = 0; i < 5000; ++i) absl::StrAppend(&body, "a = max(v, ", i, ")\n");
   Module module;
-  ASSERT_EQ(ParseModelPy(Model(absl::StrCat(body, "return a")), "model.py", Framework::kTorch,
-                         &module)
-                .message(),
-            "");
+  ASSERT_EQ(
+      ParseModelPy(Model(absl::StrCat(body, "return a")), "model.py", Framework::kTorch, &module)
+          .message(),
+      "");
   EXPECT_EQ(Verify(module).message(), "");
   EXPECT_EQ(module.num_nodes(), 2 + 5000 + 1 + 1);
   EXPECT_LT(module.MemoryBytes(), size_t{500} << 20);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/importer.h"
@@ -351,6 +352,105 @@ TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
        "prim.RaiseException.default (node y): it is reached"},
   };
   for (const auto& [module, error] : kCases) EXPECT_THAT(Written(module), HasSubstr(error));
+}
+
+// `count` lines, the i-th with i and i - 1 in the place of $ and #.
+std::string Lines(const std::string& line, int count) {
+  std::string lines;
+  for (int i = 1; i <= count; ++i) {
+    absl::StrAppend(&lines,
+                    absl::StrReplaceAll(line, {{"$", absl::StrCat(i)}, {"#", absl::StrCat(i - 1)}}),
+                    "\n");
+  }
+  return lines;
+}
+
+// `depth` bodies, each of which is called for both branches of the one before.
+std::string Branches(int depth) {
+  const auto graph = [&](const std::string& name, const std::string& next) {
+    return absl::StrCat("graph @", name,
+                        "(%p : bool[]@cpu, %x : f32[2]@cpu) {\n  %y = torch.cond(%p, @", next,
+                        ", @", next,
+                        ", (%p, %x)) : (f32[2]@cpu,)\n"
+                        "  %z = operator.getitem(%y, 0) : f32[2]@cpu\n  return (%z,)\n}\n");
+  };
+  std::string text = graph("forward", "b1");
+  for (int i = 1; i < depth; ++i)
+    absl::StrAppend(&text, graph(absl::StrCat("b", i), absl::StrCat("b", i + 1)));
+  return absl::StrCat(text, "graph @b", depth,
+                      "(%p : bool[]@cpu, %x : f32[2]@cpu) {\n"
+                      "  %z = aten.relu.default(%x) : f32[2]@cpu\n  return (%z,)\n}\n");
+}
+
+TEST(Pt2Exporter, BodiesAreWrittenWhereverTheyAreReferredToUpToALimit) {
+  EXPECT_THAT(Written(Branches(5)), HasSubstr("torch.ops.higher_order.cond"));
+  for (const int depth : {30, 150}) {
+    EXPECT_THAT(Written(Branches(depth)),
+                HasSubstr("with bodies written wherever they are referred to"));
+  }
+}
+
+TEST(Pt2Exporter, SizesThatAreTooLargeBecomeSymbols) {
+  // 2^40 terms; 20,000 sums, each of the one before.
+  for (const auto& [line, count] : {std::pair("  %n$ = operator.add(%n#, %n#)", 40),
+                                    std::pair("  %n$ = operator.mul(%n#, %n#)", 40),
+                                    std::pair("  %n$ = operator.add(%n#, 1)", 20'000)}) {
+    const auto sample =
+        Parse(absl::StrCat("symbol s0 = 4\nrelation s0 >= 2\ngraph @forward(%x : f32[s0]@cpu) {\n"
+                           "  %n0 = aten.sym_size.int(%x, 0)\n",
+                           Lines(line, count), "  return (%x, %n", count, ")\n}\n"));
+    ASSERT_OK(sample);
+    const auto bytes = ExportPt2ToString(*sample);
+    ASSERT_OK(bytes);
+    EXPECT_LT(bytes->size(), size_t{64} << 20) << line;
+    const auto again = ImportPt2(*bytes, "m.pt2");
+    ASSERT_OK(again);
+    EXPECT_THAT(TextOf(*again->module), HasSubstr(absl::StrCat("%n", count, " = operator.")));
+    EXPECT_THAT(again->extra_files.at(std::string(kProgramFile)), HasSubstr("Symbol('u0"));
+  }
+}
+
+TEST(Pt2Exporter, AnElementThatNoCallCanHaveIsNamed) {
+  for (const char* index : {"1000000000", "9223372036854775807", "4096"}) {
+    EXPECT_THAT(Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n"
+                                     "  %h = torch.ops.higher_order.foo(%x)\n"
+                                     "  %y = operator.getitem(%h, ",
+                                     index, ") : f32[2]@cpu\n  return (%y,)\n}\n")),
+                HasSubstr(absl::StrCat("operator.getitem (node y): it takes element ", index)));
+  }
+}
+
+TEST(Pt2Exporter, ListsOfListsAreWrittenOutUpToALimit) {
+  const auto written = [](const std::string& lines, const std::string& returned) {
+    return Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n", lines, "  return (%x, ",
+                                returned, ")\n}\n"));
+  };
+  const std::string first = "  %l0 = prim.ListConstruct(%x)\n";
+  for (const char* construct : {"List", "Tuple"}) {
+    const std::string lists =
+        first + Lines(absl::StrCat("  %l$ = prim.", construct, "Construct(%l#, %l#)"), 40);
+    EXPECT_THAT(written(lists, "%l40"), HasSubstr("the structure that it returns is too large"));
+    // What is not returned is not written.
+    EXPECT_THAT(written(lists, "%x"), HasSubstr("return (%x, %x)"));
+  }
+  EXPECT_THAT(written(first + Lines("  %l$ = aten.add.t(%l#, %l#)", 40), "%x"),
+              HasSubstr("its lists are too large"));
+  // Deeper than the stack is.
+  EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%x"),
+              HasSubstr("return (%x, %x)"));
+  EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%l100000"),
+              HasSubstr("the structure that it returns is too large"));
+}
+
+TEST(Pt2Exporter, AListThatHoldsItselfIsNamed) {
+  for (const char* lines : {"  %l = prim.ListConstruct(%x)\n  %m = aten.append.t(%l, %l)\n",
+                            "  %l = prim.ListConstruct(%x)\n  %m = aten._set_item.t(%l, 0, %l)\n",
+                            "  %l = prim.ListConstruct(%x)\n  %t = prim.TupleConstruct(%l, 1)\n"
+                            "  %m = aten.append.t(%l, %t)\n"}) {
+    EXPECT_THAT(
+        Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n", lines, "  return (%x,)\n}\n")),
+        HasSubstr("(node m): a list would hold itself"));
+  }
 }
 
 }  // namespace
