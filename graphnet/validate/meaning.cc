@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graphnet/ir/argument.h"
@@ -69,23 +70,36 @@ class SideBySide {
   }
 
   bool AreTheSame() const {
-    if (!complete_) return false;
-    const Callable a = CalleeOf(*first_);
-    const Callable b = CalleeOf(*second_);
-    if (!a.is_known() || !b.is_known()) return false;
-    return first_->op() == second_->op() && first_->target() == second_->target() ? BindAlike(a)
-                                                                                  : LowerAlike();
+    if (!complete_ || !CalleeOf(*first_).is_known() || !CalleeOf(*second_).is_known()) return false;
+    if (first_->op() != second_->op() || first_->target() != second_->target()) return LowerAlike();
+    NodeComparison nodes(kStructure);
+    for (const auto& [value, input] : inputs_) nodes.Map(input, input);
+    return BindAlike(*first_, *second_, nodes);
   }
 
  private:
-  bool BindAlike(const Callable& callee) const {
+  static constexpr EqualityOptions kStructure = {.names = false, .metas = false};
+
+  // Of arguments of `first_` and `second_`, or what was made for them.
+  static bool Same(const Argument& x, const Argument& y, const NodeComparison& nodes) {
+    if (y.is_node()) return x.is_node() && nodes.MappedTo(y.node()) == x.node();
+    if (!y.is_list() && !y.is_tuple()) return x == y;
+    return x.kind() == y.kind() &&
+           absl::c_equal(x.elements(), y.elements(),
+                         [&](const Argument& a, const Argument& b) { return Same(a, b, nodes); });
+  }
+
+  // Two calls of one target.
+  static bool BindAlike(const Node& a, const Node& b, const NodeComparison& nodes) {
     const auto type_of = [](const Node* node) { return TypeOfAnnotation(node->annotation()); };
     const auto bind = [&](const Node& call) {
-      return Bind(callee, call.args(), call.kwargs(), type_of);
+      return Bind(CalleeOf(call), call.args(), call.kwargs(), type_of);
     };
-    const absl::StatusOr<BoundCall> a = bind(*first_);
-    const absl::StatusOr<BoundCall> b = bind(*second_);
-    return a.ok() && b.ok() && &a->schema() == &b->schema() && a->all() == b->all();
+    const absl::StatusOr<BoundCall> x = bind(a);
+    const absl::StatusOr<BoundCall> y = bind(b);
+    return x.ok() && y.ok() && &x->schema() == &y->schema() &&
+           absl::c_equal(x->all(), y->all(),
+                         [&](const Argument& p, const Argument& q) { return Same(p, q, nodes); });
   }
 
   bool LowerAlike() const {
@@ -98,10 +112,13 @@ class SideBySide {
       if (lowered->origins[node] == second_) made_of_second.push_back(node);
     }
     if (made_of_first.size() != made_of_second.size() || made_of_first.empty()) return false;
-    NodeComparison nodes({.names = false, .metas = false, .locations = false});
+    NodeComparison nodes(kStructure);
     for (const Node* input : lowered->module->main()->placeholders()) nodes.Map(input, input);
     for (size_t i = 0; i < made_of_first.size(); ++i) {
-      if (!nodes.Compare(*made_of_first[i], *made_of_second[i]).ok()) return false;
+      const Node& a = *made_of_first[i];
+      const Node& b = *made_of_second[i];
+      if (nodes.Compare(a, b).ok()) continue;
+      if (a.op() != b.op() || a.target() != b.target() || !BindAlike(a, b, nodes)) return false;
     }
     const Argument& x = lowered->values[first_];
     const Argument& y = lowered->values[second_];

@@ -4,6 +4,7 @@
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
+foreign=$PWD/tests/validate/foreign
 cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -140,4 +141,68 @@ grep -q 'torch.SymInt' numbers/subgraph_1/model.py || fail "no number between th
 ! grep -q 'dtype = None' numbers/subgraph_*/weight_meta.py || fail "an input without a dtype"
 expect 0 "1 of 1 outputs bit-equal" "$samples/vit.pb" numbers --run
 "$graphnet" run numbers >/dev/null || fail "the pieces do not run"
+
+# --- Pieces that have no symbols have constraints all the same, as the folder form of a program
+# with symbols has: those of torch.export declare none of their own.
+cat >symbols.gn <<'END'
+symbol s0 = 3
+relation s0 >= 2
+attribute w : f32[4] as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0}
+graph @forward(%x : f32[s0, 4] {mean = 0.0, std = 1.0}) {
+  %w = get_attr w
+  %y = operator.add(%x, 1)
+  %e = torch.exp(%w)
+  %f = torch.exp(%e)
+  return (%y, %f)
+}
+END
+sed 's/%y = operator.add(%x, 1)/%b = get_attr b.bias\n  %y = operator.add(%x, %b)/; s/^graph/attribute b.bias : f32[4]\ngraph/' \
+  symbols.gn >two.gn
+for sample in symbols.gn two.gn; do
+  for scheme in "--single-op" "--pieces 2 --style chain"; do
+    for format in graphnet protobuf; do
+      # shellcheck disable=SC2086
+      "$graphnet" decompose $sample -o symbols $scheme --to $format >/dev/null
+      expect 0 "2 of 2 outputs bit-equal" $sample symbols --run
+      rm -r symbols
+    done
+  done
+done
+"$graphnet" decompose symbols.gn -o symbols --single-op >/dev/null
+: >symbols/subgraph_0/input_tensor_constraints.py
+expect 1 "piece 0: lacks constraints of its inputs" symbols.gn symbols
+
+# --- Pieces of Python GraphNet mean the same in other words.
+for style in chain dag; do
+  expect 0 "valid" "$foreign/samples/tiny" "$foreign/$style/tiny" --run
+  for text in 'torch._C._nn.linear  *torch.nn.functional.linear  *3' 'size  *S1  *4  *1' \
+    '2 of 2 outputs bit-equal'; do
+    grep -q "$text" out.txt || fail "no '$text' in: $(cat out.txt)"
+  done
+  cp -rL "$foreign/$style/tiny" changed
+  chmod -R u+w changed
+  # Another operator, another default, another argument by its keyword's name.
+  for change in 's/functional.gelu/functional.silu/' 's/functional.gelu(hidden)/functional.gelu(hidden, approximate="tanh")/' \
+    's/dim = -1/dim = 1/' 's/is_causal = True/is_causal = False/' 's/, 2, 2, 0/, 2, 1, 0/' 's/scores_1 \* size/size * size/'; do
+    for piece in 0 1 2; do
+      sed -i.before "$change" "changed/tiny_$piece/model.py"
+    done
+    expect 1 "INVALID" "$foreign/samples/tiny" changed
+    for piece in 0 1 2; do
+      mv "changed/tiny_$piece/model.py.before" "changed/tiny_$piece/model.py"
+    done
+  done
+  # The same once more: defaults that are written, arguments by keyword.
+  sed -i 's/functional.gelu(hidden)/functional.gelu(hidden, approximate="none")/; s/softmax(dim = -1)/softmax(-1)/' \
+    changed/tiny_0/model.py changed/tiny_2/model.py
+  expect 0 "valid" "$foreign/samples/tiny" changed --run
+  "$graphnet" validate "$foreign/samples/tiny" changed --json >out.json
+  python3 - <<'END'
+import json
+rows = json.load(open("out.json"))["samples"][0]["read_as_equal"]
+assert {"what": "size", "original": "S0", "pieces": "2", "times": 1} in rows, rows
+assert any(r["what"] == "arguments" and "softmax" in r["original"] for r in rows), rows
+END
+  rm -r changed
+done
 echo PASSED

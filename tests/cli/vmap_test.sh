@@ -61,6 +61,12 @@ out=$("$graphnet" diff-run flat nested)
 contains "$out" "o0   bit-equal"
 contains "$out" "o1   bit-equal"
 
+# --- Validated by running, whose values inside of open levels have no memory.
+for format in graphnet protobuf; do
+  "$graphnet" decompose flat -o "pieces_$format" --pieces 2 --to $format >/dev/null
+  contains "$("$graphnet" validate flat "pieces_$format" --run)" "2 of 2 outputs bit-equal"
+done
+
 # --- Flattened it is the original; the calls that open and close levels have no names.
 "$graphnet" opt nested --passes=flatten-vmap,canonical-names -o flattened --verify-each >/dev/null
 "$graphnet" opt flat --passes=canonical-names -o original >/dev/null

@@ -1,6 +1,5 @@
 #include "graphnet/cli/engine/paired_values.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
