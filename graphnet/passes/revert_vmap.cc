@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <optional>
 #include <string>
@@ -77,6 +78,73 @@ class ModuleEffects {
   const Module& module_;
   std::optional<Effects> effects_;
   std::optional<MemoryGroups> groups_;
+};
+
+// A tensor that enters a level and leaves it at the same dimension is the one that it was. Tracers,
+// which know values by the tensors that they are, write its removal where that one is used in the
+// level. This writes the tensor there instead, for as long as it is not undone.
+class RoundTrips {
+ public:
+  void Replace(Graph* graph) {
+    std::vector<std::vector<std::pair<Node*, Node*>>> open;
+    for (Node* node : graph->nodes()) {
+      switch (NestingCallOf(*node)) {
+        case NestingCall::kIncrement: open.emplace_back(); break;
+        case NestingCall::kRemove:
+          if (Node* const tensor = TensorOf(*node); tensor != nullptr && !open.empty())
+            open.back().emplace_back(node, tensor);
+          break;
+        case NestingCall::kDecrement:
+          if (open.empty()) return;
+          for (const auto& [removed, tensor] : open.back()) ReplaceIn(removed, tensor, node);
+          open.pop_back();
+          break;
+        default: break;
+      }
+    }
+  }
+
+  void Undo() {
+    for (auto it = replaced_.rbegin(); it != replaced_.rend(); ++it)
+      it->user->SetOperand(it->operand, it->removed);
+    replaced_.clear();
+  }
+
+ private:
+  // What the call removes a dimension from, before it was added; null if that is another tensor.
+  static Node* TensorOf(const Node& remove) {
+    const auto removal = NestingArguments(remove);
+    if (!removal.ok() || !(*removal)[0].is_node()) return nullptr;
+    const Node& added = *(*removal)[0].node();
+    if (NestingCallOf(added) != NestingCall::kAdd) return nullptr;
+    const auto addition = NestingArguments(added);
+    if (!addition.ok() || !(*addition)[0].is_node() || (*addition)[2] != (*removal)[1])
+      return nullptr;
+    const Argument& in = (*addition)[1];
+    const Argument& out = (*removal)[3];
+    if (!in.is_int() || !out.is_int()) return nullptr;
+    Node* const tensor = (*addition)[0].node();
+    int64_t apart = in.integer() - out.integer();
+    const TensorMeta* const meta = tensor->tensor_meta();
+    if (apart != 0 && meta != nullptr && meta->has_shape)
+      apart = std::abs(apart) - static_cast<int64_t>(meta->shape.size());
+    return apart == 0 ? tensor : nullptr;
+  }
+
+  void ReplaceIn(Node* removed, Node* tensor, const Node* end) {
+    for (const Use& use : removed->uses()) {
+      if (!use.user->IsBefore(end)) continue;
+      replaced_.push_back({use.user, use.operand, removed});
+      use.user->SetOperand(use.operand, tensor);
+    }
+  }
+
+  struct Replaced {
+    Node* user;
+    int operand;
+    Node* removed;
+  };
+  std::vector<Replaced> replaced_;
 };
 
 // Finds out what belongs where in a graph, without a change to it.
@@ -644,8 +712,13 @@ class Builder {
 
 absl::StatusOr<bool> RevertVmap(Module* module) {
   if (module->main() == nullptr) return false;
+  RoundTrips round_trips;
+  for (Graph* graph : module->graphs()) round_trips.Replace(graph);
   AllAnalyses all(*module);
-  RETURN_IF_ERROR(all.Visit(module->main(), 0));
+  if (const absl::Status status = all.Visit(module->main(), 0); !status.ok()) {
+    round_trips.Undo();
+    return status;
+  }
   for (Analysis& analysis : all.analyses) Builder(module, &analysis).Run();
   return !all.analyses.empty();
 }

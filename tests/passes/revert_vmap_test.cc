@@ -251,6 +251,51 @@ graph @vmap_body_3(%a_3, %q_1) {
 )");
 }
 
+// As a tracer writes `vmap(lambda b, c: (b, c), (0, None), out_dims=(-2, 0))(a, a)`: what enters and
+// leaves at the same dimension is the same tensor, by which it knows the other one, too.
+TEST(RevertVmapTest, WhatLeavesAsItCameIsTheTensorItself) {
+  ExpectReverted(R"(
+graph @forward(%x : f32[4, 2, 3], %y) {
+  %i = INC(4, "error")
+  %a = ADD(%x, 0, 1) : f32[2, 3]
+  %i_1 = INC(2, "same")
+  %b = ADD(%a, 0, 2) : f32[3]
+  %r = REM(%b, 2, 2, -2) : f32[2, 3]
+  %r_1 = REM(%r, 2, 2, 0) : f32[2, 2, 3]
+  %d_1 = DEC()
+  %s = torch.sin(%r)
+  %q = REM(%r_1, 1, 4, 0) : f32[4, 2, 2, 3]
+  %q_1 = REM(%s, 1, 4, 0) : f32[4, 2, 3]
+  %d = DEC()
+  return (%q, %q_1)
+}
+)",
+                 R"(
+graph @forward(%x : f32[4, 2, 3], %y) {
+  %vmap = torch.vmap(@vmap_body, (%x,), in_dims = (0,), out_dims = (0, 0), randomness = "error")
+  %q = operator.getitem(%vmap, 0) : f32[4, 2, 2, 3]
+  %q_1 = operator.getitem(%vmap, 1) : f32[4, 2, 3]
+  return (%q, %q_1)
+}
+graph @vmap_body(%a : f32[2, 3]) {
+  %vmap = torch.vmap(@vmap_body_1, (%a, %a), in_dims = (0, None), out_dims = (-2, 0), randomness = "same")
+  %r = operator.getitem(%vmap, 0) : f32[2, 3]
+  %r_1 = operator.getitem(%vmap, 1) : f32[2, 2, 3]
+  %s = torch.sin(%r)
+  return (%r_1, %s)
+}
+graph @vmap_body_1(%b : f32[3], %a : f32[2, 3]) {
+  return (%b, %a)
+}
+)");
+  // Of what was computed there is none before all is.
+  ExpectRefused(
+      "graph @f(%x : f32[3,4]) {\n  %i = INC(3, \"error\")\n  %a = ADD(%x, 0, 1)\n"
+      "  %b = torch.sin(%a)\n  %q = REM(%b, 1, 3, 0)\n  %r = REM(%q, 1, 3, 0)\n  %d = DEC()\n"
+      "  return (%r,)\n}\n",
+      "r", "inside of it");
+}
+
 // The same where the levels stand inside of another one, in a body, and the size is a value.
 TEST(RevertVmapTest, LevelsInBodiesCountOnFromTheCall) {
   ExpectReverted(R"(
@@ -490,7 +535,8 @@ TEST(RevertVmapTest, MalformedNestingIsRefused) {
                 "batched at");
   ExpectRefused(with("  %a = ADD(%x, 0, 1)\n  %d = DEC()\n  %r = torch.neg(%a)\n"), "r",
                 "batched at");
-  ExpectRefused(with("  %a = ADD(%x, 0, 1)\n  %q = REM(%a, 1, 3, 0)\n  %s = torch.add(%q, %a)\n"
+  ExpectRefused(with("  %a = ADD(%x, 0, 1)\n  %e = torch.exp(%a)\n  %q = REM(%e, 1, 3, 0)\n  %s = "
+                     "torch.add(%q, %a)\n"
                      "  %r = REM(%s, 1, 3, 0)\n  %d = DEC()\n"),
                 "s", "inside of it");
   ExpectRefused(with("  %r = torch.add(%x, %i)\n  %d = DEC()\n"), "r", "level number");
