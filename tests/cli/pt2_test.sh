@@ -86,7 +86,7 @@ refused "input args_1: size 0 is 11, the program takes" run "$derived.pt2" --inp
 contains "$("$graphnet" run "$data/in_dict.pt2")" "o0  f32[3, 4]"
 
 # Every form and back.
-contains "$("$graphnet" check "$data")" "14 passed, 0 failed"
+contains "$("$graphnet" check "$data")" "27 passed, 0 failed"
 "$graphnet" convert "$data/buffers.pt2" b.pb
 "$graphnet" run b.pb --inputs "$data/buffers.0.in.safetensors" --out out.safetensors >/dev/null
 same "$data/buffers.0.out.safetensors" out.safetensors
@@ -125,6 +125,50 @@ print(*[archive.read(name) for name in archive.namelist() if "/models/" in name]
 "$graphnet" decompose "$data/autocast_layer.pt2" --every 2 -o pieces >/dev/null
 contains "$("$graphnet" validate "$data/autocast_layer.pt2" pieces --run)" "1 of 1 outputs bit-equal"
 refused "is one graph already" extract "$data/buffers.pt2" -o extracted
+
+# Inputs of every dtype are those that the program was saved with, also when it is written anew.
+for name in tensor_uint16 tensor_float8_e4m3fn tensor_of_all; do
+  "$graphnet" run "$data/$name.pt2" --out out.safetensors >/dev/null
+  same "$data/$name.0.out.safetensors" out.safetensors
+  "$graphnet" opt "$data/$name.pt2" --passes canonical-names -o anew.pt2
+  "$graphnet" run anew.pt2 --out out.safetensors >/dev/null
+  same "$data/$name.0.out.safetensors" out.safetensors
+done
+
+# Sizes among the operands of higher-order calls, and operators that PyTorch defines in Python.
+for name in cond_size scan_size pt2e_linear pt2e_dynamic; do
+  "$graphnet" opt "$data/$name.pt2" --passes canonical-names -o anew.pt2
+  "$graphnet" diff-run "$data/$name.pt2" anew.pt2 >/dev/null || fail "$name is another when it is written anew"
+done
+
+# Values within a vmap have no storage of their own.
+"$graphnet" decompose "$data/vmap_linear.pt2" --pieces 2 -o vmapped >/dev/null
+contains "$("$graphnet" validate "$data/vmap_linear.pt2" vmapped --run)" "1 of 1 outputs bit-equal"
+
+# What a program says of a call is bound by name, and has to be possible.
+damaged() {
+  python3 - "$data/core_irfft.pt2" "$1" "$2" <<'END'
+import sys, zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as source, zipfile.ZipFile("damaged.pt2", "w") as out:
+    for info in source.infolist():
+        content = source.read(info)
+        if "/models/" in info.filename:
+            assert sys.argv[2].encode() in content
+            content = content.replace(sys.argv[2].encode(), sys.argv[3].encode(), 1)
+        out.writestr(info.filename, content)
+END
+}
+damaged '"name": "normalization"' '"name": "normalisation"'
+refused "the operator has no argument that is called normalisation" run damaged.pt2
+refused "the operator has no argument that is called normalisation" show damaged.pt2
+damaged '"name": "dim"' '"name": "self"'
+refused "input self: the argument is given twice" run damaged.pt2
+damaged 'torch.ops.aten._fft_r2c.default' 'torch.ops.aten._fft_r2d.default'
+refused "PyTorch has no operator torch.ops.aten._fft_r2d.default" show damaged.pt2
+damaged '"slice_1": {"dtype": 7' '"slice_1": {"dtype": 5'
+out=$("$graphnet" check damaged.pt2 2>&1) && fail "check takes a dtype that the operator does not yield"
+contains "$out" "its meta is i64[2, 4, 5], the operator yields f32[2, 4"
 
 # Several programs in one archive.
 python3 - "$data/buffers.pt2" <<'END'

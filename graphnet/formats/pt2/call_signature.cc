@@ -1,19 +1,32 @@
 #include "graphnet/formats/pt2/call_signature.h"
 
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet::pt2 {
 
 absl::StatusOr<std::optional<CallSignature>> ReadCallSignature(Json module_call_graph) {
+  bool is_first = true;
   for (const Json call : module_call_graph.elements()) {
-    Json path, signature, in_spec, out_spec, names;
+    Json path, signature, in_spec, out_spec, names, inputs, outputs;
     RETURN_IF_ERROR(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}));
     ASSIGN_OR_RETURN(const absl::string_view module, path.String());
+    if (std::exchange(is_first, false) && !module.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the first module is ", Printable(module), ", not the whole"));
+    }
     if (!module.empty() || signature.is_null()) continue;
-    RETURN_IF_ERROR(ReadFields(
-        signature,
-        {{"in_spec", &in_spec}, {"out_spec", &out_spec}, {"forward_arg_names", &names, false}}));
+    RETURN_IF_ERROR(ReadFields(signature, {{"in_spec", &in_spec},
+                                           {"out_spec", &out_spec},
+                                           {"inputs", &inputs},
+                                           {"outputs", &outputs},
+                                           {"forward_arg_names", &names, false}}));
+    RETURN_IF_ERROR(inputs.ExpectArray());
+    RETURN_IF_ERROR(outputs.ExpectArray());
     ASSIGN_OR_RETURN(const absl::string_view in_text, in_spec.String());
     ASSIGN_OR_RETURN(const absl::string_view out_text, out_spec.String());
     CallSignature found;

@@ -363,7 +363,9 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
     return ExportNumbers(node, target, args, scope);
   }
   const Callable callee = CalleeOf(node);
-  if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
+  // Operators of ATen, and those that PyTorch defines in Python.
+  if ((callee.kind == Callable::Kind::kAten && callee.names_overload) ||
+      (callee.kind == Callable::Kind::kFunction && absl::StartsWith(target, "torch.ops."))) {
     return ExportAten(node, callee.overloads[0], args, scope);
   }
   if (absl::StartsWith(target, "torch._functorch.predispatch.") ||
@@ -569,7 +571,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
   }
   inputs.EndArray();
 
-  const std::string target = absl::StrCat("torch.ops.", schema.target);
+  const std::string target = absl::StrCat(schema.is_python ? "" : "torch.ops.", schema.target);
   const absl::string_view name = NameOf(node, scope);
   ExportValue result;
   outputs.StartArray();

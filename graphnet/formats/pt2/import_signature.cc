@@ -229,7 +229,12 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
                                                                        : "";
       if (field.empty())
         return absl::InvalidArgumentError(absl::StrCat("no input is a ", Printable(kind.kind)));
-      RETURN_IF_ERROR(ReadFields(kind.value, {{"arg", &argument}, {field, &target}}));
+      Json persistent;
+      const bool is_buffer = kind.kind == "buffer";
+      RETURN_IF_ERROR(ReadFields(
+          kind.value,
+          {{"arg", &argument}, {field, &target}, {"persistent", &persistent, is_buffer}}));
+      if (is_buffer) RETURN_IF_ERROR(persistent.Bool().status());
       ASSIGN_OR_RETURN(const absl::string_view value, NameOfArgument(input));
       ASSIGN_OR_RETURN(const absl::string_view named, ReadName(argument));
       if (value.empty() || value != named) {
