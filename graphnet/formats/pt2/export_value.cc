@@ -306,6 +306,11 @@ Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
   if (name == "is_cuda") {
     return ExportValue(Argument(meta->device.type == DeviceType::kCuda));
   }
+  // What a meta describes is dense.
+  if (name == "is_nested" || name == "is_sparse" || name == "is_sparse_csr" ||
+      name == "is_mkldnn" || name == "is_quantized") {
+    return ExportValue(Argument(false));
+  }
   if (!meta->has_shape) return std::nullopt;
   if (name == "ndim") return ExportValue(Argument(meta->shape.size()));
   return std::nullopt;
