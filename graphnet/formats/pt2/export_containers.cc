@@ -146,6 +146,16 @@ Result ComputeList(absl::string_view name, Args args) {
   if (name == "extend" && n == 2) return Extend(args);
   if (name == "mul" && n == 2) return Repeat(args[0], args[1]);
   if ((name == "sort" || name == "sorted") && n <= 2) return Sort(args, name == "sort");
+  if ((name == "any" || name == "all") && n == 1) {
+    bool any = false, all = true;
+    for (const ExportValue& value : list) {
+      const auto number = NumberOf(value);
+      if (!number) return std::nullopt;
+      any |= python::Truth(*number);
+      all &= python::Truth(*number);
+    }
+    return ExportValue(Argument(name == "any" ? any : all));
+  }
   if (name == "reverse" && n == 1) {
     absl::c_reverse(list);
     return ExportValue();

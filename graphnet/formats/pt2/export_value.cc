@@ -344,6 +344,11 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
   }
   ASSIGN_OR_RETURN(std::optional<ExportValue> contained, ComputeContainer(name, args, arena));
   if (contained) return *std::move(contained);
+  // Programs are written as they run under no_grad, outside of autocast.
+  if (name == "is_grad_enabled" || name == "is_autocast_enabled" ||
+      name == "is_autocast_cpu_enabled") {
+    return ExportValue(Argument(false));
+  }
   if (args.empty()) return std::nullopt;
   const ExportValue& first = args[0];
   if (name == "warn") return ExportValue();
@@ -361,6 +366,10 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
       first.literal.kind() == Argument::Kind::kDevice) {
     const std::string text = DeviceName(first.literal.device());
     return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+  }
+  if (target == "prim.type.default" && args.size() == 1 && first.is_literal() &&
+      first.literal.kind() == Argument::Kind::kDevice) {
+    return ExportValue(Argument(DeviceTypeName(first.literal.device().type)));
   }
   if (is_prim) {
     if (name == "NumToTensor" && first.is_int()) return ScalarOf(first.literal.integer());
