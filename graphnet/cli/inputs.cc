@@ -51,7 +51,7 @@ CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) 
   return command
       ->add_option("--input", *words,
                    "What an input is, in order or by name: f32[1,3,224,224], ids=i64[1,16]:0..900, "
-                   "int=3, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
+                   "int=3, mode=str=sum, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
       ->type_name("[NAME=]SPEC");
 }
 
@@ -129,8 +129,15 @@ absl::Status CheckKnown(const Sample& sample) {
     const std::string name = Printable(node->target());
     if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
       continue;
+    const bool has_data = node->draw_spec() != nullptr && node->draw_spec()->data.is_list();
+    if (IsText(node->annotation())) {
+      if (has_data || absl::StartsWith(node->annotation(), "Optional[")) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", name, ": which text it is is not known; say it, such as --input ",
+                       name, "=str=sum"));
+    }
     if (IsStructure(node->annotation())) {
-      if (!ElementsOf(sample.weights, node->target()).empty() ||
+      if (has_data || !ElementsOf(sample.weights, node->target()).empty() ||
           absl::StartsWith(node->annotation(), "Optional["))
         continue;
       return absl::InvalidArgumentError(

@@ -4,6 +4,7 @@
 
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/plan.h"
 #include "graphnet/extract/session.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/torch/status.h"
@@ -25,10 +26,11 @@ absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
     stack.insert(stack.end(), inputs.begin(), inputs.end());
     function->getSchema().checkAndNormalizeInputs(stack);
     stack.erase(stack.begin());
-    c10::InferenceMode inference;
+    const bool asks_for_gradients = extract::AsksForGradients(*function);
+    const c10::InferenceMode inference(!asks_for_gradients);
     Capture capture;
     capture.manifest.name = options.method;
-    extract::Session session(options, &capture);
+    extract::Session session(options, asks_for_gradients, &capture);
     RETURN_IF_ERROR(session.Run(module, *function, std::move(stack)));
     return capture;
   });

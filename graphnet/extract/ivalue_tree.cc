@@ -52,6 +52,17 @@ bool AnyTensor(const std::vector<IValue>& values,
   return any;
 }
 
+bool AnyObject(const std::vector<IValue>& values) {
+  bool any = false;
+  for (const IValue& value : values) {
+    Walk(value, [&](const IValue& inner) {
+      any = any || inner.isCustomClass();
+      return !IsListOfNumbers(inner) && !inner.isTensorList();
+    });
+  }
+  return any;
+}
+
 void ForEachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn) {
   Walk(value, [&](const IValue& inner) {
     if (inner.isList() || inner.isGenericDict()) fn(inner);

@@ -24,6 +24,8 @@ void ForEachTensor(const c10::IValue& value, absl::FunctionRef<void(const at::Te
 // Whether there is a tensor in `values` of which is_such(tensor).
 bool AnyTensor(const std::vector<c10::IValue>& values,
                absl::FunctionRef<bool(const at::Tensor&)> is_such);
+// Whether one of `values` is an object of a class that is written in C++, or holds one.
+bool AnyObject(const std::vector<c10::IValue>& values);
 // For each list and dict, outer ones first.
 void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10::IValue&)> fn);
 

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "c10/core/InferenceMode.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/no_grad.h"
@@ -194,6 +195,45 @@ bool IsChosenByNode(c10::Symbol kind) {
   return absl::c_linear_search(kKinds, kind);
 }
 
+bool AsksForGradients(jit::Function& function) {
+  std::vector<jit::Function*> functions = {&function};
+  absl::flat_hash_set<const jit::Function*> seen = {&function};
+  const auto add = [&](jit::Function* callee) {
+    if (callee != nullptr && seen.insert(callee).second) functions.push_back(callee);
+  };
+  std::vector<const jit::Block*> blocks;
+  while (!functions.empty() || !blocks.empty()) {
+    if (blocks.empty()) {
+      jit::GraphFunction* const next = jit::tryToGraphFunction(*functions.back());
+      functions.pop_back();
+      if (next == nullptr) continue;
+      next->ensure_defined();
+      blocks.push_back(next->graph()->block());
+    }
+    const jit::Block* const block = blocks.back();
+    blocks.pop_back();
+    for (const jit::Node* node : block->nodes()) {
+      blocks.insert(blocks.end(), node->blocks().begin(), node->blocks().end());
+      const c10::TypePtr type = node->inputs().empty() ? nullptr : node->input(0)->type();
+      const auto add_method = [&](const std::string& name) {
+        if (const auto of = type->cast<c10::ClassType>()) add(of->findMethod(name));
+      };
+      switch (node->kind()) {
+        case c10::aten::grad: return true;
+        case prim::CallFunction:
+          if (const auto of = type->cast<c10::FunctionType>()) add(of->function());
+          break;
+        case prim::CallMethod: add_method(node->s(c10::attr::name)); break;
+        case prim::Enter: add_method("__enter__"); break;
+        case prim::Exit: add_method("__exit__"); break;
+        case prim::fork: blocks.push_back(node->g(c10::attr::Subgraph)->block()); break;
+        default: break;
+      }
+    }
+  }
+  return false;
+}
+
 absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const jit::Node* call) {
   // The last operands of a call are the arguments.
   const size_t arity = graph.inputs().size();
@@ -230,7 +270,9 @@ void Execute(const StepPlan& step, std::vector<c10::IValue>* stack) {
   // Such operators find their number on the stack; prim::tolist has a fixed one.
   if (step.schema->is_vararg() && !step.schema->is_varret())
     stack->emplace_back(static_cast<int64_t>(step.in.size()));
-  interp::CallAsNoGrad(step.is_composite, at::ArrayRef(*stack), [&] { (*step.operation)(*stack); });
+  // In inference mode, unless the program asks for gradients.
+  interp::CallAsNoGrad(step.is_composite && c10::InferenceMode::is_enabled(), at::ArrayRef(*stack),
+                       [&] { (*step.operation)(*stack); });
 }
 
 }  // namespace graphnet::extract

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "torch/csrc/jit/api/function_impl.h"
 #include "torch/csrc/jit/ir/ir.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
@@ -58,6 +59,10 @@ struct BlockPlan {
 
 // Whether the kind of a node says what is to be done, rather than an operator.
 bool IsChosenByNode(c10::Symbol kind);
+
+// Whether the function, or one that it calls, computes gradients by torch.autograd.grad:
+// then the program runs with gradients recorded.
+bool AsksForGradients(torch::jit::Function& function);
 
 struct FunctionPlan {
   std::shared_ptr<torch::jit::Graph> graph;  // without dead code; the steps' nodes are its own

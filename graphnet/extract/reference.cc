@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "ATen/Functions.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/stitched.h"
@@ -89,7 +91,13 @@ absl::StatusOr<IValue> RunByLibTorch(const jit::Module& module, std::vector<IVal
     };
     jit::setGraphExecutorOptimize(false);
     jit::setPrintHandler([](const std::string&) {});
-    const interp::NoGrad no_grad;
+    std::optional<interp::NoGrad> no_grad;
+    std::optional<c10::InferenceMode> ordinary;
+    if (extract::AsksForGradients(method.function())) {
+      ordinary.emplace(false);
+    } else {
+      no_grad.emplace();
+    }
     jit::GraphExecutor(graph, options.method).run(inputs);
     return inputs.at(0);
   });

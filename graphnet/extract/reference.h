@@ -12,8 +12,8 @@
 
 namespace graphnet {
 
-// Runs the method on `inputs` as torch::jit does, under no_grad and without the optimisations,
-// which round otherwise. What it prints is lost. An error if, on any path, there is an operator
+// Runs the method on `inputs` as torch::jit does, under no_grad, unless it asks for
+// gradients, and without the optimisations, which round otherwise. What it prints is lost. An error if, on any path, there is an operator
 // that capturing would not run.
 absl::StatusOr<c10::IValue> RunByLibTorch(const torch::jit::Module& module,
                                           std::vector<c10::IValue> inputs,

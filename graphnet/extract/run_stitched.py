@@ -80,12 +80,14 @@ class Program:
         stored = torch.jit.load(str(folder / "stitch.pt")) if objects else None
         self.objects = self.kept = {number: getattr(stored, f"object_{number}") for number in objects}
         self.state = {(row["path"], row["name"]): self.make(row["value"]) for row in self.manifest["states"]}
-        self.graphs = []
+        self.graphs, self.asks_for_gradients = [], False
         for row in self.manifest["subgraphs"]:
             if row["python"] is None:
                 raise NotImplementedError(f"{row['name']} is not in Python ({row['why_not']}): use graphnet run")
             names = {}
-            exec(compile((folder / row["python"]).read_text(), str(folder / row["python"]), "exec"), names)
+            text = (folder / row["python"]).read_text()
+            self.asks_for_gradients |= "aten.grad." in text
+            exec(compile(text, str(folder / row["python"]), "exec"), names)
             self.graphs.append((names["GraphModule"]().forward, [attributes[name] for name in row["attributes"]]))
 
     def evaluate(self, size):
@@ -159,11 +161,18 @@ class Program:
                 return torch.jit.CompilationUnit(f"def f({', '.join(types)}):\n    {text}\n").f(*operands)
             case _:
                 space, function = name.split("::")
-                return getattr(getattr(getattr(torch.ops, space), function), step["overload"] or "default")(*operands)
+                operator = getattr(getattr(getattr(torch.ops, space), function), step["overload"] or "default")
+                # What is given by name only comes last.
+                names = [argument.name for argument in operator._schema.arguments if argument.kwarg_only]
+                first = len(operator._schema.arguments) - len(names)
+                return operator(*operands[:first], **dict(zip(names, operands[first:])))
 
-    @torch.no_grad()
     @torch.compiler.set_stance("force_eager")  # torch.cond takes a branch, without a compiler
     def __call__(self, *inputs):
+        with torch.set_grad_enabled(self.asks_for_gradients):
+            return self.run(inputs)
+
+    def run(self, inputs):
         expected = self.manifest["inputs"]
         if len(inputs) != len(expected):
             raise TypeError(f"expected {len(expected)} inputs ({', '.join(row['name'] for row in expected)}), found {len(inputs)}")

@@ -43,8 +43,11 @@ std::string RaisedText(const StepPlan& step, const Values& slots) {
 
 }  // namespace
 
-Session::Session(const CaptureOptions& options, Capture* capture)
-    : options_(options), capture_(*capture), recorder_(capture, &sizes_, options.statistics) {
+Session::Session(const CaptureOptions& options, bool asks_for_gradients, Capture* capture)
+    : options_(options),
+      asks_for_gradients_(asks_for_gradients),
+      capture_(*capture),
+      recorder_(capture, &sizes_, options.statistics) {
   for (const std::string& name : options.break_on) {
     break_on_.insert(absl::StrContains(name, "::") ? name : absl::StrCat("aten::", name));
   }

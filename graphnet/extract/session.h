@@ -30,7 +30,8 @@ namespace graphnet::extract {
 // to there stays in the Capture.
 class Session {
  public:
-  Session(const CaptureOptions& options, Capture* capture);
+  // A program that asks for gradients is run with them recorded.
+  Session(const CaptureOptions& options, bool asks_for_gradients, Capture* capture);
   absl::Status Run(const torch::jit::Module& module, torch::jit::GraphFunction& function,
                    std::vector<c10::IValue> inputs);
 
@@ -131,6 +132,7 @@ class Session {
                                std::vector<c10::IValue> operands);
 
   const CaptureOptions& options_;
+  const bool asks_for_gradients_;
   Capture& capture_;
   DynamicSizes sizes_;
   absl::flat_hash_set<const void*> outer_;

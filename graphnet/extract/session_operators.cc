@@ -215,8 +215,14 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       break;
     case OpClass::kEffect:
       if (!custom && absl::StrContains(step.schema->name(), "grad_enabled")) {
-        return RunOnValues(step, frame,
-                           std::move(operands));  // No gradients are computed anyway.
+        if (asks_for_gradients_) {
+          if (recorder_.in_body()) return NoBody();
+          torchscript::CallForm form;
+          form.target = "aten.set_grad_enabled.default";
+          form.args = {operands[0].toBool()};
+          recorder_.Call(form, "", PlaceOf(step), frame->path);
+        }
+        return RunOnValues(step, frame, std::move(operands));
       }
       if (!custom) reason = BreakReason::kSideEffect;
       break;
@@ -247,7 +253,9 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       break;
     case OpClass::kCompute:
       if (custom) break;
-      if (WritesAttribute(step, operands)) {
+      if (AnyObject(operands)) {  // No graph holds one.
+        reason = BreakReason::kCustomOperator;
+      } else if (WritesAttribute(step, operands)) {
         reason = BreakReason::kAttributeMutated;
         for (const int i : Writes(step, operands)) {
           ForEachTensor(operands[i], [&](const at::Tensor& t) { recorder_.KeepInitial(t); });

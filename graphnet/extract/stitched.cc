@@ -10,6 +10,7 @@
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/interp/no_grad.h"
+#include "graphnet/ops/lowering.h"
 #include "graphnet/torch/allowed_operators.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/values.h"
@@ -78,8 +79,11 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
     std::map<int64_t, at::Tensor> constants, std::map<int64_t, IValue> objects,
     std::unique_ptr<AttributeStore> store) {
   std::unique_ptr<StitchedProgram> program(new StitchedProgram);
+  program->records_gradients_ = absl::c_any_of(
+      subgraphs, [](const Subgraph& subgraph) { return AsksForGradients(*subgraph.module); });
   for (Subgraph& subgraph : subgraphs) {
     CompileOptions options;
+    options.records_gradients = program->records_gradients_;
     options.attributes = std::move(subgraph.attributes);
     absl::StatusOr<std::unique_ptr<Executable>> executable = Compile(*subgraph.module, options);
     if (!executable.ok()) {
@@ -258,7 +262,8 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
       [](const c10::Argument& argument) { return argument.type()->hasFreeVariables(); });
   if (!op->schema().is_vararg() && !is_generic) op->schema().checkAndNormalizeInputs(stack);
   const auto handle = c10::Dispatcher::singleton().findSchema(op->schema().operator_name());
-  interp::CallAsNoGrad(handle && interp::IsComposite(*handle), at::ArrayRef(stack),
+  interp::CallAsNoGrad(!records_gradients_ && handle && interp::IsComposite(*handle),
+                       at::ArrayRef(stack),
                        [&] { WithGuard(op->schema(), op->getOperation())(stack); });
   return stack;
 }
@@ -266,7 +271,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
 absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
                                             const RunOptions& options) {
   return Guarded([&]() -> absl::StatusOr<IValue> {
-    c10::InferenceMode inference;
+    const c10::InferenceMode inference(!records_gradients_);
     std::string why;
     RETURN_IF_ERROR(CheckGuards(inputs));
     for (const auto& [number, tensor] : constants_) {

@@ -85,6 +85,7 @@ class StitchedProgram {
 
   StitchManifest manifest_;
   std::vector<std::unique_ptr<Executable>> executables_;
+  bool records_gradients_ = false;  // one of them asks for gradients
   std::map<int64_t, at::Tensor> constants_;
   std::map<int64_t, c10::IValue> objects_;
   std::unique_ptr<AttributeStore> store_;

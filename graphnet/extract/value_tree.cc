@@ -4,9 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/formats/torchscript/attributes.h"
@@ -15,6 +17,7 @@
 #include "graphnet/text/printer.h"
 #include "graphnet/torch/types.h"
 #include "torch/csrc/jit/frontend/script_type_parser.h"
+#include "torch/custom_class.h"
 
 namespace graphnet::extract {
 namespace {
@@ -226,6 +229,20 @@ bool TensorTable::MatchSize(const Guard& guard, size_t dim, int64_t size, int64_
   return size == *expected;
 }
 
+// Of a type of lists; the classes that are written in C++ have no names for the parser.
+c10::TypePtr TensorTable::ElementOf(const std::string& list) {
+  absl::string_view element = list;
+  if (absl::ConsumePrefix(&element, "List[") && absl::ConsumeSuffix(&element, "]") &&
+      absl::StartsWith(element, "__torch__.torch.classes.")) {
+    c10::TypePtr type = torch::getCustomClass(std::string(element));
+    TORCH_CHECK(type != nullptr, "there is no class ", std::string(element));
+    return type;
+  }
+  const c10::TypePtr type = torch::jit::ScriptTypeParser().parseType(list);
+  TORCH_CHECK(type->kind() == c10::TypeKind::ListType, "no list type: ", list);
+  return type->containedType(0);
+}
+
 IValue TensorTable::Make(const ValueTree& tree) const {
   switch (tree.kind) {
     case Kind::kNone: return IValue();
@@ -252,9 +269,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
       return c10::ivalue::Tuple::create(std::move(elements));
     }
     case Kind::kList: {
-      const c10::TypePtr type = torch::jit::ScriptTypeParser().parseType(tree.text);
-      TORCH_CHECK(type->kind() == c10::TypeKind::ListType, "no list type: ", tree.text);
-      c10::impl::GenericList list(type->containedType(0));
+      c10::impl::GenericList list(ElementOf(tree.text));
       for (const ValueTree& element : tree.elements) list.push_back(Make(element));
       return list;
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ATen/core/ivalue.h"
+#include "ATen/core/jit_type_base.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graphnet/extract/manifest.h"
@@ -68,6 +69,7 @@ class TensorTable {
   void ReadSymbols(const StitchManifest& manifest);
   bool MatchSize(const Guard& guard, size_t dim, int64_t size, int64_t* expected);
   int64_t Evaluate(const SymExpr& expr) const;
+  static c10::TypePtr ElementOf(const std::string& list);
 
   std::vector<at::Tensor> tensors_;
   std::map<int64_t, c10::IValue> objects_;

@@ -418,7 +418,18 @@ absl::StatusOr<TensorData> SymbolValue(const Module& module, const Input& input,
 absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
                                      const DrawOptions& options) {
   TensorMeta meta = input.meta != nullptr ? *input.meta : TensorMeta();
-  if (const std::optional<DType> number = NumberDType(input.annotation)) {
+  if (IsText(input.annotation)) {
+    std::string bytes;
+    if (input.spec == nullptr || !input.spec->data.is_list()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", Printable(input.name), ": nothing says which text it is"));
+    }
+    for (const Argument& byte : input.spec->data.elements()) {
+      if (byte.is_int()) bytes.push_back(static_cast<char>(byte.integer()));
+    }
+    return TextData(bytes);
+  }
+  if (const std::optional<DType> number = NumberDType(InnerAnnotation(input.annotation))) {
     const DrawSpec* const spec = input.spec;
     if (spec == nullptr || (spec->data.is_none() && (spec->min.is_none() || spec->max.is_none()))) {
       return SymbolValue(module, input, *number);
@@ -524,8 +535,9 @@ absl::StatusOr<std::map<std::string, TensorData>> DrawInputs(const Sample& sampl
       it->second = real->second;
       continue;
     }
-    const bool none_will_do =
-        input.meta == nullptr && absl::StartsWith(input.annotation, "Optional[");
+    const bool none_will_do = input.meta == nullptr &&
+                              absl::StartsWith(input.annotation, "Optional[") &&
+                              (input.spec == nullptr || input.spec->data.is_none());
     if (none_will_do || IsTooLarge(input.meta, options)) {
       values.erase(it);
       continue;

@@ -17,6 +17,7 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/draw.h"
+#include "graphnet/inputs/elements.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 
@@ -224,7 +225,7 @@ class Describer {
         node->set_meta(nullptr);
         node->clear_draw_spec();
         return absl::OkStatus();
-      case Kind::kString: return ErrorIn(text, "a graph takes no string");
+      case Kind::kString: return DescribeText(text, input, node);
       case Kind::kList:
       case Kind::kTuple:
       case Kind::kDict:
@@ -239,7 +240,8 @@ class Describer {
   }
 
   absl::Status DescribeTensor(absl::string_view text, const ExampleInput& input, Node* node) {
-    if (NumberDType(node->annotation()) || IsStructure(node->annotation())) {
+    if (NumberDType(InnerAnnotation(node->annotation())) || IsText(node->annotation()) ||
+        IsStructure(node->annotation())) {
       return ErrorIn(text, absl::StrCat(Printable(node->target()), " is annotated ",
                                         Printable(node->annotation())));
     }
@@ -288,8 +290,21 @@ class Describer {
     return absl::OkStatus();
   }
 
+  static absl::Status DescribeText(absl::string_view text, const ExampleInput& input, Node* node) {
+    if (!IsText(node->annotation())) {
+      return ErrorIn(text, absl::StrCat(Printable(node->target()), " is annotated ",
+                                        Printable(node->annotation()), ", not as a str"));
+    }
+    std::vector<Argument> bytes;
+    for (const char c : input.text) bytes.emplace_back(int64_t{static_cast<unsigned char>(c)});
+    DrawSpec spec;
+    spec.data = Argument::List(bytes);
+    node->set_draw_spec(spec);
+    return absl::OkStatus();
+  }
+
   absl::Status DescribeNumber(absl::string_view text, const ExampleInput& input, Node* node) {
-    const std::optional<DType> dtype = NumberDType(node->annotation());
+    const std::optional<DType> dtype = NumberDType(InnerAnnotation(node->annotation()));
     const DType given = input.kind == Kind::kInt    ? DType::kInt64
                         : input.kind == Kind::kBool ? DType::kBool
                                                     : DType::kFloat64;
@@ -373,10 +388,11 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
     case Kind::kInt: return NumberData(DType::kInt64, input.integer);
     case Kind::kFloat: return NumberData(DType::kFloat64, input.real);
     case Kind::kBool: return NumberData(DType::kBool, input.integer != 0);
+    case Kind::kString: return TextData(input.text);
     case Kind::kTensor: break;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", Printable(name), " is neither a tensor nor a number"));
+          absl::StrCat("input ", Printable(name), " is no tensor, number or text"));
   }
   const std::vector<Dim> shape(input.sizes.begin(), input.sizes.end());
   const DrawSpec spec = SpecOfExample(input);

@@ -41,7 +41,7 @@ absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text);
 // within the bounds, by default 0..9.
 DrawSpec SpecOfExample(const ExampleInput& tensor);
 
-// The value of a number or tensor, drawn by `name` and `seed`. InvalidArgument for others.
+// The value of a number, text or tensor, drawn by `name` and `seed`. InvalidArgument for others.
 absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::string& name,
                                        uint64_t seed);
 
@@ -51,7 +51,7 @@ absl::Status DrawExamples(const ExampleInput& input, const std::string& name, ui
 
 // Describes the inputs of a sample: those that are named, and the others in order, parameters
 // left out. Tensors become the metas and draw specs of placeholders, symbols take the sizes
-// that are written for them, numbers become literal data, what lists, tuples and dicts hold is
+// that are written for them, numbers and texts become literal data, what lists, tuples and dicts hold is
 // drawn into `sample->weights` as "x.0", "x.key". Metas of values behind inputs whose sizes
 // changed are forgotten, as are values in `sample->weights` of inputs that are described, or
 // whose sizes changed with a symbol. InvalidArgument if there is no such input, or what is

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/interp/values.h"
 
 namespace graphnet::interp {
@@ -108,6 +109,8 @@ struct Data {
   Args values;
   std::vector<int64_t> shape;
   void Add(const IValue& value, size_t depth) {
+    TORCH_CHECK(depth <= static_cast<size_t>(kMaxRank), "a tensor of more than ", kMaxRank,
+                " dimensions");
     if (!value.isList() && !value.isTuple()) {
       TORCH_CHECK(depth == shape.size(), "the lists that make a tensor are of unequal depth");
       TORCH_CHECK(value.isScalar() || value.isTensor(), "a tensor cannot be made of ",
@@ -130,7 +133,7 @@ struct Data {
 IValue MakeTensor(Args& a, c10::Device target) {
   const IValue& data = a[0];
   std::optional<c10::ScalarType> asked;
-  if (!a[1].isNone()) asked = static_cast<c10::ScalarType>(a[1].toInt());
+  if (!a[1].isNone()) asked = AsScalarType(a[1]);
   c10::Device device = a[2].isNone()     ? c10::Device(target.is_meta() ? c10::kMeta : c10::kCPU)
                        : a[2].isString() ? c10::Device(a[2].toStringRef())
                                          : a[2].toDevice();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/meta_rules.h"
 #include "graphnet/interp/no_grad.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/tensors.h"
@@ -196,7 +197,7 @@ class Compiler {
     instruction->is_container_call = !handle.has_value();
     if (handle.has_value() && !NeedsGuard(handle->schema())) {
       if (!options_.device.is_meta()) instruction->direct = FindDirectCall(*handle);
-      instruction->is_composite = IsComposite(*handle);
+      instruction->is_composite = IsComposite(*handle) && !lowered_.asks_for_gradients;
       schema = &handle->schema();
     } else {
       for (const auto& candidate :
@@ -208,6 +209,8 @@ class Compiler {
       schema = &operation->schema();
       instruction->kind = Instruction::Kind::kOperation;
     }
+    // It takes its numbers from a node of LibTorch's.
+    if (name == "prim::ConstantChunk") return Error("an operation that only LibTorch itself makes");
     if (!IsAllowed(*schema)) {
       return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
     }
@@ -245,6 +248,10 @@ class Compiler {
       return Error("has a keyword that the operator does not take");
     for (size_t i = parameters.size(); i < node.args().size(); ++i) {
       RETURN_IF_ERROR(AddArgument(instruction, node.args()[i]));
+    }
+    if (name == "aten::grad" && options_.device.is_meta()) {
+      instruction->kind = Instruction::Kind::kBuiltin;
+      instruction->builtin = {GradientsForShapes, static_cast<int>(parameters.size())};
     }
     if (schema->is_vararg()) {  // Such operators find their number on the stack.
       RETURN_IF_ERROR(AddArgument(instruction, instruction->args.size()));

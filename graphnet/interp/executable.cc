@@ -1,11 +1,13 @@
 #include "graphnet/interp/executable.h"
 
+#include <optional>
 #include <utility>
 
 #include "ATen/Context.h"
 #include "ATen/core/LegacyTypeDispatch.h"
 #include "ATen/core/grad_mode.h"
 #include "absl/strings/str_cat.h"
+#include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/builtins.h"
 #include "graphnet/interp/frame.h"
@@ -23,6 +25,10 @@ class ExecutableImpl : public Executable {
   absl::Status Build(const Module& module, const CompileOptions& options) {
     device_ = options.device;
     ASSIGN_OR_RETURN(lowered_, LowerToAten(module));
+    // The sizes of gradients are known without.
+    lowered_.asks_for_gradients |= options.records_gradients;
+    records_ = lowered_.asks_for_gradients && !device_.is_meta();
+    keeps_records_ = options.records_gradients;
     for (const Graph* graph : lowered_.module->graphs()) {
       programs_[graph] = std::make_unique<interp::Program>();
     }
@@ -42,9 +48,12 @@ class ExecutableImpl : public Executable {
     }
     if (options.seed.has_value()) at::manual_seed(*options.seed);
     // Tensors are ordinary ones, as under torch.no_grad; autograd's kernels, which would
-    // record nothing, are not passed through.
-    const at::NoGradGuard no_grad;
-    const at::AutoDispatchBelowAutograd below_autograd;
+    // record nothing, are not passed through, unless the program asks for gradients.
+    std::optional<c10::InferenceMode> ordinary;
+    if (records_) ordinary.emplace(false);
+    const at::AutoGradMode mode(records_);
+    std::optional<at::AutoDispatchBelowAutograd> below_autograd;
+    if (!records_) below_autograd.emplace();
     interp::StateGuard state;
     // Who asks for shapes does not mean to run the program.
     interp::RunState shared;
@@ -53,6 +62,10 @@ class ExecutableImpl : public Executable {
                         options.recover ? &options.recover : nullptr, &shared);
     std::vector<IValue> results;
     RETURN_IF_ERROR(frame.Run(std::move(inputs), /*flat=*/true, &results));
+    for (IValue& result : results) {
+      if (keeps_records_ || !result.isTensor() || !result.toTensor().requires_grad()) continue;
+      result = result.toTensor().detach();
+    }
     return results;
   }
 
@@ -61,6 +74,8 @@ class ExecutableImpl : public Executable {
  private:
   LoweredModule lowered_;
   c10::Device device_ = c10::Device(c10::kCPU);
+  bool records_ = false;        // what gradients need
+  bool keeps_records_ = false;  // with what is returned
   interp::Programs programs_;
   const interp::Program* main_ = nullptr;
 };

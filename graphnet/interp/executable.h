@@ -34,6 +34,9 @@ struct CompileOptions {
   // Takes the place of every device in the graph that is not the CPU; the meta
   // device of all: then only shapes and dtypes are computed.
   c10::Device device = c10::Device(c10::kCPU);
+  // Records what gradients need though the graph does not ask for them: it is a part of a
+  // program that does.
+  bool records_gradients = false;
   // Values of attributes, which get_attr nodes yield.
   std::map<std::string, at::Tensor> attributes;
 };
@@ -63,7 +66,7 @@ class Executable {
   // for SymInts. They are modified where the graph writes to them. The outputs
   // are what the output node returns, flattened in order: tensors, numbers and
   // None. Nothing is recorded for gradients, as under torch.no_grad, and what is
-  // returned may take part in what is. Errors name the node and its line. An observer
+  // returned may take part in what is; a graph that asks for gradients records what it runs. Errors name the node and its line. An observer
   // may run other executables.
   // NOLINTNEXTLINE(google-default-arguments): overrides give none.
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(std::vector<c10::IValue> inputs,

@@ -388,10 +388,11 @@ IValue Frame::GetElements(const IValue& sequence, const Source& index) {
     return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size);
   };
   std::vector<IValue> taken;
-  for (int64_t i = start ? clamp(start->expect_int()) : 0,
-               end = stop ? clamp(stop->expect_int()) : size;
-       i < end; i += by) {
+  const int64_t end = stop ? clamp(stop->expect_int()) : size;
+  for (int64_t i = start ? clamp(start->expect_int()) : 0; i < end;) {
     taken.push_back(elements[static_cast<size_t>(i)]);
+    if (by >= end - i) break;
+    i += by;
   }
   return MakeSequence(std::move(taken), sequence.isTuple());
 }

@@ -6,6 +6,7 @@
 #include "ATen/ATen.h"
 #include "absl/container/flat_hash_map.h"
 #include "graphnet/interp/builtins.h"
+#include "graphnet/interp/checked.h"
 #include "graphnet/interp/values.h"
 
 namespace graphnet::interp {
@@ -19,10 +20,17 @@ std::optional<Tensor> OptionalTensor(const IValue& v) {
   return v.isNone() ? std::nullopt : std::optional<Tensor>(v.toTensor());
 }
 
+// As Python's int(value).
+int64_t Truncated(double value) {
+  std::vector<IValue> args = {value};
+  return FindBuiltin("builtins.int")(args, c10::kCPU).toInt();
+}
+
 // --- interpolate(input, size, scale_factor, mode, align_corners, recompute, antialias)
 
 // A number for each of `dims` dimensions.
 std::vector<IValue> PerDimension(const IValue& value, int64_t dims) {
+  TORCH_CHECK(dims >= 0, "expected an input of rank 2 or more");
   if (!value.isList() && !value.isTuple()) {
     return std::vector<IValue>(static_cast<size_t>(dims), value);
   }
@@ -59,8 +67,8 @@ IValue Interpolate(Args& a, c10::Device) {
   const bool recompute = mode == "area" || (!a[5].isNone() && a[5].toBool());
   if (has_scale && recompute) {
     for (int64_t i = 0; i < dims; ++i) {
-      sizes.push_back(static_cast<int64_t>(
-          std::trunc(static_cast<double>(input.size(i + 2)) * factors[static_cast<size_t>(i)])));
+      sizes.push_back(
+          Truncated(static_cast<double>(input.size(i + 2)) * factors[static_cast<size_t>(i)]));
     }
     factors.clear();
   }
@@ -100,6 +108,7 @@ IValue LocalResponseNorm(Args& a, c10::Device) {
   const Tensor input = a[0].toTensor();
   const int64_t size = a[1].toInt();
   TORCH_CHECK(input.dim() >= 3, "expected rank 3 or more, not ", input.dim());
+  TORCH_CHECK(size > 0, "expected a size of 1 or more, not ", size);
   if (input.numel() == 0) return input;
   Tensor div = input.mul(input);
   if (input.dim() == 3) {
@@ -128,6 +137,22 @@ struct Projections {
   Tensor q, k, v;
 };
 
+// The parts of a weight or bias for queries, keys and values.
+std::vector<Tensor> ThreeParts(const Tensor& packed) {
+  std::vector<Tensor> parts = packed.chunk(3);
+  TORCH_CHECK(parts.size() == 3, "expected rows for queries, keys and values, not ",
+              packed.size(0));
+  return parts;
+}
+std::vector<std::optional<Tensor>> ThreeParts(const std::optional<Tensor>& packed) {
+  std::vector<std::optional<Tensor>> parts(3);
+  if (packed.has_value()) {
+    const std::vector<Tensor> given = ThreeParts(*packed);
+    parts.assign(given.begin(), given.end());
+  }
+  return parts;
+}
+
 // _in_projection_packed, which asks whether tensors are the same objects of Python.
 Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& w,
                           const std::optional<Tensor>& b) {
@@ -141,10 +166,11 @@ Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, con
     return {all[0], all[1], all[2]};
   }
   if (same_value) {
-    const auto ws = w.split_with_sizes({e, 2 * e});
+    const int64_t two = (2 * Checked(e)).value();
+    const auto ws = w.split_with_sizes({e, two});
     std::optional<Tensor> bq, bkv;
     if (b.has_value()) {
-      const auto bs = b->split_with_sizes({e, 2 * e});
+      const auto bs = b->split_with_sizes({e, two});
       bq = bs[0];
       bkv = bs[1];
     }
@@ -152,12 +178,8 @@ Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, con
     const Tensor both = unpack(at::linear(k, ws[1], bkv), 2);
     return {projected, both[0], both[1]};
   }
-  const auto ws = w.chunk(3);
-  std::vector<std::optional<Tensor>> bs(3);
-  if (b.has_value()) {
-    const auto chunks = b->chunk(3);
-    for (size_t i = 0; i < 3; ++i) bs[i] = chunks[i];
-  }
+  const auto ws = ThreeParts(w);
+  const auto bs = ThreeParts(b);
   return {at::linear(q, ws[0], bs[0]), at::linear(k, ws[1], bs[1]), at::linear(v, ws[2], bs[2])};
 }
 
@@ -189,18 +211,16 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
     mask = FloatMask(mask, query.scalar_type());
     if (padding.has_value()) is_causal = false;
   }
-  const int64_t head = embed / num_heads;
-  TORCH_CHECK(head * num_heads == embed, "the embedding is not divisible by the heads");
+  TORCH_CHECK(num_heads > 0 && embed % num_heads == 0, "an embedding of ", embed,
+              " is not divisible by ", num_heads, " heads");
+  const int64_t head = embed / num_heads, rows = (Checked(targets) * batch).value();
+  const int64_t heads = (Checked(batch) * num_heads).value();
 
   Projections p;
   if (!a[17].toBool()) {
     p = ProjectPacked(query, key, value, a[5].toTensor(), in_bias);
   } else {
-    std::vector<std::optional<Tensor>> bs(3);
-    if (in_bias.has_value()) {
-      const auto chunks = in_bias->chunk(3);
-      for (size_t i = 0; i < 3; ++i) bs[i] = chunks[i];
-    }
+    const auto bs = ThreeParts(in_bias);
     p = {at::linear(query, a[18].toTensor(), bs[0]), at::linear(key, a[19].toTensor(), bs[1]),
          at::linear(value, a[20].toTensor(), bs[2])};
   }
@@ -215,13 +235,13 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
     pad_masks();
   }
   const auto split_heads = [&](const Tensor& t) {
-    return t.view({t.size(0), batch * num_heads, head}).transpose(0, 1);
+    return t.view({t.size(0), heads, head}).transpose(0, 1);
   };
   Tensor q = split_heads(p.q);
   Tensor k = a[21].isNone() ? split_heads(p.k) : a[21].toTensor();
   Tensor v = a[22].isNone() ? split_heads(p.v) : a[22].toTensor();
   if (a[9].toBool()) {  // add_zero_attn
-    const std::vector<int64_t> shape = {batch * num_heads, 1, head};
+    const std::vector<int64_t> shape = {heads, 1, head};
     k = at::cat({k, at::zeros(shape, k.options())}, 1);
     v = at::cat({v, at::zeros(shape, v.options())}, 1);
     pad_masks();
@@ -230,7 +250,7 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
   if (padding.has_value()) {
     const Tensor spread = padding->view({batch, 1, 1, sources})
                               .expand({-1, num_heads, -1, -1})
-                              .reshape({batch * num_heads, 1, sources});
+                              .reshape({heads, 1, sources});
     mask = mask.has_value() ? *mask + spread : spread;
   }
   const double dropout = training ? a[10].toScalar().toDouble() : 0.0;
@@ -243,7 +263,7 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
                                       : at::bmm(scaled, k.transpose(-2, -1));
     weights = weights.softmax(-1);
     if (dropout > 0) weights = at::dropout(weights, dropout, true);
-    Tensor output = at::bmm(weights, v).transpose(0, 1).reshape({targets * batch, embed});
+    Tensor output = at::bmm(weights, v).transpose(0, 1).reshape({rows, embed});
     output = at::linear(output, out_weight, out_bias);
     output = output.view({targets, batch, output.size(1)});
     weights = weights.view({batch, num_heads, targets, sources});
@@ -261,7 +281,7 @@ IValue MultiHeadAttention(Args& a, c10::Device) {
   Tensor output = at::scaled_dot_product_attention(
       q.view({batch, num_heads, targets, head}), k.view({batch, num_heads, sources, head}),
       v.view({batch, num_heads, sources, head}), mask, dropout, is_causal);
-  output = output.permute({2, 0, 1, 3}).reshape({batch * targets, embed});
+  output = output.permute({2, 0, 1, 3}).reshape({rows, embed});
   output = at::linear(output, out_weight, out_bias);
   output = output.view({targets, batch, output.size(1)});
   if (!is_batched) output = output.squeeze(1);

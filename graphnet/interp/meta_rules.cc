@@ -4,6 +4,7 @@
 
 #include "ATen/Functions.h"
 #include "absl/container/flat_hash_map.h"
+#include "graphnet/interp/checked.h"
 
 namespace graphnet::interp {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using c10::IValue;
 
 // The i-th of a list that may hold one number for all dimensions.
-int64_t At(const IValue& list, int64_t i) {
+Checked At(const IValue& list, int64_t i) {
   const c10::List<int64_t> values = list.toIntList();
   return values.size() == 1 ? values.get(0) : values.get(static_cast<size_t>(i));
 }
@@ -25,23 +26,26 @@ at::Tensor Convolution(int64_t dims, const std::vector<IValue>& args) {
   TORCH_CHECK(input.dim() == dims + 2 || input.dim() == dims + 1, "expected an input of rank ",
               dims + 1, " or ", dims + 2, ", not ", input.dim());
   const int64_t first = input.dim() - dims;  // the first spatial dimension
-  const int64_t groups = args.at(6).toInt();
-  TORCH_CHECK(groups > 0 && input.size(first - 1) == weight.size(1) * groups, "expected ",
-              weight.size(1) * groups, " channels, not ", input.size(first - 1));
+  const Checked groups = args.at(6).toInt();
+  const int64_t channels = (weight.size(1) * groups).value();
+  TORCH_CHECK(groups > 0 && input.size(first - 1) == channels, "expected ", channels,
+              " channels, not ", input.size(first - 1));
   std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
   sizes[static_cast<size_t>(first - 1)] = weight.size(0);
   for (int64_t i = 0; i < dims; ++i) {
-    const int64_t size = input.size(first + i);
-    const int64_t reach = At(args.at(5), i) * (weight.size(2 + i) - 1);
-    int64_t padding = 0;  // on both sides together
+    const Checked size = input.size(first + i);
+    const Checked reach = At(args.at(5), i) * (weight.size(2 + i) - 1);
+    Checked padding = 0;  // on both sides together
     if (!args.at(4).isString()) {
       padding = 2 * At(args.at(4), i);
     } else if (args[4].toStringRef() == "same") {
       padding = reach;
     }
-    const int64_t room = size + padding - reach - 1;
+    const Checked room = size + padding - reach - 1;
+    const Checked stride = At(args.at(3), i);
     TORCH_CHECK(room >= 0, "the kernel is larger than the padded input");
-    sizes[static_cast<size_t>(first + i)] = room / At(args.at(3), i) + 1;
+    TORCH_CHECK(stride > 0, "expected a stride of 1 or more, not ", stride.value());
+    sizes[static_cast<size_t>(first + i)] = (room / stride + 1).value();
   }
   return at::empty(sizes, input.options());
 }
@@ -58,12 +62,12 @@ at::Tensor TransposedConvolution(int64_t dims, const std::vector<IValue>& args) 
   TORCH_CHECK(input.size(first - 1) == weight.size(0), "expected ", weight.size(0),
               " channels, not ", input.size(first - 1));
   std::vector<int64_t> sizes(input.sizes().begin(), input.sizes().end());
-  sizes[static_cast<size_t>(first - 1)] = weight.size(1) * args.at(6).toInt();
+  sizes[static_cast<size_t>(first - 1)] = (Checked(weight.size(1)) * args.at(6).toInt()).value();
   for (int64_t i = 0; i < dims; ++i) {
-    const int64_t size = (input.size(first + i) - 1) * At(args.at(3), i) - 2 * At(args.at(4), i) +
+    const Checked size = (input.size(first + i) - 1) * At(args.at(3), i) - 2 * At(args.at(4), i) +
                          At(args.at(7), i) * (weight.size(2 + i) - 1) + At(args.at(5), i) + 1;
     TORCH_CHECK(size > 0, "the output would be empty");
-    sizes[static_cast<size_t>(first + i)] = size;
+    sizes[static_cast<size_t>(first + i)] = size.value();
   }
   return at::empty(sizes, input.options());
 }
@@ -146,6 +150,14 @@ std::optional<at::Tensor> MetaResult(const std::string& name, const std::vector<
   const auto it = rules->find(name);
   if (it == rules->end()) return std::nullopt;
   return it->second(args);
+}
+
+IValue GradientsForShapes(std::vector<IValue>& args, c10::Device) {
+  c10::List<at::Tensor> gradients;
+  for (const at::Tensor& input : args.at(1).toTensorVector()) {
+    gradients.push_back(at::empty_like(input, input.options().device(c10::kMeta)));
+  }
+  return gradients;
 }
 
 }  // namespace graphnet::interp

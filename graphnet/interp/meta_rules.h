@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ATen/core/ivalue.h"
+#include "c10/core/Device.h"
 
 namespace graphnet::interp {
 
@@ -15,6 +16,9 @@ namespace graphnet::interp {
 // the meta device; nullopt when there is no rule. Throws c10::Error where the
 // operator would.
 std::optional<at::Tensor> MetaResult(const std::string& name, const std::vector<c10::IValue>& args);
+
+// aten.grad(outputs, inputs, …): a tensor without data for each input, as large as it is.
+c10::IValue GradientsForShapes(std::vector<c10::IValue>& args, c10::Device device);
 
 }  // namespace graphnet::interp
 

@@ -15,6 +15,9 @@ using c10::IValue;
 using Args = std::vector<IValue>;
 using T = const at::Tensor&;
 
+// Elements of a sequence that is made by repeating one.
+constexpr int64_t kMaxRepeated = 1'000'000;
+
 bool IsIntegral(const IValue& v) { return v.isInt() || v.isBool(); }
 bool IsSequence(const IValue& v) { return v.isList() || v.isTuple(); }
 bool AnyTensor(const Args& a) {
@@ -50,9 +53,11 @@ IValue Mul(Args& a, c10::Device device) {
   if (IsSequence(a[0]) && IsIntegral(a[1])) {
     const Args once = Elements(a[0]);
     const int64_t times = AsInt(a[1]);
-    TORCH_CHECK(times < 1'000'000, "a sequence ", times, " times");
+    const auto size = static_cast<int64_t>(once.size());
+    TORCH_CHECK(size == 0 || times <= kMaxRepeated / size, "a sequence of ", size, " elements ",
+                times, " times");
     Args all;
-    for (int64_t i = 0; i < times; ++i) all.insert(all.end(), once.begin(), once.end());
+    for (int64_t i = 0; size > 0 && i < times; ++i) all.insert(all.end(), once.begin(), once.end());
     return MakeSequence(std::move(all), a[0].isTuple());
   }
   return Binary<[](T x, T y) { return at::mul(x, y); }>(a, device);

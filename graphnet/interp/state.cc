@@ -10,6 +10,7 @@
 #include "ATen/functorch/LegacyVmapTransforms.h"
 #include "absl/container/flat_hash_map.h"
 #include "graphnet/interp/builtins.h"
+#include "graphnet/interp/values.h"
 
 namespace graphnet::interp {
 namespace {
@@ -46,7 +47,10 @@ IValue DecrementNesting(Args&, c10::Device) {
 IValue AddBatchDim(Args& a, c10::Device) {
   const at::Tensor& tensor = a[0].toTensor();
   const int64_t dim = c10::maybe_wrap_dim(a[1].toInt(), tensor.dim());
-  return at::functorch::addBatchDim(tensor, dim, a[2].toInt());
+  const int64_t level = a[2].toInt();
+  TORCH_CHECK(level > 0 && level <= static_cast<int64_t>(NumLevels()), "level ", level,
+              " of vmap is not open");
+  return at::functorch::addBatchDim(tensor, dim, level);
 }
 
 bool HasLevel(const at::Tensor& tensor, int64_t level) {
@@ -102,7 +106,7 @@ IValue EnterAutocast(Args& a, c10::Device target) {
                        at::autocast::is_autocast_cache_enabled(),
                        at::autocast::get_autocast_dtype(device.type())});
   if (a.size() > 1 && !a[1].isNone()) {
-    at::autocast::set_autocast_dtype(device.type(), static_cast<c10::ScalarType>(a[1].toInt()));
+    at::autocast::set_autocast_dtype(device.type(), AsScalarType(a[1]));
   }
   at::autocast::set_autocast_enabled(device.type(), enabled);
   at::autocast::increment_nesting();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/elements.h"
+#include "graphnet/interp/tensors.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/torch/annotation.h"
 #include "graphnet/torch/status.h"
@@ -93,6 +94,7 @@ class Maker {
         case TypeKind::IntType: return c10::IValue(tensor.item().toLong());
         case TypeKind::FloatType: return c10::IValue(tensor.item().toDouble());
         case TypeKind::BoolType: return c10::IValue(tensor.item().toBool());
+        case TypeKind::StringType: return TextOf(tensor);
         default:
           return absl::InvalidArgumentError(absl::StrCat("input ", Printable(name), " is of type ",
                                                          Printable(type.annotation_str())));

@@ -23,7 +23,7 @@ bool IsStructure(const Node& placeholder);
 // Puts it together from the values called "name.0", "name.1" or "name.key" (and so on
 // within those), which `make` makes tensors of. NotFound if one is missing; an Optional of
 // which nothing is there is None. InvalidArgument for structures that hold something else
-// than tensors and numbers.
+// than tensors, numbers and texts.
 absl::StatusOr<c10::IValue> MakeStructure(const Node& placeholder,
                                           const std::map<std::string, TensorData>& values,
                                           TensorMaker make);

@@ -7,14 +7,26 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/inputs/elements.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 
+c10::IValue TextOf(const at::Tensor& tensor) {
+  TORCH_CHECK(tensor.scalar_type() == at::kByte && tensor.dim() == 1,
+              "a text is given as the u8 tensor of its bytes");
+  const at::Tensor bytes = tensor.cpu().contiguous();
+  return std::string(static_cast<const char*>(bytes.const_data_ptr()),
+                     static_cast<size_t>(bytes.numel()));
+}
+
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder) {
-  const std::optional<DType> dtype = NumberDType(placeholder.annotation());
+  if (IsText(placeholder.annotation())) {
+    return Guarded([&]() -> absl::StatusOr<c10::IValue> { return TextOf(tensor); });
+  }
+  const std::optional<DType> dtype = NumberDType(InnerAnnotation(placeholder.annotation()));
   if (!dtype) return c10::IValue(std::move(tensor));
   if (tensor.numel() != 1) {
     return absl::InvalidArgumentError(absl::StrCat("input ", Printable(placeholder.target()),

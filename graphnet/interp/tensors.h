@@ -13,8 +13,11 @@
 
 namespace graphnet {
 
-// What Executable::Run takes for a placeholder: the tensor, or the number in it
-// where the annotation names one; InvalidArgument if that is not one number.
+// The text of which it has the bytes (inputs/elements.h); throws c10::Error for other tensors.
+c10::IValue TextOf(const at::Tensor& tensor);
+
+// What Executable::Run takes for a placeholder: the tensor, or the number or text in it
+// where the annotation names one; InvalidArgument if it is neither.
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder);
 
 // o0, o1, … in order; numbers as 0-d tensors (an int as int64, a float as

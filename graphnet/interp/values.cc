@@ -25,6 +25,25 @@ Want ElementWant(const c10::Type& type) {
   }
 }
 
+// How many values LibTorch's enumeration has; 0 for what is none.
+int64_t NumValues(Want want) {
+  switch (want) {
+    case Want::kDType: return static_cast<int64_t>(c10::ScalarType::Undefined);
+    case Want::kLayout: return static_cast<int64_t>(c10::Layout::NumOptions);
+    case Want::kMemoryFormat: return static_cast<int64_t>(c10::MemoryFormat::NumOptions);
+    default: return 0;
+  }
+}
+bool IsValueOf(Want want, const IValue& value) {
+  return !value.isInt() || (value.toInt() >= 0 && value.toInt() < NumValues(want));
+}
+void CheckValueOf(Want want, const IValue& value) {
+  TORCH_CHECK(IsValueOf(want, value), value.toInt(), " stands for no ",
+              want == Want::kDType    ? "dtype"
+              : want == Want::kLayout ? "layout"
+                                      : "memory format");
+}
+
 double AsFloat(const IValue& value) {
   if (value.isDouble()) return value.toDouble();
   if (value.isTensor()) return value.toTensor().item().toDouble();
@@ -52,6 +71,11 @@ int64_t AsInt(const IValue& value) {
   TORCH_CHECK(false, "expected an int, not ", value.tagKind());
 }
 
+c10::ScalarType AsScalarType(const IValue& value) {
+  CheckValueOf(Want::kDType, value);
+  return value.toScalarType();
+}
+
 IValue AsTensor(const IValue& value) {
   if (value.isTensor()) return value;
   TORCH_CHECK(value.isScalar(), "expected a Tensor, not ", value.tagKind());
@@ -75,6 +99,9 @@ Wanted WantedOf(const c10::Argument& argument) {
     case c10::TypeKind::FloatType: wanted.want = Want::kFloat; break;
     case c10::TypeKind::BoolType: wanted.want = Want::kBool; break;
     case c10::TypeKind::DeviceObjType: wanted.want = Want::kDevice; break;
+    case c10::TypeKind::ScalarTypeType: wanted.want = Want::kDType; break;
+    case c10::TypeKind::LayoutType: wanted.want = Want::kLayout; break;
+    case c10::TypeKind::MemoryFormatType: wanted.want = Want::kMemoryFormat; break;
     case c10::TypeKind::ListType:
       wanted.want = ElementWant(*type->expectRef<c10::ListType>().getElementType());
       wanted.list_size = argument.N().value_or(0);
@@ -93,6 +120,9 @@ bool Fits(const Wanted& wanted, const IValue& value) {
     case Want::kFloat: return value.isDouble() || value.isNone();
     case Want::kBool: return value.isBool() || value.isNone();
     case Want::kDevice: return !value.isString();
+    case Want::kDType:
+    case Want::kLayout:
+    case Want::kMemoryFormat: return IsValueOf(wanted.want, value);
     case Want::kIntList: return value.isIntList() || value.isNone();
     case Want::kFloatList: return value.isDoubleList() || value.isNone();
     case Want::kBoolList: return value.isBoolList() || value.isNone();
@@ -116,6 +146,9 @@ void Convert(const Wanted& wanted, IValue* value) {
       *value = value->isTensor() ? value->toTensor().item().toBool() : AsInt(*value) != 0;
       return;
     case Want::kDevice: *value = c10::Device(value->toStringRef()); return;
+    case Want::kDType:
+    case Want::kLayout:
+    case Want::kMemoryFormat: CheckValueOf(wanted.want, *value); return;
     case Want::kIntList: *value = AsList<int64_t>(wanted, *value, AsInt); return;
     case Want::kFloatList: *value = AsList<double>(wanted, *value, AsFloat); return;
     case Want::kBoolList:

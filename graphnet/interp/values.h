@@ -23,6 +23,9 @@ enum class Want : uint8_t {
   kFloat,
   kBool,
   kDevice,
+  kDType,
+  kLayout,
+  kMemoryFormat,
   kIntList,
   kFloatList,
   kBoolList,
@@ -49,6 +52,8 @@ void Convert(const Wanted& wanted, c10::IValue* value);
 c10::IValue AsTensor(const c10::IValue& value);
 // Of a number or a tensor with one element.
 int64_t AsInt(const c10::IValue& value);
+// Of the number that LibTorch has for a dtype.
+c10::ScalarType AsScalarType(const c10::IValue& value);
 
 // `target` takes the place of devices that are not the CPU; of all when it is
 // the meta device.

@@ -1,5 +1,7 @@
 // Methods of torch/_tensor.py, constructors, and what programs use of Python
 // itself.
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +81,9 @@ Result Cuda(Lowering& l, const BoundCall& a) {
   const Argument& device = a["device"];
   if (device.is_none()) return ToDevice(l, a, Device{DeviceType::kCuda, -1});
   if (!device.is_int()) return ToDevice(l, a, device);
+  if (device.integer() < 0 || device.integer() > std::numeric_limits<int8_t>::max()) {
+    return l.Error(absl::StrCat("there is no device ", device.integer()));
+  }
   return ToDevice(l, a, Device{DeviceType::kCuda, static_cast<int16_t>(device.integer())});
 }
 
@@ -99,7 +104,11 @@ Result LogSigmoid(Lowering& l, const BoundCall& a) { return l.Aten("log_sigmoid"
 Result Len(Lowering& l, const BoundCall& a) {
   return l.Builtin("builtins.len", {a.self()}, Kind::kInt);
 }
-Result Identity(Lowering&, const BoundCall& a) { return a.self(); }
+// Where nothing is recorded for gradients, it changes nothing.
+Result RequiresGrad(Lowering& l, const BoundCall& a) {
+  if (!l.asks_for_gradients()) return a.self();
+  return l.Aten("requires_grad_", {a.self(), a["requires_grad"]});
+}
 
 // Reads of attributes; those that are operators are called as such.
 Result GetAttr(Lowering& l, const BoundCall& a) {
@@ -214,7 +223,7 @@ absl::Span<const AdapterRow> PythonAdapters() {
       {"Tensor.long", ToDType<DType::kInt64>},
       {"Tensor.ndimension", NumDims},
       {"Tensor.new_tensor", NewTensor},
-      {"Tensor.requires_grad_", Identity},
+      {"Tensor.requires_grad_", RequiresGrad},
       {"Tensor.short", ToDType<DType::kInt16>},
       {"Tensor.size", Size},
       {"Tensor.to", To},

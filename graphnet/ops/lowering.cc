@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/unchecked_builder.h"
@@ -36,12 +37,25 @@ ValueType Lowering::TypeOf(const Argument& argument) const {
 }
 
 ValueType Lowering::ResultOfBody(const Graph& body) {
-  const Node* const output = body.output();
-  if (output == nullptr || !(output->args()[0].is_tuple() || output->args()[0].is_list())) {
-    return Kind::kTensor;
+  // It may not be lowered yet: what it was made of says what it returns.
+  const Graph* from = originals_.at(&body);
+  for (int depth = 0; depth < kMaxNesting; ++depth) {
+    if (from->output() == nullptr) return Kind::kTensor;
+    const Argument& returned = from->output()->args()[0];
+    if (returned.is_tuple() || returned.is_list()) {
+      const std::vector<ValueType> elements(returned.elements().size(), Kind::kTensor);
+      return ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));
+    }
+    // What another body returns, if it is another vmap's.
+    const Node* const call = returned.is_node() ? returned.node() : nullptr;
+    if (call == nullptr || !call->HasBody()) return Kind::kTensor;
+    const Callable callee = CalleeOf(*call);
+    const bool is_vmap =
+        callee.is_known() && !callee.overloads.empty() && callee.overloads[0].name == "torch.vmap";
+    if (!is_vmap || call->args().empty() || !call->args()[0].is_graph()) return Kind::kUnknown;
+    from = call->args()[0].graph();
   }
-  const std::vector<ValueType> elements(output->args()[0].elements().size(), Kind::kTensor);
-  return ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));
+  return Kind::kUnknown;
 }
 
 Argument Lowering::List(absl::Span<const Argument> elements) {
@@ -285,15 +299,28 @@ absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* re
   return absl::OkStatus();
 }
 
+bool AsksForGradients(const Module& module) {
+  return absl::c_any_of(module.graphs(), [](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(), [](const Node* node) {
+      absl::string_view target = node->is_call() ? node->target() : "";
+      absl::ConsumePrefix(&target, "torch.ops.");
+      return target == "aten.grad.default" || target == "aten.grad";
+    });
+  });
+}
+
 absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* refused) {
   Lowering lowering;
   lowering.result_.module = std::make_unique<Module>();
   Module* made = lowering.result_.module.get();
   for (const Symbol& symbol : module.symbols()) made->AddSymbol(symbol.name, symbol.example);
   for (const Attribute& attribute : module.attributes()) made->AddAttribute(attribute);
-  for (const Graph* graph : module.graphs())
+  for (const Graph* graph : module.graphs()) {
     lowering.graphs_[graph] = made->AddGraph(graph->name());
+    lowering.originals_[lowering.graphs_[graph]] = graph;
+  }
   lowering.result_.original = &module;
+  lowering.result_.asks_for_gradients = AsksForGradients(module);
   lowering.result_.values = NodeTable<Argument>(module);
   for (const Graph* graph : module.graphs()) {
     RETURN_IF_ERROR(lowering.LowerGraph(*graph, lowering.graphs_[graph], refused));

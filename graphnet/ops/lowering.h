@@ -38,10 +38,15 @@ struct LoweredModule {
   // For each node of `module` the node it was made for. The value of that one is
   // the value of the last of them, or what `values` says.
   NodeTable<const Node*> origins;
+  bool asks_for_gradients = false;  // as AsksForGradients has it
   // The value of each original node: a node of `module`, a constant, or a
   // structure of them. None of nodes that were made since.
   NodeTable<Argument> values;
 };
+
+// Whether the program computes gradients itself, by torch.autograd.grad: then what it runs
+// is recorded, as PyTorch does outside of torch.no_grad.
+bool AsksForGradients(const Module& module);
 
 // InvalidArgument names the node, its line and what it lacks; near misses are
 // told for a target that nothing resolves. With `refused`, there are no errors: a
@@ -72,6 +77,7 @@ class Lowering {
   }
   // A tensor, or a tuple of as many as `body` returns.
   ValueType ResultOfBody(const Graph& body);
+  bool asks_for_gradients() const { return result_.asks_for_gradients; }
   bool IsTensor(const Argument& argument) const { return TypeOf(argument).is_tensor(); }
   // Lists and tuples that live as long as this object.
   Argument List(absl::Span<const Argument> elements);
@@ -108,6 +114,7 @@ class Lowering {
   const Node* source_ = nullptr;
   NodeTable<ValueType> types_;
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
+  absl::flat_hash_map<const Graph*, const Graph*> originals_;  // the other way round
   absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;
 };
 

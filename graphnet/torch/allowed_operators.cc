@@ -1,6 +1,8 @@
 #include "graphnet/torch/allowed_operators.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "ATen/Functions.h"
 #include "ATen/core/Tensor.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/torch/operator_library.h"
@@ -61,6 +64,7 @@ class Operands {
 };
 
 using Guard = void (*)(const Operands&);
+using NumberGuard = void (*)(c10::ArrayRef<c10::IValue> operands);
 
 // _weight_norm(v, g, dim): along the first and the last dimension its kernel takes an
 // element of g for each of v's.
@@ -151,8 +155,95 @@ void GuardRealFft(const Operands& operands) {
   GuardFft(operands);
 }
 
-Guard FindGuard(const c10::FunctionSchema& schema) {
-  static const auto* const guards = new absl::flat_hash_map<absl::string_view, Guard>{
+// --- TorchScript's own operators on numbers and text, which take what they are given ---
+
+// The ints a and b of a division, whose quotient must be an int64, too.
+void GuardDivision(c10::ArrayRef<c10::IValue> operands) {
+  if (!operands[0].isInt() || !operands[1].isInt()) return;
+  const int64_t a = operands[0].toInt(), b = operands[1].toInt();
+  TORCH_CHECK(b != 0, "division by zero");
+  TORCH_CHECK(a != std::numeric_limits<int64_t>::min() || b != -1, "the quotient is no int64");
+}
+// It divides each by the other.
+void GuardGreatestDivisor(c10::ArrayRef<c10::IValue> operands) {
+  for (const c10::IValue& operand : operands) {
+    TORCH_CHECK(operand.toInt() != std::numeric_limits<int64_t>::min(),
+                "the least int64 has no greatest common divisor");
+  }
+}
+void GuardFactorial(c10::ArrayRef<c10::IValue> operands) {
+  TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(), " is no int64");
+}
+
+// Elements of a list, or characters of a text, that an operator may make of few.
+constexpr int64_t kMaxMade = 1'000'000;
+
+// ljust(text, width, …), expandtabs(text, width)
+void GuardWidth(c10::ArrayRef<c10::IValue> operands) {
+  const int64_t width = operands[1].toInt();
+  TORCH_CHECK(width <= kMaxMade && width >= -kMaxMade, "a text of ", width, " characters");
+}
+void GuardTabs(c10::ArrayRef<c10::IValue> operands) {
+  GuardWidth(operands);
+  const auto tabs =
+      std::count(operands[0].toStringRef().begin(), operands[0].toStringRef().end(), '\t');
+  TORCH_CHECK(operands[1].toInt() * tabs <= kMaxMade, "tabs of ", operands[1].toInt(),
+              " characters");
+}
+// count(text, part, …), replace(text, part, …): an empty part is found without end.
+void GuardPart(c10::ArrayRef<c10::IValue> operands) {
+  TORCH_CHECK(!operands[1].toStringRef().empty(), "an empty text to look for");
+}
+// list * int, int * list
+void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
+  const bool is_left = operands[0].isList();
+  const auto size = static_cast<int64_t>(operands[is_left ? 0 : 1].toListRef().size());
+  const int64_t times = operands[is_left ? 1 : 0].toInt();
+  TORCH_CHECK(size == 0 || times <= kMaxMade / size, "a list of ", size, " elements ", times,
+              " times");
+}
+
+// to(tensor, dtype, …), to(tensor, device, dtype, …): an int that stands for a dtype.
+void GuardDType(c10::ArrayRef<c10::IValue> operands) {
+  for (const c10::IValue& operand : operands.slice(1)) {
+    TORCH_CHECK(
+        !operand.isInt() || (operand.toInt() >= 0 &&
+                             operand.toInt() < static_cast<int64_t>(c10::ScalarType::Undefined)),
+        operand.toInt(), " stands for no dtype");
+  }
+}
+
+// The check that an operator needs, of one kind or the other.
+struct Guards {
+  Guard kernel = nullptr;
+  NumberGuard numbers = nullptr;
+  explicit operator bool() const { return kernel != nullptr || numbers != nullptr; }
+};
+
+Guards FindGuard(const c10::FunctionSchema& schema) {
+  static const auto* const numbers = new absl::flat_hash_map<absl::string_view, NumberGuard>{
+      {"aten::remainder.", GuardDivision},
+      {"aten::remainder.int", GuardDivision},
+      {"aten::floordiv.", GuardDivision},
+      {"aten::floordiv.int", GuardDivision},
+      {"aten::divmod.int", GuardDivision},
+      {"aten::__round_to_zero_floordiv.int", GuardDivision},
+      {"aten::gcd.int", GuardGreatestDivisor},
+      {"aten::factorial.int", GuardFactorial},
+      {"aten::ljust.", GuardWidth},
+      {"aten::rjust.", GuardWidth},
+      {"aten::center.", GuardWidth},
+      {"aten::zfill.", GuardWidth},
+      {"aten::expandtabs.", GuardTabs},
+      {"aten::count.", GuardPart},
+      {"aten::replace.", GuardPart},
+      {"aten::mul.left_t", GuardRepetition},
+      {"aten::mul_.t", GuardRepetition},
+      {"aten::to.prim_dtype", GuardDType},
+      {"aten::to.prim_Device", GuardDType},
+      {"aten::mul.right_", GuardRepetition},
+  };
+  static const auto* const kernels = new absl::flat_hash_map<absl::string_view, Guard>{
       {"aten::_batch_norm_no_update", GuardBatchNorm},
       {"aten::_embedding_bag", GuardEmbeddingBag},
       {"aten::_embedding_bag_forward_only", GuardEmbeddingBag},
@@ -164,10 +255,14 @@ Guard FindGuard(const c10::FunctionSchema& schema) {
       {"aten::embedding_bag", GuardEmbeddingBag},
       {"aten::native_batch_norm", GuardBatchNorm},
   };
+  Guards found;
+  if (const auto it = numbers->find(absl::StrCat(schema.name(), ".", schema.overload_name()));
+      it != numbers->end())
+    found.numbers = it->second;
   // Those that write to what they are given, out=, are other kernels.
-  if (schema.overload_name().find("out") != std::string::npos) return nullptr;
-  const auto it = guards->find(schema.name());
-  return it == guards->end() ? nullptr : it->second;
+  if (schema.overload_name().find("out") != std::string::npos) return found;
+  if (const auto it = kernels->find(schema.name()); it != kernels->end()) found.kernel = it->second;
+  return found;
 }
 
 }  // namespace
@@ -177,16 +272,20 @@ bool IsAllowed(const c10::FunctionSchema& schema) {
          IsOfLibrary(schema.operator_name());
 }
 
-bool NeedsGuard(const c10::FunctionSchema& schema) { return FindGuard(schema) != nullptr; }
+bool NeedsGuard(const c10::FunctionSchema& schema) { return static_cast<bool>(FindGuard(schema)); }
 
 torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
                                 torch::jit::Operation operation) {
-  const Guard guard = FindGuard(schema);
-  if (guard == nullptr) return operation;
-  return [guard, operation = std::move(operation), schema](torch::jit::Stack& stack) mutable {
-    const Operands operands(schema, torch::jit::last(stack, schema.arguments().size()));
-    operands.CheckStrided();
-    guard(operands);
+  const Guards guards = FindGuard(schema);
+  if (!guards) return operation;
+  return [guards, operation = std::move(operation), schema](torch::jit::Stack& stack) mutable {
+    const auto values = torch::jit::last(stack, schema.arguments().size());
+    if (guards.numbers != nullptr) guards.numbers(values);
+    if (guards.kernel != nullptr) {
+      const Operands operands(schema, values);
+      operands.CheckStrided();
+      guards.kernel(operands);
+    }
     operation(stack);
   };
 }

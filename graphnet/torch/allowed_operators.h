@@ -13,7 +13,8 @@ namespace graphnet {
 // libraries that the user trusts (operator_library.h).
 bool IsAllowed(const c10::FunctionSchema& schema);
 
-// Whether an operator reads memory by what its operands say without a check of its own.
+// Whether an operator trusts its operands where it must not: it reads memory by what they
+// say, divides by them, or takes memory or time without end.
 bool NeedsGuard(const c10::FunctionSchema& schema);
 // `operation`, after that check if it needs one, which throws c10::Error.
 torch::jit::Operation WithGuard(const c10::FunctionSchema& schema, torch::jit::Operation operation);

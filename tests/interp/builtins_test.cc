@@ -139,6 +139,19 @@ void Check(const std::vector<Case>& cases) {
   }
 }
 
+TEST(BuiltinsTest, FunctionsRefuseNumbersThatFitNowhere) {
+  const IValue none, row = at::ones({4}), image = at::ones({1, 2, 4, 4});
+  const std::string interpolate = "torch.nn.functional.interpolate";
+  const std::string norm = "torch.nn.functional.local_response_norm";
+  Check(
+      {{interpolate.c_str(), {row, none, 2.0, "nearest", none, none, false}, "error: expected an"},
+       {interpolate.c_str(), {image, none, 1e30, "area", none, none, false}, "error: the result"},
+       {norm.c_str(), {image, 0, 1.0, 1.0, 1.0}, "error: expected a size of 1 or more"},
+       {norm.c_str(), {image, kMin, 1.0, 1.0, 1.0}, "error: expected a size of 1 or more"},
+       {"torch.tensor", {1, 300, none}, "error: 300 stands for no dtype"},
+       {"torch.amp.autocast_mode._enter_autocast", {"cpu", 300}, "error: 300 stands for no"}});
+}
+
 TEST(BuiltinsTest, Numbers) {
   Check({{"operator.floordiv", {-7, 2}, "int -4"},
          {"operator.mod", {-7.5, 2}, "float 0.500000"},
@@ -175,7 +188,9 @@ TEST(BuiltinsTest, SequencesAndStrings) {
          {"operator.mul", {ab, 2}, "[int 1,int 2,int 1,int 2,]"},
          {"operator.mul", {2, tuple}, "(int 1,float 2.000000,int 1,float 2.000000,)"},
          {"operator.mul", {ab, -1}, "[]"},
-         {"operator.mul", {ab, int64_t{1} << 40}, "error: a sequence 1099511627776 times"},
+         {"operator.mul",
+          {ab, int64_t{1} << 40},
+          "error: a sequence of 2 elements 1099511627776 times"},
          {"operator.mul", {ab, ab}, "error"},
          {"operator.eq", {ab, tuple}, "True"},
          {"operator.ne", {ab, List({1})}, "True"},

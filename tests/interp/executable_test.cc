@@ -70,6 +70,56 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
   EXPECT_TRUE(at::equal(written, expected));
 }
 
+// What a body returns is known before the body is lowered.
+TEST(ExecutableTest, VmapOfBodiesThatReturnSeveral) {
+  const at::Tensor x = at::arange(6).view({2, 3});
+  const std::string body =
+      "graph @b(%z) {\n  %a = torch.add(%z, 1)\n  %c = torch.mul(%z, 2)\n  return (%a, %c)\n}\n";
+  EXPECT_TRUE(at::equal(Only(RunText("graph @forward(%x) {\n  %v = torch.vmap(@b, (%x,))\n"
+                                     "  %s = torch.stack(%v)\n  return (%s,)\n}\n" +
+                                         body,
+                                     {x})),
+                        at::stack({x + 1, x * 2})));
+  // Of another vmap, whose body comes last.
+  EXPECT_TRUE(
+      at::equal(Only(RunText("graph @forward(%x) {\n  %v = torch.vmap(@outer, (%x,))\n"
+                             "  %s = torch.cat(%v)\n  return (%s,)\n}\n"
+                             "graph @outer(%y) {\n  %w = torch.vmap(@b, (%y,))\n  return %w\n}\n" +
+                                 body,
+                             {x})),
+                at::cat({x + 1, x * 2})));
+}
+
+TEST(ExecutableTest, GradientsThatTheProgramAsksFor) {
+  const at::Tensor x = at::randn({2, 3});
+  const auto text = [](const std::string& energy) {
+    return "graph @forward(%x) {\n  %d = aten.detach.default(%x)\n"
+           "  %p = aten.requires_grad_.default(%d)\n" +
+           energy +
+           "  %e = aten.sum.default(%c)\n"
+           "  %g = aten.grad.default([%e], [%p], None, None, False, True)\n"
+           "  %r = operator.getitem(%g, 0)\n  return (%r,)\n}\n";
+  };
+  const std::string cube = "  %c = aten.pow.Tensor_Scalar(%p, 3)\n";
+  const at::Tensor found = Only(RunText(text(cube), {x}));
+  EXPECT_TRUE(at::allclose(found, 3 * x * x));
+  EXPECT_FALSE(found.requires_grad());
+  EXPECT_FALSE(x.requires_grad());
+  // What runs without gradients is a constant to them.
+  EXPECT_TRUE(at::equal(Only(RunText(text("  %o = aten.set_grad_enabled.default(False)\n"
+                                          "  %w = aten.exp.default(%p)\n"
+                                          "  %n = aten.set_grad_enabled.default(True)\n"
+                                          "  %c = aten.mul.Tensor(%p, %w)\n"),
+                                     {x})),
+                        x.exp()));
+  EXPECT_TRUE(at::GradMode::is_enabled());
+  // Their sizes are those of what they are gradients by.
+  const auto module = Parse(text(cube));
+  auto shapes = Compile(*module, {.device = c10::kMeta});
+  ASSERT_TRUE(shapes.ok()) << shapes.status();
+  EXPECT_EQ(Only((*shapes)->Run({x.to(c10::kMeta)}, {})).sizes(), x.sizes());
+}
+
 // Constant ones are worked out when a graph is compiled.
 TEST(ExecutableTest, SubscriptsAreThoseOfPython) {
   using at::indexing::Ellipsis;

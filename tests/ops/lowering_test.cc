@@ -185,6 +185,17 @@ TEST(LoweringTest, WhatStaysACallOfPythonIsLoweredToItself) {
   }
 }
 
+TEST(LoweringTest, DevicesThatThereAreNot) {
+  for (const char* number : {"70000", "-5", "9223372036854775807"}) {
+    const auto module = ParseModule(
+        absl::StrCat("graph @forward(%x) {\n  %v = .cuda(%x, ", number, ")\n  return (%v,)\n}\n"),
+        "test");
+    ASSERT_TRUE(module.ok()) << module.status();
+    EXPECT_THAT(std::string(LowerToAten(**module).status().message()),
+                HasSubstr(absl::StrCat("there is no device ", number)));
+  }
+}
+
 TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
   const auto module = ParseModule(
       "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 0)\n"

@@ -77,10 +77,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const ExtractFlags& options,
   for (size_t i = 1; i < formals.size(); ++i) {
     const std::string& name = formals[i].name();
     const auto word = named.find(name);
-    if (const auto it = given.find(name); it != given.end()) {
-      ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(it->second, c10::Device(c10::kCPU)));
-      inputs.emplace_back(std::move(tensor));
-    } else if (!ElementsOf(given, name).empty()) {
+    if (given.contains(name) || !ElementsOf(given, name).empty()) {
       ASSIGN_OR_RETURN(inputs.emplace_back(),
                        MakeStructure(formals[i].type(), name, given, to_tensor));
     } else if (word != named.end() || next < unnamed.size()) {

@@ -339,7 +339,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   for (const Argument& argument : node.args()) {
     ASSIGN_OR_RETURN(args.emplace_back(), Resolve(node, argument, scope));
   }
-  if (node.is_call_function("torch.tensor")) return ExportTensor(node, args, scope);
+  if (node.is_call_function("torch.tensor") || absl::StartsWith(node.target(), "aten.tensor."))
+    return ExportTensor(node, args, scope);
   ASSIGN_OR_RETURN(std::optional<ExportValue> known, ExportKnownControlFlow(node, args, scope));
   if (known) return *known;
   if (node.kwargs().empty()) {

@@ -1,11 +1,13 @@
 // Subscripts of tensors, as Python's own code makes them: one view after the other, then one
 // indexing by all tensors. And tensors of numbers. See graph_exporter.h.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
@@ -44,6 +46,9 @@ absl::StatusOr<ExportValue> GraphExporter::MakeCall(
     }
     if (target == "torch.ops.aten.copy_.default" && i == 1) parameter = "src";
     if (target == "torch.ops.aten.fill_.Scalar" && i == 1) parameter = "value";
+    if (target == "torch.ops.aten.stack.default" && i == 0) parameter = "tensors";
+    if (target == "torch.ops.aten.view.default" && i == 1) parameter = "size";
+    if (target == "torch.ops.aten.full.default") parameter = i == 0 ? "size" : "fill_value";
     RETURN_IF_ERROR(WriteInput(node, parameter, 1, args[i], nullptr, scope, &inputs));
   }
   for (const auto& [keyword, value] : kwargs) {
@@ -237,15 +242,99 @@ absl::StatusOr<ExportValue> GraphExporter::ExportSetItem(const Node& node,
 }
 
 // torch.tensor(data, dtype=…, device=…) of a number.
+namespace {
+
+// Elements of a list that becomes a tensor.
+constexpr size_t kMaxListed = 4096;
+
+// The numbers of a nested list in row-major order, and its sizes; false if it is none, or uneven.
+bool Flatten(const ExportValue& value, size_t depth, std::vector<int64_t>* sizes,
+             std::vector<ExportValue>* numbers) {
+  if (!value.is_sequence()) {
+    if (depth != sizes->size() || !value.is_number()) return false;
+    numbers->push_back(value);
+    return numbers->size() <= kMaxListed;
+  }
+  const auto size = static_cast<int64_t>(value.elements->size());
+  if (depth == sizes->size()) {
+    if (!numbers->empty() || depth == kMaxRank) return false;
+    sizes->push_back(size);
+  }
+  return (*sizes)[depth] == size && absl::c_all_of(*value.elements, [&](const ExportValue& e) {
+           return Flatten(e, depth + 1, sizes, numbers);
+         });
+}
+
+// As TorchScript has it, where nothing else is said.
+DType DTypeOfNumbers(absl::Span<const ExportValue> numbers) {
+  const auto all = [&](bool (*is)(const ExportValue&)) { return absl::c_all_of(numbers, is); };
+  if (numbers.empty()) return DType::kFloat32;
+  if (all([](const ExportValue& n) { return n.literal.is_bool(); })) return DType::kBool;
+  if (all([](const ExportValue& n) { return n.literal.is_int(); })) return DType::kInt64;
+  return DType::kFloat32;
+}
+
+}  // namespace
+
+// torch.tensor of a list of numbers: each of them as a tensor, and those put together.
+absl::StatusOr<ExportValue> GraphExporter::ExportListed(const Node& node, const ExportValue& list,
+                                                        Scope* scope) {
+  std::vector<int64_t> sizes;
+  std::vector<ExportValue> numbers;
+  if (!Flatten(list, 0, &sizes, &numbers)) {
+    return NodeError(node, absl::StrCat("torch.export makes tensors of numbers and of even lists "
+                                        "of at most ",
+                                        kMaxListed, " only"));
+  }
+  TensorMeta meta{.has_device = true, .has_shape = true};
+  if (node.tensor_meta() != nullptr) meta.device = node.tensor_meta()->device;
+  meta.dtype = node.tensor_meta() != nullptr && node.tensor_meta()->dtype != DType::kUnknown
+                   ? node.tensor_meta()->dtype
+                   : DTypeOfNumbers(numbers);
+  const std::vector<std::pair<absl::string_view, ExportValue>> kwargs = {
+      {"dtype", Argument(meta.dtype)}, {"device", Argument(meta.device)}};
+  const auto name = [&](absl::string_view base) {
+    return arena_.Copy(absl::string_view(Unique(absl::StrCat(node.name(), "_", base), scope)));
+  };
+  const auto kept = [&](absl::Span<const int64_t> shape) {
+    const std::vector<Dim> dims(shape.begin(), shape.end());
+    meta.shape = dims;
+    return scratch_.InternValueMeta(meta)->tensor;
+  };
+  std::vector<ExportValue> elements;
+  for (const ExportValue& number : numbers) {
+    ASSIGN_OR_RETURN(elements.emplace_back(),
+                     MakeCall(node, "torch.ops.aten.scalar_tensor.default", {number}, kwargs,
+                              name("element"), kept({}), scope));
+  }
+  const auto count = static_cast<int64_t>(numbers.size());
+  std::vector<ExportValue> size;
+  for (const int64_t n : sizes) size.emplace_back(Argument(n));
+  const ExportValue shape = ExportValue::Sequence(Kind::kList, std::move(size));
+  if (elements.empty()) {
+    return MakeCall(node, "torch.ops.aten.full.default", {shape, Argument(0)}, kwargs,
+                    NameOf(node, scope), kept(sizes), scope);
+  }
+  const bool is_flat = sizes.size() == 1;
+  ASSIGN_OR_RETURN(const ExportValue flat,
+                   MakeCall(node, "torch.ops.aten.stack.default",
+                            {ExportValue::Sequence(Kind::kList, std::move(elements))}, {},
+                            is_flat ? NameOf(node, scope) : name("flat"), kept({count}), scope));
+  if (is_flat) return flat;
+  return MakeCall(node, "torch.ops.aten.view.default", {flat, shape}, {}, NameOf(node, scope),
+                  kept(sizes), scope);
+}
+
 absl::StatusOr<ExportValue> GraphExporter::ExportTensor(const Node& node,
                                                         absl::Span<const ExportValue> args,
                                                         Scope* scope) {
+  if (!args.empty() && args[0].is_sequence()) return ExportListed(node, args[0], scope);
   const bool is_number =
-      args.size() == 1 &&
+      !args.empty() &&
       (args[0].is_number() || args[0].kind == Kind::kScalar || args[0].kind == Kind::kInt ||
        args[0].kind == Kind::kFloat || args[0].kind == Kind::kBool);
   const TensorMeta* const meta = node.tensor_meta();
-  if (!is_number) return NodeError(node, "torch.export makes tensors of single numbers only");
+  if (!is_number) return NodeError(node, "torch.export makes tensors of numbers only");
   if (meta == nullptr || meta->dtype == DType::kUnknown) {
     return NodeError(node, "the dtype of its value is not known; `graphnet shapes` says why");
   }

@@ -15,6 +15,7 @@
 #include "graphnet/base/check.h"
 #include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/export_containers.h"
 
 namespace graphnet::pt2 {
 namespace {
@@ -45,6 +46,11 @@ absl::string_view PythonFunction(absl::string_view name) {
           {"floor", "math.floor"},
           {"sqrt", "math.sqrt"},
           {"__not__", "operator.not_"},
+          {"__and__", "operator.and_"},
+          {"__or__", "operator.or_"},
+          {"__xor__", "operator.xor"},
+          {"__lshift__", "operator.lshift"},
+          {"__rshift__", "operator.rshift"},
           {"Bool", "builtins.bool"},
           {"Int", "builtins.int"},
           {"Float", "builtins.float"},
@@ -218,6 +224,8 @@ Result ComputeScalars(absl::string_view name, absl::Span<const ExportValue> args
         name == "_local_scalar_dense") {
       return ExportValue(Argument(a));
     }
+    if (name == "Float") return ExportValue(Argument(static_cast<double>(a)));
+    if (name == "Bool") return ExportValue(Argument(a != 0));
     if (name == "detach" || name == "clone") return args[0];
     if (name == "neg") return ScalarOf(-a);
     return std::nullopt;
@@ -347,6 +355,11 @@ Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
   if (name == "is_cuda") {
     return ExportValue(Argument(meta->device.type == DeviceType::kCuda));
   }
+  // What a meta describes is dense.
+  if (name == "is_nested" || name == "is_sparse" || name == "is_sparse_csr" ||
+      name == "is_mkldnn" || name == "is_quantized") {
+    return ExportValue(Argument(false));
+  }
   if (!meta->has_shape) return std::nullopt;
   if (name == "ndim") return ExportValue(Argument(meta->shape.size()));
   return std::nullopt;
@@ -413,6 +426,13 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
   if (name == "TupleConstruct") {
     return ExportValue::Sequence(Kind::kTuple, {args.begin(), args.end()});
   }
+  ASSIGN_OR_RETURN(std::optional<ExportValue> contained, ComputeContainer(name, args, arena));
+  if (contained) return *std::move(contained);
+  // Programs are written as they run under no_grad, outside of autocast.
+  if (name == "is_grad_enabled" || name == "is_autocast_enabled" ||
+      name == "is_autocast_cpu_enabled") {
+    return ExportValue(Argument(false));
+  }
   if (args.empty()) return std::nullopt;
   const ExportValue& first = args[0];
   if (name == "warn") return ExportValue();
@@ -430,6 +450,10 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
       first.literal.kind() == Argument::Kind::kDevice) {
     const std::string text = DeviceName(first.literal.device());
     return ExportValue(Argument(arena->Copy(absl::string_view(text))));
+  }
+  if (target == "prim.type.default" && args.size() == 1 && first.is_literal() &&
+      first.literal.kind() == Argument::Kind::kDevice) {
+    return ExportValue(Argument(DeviceTypeName(first.literal.device().type)));
   }
   if (is_prim) {
     if (name == "NumToTensor" && first.is_int()) return ScalarOf(first.literal.integer());
@@ -465,17 +489,14 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
   if (has_scalar) return ComputeScalars(name, args);
   if (first.elements != nullptr) return ComputeLists(name, args, budget);
   if (all_numbers) {
-    if (args.size() == 2 && name == "__and__") {
-      return ExportValue(
-          Argument(python::Truth(NumberOf(first)) && python::Truth(NumberOf(args[1]))));
-    }
-    if (args.size() == 2 && name == "__or__") {
-      return ExportValue(
-          Argument(python::Truth(NumberOf(first)) || python::Truth(NumberOf(args[1]))));
-    }
     const absl::string_view function = PythonFunction(name);
-    if (!function.empty()) return Call(function, args);
-    return std::nullopt;
+    if (function.empty()) return std::nullopt;
+    ASSIGN_OR_RETURN(std::optional<ExportValue> value, Call(function, args));
+    // TorchScript rounds to floats, and its powers of ints are floats as a rule.
+    const bool is_float = (name == "round" && target != "aten.round.Scalar") ||
+                          (name == "pow" && target != "aten.pow.int_to_int");
+    if (value && is_float && value->is_int()) return Call("builtins.float", {*value});
+    return value;
   }
   if (args.size() == 2 && first.is_literal() && args[1].is_literal()) {
     if (name == "eq" || name == "ne") {

@@ -104,6 +104,7 @@ class GraphExporter {
                                                    Scope* scope);
   absl::StatusOr<ExportValue> ExportTensor(const Node& node, absl::Span<const ExportValue> args,
                                            Scope* scope);
+  absl::StatusOr<ExportValue> ExportListed(const Node& node, const ExportValue& list, Scope* scope);
   // Subscripts of tensors, one view after the other: export_subscripts.cc.
   struct Subscript {
     ExportValue view;

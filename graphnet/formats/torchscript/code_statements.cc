@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -88,6 +89,7 @@ class FileCheck : private ExpressionCheck {
       case Block::kFile:
         if (first.Is("class")) return ClassHeader(line);
         if (first.Is("def")) return FunctionHeader(line);
+        if (first.Is("op_version_set")) return VersionOfOperators(line);
         return Unexpected(first);
       case Block::kClass:
         if (first.Is("def")) return FunctionHeader(line);
@@ -139,6 +141,16 @@ class FileCheck : private ExpressionCheck {
     next_block_ = block;
     next_closure_ = closure;
     return absl::OkStatus();
+  }
+
+  // op_version_set = 1, with which files began before version 3; LibTorch skips it there.
+  Status VersionOfOperators(Tokens line) {
+    if (Offset(line.front()) != 0) return Unexpected(line.front());
+    const bool is_number = line.size() == 3 && line[1].Is("=") && line[2].text.size() < 4 &&
+                           absl::c_all_of(line[2].text, [](char c) {
+                             return absl::ascii_isdigit(static_cast<unsigned char>(c));
+                           });
+    return is_number ? absl::OkStatus() : Incomplete(line);
   }
 
   // class Name: | class Name(Base):

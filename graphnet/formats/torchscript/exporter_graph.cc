@@ -28,32 +28,44 @@ constexpr int kMaxPasses = 100;
 
 constexpr absl::string_view kNothing = "TorchScript has nothing for it";
 
-// Python's operators on numbers, strings and lists. `pow` is not among them:
-// TorchScript's yields a float where Python's yields an int.
+// Python's operators on numbers, strings and lists, and functions that TorchScript has as
+// operators. `pow` is not among them: TorchScript's yields a float where Python's yields an
+// int; so does its minimum of an int and a float.
 const char* SymbolOfOperator(absl::string_view target) {
   static constexpr std::pair<absl::string_view, const char*> kSymbols[] = {
-      {"add", "aten::add"},
-      {"sub", "aten::sub"},
-      {"mul", "aten::mul"},
-      {"truediv", "aten::div"},
-      {"floordiv", "aten::floordiv"},
-      {"mod", "aten::remainder"},
-      {"neg", "aten::neg"},
-      {"eq", "aten::eq"},
-      {"ne", "aten::ne"},
-      {"lt", "aten::lt"},
-      {"le", "aten::le"},
-      {"gt", "aten::gt"},
-      {"ge", "aten::ge"},
-      {"and_", "aten::__and__"},
-      {"or_", "aten::__or__"},
-      {"xor", "aten::__xor__"},
-      {"not_", "aten::__not__"},
-      {"lshift", "aten::__lshift__"},
-      {"rshift", "aten::__rshift__"},
-      {"contains", "aten::__contains__"},
-      {"setitem", "aten::_set_item"}};
-  if (!absl::ConsumePrefix(&target, "operator.")) return nullptr;
+      {"operator.add", "aten::add"},
+      {"operator.sub", "aten::sub"},
+      {"operator.mul", "aten::mul"},
+      {"operator.truediv", "aten::div"},
+      {"operator.floordiv", "aten::floordiv"},
+      {"operator.mod", "aten::remainder"},
+      {"operator.neg", "aten::neg"},
+      {"operator.eq", "aten::eq"},
+      {"operator.ne", "aten::ne"},
+      {"operator.lt", "aten::lt"},
+      {"operator.le", "aten::le"},
+      {"operator.gt", "aten::gt"},
+      {"operator.ge", "aten::ge"},
+      {"operator.and_", "aten::__and__"},
+      {"operator.or_", "aten::__or__"},
+      {"operator.xor", "aten::__xor__"},
+      {"operator.not_", "aten::__not__"},
+      {"operator.lshift", "aten::__lshift__"},
+      {"operator.rshift", "aten::__rshift__"},
+      {"operator.contains", "aten::__contains__"},
+      {"operator.setitem", "aten::_set_item"},
+      {"builtins.bool", "aten::Bool"},
+      {"builtins.float", "aten::Float"},
+      {"builtins.int", "aten::Int"},
+      {"builtins.len", "aten::len"},
+      {"math.ceil", "aten::ceil"},
+      {"math.floor", "aten::floor"},
+      {"math.trunc", "aten::Int"},
+      {"torch.is_floating_point", "aten::is_floating_point"},
+      {"torch.numel", "aten::numel"},
+      {"torch.sym_float", "aten::Float"},
+      {"torch.sym_int", "aten::Int"},
+      {"torch.sym_not", "aten::__not__"}};
   const auto it =
       absl::c_find_if(kSymbols, [&](const auto& symbol) { return symbol.first == target; });
   return it == std::end(kSymbols) ? nullptr : it->second;
@@ -84,6 +96,17 @@ const c10::Argument* FormalOf(const c10::FunctionSchema* schema, const Node& nod
   const auto it =
       absl::c_find_if(formals, [&](const auto& formal) { return formal.name() == name; });
   return it == formals.end() ? nullptr : &*it;
+}
+
+// The values of those parameters that `node` leaves out.
+std::vector<jit::NamedValue> DefaultsOf(const c10::FunctionSchema& schema, const Node& node) {
+  std::vector<jit::NamedValue> defaults;
+  for (size_t i = node.args().size(); i < schema.arguments().size(); ++i) {
+    const c10::Argument& formal = schema.arguments()[i];
+    if (formal.default_value() && node.kwarg(formal.name()) == nullptr)
+      defaults.emplace_back(formal.name(), *formal.default_value());
+  }
+  return defaults;
 }
 
 }  // namespace
@@ -386,6 +409,7 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   for (const auto& candidate : op.all) schemas.push_back(&candidate->schema());
   std::optional<jit::MatchedSchema> match;
   std::string why;
+  std::vector<jit::NamedValue> defaults;  // that are written out
   // Which of `from` takes the operands; null: none does.
   const auto choose =
       [&](const std::vector<const c10::FunctionSchema*>& from) -> const c10::FunctionSchema* {
@@ -395,6 +419,7 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
     for (const KwArg& kwarg : node.kwargs()) {
       kwargs.emplace_back(std::string(kwarg.name), operands[args.size() + kwargs.size()]);
     }
+    kwargs.insert(kwargs.end(), defaults.begin(), defaults.end());
     try {
       auto found = jit::matchSchemas(from, jit::SourceRange(), *graph_, args, kwargs);
       match = std::move(found.second);
@@ -431,6 +456,11 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
       const c10::FunctionSchema* const instead = found;
       found = choose(schemas);
       if (found != asked) {
+        // arange(0, 7, step=1) is no arange(0, 7).
+        defaults = DefaultsOf(*asked, node);
+        found = choose(schemas);
+      }
+      if (found != asked) {
         return Error(absl::StrCat("with these operands TorchScript takes ",
                                   c10::toString((found ? found : instead)->operator_name())));
       }
@@ -454,10 +484,13 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   return absl::OkStatus();
 }
 
-// getattr(tensor, "dtype").
+// getattr(tensor, "dtype"), getattr(tensor, "shape").
 absl::Status GraphExporter::ExportProperty(const Node& node) {
   if (node.args().size() != 2 || !node.args()[1].is_string()) return Error("it takes a name");
-  const c10::Symbol property = c10::Symbol::prim(std::string(node.args()[1].string()));
+  const absl::string_view name = node.args()[1].string();
+  const c10::Symbol property = name == "shape"  ? aten::size
+                               : name == "ndim" ? aten::dim
+                                                : c10::Symbol::prim(std::string(name));
   if (jit::getAllOperatorsFor(property).empty()) return Error("TorchScript has no such property");
   ASSIGN_OR_RETURN(jit::Value* const tensor, ValueOf(node.args()[0]));
   Bind(node, graph_->insert(property, {tensor}));

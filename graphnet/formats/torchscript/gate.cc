@@ -26,9 +26,9 @@
 namespace graphnet {
 namespace {
 
-// Of the version of the file format. 3 is that of PyTorch 1.5, before which the
-// code was another dialect; 2.13 writes up to 10.
-constexpr int kMinVersion = 3;
+// Of the version of the file format. 2 is that of PyTorch 1.4, whose code is the
+// dialect of today; 2.13 writes up to 10.
+constexpr int kMinVersion = 2;
 constexpr int kMaxVersion = 99;
 
 // All source code in an archive, which is in memory at once; the largest single

@@ -12,7 +12,7 @@
 //   - source code that could run when it is loaded, or that the compiler cannot
 //     take (code_check.h).
 // So quantised modules are refused, for their __setstate__, as are files from
-// before PyTorch 1.5.
+// before PyTorch 1.4.
 //
 // What passes may still be refused by LibTorch, and running the model is
 // another matter. LibTorch needs a stack of 8 MiB to load what passes.

@@ -70,15 +70,22 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
       node->set_annotation("torch.Tensor");
       Describe(node, value);
     }
-    // The default of a number is how it is drawn.
+    // The default of a number, a text or a list of ints is how it is drawn.
     if (formal == nullptr || !formal->default_value()) continue;
-    if (!formal->default_value()->isInt() && !formal->default_value()->isDouble() &&
-        !formal->default_value()->isBool()) {
+    const c10::IValue& given = *formal->default_value();
+    std::vector<Argument> data;
+    if (given.isInt() || given.isDouble() || given.isBool()) {
+      ASSIGN_OR_RETURN(data.emplace_back(), Literal(given, "", ""));
+    } else if (given.isIntList()) {
+      for (const int64_t element : given.toIntVector()) data.emplace_back(element);
+    } else if (given.isString()) {
+      for (const char c : given.toStringRef())
+        data.emplace_back(int64_t{static_cast<unsigned char>(c)});
+    } else {
       continue;
     }
-    ASSIGN_OR_RETURN(const Argument data, Literal(*formal->default_value(), "", ""));
     DrawSpec spec;
-    spec.data = Argument::List({&data, 1});
+    spec.data = Argument::List(data);
     node->set_draw_spec(spec);
   }
   RETURN_IF_ERROR(ImportBlock(graph.block(), 0));

@@ -208,10 +208,10 @@ TEST(GateTest, RefusesDeflatedStorages) {
 }
 
 TEST(GateTest, ChecksVersionAndByteOrder) {
-  for (const char* version : {"3", "3\n", "10\n", "99"}) {
+  for (const char* version : {"2\n", "3", "3\n", "10\n", "99"}) {
     EXPECT_OK(CheckWith("version", version));
   }
-  for (const char* version : {"", "\n", "2", "100", "0x3", "-3", "3\n\n", "99999999999999999999"}) {
+  for (const char* version : {"", "\n", "1", "100", "0x3", "-3", "3\n\n", "99999999999999999999"}) {
     EXPECT_THAT(CheckWith("version", version), Refused("version")) << version;
   }
   EXPECT_THAT(CheckWith(".data/version", "3"), Refused("besides version"));
@@ -221,6 +221,8 @@ TEST(GateTest, ChecksVersionAndByteOrder) {
   entries[".data/version"] = "3\n";
   entries.erase("byteorder");  // as before PyTorch 2.1
   EXPECT_OK(Check(entries));
+  // As files began before version 3.
+  EXPECT_OK(CheckCode("op_version_set = 1\nclass A:\n  a : int\n"));
 }
 
 TEST(GateTest, RefusesEveryPrefixAndNoFlippedBitPassesUnlessItMeansNothing) {
@@ -861,7 +863,10 @@ TEST(GateTest, RefusesWhatTheWriterDoesNotUse) {
   }
   for (const char* code : {"x = 1\n",
                            "import os\n",
-                           "op_version_set = 1\n",
+                           "op_version_set = 1.0\n",
+                           "op_version_set = 1, 2\n",
+                           "op_version_set = x\n",
+                           "op_version_set = 1\nop_version_set = 1\n",
                            "  class A:\n    a : int\n",
                            "class A\n",
                            "class A(B):\n  a : int\n",
