@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "c10/core/SymInt.h"
 #include "c10/core/SymNodeImpl.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/interp/meta_rules.h"
@@ -43,6 +44,9 @@ class SizeNode : public c10::SymNodeImpl {
 const SizeNode& NodeOf(const IValue& value) {
   return *static_cast<const SizeNode*>(value.toSymInt().toSymNodeImplUnowned());
 }
+
+// Larger expressions are not made: what they are made of is pinned.
+constexpr uint64_t kMaxWrittenTerms = 1024;
 
 // Where an operator does not run without data, it runs on zeros up to this many.
 constexpr int64_t kMaxZeros = int64_t{1} << 24;
@@ -165,22 +169,31 @@ void DynamicSizes::Begin() {
 IValue DynamicSizes::BeginLoop(const std::string& name) {
   module_->AddSymbol(name, 0);
   MakeProbes();
-  return Number(module_->SymSymbol(name));
+  return *Number(module_->SymSymbol(name));  // It has just been given one.
 }
 
 bool DynamicSizes::EndLoop() {
   const bool is_same = module_->relations().empty() && shadows_.empty();
   module_ = std::make_unique<Module>();
+  expansions_ = {};
   places_.clear();
   probes_.clear();
   shadows_.clear();
   return is_same;
 }
 
-IValue DynamicSizes::Number(const SymExpr* expr) {
+std::optional<IValue> DynamicSizes::Number(const SymExpr* expr) {
   if (expr->kind == Kind::kInt) return expr->value;
-  const int64_t example = *EvaluateWithExamples(*module_, *expr);
-  return c10::SymInt(c10::SymNode(c10::make_intrusive<SizeNode>(this, expr, example)));
+  const std::optional<int64_t> example = EvaluateWithExamples(*module_, *expr);
+  if (!example) return std::nullopt;
+  return c10::SymInt(c10::SymNode(c10::make_intrusive<SizeNode>(this, expr, *example)));
+}
+
+bool DynamicSizes::IsWritable(const SymExpr* expr) {
+  // A relation, and what is made of sizes later, may add some levels.
+  constexpr int kMaxHeight = kMaxNesting - 10;
+  const std::optional<Expansion> all = expansions_.Of(expr, SymParts());
+  return all && all->size <= kMaxWrittenTerms && all->height <= kMaxHeight;
 }
 
 void DynamicSizes::Relate(Kind kind, const SymExpr* lhs, const SymExpr* rhs) {
@@ -243,16 +256,24 @@ std::optional<IValue> DynamicSizes::Compute(const std::string& op, const Values&
       return std::nullopt;
     }
   }
-  if (op == "aten::neg" && exprs.size() == 1) return Number(module_->SymNeg(exprs[0]));
-  if (op == "aten::__derive_index" && exprs.size() == 3) {
-    const SymExpr* offset = module_->SymBinary(Kind::kMul, exprs[0], exprs[2]);
-    return Number(module_->SymBinary(Kind::kAdd, exprs[1], offset));
-  }
   const auto kind = kinds->find(op);
-  if (kind == kinds->end() || exprs.size() != 2) return std::nullopt;
-  const SymExpr* expr = module_->SymBinary(kind->second, exprs[0], exprs[1]);
+  const SymExpr* expr = nullptr;
+  if (op == "aten::neg" && exprs.size() == 1) {
+    expr = module_->SymNeg(exprs[0]);
+  } else if (op == "aten::__derive_index" && exprs.size() == 3) {
+    const SymExpr* offset = module_->SymBinary(Kind::kMul, exprs[0], exprs[2]);
+    expr = module_->SymBinary(Kind::kAdd, exprs[1], offset);
+  } else if (kind != kinds->end() && exprs.size() == 2) {
+    expr = module_->SymBinary(kind->second, exprs[0], exprs[1]);
+  } else {
+    return std::nullopt;
+  }
   const std::optional<int64_t> value = EvaluateWithExamples(*module_, *expr);
   if (!value) return std::nullopt;  // Division by zero: the operator tells.
+  if (!IsWritable(expr)) {
+    for (const SymExpr* operand : exprs) Pin(*operand);
+    return expr->is_relation() ? IValue(*value != 0) : IValue(*value);
+  }
   if (!expr->is_relation()) return Number(expr);
   if (*exprs[0] == *exprs[1]) return *value != 0;
   if (*value != 0) {
@@ -452,7 +473,9 @@ IValue DynamicSizes::Read(const StepPlan& step, const Values& operands, const IV
     if (fits([&](const IValue& v) { return get(v) == size; })) return size;
     std::vector<int64_t> others;
     for (const Values& probe : all) others.push_back(probe.empty() ? 0 : get(probe[0]));
-    if (const SymExpr* expr = Fit(size, others)) return Number(expr);
+    if (const SymExpr* expr = Fit(size, others)) {
+      if (std::optional<IValue> number = Number(expr)) return *std::move(number);
+    }
     PinAll();
     return size;
   };

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/shared_walk.h"
 
 namespace graphnet::extract {
 
@@ -53,7 +54,8 @@ class DynamicSizes {
 
   // --- Numbers ---------------------------------------------------------------------
   // What an operator on numbers yields, if it is arithmetic or a comparison that
-  // expressions have; else nothing.
+  // expressions have; else nothing. Where the expression would become too large to be written
+  // out, what it is made of is pinned.
   std::optional<c10::IValue> Compute(const std::string& op,
                                      const std::vector<c10::IValue>& operands);
   // Pins what is in lists and dicts in place, so that they stay who they are.
@@ -80,7 +82,10 @@ class DynamicSizes {
   };
   const Shadow* Find(const at::Tensor& tensor) const;
   void MakeProbes();
-  c10::IValue Number(const SymExpr* expr);
+  // Nothing if it has no value.
+  std::optional<c10::IValue> Number(const SymExpr* expr);
+  // Whether graphs and manifests, which write an expression out, can hold it.
+  bool IsWritable(const SymExpr* expr);
   void Relate(SymExpr::Kind kind, const SymExpr* lhs, const SymExpr* rhs);
   // Nothing is known of how sizes depend on the symbols.
   void PinAll();
@@ -105,7 +110,8 @@ class DynamicSizes {
   };
 
   std::unique_ptr<Module> module_ = std::make_unique<Module>();
-  std::vector<Probe> probes_;  // for each symbol two near ones, then others
+  Expansions<const SymExpr*> expansions_;  // of those of the module
+  std::vector<Probe> probes_;              // for each symbol two near ones, then others
   absl::flat_hash_map<const c10::TensorImpl*, Shadow> shadows_;
   std::vector<std::pair<at::Tensor, std::vector<std::pair<int64_t, std::string>>>> inputs_;
   std::vector<torchscript::Place> places_;

@@ -17,10 +17,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/base/check.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/identity/infer_meta.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
@@ -32,8 +35,9 @@ namespace {
 
 // Loops are followed so far, all of them together.
 constexpr size_t kMaxIterations = 10'000;
-// Nodes looked at, and elements of lists: a small program may be a long one.
-constexpr size_t kMaxSteps = 5'000'000;
+// Nodes looked at, and elements of lists: a small program may be a long one, and lists of lists
+// may be larger still.
+constexpr uint64_t kMaxSteps = 5'000'000;
 constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
 
 // What a node of the program is: an argument over nodes that were made, or a list or tuple.
@@ -112,15 +116,20 @@ class Evaluator {
     ASSIGN_OR_RETURN(const Value result, EvaluateGraph(*from_.main()));
     // One tuple of all that is returned, however it is put together.
     std::vector<Argument> leaves;
-    AddLeaves(result, &leaves);
+    if (MayWriteOut(result)) AddLeaves(result, &leaves);
+    if (is_too_long_) return NodeError(*from_.main()->output(), kTooLong);
     graph_->Output(Argument::Tuple(leaves));
     return std::move(made_);
   }
 
-  // Whether a list went where it could not be followed.
+  // Whether a list went where it could not be followed, or holds itself.
   bool lost_list() const { return lost_list_; }
+  // Whether lists that hold lists are larger than the steps that are taken.
+  bool is_too_long() const { return is_too_long_; }
 
  private:
+  static constexpr absl::string_view kTooLong = "the program unrolls too far";
+
   // What is being evaluated, outermost first.
   struct Frame {
     const Graph* graph;
@@ -134,15 +143,70 @@ class Evaluator {
     AddHolder(value, node);
   }
   void AddHolder(const Value& value, const Node* node) {
-    if (value.is_sequence()) {
-      steps_ += sequences_[static_cast<size_t>(value.sequence)].elements.size();
-      for (const Value& element : sequences_[static_cast<size_t>(value.sequence)].elements)
-        AddHolder(element, node);
-      return;
-    }
-    ForEachArgument(value.argument, [&](const Argument& a) {
-      if (a.is_node()) holders_[a.node()].push_back(node);
-    });
+    const auto hold = [&](const Value& element) {
+      ForEachArgument(element.argument, [&](const Argument& a) {
+        if (a.is_node()) holders_[a.node()].push_back(node);
+      });
+    };
+    if (!value.is_sequence()) return hold(value);
+    SharedWalk<int> walk;
+    const bool is_finite = walk.Run(
+        value.sequence,
+        [&](int whole, auto&& add) {
+          const std::vector<Value>& elements = sequences_[static_cast<size_t>(whole)].elements;
+          if (!Step(elements.size())) return;
+          for (const Value& element : elements) {
+            if (element.is_sequence()) add(element.sequence);
+          }
+        },
+        [&](int whole) {
+          if (is_too_long_) return;
+          for (const Value& element : sequences_[static_cast<size_t>(whole)].elements) {
+            if (!element.is_sequence()) hold(element);
+          }
+        });
+    CHECK(is_finite);  // Append and _set_item see to it.
+  }
+
+  // Before so much more is done or made; false when it is too much for a program.
+  bool Step(uint64_t count) {
+    is_too_long_ |= !steps_.Charge(count);
+    return !is_too_long_;
+  }
+
+  // Whether a list that holds `value` would be a part of itself.
+  bool Holds(const Value& value, const Value& list) {
+    if (!value.is_sequence()) return false;
+    SharedWalk<int> walk;
+    bool holds = false;
+    const bool is_finite = walk.Run(
+        value.sequence,
+        [&](int whole, auto&& add) {
+          holds |= whole == list.sequence;
+          const std::vector<Value>& elements = sequences_[static_cast<size_t>(whole)].elements;
+          if (holds || !Step(elements.size())) return;
+          for (const Value& element : elements) {
+            if (element.is_sequence()) add(element.sequence);
+          }
+        },
+        [](int) {});
+    return holds || !is_finite;
+  }
+
+  // Before the value, with all that is shared in it, is written out.
+  bool MayWriteOut(const Value& value) {
+    if (!value.is_sequence()) return !is_too_long_;
+    Expansions<int> expansions;
+    const std::optional<Expansion> all =
+        expansions.Of(value.sequence, [&](int whole, auto&& add) -> uint64_t {
+          const std::vector<Value>& elements = sequences_[static_cast<size_t>(whole)].elements;
+          for (const Value& element : elements) {
+            if (element.is_sequence()) add(element.sequence);
+          }
+          return elements.size();
+        });
+    if (!all || all->height > kMaxNesting) is_too_long_ = true;
+    return !is_too_long_ && Step(all->size);
   }
 
   Value NewSequence(std::vector<Value> elements, bool is_tuple) {
@@ -156,9 +220,12 @@ class Evaluator {
 
   // What a node is now: writes have made new values of it.
   Node* Current(Node* node) {
-    for (auto it = current_.find(node); it != current_.end(); it = current_.find(node))
-      node = it->second;
-    return node;
+    Node* last = node;
+    for (auto it = current_.find(last); it != current_.end(); it = current_.find(last))
+      last = it->second;
+    // What is asked again is found at once.
+    while (node != last) node = std::exchange(current_[node], last);
+    return last;
   }
 
   Value ValueOf(const Argument& a) {
@@ -197,9 +264,14 @@ class Evaluator {
     if (!value.is_sequence()) {
       return value.argument.is_node() ? Argument(Current(value.argument.node())) : value.argument;
     }
+    return MayWriteOut(value) ? WrittenOut(value) : Argument();
+  }
+
+  Argument WrittenOut(const Value& value) {
+    if (!value.is_sequence()) return Materialise(value);
     std::vector<Argument> elements;
     const std::vector<Value> values = SequenceOf(value).elements;
-    for (const Value& element : values) elements.push_back(Materialise(element));
+    for (const Value& element : values) elements.push_back(WrittenOut(element));
     const absl::Span<const Argument> kept = arena_.Copy(absl::MakeConstSpan(elements));
     return SequenceOf(value).is_tuple ? Argument::Tuple(kept) : Argument::List(kept);
   }
@@ -226,7 +298,7 @@ class Evaluator {
   // The elements of a value that is a list or tuple of known length.
   std::optional<std::vector<Value>> ElementsOf(const Value& value) {
     if (value.is_sequence()) {
-      steps_ += SequenceOf(value).elements.size();
+      if (!Step(SequenceOf(value).elements.size())) return std::nullopt;
       return SequenceOf(value).elements;
     }
     if (!value.argument.is_list() && !value.argument.is_tuple()) return std::nullopt;
@@ -250,6 +322,7 @@ class Evaluator {
       }
       ASSIGN_OR_RETURN(Value value, Evaluate(*node));
       Set(node, value);
+      if (is_too_long_) return NodeError(*node, kTooLong);
     }
     frames_.pop_back();
     return absl::InvalidArgumentError("a graph without an output");
@@ -266,7 +339,7 @@ class Evaluator {
       }
       return Value{Current(made)};
     }
-    if (++steps_ > kMaxSteps) return NodeError(node, "the program unrolls too far");
+    if (!Step(1)) return NodeError(node, kTooLong);
     if (node.HasBody()) return EvaluateBodies(node);
     std::vector<Value> args;
     for (const Argument& arg : node.args()) args.push_back(ValueOf(arg));
@@ -491,7 +564,7 @@ class Evaluator {
       return NewSequence(*elements, false);
     if (target == "aten.add.t" && args.size() == 2) {
       const auto more = ElementsOf(args[1]);
-      if (!more.has_value()) return std::nullopt;
+      if (!more.has_value() || !Step(elements->size() + more->size())) return std::nullopt;
       std::vector<Value> all = *elements;
       all.insert(all.end(), more->begin(), more->end());
       return NewSequence(std::move(all), false);
@@ -505,12 +578,19 @@ class Evaluator {
     }
     // What changes a list changes it for all who have it.
     if (!args[0].is_sequence() || SequenceOf(args[0]).is_tuple) return std::nullopt;
-    if (target == "aten.append.t" && args.size() == 2) {
+    // One that holds itself is a list of the program, not a value.
+    const bool is_append = target == "aten.append.t" && args.size() == 2;
+    const bool is_set_item = target == "aten._set_item.t" && args.size() == 3;
+    if ((is_append || is_set_item) && Holds(args.back(), args[0])) {
+      lost_list_ = true;
+      return std::nullopt;
+    }
+    if (is_append) {
       SequenceOf(args[0]).elements.push_back(args[1]);
       AddHolderOfList(args[0], args[1]);
       return args[0];
     }
-    if (target == "aten._set_item.t" && args.size() == 3) {
+    if (is_set_item) {
       const auto i = index(args[1]);
       if (!i.has_value()) return std::nullopt;
       SequenceOf(args[0]).elements[*i] = args[2];
@@ -847,7 +927,8 @@ class Evaluator {
   absl::flat_hash_map<const Node*, std::vector<const Node*>> members_;
   absl::flat_hash_set<absl::string_view> written_;  // attributes
   size_t iterations_ = 0;
-  size_t steps_ = 0;
+  Budget steps_{kMaxSteps};
+  bool is_too_long_ = false;
   bool lost_list_ = false;
 };
 
@@ -855,8 +936,9 @@ class Evaluator {
 
 absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module) {
   Evaluator evaluator(module, /*with_lists=*/true);
-  ASSIGN_OR_RETURN(std::unique_ptr<Module> made, evaluator.Run());
-  if (!evaluator.lost_list()) return made;
+  absl::StatusOr<std::unique_ptr<Module>> made = evaluator.Run();
+  // Lists of lists may be too large to be followed, while the calls that make them are few.
+  if (!evaluator.lost_list() && !evaluator.is_too_long()) return made;
   Evaluator plain(module, /*with_lists=*/false);
   return plain.Run();
 }

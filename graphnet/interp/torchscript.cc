@@ -37,6 +37,11 @@ IValue ListConstruct(Args& a, c10::Device) {
   return list;
 }
 
+// prim.TupleConstruct("", elements…)
+IValue TupleConstruct(Args& a, c10::Device) {
+  return c10::ivalue::Tuple::create(Args(a.begin() + 1, a.end()));
+}
+
 // prim.DictConstruct("Dict[str, Tensor]", key, value, …)
 IValue DictConstruct(Args& a, c10::Device) {
   absl::string_view type = a[0].toStringRef();
@@ -119,6 +124,7 @@ Builtin FindTorchScriptCall(absl::string_view name) {
   constexpr int kAny = std::numeric_limits<int>::max();
   static const auto* const table = new absl::flat_hash_map<absl::string_view, Builtin>{
       {"prim.ListConstruct", {ListConstruct, 1, kAny}},
+      {"prim.TupleConstruct", {TupleConstruct, 1, kAny}},
       {"prim.DictConstruct", {DictConstruct, 1, kAny}},
       {"prim.CreateObject", {CreateObject, 0, kAny}},
       {"prim.GetAttr", {GetAttribute, 2, 3}},

@@ -2,13 +2,40 @@
 
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ir/tensor_meta.h"
 
 namespace graphnet {
 namespace {
+
+// Pairs that are to be compared. Beyond a few, each is taken once, however often it is
+// referred to: what is shared may be compared in no time that doubles with each reference.
+template <typename T>
+class PairsToCompare {
+ public:
+  void Add(const T* a, const T* b) {
+    if (a == b) return;
+    if (++count_ > kFew && !seen_.emplace(a, b).second) return;
+    pending_.emplace_back(a, b);
+  }
+  bool empty() const { return pending_.empty(); }
+  std::pair<const T*, const T*> Take() {
+    const auto next = pending_.back();
+    pending_.pop_back();
+    return next;
+  }
+
+ private:
+  static constexpr size_t kFew = 64;
+  size_t count_ = 0;
+  absl::InlinedVector<std::pair<const T*, const T*>, 8> pending_;
+  absl::flat_hash_set<std::pair<const T*, const T*>> seen_;
+};
 
 bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
@@ -43,25 +70,42 @@ bool operator==(const Argument& a, const Argument& b) {
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kDict:
-    case Kind::kSlice:
-      return a.u_.elements == b.u_.elements ? a.size_ == b.size_ : a.elements() == b.elements();
+    case Kind::kSlice: break;
     default: return a.u_.i == b.u_.i;
   }
+  if (a.size_ != b.size_) return false;
+  if (a.u_.elements == b.u_.elements) return true;
+  PairsToCompare<Argument> pairs;
+  pairs.Add(&a, &b);
+  while (!pairs.empty()) {
+    const auto [x, y] = pairs.Take();
+    if (x->u_.elements == y->u_.elements) continue;
+    for (uint32_t i = 0; i < x->size_; ++i) {
+      const Argument& p = x->u_.elements[i];
+      const Argument& q = y->u_.elements[i];
+      if (!p.is_aggregate()) {
+        if (p != q) return false;
+      } else {
+        if (p.kind_ != q.kind_ || p.size_ != q.size_) return false;
+        pairs.Add(&p, &q);
+      }
+    }
+  }
+  return true;
 }
 
 bool operator==(const SymExpr& a, const SymExpr& b) {
-  // Iterative along lhs, the direction in which sums and products grow.
-  const SymExpr* x = &a;
-  const SymExpr* y = &b;
-  while (true) {
-    if (x == y) return true;
+  PairsToCompare<SymExpr> pairs;
+  pairs.Add(&a, &b);
+  while (!pairs.empty()) {
+    const auto [x, y] = pairs.Take();
     if (x->kind != y->kind || x->value != y->value || x->name != y->name) return false;
+    if ((x->lhs == nullptr) != (y->lhs == nullptr)) return false;
     if ((x->rhs == nullptr) != (y->rhs == nullptr)) return false;
-    if (x->rhs != nullptr && !(*x->rhs == *y->rhs)) return false;
-    if (x->lhs == nullptr || y->lhs == nullptr) return x->lhs == y->lhs;
-    x = x->lhs;
-    y = y->lhs;
+    if (x->lhs != nullptr) pairs.Add(x->lhs, y->lhs);
+    if (x->rhs != nullptr) pairs.Add(x->rhs, y->rhs);
   }
+  return true;
 }
 
 bool operator==(const Dim& a, const Dim& b) {

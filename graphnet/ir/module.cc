@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
@@ -26,11 +27,18 @@ uint64_t Bits(double value) {
   return bits;
 }
 
+// By the terms that come first: what differs only behind them is told apart when it is compared,
+// and a large expression takes no longer than a small one.
 size_t HashSym(const SymExpr* expr) {
+  constexpr int kMaxTerms = 32;
   size_t h = 0;
-  for (; expr != nullptr; expr = expr->lhs) {
-    h = absl::HashOf(h, expr->kind, expr->value, expr->name);
-    if (expr->rhs != nullptr) h = absl::HashOf(h, HashSym(expr->rhs));
+  absl::InlinedVector<const SymExpr*, 8> pending = {expr};
+  for (int i = 0; i < kMaxTerms && !pending.empty(); ++i) {
+    const SymExpr* const next = pending.back();
+    pending.pop_back();
+    h = absl::HashOf(h, next->kind, next->value, next->name);
+    if (next->rhs != nullptr) pending.push_back(next->rhs);
+    if (next->lhs != nullptr) pending.push_back(next->lhs);
   }
   return h;
 }
@@ -307,21 +315,35 @@ const SymExpr* Module::SymBinary(SymExpr::Kind kind, const SymExpr* lhs, const S
 }
 
 const SymExpr* Module::CopySym(const SymExpr* expr) {
-  // Iterative along lhs, the direction in which sums and products grow, down to what this
-  // module has made.
-  absl::InlinedVector<const SymExpr*, 8> chain;
-  for (; expr != nullptr; expr = expr->lhs) {
-    const auto it = pool_->exprs.find(expr);
-    if (it != pool_->exprs.end() && *it == expr) break;
-    chain.push_back(expr);
-  }
-  for (; !chain.empty(); chain.pop_back()) {
-    SymExpr copy = *chain.back();
-    copy.lhs = expr;
-    copy.rhs = CopySym(copy.rhs);
-    expr = InternSym(copy);
-  }
-  return expr;
+  if (expr == nullptr) return nullptr;
+  // What this module has made is interned as it is.
+  const auto is_own = [this](const SymExpr* e) {
+    const auto it = pool_->exprs.find(e);
+    return it != pool_->exprs.end() && *it == e;
+  };
+  if (is_own(expr)) return expr;
+  if (expr->lhs == nullptr) return InternSym(*expr);
+  absl::flat_hash_map<const SymExpr*, const SymExpr*> copies;
+  const auto copy_of = [&](const SymExpr* e) {
+    const auto it = copies.find(e);
+    return it == copies.end() ? e : it->second;
+  };
+  SharedWalk<const SymExpr*> walk;
+  const bool is_finite = walk.Run(
+      expr,
+      [&](const SymExpr* e, auto&& add) {
+        for (const SymExpr* operand : {e->lhs, e->rhs}) {
+          if (operand != nullptr && !is_own(operand)) add(operand);
+        }
+      },
+      [&](const SymExpr* e) {
+        SymExpr copy = *e;
+        copy.lhs = copy_of(copy.lhs);
+        copy.rhs = copy_of(copy.rhs);
+        copies[e] = InternSym(copy);
+      });
+  CHECK(is_finite);
+  return copies.at(expr);
 }
 
 const TensorMeta* Module::InternMeta(const TensorMeta& original) {
@@ -387,47 +409,107 @@ Argument Module::CopyArgument(const Argument& argument) {
 }
 
 Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) {
-  switch (argument.kind()) {
-    case Argument::Kind::kNode: *has_node = true; return argument;
-    case Argument::Kind::kString: {
-      const absl::string_view text = argument.string();
-      return text.size() <= kMaxInternedBytes ? InternString(text) : arena_.Copy(text);
+  const auto is_aggregate = [](const Argument& a) { return a.is_aggregate(); };
+  // A list that is flat, or whose lists are: nothing in it is looked at twice.
+  const auto is_simple = [&](const Argument& a) {
+    return !a.is_aggregate() || absl::c_all_of(a.elements(), [&](const Argument& element) {
+      return !element.is_aggregate() || absl::c_none_of(element.elements(), is_aggregate);
+    });
+  };
+  // Copies without sharing, but for what this module shares already.
+  struct Copier {
+    Module& module;
+    Argument Copy(const Argument& argument, bool* has_node) {
+      switch (argument.kind()) {
+        case Argument::Kind::kNode: *has_node = true; return argument;
+        case Argument::Kind::kString: {
+          const absl::string_view text = argument.string();
+          return text.size() <= kMaxInternedBytes ? module.InternString(text)
+                                                  : module.arena_.Copy(text);
+        }
+        case Argument::Kind::kComplex: return module.Complex(argument.complex());
+        case Argument::Kind::kGraph: return module.CheckedBody(argument.graph());
+        case Argument::Kind::kSymInt: return module.CopySym(argument.sym());
+        case Argument::Kind::kList:
+        case Argument::Kind::kTuple:
+        case Argument::Kind::kDict:
+        case Argument::Kind::kSlice: return CopyAggregate(argument, has_node);
+        default: return argument;
+      }
     }
-    case Argument::Kind::kComplex: return Complex(argument.complex());
-    case Argument::Kind::kGraph: return CheckedBody(argument.graph());
-    case Argument::Kind::kSymInt: return CopySym(argument.sym());
-    case Argument::Kind::kList:
-    case Argument::Kind::kTuple:
-    case Argument::Kind::kDict:
-    case Argument::Kind::kSlice: {
+    Argument CopyAggregate(const Argument& argument, bool* has_node) {
+      if (IsShared(argument)) return argument;
       // Elements are copied first, so that each aggregate is looked at once
       // however deep it lies.
-      if (copied_elements_.capacity() == 0) copied_elements_.reserve(16);
-      const size_t base = copied_elements_.size();
+      std::vector<Argument>& copied = module.copied_elements_;
+      if (copied.capacity() == 0) copied.reserve(16);
+      const size_t base = copied.size();
       bool nodes_inside = false;
       for (const Argument& element : argument.elements()) {
-        const Argument copy = CopyArgumentInternal(element, &nodes_inside);
-        copied_elements_.push_back(copy);
+        const Argument copy = Copy(element, &nodes_inside);
+        copied.push_back(copy);
       }
-      const auto copies = absl::MakeConstSpan(copied_elements_).subspan(base);
+      const auto copies = absl::MakeConstSpan(copied).subspan(base);
       *has_node |= nodes_inside;
-      const auto as_argument = [&](absl::Span<const Argument> elements) {
-        return Argument(argument.kind(), elements.data(), static_cast<uint32_t>(elements.size()));
-      };
       Argument result;
       if (nodes_inside) {
-        result = as_argument(arena_.Copy(copies));
+        result = Argument::Aggregate(argument.kind(), module.arena_.Copy(copies));
       } else {
-        const auto* found = Find(&Pool::shared_aggregates, as_argument(copies));
-        result = found != nullptr
-                     ? *found
-                     : *pool_->shared_aggregates.insert(as_argument(arena_.Copy(copies))).first;
+        const Argument all = Argument::Aggregate(argument.kind(), copies);
+        const auto* found = module.Find(&Pool::shared_aggregates, all);
+        result =
+            found != nullptr
+                ? *found
+                : *module.pool_->shared_aggregates
+                       .insert(Argument::Aggregate(argument.kind(), module.arena_.Copy(copies)))
+                       .first;
       }
-      copied_elements_.resize(base);
+      copied.resize(base);
       return result;
     }
-    default: return argument;
-  }
+    // Only one that holds others is worth asking for.
+    bool IsShared(const Argument& argument) {
+      if (absl::c_none_of(argument.elements(), [](const Argument& a) { return a.is_aggregate(); }))
+        return false;
+      const auto* found = module.Find(&Pool::shared_aggregates, argument);
+      return found != nullptr && found->elements().data() == argument.elements().data();
+    }
+  };
+  Copier copier{*this};
+  if (is_simple(argument) || copier.IsShared(argument)) return copier.Copy(argument, has_node);
+
+  // Each shared aggregate once, those without nodes as this module shares them; the others are
+  // written out below, as each of their elements is an operand.
+  struct Part {
+    Argument argument;
+    bool has_node = false;
+  };
+  Arena arena;
+  absl::flat_hash_map<AggregateKey, Part> parts;
+  SharedWalk<AggregateKey> walk;
+  std::vector<Argument> elements;
+  const bool is_finite = walk.Run(AggregateKey(argument), ElementParts(), [&](AggregateKey key) {
+    Part part;
+    elements.clear();
+    for (const Argument& element : key.argument().elements()) {
+      if (element.is_aggregate()) {
+        const Part& inner = parts.at(AggregateKey(element));
+        elements.push_back(inner.argument);
+        part.has_node |= inner.has_node;
+      } else {
+        elements.push_back(element);
+        part.has_node |= element.is_node();
+      }
+    }
+    part.argument = Argument::Aggregate(key.kind, elements);
+    bool unused = false;
+    part.argument = part.has_node
+                        ? Argument::Aggregate(key.kind, arena.Copy(absl::MakeConstSpan(elements)))
+                        : copier.Copy(part.argument, &unused);
+    parts[key] = part;
+  });
+  CHECK(is_finite);
+  return copier.Copy(parts.at(AggregateKey(argument)).argument, has_node);
 }
 
 Argument Module::Complex(std::complex<double> value) {

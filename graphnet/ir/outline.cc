@@ -1,6 +1,8 @@
 #include "graphnet/ir/outline.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -81,13 +83,39 @@ void WriteBody(const Subgraph& subgraph, absl::FunctionRef<Graph*(Graph*)> map_g
   to->Output(returned.size() == 1 ? returned[0] : Argument::Tuple(returned));
 }
 
-// Puts `value` in the place of `node`, which goes, and of its getitems the elements. What
-// was made since there were `known` nodes takes the name of what it stands for.
-void Replace(Node* node, const Argument& value, size_t known) {
-  for (Node* user : node->users()) {
-    if (const Argument* element = ElementOf(*user, node, value)) Replace(user, *element, known);
+// As ReplaceUsesWithValue. What was made since there were `known` nodes takes the name of the
+// getitem that it stands for.
+void ReplaceUses(Node* node, const Argument& value, size_t known) {
+  // `node`, then getitems of what is before them, which go.
+  std::vector<std::pair<Node*, Argument>> replaced = {{node, value}};
+  for (size_t i = 0; i < replaced.size(); ++i) {
+    const auto [from, to] = replaced[i];
+    if (to.is_node()) {
+      from->ReplaceAllUsesWith(to.node());
+      continue;
+    }
+    for (Node* user : from->users()) {
+      if (const Argument* element = ElementOf(*user, from, to)) {
+        replaced.emplace_back(user, *element);
+      } else {
+        user->MapArguments([&](const Argument& a) { return a == Argument(from) ? to : a; });
+      }
+    }
   }
-  ReplaceUsesWithValue(node, value);
+  std::vector<std::pair<Node*, std::string>> names;
+  for (size_t i = replaced.size(); i-- > 1;) {
+    const auto& [from, to] = replaced[i];
+    if (to.is_node() && to.node()->index() >= known) {
+      names.emplace_back(to.node(), std::string(from->name()));
+    }
+    from->graph()->EraseNode(from);
+  }
+  for (size_t i = names.size(); i-- > 0;) names[i].first->set_name(names[i].second);
+}
+
+// As ReplaceUses, and `node` goes, whose name is passed on, too.
+void Replace(Node* node, const Argument& value, size_t known) {
+  ReplaceUses(node, value, known);
   const std::string name(node->name());
   node->graph()->EraseNode(node);
   if (value.is_node() && value.node()->index() >= known) value.node()->set_name(name);
@@ -250,10 +278,7 @@ const Argument* ElementOf(const Node& user, const Node* node, const Argument& va
 }
 
 void ReplaceUsesWithValue(Node* node, const Argument& value) {
-  if (value.is_node()) return node->ReplaceAllUsesWith(value.node());
-  for (Node* user : node->users()) {
-    user->MapArguments([&](const Argument& a) { return a == Argument(node) ? value : a; });
-  }
+  ReplaceUses(node, value, std::numeric_limits<size_t>::max());
 }
 
 }  // namespace graphnet

@@ -55,8 +55,9 @@ Node* CopyNode(const Node& node, Graph* to, absl::FunctionRef<Argument(const Arg
 // `node`, is a tuple or list that has that element; else null.
 const Argument* ElementOf(const Node& user, const Node* node, const Argument& value);
 
-// Puts `value` in the place of all uses of `node`; a getitem of `node` becomes the element,
-// if `value` is a tuple or list and has it, and goes.
+// Puts `value` in the place of all uses of `node`. If `value` is a tuple or list, a getitem of
+// `node` is erased, and the element that it takes stands in its place; so do getitems of
+// elements that are tuples themselves. `node` stays, without uses. O(uses).
 void ReplaceUsesWithValue(Node* node, const Argument& value);
 
 }  // namespace graphnet

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/check.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/shared_walk.h"
 
 namespace graphnet {
 
@@ -118,6 +121,7 @@ class Verifier {
         default: break;
       }
       seen_other |= !node->is_placeholder();
+      written_out_ = 0;
       for (const Argument& arg : node->args())
         RETURN_IF_ERROR(CheckArgument(*node, arg, 0, operands));
       if (!node->kwargs().empty()) RETURN_IF_ERROR(CheckKeywords(*node));
@@ -186,38 +190,79 @@ class Verifier {
         references_.push_back({graph_, arg.graph()});
         return absl::OkStatus();
       case Argument::Kind::kSymInt: return CheckSym(*arg.sym(), 0);
-      case Argument::Kind::kDict:
-        for (size_t i = 0; i < arg.elements().size(); i += 2) {
-          bool has_node = false;
-          ForEachArgument(arg.elements()[i], [&](const Argument& a) { has_node |= a.is_node(); });
-          if (has_node) return Fail(13, "the key of a dict holds a node");
-        }
-        [[fallthrough]];
       case Argument::Kind::kList:
       case Argument::Kind::kTuple:
-      case Argument::Kind::kSlice:
-        for (const Argument& element : arg.elements()) {
-          RETURN_IF_ERROR(CheckArgument(node, element, depth + 1, operands));
-        }
-        return absl::OkStatus();
+      case Argument::Kind::kDict:
+      case Argument::Kind::kSlice: return CheckElements(node, arg, depth, operands);
       default: return absl::OkStatus();
     }
   }
 
-  absl::Status CheckSym(const SymExpr& expr, int depth) const {
-    if (depth > kMaxNesting) return Fail(13, "an expression nests too deep");
-    if (expr.is_relation()) return Fail(12, "a comparison where a number is wanted");
-    if (expr.kind == SymExpr::Kind::kSymbol && module_.FindSymbol(expr.name) == nullptr) {
-      return Fail(12, absl::StrCat("symbol ", Printable(expr.name), " is not declared"));
+  absl::Status CheckElements(const Node& node, const Argument& arg, int depth, size_t& operands) {
+    const bool is_nested =
+        absl::c_any_of(arg.elements(), [](const Argument& a) { return a.is_aggregate(); });
+    // Those without nodes and bodies are shared: each is looked at once.
+    if (is_nested) {
+      const auto it = checked_aggregates_.find(AggregateKey(arg));
+      if (it != checked_aggregates_.end() && it->second.depth >= depth) {
+        return AddWrittenOut(it->second.size);
+      }
     }
-    if (expr.lhs != nullptr) RETURN_IF_ERROR(CheckSym(*expr.lhs, depth + 1));
-    if (expr.rhs != nullptr) RETURN_IF_ERROR(CheckSym(*expr.rhs, depth + 1));
+    const uint64_t before = written_out_;
+    const size_t operands_before = operands;
+    const size_t references_before = references_.size();
+    RETURN_IF_ERROR(AddWrittenOut(arg.elements().size()));
+    for (size_t i = 0; i < arg.elements().size(); ++i) {
+      const size_t operands_of_others = operands;
+      RETURN_IF_ERROR(CheckArgument(node, arg.elements()[i], depth + 1, operands));
+      if (arg.kind() == Argument::Kind::kDict && i % 2 == 0 && operands != operands_of_others) {
+        return Fail(13, "the key of a dict holds a node");
+      }
+    }
+    if (is_nested && operands == operands_before && references_.size() == references_before) {
+      checked_aggregates_[AggregateKey(arg)] = {depth, written_out_ - before};
+    }
     return absl::OkStatus();
+  }
+
+  absl::Status AddWrittenOut(uint64_t size) {
+    written_out_ = AddSizes(written_out_, size);
+    if (written_out_ <= kMaxWrittenOut) return absl::OkStatus();
+    return Fail(15, absl::StrCat("with what is shared written out, the arguments hold more than ",
+                                 kMaxWrittenOut, " values"));
+  }
+
+  // `depth` is that of `expr` in what it is a part of.
+  absl::Status CheckSym(const SymExpr& expr, int depth) {
+    const std::optional<Expansion> all = expressions_.Of(&expr, SymParts());
+    if (!all || all->height > kMaxNesting - depth) return Fail(13, "an expression nests too deep");
+    if (all->size > kMaxTerms) {
+      return Fail(15, absl::StrCat("with what is shared written out, an expression has more than ",
+                                   kMaxTerms, " terms"));
+    }
+    absl::Status status;
+    const bool is_finite = checked_expressions_.Run(&expr, SymParts(), [&](const SymExpr* e) {
+      if (!status.ok()) return;
+      if (e->is_relation()) {
+        status = Fail(12, "a comparison where a number is wanted");
+      } else if (e->kind == SymExpr::Kind::kSymbol && module_.FindSymbol(e->name) == nullptr) {
+        status = Fail(12, absl::StrCat("symbol ", Printable(e->name), " is not declared"));
+      }
+    });
+    CHECK(is_finite);
+    return status;
   }
 
   absl::Status CheckMeta(const ValueMeta& meta, int depth) {
     if (depth > kMaxNesting) return Fail(13, "metas nest too deep");
     if (meta.tensor != nullptr) return CheckTensorMeta(*meta.tensor);
+    if (meta.elements.empty()) return absl::OkStatus();
+    // Tuples are shared, too.
+    const auto [it, inserted] = checked_tuples_.try_emplace(&meta, depth);
+    if (!inserted) {
+      if (it->second >= depth) return absl::OkStatus();
+      it->second = depth;
+    }
     for (const ValueMeta* element : meta.elements) RETURN_IF_ERROR(CheckMeta(*element, depth + 1));
     return absl::OkStatus();
   }
@@ -336,6 +381,15 @@ class Verifier {
   absl::flat_hash_set<absl::string_view> targets_;
   absl::flat_hash_set<absl::string_view> keywords_;
   absl::flat_hash_set<const TensorMeta*> checked_metas_;
+  absl::flat_hash_map<const ValueMeta*, int> checked_tuples_;  // by depth
+  struct CheckedAggregate {
+    int depth;
+    uint64_t size;  // written out
+  };
+  absl::flat_hash_map<AggregateKey, CheckedAggregate> checked_aggregates_;
+  Expansions<const SymExpr*> expressions_;
+  SharedWalk<const SymExpr*> checked_expressions_;
+  uint64_t written_out_ = 0;  // of the arguments of the node
   std::vector<std::pair<const Graph*, const Graph*>> references_;
 };
 
@@ -343,18 +397,17 @@ absl::Status Verify(const Module& module) { return Verifier(module).Run(); }
 
 namespace {
 
-std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr, int depth) {
+// Of an expression whose operands have these values, where they have any.
+std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr,
+                                std::optional<int64_t> lhs, std::optional<int64_t> rhs) {
   using Kind = SymExpr::Kind;
-  if (depth > kMaxNesting) return std::nullopt;
   if (expr.kind == Kind::kInt) return expr.value;
   if (expr.kind == Kind::kSymbol) {
     const Symbol* symbol = module.FindSymbol(expr.name);
     return symbol ? symbol->example : std::nullopt;
   }
-  const std::optional<int64_t> lhs = Evaluate(module, *expr.lhs, depth + 1);
   if (!lhs) return std::nullopt;
   if (expr.kind == Kind::kNeg) return python::Subtract(0, *lhs);
-  const std::optional<int64_t> rhs = Evaluate(module, *expr.rhs, depth + 1);
   if (!rhs) return std::nullopt;
   const int64_t a = *lhs;
   const int64_t b = *rhs;
@@ -380,7 +433,14 @@ std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr, int d
 }  // namespace
 
 std::optional<int64_t> EvaluateWithExamples(const Module& module, const SymExpr& expr) {
-  return Evaluate(module, expr, 0);
+  if (expr.lhs == nullptr) return Evaluate(module, expr, std::nullopt, std::nullopt);
+  absl::flat_hash_map<const SymExpr*, std::optional<int64_t>> values;
+  const auto value_of = [&](const SymExpr* e) { return e == nullptr ? std::nullopt : values[e]; };
+  SharedWalk<const SymExpr*> walk;
+  const bool is_finite = walk.Run(&expr, SymParts(), [&](const SymExpr* e) {
+    values[e] = Evaluate(module, *e, value_of(e->lhs), value_of(e->rhs));
+  });
+  return is_finite ? values[&expr] : std::nullopt;
 }
 
 }  // namespace graphnet

@@ -26,6 +26,9 @@
 //     what follows them may recurse; the keys of a dict hold no nodes.
 // 14. Only placeholders have draw specs; literal data has as many elements as
 //     the shape (with the example values of the symbols).
+// 15. With each shared part written out wherever it is referred to, the arguments of a node
+//     hold at most kMaxWrittenOut values and an expression at most kMaxTerms terms
+//     (shared_walk.h), so that what follows them may do so, too.
 #ifndef GRAPHNET_IR_VERIFIER_H_
 #define GRAPHNET_IR_VERIFIER_H_
 
@@ -36,11 +39,13 @@
 
 namespace graphnet {
 
-// OK, or FailedPrecondition with the first violation. O(size of the module).
+// OK, or FailedPrecondition with the first violation. O(size of the module), where what is
+// shared counts once.
 absl::Status Verify(const Module& module);
 
 // The size with the example values of the module's symbols put in; nullopt if a
-// symbol has none, or on overflow or division by zero.
+// symbol has none, or on overflow or division by zero. Each shared part is evaluated once,
+// however deep the expression is.
 std::optional<int64_t> EvaluateWithExamples(const Module& module, const SymExpr& expr);
 
 }  // namespace graphnet

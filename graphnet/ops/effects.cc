@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -40,12 +40,29 @@ class Analysis {
   }
 
  private:
-  // Once; bodies come before the calls that they are for.
-  void AddGraph(const Graph& graph) {
-    if (!done_.insert(&graph).second) return;
+  // What a call of a graph does besides what its operands tell.
+  struct GraphEffects {
+    bool is_random = false;
+    bool is_statement = false;
+    // What a body writes to may be what it is given.
+    bool is_unknown = false;
+  };
+
+  // Looks at each graph once; bodies come before the calls that they are for.
+  GraphEffects AddGraph(const Graph& graph) {
+    if (const auto it = done_.find(&graph); it != done_.end()) return it->second;
     for (const Node* call : graph.nodes()) {
       if (call->is_call()) AddLowered(*call);
     }
+    GraphEffects all;
+    for (const Node* node : graph.nodes()) {
+      const CallEffects& of = effects_[lowered_.origins[node]];
+      all.is_random |= of.is_random;
+      all.is_statement |= of.is_statement;
+      all.is_unknown |= of.is_unknown || !of.mutates.empty();
+    }
+    done_[&graph] = all;
+    return all;
   }
 
   // What a call that nothing resolves, or that no operator was made for, does.
@@ -124,14 +141,10 @@ class Analysis {
     AddAllOperands(call, &effects->aliases);
     call.ForEachArgument([&](const Argument& argument) {
       if (!argument.is_graph()) return;
-      AddGraph(*argument.graph());
-      for (const Node* node : argument.graph()->nodes()) {
-        const CallEffects& of = effects_[lowered_.origins[node]];
-        effects->is_random |= of.is_random;
-        effects->is_statement |= of.is_statement;
-        // What a body writes to may be what it is given.
-        effects->is_unknown |= of.is_unknown || !of.mutates.empty();
-      }
+      const GraphEffects of = AddGraph(*argument.graph());
+      effects->is_random |= of.is_random;
+      effects->is_statement |= of.is_statement;
+      effects->is_unknown |= of.is_unknown;
     });
   }
 
@@ -182,7 +195,7 @@ class Analysis {
   }
 
   NodeTable<CallEffects>& effects_;
-  absl::flat_hash_set<const Graph*> done_;
+  absl::flat_hash_map<const Graph*, GraphEffects> done_;
   RefusedCalls refused_;
   LoweredModule lowered_;
   // Of lowered calls, the original nodes that their values may share memory with.

@@ -17,6 +17,15 @@ bool IsConstant(const Argument& argument) {
   return constant;
 }
 
+// Whether a graph returns `node`, of this value, or an element that is taken from it.
+bool IsReturned(const Node& node, const Argument& value) {
+  return absl::c_any_of(node.users(), [&](const Node* user) {
+    if (user->is_output()) return true;
+    const Argument* const element = ElementOf(*user, &node, value);
+    return element != nullptr && IsReturned(*user, *element);
+  });
+}
+
 // What reading the shape of a tensor with static sizes gives.
 std::optional<Argument> EvaluateShape(const Node& node, Arena* arena) {
   if (node.args().empty() || !node.args()[0].is_node()) return std::nullopt;
@@ -67,8 +76,7 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
       }
       if (!value.has_value()) continue;
       // A graph returns values.
-      if (absl::c_any_of(node->users(), [](const Node* user) { return user->is_output(); }))
-        continue;
+      if (IsReturned(*node, *value)) continue;
       ReplaceUsesWithValue(node, module->CopyArgument(*value));
       graph->EraseNode(node);
       ++folded;

@@ -15,7 +15,9 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/passes/facts_table.h"
@@ -29,6 +31,11 @@ namespace {
 
 using Write = WriteAnalysis::Write;
 using View = WriteAnalysis::View;
+// Calls that may be made of views: so many for each call of the program, and some more for a
+// small one.
+constexpr uint64_t kFreeCalls = uint64_t{1} << 18;
+constexpr uint64_t kCallsPerCall = 16;
+
 using BodyMap = absl::flat_hash_map<const Graph*, Graph*>;
 
 // Rewrites one graph by the analysis of what it is lowered to. Each memory that is written to has
@@ -36,8 +43,9 @@ using BodyMap = absl::flat_hash_map<const Graph*, Graph*>;
 class WriteRewriter {
  public:
   WriteRewriter(Graph* graph, const WriteAnalysis& analysis, const LoweredFacts& shared,
-                const BodyMap& graphs)
+                const BodyMap& graphs, Budget* calls)
       : graph_(graph),
+        calls_(*calls),
         module_(graph->module()),
         analysis_(analysis),
         shared_(shared),
@@ -51,7 +59,8 @@ class WriteRewriter {
         is_replaced_(*graph->module()),
         may_die_(*graph->module()) {}
 
-  void Run(const Graph& lowered, bool returns_inputs) {
+  // InvalidArgument names the node at which the budget ended.
+  absl::Status Run(const Graph& lowered, bool returns_inputs) {
     const InsertionGuard guard(graph_, nullptr);
     std::vector<Node*> nodes;
     for (Node* node : graph_->nodes()) nodes.push_back(node);
@@ -70,8 +79,10 @@ class WriteRewriter {
       } else {
         Keep(node);
       }
+      RETURN_IF_ERROR(status_);
     }
     Erase(nodes);
+    return absl::OkStatus();
   }
 
  private:
@@ -140,16 +151,33 @@ class WriteRewriter {
     return CopyCall(*call, *origin);
   }
 
+  // Views may be many deep: those that are to be made anew are found first, from `i` on.
   Node* ValueOfView(int i) {
-    ViewValue& value = views_[static_cast<size_t>(i)];
-    const View& view = analysis_.view(i);
-    const int writes = writes_[static_cast<size_t>(view.memory)];
-    if (value.writes == writes) return value.node;
-    CHECK(view.parent >= 0);
-    Node* const parent = ValueOfView(view.parent);
-    value.node = Call(view.step.target, {parent}, view.step.args, view.like);
-    value.writes = writes;
-    return value.node;
+    const int writes = writes_[static_cast<size_t>(analysis_.view(i).memory)];
+    std::vector<int> stale;
+    for (int at = i; views_[static_cast<size_t>(at)].writes != writes;
+         at = analysis_.view(at).parent) {
+      CHECK(analysis_.view(at).parent >= 0);
+      stale.push_back(at);
+    }
+    for (; !stale.empty(); stale.pop_back()) {
+      const View& view = analysis_.view(stale.back());
+      Node* const parent = views_[static_cast<size_t>(view.parent)].node;
+      ViewValue& value = views_[static_cast<size_t>(stale.back())];
+      // Once the budget is spent the graph is not used any more.
+      value.node = Charge(1) ? Call(view.step.target, {parent}, view.step.args, view.like) : parent;
+      value.writes = writes;
+    }
+    return views_[static_cast<size_t>(i)].node;
+  }
+
+  bool Charge(uint64_t calls) {
+    if (status_.ok() && !calls_.Charge(calls)) {
+      status_ = NodeError(*at_,
+                          "written as values, the views of what is written to take more "
+                          "than 16 calls for each of the program");
+    }
+    return status_.ok();
   }
 
   // The node is what the call of the lowered graph yields, when that is made.
@@ -445,6 +473,8 @@ class WriteRewriter {
   }
 
   Graph* const graph_;
+  Budget& calls_;  // that may still be made of views
+  absl::Status status_;
   Module* const module_;
   const WriteAnalysis& analysis_;
   const LoweredFacts& shared_;
@@ -475,26 +505,32 @@ bool AnyWrites(const Module& module) {
 class Functionalizer {
  public:
   Functionalizer(Module* module, const LoweredFacts& shared, bool returns_inputs, PassRun* run)
-      : module_(*module), shared_(shared), returns_inputs_(returns_inputs), run_(*run) {
+      : module_(*module),
+        shared_(shared),
+        returns_inputs_(returns_inputs),
+        run_(*run),
+        calls_(kFreeCalls + kCallsPerCall * shared.lowered->module->num_nodes()) {
     for (size_t i = 0; i < module->graphs().size(); ++i) {
       graphs_[shared.lowered->module->graphs()[i]] = module->graphs()[i];
     }
   }
 
-  bool Run() {
-    for (const Graph* graph : shared_.lowered->module->graphs()) RunOn(*graph);
+  absl::StatusOr<bool> Run() {
+    for (const Graph* graph : shared_.lowered->module->graphs()) RETURN_IF_ERROR(RunOn(*graph));
     return changed_;
   }
 
  private:
   // Bodies before the calls that they are for.
-  void RunOn(const Graph& lowered) {
-    if (!done_.insert(&lowered).second) return;
+  absl::Status RunOn(const Graph& lowered) {
+    if (!done_.insert(&lowered).second) return absl::OkStatus();
+    absl::Status status;
     for (const Node* node : lowered.nodes()) {
       node->ForEachArgument([&](const Argument& a) {
-        if (a.is_graph()) RunOn(*a.graph());
+        if (a.is_graph()) status.Update(RunOn(*a.graph()));
       });
     }
+    RETURN_IF_ERROR(status);
     Graph* const graph = graphs_.at(&lowered);
     const bool is_main = graph == module_.main();
     const WriteAnalysis analysis(lowered, is_main, !returns_inputs_, &shared_);
@@ -508,9 +544,10 @@ class Functionalizer {
       if (!is_main) break;
     }
     shared_.writes[&lowered] = analysis.may_write();
-    if (!analysis.any_rewritten()) return;
-    WriteRewriter(graph, analysis, shared_, graphs_).Run(lowered, is_main && returns_inputs_);
+    if (!analysis.any_rewritten()) return absl::OkStatus();
     changed_ = true;
+    return WriteRewriter(graph, analysis, shared_, graphs_, &calls_)
+        .Run(lowered, is_main && returns_inputs_);
   }
 
   Module& module_;
@@ -519,6 +556,7 @@ class Functionalizer {
   PassRun& run_;
   BodyMap graphs_;
   absl::flat_hash_set<const Graph*> done_;
+  Budget calls_;
   bool changed_ = false;
 };
 

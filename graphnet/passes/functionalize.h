@@ -27,8 +27,10 @@ namespace graphnet {
 // - outputs: true: what inputs and attributes become is returned behind the other outputs, in
 //   their order, instead of being copied back
 //
-// Performance impact: O(nodes) while views are made of few others. Running takes copies where
-// memory was written to through views, as a scatter yields the whole tensor.
+// Performance impact: O(nodes) while views are made of few others. A view that is read after each
+// of many writes is made as often; a program that would take more than 16 calls of views for each
+// of its own calls, and more than 262,144, is refused. Running takes copies where memory was
+// written to through views, as a scatter yields the whole tensor.
 //
 // Risks and limitations: what is left is told in a note and stays exactly as it is, with all that
 // may share its memory: writes through expand and the like, whose elements overlap; to what may

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
@@ -247,6 +249,42 @@ TEST(NormalFormTest, IsItsOwnNormalForm) {
   const auto twice = NormalForm(*once);
   ASSERT_TRUE(twice.ok()) << twice.status();
   EXPECT_EQ(Printed(*once), Printed(**twice));
+}
+
+// A program of `levels` lists, each of `count` times the one before.
+std::string ListsOfLists(const std::string& construct, int levels, int count) {
+  std::string body = "  %l0 = prim.ListConstruct(%x)\n";
+  for (int i = 1; i <= levels; ++i) {
+    absl::StrAppend(&body, "  %l", i, " = ", construct, "(");
+    for (int k = 0; k < count; ++k) absl::StrAppend(&body, k == 0 ? "" : ", ", "%l", i - 1);
+    absl::StrAppend(&body, ")\n");
+  }
+  absl::StrAppend(&body, "  %r = aten.relu.default(%x)\n  return (%r, %l", levels, ")\n");
+  return Program(body);
+}
+
+TEST(NormalFormTest, ListsOfListsThatAreTooLargeStayCalls) {
+  // 2,200^3 elements; 2^40.
+  EXPECT_EQ(NormalFormOf(ListsOfLists("prim.ListConstruct", 3, 2200))->num_nodes(), 2 + 4 + 1 + 1);
+  EXPECT_EQ(NormalFormOf(ListsOfLists("prim.TupleConstruct", 40, 2))->num_nodes(), 2 + 41 + 1 + 1);
+  // Those that are not are values, as ever.
+  EXPECT_EQ(HashOf(ListsOfLists("prim.ListConstruct", 2, 2)),
+            HashOf(Program("  %r = aten.relu.default(%x)\n  return (%r, (%x, [%x]), %x, %x)\n")));
+}
+
+TEST(NormalFormTest, AListThatHoldsItselfStaysAList) {
+  const std::string tail = "  %r = aten.relu.default(%x)\n  return (%r,)\n";
+  for (const char* body :
+       {"  %l = prim.ListConstruct(%x)\n  %m = aten.append.t(%l, %l)\n",
+        "  %l = prim.ListConstruct(%x)\n  %m = aten._set_item.t(%l, 0, %l)\n",
+        "  %l = prim.ListConstruct(%x)\n  %k = prim.ListConstruct(%l)\n"
+        "  %t = prim.TupleConstruct(%k, 1)\n  %m = aten.append.t(%l, %t)\n"}) {
+    const auto module = NormalFormOf(Program(body + tail));
+    const std::string text = Printed(*module);
+    EXPECT_NE(text.find(absl::StrContains(body, "append") ? "aten.append.t" : "aten._set_item.t"),
+              std::string::npos)
+        << text;
+  }
 }
 
 }  // namespace

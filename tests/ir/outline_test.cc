@@ -319,5 +319,46 @@ TEST_F(OutlineTest, InlineUndoesOutline) {
   EXPECT_GT(outlined, 30);
 }
 
+// The main graph after `value` has taken the place of %a.
+constexpr char kTaken[] = R"(graph @forward(%x, %y) {
+  %a = f(%x)
+  %b = operator.getitem(%a, 0)
+  %c = operator.getitem(%a, -1)
+  %d = operator.getitem(%c, 1)
+  %e = operator.getitem(%a, 7)
+  %g = g(%b, [%c, %d], k = %a)
+  return (%d, %e)
+}
+)";
+
+TEST_F(OutlineTest, AValueTakesThePlaceOfUsesAndElementsThatOfGetitems) {
+  Set(kTaken);
+  Node* const a = module_->main()->FindNode("a");
+  Node* const x = module_->main()->FindNode("x");
+  Node* const y = module_->main()->FindNode("y");
+  ReplaceUsesWithValue(a, Argument::Tuple({y, Argument::List({1, x})}));
+  ASSERT_OK(Verify(*module_));
+  // What has no such element stays a getitem.
+  EXPECT_EQ(Print(), R"(graph @forward(%x, %y) {
+  %a = f(%x)
+  %e = operator.getitem((%y, [1, %x]), 7)
+  %g = g(%y, [[1, %x], %x], k = (%y, [1, %x]))
+  return (%x, %e)
+}
+)");
+  EXPECT_FALSE(a->has_uses());
+}
+
+TEST_F(OutlineTest, AValueThatIsNoTupleTakesThePlaceOfUsesAlone) {
+  Set(kTaken);
+  ReplaceUsesWithValue(module_->main()->FindNode("a"), 3);
+  ASSERT_OK(Verify(*module_));
+  EXPECT_THAT(Print(), testing::HasSubstr("%b = operator.getitem(3, 0)"));
+  Set(kTaken);
+  ReplaceUsesWithValue(module_->main()->FindNode("a"), module_->main()->FindNode("x"));
+  ASSERT_OK(Verify(*module_));
+  EXPECT_THAT(Print(), testing::HasSubstr("%b = operator.getitem(%x, 0)"));
+}
+
 }  // namespace
 }  // namespace graphnet

@@ -84,5 +84,22 @@ TEST_F(EffectsTest, BodiesCount) {
             "random, aliases %p %x");
 }
 
+TEST_F(EffectsTest, ABodyIsLookedAtOnceHoweverManyCallsItHas) {
+  // 5,000 calls of a body of 5,000 nodes: 25 million steps, were it looked at for each.
+  std::string text = "graph @forward(%p, %x) {\n";
+  for (int i = 0; i < 5000; ++i)
+    absl::StrAppend(&text, "  %y", i, " = torch.cond(%p, @a, @a, [%x])\n");
+  absl::StrAppend(&text, "  return (%y4999,)\n}\ngraph @a(%v) {\n");
+  for (int i = 0; i < 5000; ++i) absl::StrAppend(&text, "  %r", i, " = torch.relu(%v)\n");
+  absl::StrAppend(&text, "  %r = torch.rand_like(%v)\n  return (%r,)\n}\n");
+  const auto module = ParseModule(text, "test");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const Effects effects(**module);
+  for (const char* name : {"y0", "y4999"}) {
+    EXPECT_EQ(DescribeEffects(effects.Of(*(*module)->main()->FindNode(name))),
+              "random, aliases %p %x");
+  }
+}
+
 }  // namespace
 }  // namespace graphnet

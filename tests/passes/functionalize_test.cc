@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/text/parser.h"
@@ -531,6 +532,51 @@ TEST(FunctionalizeTest, Autocast) {
   };
   ExpectLeft(graph("True"), "autocast may compute its functional form in another dtype");
   EXPECT_TRUE(Functionalized(Graph(graph("False"))).changed);
+}
+
+// `count` lines, the i-th with i and i - 1 in the place of $ and #.
+std::string Lines(const std::string& line, int count) {
+  std::string lines;
+  for (int i = 1; i <= count; ++i) {
+    absl::StrAppend(&lines, "  ",
+                    absl::StrReplaceAll(line, {{"$", absl::StrCat(i)}, {"#", absl::StrCat(i - 1)}}),
+                    "\n");
+  }
+  return lines;
+}
+
+TEST(FunctionalizeTest, AViewOfManyViewsIsMadeAnew) {
+  constexpr int kViews = 50'000;
+  const std::string views = absl::StrCat(
+      "  %v0 = aten.exp.default(%x)\n",
+      Lines("%u$ = aten.unsqueeze.default(%v#, 0)\n  %v$ = aten.squeeze.dim(%u$, 0)", kViews),
+      "  %w = aten.add_.Tensor(%v0, 1)\n  %z = aten.neg.default(%v", kViews,
+      ")\n  return (%z,)\n");
+  const auto module = ParseModule(Graph(views), "test");
+  ASSERT_OK(module);
+  const auto pipeline = ParsePipeline("functionalize");
+  ASSERT_OK(pipeline);
+  ASSERT_OK(RunPipeline(*pipeline, module->get(), {}));
+  ASSERT_OK(Verify(**module));
+  // What the last view is made of is made after the write: the views before it are dead.
+  EXPECT_EQ((*module)->num_nodes(), 4 + 2 * kViews + 4);
+  EXPECT_EQ((*module)->main()->FindNode("w")->target(), "aten.add.Tensor");
+}
+
+TEST(FunctionalizeTest, ManyViewsOfManyWritesAreRefusedInOneLine) {
+  const std::string chain =
+      absl::StrCat("  %v0 = aten.exp.default(%x)\n",
+                   Lines("%u$ = aten.unsqueeze.default(%v#, 0)\n"
+                         "  %v$ = aten.squeeze.dim(%u$, 0)",
+                         1500),
+                   Lines("%w$ = aten.add_.Tensor(%v0, 1)\n  %z$ = aten.neg.default(%v1500)", 1500),
+                   "  return (%z1500,)\n");
+  const auto module = ParseModule(Graph(chain), "test");
+  ASSERT_OK(module);
+  const auto pipeline = ParsePipeline("functionalize");
+  ASSERT_OK(pipeline);
+  EXPECT_THAT(RunPipeline(*pipeline, module->get(), {}).status().message(),
+              HasSubstr("the views of what is written to take more than 16 calls"));
 }
 
 }  // namespace

@@ -321,9 +321,7 @@ absl::StatusOr<Argument> ModelParser::ParseDict() {
   const size_t base = stack_.size();
   while (!scanner_.Is(Punct("}"))) {
     ASSIGN_OR_RETURN(const Argument key, ParseExpression());
-    bool has_node = false;
-    ForEachArgument(key, [&](const Argument& a) { has_node |= a.is_node(); });
-    if (has_node) return scanner_.Error("the key of a dict must be a literal");
+    if (values_.HasNode(key)) return scanner_.Error("the key of a dict must be a literal");
     RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the key"));
     ASSIGN_OR_RETURN(const Argument value, ParseExpression());
     stack_.Push(key);

@@ -219,8 +219,10 @@ absl::Status ModelParser::ParseReturn() {
   scanner_.Next();
   StartStatement();
   // A bare return is what is left of a file that was cut.
-  ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
+  ASSIGN_OR_RETURN(Argument value, ParseExpressionList());
   NameNewNodes({});
+  location_ = location;
+  value = WrittenOut(value);
   // "output" may be the name of a variable.
   const absl::string_view name = UniqueName("output");
   Node* node = UncheckedBuilder(scope_.graph)

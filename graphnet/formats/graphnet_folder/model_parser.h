@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "graphnet/formats/graphnet_folder/argument_stack.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
+#include "graphnet/formats/graphnet_folder/named_values.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/module.h"
 
@@ -45,6 +46,7 @@ class ModelParser {
       : scanner_(text, file_name),
         framework_(framework),
         module_(module),
+        values_(module, text.size()),
         file_(file_name),
         text_size_(text.size()) {}
 
@@ -105,8 +107,11 @@ class ModelParser {
   void FinishUnnamed();
   Node* Create(Op op, absl::string_view target, absl::Span<const Argument> args,
                absl::Span<const KwArg> kwargs);
+  // An argument of a node of the graph that is being made.
+  Argument WrittenOut(const Argument& value);
   void StartStatement() {
     stack_.Reset();
+    values_.Forget();
     new_nodes_.clear();
   }
   bool EndsStatement() const {
@@ -151,6 +156,7 @@ class ModelParser {
   Scanner scanner_;
   const Framework framework_;
   Module* module_;
+  NamedValues values_;
   absl::string_view file_;
   size_t text_size_;
   Scope scope_;

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/model_parser.h"
@@ -108,7 +109,7 @@ void ModelParser::Bind(absl::string_view name, const Argument& value) {
                    : absl::string_view());
   new_nodes_.clear();
   Binding& binding = scope_.names[name];
-  binding.value = value.is_aggregate() ? module_->CopyArgument(value) : value;
+  binding.value = value.is_aggregate() ? values_.Keep(value) : value;
   binding.kind = Binding::kValue;
 }
 
@@ -235,9 +236,27 @@ void ModelParser::FinishUnnamed() {
   scope_.unnamed = nullptr;
 }
 
+Argument ModelParser::WrittenOut(const Argument& value) {
+  return values_.WrittenOut(
+      value, scope_.graph, [this](absl::string_view target, absl::Span<const Argument> args) {
+        Node* const node =
+            UncheckedBuilder(scope_.graph).CreateNode(Op::kCallFunction, target, args, {}, {});
+        node->set_location(location_);
+        NameNode(node, DefaultName(*node));
+        return node;
+      });
+}
+
 Node* ModelParser::Create(Op op, absl::string_view target, absl::Span<const Argument> args,
                           absl::Span<const KwArg> kwargs) {
-  Node* node = UncheckedBuilder(scope_.graph).CreateNode(op, target, args, kwargs, {});
+  absl::InlinedVector<Argument, 8> written_args;
+  for (const Argument& arg : args) written_args.push_back(WrittenOut(arg));
+  absl::InlinedVector<KwArg, 4> written_kwargs;
+  for (const KwArg& kwarg : kwargs) {
+    written_kwargs.push_back({kwarg.name, WrittenOut(kwarg.value)});
+  }
+  Node* node =
+      UncheckedBuilder(scope_.graph).CreateNode(op, target, written_args, written_kwargs, {});
   node->set_location(location_);
   new_nodes_.push_back(node);
   return node;

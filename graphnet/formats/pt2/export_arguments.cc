@@ -18,6 +18,9 @@ namespace {
 using Kind = ExportValue::Kind;
 using SchemaKind = SchemaType::Kind;
 
+// Lists that are no longer are written wherever they are used.
+constexpr uint64_t kFewElements = 64;
+
 void WriteName(absl::string_view kind, absl::string_view name, JsonWriter* json) {
   json->StartObject();
   json->Member(kind).String(name);
@@ -473,6 +476,16 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
 absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value,
                                       const SchemaType* type, Scope* scope, JsonWriter* json) {
   const SchemaKind wanted = type == nullptr ? SchemaKind::kAny : type->kind;
+  // A list may be an argument of many calls, and hold others that are shared.
+  uint64_t size = value.elements->size();
+  for (const ExportValue& element : *value.elements) {
+    if (element.elements != nullptr) size = AddSizes(size, element.elements->size());
+  }
+  if (size > kFewElements && !written_.Charge(size)) {
+    return NodeError(node,
+                     "with its lists written wherever they are used, the program is too "
+                     "large");
+  }
   ExportValue::Elements elements = *value.elements;
   for (ExportValue& element : elements) {
     if (element.kind != Kind::kScalar) continue;

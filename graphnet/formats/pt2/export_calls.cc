@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
@@ -22,8 +23,12 @@ constexpr int64_t kPositional = 1;
 constexpr int64_t kKeyword = 2;
 
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
-// Calls of bodies that are known not to be taken, and turns of loops.
-constexpr size_t kMaxInlined = 1000000;
+// A call whose results are not known has no more of them than this.
+constexpr int64_t kMaxUnknownResults = 4096;
+// Larger sizes are not written: they become symbols of their own.
+constexpr uint64_t kMaxSizeTerms = 1024;
+// A node that is written counts for so many values.
+constexpr uint64_t kNodeCost = 16;
 
 // torch.cond, torch.while_loop and those that are written in full; empty for others.
 std::string HigherOrderTarget(absl::string_view target) {
@@ -118,27 +123,40 @@ absl::string_view FunctionOf(absl::string_view target) {
   return "";
 }
 
-// The value that takes the i-th element of `sequence`; null: none does.
-const Node* ElementUser(const Node& sequence, int64_t i, size_t size) {
+// The values that take the elements of `sequence`, of which there are `size`, the first of each;
+// null: none does. O(users + size).
+std::vector<const Node*> ElementUsers(const Node& sequence, size_t size) {
+  std::vector<const Node*> takers(size);
   for (const Node* user : sequence.users()) {
     if (!user->is_call_function("operator.getitem") || user->args().size() != 2) continue;
     const Argument& index = user->args()[1];
     if (!user->args()[0].is_node() || user->args()[0].node() != &sequence || !index.is_int()) {
       continue;
     }
-    if (index.integer() == i || index.integer() + static_cast<int64_t>(size) == i) return user;
+    const auto count = static_cast<int64_t>(size);
+    const int64_t i = index.integer() < 0 ? index.integer() + count : index.integer();
+    if (i < 0 || i >= count) continue;
+    const Node*& taker = takers[static_cast<size_t>(i)];
+    if (taker == nullptr) taker = user;
   }
-  return nullptr;
+  return takers;
 }
 
-// How many elements are taken.
-size_t ElementsTaken(const Node& sequence) {
+// How many elements are taken of a call whose results are not known.
+absl::StatusOr<size_t> ElementsTaken(const Node& sequence) {
   int64_t count = 0;
   for (const Node* user : sequence.users()) {
-    if (user->is_call_function("operator.getitem") && user->args().size() == 2 &&
-        user->args()[1].is_int()) {
-      count = std::max(count, user->args()[1].integer() + 1);
+    if (!user->is_call_function("operator.getitem") || user->args().size() != 2 ||
+        !user->args()[1].is_int()) {
+      continue;
     }
+    const int64_t i = user->args()[1].integer();
+    if (i >= kMaxUnknownResults) {
+      return NodeError(*user, absl::StrCat("it takes element ", i, " of ", sequence.name(),
+                                           ", whose results are not known; `graphnet shapes` "
+                                           "says why"));
+    }
+    count = std::max(count, i + 1);
   }
   return static_cast<size_t>(count);
 }
@@ -178,6 +196,11 @@ absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope*
 absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
                                                   absl::Span<const ExportValue> inputs,
                                                   Scope* scope) {
+  if (!inlined_.Charge(graph.num_nodes())) {
+    return NodeError(*graph.output(),
+                     "with its loops and branches written out, the program is too "
+                     "large");
+  }
   const std::vector<Node*> placeholders = graph.placeholders();
   for (size_t i = 0; i < placeholders.size(); ++i) {
     values_[placeholders[i]] = i < inputs.size() ? inputs[i] : ExportValue();
@@ -186,6 +209,15 @@ absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
 }
 
 absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWriter* json) {
+  // A body is written wherever it is referred to, with the bodies that it refers to.
+  if (scope->depth == 0) {
+    const std::optional<Expansion> all = bodies_.Of(&body, BodyParts());
+    if (!all || !written_.Charge(std::min(all->size, kMaxExpansion / kNodeCost) * kNodeCost)) {
+      return NodeError(*body.output(),
+                       "with bodies written wherever they are referred to, as "
+                       "torch.export has them, the program is too large");
+    }
+  }
   std::string name(body.name());
   for (char& c : name) {
     if (c == '.') c = '_';
@@ -311,7 +343,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   ASSIGN_OR_RETURN(std::optional<ExportValue> known, ExportKnownControlFlow(node, args, scope));
   if (known) return *known;
   if (node.kwargs().empty()) {
-    absl::StatusOr<std::optional<ExportValue>> computed = ComputeCall(node.target(), args, &arena_);
+    absl::StatusOr<std::optional<ExportValue>> computed =
+        ComputeCall(node.target(), args, &arena_, &written_);
     if (!computed.ok()) return NodeError(node, computed.status().message());
     if (*computed) return **std::move(computed);
     ASSIGN_OR_RETURN(known, ExportSizes(node, args, scope));
@@ -344,10 +377,6 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
 absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
   const std::string target = HigherOrderTarget(node.target());
-  const auto inlined = [&]() -> absl::Status {
-    if (++num_inlined_ <= kMaxInlined) return absl::OkStatus();
-    return NodeError(node, "it takes too many turns");
-  };
   const auto elements = [](const ExportValue& value) {
     return value.elements == nullptr ? ExportValue::Elements() : *value.elements;
   };
@@ -356,7 +385,6 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
   };
   if (target == "torch.ops.higher_order.cond" && args.size() == 4 && args[0].is_number() &&
       is_graph(args[1]) && is_graph(args[2])) {
-    RETURN_IF_ERROR(inlined());
     const Argument& condition = args[0].literal;
     const bool is_true = condition.is_bool()  ? condition.boolean()
                          : condition.is_int() ? condition.integer() != 0
@@ -379,7 +407,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
         absl::c_any_of(carried, [](const ExportValue& value) { return value.is_number(); });
     if (!has_number) return std::optional<ExportValue>();
     while (true) {
-      RETURN_IF_ERROR(inlined());
+      if (!inlined_.Charge(1)) return NodeError(node, "it takes too many turns");
       ExportValue::Elements inputs = carried;
       inputs.insert(inputs.end(), more.begin(), more.end());
       ASSIGN_OR_RETURN(const ExportValue again, Inline(condition, inputs, scope));
@@ -442,8 +470,9 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     return NodeError(node, "how many sizes there are is not known");
   }
   ExportValue::Elements sizes;
+  const std::vector<const Node*> users = ElementUsers(node, meta->shape.size());
   for (size_t i = 0; i < meta->shape.size(); ++i) {
-    const Node* const user = ElementUser(node, static_cast<int64_t>(i), meta->shape.size());
+    const Node* const user = users[i];
     // Those that nobody takes by themselves may be taken together.
     const absl::string_view name =
         user != nullptr
@@ -479,6 +508,13 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
     if (lhs != nullptr && rhs != nullptr) size = scratch_.SymBinary(*combine, lhs, rhs);
   } else if (absl::EndsWith(function, ".neg") && args.size() == 1 && size_of(args[0])) {
     size = scratch_.SymNeg(size_of(args[0]));
+  }
+  if (size != nullptr) {
+    const std::optional<Expansion> all = sizes_.Of(size, SymParts());
+    if (!all || all->size > kMaxSizeTerms || all->height > kMaxNesting / 2 ||
+        !size_terms_.Charge(all->size)) {
+      size = nullptr;
+    }
   }
   JsonWriter inputs, outputs;
   inputs.StartArray();
@@ -581,9 +617,10 @@ absl::StatusOr<ExportValue> GraphExporter::AddElements(const Node& call, const N
                                                        absl::string_view prefix, Scope* scope,
                                                        JsonWriter* outputs) {
   ExportValue::Elements elements;
+  std::vector<const Node*> users(types.size());
+  if (value != nullptr) users = ElementUsers(*value, types.size());
   for (size_t i = 0; i < types.size(); ++i) {
-    const Node* const user =
-        value == nullptr ? nullptr : ElementUser(*value, static_cast<int64_t>(i), types.size());
+    const Node* const user = users[i];
     const ValueMeta* known = meta != nullptr && meta->is_tuple && i < meta->elements.size()
                                  ? meta->elements[i]
                                  : nullptr;
@@ -700,7 +737,10 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   const absl::string_view name = NameOf(node, scope);
   const SchemaType any{.kind = SchemaKind::kAny};
   const ValueMeta* const meta = node.meta();
-  const size_t taken = ElementsTaken(node);
+  size_t taken = 0;
+  if (meta == nullptr || !meta->is_tuple) {
+    ASSIGN_OR_RETURN(taken, ElementsTaken(node));
+  }
   ExportValue result;
   std::optional<bool> is_single;
   outputs.StartArray();

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/check.h"
 #include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
 
@@ -93,21 +96,33 @@ std::optional<size_t> IndexOf(const ExportValue& index, size_t size) {
   return static_cast<size_t>(i);
 }
 
-// Whether two are the same for sure, or differ for sure.
+// Whether two are the same for sure, or differ for sure. Each pair of lists is compared once.
 std::optional<bool> AreEqual(const ExportValue& a, const ExportValue& b) {
-  if (a.is_number() && b.is_number()) {
-    return python::Compare(NumberOf(a), NumberOf(b)) == std::partial_ordering::equivalent;
-  }
-  if (a.is_literal() && b.is_literal()) return a.literal == b.literal;
-  if (a.is_sequence() && b.is_sequence()) {
-    if (a.elements->size() != b.elements->size()) return false;
-    for (size_t i = 0; i < a.elements->size(); ++i) {
-      const std::optional<bool> equal = AreEqual((*a.elements)[i], (*b.elements)[i]);
-      if (!equal.value_or(false)) return equal;
+  using Elements = ExportValue::Elements;
+  absl::flat_hash_set<std::pair<const Elements*, const Elements*>> seen;
+  std::vector<std::pair<const ExportValue*, const ExportValue*>> pending = {{&a, &b}};
+  while (!pending.empty()) {
+    const auto [x, y] = pending.back();
+    pending.pop_back();
+    bool equal = false;
+    if (x->is_number() && y->is_number()) {
+      equal = python::Compare(NumberOf(*x), NumberOf(*y)) == std::partial_ordering::equivalent;
+    } else if (x->is_literal() && y->is_literal()) {
+      equal = x->literal == y->literal;
+    } else if (x->is_sequence() && y->is_sequence()) {
+      equal = x->elements->size() == y->elements->size();
+      if (equal && seen.emplace(x->elements.get(), y->elements.get()).second) {
+        // The first comes next.
+        for (size_t i = x->elements->size(); i-- > 0;) {
+          pending.emplace_back(&(*x->elements)[i], &(*y->elements)[i]);
+        }
+      }
+    } else {
+      return std::nullopt;
     }
-    return true;
+    if (!equal) return false;
   }
-  return std::nullopt;
+  return true;
 }
 
 const TensorMeta* MetaOf(const ExportValue& value) {
@@ -122,8 +137,13 @@ Result Size(const ExportValue& tensor, const ExportValue& index) {
   return ExportValue(Argument(meta->shape[*i].value));
 }
 
+absl::Status Charge(uint64_t elements, Budget* budget) {
+  if (budget->Charge(elements)) return absl::OkStatus();
+  return absl::InvalidArgumentError("its lists are too large");
+}
+
 // list[start:end:step]
-Result Slice(absl::Span<const ExportValue> args) {
+Result Slice(absl::Span<const ExportValue> args, Budget* budget) {
   const std::vector<ExportValue>& from = *args[0].elements;
   const int64_t n = static_cast<int64_t>(from.size());
   int64_t bounds[3] = {0, n, 1};
@@ -136,9 +156,12 @@ Result Slice(absl::Span<const ExportValue> args) {
   for (int64_t* const bound : {&bounds[0], &bounds[1]}) {
     *bound = std::clamp<int64_t>(*bound < 0 ? *bound + n : *bound, 0, n);
   }
+  RETURN_IF_ERROR(Charge(from.size(), budget));
   std::vector<ExportValue> part;
-  for (int64_t i = bounds[0]; i < bounds[1]; i += bounds[2]) {
+  for (int64_t i = bounds[0]; i < bounds[1];) {
     part.push_back(from[static_cast<size_t>(i)]);
+    if (bounds[2] >= bounds[1] - i) break;  // The step may be any number.
+    i += bounds[2];
   }
   return ExportValue::Sequence(args[0].kind, std::move(part));
 }
@@ -159,6 +182,28 @@ Result GetItem(const ExportValue& container, const ExportValue& index) {
     }
   }
   return std::nullopt;
+}
+
+// Before `list` holds `value`: InvalidArgument if it would then hold itself.
+absl::Status CheckElement(const ExportValue& list, const ExportValue& value, Budget* budget) {
+  using Elements = ExportValue::Elements;
+  if (value.elements == nullptr) return absl::OkStatus();
+  absl::Status status;
+  SharedWalk<const Elements*> walk;
+  const bool is_finite = walk.Run(
+      value.elements.get(),
+      [&](const Elements* whole, auto&& add) {
+        if (whole == list.elements.get())
+          status.Update(absl::InvalidArgumentError("a list would hold itself"));
+        if (status.ok()) status = Charge(whole->size(), budget);
+        if (!status.ok()) return;
+        for (const ExportValue& element : *whole) {
+          if (element.elements != nullptr) add(element.elements.get());
+        }
+      },
+      [](const Elements*) {});
+  CHECK(is_finite);
+  return status;
 }
 
 // Operators on tensors of no dimensions that hold ints, as traced programs compute sizes.
@@ -195,7 +240,7 @@ Result ComputeScalars(absl::string_view name, absl::Span<const ExportValue> args
   return ScalarOf(*result);
 }
 
-Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args) {
+Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args, Budget* budget) {
   const std::vector<ExportValue>& list = *args[0].elements;
   if (name == "len" && args.size() == 1) {
     const size_t size = args[0].kind == Kind::kDict ? list.size() / 2 : list.size();
@@ -213,21 +258,25 @@ Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args) 
     }
     return std::nullopt;
   }
-  if (name == "slice") return Slice(args);
+  if (name == "slice") return Slice(args, budget);
   if (name == "append" && args.size() == 2) {
+    RETURN_IF_ERROR(CheckElement(args[0], args[1], budget));
     args[0].elements->push_back(args[1]);
     return args[0];
   }
   if (name == "_set_item" && args.size() == 3) {
     const std::optional<size_t> i = IndexOf(args[1], list.size());
     if (!i) return std::nullopt;
+    RETURN_IF_ERROR(CheckElement(args[0], args[2], budget));
     (*args[0].elements)[*i] = args[2];
     return args[0];
   }
   if ((name == "copy" || name == "list") && args.size() == 1) {
+    RETURN_IF_ERROR(Charge(list.size(), budget));
     return ExportValue::Sequence(Kind::kList, list);
   }
   if (name == "add" && args.size() == 2 && args[1].is_sequence()) {
+    RETURN_IF_ERROR(Charge(list.size() + args[1].elements->size(), budget));
     std::vector<ExportValue> all = list;
     all.insert(all.end(), args[1].elements->begin(), args[1].elements->end());
     return ExportValue::Sequence(args[0].kind, std::move(all));
@@ -305,7 +354,42 @@ Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
 
 }  // namespace
 
-Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args, Arena* arena) {
+ExportValue ExportValue::Sequence(Kind kind, Elements elements) {
+  // Lists may nest deeper than the stack is: they are taken apart one after the other.
+  const auto release = [](Elements* last) {
+    static thread_local std::vector<std::unique_ptr<Elements>>* waiting = nullptr;
+    std::unique_ptr<Elements> next(last);
+    if (waiting != nullptr) return waiting->push_back(std::move(next));
+    std::vector<std::unique_ptr<Elements>> all;
+    waiting = &all;
+    for (; next != nullptr;) {
+      next.reset();  // What it alone holds comes to wait.
+      if (all.empty()) break;
+      next = std::move(all.back());
+      all.pop_back();
+    }
+    waiting = nullptr;
+  };
+  ExportValue value;
+  value.kind = kind;
+  value.elements = std::shared_ptr<Elements>(new Elements(std::move(elements)), release);
+  return value;
+}
+
+std::optional<Expansion> ExpansionOf(const ExportValue& value) {
+  if (value.elements == nullptr) return Expansion{.size = 1};
+  Expansions<const ExportValue::Elements*> expansions;
+  return expansions.Of(value.elements.get(),
+                       [](const ExportValue::Elements* whole, auto&& add) -> uint64_t {
+                         for (const ExportValue& element : *whole) {
+                           if (element.elements != nullptr) add(element.elements.get());
+                         }
+                         return whole->size();
+                       });
+}
+
+Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args, Arena* arena,
+                   Budget* budget) {
   const bool all_numbers =
       !args.empty() && std::all_of(args.begin(), args.end(),
                                    [](const ExportValue& value) { return value.is_number(); });
@@ -379,7 +463,7 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
     return value.kind == Kind::kScalar;
   });
   if (has_scalar) return ComputeScalars(name, args);
-  if (first.elements != nullptr) return ComputeLists(name, args);
+  if (first.elements != nullptr) return ComputeLists(name, args, budget);
   if (all_numbers) {
     if (args.size() == 2 && name == "__and__") {
       return ExportValue(

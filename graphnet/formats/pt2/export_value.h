@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/ir/argument.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/tensor_meta.h"
 
 namespace graphnet::pt2 {
@@ -43,12 +44,7 @@ struct ExportValue {
 
   ExportValue() = default;                                // None
   ExportValue(const Argument& value) : literal(value) {}  // NOLINT
-  static ExportValue Sequence(Kind kind, Elements elements) {
-    ExportValue value;
-    value.kind = kind;
-    value.elements = std::make_shared<Elements>(std::move(elements));
-    return value;
-  }
+  static ExportValue Sequence(Kind kind, Elements elements);
 
   bool is_literal() const { return kind == Kind::kLiteral; }
   bool is_none() const { return is_literal() && literal.is_none(); }
@@ -63,10 +59,16 @@ struct ExportValue {
 
 // What the call yields, computed now, where its arguments are known and are no tensors but for
 // their sizes, dtypes and devices: sizes, arithmetic, lists. nullopt for all others. Changes the
-// lists that TorchScript changes. Texts are made in `arena`. An error where Python raises.
+// lists that TorchScript changes. Texts are made in `arena`; `budget` is charged for elements that
+// are copied or looked for. An error where Python raises, where a list would hold itself, and
+// where the budget is spent.
 absl::StatusOr<std::optional<ExportValue>> ComputeCall(absl::string_view target,
                                                        absl::Span<const ExportValue> args,
-                                                       Arena* arena);
+                                                       Arena* arena, Budget* budget);
+
+// How large and how deep it is when what is shared in it is written out. Nullopt for one that
+// holds itself.
+std::optional<Expansion> ExpansionOf(const ExportValue& value);
 
 }  // namespace graphnet::pt2
 

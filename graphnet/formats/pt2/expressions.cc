@@ -1,6 +1,8 @@
 #include "graphnet/formats/pt2/expressions.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -275,34 +277,51 @@ absl::StatusOr<const SymExpr*> ParseSympy(absl::string_view text, Module* module
 
 std::string PrintSrepr(const SymExpr& expr,
                        absl::FunctionRef<std::string(absl::string_view name)> symbol) {
-  const auto call = [&](absl::string_view function) {
-    return absl::StrCat(function, "(", PrintSrepr(*expr.lhs, symbol), ", ",
-                        PrintSrepr(*expr.rhs, symbol), ")");
+  std::string out;
+  // What is still to be written, the next one last: expressions, and text between them.
+  struct Part {
+    const SymExpr* expr = nullptr;
+    absl::string_view text;
   };
-  const auto negative = [&](const SymExpr& operand) {
-    return absl::StrCat("Mul(Integer(-1), ", PrintSrepr(operand, symbol), ")");
+  std::vector<Part> pending = {{&expr, {}}};
+  const auto add = [&](std::initializer_list<Part> parts) {
+    pending.insert(pending.end(), std::rbegin(parts), std::rend(parts));
   };
-  switch (expr.kind) {
-    case Kind::kInt: return absl::StrCat("Integer(", expr.value, ")");
-    case Kind::kSymbol: return symbol(expr.name);
-    case Kind::kNeg: return negative(*expr.lhs);
-    case Kind::kAdd: return call("Add");
-    case Kind::kSub:
-      return absl::StrCat("Add(", PrintSrepr(*expr.lhs, symbol), ", ", negative(*expr.rhs), ")");
-    case Kind::kMul: return call("Mul");
-    case Kind::kFloorDiv: return call("FloorDiv");
-    case Kind::kMod: return call("PythonMod");
-    case Kind::kPow: return call("Pow");
-    case Kind::kMin: return call("Min");
-    case Kind::kMax: return call("Max");
-    case Kind::kEq: return call("Equality");
-    case Kind::kNe: return call("Unequality");
-    case Kind::kLt: return call("StrictLessThan");
-    case Kind::kLe: return call("LessThan");
-    case Kind::kGt: return call("StrictGreaterThan");
-    case Kind::kGe: return call("GreaterThan");
+  while (!pending.empty()) {
+    const Part next = pending.back();
+    pending.pop_back();
+    if (next.expr == nullptr) {
+      absl::StrAppend(&out, next.text);
+      continue;
+    }
+    const Part lhs = {next.expr->lhs, {}}, rhs = {next.expr->rhs, {}};
+    const auto call = [&](absl::string_view function) {
+      absl::StrAppend(&out, function, "(");
+      add({lhs, {nullptr, ", "}, rhs, {nullptr, ")"}});
+    };
+    switch (next.expr->kind) {
+      case Kind::kInt: absl::StrAppend(&out, "Integer(", next.expr->value, ")"); break;
+      case Kind::kSymbol: out += symbol(next.expr->name); break;
+      case Kind::kNeg: add({{nullptr, "Mul(Integer(-1), "}, lhs, {nullptr, ")"}}); break;
+      case Kind::kAdd: call("Add"); break;
+      case Kind::kSub:
+        add({{nullptr, "Add("}, lhs, {nullptr, ", Mul(Integer(-1), "}, rhs, {nullptr, "))"}});
+        break;
+      case Kind::kMul: call("Mul"); break;
+      case Kind::kFloorDiv: call("FloorDiv"); break;
+      case Kind::kMod: call("PythonMod"); break;
+      case Kind::kPow: call("Pow"); break;
+      case Kind::kMin: call("Min"); break;
+      case Kind::kMax: call("Max"); break;
+      case Kind::kEq: call("Equality"); break;
+      case Kind::kNe: call("Unequality"); break;
+      case Kind::kLt: call("StrictLessThan"); break;
+      case Kind::kLe: call("LessThan"); break;
+      case Kind::kGt: call("StrictGreaterThan"); break;
+      case Kind::kGe: call("GreaterThan"); break;
+    }
   }
-  return "";
+  return out;
 }
 
 }  // namespace graphnet::pt2

@@ -21,8 +21,8 @@ namespace graphnet::pt2 {
 // within each other deeper than kMaxNesting.
 absl::StatusOr<const SymExpr*> ParseSympy(absl::string_view text, Module* module);
 
-// The text of an expression. `symbol` says how a symbol is written, as its properties are part of
-// it.
+// The text of an expression, with what is shared in it written out: O(its Expansion). `symbol`
+// says how a symbol is written, as its properties are part of it.
 std::string PrintSrepr(const SymExpr& expr,
                        absl::FunctionRef<std::string(absl::string_view name)> symbol);
 

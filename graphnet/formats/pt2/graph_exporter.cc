@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/schema.h"
@@ -23,6 +24,11 @@ constexpr int64_t kSchemaMinor = 20;
 constexpr int64_t kAtenVersion = 10;
 constexpr int64_t kTreeSpecVersion = 1;
 constexpr absl::string_view kTorchVersion = "2.13.0";
+
+// A value that is returned counts for so many in a list: it is written three times.
+constexpr uint64_t kLeafCost = 16;
+// What the budget of values grows by with each node of the module.
+constexpr uint64_t kValuesPerNode = 64;
 
 // What code that is made of the graph would read as something else.
 bool IsReserved(absl::string_view name) {
@@ -385,6 +391,13 @@ absl::Status GraphExporter::WriteTree(const ExportValue& value, std::vector<Expo
 absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, JsonWriter* outputs,
                                        JsonWriter* specs, JsonWriter* arguments) {
   const Node& node = *scope->graph->output();
+  const std::optional<Expansion> all = ExpansionOf(result);
+  if (!all || all->height > kMaxNesting ||
+      !written_.Charge(std::min(all->size, kMaxExpansion / kLeafCost) * kLeafCost)) {
+    return NodeError(node,
+                     "with what is shared written out, the structure that it returns is too "
+                     "large");
+  }
   std::vector<ExportValue> leaves;
   JsonWriter tree;
   if (const absl::Status status = WriteTree(result, &leaves, &tree); !status.ok()) {
@@ -500,6 +513,7 @@ void GraphExporter::WriteRanges(JsonWriter* json) {
 
 absl::Status GraphExporter::Run() {
   const Graph& graph = *module_.main();
+  written_ = Budget(written_.left() + kValuesPerNode * module_.num_nodes());
   for (const Symbol& symbol : module_.symbols()) scratch_.AddSymbol(symbol.name, symbol.example);
   Scope scope;
   scope.original = &original_.main();

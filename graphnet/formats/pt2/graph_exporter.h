@@ -18,6 +18,7 @@
 #include "graphnet/formats/pt2/json_writer.h"
 #include "graphnet/formats/pt2/original.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ops/schema.h"
 
 namespace graphnet::pt2 {
@@ -178,7 +179,14 @@ class GraphExporter {
   std::string in_spec_, program_;
   int64_t num_unknown_ = 0;                         // symbols for numbers that nothing is known of
   absl::flat_hash_set<std::string> unknown_bools_;  // those that are 0 or 1
-  size_t num_inlined_ = 0;                          // calls
+  // What the program may hold besides what the module does: values of lists and of bodies that
+  // are written wherever they are used, nodes of loops and branches whose course is known, terms
+  // of sizes.
+  Budget written_{uint64_t{1} << 22};
+  Budget inlined_{uint64_t{1} << 19};
+  Budget size_terms_{uint64_t{1} << 20};
+  Expansions<const Graph*> bodies_;
+  Expansions<const SymExpr*> sizes_;  // of scratch_
 };
 
 }  // namespace graphnet::pt2

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -313,6 +315,72 @@ TEST(ModelParserTest, NestingIsBounded) {
   std::string sums = "a = x";
   for (int i = 0; i < 10000; ++i) sums += " + x";
   EXPECT_EQ(ParseText(Model(sums + "\nreturn a")), absl::OkStatus());
+}
+
+// The lines of `v0 = first`, `v1 = …`, each with the one before in the place of $.
+std::string Chain(const std::string& first, const std::string& next, int count) {
+  std::string body = absl::StrCat("v0 = ", first, "\n");
+  for (int i = 1; i < count; ++i) {
+    absl::StrAppend(&body, "v", i, " = ",
+                    absl::StrReplaceAll(next, {{"$", absl::StrCat("v", i - 1)}}), "\n");
+  }
+  return body;
+}
+
+size_t NumLines(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(ModelParserTest, WhatANameStandsForIsSharedUntilItIsUsed) {
+  for (const char* first : {"(x, x)", "(1, 2)", "[x]", "{'k': x}", "slice(x, 1)"}) {
+    for (const char* next : {"($, $)", "[$, $]", "{'a': $, 'b': $}", "($, ($, [$]), x)"}) {
+      const std::string body = Chain(first, next, 60);
+      EXPECT_EQ(Parse(absl::StrCat(body, "a = torch.relu(x)\nreturn (a,)")),
+                "%a = torch.relu(%x)\nreturn (%a,)\n");
+    }
+  }
+  // A few are written out, as they always were.
+  EXPECT_EQ(Parse(absl::StrCat(Chain("(x, 1)", "[$, $]", 3), "a = f_(v2)\nreturn (a,)")),
+            "model.py:8:13: 'f_' is not defined");
+  EXPECT_EQ(Parse(absl::StrCat(Chain("(x, 1)", "[$, $]", 3), "a = max(v2, k=v0)\nreturn v1")),
+            "%a = builtins.max([[(%x, 1), (%x, 1)], [(%x, 1), (%x, 1)]], k = (%x, 1))\n"
+            "return [(%x, 1), (%x, 1)]\n");
+}
+
+TEST(ModelParserTest, LargeSharedValuesBecomeNodes) {
+  for (const char* first : {"(x, x)", "(1, 2)"}) {
+    const std::string tuples = Parse(absl::StrCat(Chain(first, "($, $)", 40), "return v39"));
+    // Those of up to 64 values are written out.
+    EXPECT_EQ(NumLines(tuples), 36) << tuples;
+    EXPECT_THAT(tuples, HasSubstr("= prim.TupleConstruct(%TupleConstruct_1, %TupleConstruct_1)"));
+    EXPECT_THAT(tuples, HasSubstr("\nreturn %TupleConstruct_34\n"));
+  }
+  const std::string lists =
+      Parse(absl::StrCat(Chain("[x]", "[$, $]", 40), "a = max(v39, v39, k=v38)\nreturn a"));
+  EXPECT_THAT(lists, HasSubstr("= prim.ListConstruct(%ListConstruct, %ListConstruct)"));
+  EXPECT_THAT(lists, HasSubstr("%a = builtins.max("));
+  const std::string dicts =
+      Parse(absl::StrCat(Chain("{'k': x}", "{'a': $, 'b': $}", 40), "return [v39]"));
+  EXPECT_THAT(dicts, HasSubstr("= prim.DictConstruct(\"a\", %DictConstruct"));
+  // A chain that is too deep to be written out.
+  const std::string deep = Parse(absl::StrCat(Chain("(x,)", "($,)", 50'000), "return v49999"));
+  EXPECT_THAT(deep, HasSubstr("prim.TupleConstruct"));
+  EXPECT_GT(NumLines(deep), 49'000u);
+}
+
+TEST(ModelParserTest, AListThatIsUsedOftenBecomesANode) {
+  std::string body = "v = [x";
+  for (int i = 0; i < 5000; ++i) absl::StrAppend(&body, ", ", i);
+  absl::StrAppend(&body, "]\n");
+  for (int i = 0; i < 5000; ++i) absl::StrAppend(&body, "a = max(v, ", i, ")\n");
+  Module module;
+  ASSERT_EQ(ParseModelPy(Model(absl::StrCat(body, "return a")), "model.py", Framework::kTorch,
+                         &module)
+                .message(),
+            "");
+  EXPECT_EQ(Verify(module).message(), "");
+  EXPECT_EQ(module.num_nodes(), 2 + 5000 + 1 + 1);
+  EXPECT_LT(module.MemoryBytes(), size_t{500} << 20);
 }
 
 TEST(ModelParserTest, NamesAreBounded) {
