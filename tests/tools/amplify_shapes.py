@@ -1,0 +1,833 @@
+"""Programs of a few lines whose values, sizes and bodies are shared so often that a walk which
+takes them for trees never ends. amplify.py runs the tool on each of them.
+
+A shape is a name, a form (text, folder, pt2, protobuf, torchscript) and a function that writes it
+below a folder. Sizes come from `Size`: `full()` has those that the tool is held to, `quick()`
+smaller ones that show the same faults of growth.
+"""
+
+import io
+import json
+import pathlib
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Tuple
+
+
+@dataclass
+class Size:
+    depth: int  # of doublings
+    bodies: int  # of doublings of bodies
+    chain: int
+    fan: int  # this many by this many
+    names: int  # that collide
+
+    @staticmethod
+    def full() -> "Size":
+        return Size(depth=40, bodies=30, chain=100_000, fan=5_000, names=65_000)
+
+    @staticmethod
+    def quick() -> "Size":
+        return Size(depth=40, bodies=30, chain=6_000, fan=1_200, names=8_000)
+
+
+@dataclass
+class Shape:
+    name: str
+    form: str
+    write: Callable[[pathlib.Path, "Size", "Bases"], pathlib.Path]
+    # It is larger than what a file may hold or means nothing: every command may refuse it.
+    unreadable: bool = False
+
+
+class Bases:
+    """Archives that the tool made of a program of two lines; shapes change what is in them."""
+
+    def __init__(self, convert: Callable[[pathlib.Path, pathlib.Path], None], folder: pathlib.Path):
+        text = folder / "base.gn"
+        text.write_text(
+            "symbol S0 = 3\n\n"
+            "graph @forward(%x : f32[S0, 3]@cpu, %p : bool[]@cpu) {\n"
+            "  %y = aten.relu.default(%x) : f32[S0, 3]@cpu\n"
+            "  return (%y,)\n}\n")
+        self.pt2, self.proto = folder / "base.pt2", folder / "base.pb"
+        convert(text, self.pt2)
+        convert(text, self.proto)
+        plain = folder / "plain.gn"
+        plain.write_text(
+            "graph @forward(%x : f32[2, 3]@cpu) {\n"
+            "  %y = aten.relu.default(%x) : f32[2, 3]@cpu\n"
+            "  return %y\n}\n")
+        self.torchscript = folder / "base.pt"
+        convert(plain, self.torchscript)
+
+
+SHAPES: Dict[str, Shape] = {}
+
+
+def add(name: str, form: str, write: Callable[[pathlib.Path, Size, Bases], pathlib.Path]) -> None:
+    assert name not in SHAPES, name
+    SHAPES[name] = Shape(name, form, write)
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+SQUARE = "%x : f32[3, 3]@cpu"
+
+
+def add_text(name: str, lines: Callable[[Size], Tuple[str, List[str], str, str]]) -> None:
+    """`lines` yields the parameters, the statements, what is returned and what stands around."""
+
+    def write(folder: pathlib.Path, size: Size, _: Bases) -> pathlib.Path:
+        parameters, statements, result, around = lines(size)
+        path = folder / f"{name}.gn"
+        with path.open("w") as out:
+            out.write(around if around.startswith("symbol") else "")
+            out.write(f"graph @forward({parameters}) {{\n")
+            out.writelines(f"  {line}\n" for line in statements)
+            out.write(f"  return {result}\n}}\n")
+            out.write("" if around.startswith("symbol") else around)
+        return path
+
+    add(name, "text", write)
+
+
+def doubled(first: str, step: str, depth: int) -> List[str]:
+    """%v0 by `first`, then each by `step`, wherein {v} is the one before."""
+    lines = [f"%v0 = {first}"]
+    lines += [f"%v{i} = {step.format(v=f'%v{i - 1}')}" for i in range(1, depth + 1)]
+    return lines
+
+
+# How an aggregate is made of {v} twice.
+AGGREGATES = {
+    "list": ("prim.ListConstruct(%x, %x)", "prim.ListConstruct({v}, {v})"),
+    "dict": ('prim.DictConstruct("a", %x, "b", %x)', 'prim.DictConstruct("a", {v}, "b", {v})'),
+    "list-of-dict": ('prim.DictConstruct("a", %x)', "prim.ListConstruct({v}, {v})"),
+    "stack": ("torch.stack((%x, %x))", "torch.stack(({v}, {v}))"),
+    "cat": ("torch.cat([%x, %x])", "torch.cat([{v}, {v}])"),
+    "vstack-aten": ("aten.cat.default([%x, %x])", "aten.cat.default([{v}, {v}], 1)"),
+    "list-sum": ("prim.ListConstruct(%x, %x)", "aten.add.t({v}, {v})"),
+    "list-mul": ("prim.ListConstruct(%x, %x)", "aten.mul.left_t({v}, 2)"),
+    "list-copy": ("prim.ListConstruct(%x, %x)", "aten.list.t({v})"),
+    "tensor-sum": ("operator.add(%x, %x)", "operator.add({v}, {v})"),
+    "kwargs": ("torch.add(input = %x, other = %x)", "torch.add(input = {v}, other = {v})"),
+    "expand": ("aten.expand.default(%x, [2, 3, 3])", "aten.repeat.default({v}, [2, 1, 1])"),
+}
+POSITIONS = {
+    "arg": ("%o = torch.stack(%v{n})", "%o"),
+    "kwarg": ("%o = torch.stack(tensors = %v{n})", "%o"),
+    "output": ("", "%v{n}"),
+    "nested": ("%o = torch.utils.pick([{{\"k\": (%v{n}, %v{n})}}, %v{n}], k = [%v{n}, (%v{n},)])",
+               "[%v{n}, (%v{n}, %o)]"),
+    "body": ("%o = torch.vmap(@b, (%v{n}, %v{n}))", "%o"),
+    "taken": ("%o = operator.getitem(%v{n}, 0)", "%o"),
+}
+BODY = "graph @b(%a, %c) {\n  %s = torch.add(%a, %c)\n  return %s\n}\n"
+
+for aggregate, (first, step) in AGGREGATES.items():
+    for position, (use, result) in POSITIONS.items():
+        if aggregate not in ("list", "dict") and position not in ("output", "nested"):
+            continue
+        add_text(
+            f"double-{aggregate}-{position}",
+            lambda size, first=first, step=step, use=use, result=result, position=position:
+            (SQUARE, doubled(first, step, size.depth) + ([use.format(n=size.depth)] if use else []),
+             result.format(n=size.depth), BODY if position == "body" else ""))
+
+add_text("unpacked", lambda size: (
+    SQUARE, doubled("prim.ListConstruct(%x, %x)", "prim.ListConstruct({v}, {v})", size.depth) +
+    [f"%w0 = operator.getitem(%v{size.depth}, 1)"] +
+    [f"%w{i} = operator.getitem(%w{i - 1}, {i % 2})" for i in range(1, size.depth)],
+    f"%w{size.depth - 1}", ""))
+add_text("three-wide-lists", lambda size: (
+    SQUARE, ["%v0 = prim.ListConstruct(" + ", ".join(["%x"] * 2200) + ")"] +
+    [f"%v{i} = prim.ListConstruct(" + ", ".join([f"%v{i - 1}"] * 2200) + ")" for i in (1, 2)],
+    "%v2", ""))
+add_text("one-wide-call", lambda size: (
+    SQUARE, ["%v = torch.cat([" + ", ".join(["%x"] * size.chain) + "])"], "%v", ""))
+add_text("wide-output", lambda size: (
+    SQUARE, ["%v = torch.relu(%x)"], "[" + ", ".join(["%v"] * size.chain) + "]", ""))
+add_text("wide-kwargs", lambda size: (
+    SQUARE, ["%v = torch.cat(" + ", ".join(f"k{i} = %x" for i in range(min(size.chain, 60_000))) + ")"],
+    "%v", ""))
+
+
+# --- sizes --------------------------------------------------------------------------------------
+
+def sizes_of(step: str, count: Callable[[Size], int]) -> Callable[[Size], Tuple[str, List[str], str, str]]:
+    def lines(size: Size) -> Tuple[str, List[str], str, str]:
+        n = count(size)
+        return ("%x : f32[S0, 3]@cpu",
+                doubled("aten.sym_size.int(%x, 0)", step, n) +
+                [f"%o = aten.expand.default(%x, [%v{n}, -1, -1])"],
+                f"(%o, %v{n})", "symbol S0 = 3\n\n")
+    return lines
+
+
+for operator in ("add", "mul", "sub", "floordiv", "mod"):
+    add_text(f"double-size-{operator}", sizes_of(f"operator.{operator}({{v}}, {{v}})", lambda s: s.depth))
+for function in ("torch.sym_max", "torch.sym_min", "builtins.max"):
+    add_text(f"double-size-{function.split('.')[1]}", sizes_of(f"{function}({{v}}, {{v}})", lambda s: s.depth))
+add_text("chain-size-add", sizes_of("operator.add({v}, 1)", lambda s: s.chain))
+add_text("chain-size-mul", sizes_of("operator.mul({v}, 2)", lambda s: s.chain))
+add_text("chain-size-mixed", sizes_of("operator.add({v}, %v0)", lambda s: s.chain))
+
+
+def doubled_expression(depth: int) -> str:
+    text = "S0"
+    for _ in range(depth):
+        text = f"({text} + {text})"
+    return text
+
+
+add_text("metas-of-expressions", lambda size: (
+    "%x : f32[S0, 3]@cpu",
+    [f"%v{i} = torch.cat([%{'x' if i == 0 else f'v{i - 1}'}] * 0) : f32[sym({doubled_expression(min(i, 12))})]"
+     .replace("[%x] * 0", "[%x]").replace(f"[%v{i - 1}] * 0", f"[%v{i - 1}]") for i in range(20)],
+    "%v19", "symbol S0 = 3\n\n"))
+
+
+# --- bodies -------------------------------------------------------------------------------------
+
+def bodies(call: str, parameters: str, last: str) -> Callable[[Size], Tuple[str, List[str], str, str]]:
+    def lines(size: Size) -> Tuple[str, List[str], str, str]:
+        around = ""
+        for i in range(size.bodies):
+            statement = (f"%c = {call.format(b=f'@b{i + 1}')} : (f32[3, 3]@cpu,)\n"
+                         "  %y = operator.getitem(%c, 0) : f32[3, 3]@cpu")
+            around += f"graph @b{i}({parameters}) {{\n  {statement}\n  return (%y,)\n}}\n"
+        around += f"graph @b{size.bodies}({parameters}) {{\n  {last}\n  return (%y,)\n}}\n"
+        return (parameters, [f"%c = {call.format(b='@b0')} : (f32[3, 3]@cpu,)"], "%c", around)
+    return lines
+
+
+PREDICATE = "%p : bool[]@cpu, %x : f32[3, 3]@cpu"
+RELU = "%y = aten.relu.default(%x) : f32[3, 3]@cpu"
+add_text("bodies-cond", bodies("torch.cond(%p, {b}, {b}, (%p, %x))", PREDICATE, RELU))
+add_text("bodies-cond-aten", bodies(
+    "torch.ops.higher_order.cond(%p, {b}, {b}, (%p, %x))", PREDICATE, RELU))
+add_text("bodies-written", bodies(
+    "torch.cond(%p, {b}, {b}, (%p, %x))", PREDICATE,
+    "%w = aten.add_.Tensor(%x, 1) : f32[3, 3]@cpu\n  " + RELU))
+add_text("bodies-scan", bodies("torch.ops.higher_order.scan({b}, {b}, (%p, %x))", PREDICATE, RELU))
+add_text("bodies-while", bodies(
+    "torch.ops.higher_order.while_loop({b}, {b}, (%p, %x), ())", PREDICATE, RELU))
+add_text("bodies-checkpoint", bodies(
+    "torch.ops.higher_order.wrap({b}, %p, %x, k = {b})", PREDICATE, RELU))
+
+
+def vmapped(size: Size) -> Tuple[str, List[str], str, str]:
+    around = ""
+    for i in range(size.bodies):
+        around += (f"graph @b{i}(%x) {{\n  %l = torch.vmap(@b{i + 1}, (%x,))\n"
+                   f"  %r = torch.vmap(@b{i + 1}, (%l,))\n  return %r\n}}\n")
+    around += f"graph @b{size.bodies}(%x) {{\n  %y = torch.relu(%x)\n  return %y\n}}\n"
+    return (SQUARE, ["%l = torch.vmap(@b0, (%x,))"], "%l", around)
+
+
+add_text("bodies-vmap", vmapped)
+add_text("bodies-many-users", lambda size: (
+    PREDICATE, [f"%c{i} = torch.cond(%p, @b, @b, (%x,))" for i in range(size.chain // 10)],
+    f"%c{size.chain // 10 - 1}",
+    "graph @b(%x) {\n" + "".join(f"  %y{i} = torch.relu(%x)\n" for i in range(1000)) +
+    "  return (%y0,)\n}\n"))
+
+# --- chains -------------------------------------------------------------------------------------
+
+# Calls in turn, each of {v}, the one before. They end in sizes [3, 3], as they begin.
+VIEWS = {
+    "unsqueeze": ["aten.unsqueeze.default({v}, 0)", "aten.squeeze.dim({v}, 0)"],
+    "transpose": ["aten.transpose.int({v}, 0, 1)"],
+    "permute": ["aten.permute.default({v}, [1, 0])"],
+    "view": ["aten.view.default({v}, [9])", "aten.view.default({v}, [3, 3])"],
+    "reshape": ["aten.reshape.default({v}, [9])", "aten.reshape.default({v}, [3, 3])"],
+    "flatten": ["torch.flatten({v})", "torch.unflatten({v}, 0, (3, 3))"],
+    "expand": ["aten.expand.default({v}, [3, 3])"],
+    "expand_as": ["aten.expand_as.default({v}, %x)"],
+    "view_as": ["aten.view_as.default({v}, %x)"],
+    "slice": ["aten.slice.Tensor({v}, 0, 0, 9)"],
+    "narrow": ["aten.narrow.default({v}, 0, 0, 3)"],
+    "select": ["aten.unsqueeze.default({v}, 0)", "aten.select.int({v}, 0, 0)"],
+    "alias": ["aten.alias.default({v})"],
+    "detach": ["aten.detach.default({v})"],
+    "t": ["aten.t.default({v})"],
+    "numpy_T": ["aten.numpy_T.default({v})"],
+    "swapaxes": ["aten.swapaxes.default({v}, 0, 1)"],
+    "movedim": ["aten.movedim.int({v}, 0, 1)"],
+    "as_strided": ["aten.as_strided.default({v}, [3, 3], [3, 1])"],
+    "diagonal": ["aten.unsqueeze.default({v}, 0)", "aten.expand.default({v}, [1, 3, 3])",
+                 "aten.diagonal.default({v}, 0, 0, 0)", "aten.select.int({v}, 1, 0)",
+                 "aten.expand.default({v}, [3, 3])"],
+    "unfold": ["aten.unfold.default({v}, 0, 3, 1)", "aten.squeeze.dim({v}, 0)"],
+    "split": ["aten.split.Tensor({v}, 3)", "operator.getitem({v}, 0)"],
+    "chunk": ["torch.chunk({v}, 1)", "operator.getitem({v}, 0)"],
+    "unbind": ["aten.unsqueeze.default({v}, 0)", "aten.unbind.int({v})", "operator.getitem({v}, 0)"],
+    "view-dtype": ["aten.view.dtype({v}, torch.int32)", "aten.view.dtype({v}, torch.float32)"],
+    "method-view": [".view({v}, 9)", ".view({v}, (3, 3))"],
+    "method-transpose": [".transpose({v}, 0, 1)"],
+    "method-contiguous": [".contiguous({v})"],
+    "method-to": [".to({v}, torch.float32)"],
+    "subscript": ["operator.getitem({v}, (slice(None, None, None), slice(None, None, None)))"],
+    "subscript-none": ["operator.getitem({v}, None)", "operator.getitem({v}, 0)"],
+    "getattr": ["builtins.getattr({v}, \"mT\")"],
+    "relu": ["aten.relu.default({v})"],
+    "add": ["operator.add({v}, 1)"],
+    "cast": ["aten._to_copy.default({v}, dtype = torch.float64)",
+             "aten._to_copy.default({v}, dtype = torch.float32)"],
+    "write": ["aten.add_.Tensor({v}, 1)"],
+    "copy": ["aten.copy_.default({v}, %x)"],
+    "clone": ["aten.clone.default({v})"],
+    "dropout": ["torch.nn.functional.dropout({v}, 0.0, False)"],
+    "linear": ["torch.nn.functional.linear({v}, %x)"],
+    "layer_norm": ["torch.nn.functional.layer_norm({v}, (3,))"],
+}
+
+
+def chain_of(calls: List[str], length: int) -> List[str]:
+    length -= length % len(calls)
+    return ["%v0 = aten.alias.default(%x)"] + [
+        f"%v{i + 1} = {calls[i % len(calls)].format(v=f'%v{i}')}" for i in range(length)]
+
+
+for view, calls in VIEWS.items():
+    def lines(size: Size, calls: List[str] = calls) -> Tuple[str, List[str], str, str]:
+        chain = chain_of(calls, size.chain)
+        last = f"%v{len(chain) - 1}"
+        return (SQUARE, chain + ["%w = aten.add_.Tensor(%x, 1)", f"%o = aten.mul.Tensor({last}, 2)"],
+                f"(%o, {last})", "")
+    add_text(f"chain-{view}", lines)
+
+# Calls on the list %l; {v} is the value before, {i} a number.
+LISTS = {
+    "append": "aten.append.t(%l, %x)",
+    "append-result": "aten.append.t({v}, %x)",
+    "extend": "aten.extend.t(%l, %k)",
+    "insert": "aten.insert.t(%l, 0, %x)",
+    "append-pop": "aten.append.t(%l, %x)\n  %p{i} = aten.pop.t(%l, -1)",
+    "set_item": "aten._set_item.t(%l, 0, %x)",
+    "setitem": "operator.setitem(%l, 0, %x)",
+    "clear": "aten.clear.t(%l)",
+    "reverse": "aten.reverse.t(%l)",
+    "getitem": "aten.__getitem__.t(%l, 0)",
+    "add": "aten.add.t({v}, %k)",
+    "iadd": "aten.add_.t({v}, %k)",
+    "mul": "aten.mul.left_t({v}, 1)",
+    "list": "aten.list.t({v})",
+    "copy": "aten.copy.t({v})",
+    "slice": "aten.slice.t({v}, 0, 1, 1)",
+    "len": "aten.len.t(%l)",
+    "nest": "prim.ListConstruct({v})",
+    "nest-dict": 'prim.DictConstruct("a", {v})',
+    "swap-nested": "prim.ListConstruct({v})\n  %q{i} = operator.getitem(%u{i}, 0)",
+    "dict-set": 'aten._set_item.str(%d, "a", %x)',
+    "dict-get": 'aten.__getitem__.Dict_str(%d, "a")',
+    "dict-grow": 'aten._set_item.str(%d, "k{i}", %x)',
+    "dict-update": "aten.update.str(%d, %d)",
+    "stack": "torch.stack(%l)",
+}
+for name, call in LISTS.items():
+    def lines(size: Size, call: str = call) -> Tuple[str, List[str], str, str]:
+        begin = ["%l = prim.ListConstruct(%x)", "%k = prim.ListConstruct(%x)",
+                 '%d = prim.DictConstruct("a", %x)', "%u0 = prim.ListConstruct(%x)"]
+        chain = [f"%u{i} = {call.format(v=f'%u{i - 1}', i=i)}" for i in range(1, size.chain + 1)]
+        return SQUARE, begin + chain + ["%o = torch.stack(%l)"], f"(%o, %u{size.chain})", ""
+    add_text(f"list-{name}", lines)
+
+# --- fans ---------------------------------------------------------------------------------------
+
+add_text("fan-views-by-writes", lambda size: (
+    SQUARE, [f"%v{i} = aten.transpose.int(%x, 0, 1)" for i in range(size.fan)] +
+    [f"%w{i} = aten.add_.Tensor(%x, {i})" for i in range(size.fan)] +
+    [f"%u{i} = aten.relu.default(%v{i})" for i in range(size.fan)],
+    f"(%u0, %u{size.fan - 1}, %w{size.fan - 1})", ""))
+add_text("fan-writes-through-views", lambda size: (
+    SQUARE, [f"%v{i} = aten.select.int(%x, 0, {i % 3})" for i in range(size.fan)] +
+    [f"%w{i} = aten.add_.Tensor(%v{i}, {i})" for i in range(size.fan)] +
+    [f"%u{i} = aten.relu.default(%v{i})" for i in range(size.fan)],
+    f"(%u0, %u{size.fan - 1}, %x)", ""))
+add_text("fan-list-by-users", lambda size: (
+    SQUARE, [f"%v{i} = aten.relu.default(%x)" for i in range(size.fan)] +
+    ["%l = prim.ListConstruct(" + ", ".join(f"%v{i}" for i in range(size.fan)) + ")"] +
+    [f"%s{i} = torch.stack(%l)" for i in range(size.fan)],
+    "[" + ", ".join(f"%s{i}" for i in range(size.fan)) + "]", ""))
+add_text("fan-lists-of-lists", lambda size: (
+    SQUARE, ["%l0 = prim.ListConstruct(" + ", ".join(["%x"] * size.fan) + ")",
+             "%l1 = prim.ListConstruct(" + ", ".join(["%l0"] * size.fan) + ")"] +
+    [f"%s{i} = operator.getitem(%l1, {i})" for i in range(size.fan)],
+    "[" + ", ".join(f"%s{i}" for i in range(size.fan)) + "]", ""))
+add_text("fan-one-value", lambda size: (
+    SQUARE, ["%v = aten.relu.default(%x)"] +
+    [f"%u{i} = aten.add.Tensor(%v, {i})" for i in range(size.chain)],
+    f"(%u0, %u{size.chain - 1}, %v)", ""))
+add_text("fan-all-returned", lambda size: (
+    SQUARE, [f"%u{i} = aten.add.Tensor(%x, {i})" for i in range(size.chain // 4)],
+    "(" + ", ".join(f"%u{i}" for i in range(size.chain // 4)) + ")", ""))
+add_text("fan-split", lambda size: (
+    SQUARE, ["%v = torch.unbind(%x)"] +
+    [f"%u{i} = operator.getitem(%v, {i % 3})" for i in range(size.chain)],
+    f"(%u0, %u{size.chain - 1})", ""))
+add_text("fan-far-uses", lambda size: (
+    SQUARE, [f"%u{i} = aten.relu.default(%x)" for i in range(size.fan)] +
+    [f"%s{i} = aten.add.Tensor(%u{i}, %u{size.fan - 1 - i})" for i in range(size.fan)],
+    "(" + ", ".join(f"%s{i}" for i in range(size.fan)) + ")", ""))
+add_text("fan-parameters", lambda size: (
+    ", ".join(f"%x{i} : f32[3, 3]@cpu" for i in range(size.fan)),
+    ["%y0 = aten.relu.default(%x0)"] +
+    [f"%y{i} = aten.add.Tensor(%y{i - 1}, %x{i})" for i in range(1, size.fan)],
+    f"%y{size.fan - 1}", ""))
+
+# --- what holds itself --------------------------------------------------------------------------
+
+HOLD = {
+    "append": ["%l = prim.ListConstruct(%x)", "%m = aten.append.t(%l, %l)"],
+    "insert": ["%l = prim.ListConstruct(%x)", "%m = aten.insert.t(%l, 0, %l)"],
+    "set_item": ["%l = prim.ListConstruct(%x)", "%m = aten._set_item.t(%l, 0, %l)"],
+    "setitem": ["%l = prim.ListConstruct(%x)", "%m = operator.setitem(%l, 0, %l)"],
+    "extend": ["%l = prim.ListConstruct(%x)", "%k = prim.ListConstruct(%l)",
+               "%m = aten.extend.t(%l, %k)"],
+    "dict": ['%l = prim.DictConstruct("a", %x)', '%m = aten._set_item.str(%l, "b", %l)'],
+    "through-dict": ['%d = prim.DictConstruct("a", %x)', "%l = prim.ListConstruct(%d)",
+                     '%m = aten._set_item.str(%d, "b", %l)'],
+    "two": ["%l = prim.ListConstruct(%x)", "%k = prim.ListConstruct(%l)",
+            "%m = aten.append.t(%l, %k)"],
+    "result": ["%l = prim.ListConstruct(%x)", "%k = aten.append.t(%l, %l)",
+               "%m = aten.append.t(%k, %k)"],
+}
+for name, statements in HOLD.items():
+    add_text(f"holds-itself-{name}", lambda size, statements=statements: (
+        SQUARE, statements + ["%o = aten.relu.default(%x)"], "%l", ""))
+    add_text(f"holds-itself-{name}-used", lambda size, statements=statements: (
+        SQUARE, statements + ["%o = torch.stack(%l)", "%g = operator.getitem(%l, 0)"], "(%o, %g, %m)", ""))
+add_text("extends-itself", lambda size: (
+    SQUARE, ["%l = prim.ListConstruct(%x)"] +
+    [f"%m{i} = aten.extend.t(%l, %l)" for i in range(size.depth)] + ["%o = torch.stack(%l)"],
+    "(%o, %l)", ""))
+
+# --- numbers and names --------------------------------------------------------------------------
+
+for index in (10**9, 2**31, 2**62, -10**9):
+    add_text(f"getitem-{index}", lambda size, index=index: (
+        SQUARE, ["%h = aten.split.Tensor(%x, 1)", f"%o = operator.getitem(%h, {index})",
+                 "%k = torch.ops.unknown.call(%x)", f"%q = operator.getitem(%k, {index})"],
+        "(%o, %q)", ""))
+add_text("getitem-list-1e9", lambda size: (
+    SQUARE, ["%l = prim.ListConstruct(%x)", "%o = operator.getitem(%l, 1000000000)",
+             "%s = aten._set_item.t(%l, 1000000000, %x)", "%i = aten.insert.t(%l, 1000000000, %x)"],
+    "(%o, %l)", ""))
+add_text("repeated-list-1e9", lambda size: (
+    SQUARE, ["%l = prim.ListConstruct(%x)", "%o = aten.mul.left_t(%l, 1000000000)"], "%o", ""))
+add_text("split-1e9", lambda size: (
+    "%x : f32[1000000000]@cpu", ["%h = aten.split.Tensor(%x, 1)", "%o = operator.getitem(%h, 7)",
+                                 "%c = torch.chunk(%x, 1000000000)", "%u = torch.unbind(%x)",
+                                 "%g = operator.getitem(%u, 999999999)"], "(%o, %g)", ""))
+add_text("arange-1e12", lambda size: (
+    SQUARE, ["%a = torch.arange(1000000000000)", "%z = torch.zeros((1000000, 1000000))",
+             "%r = .repeat(%x, 1000000, 1000000)"], "(%a, %z, %r)", ""))
+add_text("range-list", lambda size: (
+    SQUARE, ["%l = prim.ListConstruct(%x)", "%r = torch.ops.aten.arange.default(1000000000)",
+             "%t = prim.tolist(%r)"], "(%l, %t)", ""))
+
+
+def colliding(count: int) -> List[str]:
+    """Names that all become the same word when only letters, digits and _ may stand in one."""
+    marks = "-+:;!~^&|<>=?@#$"
+    return ["n" + "".join(marks[i >> shift & 15] for shift in (0, 4, 8, 12)) for i in range(count)]
+
+
+add_text("colliding-values", lambda size: (
+    SQUARE, [f'%"{name}" = aten.relu.default(%x) : f32[3, 3]@cpu' for name in colliding(size.names)],
+    f'%"{colliding(1)[0]}"', ""))
+add_text("colliding-inputs", lambda size: (
+    ", ".join(f'%"{name}" : f32[3]@cpu' for name in colliding(size.names)),
+    [f'%y = aten.relu.default(%"{colliding(1)[0]}")'], "%y", ""))
+add_text("colliding-targets", lambda size: (
+    ", ".join(f'%x{i} "{name}" : f32[3]@cpu' for i, name in enumerate(colliding(size.names))),
+    ["%y = aten.relu.default(%x0)"], "%y", ""))
+
+
+def colliding_attributes(size: Size) -> Tuple[str, List[str], str, str]:
+    names = colliding(size.names)
+    return (SQUARE, [f'%a{i} = get_attr "{name}"' for i, name in enumerate(names)] +
+            ["%y = aten.relu.default(%a0)"], "%y",
+            "".join(f'attribute "{name}" : f32[3]@cpu\n' for name in names))
+
+
+add_text("colliding-attributes", colliding_attributes)
+add_text("colliding-symbols", lambda size: (
+    "%x : f32[" + ", ".join(f'"{name}"' for name in colliding(60)) + "]@cpu",
+    ["%y = aten.relu.default(%x)"], "%y",
+    "symbol S0 = 2\n" + "".join(f'symbol "{name}" = 2\n' for name in colliding(size.names))))
+add_text("colliding-bodies", lambda size: (
+    PREDICATE, [f'%y{i} = torch.cond(%p, @"{name}", @"{name}", (%x,))'
+                for i, name in enumerate(colliding(size.names // 4))], "%y0",
+    "".join(f'graph @"{name}"(%x) {{\n  %y = torch.relu(%x)\n  return (%y,)\n}}\n'
+            for name in colliding(size.names // 4))))
+add_text("colliding-suffixes", lambda size: (
+    SQUARE, [f"%relu_{i} = aten.add.Tensor(%x, {i})" for i in range(1, size.names // 2)] +
+    [f'%"r{i}!" = aten.relu.default(%x)' for i in range(size.names // 2)], "%relu_1", ""))
+add_text("module-paths", lambda size: (
+    SQUARE, [f"%y{i} = aten.relu.default(%x) : f32[3, 3]@cpu in a.b{i}.c{i % 7}" for i in range(size.chain // 2)],
+    "%y0", ""))
+add_text("module-paths-deep", lambda size: (
+    SQUARE, [f"%y{i} = aten.relu.default(%x) in " + ".".join(["m"] * min(1 + i, 2000)) for i in range(2_000)],
+    "%y0", ""))
+
+
+# --- GraphNet folder ----------------------------------------------------------------------------
+
+def add_folder(name: str, lines: Callable[[Size], List[str]]) -> None:
+    def write(folder: pathlib.Path, size: Size, _: Bases) -> pathlib.Path:
+        path = folder / name
+        path.mkdir()
+        (path / "model.py").write_text(
+            "import torch\n\n\nclass GraphModule(torch.nn.Module):\n"
+            "    def forward(self, L_x_: torch.Tensor, L_p_: torch.Tensor):\n" +
+            "".join(f"        {line}\n" for line in ["x = L_x_", "p = L_p_"] + lines(size)))
+        record = ('class Program_weight_tensor_meta_{name}:\n    name = "{name}"\n    shape = {shape}\n'
+                  '    dtype = "{dtype}"\n    device = "cpu"\n    mean = 0.0\n    std = 1.0\n    data = None\n')
+        (path / "weight_meta.py").write_text(
+            record.format(name="L_x_", shape=[3, 3], dtype="torch.float32") + "\n\n" +
+            record.format(name="L_p_", shape=[], dtype="torch.bool"))
+        (path / "input_meta.py").write_text("")
+        (path / "input_tensor_constraints.py").write_text(
+            "dynamic_dim_constraint_symbols = []\n\n"
+            "dynamic_dim_constraint_symbol2example_value = {}\n\n"
+            "dynamic_dim_constraint_relations = []\n\n"
+            'dynamic_dim_constraint_input_shapes = [([3, 3], "L_x_"), ([], "L_p_")]\n')
+        (path / "graph_net.json").write_text('{"framework": "torch", "num_devices_required": 1}\n')
+        return path
+
+    add(name, "folder", write)
+
+
+PYTHON_STEPS = {
+    "tuple": ("(x, x)", "({v}, {v})"),
+    "list": ("[x, x]", "[{v}, {v}]"),
+    "dict": ("{{'a': x, 'b': x}}", "{{'a': {v}, 'b': {v}}}"),
+    "slice": ("slice(x, x, None)", "slice({v}, {v}, {v})"),
+    "numbers": ("(1, 2)", "({v}, {v})"),
+    "empty": ("()", "({v}, {v})"),
+    "mixed": ("(1, x)", "[({v}, 1), {{'k': {v}}}]"),
+    "sum": ("x + x", "{v} + {v}"),
+    "tuple-sum": ("(x, x)", "{v} + {v}"),
+    "tuple-times": ("(1, 2)", "{v} * 2"),
+    "text": ("'ab'", "{v} + {v}"),
+}
+PYTHON_USES = {
+    "returned": ["return (v,)"],
+    "arg": ["y = torch.stack(v)", "return (y,)"],
+    "kwarg": ["y = torch.stack(tensors = v)", "return (y,)"],
+    "nested": ["y = torch.relu([{'a': (v, v)}], k = [v, (v,)])", "return (y, v)"],
+    "subscript": ["y = x[v]", "return (y,)"],
+    "taken": ["y = v[0]", "z = v[1]", "return (y, z)"],
+    "unused": ["y = torch.relu(x)", "return (y,)"],
+    "set": ["x[v] = v", "return (x,)"],
+    "released": ["y = torch.relu(x)", "v = None", "return (y,)"],
+}
+for python_step, (first, step) in PYTHON_STEPS.items():
+    for use, after in PYTHON_USES.items():
+        if python_step not in ("tuple", "dict") and use not in ("returned", "subscript", "nested"):
+            continue
+        add_folder(f"folder-{python_step}-{use}", lambda size, first=first, step=step, after=after: (
+            [f"v = {first.format(v='v')}"] + [f"v = {step.format(v='v')}"] * size.depth + after))
+add_folder("folder-fan", lambda size: (
+    ["a = (" + "x, " * size.fan + ")", "b = (" + "a, " * size.fan + ")"] +
+    ["y = torch.stack(b)", "return (y,)"]))
+add_folder("folder-constants-fan", lambda size: (
+    ["a = (" + "1, " * size.fan + ")"] + [f"y{i} = x.view(a)" for i in range(size.fan)] +
+    ["return (y0,)"]))
+add_folder("folder-chain", lambda size: ["y = x"] + ["y = y.transpose(0, 1)"] * size.chain + ["return (y,)"])
+add_folder("folder-nest", lambda size: ["y = x"] + ["y = (y,)"] * size.chain + ["return (y,)"])
+add_folder("folder-subscripts", lambda size: ["y = x"] + ["y = y[:, None][:, 0]"] * (size.chain // 2) + ["return (y,)"])
+add_folder("folder-setitem", lambda size: ["y = x"] + [f"y[{i}] = x" for i in range(size.chain)] + ["return (y,)"])
+add_folder("folder-bodies", lambda size: (
+    ["def b0(p, x):", "    return torch.relu(x)"] +
+    [line for i in range(1, size.bodies) for line in
+     (f"def b{i}(p, x):", f"    y = torch.cond(p, b{i - 1}, b{i - 1}, [p, x])", "    return y")] +
+    [f"y = torch.cond(p, b{size.bodies - 1}, b{size.bodies - 1}, [p, x])", "return (y,)"]))
+
+
+# --- torch.export -------------------------------------------------------------------------------
+
+def tensor(name: str) -> Dict[str, object]:
+    return {"as_tensor": {"name": name}}
+
+
+def size_named(name: str) -> Dict[str, object]:
+    return {"as_sym_int": {"as_name": name}}
+
+
+def call(target: str, output: Dict[str, object], **inputs: Dict[str, object]) -> Dict[str, object]:
+    return {"target": target, "outputs": [output], "metadata": {}, "is_hop_single_tensor_return": None,
+            "inputs": [{"name": name, "arg": arg, "kind": 1} for name, arg in inputs.items()]}
+
+
+def add_pt2(name: str, change: Callable[[Dict[str, object], Size], None]) -> None:
+    """`change` takes the graph of the program's JSON."""
+
+    def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
+        path = folder / f"{name}.pt2"
+        with zipfile.ZipFile(bases.pt2) as old, zipfile.ZipFile(path, "w") as new:
+            for info in old.infolist():
+                content = old.read(info)
+                if info.filename.endswith("models/model.json"):
+                    program = json.loads(content)
+                    change(program["graph_module"]["graph"], size)
+                    content = json.dumps(program).encode()
+                new.writestr(info.filename, content)
+        return path
+
+    add(name, "pt2", write)
+
+
+def meta_of(graph: Dict[str, object], *names: str) -> None:
+    for name in names:
+        graph["tensor_values"][name] = graph["tensor_values"]["y"]
+
+
+def pt2_chain(calls: List[Callable[[str, str], Dict[str, object]]]) -> Callable[[Dict[str, object], Size], None]:
+    def change(graph: Dict[str, object], size: Size) -> None:
+        last = "x"
+        nodes = graph["nodes"] = []
+        for i in range(size.chain // 4):
+            nodes.append(calls[i % len(calls)](last, f"v{i}"))
+            last = f"v{i}"
+            meta_of(graph, last)
+        nodes.append(call("torch.ops.aten.relu.default", tensor("y"), self=tensor(last)))
+    return change
+
+
+add_pt2("pt2-chain-transpose", pt2_chain([lambda v, o: call(
+    "torch.ops.aten.transpose.int", tensor(o), self=tensor(v), dim0={"as_int": 0}, dim1={"as_int": 1})]))
+add_pt2("pt2-chain-relu", pt2_chain([lambda v, o: call(
+    "torch.ops.aten.relu.default", tensor(o), self=tensor(v))]))
+add_pt2("pt2-chain-write", pt2_chain([
+    lambda v, o: call("torch.ops.aten.add_.Tensor", tensor(o), self=tensor(v), other={"as_int": 1}),
+    lambda v, o: call("torch.ops.aten.alias.default", tensor(o), self=tensor(v))]))
+
+
+def pt2_sizes(target: str, count: Callable[[Size], int], other: Dict[str, object]) -> Callable[[Dict[str, object], Size], None]:
+    def change(graph: Dict[str, object], size: Size) -> None:
+        expression = {"as_expr": {"expr_str": "Symbol('S0', positive=True, integer=True)", "hint": {"as_int": 3}}}
+        nodes = [call("torch.ops.aten.sym_size.int", size_named("n0"), self=tensor("x"), dim={"as_int": 0})]
+        graph["sym_int_values"]["n0"] = expression
+        for i in range(1, count(size) + 1):
+            nodes.append(call(target, size_named(f"n{i}"), a=size_named(f"n{i - 1}"),
+                              b=other or size_named(f"n{i - 1}")))
+            graph["sym_int_values"][f"n{i}"] = expression
+        graph["nodes"] = nodes + graph["nodes"]
+    return change
+
+
+for operator in ("add", "mul", "sub", "floordiv"):
+    add_pt2(f"pt2-double-size-{operator}", pt2_sizes(f"_operator.{operator}", lambda s: s.depth, {}))
+add_pt2("pt2-chain-size", pt2_sizes("_operator.add", lambda s: s.chain // 4, {"as_sym_int": {"as_int": 1}}))
+
+
+def pt2_expression(text: Callable[[Size], str]) -> Callable[[Dict[str, object], Size], None]:
+    def change(graph: Dict[str, object], size: Size) -> None:
+        graph["tensor_values"]["y"] = json.loads(json.dumps(graph["tensor_values"]["y"]))
+        graph["tensor_values"]["y"]["sizes"][0] = {
+            "as_expr": {"expr_str": text(size), "hint": {"as_int": 3}}}
+    return change
+
+
+SYMBOL = "Symbol('S0', positive=True, integer=True)"
+add_pt2("pt2-expression-sum", pt2_expression(lambda s: "Add(" + ", ".join([SYMBOL] * s.fan) + ")"))
+add_pt2("pt2-expression-deep", pt2_expression(lambda s: "Add(" * s.fan + SYMBOL + ", Integer(1))" * s.fan))
+add_pt2("pt2-expression-power", pt2_expression(
+    lambda s: "Pow(" * 40 + f"Add({SYMBOL}, Integer(1))" + ", Integer(9))" * 40))
+
+
+def pt2_getitem(graph: Dict[str, object], size: Size) -> None:
+    graph["nodes"] = [
+        {"target": "torch.ops.aten.split.Tensor", "metadata": {}, "is_hop_single_tensor_return": None,
+         "outputs": [{"as_tensors": [{"name": "s"}]}],
+         "inputs": [{"name": "self", "arg": tensor("x"), "kind": 1},
+                    {"name": "split_size", "arg": {"as_int": 1}, "kind": 1}]},
+        call("_operator.getitem", tensor("y"), a=tensor("s"), b={"as_int": 10**9})]
+    meta_of(graph, "s")
+
+
+def pt2_wide(graph: Dict[str, object], size: Size) -> None:
+    graph["nodes"] = [call("torch.ops.aten.cat.default", tensor("y"),
+                           tensors={"as_tensors": [{"name": "x"}] * size.chain})]
+
+
+def pt2_names(graph: Dict[str, object], size: Size) -> None:
+    names = colliding(size.names // 2)
+    graph["nodes"] = graph["nodes"] + [
+        call("torch.ops.aten.relu.default", tensor(name), self=tensor("x")) for name in names]
+    meta_of(graph, *names)
+
+
+def pt2_bodies(graph: Dict[str, object], size: Size) -> None:
+    """A body of JSON cannot be shared: this is as deep as the text may nest."""
+    def body(depth: int) -> Dict[str, object]:
+        nodes = [call("torch.ops.aten.relu.default", tensor("y"), self=tensor("x"))]
+        if depth:
+            nodes = [call("torch.ops.higher_order.cond", tensor("y"), pred=tensor("p"),
+                          true_graph=graph_of(depth - 1), false_graph=graph_of(depth - 1),
+                          operands={"as_tensors": [{"name": "p"}, {"name": "x"}]})]
+        return {"inputs": [tensor("p"), tensor("x")], "outputs": [tensor("y")], "nodes": nodes,
+                "tensor_values": graph["tensor_values"], "sym_int_values": {}, "sym_bool_values": {},
+                "is_single_tensor_return": False, "custom_obj_values": {}, "sym_float_values": {}}
+
+    def graph_of(depth: int) -> Dict[str, object]:
+        return {"as_graph": {"name": f"b{depth}", "graph": body(depth)}}
+
+    graph["nodes"] = body(9)["nodes"]
+
+
+for name, change in (("getitem", pt2_getitem), ("wide", pt2_wide), ("names", pt2_names), ("bodies", pt2_bodies)):
+    add_pt2(f"pt2-{name}", change)
+
+
+# --- protobuf -----------------------------------------------------------------------------------
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def fields_of(data: bytes) -> List[Tuple[int, int, object]]:
+    """Number, wire type and value of each field."""
+    fields, at = [], 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = number()
+        if tag & 7 == 0:
+            fields.append((tag >> 3, 0, number()))
+        else:
+            length = {1: 8, 5: 4}.get(tag & 7) or number()
+            fields.append((tag >> 3, tag & 7, data[at:at + length]))
+            at += length
+    return fields
+
+
+def bytes_of(fields: List[Tuple[int, int, object]]) -> bytes:
+    out = io.BytesIO()
+    for number, wire, value in fields:
+        out.write(varint(number << 3 | wire))
+        if wire == 0:
+            out.write(varint(value))
+        else:
+            out.write((varint(len(value)) if wire == 2 else b"") + value)
+    return out.getvalue()
+
+
+def packed(data: bytes) -> List[int]:
+    return [value for _, _, value in fields_of(b"".join(b"\x08" + part for part in split_varints(data)))]
+
+
+def split_varints(data: bytes) -> List[bytes]:
+    parts, begin = [], 0
+    for i, byte in enumerate(data):
+        if byte < 128:
+            parts.append(data[begin:i + 1])
+            begin = i + 1
+    return parts
+
+
+def add_proto(name: str, column: int, more: Callable[[List[int], Size], List[int]]) -> None:
+    """`more` yields what a column of the module is instead; of graphs' metas that of the nodes."""
+
+    def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
+        path = folder / f"{name}.pb"
+        sample = fields_of(bases.proto.read_bytes())
+        head, rest = sample[:4], sample[4:]
+        for i, (number, wire, value) in enumerate(rest):
+            if number == 6:
+                module = fields_of(value)
+                numbers = [field for field, _, _ in module]
+                if column not in numbers:
+                    module.append((column, 2, b""))
+                module = [(field, kind, b"".join(map(varint, more(packed(content), size)))
+                           if field == column else content) for field, kind, content in module]
+                module.sort(key=lambda field: field[0])
+                rest[i] = (number, wire, bytes_of(module))
+        body = bytes_of(rest)
+        before = bytes_of(head[:2] + [(3, 5, struct.pack("<I", len(body)))])
+        checksum = zlib.crc32(body, zlib.crc32(before))
+        path.write_bytes(before + bytes_of([(4, 5, struct.pack("<I", checksum))]) + body)
+        return path
+
+    add(name, "protobuf", write)
+
+
+# A tuple of the entry before, twice, so often; what nodes have comes last.
+add_proto("proto-metas", 6, lambda old, size: old + [value for i in range(size.depth) for value in (2 | 2 << 2, 1, 1)])
+add_proto("proto-metas-first", 6, lambda old, size: (
+    [1 | 0 << 4] + [value for i in range(size.depth) for value in (2 | 2 << 2, 1, 1)]))
+for kind, number in (("add", 3), ("mul", 5), ("pow", 8), ("min", 9)):
+    add_proto(f"proto-expressions-{kind}", 5, lambda old, size, number=number: (
+        old + [value for i in range(size.depth) for value in (number, 1, 1)]))
+add_proto("proto-relations", 12, lambda old, size: [0] * size.chain)
+add_proto("proto-templates", 7, lambda old, size: old * size.fan)
+
+
+# --- TorchScript --------------------------------------------------------------------------------
+
+def add_torchscript(name: str, lines: Callable[[Size], List[str]], signature: str = "x: Tensor",
+                    result: str = "Tensor") -> None:
+    def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
+        path = folder / f"{name}.pt"
+        with zipfile.ZipFile(bases.torchscript) as old, zipfile.ZipFile(path, "w") as new:
+            for info in old.infolist():
+                content = old.read(info)
+                if info.filename.endswith(".py"):
+                    text = content.decode()
+                    head = text[:text.index("  def forward")]
+                    begin = text.index("self:") + 5
+                    type_of_self = text[begin:text.index(",", begin)].strip()
+                    content = (head + f"  def forward(self: {type_of_self},\n    {signature}) -> {result}:\n" +
+                               "".join(f"    {line}\n" for line in lines(size))).encode()
+                if not info.filename.endswith(".debug_pkl"):
+                    new.writestr(info.filename, content)
+        return path
+
+    add(name, "torchscript", write)
+
+
+def nested_list(depth: int) -> str:
+    return "List[" * depth + "Tensor" + "]" * depth
+
+
+add_torchscript("torchscript-lists", lambda size: (
+    ["l0 = [x, x]"] + [f"l{i} = [l{i - 1}, l{i - 1}]" for i in range(1, size.depth)] +
+    [f"return l{size.depth - 1}"]), result=nested_list(40))
+add_torchscript("torchscript-tuples", lambda size: (
+    ["t0 = (x, x)"] + [f"t{i} = (t{i - 1}, t{i - 1})" for i in range(1, 12)] +
+    ["_0, _1 = t11", "return torch.relu(x)"]))
+add_torchscript("torchscript-list-tuples", lambda size: (
+    ["l0 = [(x, x)]"] + [f"l{i} = [(l{i - 1}, 1)]" for i in range(1, size.depth)] + ["return torch.relu(x)"]))
+add_torchscript("torchscript-sum", lambda size: (
+    ["v0 = torch.add(x, x)"] + [f"v{i} = torch.add(v{i - 1}, v{i - 1})" for i in range(1, size.depth)] +
+    [f"return v{size.depth - 1}"]))
+add_torchscript("torchscript-extend", lambda size: (
+    ["l = [x]"] + [f"torch.extend(l, l)"] * size.depth + ["return torch.stack(l)"]))
+add_torchscript("torchscript-numbers", lambda size: (
+    ["n0 = torch.size(x, 0)"] + [f"n{i} = torch.add(n{i - 1}, n{i - 1})" for i in range(1, size.depth)] +
+    [f"return torch.mul(x, n{size.depth - 1})"]))
+add_torchscript("torchscript-chain", lambda size: (
+    ["v0 = x"] + [f"v{i} = torch.transpose(v{i - 1}, 0, 1)" for i in range(1, size.chain // 10)] +
+    [f"return v{size.chain // 10 - 1}"]))
+add_torchscript("torchscript-loop", lambda size: (
+    ["l = [x]", "for i in range(1000000000):", "  _0 = torch.append(l, x)", "return torch.stack(l)"]))
