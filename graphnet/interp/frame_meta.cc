@@ -303,8 +303,8 @@ class Forgetter {
       if (StorageOf(value->toTensor()) == storage_) *value = ToMeta(value->toTensor());
       return;
     }
-    const bool is_list = value->isList() && !value->isIntList() && !value->isDoubleList() &&
-                         !value->isBoolList();
+    const bool is_list =
+        value->isList() && !value->isIntList() && !value->isDoubleList() && !value->isBoolList();
     if (!is_list && !value->isTuple() && !value->isGenericDict()) return;
     for (const IValue& seen : seen_) {
       if (seen.is(*value)) return;
@@ -372,6 +372,7 @@ void Frame::LeaveOut(const Instruction& instruction) {
       return;
     }
   }
+  if (left_out_.ok()) left_out_ = NodeError(*instruction.origin, kUnknownData);
   unknown_.resize(slots_.size());
   unknown_[instruction.result] = true;
 }
@@ -405,7 +406,6 @@ void Frame::ExecuteForShapes(const Instruction& instruction) {
     // PyTorch's own words are of kernels, and several sentences.
     if (!status_.ok()) throw;
     if (!can_go_on) TORCH_CHECK_NOT_IMPLEMENTED(false, kUnknownData);
-    if (left_out_.ok()) left_out_ = NodeError(*instruction.origin, kUnknownData);
     return LeaveOut(instruction);
   }
   if (state_.forgotten.empty() || instruction.result == kNoSlot) return;

@@ -100,7 +100,7 @@ class MemoryMeter {
 // Runs the main graph without data and returns the peak.
 absl::StatusOr<int64_t> RunForShapes(const Module& module,
                                      const std::map<std::string, TensorData>& values,
-                                     const Observer& observer) {
+                                     const Observer& observer, const Recover& recover = {}) {
   const auto find = [&values](absl::string_view name) {
     const auto it = values.find(std::string(name));
     return it == values.end() ? nullptr : &it->second;
@@ -153,26 +153,74 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
     memory.Measure();
     return observer ? observer(node, value) : absl::OkStatus();
   };
+  run.recover = recover;
   RETURN_IF_ERROR(executable->Run(inputs, run).status());
   return memory.peak();
 }
 
 // The sizes of the tensors in a value, one after the other.
+void AppendDims(const ValueMeta& meta, std::vector<Dim>* dims) {
+  if (meta.tensor != nullptr)
+    dims->insert(dims->end(), meta.tensor->shape.begin(), meta.tensor->shape.end());
+  for (const ValueMeta* element : meta.elements) AppendDims(*element, dims);
+}
 void AppendSizes(const ValueMeta& meta, std::vector<int64_t>* sizes) {
-  if (meta.tensor != nullptr) {
-    for (const Dim& dim : meta.tensor->shape) sizes->push_back(dim.value);
+  std::vector<Dim> dims;
+  AppendDims(meta, &dims);
+  for (const Dim& dim : dims) sizes->push_back(dim.value);
+}
+
+// Whether both are tensors of one rank, or tuples of such.
+bool HaveSameRanks(const ValueMeta& a, const ValueMeta& b) {
+  if ((a.tensor == nullptr) != (b.tensor == nullptr)) return false;
+  if (a.tensor != nullptr) {
+    return a.tensor->has_shape == b.tensor->has_shape &&
+           a.tensor->shape.size() == b.tensor->shape.size();
   }
-  for (const ValueMeta* element : meta.elements) AppendSizes(*element, sizes);
+  return absl::c_equal(a.elements, b.elements, [](const ValueMeta* x, const ValueMeta* y) {
+    return HaveSameRanks(*x, *y);
+  });
+}
+
+// What the program says of the values of its nodes.
+using SaidMetas = absl::flat_hash_map<const Node*, const ValueMeta*>;
+
+// A tensor, or a tuple of tensors, of the sizes that a meta says for the example values;
+// nullopt if it does not say all.
+std::optional<c10::IValue> ValueOfMeta(const Module& module, const ValueMeta& meta) {
+  if (meta.tensor == nullptr) {
+    std::vector<c10::IValue> elements;
+    for (const ValueMeta* element : meta.elements) {
+      std::optional<c10::IValue> value = ValueOfMeta(module, *element);
+      if (!value) return std::nullopt;
+      elements.push_back(*std::move(value));
+    }
+    if (!meta.is_tuple) return std::nullopt;
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  absl::StatusOr<at::Tensor> tensor = InputTensor(module, "", meta.tensor, nullptr);
+  if (!tensor.ok()) return std::nullopt;
+  return *std::move(tensor);
+}
+
+Recover RecoverBy(const Module& module, const SaidMetas& said) {
+  return [&](const Node& node) -> std::optional<c10::IValue> {
+    const auto it = said.find(&node);
+    return it == said.end() ? std::nullopt : ValueOfMeta(module, *it->second);
+  };
 }
 
 // Finds how sizes depend on the symbols by running the graph with other values of
-// them: what three runs agree on is taken for true.
+// them: what three runs agree on is taken for true. Where such a run cannot say, and where a
+// size depends on data, it is what the program says of it, or not known.
 class SymbolProber {
  public:
   using Values = std::map<std::string, TensorData>;
 
-  // `values` are those of the run that gave the nodes their metas.
-  SymbolProber(Module* module, const Values& values) : module_(*module), values_(values) {
+  // `values` are those of the run that gave the nodes their metas; `said` are the ones that
+  // they had before.
+  SymbolProber(Module* module, const Values& values, const SaidMetas& said)
+      : module_(*module), values_(values), said_(said) {
     // Inputs whose sizes change have no values.
     const auto forget = [this](absl::string_view name, const TensorMeta* meta) {
       if (meta != nullptr &&
@@ -198,20 +246,42 @@ class SymbolProber {
     std::vector<std::pair<Symbol, int64_t>> all;
     for (const Dependence& d : dependences) all.emplace_back(d.symbol, 2);
     const Observed together = Observe(all);
+    std::optional<Observed> again;  // with the example values: what such runs can say at all
     for (Node* node : module_.main()->nodes()) {
       if (!node->is_call() || node->meta() == nullptr) continue;
       Sizes sizes;
       AppendSizes(*node->meta(), &sizes);
+      const ValueMeta* const said = SaidOf(*node);
+      std::vector<Dim> said_dims;
+      if (said != nullptr) AppendDims(*said, &said_dims);
       std::vector<Dim> dims(sizes.begin(), sizes.end());
-      bool any = false;
+      bool any = false, known = true;
       for (size_t i = 0; i < sizes.size(); ++i) {
-        if (const SymExpr* expr = Express(*node, i, sizes[i], dependences, together)) {
-          dims[i] = Dim(expr);
-          any = true;
+        const bool is_said = said != nullptr && MayBe(said_dims[i], sizes[i]);
+        const SymExpr* expr = nullptr;
+        if (is_said && !IsOfExamples(said_dims[i])) {
+          expr = said_dims[i].expr;
+        } else {
+          expr = Express(*node, i, sizes[i], dependences, together);
+          const bool is_fixed = expr == nullptr && IsFixed(*node, i, sizes[i], dependences);
+          if (expr == nullptr && !is_fixed && is_said) {
+            expr = said_dims[i].expr;
+          } else if (expr == nullptr && !is_fixed) {
+            // A graph that holds for its example values only says what they give.
+            if (!again) again = Observe({});
+            known = known && SizeIn(*again, *node, i) == sizes[i];
+          }
         }
+        if (expr != nullptr) dims[i] = Dim(expr);
+        any = any || expr != nullptr;
       }
       size_t next = 0;
-      if (any) node->set_meta(WithDims(*node->meta(), dims, &next));
+      if (!known) {
+        const auto it = said_.find(node);
+        node->set_meta(it == said_.end() ? nullptr : it->second);
+      } else if (any) {
+        node->set_meta(WithDims(*node->meta(), dims, &next));
+      }
     }
   }
 
@@ -229,12 +299,14 @@ class SymbolProber {
     Observed observed;
     for (const auto& [symbol, change] : changes)
       module_.AddSymbol(symbol.name, *symbol.example + change);
-    RunForShapes(module_, values_,
-                 [&](const Node& node, const c10::IValue& value) {
-                   if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
-                     AppendSizes(*meta, &observed[&node]);
-                   return absl::OkStatus();
-                 })
+    RunForShapes(
+        module_, values_,
+        [&](const Node& node, const c10::IValue& value) {
+          if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
+            AppendSizes(*meta, &observed[&node]);
+          return absl::OkStatus();
+        },
+        RecoverBy(module_, said_))
         .status()
         .IgnoreError();  // A graph may hold for its example values only.
     for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
@@ -245,6 +317,30 @@ class SymbolProber {
     const auto it = observed.find(&node);
     if (it == observed.end() || i >= it->second.size()) return std::nullopt;
     return it->second[i];
+  }
+
+  // What the program says of a node, if that fits what was found; else null.
+  const ValueMeta* SaidOf(const Node& node) const {
+    const auto it = said_.find(&node);
+    return it != said_.end() && HaveSameRanks(*it->second, *node.meta()) ? it->second : nullptr;
+  }
+
+  bool MayBe(const Dim& dim, int64_t size) const {
+    return dim.is_static() ? dim.value == size
+                           : EvaluateWithExamples(module_, *dim.expr).value_or(size) == size;
+  }
+
+  // Whether it is a number or depends on symbols that have examples, which inputs decide.
+  bool IsOfExamples(const Dim& dim) const {
+    return dim.is_static() || EvaluateWithExamples(module_, *dim.expr).has_value();
+  }
+
+  // Whether runs with other values of each symbol found the same size.
+  static bool IsFixed(const Node& node, size_t i, int64_t size,
+                      const std::vector<Dependence>& dependences) {
+    return absl::c_all_of(dependences, [&](const Dependence& d) {
+      return SizeIn(d.near, node, i) == size && SizeIn(d.far, node, i) == size;
+    });
   }
 
   // What the i-th size of `node` is, if it is one of s + b, a * s + b, a * s * t;
@@ -308,6 +404,7 @@ class SymbolProber {
 
   Module& module_;
   Values values_;
+  const SaidMetas& said_;
 };
 
 }  // namespace
@@ -318,8 +415,9 @@ const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, M
     if (!tensor.defined()) return nullptr;
     TensorMeta meta;
     meta.dtype = DTypeOf(tensor.scalar_type());
-    meta.has_shape = true;
-    const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
+    meta.has_shape = !tensor.is_nested();
+    std::vector<Dim> shape;
+    if (meta.has_shape) shape.assign(tensor.sizes().begin(), tensor.sizes().end());
     meta.shape = shape;
     if (known != nullptr && known->tensor != nullptr) {
       meta.has_device = known->tensor->has_device;
@@ -348,26 +446,31 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   if (module->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
   absl::flat_hash_map<const Node*, Node*> nodes;
   for (Node* node : module->main()->nodes()) nodes[node] = node;
-  std::vector<std::pair<Node*, const ValueMeta*>> before;
-  const absl::StatusOr<int64_t> peak =
-      RunForShapes(*module, values, [&](const Node& node, const c10::IValue& value) {
+  SaidMetas said;
+  for (const Node* node : module->main()->nodes()) {
+    if (node->meta() != nullptr) said[node] = node->meta();
+  }
+  const absl::StatusOr<int64_t> peak = RunForShapes(
+      *module, values,
+      [&](const Node& node, const c10::IValue& value) {
         if (const ValueMeta* meta = MetaOfValue(value, node.meta(), module)) {
-          before.emplace_back(nodes.at(&node), node.meta());
-          before.back().first->set_meta(meta);
+          nodes.at(&node)->set_meta(meta);
           ++report.nodes;
         }
         return observer ? observer(node, value) : absl::OkStatus();
-      });
+      },
+      RecoverBy(*module, said));
   const bool is_symbolic = !module->symbols().empty();
   if (!peak.ok()) {
     // Sizes that may be those of the example only.
-    for (const auto& [node, meta] : before) {
-      if (is_symbolic) node->set_meta(meta);
+    for (const auto& [node, made] : nodes) {
+      const auto it = said.find(node);
+      if (is_symbolic) made->set_meta(it == said.end() ? nullptr : it->second);
     }
     return peak.status();
   }
   report.peak_bytes = *peak;
-  if (is_symbolic) SymbolProber(module, values).Run();
+  if (is_symbolic) SymbolProber(module, values, said).Run();
   return report;
 }
 
