@@ -96,7 +96,7 @@ bool SameForm(const IValue& a, const IValue& b) {
     if (x.defined() != y.defined()) return false;
     if (!x.defined()) return true;
     if (x.is_nested() != y.is_nested()) return false;
-    if (x.is_nested()) return at::_nested_tensor_size(x).equal(at::_nested_tensor_size(y));
+    if (x.is_nested()) return x._nested_tensor_size().equal(y._nested_tensor_size());
     return x.sizes() == y.sizes();
   }
   const auto is_sequence = [](const IValue& v) { return v.isTuple() || v.isList(); };
