@@ -106,9 +106,9 @@ class Frame {
   torch::jit::Stack stack_;
   bool flat_ = false;
   std::vector<c10::IValue>* results_ = nullptr;
-  absl::Status status_;         // what a body failed with
-  absl::Status left_out_;       // why the first instruction was left out, if one was
-  std::vector<bool> unknown_;   // by slot; empty: all are known
+  absl::Status status_;        // what a body failed with
+  absl::Status left_out_;      // why the first instruction was left out, if one was
+  std::vector<bool> unknown_;  // by slot; empty: all are known
 };
 
 }  // namespace graphnet::interp

@@ -105,6 +105,7 @@ void Note(const Node& node, const c10::IValue& value, bool measured, ObservedVal
     const at::Tensor& tensor = value.toTensor();
     // Inside of a vmap; no cut goes through one, and items are not to be had there.
     if (tensor.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::FuncTorchBatched)) return;
+    if (tensor.is_nested() || tensor.layout() != c10::kStrided) return;
     if (!measured && tensor.is_floating_point()) return;
     const DrawSpec spec =
         tensor.is_meta() ? SpecWithoutData(tensor) : SpecOf(tensor, found->module.get());

@@ -1,22 +1,19 @@
 #include "graphnet/interp/shapes.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "ATen/Functions.h"
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/interp/values.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/torch/status.h"
@@ -28,8 +25,8 @@ namespace graphnet {
 namespace {
 
 const c10::Device kMeta(c10::kMeta);
-// Of a tuple, with those in it.
-constexpr uint64_t kMaxSaidElements = 1 << 16;
+// Of a value that has a meta, with those of tuples in it wherever they are referred to.
+constexpr uint64_t kMaxParts = 1 << 16;
 
 // A tensor with data if it is small, else one without.
 absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view name,
@@ -66,15 +63,8 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
 class MemoryMeter {
  public:
   void Add(const c10::IValue& value) {
-    if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
-      const c10::Storage& storage = value.toTensor().storage();
-      const auto bytes = static_cast<int64_t>(storage.nbytes());
-      const auto [it, is_new] = storages_.try_emplace(storage.unsafeGetStorageImpl(),
-                                                      Entry{storage.getWeakStorageImpl(), bytes});
-      if (is_new) added_ += bytes;
-    } else if (value.isTuple() || value.isTensorList()) {
-      for (const c10::IValue& element : Elements(value)) Add(element);
-    }
+    absl::flat_hash_set<const void*> seen;
+    Add(value, &seen);
   }
   // While a value is made, what was alive before it still is.
   void Measure() {
@@ -94,6 +84,20 @@ class MemoryMeter {
   int64_t peak() const { return peak_; }
 
  private:
+  // `seen`: tuples, which may be shared.
+  void Add(const c10::IValue& value, absl::flat_hash_set<const void*>* seen) {
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
+      const c10::Storage& storage = value.toTensor().storage();
+      const auto bytes = static_cast<int64_t>(storage.nbytes());
+      const auto [it, is_new] = storages_.try_emplace(storage.unsafeGetStorageImpl(),
+                                                      Entry{storage.getWeakStorageImpl(), bytes});
+      if (is_new) added_ += bytes;
+    } else if (value.isTuple() || value.isTensorList()) {
+      if (value.isTuple() && !seen->insert(value.toTupleRef().elements().data()).second) return;
+      for (const c10::IValue& element : Elements(value)) Add(element, seen);
+    }
+  }
+
   struct Entry {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     int64_t bytes;
@@ -104,31 +108,10 @@ class MemoryMeter {
   int64_t peak_ = 0;
 };
 
-// What the program itself says of its nodes.
-using SaidMetas = absl::flat_hash_map<const Node*, const ValueMeta*>;
-
-// A value as its meta says, without data; nullopt where a size is not known. Tuples of metas
-// are shared, so that each element is charged.
-std::optional<c10::IValue> ValueOf(const Module& module, const ValueMeta& meta, Budget* budget) {
-  if (!budget->Charge(1)) return std::nullopt;
-  if (meta.tensor != nullptr) {
-    absl::StatusOr<at::Tensor> tensor = InputTensor(module, "", meta.tensor, nullptr);
-    return tensor.ok() ? std::optional<c10::IValue>(*std::move(tensor)) : std::nullopt;
-  }
-  std::vector<c10::IValue> elements;
-  for (const ValueMeta* element : meta.elements) {
-    std::optional<c10::IValue> value = ValueOf(module, *element, budget);
-    if (!value) return std::nullopt;
-    elements.push_back(*std::move(value));
-  }
-  if (elements.empty()) return std::nullopt;
-  return interp::MakeSequence(std::move(elements), /*tuple=*/true);
-}
-
 // Runs the main graph without data and returns the peak.
 absl::StatusOr<int64_t> RunForShapes(const Module& module,
                                      const std::map<std::string, TensorData>& values,
-                                     const SaidMetas& said, const Observer& observer) {
+                                     const Observer& observer, const Recover& recover = {}) {
   const auto find = [&values](absl::string_view name) {
     const auto it = values.find(std::string(name));
     return it == values.end() ? nullptr : &it->second;
@@ -181,32 +164,76 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
     memory.Measure();
     return observer ? observer(node, value) : absl::OkStatus();
   };
-  run.recover = [&](const Node& node) -> std::optional<c10::IValue> {
-    const auto it = said.find(&node);
-    if (it == said.end()) return std::nullopt;
-    Budget budget(kMaxSaidElements);
-    return ValueOf(module, *it->second, &budget);
-  };
+  run.recover = recover;
   RETURN_IF_ERROR(executable->Run(inputs, run).status());
   return memory.peak();
 }
 
 // The sizes of the tensors in a value, one after the other.
+void AppendDims(const ValueMeta& meta, std::vector<Dim>* dims) {
+  if (meta.tensor != nullptr)
+    dims->insert(dims->end(), meta.tensor->shape.begin(), meta.tensor->shape.end());
+  for (const ValueMeta* element : meta.elements) AppendDims(*element, dims);
+}
 void AppendSizes(const ValueMeta& meta, std::vector<int64_t>* sizes) {
-  if (meta.tensor != nullptr) {
-    for (const Dim& dim : meta.tensor->shape) sizes->push_back(dim.value);
+  std::vector<Dim> dims;
+  AppendDims(meta, &dims);
+  for (const Dim& dim : dims) sizes->push_back(dim.value);
+}
+
+// Whether both are tensors of one rank, or tuples of such.
+bool HaveSameRanks(const ValueMeta& a, const ValueMeta& b) {
+  if ((a.tensor == nullptr) != (b.tensor == nullptr)) return false;
+  if (a.tensor != nullptr) {
+    return a.tensor->has_shape == b.tensor->has_shape &&
+           a.tensor->shape.size() == b.tensor->shape.size();
   }
-  for (const ValueMeta* element : meta.elements) AppendSizes(*element, sizes);
+  return absl::c_equal(a.elements, b.elements, [](const ValueMeta* x, const ValueMeta* y) {
+    return HaveSameRanks(*x, *y);
+  });
+}
+
+// What the program says of the values of its nodes.
+using SaidMetas = absl::flat_hash_map<const Node*, const ValueMeta*>;
+
+// A tensor, or a tuple of tensors, of the sizes that a meta says for the example values;
+// nullopt if it does not say all, or if it has too many parts.
+std::optional<c10::IValue> ValueOfMeta(const Module& module, const ValueMeta& meta,
+                                       Budget* budget) {
+  if (!budget->Charge(1)) return std::nullopt;
+  if (meta.tensor == nullptr) {
+    std::vector<c10::IValue> elements;
+    for (const ValueMeta* element : meta.elements) {
+      std::optional<c10::IValue> value = ValueOfMeta(module, *element, budget);
+      if (!value) return std::nullopt;
+      elements.push_back(*std::move(value));
+    }
+    if (!meta.is_tuple) return std::nullopt;
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  absl::StatusOr<at::Tensor> tensor = InputTensor(module, "", meta.tensor, nullptr);
+  if (!tensor.ok()) return std::nullopt;
+  return *std::move(tensor);
+}
+
+Recover RecoverBy(const Module& module, const SaidMetas& said) {
+  return [&](const Node& node) -> std::optional<c10::IValue> {
+    const auto it = said.find(&node);
+    if (it == said.end()) return std::nullopt;
+    Budget budget(kMaxParts);
+    return ValueOfMeta(module, *it->second, &budget);
+  };
 }
 
 // Finds how sizes depend on the symbols by running the graph with other values of
-// them: what three runs agree on is taken for true.
+// them: what three runs agree on is taken for true. Where such a run cannot say, and where a
+// size depends on data, it is what the program says of it, or not known.
 class SymbolProber {
  public:
   using Values = std::map<std::string, TensorData>;
 
-  // `values` are those of the run that gave the nodes their metas.
-  // `said`: the metas from before that run.
+  // `values` are those of the run that gave the nodes their metas; `said` are the ones that
+  // they had before.
   SymbolProber(Module* module, const Values& values, const SaidMetas& said)
       : module_(*module), values_(values), said_(said) {
     // Inputs whose sizes change have no values.
@@ -234,47 +261,52 @@ class SymbolProber {
     std::vector<std::pair<Symbol, int64_t>> all;
     for (const Dependence& d : dependences) all.emplace_back(d.symbol, 2);
     const Observed together = Observe(all);
+    std::optional<Observed> again;  // with the example values: what such runs can say at all
     for (Node* node : module_.main()->nodes()) {
       if (!node->is_call() || node->meta() == nullptr) continue;
-      if (IsLeftOut(*node, together) || absl::c_any_of(dependences, [&](const Dependence& d) {
-            return IsLeftOut(*node, d.near) || IsLeftOut(*node, d.far);
-          })) {
-        // The numbers of the example are no facts.
-        const auto it = said_.find(node);
-        node->set_meta(it == said_.end() ? nullptr : it->second);
-        continue;
-      }
       Sizes sizes;
       AppendSizes(*node->meta(), &sizes);
+      const ValueMeta* const said = SaidOf(*node);
+      std::vector<Dim> said_dims;
+      if (said != nullptr) AppendDims(*said, &said_dims);
       std::vector<Dim> dims(sizes.begin(), sizes.end());
-      bool any = false;
+      bool any = false, known = true;
       for (size_t i = 0; i < sizes.size(); ++i) {
-        if (const SymExpr* expr = Express(*node, i, sizes[i], dependences, together)) {
-          dims[i] = Dim(expr);
-          any = true;
+        const bool is_said = said != nullptr && MayBe(said_dims[i], sizes[i]);
+        const SymExpr* expr = nullptr;
+        if (is_said && !IsOfExamples(said_dims[i])) {
+          expr = said_dims[i].expr;
+        } else {
+          expr = Express(*node, i, sizes[i], dependences, together);
+          const bool is_fixed = expr == nullptr && IsFixed(*node, i, sizes[i], dependences);
+          if (expr == nullptr && !is_fixed && is_said) {
+            expr = said_dims[i].expr;
+          } else if (expr == nullptr && !is_fixed) {
+            // A graph that holds for its example values only says what they give.
+            if (!again) again = Observe({});
+            known = known && SizeIn(*again, *node, i) == sizes[i];
+          }
         }
+        if (expr != nullptr) dims[i] = Dim(expr);
+        any = any || expr != nullptr;
       }
       size_t next = 0;
-      if (any) node->set_meta(WithDims(*node->meta(), dims, &next));
+      if (!known) {
+        const auto it = said_.find(node);
+        node->set_meta(it == said_.end() ? nullptr : it->second);
+      } else if (any) {
+        node->set_meta(WithDims(*node->meta(), dims, &next));
+      }
     }
   }
 
  private:
   using Sizes = std::vector<int64_t>;
-  struct Observed {
-    absl::flat_hash_map<const Node*, Sizes> sizes;
-    const Node* last = nullptr;  // that was run
-  };
+  using Observed = absl::flat_hash_map<const Node*, Sizes>;
   struct Dependence {
     Symbol symbol;
     Observed near, far;  // with 1 and 3 added to the example
   };
-
-  // Whether its sizes could not be told, though what comes later could.
-  static bool IsLeftOut(const Node& node, const Observed& observed) {
-    return !observed.sizes.contains(&node) && observed.last != nullptr &&
-           node.IsBefore(observed.last);
-  }
 
   // The sizes of all nodes, up to the first that does not run, with that added to
   // the example values of symbols.
@@ -282,23 +314,48 @@ class SymbolProber {
     Observed observed;
     for (const auto& [symbol, change] : changes)
       module_.AddSymbol(symbol.name, *symbol.example + change);
-    const absl::Status status =
-        RunForShapes(module_, values_, said_, [&](const Node& node, const c10::IValue& value) {
-          observed.last = &node;
+    RunForShapes(
+        module_, values_,
+        [&](const Node& node, const c10::IValue& value) {
           if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
-            AppendSizes(*meta, &observed.sizes[&node]);
+            AppendSizes(*meta, &observed[&node]);
           return absl::OkStatus();
-        }).status();
-    // Else the graph may hold for its example values only.
-    if (status.ok() || absl::IsFailedPrecondition(status)) observed.last = module_.main()->output();
+        },
+        RecoverBy(module_, said_))
+        .status()
+        .IgnoreError();  // A graph may hold for its example values only.
     for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
     return observed;
   }
 
   static std::optional<int64_t> SizeIn(const Observed& observed, const Node& node, size_t i) {
-    const auto it = observed.sizes.find(&node);
-    if (it == observed.sizes.end() || i >= it->second.size()) return std::nullopt;
+    const auto it = observed.find(&node);
+    if (it == observed.end() || i >= it->second.size()) return std::nullopt;
     return it->second[i];
+  }
+
+  // What the program says of a node, if that fits what was found; else null.
+  const ValueMeta* SaidOf(const Node& node) const {
+    const auto it = said_.find(&node);
+    return it != said_.end() && HaveSameRanks(*it->second, *node.meta()) ? it->second : nullptr;
+  }
+
+  bool MayBe(const Dim& dim, int64_t size) const {
+    return dim.is_static() ? dim.value == size
+                           : EvaluateWithExamples(module_, *dim.expr).value_or(size) == size;
+  }
+
+  // Whether it is a number or depends on symbols that have examples, which inputs decide.
+  bool IsOfExamples(const Dim& dim) const {
+    return dim.is_static() || EvaluateWithExamples(module_, *dim.expr).has_value();
+  }
+
+  // Whether runs with other values of each symbol found the same size.
+  static bool IsFixed(const Node& node, size_t i, int64_t size,
+                      const std::vector<Dependence>& dependences) {
+    return absl::c_all_of(dependences, [&](const Dependence& d) {
+      return SizeIn(d.near, node, i) == size && SizeIn(d.far, node, i) == size;
+    });
   }
 
   // What the i-th size of `node` is, if it is one of s + b, a * s + b, a * s * t;
@@ -367,14 +424,19 @@ class SymbolProber {
 
 }  // namespace
 
-const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, Module* module) {
+namespace {
+
+const ValueMeta* MakeMeta(const c10::IValue& value, const ValueMeta* known, Module* module,
+                          Budget* budget) {
+  if (!budget->Charge(1)) return nullptr;
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
-    if (!tensor.defined() || tensor.is_nested()) return nullptr;
+    if (!tensor.defined()) return nullptr;
     TensorMeta meta;
     meta.dtype = DTypeOf(tensor.scalar_type());
-    meta.has_shape = true;
-    const std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
+    meta.has_shape = !tensor.is_nested();
+    std::vector<Dim> shape;
+    if (meta.has_shape) shape.assign(tensor.sizes().begin(), tensor.sizes().end());
     meta.shape = shape;
     if (known != nullptr && known->tensor != nullptr) {
       meta.has_device = known->tensor->has_device;
@@ -389,11 +451,19 @@ const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, M
   for (const c10::IValue& element : Elements(value)) {
     const size_t i = elements.size();
     const bool is_known = known != nullptr && i < known->elements.size();
-    const ValueMeta* meta = MetaOfValue(element, is_known ? known->elements[i] : nullptr, module);
+    const ValueMeta* meta =
+        MakeMeta(element, is_known ? known->elements[i] : nullptr, module, budget);
     if (meta == nullptr) return nullptr;
     elements.push_back(meta);
   }
   return module->InternTupleMeta(elements);
+}
+
+}  // namespace
+
+const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, Module* module) {
+  Budget budget(kMaxParts);
+  return MakeMeta(value, known, module, &budget);
 }
 
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
@@ -402,26 +472,28 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   ShapeReport report;
   if (module->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
   absl::flat_hash_map<const Node*, Node*> nodes;
+  for (Node* node : module->main()->nodes()) nodes[node] = node;
   SaidMetas said;
-  for (Node* node : module->main()->nodes()) {
-    nodes[node] = node;
+  for (const Node* node : module->main()->nodes()) {
     if (node->meta() != nullptr) said[node] = node->meta();
   }
-  std::vector<std::pair<Node*, const ValueMeta*>> before;
-  const absl::StatusOr<int64_t> peak =
-      RunForShapes(*module, values, said, [&](const Node& node, const c10::IValue& value) {
+  const absl::StatusOr<int64_t> peak = RunForShapes(
+      *module, values,
+      [&](const Node& node, const c10::IValue& value) {
         if (const ValueMeta* meta = MetaOfValue(value, node.meta(), module)) {
-          before.emplace_back(nodes.at(&node), node.meta());
-          before.back().first->set_meta(meta);
+          nodes.at(&node)->set_meta(meta);
           ++report.nodes;
         }
         return observer ? observer(node, value) : absl::OkStatus();
-      });
+      },
+      RecoverBy(*module, said));
   const bool is_symbolic = !module->symbols().empty();
+  // What depends on data that is not there has no sizes. All others have theirs.
   if (!peak.ok() && !absl::IsFailedPrecondition(peak.status())) {
     // Sizes that may be those of the example only.
-    for (const auto& [node, meta] : before) {
-      if (is_symbolic) node->set_meta(meta);
+    for (const auto& [node, made] : nodes) {
+      const auto it = said.find(node);
+      if (is_symbolic) made->set_meta(it == said.end() ? nullptr : it->second);
     }
     return peak.status();
   }
@@ -433,7 +505,7 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
 
 absl::StatusOr<int64_t> PeakBytes(const Module& module,
                                   const std::map<std::string, TensorData>& values) {
-  return RunForShapes(module, values, {}, nullptr);
+  return RunForShapes(module, values, nullptr);
 }
 
 }  // namespace graphnet

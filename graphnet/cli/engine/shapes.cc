@@ -31,6 +31,8 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
     if (!value.isTensor()) return false;
     const at::Tensor& tensor = value.toTensor();
     if (DTypeOf(tensor.scalar_type()) != meta.tensor->dtype) return false;
+    if (!meta.tensor->has_shape || tensor.is_nested())
+      return meta.tensor->has_shape != tensor.is_nested();
     if (static_cast<size_t>(tensor.dim()) != meta.tensor->shape.size()) return false;
     for (int64_t i = 0; i < tensor.dim(); ++i) {
       const Dim& dim = meta.tensor->shape[static_cast<size_t>(i)];
