@@ -8,6 +8,7 @@
 #include "ATen/Functions.h"
 #include "ATen/WrapDimUtils.h"
 #include "c10/util/Exception.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/no_grad.h"
 #include "graphnet/ir/node_error.h"
@@ -18,6 +19,9 @@ namespace {
 
 using at::indexing::TensorIndex;
 using c10::IValue;
+
+// With each shared one wherever it is referred to.
+constexpr int64_t kMaxReturned = int64_t{1} << 24;
 
 bool IsTrue(const IValue& value) {
   return value.isTensor() ? value.toTensor().item().toBool()
@@ -118,13 +122,16 @@ void Frame::Return(const Source& source) {
   }
 }
 
-void Frame::Return(IValue value, bool is_element) {
+void Frame::Return(IValue value, bool is_element, int depth) {
+  // Lists and tuples are shared, and lists may hold themselves.
+  TORCH_CHECK(depth <= kMaxNesting, "what is returned nests too deep");
+  TORCH_CHECK(++returned_ <= kMaxReturned, "more than ", kMaxReturned, " values are returned");
   if (is_element && !flat_) {
     results_->push_back(std::move(value));
   } else if (value.isTuple() || value.isList()) {
-    for (IValue& element : Elements(value)) Return(std::move(element), true);
+    for (IValue& element : Elements(value)) Return(std::move(element), true, depth + 1);
   } else if (flat_ && value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) Return(entry.value(), true);
+    for (const auto& entry : value.toGenericDict()) Return(entry.value(), true, depth + 1);
   } else {
     results_->push_back(std::move(value));
   }

@@ -69,7 +69,7 @@ class Frame {
   std::optional<c10::SymInt> Bound(const Source& source);
 
   void Return(const Source& source);
-  void Return(c10::IValue value, bool is_element);
+  void Return(c10::IValue value, bool is_element, int depth = 0);
 
   // Higher-order calls.
   std::vector<c10::IValue> CallBody(const Program& body, std::vector<c10::IValue> inputs);
@@ -106,6 +106,7 @@ class Frame {
   torch::jit::Stack stack_;
   bool flat_ = false;
   std::vector<c10::IValue>* results_ = nullptr;
+  int64_t returned_ = 0;
   absl::Status status_;        // what a body failed with
   absl::Status left_out_;      // why the first instruction was left out, if one was
   std::vector<bool> unknown_;  // by slot; empty: all are known

@@ -93,7 +93,7 @@ class MemoryMeter {
                                                       Entry{storage.getWeakStorageImpl(), bytes});
       if (is_new) added_ += bytes;
     } else if (value.isTuple() || value.isTensorList()) {
-      if (value.isTuple() && !seen->insert(value.toTupleRef().elements().data()).second) return;
+      if (value.isTuple() && !seen->insert(&value.toTupleRef()).second) return;
       for (const c10::IValue& element : Elements(value)) Add(element, seen);
     }
   }
