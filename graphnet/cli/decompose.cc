@@ -180,7 +180,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   const bool lift =
       options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
   if (lift) {
-    absl::StatusOr<Sample> form = FolderFormOfSample(sample);
+    absl::StatusOr<Sample> form = FolderFormOfSample(sample, /*keep_module_paths=*/true);
     if (!form.ok()) return WithFolderAdvice(form.status());
     sample = *std::move(form);
   }

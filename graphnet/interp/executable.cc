@@ -63,7 +63,9 @@ class ExecutableImpl : public Executable {
     std::vector<IValue> results;
     RETURN_IF_ERROR(frame.Run(std::move(inputs), /*flat=*/true, &results));
     for (IValue& result : results) {
-      if (keeps_records_ || !result.isTensor() || !result.toTensor().requires_grad()) continue;
+      // Without records, this is a parameter that is handed on.
+      if (!records_ || keeps_records_ || !result.isTensor() || !result.toTensor().requires_grad())
+        continue;
       result = result.toTensor().detach();
     }
     return results;

@@ -21,7 +21,7 @@ using at::indexing::TensorIndex;
 using c10::IValue;
 
 // With each shared one wherever it is referred to.
-constexpr int64_t kMaxReturned = int64_t{1} << 24;
+constexpr int64_t kMaxReturned = int64_t{1} << 20;
 
 bool IsTrue(const IValue& value) {
   return value.isTensor() ? value.toTensor().item().toBool()

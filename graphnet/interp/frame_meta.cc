@@ -9,6 +9,7 @@
 
 #include "ATen/Functions.h"
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "c10/util/Exception.h"
 #include "graphnet/base/limits.h"
@@ -28,22 +29,49 @@ constexpr char kUnknownData[] = "its shape depends on data that is not known";
 // shows how large that is.
 constexpr int64_t kMaxElementsToMake = 1 << 20;
 
-// `value` with fn(tensor) in place of each tensor in it.
-IValue MapTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::Tensor&)> fn,
-                  int depth = 0) {
-  if (value.isTensor()) return value.toTensor().defined() ? IValue(fn(value.toTensor())) : value;
-  const bool may_hold_tensors = value.isTuple() || (value.isList() && !value.isIntList() &&
-                                                    !value.isDoubleList() && !value.isBoolList());
-  if (!may_hold_tensors) return value;
-  TORCH_CHECK(depth < kMaxNesting, "a list is nested too deep");
-  std::vector<IValue> elements = Elements(value);
-  bool any = false;
-  for (IValue& element : elements) {
-    IValue mapped = MapTensors(element, fn, depth + 1);
-    any = any || !mapped.is(element);
-    element = std::move(mapped);
+// Where the elements of a tuple or list lie, which tells it from others.
+const void* IdentityOf(const IValue& value) {
+  if (value.isTuple()) return &value.toTupleRef();
+  const c10::ArrayRef<IValue> elements = value.toListRef();
+  return elements.empty() ? nullptr : elements.data();
+}
+
+// Puts fn(tensor) in place of each tensor in a value. Tuples and lists are shared, so that each
+// is looked at once.
+class TensorMapper {
+ public:
+  explicit TensorMapper(absl::FunctionRef<at::Tensor(const at::Tensor&)> fn) : fn_(fn) {}
+
+  IValue Map(const IValue& value, int depth = 0) {
+    if (value.isTensor()) {
+      return value.toTensor().defined() ? IValue(fn_(value.toTensor())) : value;
+    }
+    const bool may_hold_tensors = value.isTuple() || (value.isList() && !value.isIntList() &&
+                                                      !value.isDoubleList() && !value.isBoolList());
+    if (!may_hold_tensors) return value;
+    TORCH_CHECK(depth < kMaxNesting, "a list is nested too deep");
+    const void* const identity = IdentityOf(value);
+    if (const auto it = mapped_.find(identity); identity != nullptr && it != mapped_.end())
+      return it->second;
+    std::vector<IValue> elements = Elements(value);
+    bool any = false;
+    for (IValue& element : elements) {
+      IValue mapped = Map(element, depth + 1);
+      any = any || !mapped.is(element);
+      element = std::move(mapped);
+    }
+    IValue result = any ? MakeSequence(std::move(elements), value.isTuple()) : value;
+    if (identity != nullptr && depth > 0) mapped_.emplace(identity, result);
+    return result;
   }
-  return any ? MakeSequence(std::move(elements), value.isTuple()) : value;
+
+ private:
+  const absl::FunctionRef<at::Tensor(const at::Tensor&)> fn_;
+  absl::flat_hash_map<const void*, IValue> mapped_;
+};
+
+IValue MapTensors(const IValue& value, absl::FunctionRef<at::Tensor(const at::Tensor&)> fn) {
+  return TensorMapper(fn).Map(value);
 }
 
 void ForEachTensor(const IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn) {

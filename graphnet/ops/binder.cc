@@ -36,9 +36,11 @@ bool SaysNothing(const KwArg& kwarg, const Schema& schema) {
          (kwarg.name == "out" || kwarg.name == "names" || kwarg.name == "generator");
 }
 
-// What does nothing here and takes any number of values: torch.ops.higher_order.print.
+// Whether values may also have any names, as those that torch.ops.higher_order.print prints. Its
+// row calls them *named_values.
 bool TakesAnyKeyword(const Schema& schema) {
-  return schema.is_dropped && !schema.arguments.empty() && schema.arguments.back().is_variadic;
+  return !schema.arguments.empty() && schema.arguments.back().is_variadic &&
+         schema.arguments.back().name == "named_values";
 }
 
 // What a call may leave to the overload: nothing that has no default, as Python has it;

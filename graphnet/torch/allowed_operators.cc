@@ -175,6 +175,12 @@ void GuardFactorial(c10::ArrayRef<c10::IValue> operands) {
   TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(), " is no int64");
 }
 
+// matrix_power(tensor, n) makes n positive.
+void GuardPower(c10::ArrayRef<c10::IValue> operands) {
+  TORCH_CHECK(operands[1].toInt() != std::numeric_limits<int64_t>::min(),
+              "the least int64 has no absolute value");
+}
+
 // Elements of a list, or characters of a text, that an operator may make of few.
 constexpr int64_t kMaxMade = 1'000'000;
 
@@ -201,6 +207,13 @@ void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
   const int64_t times = operands[is_left ? 1 : 0].toInt();
   TORCH_CHECK(size == 0 || times <= kMaxMade / size, "a list of ", size, " elements ", times,
               " times");
+}
+
+// list + list, list.extend(list): a list may be added to itself again and again.
+constexpr size_t kMaxElements = 10'000'000;
+void GuardLength(c10::ArrayRef<c10::IValue> operands) {
+  const size_t size = operands[0].toListRef().size() + operands[1].toListRef().size();
+  TORCH_CHECK(size <= kMaxElements, "a list of ", size, " elements");
 }
 
 // to(tensor, dtype, …), to(tensor, device, dtype, …): an int that stands for a dtype.
@@ -239,6 +252,13 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
       {"aten::replace.", GuardPart},
       {"aten::mul.left_t", GuardRepetition},
       {"aten::mul_.t", GuardRepetition},
+      {"aten::add.t", GuardLength},
+      {"aten::add_.t", GuardLength},
+      {"aten::extend.t", GuardLength},
+      {"aten::linalg_matrix_power.", GuardPower},
+      {"aten::linalg_matrix_power.out", GuardPower},
+      {"aten::matrix_power.", GuardPower},
+      {"aten::matrix_power.out", GuardPower},
       {"aten::to.prim_dtype", GuardDType},
       {"aten::to.prim_Device", GuardDType},
       {"aten::mul.right_", GuardRepetition},

@@ -350,9 +350,10 @@ class FolderCheck {
         Add(ErrorClass::kGraph, number, "graph_net.json", "graph_net.json is not the original's");
       }
       const bool symbols = in_folders_ && !piece.module->symbols().empty();
-      if (piece.has_constraints != (constrained_ || symbols)) {
+      const bool lacks = !piece.has_constraints && (needs_constraints_ || symbols);
+      if (lacks || (piece.has_constraints && !may_have_constraints_ && !symbols)) {
         Add(ErrorClass::kGraph, number, "input_tensor_constraints.py",
-            absl::StrCat(piece.has_constraints ? "has" : "lacks",
+            absl::StrCat(lacks ? "lacks" : "has",
                          " constraints of its inputs, unlike the original"));
       }
       if (in_folders_ && piece.graph_hash != hashes_[i]) {
@@ -365,7 +366,7 @@ class FolderCheck {
   // --- The form of the original --------------------------------------------------
   absl::Status BringIntoForm() {
     original_json_ = out_.original.graph_net_json;
-    constrained_ = out_.original.has_constraints;
+    needs_constraints_ = may_have_constraints_ = out_.original.has_constraints;
     if (in_folders_) {
       out_.options.equality.locations = false;
       for (const Sample& piece : out_.pieces) hashes_.push_back(CanonicalHash(*piece.module));
@@ -374,12 +375,15 @@ class FolderCheck {
     const bool lift = in_folders_ && !out_.original.module->attributes().empty();
     if (!lift) hash_ = CanonicalHash(*out_.original.module);
     if (in_folders_) {
-      ASSIGN_OR_RETURN(Sample form, FolderFormOfSample(out_.original));
+      ASSIGN_OR_RETURN(Sample form, FolderFormOfSample(out_.original, /*keep_module_paths=*/true));
       if (lift) {
         hash_ = CanonicalHash(*form.module);
         out_.report.original_operators = NumOperators(*form.module->main());
       }
-      constrained_ = form.has_constraints;  // where it has symbols, whatever it was read from
+      // Where it has symbols, whatever it was read from; a piece without symbols needs none, if it
+      // was cut from a graph that was in no folder.
+      may_have_constraints_ = form.has_constraints;
+      if (lift) needs_constraints_ = form.has_constraints;
       form.provenance = out_.original.provenance;
       form.weights = std::move(out_.original.weights);
       if (!lift) KeepNames(*out_.original.module->main(), form.module->main());
@@ -556,7 +560,9 @@ class FolderCheck {
   bool in_folders_ = false;
   std::string hash_;  // of the graph that was cut
   std::string original_json_;
-  bool constrained_ = false;
+  // Whether each piece must have constraints of its inputs, and whether it may.
+  bool needs_constraints_ = false;
+  bool may_have_constraints_ = false;
   std::vector<std::string> hashes_;  // of pieces in folders, as read
   std::vector<int> numbers_;         // of the pieces, if there are gaps
 };

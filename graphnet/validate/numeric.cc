@@ -28,6 +28,7 @@
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/lowering.h"
 #include "graphnet/torch/comparison.h"
 #include "graphnet/torch/tensors.h"
 #include "graphnet/torch/types.h"
@@ -229,6 +230,8 @@ class Runner {
   std::optional<std::vector<c10::IValue>> RunPieces(const OperatorObserver& observe) {
     absl::flat_hash_map<std::string, c10::IValue> named;
     CompileOptions compile;
+    // A gradient may be asked for in another piece than the one that computes the value.
+    compile.records_gradients = AsksForGradients(*original_.module);
     const auto take = [](const TensorData& data) { return ToTensor(data, c10::Device(c10::kCPU)); };
     for (const Attribute& attribute : original_.module->attributes()) {
       const auto it = values_.find(std::string(attribute.name));

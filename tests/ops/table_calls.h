@@ -127,6 +127,7 @@ inline Argument ValueFor(const SchemaArgument& a, int salt) {
       if (!a.IsDefault(word)) return word;
     }
   }
+  if (a.name == "out_dtype") return DType::kFloat16;  // float32 is what None means
   if (a.type.kind != SchemaType::Kind::kAny) return ValueOf(a.type, salt);
   const auto it = ValuesByName().find(a.name);
   if (it != ValuesByName().end()) return it->second;

@@ -122,7 +122,7 @@ class Program:
             return []
         words = []
         for name, value in sorted(runs.read_safetensors(self.calls[0]).items()):
-            kind = runs.DTYPES[value.dtype].lower().replace("bool", "b8")
+            kind = runs.DTYPES[value.dtype].lower()
             words += ["--input", f"{name}={kind}[{','.join(map(str, value.shape))}]"]
         return words
 
@@ -137,8 +137,9 @@ class Program:
             return
         back = self.scratch / "back.pb"
         succeed(self.tool("convert", first, back, *self.trust), f"convert from {form}")
-        self.compare(first, f"as {form}")
-        self.compare(back, f"by way of {form}")
+        calls = self.calls[:1] if described else self.calls
+        self.compare(first, f"as {form}", calls)
+        self.compare(back, f"by way of {form}", calls)
 
 
 def ways(program, passes):

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
@@ -26,7 +27,11 @@
 namespace graphnet {
 namespace {
 
-bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& value) {
+// What sizes that depend on data were found to be: each is one size wherever it stands.
+using FoundSizes = absl::flat_hash_map<const SymExpr*, int64_t>;
+
+bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& value,
+            FoundSizes* found) {
   if (meta.tensor != nullptr) {
     if (!value.isTensor()) return false;
     const at::Tensor& tensor = value.toTensor();
@@ -36,8 +41,9 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
     if (static_cast<size_t>(tensor.dim()) != meta.tensor->shape.size()) return false;
     for (int64_t i = 0; i < tensor.dim(); ++i) {
       const Dim& dim = meta.tensor->shape[static_cast<size_t>(i)];
-      const std::optional<int64_t> size =
+      std::optional<int64_t> size =
           dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
+      if (!size) size = found->try_emplace(dim.expr, tensor.size(i)).first->second;
       if (size != tensor.size(i)) return false;
     }
     return true;
@@ -45,7 +51,7 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
   const std::vector<c10::IValue> elements = Elements(value);
   if (elements.size() != meta.elements.size()) return false;
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (!Agrees(module, *meta.elements[i], elements[i])) return false;
+    if (!Agrees(module, *meta.elements[i], elements[i], found)) return false;
   }
   return true;
 }
@@ -56,10 +62,11 @@ absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData
   ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample.module, std::move(values)));
   size_t passed = 0;
   std::vector<std::string> failed;
+  FoundSizes found;
   RunOptions run;
   run.observer = [&](const Node& node, const c10::IValue& value) {
     if (!value.isTensor() && !value.isTuple() && !value.isTensorList()) return absl::OkStatus();
-    if (node.meta() != nullptr && Agrees(*sample.module, *node.meta(), value)) {
+    if (node.meta() != nullptr && Agrees(*sample.module, *node.meta(), value, &found)) {
       ++passed;
     } else if (node.meta() != nullptr || value.isTensor()) {
       failed.emplace_back(node.name());

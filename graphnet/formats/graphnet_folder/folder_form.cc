@@ -184,7 +184,8 @@ bool HasPythonSpelling(absl::string_view target, Framework framework) {
   return framework == Framework::kTorch && parts == 3 && !IsReserved(root);
 }
 
-absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework) {
+absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework,
+                                                   bool keep_module_paths) {
   std::unique_ptr<Module> form = module.Clone();
   RETURN_IF_ERROR(LiftAttributes(form.get()).status());
   absl::flat_hash_set<std::string> taken;
@@ -204,7 +205,7 @@ absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framewo
   }
   for (Graph* graph : form->graphs()) {
     for (Node* node : graph->nodes()) {
-      node->set_module_path({});
+      if (!keep_module_paths) node->set_module_path({});
       if (!node->is_placeholder()) node->set_annotation({});
       const bool is_argument = node->is_placeholder() && graph == form->main();
       if (!is_argument || node->tensor_meta() == nullptr) node->set_meta(nullptr);

@@ -15,12 +15,13 @@ namespace graphnet {
 //  - attributes are arguments of forward (their names in `original_name`),
 //  - names are Python identifiers that clash with nothing the text uses,
 //  - only the arguments of forward have metas, and each has a draw spec,
-//  - module paths are gone.
+//  - module paths are gone, unless they are kept for what is to be cut by them.
 // Writing that copy as a folder and reading it gives it back. Unimplemented, with
 // the reason, for what a folder cannot hold: call_module, symbolic integers as
 // arguments, attributes read inside a body, targets without a Python spelling, and calls and
 // constants of the other framework.
-absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework);
+absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework,
+                                                   bool keep_module_paths = false);
 
 // Whether `target` can be called from model.py.
 bool HasPythonSpelling(absl::string_view target, Framework framework);

@@ -20,11 +20,11 @@ constexpr char kMarker[] = "graph_net.json";
 
 }  // namespace
 
-absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample) {
+absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module_paths) {
   Sample out;
   out.name = sample.name;
   ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(sample.graph_net_json, kMarker));
-  ASSIGN_OR_RETURN(out.module, FolderForm(*sample.module, framework));
+  ASSIGN_OR_RETURN(out.module, FolderForm(*sample.module, framework, keep_module_paths));
   out.has_constraints = sample.has_constraints || !out.module->symbols().empty();
   out.constraint_order = sample.constraint_order;
   out.extra_files = sample.extra_files;

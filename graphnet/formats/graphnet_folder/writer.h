@@ -14,7 +14,7 @@ namespace graphnet {
 
 // The sample as a folder holds it: its module in FolderForm. Unimplemented, with
 // the reason, if a folder cannot.
-absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample);
+absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module_paths = false);
 
 // Names and contents.
 absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample);
