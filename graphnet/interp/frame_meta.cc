@@ -219,7 +219,7 @@ void Frame::CallOnStandIns(const Instruction& instruction, const std::vector<IVa
       continue;
     }
     TORCH_CHECK_NOT_IMPLEMENTED(!found || SameForm(*found, result), kUnknownData);
-    found = std::move(result);
+    found = result;
   }
   // What fails on data that was made up may run on other data.
   TORCH_CHECK_NOT_IMPLEMENTED(found.has_value(), kUnknownData);

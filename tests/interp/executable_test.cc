@@ -360,7 +360,9 @@ TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
             .message());
   };
   const at::Tensor real = at::rand({3, 4}), complex = at::rand({3, 4}, at::kComplexFloat);
-  const auto ints = [](std::vector<int64_t> values) { return at::tensor(values, at::kLong); };
+  const auto ints = [](const std::vector<int64_t>& values) {
+    return at::tensor(values, at::kLong);
+  };
   const struct {
     const char* call;
     std::vector<c10::IValue> inputs;

@@ -24,7 +24,7 @@ std::string Inlined(absl::string_view text, std::string* notes = nullptr) {
   const auto changed = InlineRegions(module.get(), run);
   EXPECT_TRUE(changed.ok()) << changed.status();
   EXPECT_TRUE(Verify(*module).ok()) << Verify(*module);
-  const std::string after = PrintModule(*module);
+  std::string after = PrintModule(*module);
   EXPECT_EQ(*changed, before != after);
   PassRun again;
   EXPECT_FALSE(*InlineRegions(module.get(), again));

@@ -49,8 +49,7 @@ void DeadPaths::See(const Node& node, const c10::IValue& value) {
       for (size_t i = 0; i < factors; ++i) {
         if (!HoldsZeros(*operands[i])) continue;
         found_.push_back(absl::StrCat("%", Printable(node.name()), " = ", Printable(node.target()),
-                                      " takes zeros only as %",
-                                      Printable(operands[i]->name())));
+                                      " takes zeros only as %", Printable(operands[i]->name())));
         break;
       }
     } else if (name == "where" && operands.size() > 1) {

@@ -258,8 +258,8 @@ absl::Status GraphImporter::ImportInputs(absl::string_view target, const Schema*
     return absl::OkStatus();
   }
   size_t at = 0;
-  const absl::Status status = schema == nullptr ? BindInputs(given, args, kwargs, &at)
-                                                : BindInputs(*schema, given, args, kwargs, &at);
+  absl::Status status = schema == nullptr ? BindInputs(given, args, kwargs, &at)
+                                          : BindInputs(*schema, given, args, kwargs, &at);
   if (status.ok() || at == given.size()) return status;
   return fail(status, at, given[at].name);
 }
