@@ -102,13 +102,22 @@ IValue ToList(const at::Tensor& tensor) {
   for (int64_t i = 0; i < tensor.size(0); ++i) elements.push_back(ToList(tensor.select(0, i)));
   return MakeSequence(std::move(elements), false);
 }
-IValue TensorToList(Args& a, c10::Device) { return ToList(a[0].toTensor()); }
+// Elements of a tensor that become a list, or of lists that become a tensor.
+constexpr int64_t kMaxListed = 10'000'000;
+
+IValue TensorToList(Args& a, c10::Device) {
+  TORCH_CHECK(a[0].toTensor().numel() <= kMaxListed, "a list of ", a[0].toTensor().numel(),
+              " elements");
+  return ToList(a[0].toTensor());
+}
 
 // The numbers of a nested list in row-major order, and its shape.
 struct Data {
   Args values;
   std::vector<int64_t> shape;
+  int64_t left = kMaxListed;  // elements and lists that may still come, each wherever it is
   void Add(const IValue& value, size_t depth) {
+    TORCH_CHECK(--left >= 0, "a tensor of lists with more than ", kMaxListed, " elements");
     TORCH_CHECK(depth <= static_cast<size_t>(kMaxRank), "a tensor of more than ", kMaxRank,
                 " dimensions");
     if (!value.isList() && !value.isTuple()) {

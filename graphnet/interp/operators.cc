@@ -16,7 +16,11 @@ using Args = std::vector<IValue>;
 using T = const at::Tensor&;
 
 // Elements of a sequence that is made by repeating one.
-constexpr int64_t kMaxRepeated = 1'000'000;
+constexpr size_t kMaxRepeated = 1'000'000;
+// A text that is added to itself again and again doubles each time.
+constexpr size_t kMaxTextBytes = size_t{1} << 24;
+// Elements that a comparison looks at: those of tuples that hold one another are shared.
+constexpr int64_t kMaxCompared = 10'000'000;
 
 bool IsIntegral(const IValue& v) { return v.isInt() || v.isBool(); }
 bool IsSequence(const IValue& v) { return v.isList() || v.isTuple(); }
@@ -42,10 +46,17 @@ IValue Binary(Args& a, c10::Device) {
 IValue Add(Args& a, c10::Device device) {
   if (IsSequence(a[0]) && IsSequence(a[1])) {
     Args all = Elements(a[0]);
-    for (IValue& v : Elements(a[1])) all.push_back(std::move(v));
+    Args more = Elements(a[1]);
+    TORCH_CHECK(all.size() + more.size() <= kMaxRepeated, "a sequence of ",
+                all.size() + more.size(), " elements");
+    for (IValue& v : more) all.push_back(std::move(v));
     return MakeSequence(std::move(all), a[0].isTuple());
   }
-  if (a[0].isString() && a[1].isString()) return a[0].toStringRef() + a[1].toStringRef();
+  if (a[0].isString() && a[1].isString()) {
+    const size_t size = a[0].toStringRef().size() + a[1].toStringRef().size();
+    TORCH_CHECK(size <= kMaxTextBytes, "a text of ", size, " bytes");
+    return a[0].toStringRef() + a[1].toStringRef();
+  }
   return Binary<[](T x, T y) { return at::add(x, y); }>(a, device);
 }
 IValue Mul(Args& a, c10::Device device) {
@@ -54,8 +65,8 @@ IValue Mul(Args& a, c10::Device device) {
     const Args once = Elements(a[0]);
     const int64_t times = AsInt(a[1]);
     const auto size = static_cast<int64_t>(once.size());
-    TORCH_CHECK(size == 0 || times <= kMaxRepeated / size, "a sequence of ", size, " elements ",
-                times, " times");
+    TORCH_CHECK(size == 0 || times <= static_cast<int64_t>(kMaxRepeated) / size, "a sequence of ",
+                size, " elements ", times, " times");
     Args all;
     for (int64_t i = 0; size > 0 && i < times; ++i) all.insert(all.end(), once.begin(), once.end());
     return MakeSequence(std::move(all), a[0].isTuple());
@@ -63,18 +74,23 @@ IValue Mul(Args& a, c10::Device device) {
   return Binary<[](T x, T y) { return at::mul(x, y); }>(a, device);
 }
 
-bool Same(const IValue& a, const IValue& b) {
+bool Same(const IValue& a, const IValue& b, int64_t* left) {
+  TORCH_CHECK(--*left >= 0, "sequences of more than ", kMaxCompared, " elements are compared");
   const std::optional<python::Number> number = NumberOf(a), other = NumberOf(b);
   if (number && other) return std::is_eq(python::Compare(*number, *other));
   if (IsSequence(a) && IsSequence(b)) {
     const Args x = Elements(a), y = Elements(b);
     if (x.size() != y.size()) return false;
     for (size_t i = 0; i < x.size(); ++i) {
-      if (!Same(x[i], y[i])) return false;
+      if (!Same(x[i], y[i], left)) return false;
     }
     return true;
   }
   return a.tagKind() == b.tagKind() && (a.isNone() || a == b);
+}
+bool Same(const IValue& a, const IValue& b) {
+  int64_t left = kMaxCompared;
+  return Same(a, b, &left);
 }
 IValue Eq(Args& a, c10::Device) {
   return AnyTensor(a) ? IValue(at::eq(Tensor(a[0]), Tensor(a[1]))) : Same(a[0], a[1]);
