@@ -1,9 +1,13 @@
 #include "graphnet/base/memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace graphnet {
 namespace {
@@ -39,8 +43,26 @@ int64_t OfControlGroup() {
   return kUnknown;
 }
 
+// What `ulimit` leaves to this process: of resident (-m), virtual (-v) and data memory (-d). Linux
+// itself does not enforce the first.
+int64_t OfLimits() {
+  std::ifstream file("/proc/self/statm");
+  int64_t all = 0, resident = 0, shared = 0, text = 0, lib = 0, data = 0;
+  if (!(file >> all >> resident >> shared >> text >> lib >> data)) return kUnknown;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  int64_t left = kUnknown;
+  for (const auto& [resource, used] :
+       {std::pair{RLIMIT_RSS, resident}, std::pair{RLIMIT_AS, all}, std::pair{RLIMIT_DATA, data}}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    const auto bytes = static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, kUnknown));
+    left = std::min(left, std::max<int64_t>(bytes - used * page, 0));
+  }
+  return left;
+}
+
 }  // namespace
 
-int64_t AvailableMemoryBytes() { return std::min(OfMachine(), OfControlGroup()); }
+int64_t AvailableMemoryBytes() { return std::min({OfMachine(), OfControlGroup(), OfLimits()}); }
 
 }  // namespace graphnet

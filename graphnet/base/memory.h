@@ -6,9 +6,9 @@
 
 namespace graphnet {
 
-// Bytes that can be allocated now without swapping, as Linux estimates it and
-// the control group of the process allows; the largest int64 where that cannot be
-// read.
+// Bytes that can be allocated now without swapping: as Linux estimates it, and no more than the
+// control group and the limits (setrlimit, ulimit) of the process allow. The largest int64 where
+// none of that can be read.
 int64_t AvailableMemoryBytes();
 
 }  // namespace graphnet

@@ -38,7 +38,7 @@ namespace {
 constexpr size_t kMaxIterations = 10'000;
 // Nodes looked at, and elements of lists: a small program may be a long one, and lists of lists
 // may be larger still.
-constexpr uint64_t kMaxSteps = 5'000'000;
+constexpr uint64_t kMaxSteps = 2'000'000;
 constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
 
 // What a node of the program is: an argument over nodes that were made, or a list or tuple.
@@ -395,12 +395,10 @@ class Evaluator {
     for (bool is_first = true;; is_first = false) {
       std::vector<Value> operands = *carried;
       operands.insert(operands.end(), more.begin(), more.end());
-      const size_t before = made_->num_nodes();
       ASSIGN_OR_RETURN(const Value again, Inline(condition, operands));
       const auto elements = ElementsOf(again);
       const Value& goes_on = elements.has_value() && elements->size() == 1 ? (*elements)[0] : again;
       if (!goes_on.is_constant() || !goes_on.argument.is_bool()) {
-        if (is_first && made_->num_nodes() == before) return std::nullopt;
         if (is_first) return std::nullopt;  // What was made is dead.
         return NodeError(node, "begins as a loop of known length and is none");
       }

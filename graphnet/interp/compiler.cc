@@ -253,9 +253,11 @@ class Compiler {
       instruction->kind = Instruction::Kind::kBuiltin;
       instruction->builtin = {GradientsForShapes, static_cast<int>(parameters.size())};
     }
-    if (schema->is_vararg()) {  // Such operators find their number on the stack.
+    // Such operators find their number on the stack; prim.tolist has a fixed one.
+    if (schema->is_vararg() && !schema->is_varret())
       RETURN_IF_ERROR(AddArgument(instruction, instruction->args.size()));
-    }
+    if (name == "prim::tolist" && instruction->args.size() != 3)
+      return Error("takes a tensor, its rank and the number of its elements' type");
     return absl::OkStatus();
   }
 

@@ -58,6 +58,7 @@ class ExecutableImpl : public Executable {
     // Who asks for shapes does not mean to run the program.
     interp::RunState shared;
     shared.iterations = device_.is_meta() ? kMaxIterationsForShapes : INT64_MAX;
+    shared.recover_errors = options.recover_errors;
     interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr,
                         options.recover ? &options.recover : nullptr, &shared);
     std::vector<IValue> results;

@@ -57,6 +57,9 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   Observer observer;
   Recover recover;  // of nodes of the graph, not of its nested graphs
+  // Whether a value is not known either where the call that makes it fails, as calls may in a
+  // graph that holds for some sizes only.
+  bool recover_errors = false;
 };
 
 class Executable {

@@ -18,7 +18,8 @@ class Frame;
 
 // What the frames of a run and of the bodies that it calls share.
 struct RunState {
-  int64_t iterations = 0;  // how many more of loops there may be, all together
+  int64_t iterations = 0;       // how many more of loops there may be, all together
+  bool recover_errors = false;  // RunOptions
   // On the meta device: the frames that are open, and memory that something unknown was
   // written to.
   std::vector<Frame*> frames;

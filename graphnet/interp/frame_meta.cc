@@ -437,6 +437,9 @@ void Frame::ExecuteForShapes(const Instruction& instruction) {
     if (!status_.ok()) throw;
     if (!can_go_on) TORCH_CHECK_NOT_IMPLEMENTED(false, kUnknownData);
     return LeaveOut(instruction);
+  } catch (const c10::Error&) {
+    if (!status_.ok() || !can_go_on || !state_.recover_errors) throw;
+    return LeaveOut(instruction);
   }
   if (state_.forgotten.empty() || instruction.result == kNoSlot) return;
   IValue& result = slots_[instruction.result];

@@ -109,9 +109,10 @@ class MemoryMeter {
 };
 
 // Runs the main graph without data and returns the peak.
-absl::StatusOr<int64_t> RunForShapes(const Module& module,
-                                     const std::map<std::string, TensorData>& values,
-                                     const Observer& observer, const Recover& recover = {}) {
+// `peak`, unless null, becomes the most bytes that were needed at once, as far as the run came.
+absl::Status RunForShapes(const Module& module, const std::map<std::string, TensorData>& values,
+                          const Observer& observer, const Recover& recover, int64_t* peak,
+                          bool recover_errors = false) {
   const auto find = [&values](absl::string_view name) {
     const auto it = values.find(std::string(name));
     return it == values.end() ? nullptr : &it->second;
@@ -165,8 +166,10 @@ absl::StatusOr<int64_t> RunForShapes(const Module& module,
     return observer ? observer(node, value) : absl::OkStatus();
   };
   run.recover = recover;
-  RETURN_IF_ERROR(executable->Run(inputs, run).status());
-  return memory.peak();
+  run.recover_errors = recover_errors;
+  absl::Status ran = executable->Run(inputs, run).status();
+  if (peak != nullptr) *peak = memory.peak();
+  return ran;
 }
 
 // The sizes of the tensors in a value, one after the other.
@@ -321,8 +324,7 @@ class SymbolProber {
             AppendSizes(*meta, &observed[&node]);
           return absl::OkStatus();
         },
-        RecoverBy(module_, said_))
-        .status()
+        RecoverBy(module_, said_), nullptr, /*recover_errors=*/true)
         .IgnoreError();  // A graph may hold for its example values only.
     for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
     return observed;
@@ -477,7 +479,7 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   for (const Node* node : module->main()->nodes()) {
     if (node->meta() != nullptr) said[node] = node->meta();
   }
-  const absl::StatusOr<int64_t> peak = RunForShapes(
+  const absl::Status ran = RunForShapes(
       *module, values,
       [&](const Node& node, const c10::IValue& value) {
         if (const ValueMeta* meta = MetaOfValue(value, node.meta(), module)) {
@@ -486,26 +488,26 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
         }
         return observer ? observer(node, value) : absl::OkStatus();
       },
-      RecoverBy(*module, said));
+      RecoverBy(*module, said), &report.peak_bytes);
   const bool is_symbolic = !module->symbols().empty();
   // What depends on data that is not there has no sizes. All others have theirs.
-  if (!peak.ok() && !absl::IsFailedPrecondition(peak.status())) {
+  if (!ran.ok() && !absl::IsFailedPrecondition(ran)) {
     // Sizes that may be those of the example only.
     for (const auto& [node, made] : nodes) {
       const auto it = said.find(node);
       if (is_symbolic) made->set_meta(it == said.end() ? nullptr : it->second);
     }
-    return peak.status();
+    return ran;
   }
   if (is_symbolic) SymbolProber(module, values, said).Run();
-  RETURN_IF_ERROR(peak.status());
-  report.peak_bytes = *peak;
+  RETURN_IF_ERROR(ran);
   return report;
 }
 
-absl::StatusOr<int64_t> PeakBytes(const Module& module,
-                                  const std::map<std::string, TensorData>& values) {
-  return RunForShapes(module, values, nullptr);
+int64_t PeakBytes(const Module& module, const std::map<std::string, TensorData>& values) {
+  int64_t peak = 0;
+  RunForShapes(module, values, nullptr, {}, &peak).IgnoreError();
+  return peak;
 }
 
 }  // namespace graphnet

@@ -43,9 +43,9 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
 // for what is neither a tensor nor a tuple or list of such.
 const ValueMeta* MetaOfValue(const c10::IValue& value, const ValueMeta* known, Module* module);
 
-// ShapeReport::peak_bytes alone, the module left as it is.
-absl::StatusOr<int64_t> PeakBytes(const Module& module,
-                                  const std::map<std::string, TensorData>& values);
+// ShapeReport::peak_bytes alone; the module is left as it is. Where the shapes of the rest cannot
+// be told, it is what the calls before that need.
+int64_t PeakBytes(const Module& module, const std::map<std::string, TensorData>& values);
 
 }  // namespace graphnet
 

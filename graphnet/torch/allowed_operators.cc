@@ -126,7 +126,7 @@ void GuardEmbeddingBag(const Operands& operands) {
   CheckInRange(indices, weight.size(0), "an index");
   CheckInRange(offsets, indices.numel() + 1, "an offset");
   if (offsets.numel() < 2) return;
-  const at::Tensor steps = offsets.slice(0, 1) - offsets.slice(0, 0, -1);
+  const at::Tensor steps = at::sub(offsets.slice(0, 1), offsets.slice(0, 0, -1));
   TORCH_CHECK(steps.min().item<int64_t>() >= 0, "offsets decrease");
 }
 
@@ -226,6 +226,41 @@ void GuardDType(c10::ArrayRef<c10::IValue> operands) {
   }
 }
 
+// Parts that a tensor may be cut into: each is a tensor of its own, however small it is.
+constexpr int64_t kMaxParts = 1 << 20;
+
+void CheckParts(int64_t parts) { TORCH_CHECK(parts <= kMaxParts, "makes ", parts, " tensors"); }
+
+// The size of tensor operands[0] along the dimension operands[i], or 0 if there is none, which
+// the operator itself refuses.
+int64_t SizeAlong(c10::ArrayRef<c10::IValue> operands, size_t i) {
+  if (i >= operands.size() || !operands[0].isTensor() || !operands[i].isInt()) return 0;
+  const at::Tensor& self = operands[0].toTensor();
+  if (!self.defined() || self.is_nested()) return 0;
+  const int64_t dim =
+      operands[i].toInt() < 0 ? operands[i].toInt() + self.dim() : operands[i].toInt();
+  return dim < 0 || dim >= self.dim() ? 0 : self.size(dim);
+}
+
+// split(self, split_size, dim)
+void GuardSplit(c10::ArrayRef<c10::IValue> operands) {
+  const int64_t size = SizeAlong(operands, 2);
+  if (operands[1].isInt() && operands[1].toInt() > 0) CheckParts(size / operands[1].toInt());
+}
+
+// chunk(self, chunks, dim)
+void GuardChunk(c10::ArrayRef<c10::IValue> operands) {
+  if (operands[1].isInt()) CheckParts(std::min(operands[1].toInt(), SizeAlong(operands, 2)));
+}
+
+// tensor_split(self, sections, dim), hsplit(self, sections), which makes empty parts, too
+void GuardSections(c10::ArrayRef<c10::IValue> operands) {
+  if (operands[1].isInt()) CheckParts(operands[1].toInt());
+}
+
+// unbind(self, dim)
+void GuardUnbind(c10::ArrayRef<c10::IValue> operands) { CheckParts(SizeAlong(operands, 1)); }
+
 // The check that an operator needs, of one kind or the other.
 struct Guards {
   Guard kernel = nullptr;
@@ -262,6 +297,17 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
       {"aten::to.prim_dtype", GuardDType},
       {"aten::to.prim_Device", GuardDType},
       {"aten::mul.right_", GuardRepetition},
+      {"aten::split.Tensor", GuardSplit},
+      {"aten::split_copy.Tensor", GuardSplit},
+      {"aten::unsafe_split.Tensor", GuardSplit},
+      {"aten::chunk.", GuardChunk},
+      {"aten::unsafe_chunk.", GuardChunk},
+      {"aten::tensor_split.sections", GuardSections},
+      {"aten::hsplit.int", GuardSections},
+      {"aten::vsplit.int", GuardSections},
+      {"aten::dsplit.int", GuardSections},
+      {"aten::unbind.int", GuardUnbind},
+      {"aten::unbind_copy.int", GuardUnbind},
   };
   static const auto* const kernels = new absl::flat_hash_map<absl::string_view, Guard>{
       {"aten::_batch_norm_no_update", GuardBatchNorm},

@@ -442,6 +442,46 @@ TEST(ExecutableTest, ErrorsNameTheNode) {
               HasSubstr("division by zero"));
 }
 
+// It takes no number of its operands from the stack, as others that take any number do.
+TEST(ExecutableTest, ToListOfTorchScript) {
+  const auto list = [](absl::string_view arguments, std::vector<c10::IValue> inputs) {
+    return RunText(absl::StrCat("graph @forward(%x) {\n  %l = prim.tolist(", arguments,
+                                ")\n  %t = torch.tensor(%l)\n  return (%t,)\n}\n"),
+                   std::move(inputs));
+  };
+  EXPECT_TRUE(Only(list("%x, 1, 0", {at::arange(3)})).equal(at::arange(3)));
+  EXPECT_TRUE(Only(list("%x, 2, 1", {at::ones({2, 2}, at::kDouble)})).equal(at::ones({2, 2})));
+  for (const char* arguments : {"", "%x", "1, 2", "%x, 1, 0, 2"}) {
+    EXPECT_THAT(std::string(list(arguments, {at::arange(3)}).status().message()),
+                HasSubstr("prim.tolist (node l): takes a tensor, its rank and the number of"))
+        << arguments;
+  }
+  EXPECT_THAT(std::string(list("1, 1, 0", {at::arange(3)}).status().message()),
+              HasSubstr("Expected Tensor but got Int"));
+}
+
+// Lists and texts that double with each call end with an error, before memory does.
+TEST(ExecutableTest, SequencesThatGrowAreBounded) {
+  const auto doubled = [](absl::string_view first, absl::string_view step, absl::string_view last) {
+    std::string text = absl::StrCat("graph @forward(%x) {\n  %v0 = ", first, "\n");
+    for (int i = 1; i <= 40; ++i) {
+      absl::StrAppend(&text, "  %v", i, " = ",
+                      absl::StrReplaceAll(step, {{"V", absl::StrCat("%v", i - 1)}}), "\n");
+    }
+    absl::StrAppend(&text, "  %o = ", absl::StrReplaceAll(last, {{"V", "%v40"}}),
+                    "\n  return (%x, %o)\n}\n");
+    return std::string(RunText(text, {at::ones({2})}).status().message());
+  };
+  EXPECT_THAT(doubled("prim.ListConstruct(1, 2)", "operator.add(V, V)", "builtins.len(V)"),
+              HasSubstr("a sequence of 1048576 elements"));
+  EXPECT_THAT(doubled("operator.add(\"ab\", \"cd\")", "operator.add(V, V)", "builtins.len(V)"),
+              HasSubstr("a text of "));
+  EXPECT_THAT(doubled("prim.ListConstruct(1)", "prim.ListConstruct(V, V)", "operator.eq(V, V)"),
+              HasSubstr("sequences of more than 10000000 elements are compared"));
+  EXPECT_THAT(doubled("prim.ListConstruct(1)", "prim.ListConstruct(V, V)", "torch.tensor(V)"),
+              HasSubstr("tensor"));
+}
+
 // schemas.txt is of the LibTorch that is linked.
 TEST(SchemaTableTest, AgreesWithTheDispatcher) {
   size_t missing = 0;

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 
@@ -99,6 +101,71 @@ TEST(InferShapesTest, SizesThatDependOnOtherDataAreAnError) {
               HasSubstr("torch.matmul (node n): "));
 }
 
+// Each call of a list runs once, so that what it adds is there once.
+TEST(InferShapesTest, ListsAreFilledOnce) {
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3]) {\n"
+                   "  %s = prim.ListConstruct()\n  %a = aten.size.int(%x, 0)\n"
+                   "  %b = operator.add(%a, 1)\n  %p = aten.append.t(%s, %b)\n"
+                   "  %q = aten.append.t(%s, 4)\n  %z = torch.zeros(%s)\n  return (%z,)\n}\n"),
+            "f32[3, 4]");
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3]) {\n"
+                   "  %s = prim.ListConstruct(5, 6, 7, 8)\n  %i = aten.insert.t(%s, 0, 9)\n"
+                   "  %p = aten.pop.t(%s, -1)\n  %k = prim.ListConstruct(2)\n"
+                   "  %e = aten.extend.t(%s, %k)\n  %v = aten.reverse.t(%s)\n"
+                   "  %z = torch.zeros(%s)\n  return (%z,)\n}\n"),
+            "f32[2, 7, 6, 5, 9]");
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3], %y : f32[4, 3]) {\n"
+                   "  %d = prim.DictConstruct(\"a\", %x)\n"
+                   "  %s = aten._set_item.str(%d, \"b\", %y)\n"
+                   "  %p = aten.pop.Dict_str(%d, \"a\")\n  %n = aten.len.Dict_str(%d)\n"
+                   "  %z = torch.zeros((%n, 2))\n  return (%z,)\n}\n"),
+            "f32[2, 3] f32[1, 2]");
+}
+
+// What the program says of a value counts where another size of the symbol cannot be tried.
+TEST(InferShapesTest, SymbolsStayBehindACallThatHoldsForItsExample) {
+  const std::string program =
+      "symbol S0 = 4\n\n"
+      "graph @forward(%x : f32[S0, 3]) {\n  %a = torch.relu(%x)\n"
+      "  %b = .view(%a, 4, 3)SAID\n  %c = torch.neg(%b)\n"
+      "  %d = torch.cat((%c, %x))\n  return (%d,)\n}\n";
+  const auto with = [&](const std::string& said) {
+    std::string text = program;
+    return Shapes(text.replace(text.find("SAID"), 4, said));
+  };
+  EXPECT_EQ(with(" : f32[S0, 3]"), "f32[S0, 3] f32[S0, 3] f32[S0, 3] f32[2*S0, 3]");
+  // A program that says nothing of it has the number.
+  EXPECT_EQ(with(""), "f32[S0, 3] f32[4, 3] f32[4, 3] f32[8, 3]");
+}
+
+TEST(InferShapesTest, OperatorsWithoutATensorAmongTheirArguments) {
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3]) {\n"
+                   "  %a = torch.tril_indices(5, 5, -1)\n  %b = torch.triu_indices(3, 4, 1)\n"
+                   "  %c = torch.randperm(7)\n  %d = torch.hann_window(16)\n"
+                   "  %e = torch.linspace(0, 1, 9)\n  return (%a, %b, %c, %d, %e)\n}\n"),
+            "i64[2, 10] i64[2, 6] i64[7] f32[16] f32[9]");
+}
+
+TEST(InferShapesTest, NestedTensorsHaveNoShape) {
+  EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3, 4]@cpu, %m : bool[2, 3]@cpu) {\n"
+                   "  %o = torch.ones((2, 3), dtype = torch.bool)\n"
+                   "  %n = torch._nested_tensor_from_mask(%x, %o)\n"
+                   "  %r = torch.relu(%n)\n"
+                   "  %p = aten.to_padded_tensor.default(%r, 0.0, [2, 3, 4])\n"
+                   "  return (%p,)\n}\n"),
+            "bool[2, 3] f32 f32 f32[2, 3, 4]");
+}
+
+TEST(InferShapesTest, ATensorIsCutIntoSoManyParts) {
+  for (const char* call : {"torch.split(%x, 1)", "aten.split.Tensor(%x, 1)", "torch.unbind(%x)",
+                           "torch.chunk(%x, 1000000000)", "torch.tensor_split(%x, 1000000000)"}) {
+    EXPECT_THAT(Shapes(absl::StrCat("graph @forward(%x : u8[1000000000]) {\n  %h = ", call,
+                                    "\n  return (%h,)\n}\n")),
+                HasSubstr("makes 1000000000 tensors"))
+        << call;
+  }
+}
+
 TEST(InferShapesTest, PeakMemory) {
   // Input and the two values that live while the second is made: 3 * 4 KiB * 4.
   auto module = ParseModule(
@@ -110,6 +177,15 @@ TEST(InferShapesTest, PeakMemory) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->peak_bytes, 3 * 4096 * 4 * 4);
   EXPECT_EQ(report->nodes, 4u);
+}
+
+TEST(InferShapesTest, PeakMemoryOfWhatComesBeforeUnknownShapes) {
+  auto module = ParseModule(
+      "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %n = torch.nonzero(%a)\n"
+      "  %b = torch.neg(%n)\n  return (%b,)\n}\n",
+      "test");
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ(PeakBytes(**module, {}), 2 * 4096 * 4 * 4);
 }
 
 }  // namespace

@@ -52,9 +52,12 @@ class Bases:
             "graph @forward(%x : f32[S0, 3]@cpu, %p : bool[]@cpu) {\n"
             "  %y = aten.relu.default(%x) : f32[S0, 3]@cpu\n"
             "  return (%y,)\n}\n")
+        related = folder / "related.gn"
+        related.write_text(text.read_text().replace("= 3\n", "= 3\nrelation S0 <= 64\n", 1))
         self.pt2, self.proto = folder / "base.pt2", folder / "base.pb"
-        convert(text, self.pt2)
-        convert(text, self.proto)
+        self.related = folder / "related.pb"
+        for source, made in ((text, self.pt2), (text, self.proto), (related, self.related)):
+            convert(source, made)
         plain = folder / "plain.gn"
         plain.write_text(
             "graph @forward(%x : f32[2, 3]@cpu) {\n"
@@ -67,9 +70,10 @@ class Bases:
 SHAPES: Dict[str, Shape] = {}
 
 
-def add(name: str, form: str, write: Callable[[pathlib.Path, Size, Bases], pathlib.Path]) -> None:
+def add(name: str, form: str, write: Callable[[pathlib.Path, Size, Bases], pathlib.Path],
+        unreadable: bool = False) -> None:
     assert name not in SHAPES, name
-    SHAPES[name] = Shape(name, form, write)
+    SHAPES[name] = Shape(name, form, write, unreadable)
 
 
 # --- text ---------------------------------------------------------------------------------------
@@ -428,7 +432,7 @@ add_text("arange-1e12", lambda size: (
              "%r = .repeat(%x, 1000000, 1000000)"], "(%a, %z, %r)", ""))
 add_text("range-list", lambda size: (
     SQUARE, ["%l = prim.ListConstruct(%x)", "%r = torch.ops.aten.arange.default(1000000000)",
-             "%t = prim.tolist(%r)"], "(%l, %t)", ""))
+             "%t = prim.tolist(%r, 1, 0)", "%u = .tolist(%r)"], "(%l, %t)", ""))
 
 
 def colliding(count: int) -> List[str]:
@@ -457,7 +461,7 @@ def colliding_attributes(size: Size) -> Tuple[str, List[str], str, str]:
 
 add_text("colliding-attributes", colliding_attributes)
 add_text("colliding-symbols", lambda size: (
-    "%x : f32[" + ", ".join(f'"{name}"' for name in colliding(60)) + "]@cpu",
+    "%x : f32[" + ", ".join(f'"{name}"' for name in colliding(30)) + "]@cpu",
     ["%y = aten.relu.default(%x)"], "%y",
     "symbol S0 = 2\n" + "".join(f'symbol "{name}" = 2\n' for name in colliding(size.names))))
 add_text("colliding-bodies", lambda size: (
@@ -565,7 +569,8 @@ def call(target: str, output: Dict[str, object], **inputs: Dict[str, object]) ->
             "inputs": [{"name": name, "arg": arg, "kind": 1} for name, arg in inputs.items()]}
 
 
-def add_pt2(name: str, change: Callable[[Dict[str, object], Size], None]) -> None:
+def add_pt2(name: str, change: Callable[[Dict[str, object], Size], None],
+            unreadable: bool = False) -> None:
     """`change` takes the graph of the program's JSON."""
 
     def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
@@ -580,7 +585,7 @@ def add_pt2(name: str, change: Callable[[Dict[str, object], Size], None]) -> Non
                 new.writestr(info.filename, content)
         return path
 
-    add(name, "pt2", write)
+    add(name, "pt2", write, unreadable)
 
 
 def meta_of(graph: Dict[str, object], *names: str) -> None:
@@ -637,7 +642,8 @@ def pt2_expression(text: Callable[[Size], str]) -> Callable[[Dict[str, object], 
 
 SYMBOL = "Symbol('S0', positive=True, integer=True)"
 add_pt2("pt2-expression-sum", pt2_expression(lambda s: "Add(" + ", ".join([SYMBOL] * s.fan) + ")"))
-add_pt2("pt2-expression-deep", pt2_expression(lambda s: "Add(" * s.fan + SYMBOL + ", Integer(1))" * s.fan))
+add_pt2("pt2-expression-deep", pt2_expression(lambda s: "Add(" * s.fan + SYMBOL + ", Integer(1))" * s.fan),
+        unreadable=True)
 add_pt2("pt2-expression-power", pt2_expression(
     lambda s: "Pow(" * 40 + f"Add({SYMBOL}, Integer(1))" + ", Integer(9))" * 40))
 
@@ -746,12 +752,14 @@ def split_varints(data: bytes) -> List[bytes]:
     return parts
 
 
-def add_proto(name: str, column: int, more: Callable[[List[int], Size], List[int]]) -> None:
+def add_proto(name: str, column: int, more: Callable[[List[int], Size], List[int]],
+              unreadable: bool = False) -> None:
     """`more` yields what a column of the module is instead; of graphs' metas that of the nodes."""
 
     def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
         path = folder / f"{name}.pb"
-        sample = fields_of(bases.proto.read_bytes())
+        base = bases.related if name == "proto-relations" else bases.proto
+        sample = fields_of(base.read_bytes())
         head, rest = sample[:4], sample[4:]
         for i, (number, wire, value) in enumerate(rest):
             if number == 6:
@@ -769,24 +777,26 @@ def add_proto(name: str, column: int, more: Callable[[List[int], Size], List[int
         path.write_bytes(before + bytes_of([(4, 5, struct.pack("<I", checksum))]) + body)
         return path
 
-    add(name, "protobuf", write)
+    add(name, "protobuf", write, unreadable)
 
 
-# A tuple of the entry before, twice, so often; what nodes have comes last.
-add_proto("proto-metas", 6, lambda old, size: old + [value for i in range(size.depth) for value in (2 | 2 << 2, 1, 1)])
+# A tuple of the entry before, twice, so often; what nodes have comes last. A meta is no larger
+# than what a file of that size can write out.
+add_proto("proto-metas", 6, lambda old, size: old + [
+    value for i in range(size.depth) for value in (2 | 2 << 2, 1, 1)], unreadable=True)
 add_proto("proto-metas-first", 6, lambda old, size: (
-    [1 | 0 << 4] + [value for i in range(size.depth) for value in (2 | 2 << 2, 1, 1)]))
+    [1 | 0 << 4] + [value for i in range(size.depth) for value in (2 | 2 << 2, 1, 1)]), unreadable=True)
 for kind, number in (("add", 3), ("mul", 5), ("pow", 8), ("min", 9)):
     add_proto(f"proto-expressions-{kind}", 5, lambda old, size, number=number: (
         old + [value for i in range(size.depth) for value in (number, 1, 1)]))
-add_proto("proto-relations", 12, lambda old, size: [0] * size.chain)
+add_proto("proto-relations", 12, lambda old, size: old * size.chain)
 add_proto("proto-templates", 7, lambda old, size: old * size.fan)
 
 
 # --- TorchScript --------------------------------------------------------------------------------
 
 def add_torchscript(name: str, lines: Callable[[Size], List[str]], signature: str = "x: Tensor",
-                    result: str = "Tensor") -> None:
+                    result: str = "Tensor", unreadable: bool = False) -> None:
     def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
         path = folder / f"{name}.pt"
         with zipfile.ZipFile(bases.torchscript) as old, zipfile.ZipFile(path, "w") as new:
@@ -803,7 +813,7 @@ def add_torchscript(name: str, lines: Callable[[Size], List[str]], signature: st
                     new.writestr(info.filename, content)
         return path
 
-    add(name, "torchscript", write)
+    add(name, "torchscript", write, unreadable)
 
 
 def nested_list(depth: int) -> str:
@@ -812,7 +822,7 @@ def nested_list(depth: int) -> str:
 
 add_torchscript("torchscript-lists", lambda size: (
     ["l0 = [x, x]"] + [f"l{i} = [l{i - 1}, l{i - 1}]" for i in range(1, size.depth)] +
-    [f"return l{size.depth - 1}"]), result=nested_list(40))
+    [f"return l{size.depth - 1}"]), result=nested_list(40), unreadable=True)
 add_torchscript("torchscript-tuples", lambda size: (
     ["t0 = (x, x)"] + [f"t{i} = (t{i - 1}, t{i - 1})" for i in range(1, 12)] +
     ["_0, _1 = t11", "return torch.relu(x)"]))

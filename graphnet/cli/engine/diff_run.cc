@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/engine/dead_paths.h"
@@ -43,6 +44,7 @@ absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values val
                                                 uint64_t seed, const Observer& observer) {
   PrepareOptions prepare;
   prepare.parameters = std::move(parameters);
+  prepare.max_bytes = AvailableMemoryBytes();
   ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), prepare));
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
 }

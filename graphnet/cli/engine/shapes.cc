@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/engine/commands.h"
@@ -59,7 +60,8 @@ bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& valu
 // Runs for real and compares each value with the shape that was inferred.
 absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData> values,
                           bool json) {
-  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample.module, std::move(values)));
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample.module, std::move(values),
+                                                    {.max_bytes = AvailableMemoryBytes()}));
   size_t passed = 0;
   std::vector<std::string> failed;
   FoundSizes found;

@@ -90,6 +90,10 @@ absl::Status CheckNode(const Node& node, Framework framework) {
     other_bytes |= a.is_string() && !IsUtf8(a.string());
     foreign |= IsForeign(a, framework);
   });
+  if (node.kwargs().size() > kMaxKeywords) {
+    return refuse(
+        absl::StrCat(node.kwargs().size(), " keyword arguments; a folder holds ", kMaxKeywords));
+  }
   for (const KwArg& kwarg : node.kwargs()) {
     if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
   }
@@ -186,6 +190,12 @@ bool HasPythonSpelling(absl::string_view target, Framework framework) {
 
 absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework,
                                                    bool keep_module_paths) {
+  for (const Symbol& symbol : module.symbols()) {
+    if (!IsPythonIdentifier(symbol.name)) {
+      return absl::UnimplementedError(
+          absl::StrCat("symbol ", Printable(symbol.name), ": a name that Python cannot spell"));
+    }
+  }
   std::unique_ptr<Module> form = module.Clone();
   RETURN_IF_ERROR(LiftAttributes(form.get()).status());
   absl::flat_hash_set<std::string> taken;

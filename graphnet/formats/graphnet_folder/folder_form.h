@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_FOLDER_FORM_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_FOLDER_FORM_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -18,10 +19,13 @@ namespace graphnet {
 //  - module paths are gone, unless they are kept for what is to be cut by them.
 // Writing that copy as a folder and reading it gives it back. Unimplemented, with
 // the reason, for what a folder cannot hold: call_module, symbolic integers as
-// arguments, attributes read inside a body, targets without a Python spelling, and calls and
-// constants of the other framework.
+// arguments, attributes read inside a body, targets and symbols without a Python spelling, calls
+// of more than kMaxKeywords keywords, and calls and constants of the other framework.
 absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework,
                                                    bool keep_module_paths = false);
+
+// The keyword arguments that one call in model.py may have.
+constexpr size_t kMaxKeywords = 255;
 
 // Whether `target` can be called from model.py.
 bool HasPythonSpelling(absl::string_view target, Framework framework);

@@ -71,8 +71,6 @@ class ModelParser::CallArguments {
   }
 
  private:
-  static constexpr size_t kMaxKeywords = 255;
-
   absl::Status PushPositional(const Argument& value) {
     if (parser_->kwargs_.size() > kwbase_) {
       return parser_->scanner_.Error("a positional argument after a keyword argument");

@@ -300,6 +300,9 @@ TEST(WriterTest, HoldsAttributesBodiesAndUnknownInputs) {
 }
 
 TEST(WriterTest, SaysWhatAFolderCannotHold) {
+  std::string many_keywords = "graph @f(%x) {\n  %y = torch.g(";
+  for (int i = 0; i < 256; ++i) absl::StrAppend(&many_keywords, i > 0 ? ", k" : "k", i, " = %x");
+  many_keywords += ")\n  return %y\n}\n";
   const struct {
     const char* text;
     const char* message;
@@ -312,6 +315,9 @@ TEST(WriterTest, SaysWhatAFolderCannotHold) {
        "node y: a folder holds no symbolic integers as arguments"},
       {"graph @f(%x) {\n  %y = torch.g([\"\\xff\"])\n  return %y\n}\n",
        "node y: a folder holds no strings that are not UTF-8"},
+      {"symbol \"n-1\" = 4\ngraph @f(%x) {\n  return %x\n}\n",
+       "symbol n-1: a name that Python cannot spell"},
+      {many_keywords.c_str(), "node y: 256 keyword arguments; a folder holds 255"},
   };
   for (const auto& c : cases) {
     const auto module = ParseModule(c.text, "m");
