@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/interp/values.h"
+#include "graphnet/ir/shared_walk.h"
 
 namespace graphnet::interp {
 namespace {
@@ -115,9 +116,9 @@ IValue TensorToList(Args& a, c10::Device) {
 struct Data {
   Args values;
   std::vector<int64_t> shape;
-  int64_t left = kMaxListed;  // elements and lists that may still come, each wherever it is
+  Budget budget = Budget(kMaxListed);  // elements and lists, each wherever it is
   void Add(const IValue& value, size_t depth) {
-    TORCH_CHECK(--left >= 0, "a tensor of lists with more than ", kMaxListed, " elements");
+    TORCH_CHECK(budget.Charge(1), "a tensor of lists with more than ", kMaxListed, " elements");
     TORCH_CHECK(depth <= static_cast<size_t>(kMaxRank), "a tensor of more than ", kMaxRank,
                 " dimensions");
     if (!value.isList() && !value.isTuple()) {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graphnet/interp/builtins.h"
 #include "graphnet/interp/values.h"
+#include "graphnet/ir/shared_walk.h"
 
 namespace graphnet::interp {
 namespace {
@@ -15,12 +16,12 @@ using c10::IValue;
 using Args = std::vector<IValue>;
 using T = const at::Tensor&;
 
-// Elements of a sequence that is made by repeating one.
+// Elements of a sequence that is made of others.
 constexpr size_t kMaxRepeated = 1'000'000;
 // A text that is added to itself again and again doubles each time.
 constexpr size_t kMaxTextBytes = size_t{1} << 24;
 // Elements that a comparison looks at: those of tuples that hold one another are shared.
-constexpr int64_t kMaxCompared = 10'000'000;
+constexpr uint64_t kMaxCompared = 10'000'000;
 
 bool IsIntegral(const IValue& v) { return v.isInt() || v.isBool(); }
 bool IsSequence(const IValue& v) { return v.isList() || v.isTuple(); }
@@ -74,23 +75,23 @@ IValue Mul(Args& a, c10::Device device) {
   return Binary<[](T x, T y) { return at::mul(x, y); }>(a, device);
 }
 
-bool Same(const IValue& a, const IValue& b, int64_t* left) {
-  TORCH_CHECK(--*left >= 0, "sequences of more than ", kMaxCompared, " elements are compared");
+bool Same(const IValue& a, const IValue& b, Budget* budget) {
+  TORCH_CHECK(budget->Charge(1), "sequences of more than ", kMaxCompared, " elements are compared");
   const std::optional<python::Number> number = NumberOf(a), other = NumberOf(b);
   if (number && other) return std::is_eq(python::Compare(*number, *other));
   if (IsSequence(a) && IsSequence(b)) {
     const Args x = Elements(a), y = Elements(b);
     if (x.size() != y.size()) return false;
     for (size_t i = 0; i < x.size(); ++i) {
-      if (!Same(x[i], y[i], left)) return false;
+      if (!Same(x[i], y[i], budget)) return false;
     }
     return true;
   }
   return a.tagKind() == b.tagKind() && (a.isNone() || a == b);
 }
 bool Same(const IValue& a, const IValue& b) {
-  int64_t left = kMaxCompared;
-  return Same(a, b, &left);
+  Budget budget(kMaxCompared);
+  return Same(a, b, &budget);
 }
 IValue Eq(Args& a, c10::Device) {
   return AnyTensor(a) ? IValue(at::eq(Tensor(a[0]), Tensor(a[1]))) : Same(a[0], a[1]);

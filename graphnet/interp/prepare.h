@@ -20,8 +20,8 @@ namespace graphnet {
 struct PrepareOptions {
   c10::Device device = c10::Device(c10::kCPU);
   // The run is refused (ResourceExhausted) if the planned peak of its tensors,
-  // inputs included, is above: see PeakBytes (shapes.h). What
-  // comes after a shape that depends on data is not counted. Absent: no plan is made.
+  // inputs included, is above: see PeakBytes (shapes.h). What comes after a shape that depends on
+  // data is not counted. Absent: no plan is made.
   std::optional<int64_t> max_bytes;
   // Inputs, by target, that stand for parameters of another program that this one is compared
   // with: they ask for gradients, as lifted ones do.

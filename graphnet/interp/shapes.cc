@@ -108,7 +108,7 @@ class MemoryMeter {
   int64_t peak_ = 0;
 };
 
-// Runs the main graph without data and returns the peak.
+// Runs the main graph without data.
 // `peak`, unless null, becomes the most bytes that were needed at once, as far as the run came.
 absl::Status RunForShapes(const Module& module, const std::map<std::string, TensorData>& values,
                           const Observer& observer, const Recover& recover, int64_t* peak,

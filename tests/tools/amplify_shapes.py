@@ -753,13 +753,13 @@ def split_varints(data: bytes) -> List[bytes]:
 
 
 def add_proto(name: str, column: int, more: Callable[[List[int], Size], List[int]],
-              unreadable: bool = False) -> None:
-    """`more` yields what a column of the module is instead; of graphs' metas that of the nodes."""
+              base: str = "proto", unreadable: bool = False) -> None:
+    """`more` yields what a column of the module is instead; of graphs' metas that of the nodes.
+    `base` names the archive of Bases that is changed."""
 
     def write(folder: pathlib.Path, size: Size, bases: Bases) -> pathlib.Path:
         path = folder / f"{name}.pb"
-        base = bases.related if name == "proto-relations" else bases.proto
-        sample = fields_of(base.read_bytes())
+        sample = fields_of(getattr(bases, base).read_bytes())
         head, rest = sample[:4], sample[4:]
         for i, (number, wire, value) in enumerate(rest):
             if number == 6:
@@ -789,7 +789,7 @@ add_proto("proto-metas-first", 6, lambda old, size: (
 for kind, number in (("add", 3), ("mul", 5), ("pow", 8), ("min", 9)):
     add_proto(f"proto-expressions-{kind}", 5, lambda old, size, number=number: (
         old + [value for i in range(size.depth) for value in (number, 1, 1)]))
-add_proto("proto-relations", 12, lambda old, size: old * size.chain)
+add_proto("proto-relations", 12, lambda old, size: old * size.chain, base="related")
 add_proto("proto-templates", 7, lambda old, size: old * size.fan)
 
 

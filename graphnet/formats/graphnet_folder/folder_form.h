@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framewo
                                                    bool keep_module_paths = false);
 
 // The keyword arguments that one call in model.py may have.
-constexpr size_t kMaxKeywords = 255;
+inline constexpr size_t kMaxKeywords = 255;
 
 // Whether `target` can be called from model.py.
 bool HasPythonSpelling(absl::string_view target, Framework framework);
