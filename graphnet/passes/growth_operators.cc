@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
@@ -40,8 +41,9 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     return Fits(*out);
   }
 
-  if (name == "expand") return FollowExpand(node, in, out);
-  if (reshapes->contains(name)) return FollowReshape(node, name, in, out);
+  const absl::string_view rule = ResultRuleOf(name).sizes;
+  if (rule == "expand") return FollowExpand(node, in, out);
+  if (rule == "view" || reshapes->contains(name)) return FollowReshape(node, name, in, out);
   if (absl::c_any_of(FindSchemas(name), [](const Schema& s) { return IsPointwise(s); }) ||
       IsPythonPointwise(*node)) {
     return FollowPointwise(node, out);
@@ -68,6 +70,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     out->grows = in.grows;
     return absl::OkStatus();
   }
+  if (out->is_tuple() && rule == "same" && in.is_tensor()) return FollowNorm(node, in, out);
   if (reductions->contains(name)) return FollowReduction(*node, in, out);
   if (name == "linear") {
     if (!in.is_tensor() || in.rank() == 0 || in.grows.back() || args.size() < 2 ||
@@ -87,7 +90,8 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
       if (i + 2 < in.sizes.size()) {
         for (size_t k = 1; k < 3; ++k) {
           const Extent& other = Of(args[k]);
-          if (!other.is_tensor() || other.rank() != in.rank() || other.grows[i] != in.grows[i])
+          if (!other.is_tensor() || other.rank() != in.rank() ||
+              (other.grows[i] != in.grows[i] && !Force(in.grows[i] ? args[k] : args[0], i)))
             return absl::FailedPreconditionError("has operands of which not all grow");
         }
       }
@@ -183,10 +187,51 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     if (out->elements.size() > 1 && out->elements[1].rank() > 0) out->elements[1].grows[0] = 1;
     return absl::OkStatus();
   }
-  static const auto* const factories = new Names(
-      Words("zeros ones full empty rand randn new_zeros new_ones new_full new_empty arange"));
-  if (factories->contains(name)) return FollowFactory(node, name, out);
-  return absl::FailedPreconditionError("no rule is known of what it does to sizes");
+  if (const auto forced = forced_.find(node); name == "slice" && forced != forced_.end()) {
+    RETURN_IF_ERROR(FollowProbes(*node, out));
+    for (const size_t i : forced->second) {
+      if (!out->grows[i]) Edit(node, node->FindArg("end", 3), out->sizes[i]);
+      out->grows[i] = 1;
+    }
+    return absl::OkStatus();
+  }
+  if (rule == "listed") return FollowFactory(node, name, out);
+  static const auto* const ranges =
+      new Names(Words("arange range linspace logspace eye randperm bartlett_window blackman_window "
+                      "hann_window hamming_window kaiser_window"));
+  if (ranges->contains(name)) return FollowRange(node, out);
+  return FollowProbes(*node, out);
+}
+
+absl::Status Growth::FollowNorm(Node* node, const Extent& in, Extent* out) {
+  if (out->elements.empty() || out->elements[0].sizes != in.sizes || in.grows.back())
+    return absl::FailedPreconditionError("works on the dimension");
+  out->elements[0].grows = in.grows;
+  if (NameOf(*node) == "native_group_norm") {
+    // It is told the sizes; the batch may grow, and no others.
+    const Argument* batch = node->FindArg("N", 3);
+    if (absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1}) ||
+        batch == nullptr) {
+      return absl::FailedPreconditionError("works on the dimension");
+    }
+    SizeList list;
+    list.sizes = {batch};
+    list.extents = {ExtentOf(*batch)};
+    RETURN_IF_ERROR(WriteSizes(node, list, in));
+  }
+  // Statistics: dimension by dimension those that are as large.
+  for (size_t k = 1; k < out->elements.size(); ++k) {
+    Extent& part = out->elements[k];
+    const bool is_used = absl::c_any_of(node->uses(), [&](const Use& use) {
+      return use.user->args().size() != 2 || !use.user->args()[1].is_int() ||
+             use.user->args()[1].integer() == static_cast<int64_t>(k);
+    });
+    if (is_used && part.sizes.size() != in.sizes.size() && in.any() && part.rank() > 0)
+      return absl::FailedPreconditionError("yields statistics of unknown sizes");
+    for (size_t i = 0; i < part.sizes.size() && part.sizes.size() == in.sizes.size(); ++i)
+      part.grows[i] = in.grows[i] && part.sizes[i] == in.sizes[i];
+  }
+  return absl::OkStatus();
 }
 
 bool Growth::IsPythonPointwise(const Node& node) {
@@ -240,7 +285,7 @@ absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent*
   if (!in.is_tensor()) return Fits(*out);
   if (args.size() > 1 && Of(args[1]).is_tensor())
     return FollowPointwise(const_cast<Node*>(&node), out);  // max(x, y)
-  const absl::string_view name = BareName(node);
+  const absl::string_view name = NameOf(node);
   const bool has_order = name == "norm" || name == "vector_norm" || name == "linalg_vector_norm" ||
                          name == "linalg_norm";
   const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
@@ -287,7 +332,11 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
     return absl::FailedPreconditionError("multiplies what is not known");
   const uint8_t inner_a = a.grows.back();
   const uint8_t inner_b = b.grows[b.grows.size() - (b.rank() > 1 ? 2 : 1)];
-  if (inner_a != inner_b) return absl::FailedPreconditionError("multiplies over the dimension");
+  if (inner_a != inner_b) {
+    const size_t at = inner_a ? b.grows.size() - (b.rank() > 1 ? 2 : 1) : a.grows.size() - 1;
+    if (!Force(args[inner_a ? first + 1 : first], at))
+      return absl::FailedPreconditionError("multiplies over the dimension");
+  }
   if (a.rank() < 2 || b.rank() < 2) {
     if (a.rank() >= 2 && out->rank() == a.rank() - 1)
       std::copy(a.grows.begin(), a.grows.end() - 1, out->grows.begin());
@@ -309,7 +358,7 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
     const bool grows = (at_a && a.grows[*at_a]) || (at_b && b.grows[*at_b]);
     out->grows[i] = grows;
     if (!grows) continue;
-    const bool broadcasts = absl::StrContains(BareName(*node), "matmul");
+    const bool broadcasts = absl::StrContains(NameOf(*node), "matmul");
     for (size_t k = 0; k < 2; ++k) {
       const auto at = k == 0 ? at_a : at_b;
       const Extent& e = k == 0 ? a : b;
