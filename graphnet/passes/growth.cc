@@ -19,12 +19,6 @@ namespace graphnet {
 
 Growth::Names Growth::Words(absl::string_view text) { return absl::StrSplit(text, ' '); }
 
-absl::string_view Growth::NameOf(const Node& call) {
-  if (CalleeOf(call).kind != Callable::Kind::kForeign) return BareName(call);
-  const std::vector<absl::string_view> parts = absl::StrSplit(call.target(), '.');
-  return parts.size() == 3 ? parts[1] : BareName(call);
-}
-
 std::optional<int> Growth::DimIn(const Argument* argument, int rank, int otherwise) {
   if (argument == nullptr || argument->is_none()) return otherwise;
   if (!argument->is_int()) return std::nullopt;
@@ -142,7 +136,7 @@ absl::Status Growth::Refuse(const Node& node, absl::string_view why) {
 }
 
 absl::Status Growth::Follow(Node* node, Extent* out) {
-  const absl::string_view name = NameOf(*node);
+  const absl::string_view name = OperatorName(*node);
   const std::vector<Argument> args = PositionalArgs(*node);
   if (name == "getattr" && args.size() > 1 && args[1].is_string()) {
     const absl::string_view attribute = args[1].string();
@@ -188,7 +182,7 @@ absl::Status Growth::FollowSize(const Node& node, Extent* out) {
     }
     return one;
   };
-  const Argument* dim = NameOf(node) == "getattr" ? nullptr : node.FindArg("dim", 1);
+  const Argument* dim = OperatorName(node) == "getattr" ? nullptr : node.FindArg("dim", 1);
   if (dim != nullptr) {
     const std::optional<int> at = DimIn(dim, in.rank(), 0);
     if (!at.has_value()) return absl::FailedPreconditionError("asks for an unknown size");
@@ -472,7 +466,7 @@ absl::Status Growth::FollowFactory(Node* node, absl::string_view name, Extent* o
 }
 
 absl::Status Growth::MarkNumbers(const Node& node, Extent* out) const {
-  const SizeList list = NamedSizes(node, NameOf(node) == "tile" ? "dims" : "repeats", 1);
+  const SizeList list = NamedSizes(node, OperatorName(node) == "tile" ? "dims" : "repeats", 1);
   for (size_t i = 0; i < list.extents.size() && i < out->sizes.size(); ++i) {
     if (list.extents[i].number_varies || (list.extents[i].number_grows && out->grows[i]))
       return absl::FailedPreconditionError("has a size that grows not by a factor");

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/passes/operator_name.h"
 
 namespace graphnet {
 
@@ -85,8 +86,6 @@ class Growth {
   };
 
   static Names Words(absl::string_view text);
-  // Of TorchScript's own operators too: "Int" of aten.Int.Tensor.
-  static absl::string_view NameOf(const Node& call);
   static std::optional<int> DimIn(const Argument* argument, int rank, int otherwise);
   // Sizes from the meta, none of which grows.
   std::optional<Extent> FromMeta(const ValueMeta* meta) const;
@@ -155,6 +154,7 @@ class Growth {
 
   // growth_operators.cc
   absl::Status FollowTensor(Node* node, absl::string_view name, Extent* out);
+  absl::Status FollowAttention(Node* node, Extent* out);
   // Of a norm that yields its statistics, too.
   absl::Status FollowNorm(Node* node, const Extent& in, Extent* out);
   static bool IsPythonPointwise(const Node& node);

@@ -170,7 +170,7 @@ bool Growth::Force(const Argument& argument, size_t dim) {
 }
 
 bool Growth::IsMade(const Node& node, size_t dim) const {
-  const absl::string_view name = NameOf(node), rule = ResultRuleOf(name).sizes;
+  const absl::string_view name = OperatorName(node), rule = ResultRuleOf(name).sizes;
   const Extent& of = values_[&node];
   if (name == "arange") {
     // From 0, one by one; the end is looked at again where it is written.
@@ -226,7 +226,7 @@ std::optional<size_t> Growth::SourceOfSubscript(const Argument& index, const Ext
 }
 
 std::optional<Growth::Demands> Growth::DemandsOn(const Node& node, size_t dim) const {
-  const absl::string_view name = NameOf(node), rule = ResultRuleOf(name).sizes;
+  const absl::string_view name = OperatorName(node), rule = ResultRuleOf(name).sizes;
   const std::vector<Argument> args = PositionalArgs(node);
   const Extent& of = values_[&node];
   const int64_t size = of.sizes[dim];

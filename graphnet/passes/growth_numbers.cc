@@ -170,7 +170,7 @@ Extent Growth::Arithmetic(absl::string_view name, const Extent& a, const Extent&
 }
 
 absl::Status Growth::FollowRange(Node* node, Extent* out) {
-  const absl::string_view name = NameOf(*node);
+  const absl::string_view name = OperatorName(*node);
   if (!out->is_tensor() || out->rank() != (name == "eye" ? 2 : 1)) return Fits(Extent());
   const auto forced = forced_.find(node);
   if (forced != forced_.end()) {

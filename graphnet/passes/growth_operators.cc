@@ -83,21 +83,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
   if (name == "matmul" || name == "bmm" || name == "mm" || name == "__matmul__" || name == "mv")
     return FollowMatmul(node, 0, out);
   if (name == "baddbmm" || name == "addmm") return FollowMatmul(node, 1, out);
-  if (name == "scaled_dot_product_attention") {
-    if (args.size() < 3 || !in.is_tensor() || out->rank() != in.rank()) return Fits(Extent());
-    for (size_t i = 0; i + 1 < in.sizes.size(); ++i) {
-      out->grows[i] = in.grows[i];
-      if (i + 2 < in.sizes.size()) {
-        for (size_t k = 1; k < 3; ++k) {
-          const Extent& other = Of(args[k]);
-          if (!other.is_tensor() || other.rank() != in.rank() ||
-              (other.grows[i] != in.grows[i] && !Force(in.grows[i] ? args[k] : args[0], i)))
-            return absl::FailedPreconditionError("has operands of which not all grow");
-        }
-      }
-    }
-    return absl::OkStatus();
-  }
+  if (name == "scaled_dot_product_attention") return FollowAttention(node, out);
   if (name == "einsum") return FollowEinsum(*node, out);
   if (name == "transpose" || name == "swapaxes" || name == "swapdims" || name == "permute" ||
       name == "t" || name == "movedim" || name == "moveaxis") {
@@ -203,11 +189,44 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
   return FollowProbes(*node, out);
 }
 
+absl::Status Growth::FollowAttention(Node* node, Extent* out) {
+  const std::vector<Argument> args = PositionalArgs(*node);
+  if (args.size() < 3 || !out->is_tensor() || out->rank() < 2) return Fits(Extent());
+  const auto rank = out->sizes.size();
+  std::vector<uint8_t> wanted(rank, 0);  // of the scores: batches, queries, keys
+  for (size_t k = 0; k < 3; ++k) {
+    const Extent& of = Of(args[k]);
+    if (!of.is_tensor() || of.sizes.size() != rank) return Fits(Extent());
+    for (size_t i = 0; i + 2 < rank; ++i) wanted[i] |= of.grows[i];
+    if (of.grows.back()) return absl::FailedPreconditionError("multiplies over the dimension");
+  }
+  wanted[rank - 2] = Of(args[0]).grows[rank - 2];
+  wanted[rank - 1] = Of(args[1]).grows[rank - 2] | Of(args[2]).grows[rank - 2];
+  for (size_t i = 0; i + 1 < rank; ++i) out->grows[i] = wanted[i];
+  const auto make = [&](const Argument& operand, size_t i, bool grows, bool broadcasts) {
+    const Extent& of = Of(operand);
+    return of.grows[i] == uint8_t{grows} ||
+           (grows && ((broadcasts && of.sizes[i] == 1) || Force(operand, i) ||
+                      (!broadcasts && Expand(node, operand, i))));
+  };
+  bool fits = true;
+  for (size_t k = 0; k < 3; ++k) {
+    for (size_t i = 0; i + 2 < rank; ++i) fits &= make(args[k], i, wanted[i] != 0, false);
+    if (k > 0) fits &= make(args[k], rank - 2, wanted[rank - 1] != 0, false);
+  }
+  if (args.size() > 3 && Of(args[3]).is_tensor() && Of(args[3]).sizes.size() <= rank) {
+    const size_t lead = rank - Of(args[3]).sizes.size();
+    for (size_t i = lead; i < rank; ++i) fits &= make(args[3], i - lead, wanted[i] != 0, true);
+  }
+  return fits ? absl::OkStatus()
+              : absl::FailedPreconditionError("has operands of which not all grow");
+}
+
 absl::Status Growth::FollowNorm(Node* node, const Extent& in, Extent* out) {
   if (out->elements.empty() || out->elements[0].sizes != in.sizes || in.grows.back())
     return absl::FailedPreconditionError("works on the dimension");
   out->elements[0].grows = in.grows;
-  if (NameOf(*node) == "native_group_norm") {
+  if (OperatorName(*node) == "native_group_norm") {
     // It is told the sizes; the batch may grow, and no others.
     const Argument* batch = node->FindArg("N", 3);
     if (absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1}) ||
@@ -285,7 +304,7 @@ absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent*
   if (!in.is_tensor()) return Fits(*out);
   if (args.size() > 1 && Of(args[1]).is_tensor())
     return FollowPointwise(const_cast<Node*>(&node), out);  // max(x, y)
-  const absl::string_view name = NameOf(node);
+  const absl::string_view name = OperatorName(node);
   const bool has_order = name == "norm" || name == "vector_norm" || name == "linalg_vector_norm" ||
                          name == "linalg_norm";
   const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
@@ -358,7 +377,7 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
     const bool grows = (at_a && a.grows[*at_a]) || (at_b && b.grows[*at_b]);
     out->grows[i] = grows;
     if (!grows) continue;
-    const bool broadcasts = absl::StrContains(NameOf(*node), "matmul");
+    const bool broadcasts = absl::StrContains(OperatorName(*node), "matmul");
     for (size_t k = 0; k < 2; ++k) {
       const auto at = k == 0 ? at_a : at_b;
       const Extent& e = k == 0 ? a : b;

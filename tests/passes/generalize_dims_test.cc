@@ -205,6 +205,26 @@ graph @forward(%x : f32[2, 5, 5], %table : f32[64, 5]) {
   EXPECT_TRUE(at::allclose(outputs[0], (x + table.slice(0, 0, 8).cos()) * rows));
 }
 
+TEST(GeneralizeDimsTest, AttentionWithAMaskThatIsMade) {
+  const ParsedModule module = Generalized(R"(
+graph @forward(%x : f32[2, 2, 5, 4]) {
+  %ones = aten.ones.default([5, 5], dtype = torch.bool) : bool[5, 5]
+  %mask = aten.tril.default(%ones) : bool[5, 5]
+  %v = aten.full.default([2, 2, 5, 4], 0.5) : f32[2, 2, 5, 4]
+  %w = aten.add.Tensor(%v, 1) : f32[2, 2, 5, 4]
+  %y = aten.scaled_dot_product_attention.default(%x, %x, %w, %mask) : f32[2, 2, 5, 4]
+  return (%y,)
+}
+)",
+                                          "{dim=2}");
+  const at::Tensor x = at::randn({2, 2, 7, 4});
+  const auto outputs = RunWith(*module, {x});
+  ASSERT_EQ(outputs.size(), 1);
+  const at::Tensor mask = at::ones({7, 7}, at::kBool).tril();
+  const at::Tensor want = at::scaled_dot_product_attention(x, x, at::full({2, 2, 7, 4}, 1.5), mask);
+  EXPECT_TRUE(at::allclose(outputs[0], want));
+}
+
 // Between strides a size of one may stand anywhere, a larger one may not.
 TEST(GeneralizeDimsTest, ViewsOfOneThatWouldNeedACopy) {
   const ParsedModule module = Generalized(R"(
