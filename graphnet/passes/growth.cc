@@ -92,6 +92,16 @@ absl::Status Growth::Visit(Node* node) {
       meta = module_.InternValueMeta(*attribute->meta);
     }
     Extent extent = FromMeta(meta).value_or(Extent());
+    // A number that tracing has put into a tensor.
+    if (const Attribute* attribute = module_.FindAttribute(node->target());
+        node->op() == Op::kGetAttr && attribute != nullptr && attribute->draw_spec != nullptr &&
+        extent.is_tensor() && extent.rank() == 0 && attribute->draw_spec->data.is_list() &&
+        attribute->draw_spec->data.elements().size() == 1 &&
+        attribute->draw_spec->data.elements()[0].is_int()) {
+      extent = Extent::Number(attribute->draw_spec->data.elements()[0].integer());
+      extent.kind = Extent::Kind::kTensor;
+      extent.holds_number = true;
+    }
     if (NumberDType(node->annotation()).has_value()) {
       const Symbol* symbol = module_.FindSymbol(node->target());
       extent = Extent::Number(symbol == nullptr ? std::nullopt : symbol->example);
@@ -465,8 +475,15 @@ absl::Status Growth::FollowFactory(Node* node, absl::string_view name, Extent* o
   return WriteSizes(node, list, *out);
 }
 
-absl::Status Growth::MarkNumbers(const Node& node, Extent* out) const {
-  const SizeList list = NamedSizes(node, OperatorName(node) == "tile" ? "dims" : "repeats", 1);
+absl::Status Growth::MarkNumbers(Node* node, Extent* out) {
+  const SizeList list = NamedSizes(*node, OperatorName(*node) == "tile" ? "dims" : "repeats", 1);
+  if (const auto forced = forced_.find(node); forced != forced_.end()) {
+    for (const size_t i : forced->second) {
+      if (!out->grows[i] && !list.extents[i].number_grows) Edit(node, list.sizes[i], out->sizes[i]);
+      out->grows[i] = 1;
+    }
+    return absl::OkStatus();
+  }
   for (size_t i = 0; i < list.extents.size() && i < out->sizes.size(); ++i) {
     if (list.extents[i].number_varies || (list.extents[i].number_grows && out->grows[i]))
       return absl::FailedPreconditionError("has a size that grows not by a factor");

@@ -117,7 +117,7 @@ class Growth {
   absl::Status FollowExpand(Node* node, const Extent& in, Extent* out);
   absl::Status FollowFactory(Node* node, absl::string_view name, Extent* out);
   // Sizes of `out` grow where the call is given numbers that do.
-  absl::Status MarkNumbers(const Node& node, Extent* out) const;
+  absl::Status MarkNumbers(Node* node, Extent* out);
 
   // growth_numbers.cc
   // What follows from numbers and sizes alone, a number or a list of them; false if the call

@@ -172,6 +172,10 @@ bool Growth::Force(const Argument& argument, size_t dim) {
 bool Growth::IsMade(const Node& node, size_t dim) const {
   const absl::string_view name = OperatorName(node), rule = ResultRuleOf(name).sizes;
   const Extent& of = values_[&node];
+  // What counts does not go on where one dimension is several.
+  const bool counts = name == "arange" || name == "eye" || name == "linspace" ||
+                      name == "randperm" || name == "slice";
+  if (counts && of.sizes[dim] != example_) return false;
   if (name == "arange") {
     // From 0, one by one; the end is looked at again where it is written.
     return absl::c_none_of(node.args(), [](const Argument& a) { return a.is_node(); });
@@ -184,6 +188,13 @@ bool Growth::IsMade(const Node& node, size_t dim) const {
     return end != nullptr && end->is_int() && end->integer() == of.sizes[dim] &&
            in.rank() == of.rank() && in.sizes[dim] > of.sizes[dim] &&
            DimIn(node.FindArg("dim", 1), in.rank(), 0) == static_cast<int>(dim);
+  }
+  if (rule == "repeat" && !node.args().empty()) {
+    const SizeList list = NamedSizes(node, "repeats", 1);
+    const Extent& in = Of(node.args()[0]);
+    const size_t lead = of.sizes.size() - in.sizes.size();
+    return in.is_tensor() && !list.is_computed && list.extents.size() == of.sizes.size() &&
+           list.extents[dim].number == of.sizes[dim] && (dim < lead || in.sizes[dim - lead] == 1);
   }
   if (rule != "listed" && rule != "expand") return false;
   const SizeList list =
@@ -299,6 +310,8 @@ std::optional<Growth::Demands> Growth::DemandsOn(const Node& node, size_t dim) c
     whole.grows[dim] = 1;
     if (!SplitAndJoin(whole, {}, &parts).ok()) return std::nullopt;
     for (size_t i = 0; i < parts.grows.size(); ++i) {
+      // Of a larger dimension it is a part; the rest would have to grow with it.
+      if (parts.grows[i] && parts.sizes[i] > size) return std::nullopt;
       if (parts.grows[i]) made.push_back({operand, i});
     }
     return made;

@@ -208,6 +208,9 @@ absl::Status Growth::FollowRange(Node* node, Extent* out) {
       list.extents.push_back(ExtentOf(*list.sizes[i]));
       out->grows[i] |= list.extents[i].number_grows;
     }
+    // One number is for both.
+    if (name == "eye" && list.sizes[0] == list.sizes[1])
+      out->grows[0] = out->grows[1] = out->grows[0] | out->grows[1];
     return WriteSizes(node, list, *out);
   }
   const size_t count = node->args().size();

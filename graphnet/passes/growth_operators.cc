@@ -29,7 +29,8 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
       "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
       "batch_norm group_norm instance_norm interpolate upsample pixel_shuffle pixel_unshuffle "
       "channel_shuffle unfold fold grid_sample affine_grid lp_pool2d prelu upsample_nearest2d "
-      "upsample_bilinear2d upsample_bicubic2d convolution _convolution"));
+      "upsample_bilinear2d upsample_bicubic2d convolution _convolution max_pool2d_with_indices "
+      "max_pool3d_with_indices _adaptive_avg_pool2d _adaptive_avg_pool3d"));
   static const auto* const reshapes =
       new Names(Words("view reshape flatten unflatten view_as reshape_as"));
   static const auto* const reductions = new Names(
@@ -49,7 +50,13 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     return FollowPointwise(node, out);
   }
   if (batch_first->contains(name)) {
-    if (!in.is_tensor() || !out->is_tensor() || out->sizes.empty() || in.rank() < 2 ||
+    std::vector<Extent*> parts = {out};
+    if (out->is_tuple()) {
+      parts.clear();
+      for (Extent& element : out->elements) parts.push_back(&element);
+    }
+    if (!in.is_tensor() || in.rank() < 2 || parts.empty() ||
+        absl::c_any_of(parts, [](const Extent* of) { return of->rank() == 0; }) ||
         absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1})) {
       return absl::FailedPreconditionError("works on the dimension, or may");
     }
@@ -57,9 +64,11 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
       if (name != "grid_sample" && Of(args[i]).any())
         return absl::FailedPreconditionError("has weights that grow");
     }
-    out->grows[0] = in.grows[0];
-    if (in.grows[0] && out->sizes[0] != in.sizes[0])
-      return absl::FailedPreconditionError("changes the size of the dimension");
+    for (Extent* part : parts) {
+      part->grows[0] = in.grows[0];
+      if (in.grows[0] && part->sizes[0] != in.sizes[0])
+        return absl::FailedPreconditionError("changes the size of the dimension");
+    }
     return absl::OkStatus();
   }
   if (same->contains(name) || (out->is_tensor() && ResultRuleOf(name).sizes == "same")) {
@@ -142,7 +151,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     if (!in.is_tensor() || out->rank() < in.rank()) return Fits(Extent());
     const size_t lead = out->sizes.size() - in.sizes.size();
     for (size_t i = 0; i < in.grows.size(); ++i) out->grows[lead + i] = in.grows[i];
-    return MarkNumbers(*node, out);
+    return MarkNumbers(node, out);
   }
   if (name == "repeat_interleave") {
     const std::optional<int> dim = DimIn(node->FindArg("dim", 2), in.rank(), -1);
@@ -309,7 +318,11 @@ absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent*
                          name == "linalg_norm";
   const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
   if (dims == nullptr) dims = node.kwarg("axis");
-  std::vector<uint8_t> reduced(in.sizes.size(), dims == nullptr || dims->is_none());
+  // No dimensions are all of them, but not to any() and all().
+  const bool is_whole =
+      dims == nullptr || dims->is_none() ||
+      (dims->is_aggregate() && dims->elements().empty() && name != "any" && name != "all");
+  std::vector<uint8_t> reduced(in.sizes.size(), is_whole);
   if (dims != nullptr && !dims->is_none()) {
     for (const Argument& one : ListOf(dims)) {
       const std::optional<int> dim = DimIn(&one, in.rank(), 0);

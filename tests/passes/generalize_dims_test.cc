@@ -205,6 +205,24 @@ graph @forward(%x : f32[2, 5, 5], %table : f32[64, 5]) {
   EXPECT_TRUE(at::allclose(outputs[0], (x + table.slice(0, 0, 8).cos()) * rows));
 }
 
+// Positions count along one dimension only: they are not made longer for another.
+TEST(GeneralizeDimsTest, PositionsAreRepeatedAndNotCountedOn) {
+  for (const int batch : {1, 2}) {
+    const std::string n = absl::StrCat(batch);
+    const ParsedModule module = Generalized(absl::StrCat(
+        "graph @forward(%x : f32[", n, ", 5, 4]) {\n",
+        "%l = aten.linspace.default(0, 1, 5) : f32[5]\n",
+        "%v = aten.view.default(%l, [1, 5, 1]) : f32[1, 5, 1]\n", "%p = aten.repeat.default(%v, [",
+        n, ", 1, 1]) : f32[", n, ", 5, 1]\n", "%y = aten.cat.default([%x, %p], -1) : f32[", n,
+        ", 5, 5]\nreturn (%y,)\n}\n"));
+    const at::Tensor x = at::randn({7, 5, 4});
+    const auto outputs = RunWith(*module, {x});
+    ASSERT_EQ(outputs.size(), 1);
+    const at::Tensor p = at::linspace(0, 1, 5).view({1, 5, 1}).repeat({7, 1, 1});
+    EXPECT_TRUE(at::equal(outputs[0], at::cat({x, p}, -1)));
+  }
+}
+
 TEST(GeneralizeDimsTest, AttentionWithAMaskThatIsMade) {
   const ParsedModule module = Generalized(R"(
 graph @forward(%x : f32[2, 2, 5, 4]) {
