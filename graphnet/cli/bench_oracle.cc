@@ -79,7 +79,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Conte
     return verdict.ok() && verdict->wrong == wrong;
   };
   options.infer = [&](const Sample& smaller, ObservedValues* found) {
-    return engine->InferValues(smaller, found);
+    return engine->InferValues(smaller, /*name_sizes=*/false, found);
   };
   options.measure = [&](const Sample& smaller, ObservedValues* found) {
     return engine->MeasureValues(

@@ -109,7 +109,8 @@ class Engine {
   // interp/shapes.h: on inputs that are drawn.
   virtual absl::Status InferShapes(Sample* sample) const = 0;
   // interp/observe.h.
-  virtual absl::Status InferValues(const Sample& sample, ObservedValues* found) const = 0;
+  virtual absl::Status InferValues(const Sample& sample, bool name_sizes,
+                                   ObservedValues* found) const = 0;
   virtual absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw,
                                      ObservedValues* found) const = 0;
   // interp/domain.h: what makes an output nan or infinite, with `repairs` set right if possible.

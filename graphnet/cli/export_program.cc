@@ -67,6 +67,26 @@ absl::StatusOr<bool> ExpandIn(Module* module) {
   return results[0].changed;
 }
 
+// The sample with its branches and loops followed, and its lists and numbers computed, as far as
+// the shapes of its inputs decide that; null if it has no bodies, or returns what that would take
+// apart.
+absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
+  const Graph& main = *sample.module->main();
+  if (sample.module->graphs().size() == 1 || main.output() == nullptr) return nullptr;
+  const Argument& before = main.output()->args()[0];
+  auto evaluated = std::make_unique<Sample>(CopyOf(sample));
+  ASSIGN_OR_RETURN(evaluated->module, PartiallyEvaluate(*sample.module));
+  Node* const output = evaluated->module->main()->output();
+  const Argument leaves = output->args()[0];
+  const bool is_tensor = before.is_node() && before.node()->tensor_meta() != nullptr;
+  if (is_tensor && leaves.elements().size() == 1) {
+    output->set_arg(0, leaves.elements()[0]);
+  } else if (!before.is_tuple() || before.elements().size() != leaves.elements().size()) {
+    return nullptr;
+  }
+  return evaluated;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
@@ -82,7 +102,14 @@ absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
   RETURN_IF_ERROR(engine->InferShapes(&described));
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
   if (expanded) RETURN_IF_ERROR(engine->InferShapes(&described));
-  return ExportPt2ToString(described);
+  absl::StatusOr<std::string> program = ExportPt2ToString(described);
+  if (program.ok()) return program;
+  // Inside of bodies nothing is known of values.
+  absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
+  if (!evaluated.ok() || *evaluated == nullptr) return program;
+  if (!engine->InferShapes(evaluated->get()).ok()) return program;
+  absl::StatusOr<std::string> again = ExportPt2ToString(**evaluated);
+  return again.ok() ? again : program;
 }
 
 absl::StatusOr<std::string> GraphOfPt2(const std::string& archive) {

@@ -62,7 +62,7 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   absl::string_view help;
   if (status.ok() && engine.ok()) {
-    status = (*engine)->InferValues(*sample, &found.values);
+    status = (*engine)->InferValues(*sample, /*name_sizes=*/true, &found.values);
     help = "; --ports stats measures them in a run";
   } else if (status.ok()) {
     status = engine.status();

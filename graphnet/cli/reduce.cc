@@ -257,7 +257,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   if (engine.ok()) {
     reduce.infer = [&](const Sample& smaller, ObservedValues* found) {
-      return (*engine)->InferValues(smaller, found);
+      return (*engine)->InferValues(smaller, /*name_sizes=*/false, found);
     };
     reduce.measure = [&](const Sample& smaller, ObservedValues* found) {
       return (*engine)->MeasureValues(

@@ -121,7 +121,8 @@ class Cutter {
   absl::StatusOr<std::vector<Sample>> Run() {
     RETURN_IF_ERROR(CheckAttributes());
     const std::string hash = CanonicalHash(*parent_.module);
-    TableDistributor tables(*parent_.module);
+    TableDistributor tables(*parent_.module,
+                            observed_ == nullptr ? nullptr : observed_->module.get());
     std::vector<Sample> pieces;
     pieces.reserve(ranges_.size());
     if (options_.style == Style::kChain) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
@@ -74,6 +75,15 @@ std::vector<std::string> Names(absl::Span<const T> things) {
   return names;
 }
 
+std::vector<Symbol> SymbolsBeyond(const Module& parent, const Module* observed) {
+  std::vector<Symbol> further;
+  if (observed == nullptr) return further;
+  for (const Symbol& symbol : observed->symbols()) {
+    if (parent.FindSymbol(symbol.name) == nullptr) further.push_back(symbol);
+  }
+  return further;
+}
+
 absl::Status Conflict(size_t piece, absl::string_view what, absl::string_view name) {
   return absl::FailedPreconditionError(absl::StrCat("piece ", piece, " declares ", what, " ",
                                                     Printable(name),
@@ -82,12 +92,14 @@ absl::Status Conflict(size_t piece, absl::string_view what, absl::string_view na
 
 }  // namespace
 
-TableDistributor::TableDistributor(const Module& parent)
+TableDistributor::TableDistributor(const Module& parent, const Module* observed)
     : parent_(parent),
-      symbols_(parent.symbols().size()),
+      observed_(observed),
+      further_(SymbolsBeyond(parent, observed)),
+      symbols_(parent.symbols().size() + further_.size()),
       relations_(parent.relations().size()),
       attributes_(parent.attributes().size()),
-      relations_of_symbol_(parent.symbols().size()),
+      relations_of_symbol_(parent.symbols().size() + further_.size()),
       symbols_of_relation_(parent.relations().size()) {
   for (size_t r = 0; r < parent.relations().size(); ++r) {
     ForEachSymbol(*parent.relations()[r], [&](absl::string_view name) {
@@ -102,7 +114,7 @@ TableDistributor::TableDistributor(const Module& parent)
 
 void TableDistributor::Add(Module* piece) {
   pieces_.push_back({piece, {}, {}, {}});
-  if (parent_.symbols().empty() && parent_.attributes().empty()) return;
+  if (parent_.symbols().empty() && further_.empty() && parent_.attributes().empty()) return;
   tuples_.clear();
   for (const Graph* graph : piece->graphs()) {
     for (const Node* node : graph->nodes()) CollectNode(*node);
@@ -155,7 +167,7 @@ void TableDistributor::CollectNode(const Node& node) {
       MarkAttribute(static_cast<size_t>(attribute - parent_.attributes().data()));
     }
   }
-  if (parent_.symbols().empty()) return;
+  if (parent_.symbols().empty() && further_.empty()) return;
   node.ForEachArgument([&](const Argument& a) {
     if (a.kind() == Argument::Kind::kSymInt) CollectExpr(*a.sym());
   });
@@ -179,8 +191,21 @@ void TableDistributor::CollectExpr(const SymExpr& expr) {
   ForEachSymbol(expr, [&](absl::string_view name) {
     if (const Symbol* symbol = parent_.FindSymbol(name)) {
       MarkSymbol(static_cast<size_t>(symbol - parent_.symbols().data()));
+      return;
     }
+    const auto it = absl::c_find_if(further_, [&](const Symbol& s) { return s.name == name; });
+    if (it != further_.end())
+      MarkSymbol(parent_.symbols().size() + static_cast<size_t>(it - further_.begin()));
   });
+}
+
+Symbol TableDistributor::SymbolAt(size_t i) const {
+  const size_t own = parent_.symbols().size();
+  if (i >= own) return further_[i - own];
+  Symbol symbol = parent_.symbols()[i];
+  const Symbol* const found = observed_ == nullptr ? nullptr : observed_->FindSymbol(symbol.name);
+  if (!symbol.example.has_value() && found != nullptr) symbol.example = found->example;
+  return symbol;
 }
 
 void TableDistributor::MarkSymbol(size_t i) {
@@ -195,7 +220,8 @@ void TableDistributor::MarkAttribute(size_t i) {
 
 void TableDistributor::Declare(const Piece& piece) const {
   for (const size_t i : piece.symbols) {
-    piece.module->AddSymbol(parent_.symbols()[i].name, parent_.symbols()[i].example);
+    const Symbol symbol = SymbolAt(i);
+    piece.module->AddSymbol(symbol.name, symbol.example);
   }
   for (const size_t i : piece.relations) {
     piece.module->AddRelation(parent_.relations()[i]);

@@ -20,8 +20,10 @@ namespace graphnet {
 // symbols that those mention. O(sizes of the pieces and the tables).
 class TableDistributor {
  public:
-  // `parent` must outlive this object unchanged.
-  explicit TableDistributor(const Module& parent);
+  // `observed`: a module with further symbols, which metas of pieces may mention, and examples of
+  // symbols that have none; may be null.
+  // Both must outlive this object unchanged.
+  TableDistributor(const Module& parent, const Module* observed);
 
   // Looks at a piece, whose graphs are complete.
   void Add(Module* piece);
@@ -58,6 +60,7 @@ class TableDistributor {
   void CollectMeta(const ValueMeta& meta);
   void CollectTensor(const TensorMeta& meta);
   void CollectExpr(const SymExpr& expr);
+  Symbol SymbolAt(size_t i) const;
   void MarkSymbol(size_t i);
   void MarkAttribute(size_t i);
   // Symbols draw in relations, and those further symbols. Then sorts.
@@ -65,6 +68,8 @@ class TableDistributor {
   void Declare(const Piece& piece) const;
 
   const Module& parent_;
+  const Module* observed_;       // may be null
+  std::vector<Symbol> further_;  // of its symbols; they come after the parent's
   std::vector<Piece> pieces_;
   Marks symbols_;
   Marks relations_;

@@ -151,7 +151,7 @@ class Compiler {
     if (const Builtin builtin = FindTorchScriptCall(node.target())) {
       instruction.kind = Instruction::Kind::kBuiltin;
       instruction.builtin = builtin;
-      instruction.is_container_call = true;
+      instruction.is_container_call = instruction.writes_containers = true;
       if (absl::EndsWith(node.target(), "Construct")) {
         RETURN_IF_ERROR(AddArgument(&instruction, node.annotation()));
       }
@@ -214,8 +214,10 @@ class Compiler {
     if (!IsAllowed(*schema)) {
       return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
     }
-    if (operation != nullptr)
+    if (operation != nullptr) {
       instruction->operation = WithGuard(*schema, operation->getOperation());
+      instruction->writes_containers = schema->is_mutable();
+    }
     const auto& parameters = schema->arguments();
     if (node.args().size() > parameters.size() && !schema->is_vararg()) {
       return Error(

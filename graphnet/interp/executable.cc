@@ -62,7 +62,9 @@ class ExecutableImpl : public Executable {
     interp::Frame frame(*main_, device_, options.observer ? &options.observer : nullptr,
                         options.recover ? &options.recover : nullptr, &shared);
     std::vector<IValue> results;
-    RETURN_IF_ERROR(frame.Run(std::move(inputs), /*flat=*/true, &results));
+    const absl::Status ran = frame.Run(std::move(inputs), /*flat=*/true, &results);
+    if (options.reads_data != nullptr) *options.reads_data |= shared.reads_data;
+    RETURN_IF_ERROR(ran);
     for (IValue& result : results) {
       // Without records, this is a parameter that is handed on.
       if (!records_ || keeps_records_ || !result.isTensor() || !result.toTensor().requires_grad())

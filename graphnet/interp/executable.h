@@ -60,6 +60,9 @@ struct RunOptions {
   // Whether a value is not known either where the call that makes it fails, as calls may in a
   // graph that holds for some sizes only.
   bool recover_errors = false;
+  // Unless null, becomes true where a run on the meta device computes a number, or a size, from
+  // the data of a tensor.
+  bool* reads_data = nullptr;
 };
 
 class Executable {

@@ -20,6 +20,7 @@ class Frame;
 struct RunState {
   int64_t iterations = 0;       // how many more of loops there may be, all together
   bool recover_errors = false;  // RunOptions
+  bool reads_data = false;      // RunOptions
   // On the meta device: the frames that are open, and memory that something unknown was
   // written to.
   std::vector<Frame*> frames;

@@ -168,7 +168,14 @@ bool AsksForLittle(const std::vector<IValue>& arguments) {
 // What only holds its arguments, or reads numbers of tensors, runs as it would anywhere: on
 // the lists and dicts themselves, which it may change.
 void Frame::CallContainer(const Instruction& instruction) {
-  for (IValue& value : stack_) value = OnCpu(value);
+  // aten.to with a device stays where the tensor is.
+  const bool any_meta = absl::c_any_of(
+      stack_, [](const IValue& value) { return value.isTensor() && value.toTensor().is_meta(); });
+  for (IValue& value : stack_) {
+    if (!any_meta) value = OnCpu(value);
+    if (any_meta && value.isDevice()) value = device_;
+    state_.reads_data |= value.isTensor() && !value.toTensor().is_meta();
+  }
   Call(instruction, c10::Device(c10::kCPU));
   IValue& result = slots_[instruction.result];
   if (result.isTensor() && !IsSmall(result)) result = MapTensors(result, ToMeta);
@@ -245,6 +252,9 @@ void Frame::CallForShapes(const Instruction& instruction) {
   if (all_real) {
     for (IValue& value : stack_) value = OnCpu(value);
     Call(instruction, c10::Device(c10::kCPU));
+    // What is no operator may be anything.
+    state_.reads_data |= tensors > 0 && (!instruction.op.has_value() || !result.isTensor() ||
+                                         DependsOnData(*instruction.op));
     if (!IsSmall(result)) result = MapTensors(result, ToMeta);
     return;
   }
@@ -291,6 +301,8 @@ IValue Frame::GetItemForShapes(const at::Tensor& tensor, const std::vector<Tenso
   bool real = !tensor.is_meta();
   for (const TensorIndex& index : indices)
     real = real && !(index.is_tensor() && index.tensor().is_meta());
+  for (const TensorIndex& index : indices)
+    state_.reads_data |= index.is_tensor() && !index.tensor().is_meta();
   if (real) return at::indexing::get_item(tensor, indices);
   std::vector<TensorIndex> metas;
   for (const TensorIndex& index : indices) {
@@ -410,10 +422,13 @@ void Frame::LeaveOut(const Instruction& instruction) {
 void Frame::ExecuteForShapes(const Instruction& instruction) {
   using Kind = Instruction::Kind;
   // What changes lists, dicts or attributes must not be left out.
-  const bool can_go_on =
-      recover_ != nullptr && !instruction.is_container_call &&
-      (instruction.kind == Kind::kOperator || instruction.kind == Kind::kOperation ||
-       instruction.kind == Kind::kBuiltin || instruction.kind == Kind::kGetItem);
+  const bool is_call = instruction.kind == Kind::kOperator ||
+                       instruction.kind == Kind::kOperation || instruction.kind == Kind::kBuiltin ||
+                       instruction.kind == Kind::kGetItem;
+  const bool has_bodies = !instruction.bodies.empty();
+  if (has_bodies) state_.reads_data = true;  // which branch, how often
+  const bool can_go_on = recover_ != nullptr && !instruction.writes_containers &&
+                         (is_call || (has_bodies && state_.recover_errors));
   if (TakesUnknown(instruction)) {
     if (!can_go_on) {
       status_ = left_out_;
@@ -433,12 +448,15 @@ void Frame::ExecuteForShapes(const Instruction& instruction) {
   try {
     Execute(instruction);
   } catch (const c10::NotImplementedError&) {
+    // A body says itself what it failed with.
+    if (!status_.ok() && !(can_go_on && has_bodies)) throw;
     // PyTorch's own words are of kernels, and several sentences.
-    if (!status_.ok()) throw;
     if (!can_go_on) TORCH_CHECK_NOT_IMPLEMENTED(false, kUnknownData);
+    status_ = absl::OkStatus();
     return LeaveOut(instruction);
   } catch (const c10::Error&) {
-    if (!status_.ok() || !can_go_on || !state_.recover_errors) throw;
+    if (!can_go_on || !state_.recover_errors || (!status_.ok() && !has_bodies)) throw;
+    status_ = absl::OkStatus();
     return LeaveOut(instruction);
   }
   if (state_.forgotten.empty() || instruction.result == kNoSlot) return;

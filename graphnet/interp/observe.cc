@@ -10,8 +10,10 @@
 #include "ATen/core/ivalue.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/data_sizes.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/shape_run.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/values.h"
@@ -117,21 +119,35 @@ void Note(const Node& node, const c10::IValue& value, bool measured, ObservedVal
 
 }  // namespace
 
-absl::Status InferValues(const Sample& sample, ObservedValues* found) {
+absl::Status InferValues(const Sample& sample, bool name_sizes, ObservedValues* found) {
   found->module = sample.module->Clone();
   DrawOptions draw;
   draw.max_bytes = AvailableMemoryBytes() / 2;
   draw.max_elements = kMaxElementsWithData;
   ASSIGN_OR_RETURN(const auto values, DrawInputs(sample, draw));
-  const Observer note = [&](const Node& node, const c10::IValue& value) {
+  FoundValues observed;
+  SaidValues said;
+  for (const Node* node : found->module->main()->nodes()) {
+    if (node->meta() != nullptr) said.metas[node] = node->meta();
+  }
+  bool reads_data = false;
+  ShapeRun run;
+  run.reads_data = &reads_data;
+  run.observer = [&](const Node& node, const c10::IValue& value) {
     Note(node, value, /*measured=*/false, found);
+    if (name_sizes) observed[&node] = value;
     return absl::OkStatus();
   };
-  return InferShapes(found->module.get(), values, note).status();
+  absl::Status status = InferShapesFrom(found->module.get(), values, said, run).status();
+  if (name_sizes) {
+    GiveExamples(observed, found->module.get());
+    if (reads_data) NameDataSizes(*sample.module, values, observed, found->module.get());
+  }
+  return status;
 }
 
 absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw, ObservedValues* found) {
-  InferValues(sample, found).IgnoreError();  // The run tells more.
+  InferValues(sample, /*name_sizes=*/false, found).IgnoreError();  // The run tells more.
   ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
   ASSIGN_OR_RETURN(PreparedRun prepared,
                    PrepareRun(*sample.module, std::move(values), {.max_bytes = draw.max_bytes}));

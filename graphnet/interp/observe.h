@@ -12,8 +12,9 @@ namespace graphnet {
 // Of the main graph's values, shapes and dtypes as InferShapes finds them with inputs that
 // are drawn, and how to draw them so that a graph which takes them runs: integers within
 // what is known of them, else zeros, which are an index into anything. Fills `found` as far
-// as it gets; an error says why no further.
-absl::Status InferValues(const Sample& sample, ObservedValues* found);
+// as it gets; an error says why no further. With `name_sizes`, sizes that depend on the data that
+// was drawn are symbols of found->module (data_sizes.h), and else numbers.
+absl::Status InferValues(const Sample& sample, bool name_sizes, ObservedValues* found);
 
 // Runs the graph on inputs that are drawn, and adds to what InferValues finds the mean,
 // standard deviation, minimum and maximum of each tensor, and the elements of those with

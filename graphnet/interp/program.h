@@ -69,6 +69,7 @@ struct Instruction {
   // It holds, looks at or hands on what it takes, wherever that lies: calls on lists, dicts
   // and attributes.
   bool is_container_call = false;
+  bool writes_containers = false;      // what it takes may change
   const DirectCall* direct = nullptr;  // calls `op` where its signature is known
   bool is_composite = false;           // no_grad.h
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const

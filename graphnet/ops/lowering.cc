@@ -13,6 +13,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ops/adapters.h"
+#include "graphnet/ops/operator_names.h"
 
 namespace graphnet {
 namespace {
@@ -69,6 +70,16 @@ absl::Status Lowering::Error(absl::string_view what) const { return NodeError(*s
 
 absl::Status Lowering::Unresolved(absl::string_view target) const {
   if (absl::StartsWith(target, "operator.")) return Error("is no operator of Python");
+  if (absl::StartsWith(target, "torch.ops.")) {
+    switch (OriginOfTarget(target)) {
+      case TargetOrigin::kPyTorch:
+        return Error("PyTorch has this operator outside of ATen, and nothing here runs it");
+      case TargetOrigin::kOther:
+        return Error(
+            "is an operator of a library other than PyTorch; --library names the file that has it");
+      case TargetOrigin::kMissing: break;
+    }
+  }
   const std::vector<std::string> near = NearMisses(target);
   return Error(absl::StrCat("no operator of PyTorch is called that",
                             near.empty() ? "" : "; near: ", absl::StrJoin(near, ", ")));

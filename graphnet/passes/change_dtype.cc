@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -20,8 +21,10 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/tensor_facts.h"
 #include "graphnet/passes/cpu_dtypes.h"
 #include "graphnet/passes/facts_table.h"
+#include "graphnet/passes/operator_name.h"
 
 namespace graphnet {
 namespace {
@@ -30,8 +33,11 @@ namespace {
 struct CpuRow {
   bool lacks_bfloat16 = false;
   bool lacks_float16 = false;
-  bool makes_floats = false;  // of integers
-  absl::string_view kinds;    // of what it yields
+  bool lacks_float64 = false;
+  bool makes_floats = false;                // of integers
+  bool makes_float32 = false;               // of anything
+  absl::string_view kinds;                  // of what it yields
+  std::vector<absl::string_view> operands;  // that stay float32: all others may change
 };
 
 const CpuRow* FindCpuRow(absl::string_view name) {
@@ -41,10 +47,14 @@ const CpuRow* FindCpuRow(absl::string_view name) {
       const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
       if (words.size() < 3 || words[0] == "#") continue;
       CpuRow& row = (*made)[words[0]];
+      const auto keep = absl::c_find(words, "keep");
+      if (keep != words.end()) row.operands.assign(keep + 1, words.end());
+      row.makes_float32 |= words[1] == "=" && words[2] == "F";
+      row.makes_floats |= words[1] == "=" && words[2] == "f";
       for (size_t i = 1; i < words.size(); ++i) {
         row.lacks_bfloat16 |= words[i] == "bf16";
         row.lacks_float16 |= words[i] == "f16";
-        row.makes_floats |= words[i] == "=";
+        row.lacks_float64 |= words[i] == "f64";
         if (words[i - 1] == ">") row.kinds = words[i];
       }
     }
@@ -115,14 +125,19 @@ class DTypeChange {
       // Casts that are made on the way need no look.
       std::vector<Node*> nodes;
       for (Node* node : graph->nodes()) nodes.push_back(node);
-      for (const Node* node : nodes) stays_[node] = kept_[node] || FeedsKept(*node);
+      for (const Node* node : nodes) {
+        stays_[node] = kept_[node] || FeedsKept(*node) || left_.contains(node);
+      }
       for (Node* node : nodes) {
+        if (left_.contains(node)) continue;
         if (node->is_call()) {
           if (kept_[node]) {
             CastOperands(node);
           } else if (!stays_[node]) {
             ChangeCall(node);
           }
+          if (const auto it = operands_.find(node); it != operands_.end() && !kept_[node])
+            KeepOperands(node, it->second);
         }
         if (stays_[node]) {
           CastResult(node);
@@ -148,13 +163,16 @@ class DTypeChange {
     dtypes_ = NodeTable<DType>(module_);
     kept_ = NodeTable<uint8_t>(module_);
     stays_ = NodeTable<uint8_t>(module_);
+    floats_ = NodeTable<uint8_t>(module_);
     // The operators that a call becomes.
     NodeTable<const CpuRow*> rows(module_);
     for (const Graph* graph : lowered.module->graphs()) {
       for (const Node* node : graph->nodes()) {
         if (!node->is_call() || lowered.origins[node] == nullptr) continue;
         const CpuRow* row = FindCpuRow(BareName(*node));
-        if (row != nullptr && Lacks(*row)) rows[lowered.origins[node]] = row;
+        if (row == nullptr || !Lacks(*row)) continue;
+        const Node* origin = lowered.origins[node];
+        if (!FindOperands(lowered, *node, *row)) rows[origin] = row;
       }
     }
     for (const Graph* graph : module_.graphs()) {
@@ -167,10 +185,23 @@ class DTypeChange {
           const Attribute* attribute = module_.FindAttribute(node->target());
           if (attribute != nullptr && attribute->meta != nullptr) dtype = attribute->meta->dtype;
         }
-        if (dtype == DType::kUnknown && node->is_call()) dtype = Guess(*node, rows[node]);
+        if (dtype == DType::kUnknown && node->is_call()) {
+          dtype = Guess(*node, rows[node]);
+          // The element of a tuple that holds others than floats.
+          const Node* tuple = node->is_call_function("operator.getitem") && node->args().size() == 2
+                                  ? (node->args()[0].is_node() ? node->args()[0].node() : nullptr)
+                                  : nullptr;
+          const CpuRow* row = tuple == nullptr ? nullptr : rows[tuple];
+          if (row != nullptr && node->args()[1].is_int() && node->args()[1].integer() >= 0 &&
+              static_cast<size_t>(node->args()[1].integer()) < row->kinds.size() &&
+              row->kinds[static_cast<size_t>(node->args()[1].integer())] == 'i') {
+            dtype = DType::kUnknown;
+          }
+        }
         // Numbers do not take part in what tensors become.
         if (NumberDType(node->annotation()).has_value()) dtype = DType::kUnknown;
         dtypes_[node] = dtype;
+        floats_[node] = IsFloatNumber(*node);
         if (!node->is_call()) continue;
         bool keeps = rows[node] != nullptr || IsComplex(dtype);
         node->ForEachOperand([&](const Node* operand) { keeps |= IsComplex(dtypes_[operand]); });
@@ -181,23 +212,112 @@ class DTypeChange {
         kept_[node] = keeps;
       }
     }
+    FindLeft();
     return absl::OkStatus();
+  }
+
+  // Notes which operands have to stay as they are for a call of the lowered module; false if
+  // the row is of the whole call, or they are made within the call.
+  bool FindOperands(const LoweredModule& lowered, const Node& call, const CpuRow& row) {
+    const Schema* schema = FindOverload(call.target());
+    if (row.operands.empty() || schema == nullptr) return false;
+    const Node* origin = lowered.origins[&call];
+    absl::flat_hash_set<const Node*> found;
+    for (const absl::string_view parameter : row.operands) {
+      const Argument value = ArgumentOf(call, *schema, parameter);
+      if (!value.is_node()) continue;
+      const Node* operand = lowered.origins[value.node()];
+      bool is_given = false;
+      origin->ForEachOperand([&](const Node* given) { is_given |= given == operand; });
+      if (!is_given) return false;
+      found.insert(operand);
+    }
+    operands_[origin].insert(found.begin(), found.end());
+    return true;
+  }
+  bool KeepsOperand(const Node* call, const Node* operand) const {
+    const auto it = operands_.find(call);
+    return it != operands_.end() && it->second.contains(operand);
+  }
+
+  // Inputs and attributes that calls want as they are, or write to, and no others use.
+  void FindLeft() {
+    absl::flat_hash_set<std::string> others;
+    for (const Graph* graph : module_.graphs()) {
+      for (const Node* node : graph->nodes()) {
+        const bool is_attribute = node->op() == Op::kGetAttr;
+        const bool is_input = node->is_placeholder() && graph == module_.main();
+        if ((!is_attribute && !is_input) || !IsMeant(dtypes_[node])) continue;
+        bool all = true, any = false;
+        for (const Use& use : node->uses()) {
+          const bool is_written =
+              kept_[use.user] && absl::c_linear_search(MemoryUseOf(*use.user).written, node);
+          const bool is_operand = is_written || KeepsOperand(use.user, node);
+          any |= is_operand;
+          all &= is_operand || kept_[use.user];
+        }
+        if (all && any) {
+          left_.insert(node);
+        } else if (is_attribute) {
+          others.emplace(node->target());
+        }
+      }
+    }
+    // An attribute has one dtype wherever it is read.
+    for (auto it = left_.begin(); it != left_.end();) {
+      const auto at = it++;
+      if ((*at)->op() != Op::kGetAttr) continue;
+      if (others.contains((*at)->target())) {
+        left_.erase(at);
+      } else {
+        left_attributes_.emplace((*at)->target());
+      }
+    }
+  }
+
+  // Of a call that yields a number, and of an input that is one.
+  bool IsFloatNumber(const Node& node) const {
+    if (const auto number = NumberDType(node.annotation()); number.has_value())
+      return IsFloat(*number);
+    if (!node.is_call() || node.tensor_meta() != nullptr || dtypes_[&node] != DType::kUnknown)
+      return false;
+    static constexpr absl::string_view kIntegers[] = {"Int",   "int",  "IntImplicit", "sym_int",
+                                                      "floor", "ceil", "len",         "size"};
+    static constexpr absl::string_view kFloats[] = {
+        "Float", "FloatImplicit", "float", "sym_float", "truediv", "div", "sqrt", "exp", "log"};
+    static constexpr absl::string_view kData[] = {"item", "_local_scalar_dense", "ScalarImplicit",
+                                                  "tolist"};
+    const absl::string_view name = OperatorName(node);
+    if (absl::c_linear_search(kIntegers, name)) return false;
+    if (absl::c_linear_search(kFloats, name)) return true;
+    const bool is_data = absl::c_linear_search(kData, name);
+    bool is_float = false;
+    node.ForEachArgument([&](const Argument& argument) {
+      is_float |= argument.is_float();
+      if (argument.is_node()) {
+        is_float |= floats_[argument.node()] != 0 || (is_data && IsFloat(dtypes_[argument.node()]));
+      }
+    });
+    return is_float;
   }
 
   bool Lacks(const CpuRow& row) const {
     return to_ == DType::kBFloat16  ? row.lacks_bfloat16
            : to_ == DType::kFloat16 ? row.lacks_float16
+           : to_ == DType::kFloat64 ? row.lacks_float64
                                     : false;
   }
 
   // From the operands, where no rule says it.
   DType Guess(const Node& call, const CpuRow* row) const {
-    const absl::string_view name = BareName(call);
+    const absl::string_view name = OperatorName(call);
     DType common = DType::kUnknown;
-    bool has_float = false;
+    bool has_float =
+        call.target() == "aten.tensor.float" || call.target() == "aten.as_tensor.float";
     call.ForEachArgument([&](const Argument& argument) {
       has_float |= argument.is_float();
       if (!argument.is_node()) return;
+      has_float |= floats_[argument.node()] != 0;
       const DType dtype = dtypes_[argument.node()];
       if (IsFloat(dtype) || IsComplex(dtype)) common = Promoted(common, dtype);
     });
@@ -219,10 +339,11 @@ class DTypeChange {
       }
       return is_real ? RealOf(common) : common;
     }
+    const CpuRow* own = FindCpuRow(name);
+    if (own != nullptr && own->makes_float32) return DType::kFloat32;
     if (common != DType::kUnknown) return IsDataType(name) ? DType::kUnknown : common;
     if (TakesDType(call)) return DefaultDType(name, has_float);
     // Integers of which floats are made.
-    const CpuRow* own = FindCpuRow(name);
     const bool is_rounded =
         call.kwarg("rounding_mode") != nullptr && !call.kwarg("rounding_mode")->is_none();
     if ((own != nullptr && own->makes_floats && !is_rounded) || name == "truediv" ||
@@ -240,22 +361,55 @@ class DTypeChange {
   }
   // Names of calls whose value is an integer or bool, or no tensor, whatever it is given.
   static bool IsDataType(absl::string_view name) {
-    static constexpr absl::string_view kNames[] = {"size",         "dim",
-                                                   "numel",        "item",
-                                                   "tolist",       "getattr",
-                                                   "argmax",       "argmin",
-                                                   "argsort",      "nonzero",
-                                                   "searchsorted", "bucketize",
-                                                   "isin",         "is_floating_point",
-                                                   "multinomial",  "eq",
-                                                   "ne",           "lt",
-                                                   "le",           "gt",
-                                                   "ge",           "isnan",
-                                                   "isinf",        "isfinite",
-                                                   "setitem",      "long",
-                                                   "int",          "bool",
-                                                   "equal",        "allclose",
-                                                   "shape",        "stride"};
+    static constexpr absl::string_view kNames[] = {"size",
+                                                   "dim",
+                                                   "numel",
+                                                   "item",
+                                                   "tolist",
+                                                   "getattr",
+                                                   "argmax",
+                                                   "argmin",
+                                                   "argsort",
+                                                   "nonzero",
+                                                   "searchsorted",
+                                                   "bucketize",
+                                                   "isin",
+                                                   "is_floating_point",
+                                                   "multinomial",
+                                                   "eq",
+                                                   "ne",
+                                                   "lt",
+                                                   "le",
+                                                   "gt",
+                                                   "ge",
+                                                   "isnan",
+                                                   "isinf",
+                                                   "isfinite",
+                                                   "setitem",
+                                                   "long",
+                                                   "int",
+                                                   "bool",
+                                                   "equal",
+                                                   "allclose",
+                                                   "shape",
+                                                   "stride",
+                                                   "len",
+                                                   "Int",
+                                                   "Float",
+                                                   "Bool",
+                                                   "IntImplicit",
+                                                   "FloatImplicit",
+                                                   "NumToTensor",
+                                                   "sym_size",
+                                                   "sym_stride",
+                                                   "sym_numel",
+                                                   "sym_int",
+                                                   "sym_float",
+                                                   "ScalarImplicit",
+                                                   "device",
+                                                   "dtype",
+                                                   "layout",
+                                                   "_local_scalar_dense"};
     return absl::c_linear_search(kNames, name) || absl::StartsWith(name, "is_");
   }
   static bool IsArithmetic(absl::string_view name) {
@@ -274,7 +428,11 @@ class DTypeChange {
   // Of a call that makes a tensor of none and is not told the dtype.
   static DType DefaultDType(absl::string_view name, bool has_float) {
     static constexpr absl::string_view kFloats[] = {
-        "zeros", "ones", "empty", "rand", "randn", "linspace", "logspace", "eye", "normal"};
+        "zeros",           "ones",          "empty",          "rand",
+        "randn",           "linspace",      "logspace",       "eye",
+        "normal",          "empty_strided", "empty_permuted", "bartlett_window",
+        "blackman_window", "hann_window",   "hamming_window", "kaiser_window",
+        "fft_fftfreq",     "fft_rfftfreq",  "fftfreq",        "rfftfreq"};
     static constexpr absl::string_view kByValue[] = {"full",          "arange",    "tensor",
                                                      "scalar_tensor", "as_tensor", "range"};
     if (absl::c_linear_search(kFloats, name)) return DType::kFloat32;
@@ -341,8 +499,13 @@ class DTypeChange {
 
   // Of a call that makes a tensor of none.
   static bool TakesDType(const Node& node) {
-    if (node.op() != Op::kCallFunction || node.kwarg("dtype") != nullptr) return false;
+    const Argument* given = node.kwarg("dtype");
+    if (node.op() != Op::kCallFunction || (given != nullptr && !given->is_none())) return false;
     const Callable callee = CalleeOf(node);
+    // TorchScript's own, whose schema no table has.
+    if (callee.kind == Callable::Kind::kForeign)
+      return absl::StartsWith(node.target(), "aten.tensor.") ||
+             absl::StartsWith(node.target(), "aten.as_tensor.");
     return absl::c_any_of(callee.overloads, [](const Schema& schema) {
       const SchemaArgument* dtype = schema.FindArgument("dtype");
       return dtype != nullptr && dtype->keyword_only &&
@@ -420,6 +583,21 @@ class DTypeChange {
     }
   }
 
+  // Casts back what a call wants as it was.
+  void KeepOperands(Node* node, const absl::flat_hash_set<const Node*>& operands) {
+    absl::flat_hash_map<const Node*, Node*> casts;
+    node->MapArguments([&](const Argument& argument) -> Argument {
+      if (!argument.is_node() || !operands.contains(argument.node())) return argument;
+      Node* operand = argument.node();
+      if (!IsMeant(dtypes_[operand]) || stays_[operand]) return argument;
+      Node*& cast = casts[operand];
+      if (cast == nullptr) cast = CastBefore(node, operand, dtypes_[operand]);
+      return cast;
+    });
+    if (!casts.empty())
+      ++counts_[absl::StrCat("operands of ", node->target(), " keep their dtype")];
+  }
+
   void CastResult(Node* node) {
     if (IsMeant(dtypes_[node]) && !IsTuple(*node) && !TakenApart(*node)) CastUses(node, to_);
   }
@@ -431,7 +609,7 @@ class DTypeChange {
   // Puts a cast behind it for all that do not want it as it is.
   void CastUses(Node* node, DType dtype) {
     const auto wants = [&](const Node* user) {
-      return kept_[user] == 0 && ConvertsTo(*user) == DType::kUnknown;
+      return kept_[user] == 0 && ConvertsTo(*user) == DType::kUnknown && !KeepsOperand(user, node);
     };
     const std::vector<Use> uses = node->uses();
     if (absl::c_none_of(uses, [&](const Use& use) { return wants(use.user); })) return;
@@ -475,7 +653,7 @@ class DTypeChange {
     const std::vector<Attribute> attributes(module_.attributes().begin(),
                                             module_.attributes().end());
     for (Attribute attribute : attributes) {
-      if (attribute.meta == nullptr) continue;
+      if (attribute.meta == nullptr || left_attributes_.contains(attribute.name)) continue;
       const TensorMeta* meta = Changed(*attribute.meta);
       if (meta == attribute.meta) continue;
       attribute.meta = meta;
@@ -488,9 +666,14 @@ class DTypeChange {
   const DType to_;
   const std::vector<DType> from_;
   PassRun& run_;
-  NodeTable<DType> dtypes_;   // before; of a tuple that of its elements
-  NodeTable<uint8_t> kept_;   // calls that are computed as before
-  NodeTable<uint8_t> stays_;  // values that have the dtype they had
+  NodeTable<DType> dtypes_;    // before; of a tuple that of its elements
+  NodeTable<uint8_t> kept_;    // calls that are computed as before
+  NodeTable<uint8_t> stays_;   // values that have the dtype they had
+  NodeTable<uint8_t> floats_;  // numbers that are no integers
+  // By call, the operands that it wants as they were.
+  absl::flat_hash_map<const Node*, absl::flat_hash_set<const Node*>> operands_;
+  absl::flat_hash_set<const Node*> left_;  // inputs and attributes that only such calls use
+  absl::flat_hash_set<std::string> left_attributes_;
   std::map<std::string, size_t> counts_;
   bool changed_ = false;
 };

@@ -21,7 +21,9 @@ namespace graphnet {
 // Numbers beyond the range of the dtype, as masks are filled with, become its largest
 // one. What PyTorch does not compute in the dtype on the CPU (its own table says what:
 // cpu_dtypes.txt), and what takes or yields complex numbers, keeps its dtype between
-// casts. Integers, bools and complex numbers stay.
+// casts. So do single operands that have to be float32 whatever the others are, as the scales
+// of fake_quantize_per_channel_affine; inputs and attributes that only such calls use stay as
+// they are. Integers, bools and complex numbers stay.
 //
 // Options:
 // - to: the new dtype: bf16, f16, f32 or f64

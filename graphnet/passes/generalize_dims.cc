@@ -15,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/passes/growth.h"
 #include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/rename_inputs.h"
@@ -134,6 +135,15 @@ class Generalization : private Growth {
     return product;
   }
 
+  // A number that has the example as a factor, with the size in its place.
+  Argument Stretched(Node* place, const Argument& number) {
+    Node* size = SizeNode();
+    const InsertionGuard guard(module_.main(), place);
+    Node* made = module_.main()->CallFunction("operator.mul", {number, size});
+    if (example_ != 1) made = module_.main()->CallFunction("operator.floordiv", {made, example_});
+    return made;
+  }
+
   absl::StatusOr<bool> Apply() {
     if (symbol_ == nullptr) {
       int64_t next = 0;
@@ -155,8 +165,10 @@ class Generalization : private Growth {
       if (const auto edit = edits_.find(node); edit != edits_.end()) {
         written += edit->second.size();
         std::map<const Argument*, Argument> by_place;
-        for (const auto& [place, factor] : edit->second) by_place[place] = SizeBefore(node, factor);
+        for (const auto& [place, factor] : edit->second)
+          by_place[place] = factor == 0 ? Stretched(node, *place) : SizeBefore(node, factor);
         ReplaceSizes(node, by_place);
+        MakeReshape(node);
       }
       if (const auto expand = expands_.find(node); expand != expands_.end()) {
         expanded += expand->second.size();
@@ -197,6 +209,23 @@ class Generalization : private Growth {
     node->set_kwargs(kwargs);
   }
 
+  // A size of one may stand anywhere between strides; a larger one may not, so that a view
+  // which joins it with others may need a copy. Where a view is one, a reshape is it, too.
+  void MakeReshape(Node* node) {
+    const absl::string_view name = BareName(*node);
+    if (example_ != 1 || (name != "view" && name != "_unsafe_view") || !node->kwargs().empty() ||
+        !node->args()[0].is_node()) {
+      return;
+    }
+    const auto factors = [&](const Extent& of) {
+      int64_t most = 0;
+      for (size_t i = 0; i < of.grows.size(); ++i) most = of.grows[i] ? of.sizes[i] : most;
+      return most;
+    };
+    if (factors(values_[node]) <= factors(values_[node->args()[0].node()])) return;
+    node->set_target(node->op() == Op::kCallMethod ? "reshape" : "aten.reshape.default");
+  }
+
   void ExpandFor(Node* node, Node* operand, const std::set<size_t>& dims) {
     changed_ = true;
     std::vector<Argument> args = {operand};
@@ -217,6 +246,28 @@ class Generalization : private Growth {
     node->ReplaceInput(operand, made);
   }
 
+  // A size that is `factor` times the symbol with the example; other symbols in it stay.
+  Dim WithSymbol(const Dim& dim, int64_t factor) {
+    if (dim.is_static()) return Dim(Times(factor));
+    if (Mentions(*dim.expr)) return dim;
+    const SymExpr* all = module_.SymBinary(SymExpr::Kind::kMul, dim.expr, Times(1));
+    return Dim(example_ == 1
+                   ? all
+                   : module_.SymBinary(SymExpr::Kind::kFloorDiv, all, module_.SymInt(example_)));
+  }
+  bool Mentions(const SymExpr& expr) const {
+    std::vector<const SymExpr*> open = {&expr};
+    std::set<const SymExpr*> seen;
+    while (!open.empty()) {
+      const SymExpr* one = open.back();
+      open.pop_back();
+      if (one == nullptr || !seen.insert(one).second) continue;
+      if (one->kind == SymExpr::Kind::kSymbol && one->name == symbol_->name) return true;
+      open.insert(open.end(), {one->lhs, one->rhs});
+    }
+    return false;
+  }
+
   const ValueMeta* WithSymbols(const ValueMeta& meta, const Extent& extent) {
     if (meta.is_tuple) {
       std::vector<const ValueMeta*> elements;
@@ -232,7 +283,7 @@ class Generalization : private Growth {
     TensorMeta tensor = *meta.tensor;
     std::vector<Dim> shape(tensor.shape.begin(), tensor.shape.end());
     for (size_t i = 0; i < shape.size() && i < extent.grows.size(); ++i) {
-      if (extent.grows[i]) shape[i] = Dim(Times(extent.sizes[i] / example_));
+      if (extent.grows[i]) shape[i] = WithSymbol(shape[i], extent.sizes[i] / example_);
     }
     tensor.shape = shape;
     return module_.InternValueMeta(tensor);

@@ -16,7 +16,10 @@ namespace graphnet {
 // When applied, this pass will follow the size through the graph, dimension by dimension.
 // Sizes that are written as numbers and grow with it (of view, reshape, expand, zeros and
 // the like) become what .size() of an input yields, times a number where several dimensions
-// are one. What has a size of one and is joined with what grows is expanded. The dimension
+// are one. Numbers that are computed of sizes are followed, those that tracing puts into
+// tensors among them. Constants that calls make or expand, as the positions and masks of
+// language models, grow with what they are joined with: it is looked for where their sizes are
+// written. What has a size of one and is joined with what grows is expanded. The dimension
 // of the inputs becomes a symbol with the size as its example, S0 or the next that is free
 // (one that is a symbol already keeps it), and metas of values are written with it.
 //
@@ -31,8 +34,11 @@ namespace graphnet {
 // Risks and limitations: values need metas, which `graphnet opt` finds where LibTorch is, and
 // `graphnet shapes` prints. Where a size
 // of one may be the batch or not, as in view(1, 1, 64), the first one is taken for it.
-// What depends on the size in another way than by a factor is refused: slices of it,
-// convolutions over it, a squeeze that takes it away, operators that no rule is known of.
+// A view that joins a size of one with others becomes a reshape, as a larger size may need a
+// copy there. What depends on the size in another way than by a factor is refused: slices of
+// it, convolutions over it, a squeeze that takes it away, operators that neither a rule nor
+// results.txt knows. A size that only an output depends on, and that is written as a number,
+// stays as it is.
 //
 // Example: an embedding of patches, with a token in front
 //   symbol S7 = 5

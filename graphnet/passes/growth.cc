@@ -72,6 +72,17 @@ const Extent& Growth::Of(const Argument& argument) const {
   return argument.is_node() ? values_[argument.node()] : kNone;
 }
 
+Extent Growth::ExtentOf(const Argument& argument) const {
+  if (argument.is_node()) return Of(argument);
+  if (argument.is_int()) return Extent::Number(argument.integer());
+  if (argument.is_bool() || argument.is_float()) return Extent::Number(std::nullopt);
+  Extent extent;
+  if (!argument.is_list() && !argument.is_tuple()) return extent;
+  extent.kind = Extent::Kind::kTuple;
+  for (const Argument& element : argument.elements()) extent.elements.push_back(ExtentOf(element));
+  return extent;
+}
+
 absl::Status Growth::Visit(Node* node) {
   if (node->is_placeholder() || node->op() == Op::kGetAttr) {
     const ValueMeta* meta = node->meta();
@@ -81,9 +92,19 @@ absl::Status Growth::Visit(Node* node) {
       meta = module_.InternValueMeta(*attribute->meta);
     }
     Extent extent = FromMeta(meta).value_or(Extent());
+    // A number that tracing has put into a tensor.
+    if (const Attribute* attribute = module_.FindAttribute(node->target());
+        node->op() == Op::kGetAttr && attribute != nullptr && attribute->draw_spec != nullptr &&
+        extent.is_tensor() && extent.rank() == 0 && attribute->draw_spec->data.is_list() &&
+        attribute->draw_spec->data.elements().size() == 1 &&
+        attribute->draw_spec->data.elements()[0].is_int()) {
+      extent = Extent::Number(attribute->draw_spec->data.elements()[0].integer());
+      extent.kind = Extent::Kind::kTensor;
+      extent.holds_number = true;
+    }
     if (NumberDType(node->annotation()).has_value()) {
-      extent = {};
-      extent.kind = Extent::Kind::kNumber;
+      const Symbol* symbol = module_.FindSymbol(node->target());
+      extent = Extent::Number(symbol == nullptr ? std::nullopt : symbol->example);
       extent.number_grows = symbol_ != nullptr && node->target() == symbol_->name;
     } else if (absl::c_linear_search(inputs_, node)) {
       extent.grows[dim_] = 1;
@@ -98,15 +119,16 @@ absl::Status Growth::Visit(Node* node) {
     return absl::OkStatus();
   }
   if (!node->is_call()) return absl::OkStatus();
-  bool any = forced_.contains(node), numbers = false;
+  Extent extent = FromMeta(node->meta()).value_or(Extent());
+  bool any = forced_.contains(node);
+  // What has no sizes of its own may be a number, or a list of them.
+  bool numbers = extent.kind == Extent::Kind::kOther;
   node->ForEachOperand([&](const Node* operand) {
     const Extent& of = values_[operand];
     any |= of.any();
-    numbers |= of.kind == Extent::Kind::kNumber ||
-               (of.kind == Extent::Kind::kTuple && operand->meta() == nullptr);
+    numbers |= of.is_number() || (of.is_tuple() && operand->meta() == nullptr);
   });
-  Extent extent = FromMeta(node->meta()).value_or(Extent());
-  if (any || numbers || BareName(*node) == "size" || BareName(*node) == "getattr") {
+  if (any || numbers) {
     // What does not grow need not be understood.
     const absl::Status status = Follow(node, &extent);
     if (any && !status.ok()) return Refuse(*node, status.message());
@@ -124,11 +146,8 @@ absl::Status Growth::Refuse(const Node& node, absl::string_view why) {
 }
 
 absl::Status Growth::Follow(Node* node, Extent* out) {
-  const absl::string_view name = BareName(*node);
+  const absl::string_view name = OperatorName(*node);
   const std::vector<Argument> args = PositionalArgs(*node);
-  static const auto* const numbers = new Names(
-      Words("size shape dim ndimension numel nelement item tolist _local_scalar_dense len int "
-            "float sym_int sym_float is_floating_point stride"));
   if (name == "getattr" && args.size() > 1 && args[1].is_string()) {
     const absl::string_view attribute = args[1].string();
     if (attribute == "shape") return FollowSize(*node, out);
@@ -144,30 +163,13 @@ absl::Status Growth::Follow(Node* node, Extent* out) {
     }
     return absl::OkStatus();
   }
-  if (name == "size") return FollowSize(*node, out);
-  if (numbers->contains(name)) {
-    *out = {};
-    out->kind = Extent::Kind::kNumber;
-    node->ForEachOperand([&](const Node* operand) {
-      out->number_grows |=
-          values_[operand].number_grows || (name == "numel" && values_[operand].any());
-    });
-    return absl::OkStatus();
-  }
-  // Arithmetic of numbers.
-  const bool only_numbers = absl::c_none_of(
-      args, [&](const Argument& a) { return a.is_node() && Of(a).kind != Extent::Kind::kNumber; });
-  if (only_numbers && absl::StartsWith(node->target(), "operator.")) {
-    *out = {};
-    out->kind = Extent::Kind::kNumber;
-    out->number_grows = true;
-    return absl::OkStatus();
-  }
-  if (name == "getitem") return FollowSubscript(*node, out);
+  if (name == "size" || name == "sym_size" || name == "shape") return FollowSize(*node, out);
+  if (FollowNumbers(*node, name, args, out)) return absl::OkStatus();
+  if (name == "getitem" || name == "__getitem__") return FollowSubscript(*node, out);
   if (name == "setitem" || name == "copy") return FollowWrite(*node, out);
   if (name.empty() || node->op() == Op::kCallModule || node->HasBody())
     return absl::FailedPreconditionError("no rule is known of what it does to sizes");
-  if (!out->is_tensor() && out->kind != Extent::Kind::kTuple) {
+  if (!out->is_tensor() && !out->is_tuple()) {
     if (!node->has_uses()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         "nothing is known of its sizes; `graphnet shapes` infers them");
@@ -179,17 +181,21 @@ absl::Status Growth::FollowSize(const Node& node, Extent* out) {
   if (node.args().empty()) return absl::FailedPreconditionError("is called in an unknown way");
   const Extent& in = Of(node.args()[0]);
   *out = {};
+  if (!in.is_tensor()) return absl::FailedPreconditionError("asks for an unknown size");
   const auto number = [&](size_t i) {
-    Extent one;
-    one.kind = Extent::Kind::kNumber;
+    Extent one = Extent::Number(in.sizes[i]);
     one.number_grows = in.grows[i] != 0;
+    const TensorMeta* meta = node.args()[0].node()->tensor_meta();
+    if (meta != nullptr && i < meta->shape.size() && !meta->shape[i].is_static()) {
+      one.multiple = 1;
+      one.is_computed = true;
+    }
     return one;
   };
-  const Argument* dim = node.is_call_method("size") ? node.FindArg("dim", 1) : nullptr;
+  const Argument* dim = OperatorName(node) == "getattr" ? nullptr : node.FindArg("dim", 1);
   if (dim != nullptr) {
     const std::optional<int> at = DimIn(dim, in.rank(), 0);
-    if (!in.is_tensor() || !at.has_value())
-      return absl::FailedPreconditionError("asks for an unknown size");
+    if (!at.has_value()) return absl::FailedPreconditionError("asks for an unknown size");
     *out = number(static_cast<size_t>(*at));
     return absl::OkStatus();
   }
@@ -202,7 +208,7 @@ absl::Status Growth::FollowSubscript(const Node& node, Extent* out) {
   if (node.args().size() < 2) return absl::FailedPreconditionError("is called in an unknown way");
   const Extent& in = Of(node.args()[0]);
   const Argument& index = node.args()[1];
-  if (in.kind == Extent::Kind::kTuple) {
+  if (in.is_tuple()) {
     const auto size = static_cast<int64_t>(in.elements.size());
     if (index.is_int()) {
       const int64_t i = index.integer() + (index.integer() < 0 ? size : 0);
@@ -235,7 +241,7 @@ absl::Status Growth::FollowSubscript(const Node& node, Extent* out) {
     return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
   });
   for (const Argument& element : elements) {
-    const bool is_tensor = element.is_node() && Of(element).kind != Extent::Kind::kNumber;
+    const bool is_tensor = element.is_node() && !Of(element).is_number();
     if (element.is_none()) {
       grows.push_back(0);
     } else if (element.kind() == Argument::Kind::kEllipsis) {
@@ -319,13 +325,26 @@ Growth::SizeList Growth::SizesOf(const Node& node, size_t position, absl::string
   const Argument* given = node.FindArg(name, position);
   if (given == nullptr) return list;
   if (given->is_list() || given->is_tuple()) {
-    list.in_list = true;
     for (const Argument& size : given->elements()) list.sizes.push_back(&size);
+  } else if (Of(*given).is_tuple()) {
+    list.extents = Of(*given).elements;
+    list.is_computed = true;
+    return list;
   } else {
     for (size_t i = position; i < node.args().size(); ++i) list.sizes.push_back(&node.args()[i]);
     if (position >= node.args().size()) list.sizes.push_back(given);
   }
+  for (const Argument* size : list.sizes) list.extents.push_back(ExtentOf(*size));
   return list;
+}
+
+Growth::SizeList Growth::NamedSizes(const Node& node, absl::string_view name,
+                                    size_t position) const {
+  const std::vector<PositionalParameter> names = PositionalParameters(node, CalleeOf(node));
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].name == name) position = i;
+  }
+  return SizesOf(node, position, name);
 }
 
 void Growth::Edit(Node* node, const Argument* size, int64_t value) {
@@ -333,24 +352,32 @@ void Growth::Edit(Node* node, const Argument* size, int64_t value) {
 }
 
 absl::Status Growth::WriteSizes(Node* node, const SizeList& list, const Extent& out) {
-  for (size_t i = 0; i < list.sizes.size() && i < out.sizes.size(); ++i) {
-    const Argument& size = *list.sizes[i];
+  for (size_t i = 0; i < list.extents.size() && i < out.sizes.size(); ++i) {
+    const Extent& size = list.extents[i];
     if (!out.grows[i]) {
-      if (size.is_node() && Of(size).number_grows)
+      if (size.any())
         return absl::FailedPreconditionError("has a size that grows where none should");
       continue;
     }
-    if (size.is_node()) {
-      if (!Of(size).number_grows && out.sizes[i] != 1)
-        return absl::FailedPreconditionError("has a size that does not grow where one should");
-      if (!Of(size).number_grows) Edit(node, &size, out.sizes[i]);
-      continue;
-    }
-    if (!size.is_int()) return absl::FailedPreconditionError("has an unknown size");
-    if (size.integer() == -1) continue;
+    if (!size.is_number()) return absl::FailedPreconditionError("has an unknown size");
+    if (size.number_varies ||
+        (size.number_grows && size.number.value_or(out.sizes[i]) != out.sizes[i]))
+      return absl::FailedPreconditionError("has a size that grows not by a factor");
+    if (size.number_grows || size.number == -1) continue;
     if (out.sizes[i] % example_ != 0)
       return absl::FailedPreconditionError("has a size that grows not by a factor");
-    Edit(node, &size, out.sizes[i]);
+    if (list.is_computed || size.number.value_or(1) != out.sizes[i])
+      return absl::FailedPreconditionError("has a size that does not grow where one should");
+    if (size.is_computed && size.multiple % example_ == 0) {
+      edits_[node].push_back({list.sizes[i], 0});
+      continue;
+    }
+    // A size of another value is none of the symbol's, unless all else wants it.
+    if (list.sizes[i]->is_node() && out.sizes[i] != 1 &&
+        (size.is_computed || !forced_.contains(node))) {
+      return absl::FailedPreconditionError("has a size that does not grow where one should");
+    }
+    Edit(node, list.sizes[i], out.sizes[i]);
   }
   return absl::OkStatus();
 }
@@ -362,9 +389,10 @@ absl::Status Growth::FollowReshape(Node* node, absl::string_view name, const Ext
     out->grows = in.grows;
     return in.sizes == out->sizes ? absl::OkStatus() : Fits(Extent());
   }
-  RETURN_IF_ERROR(SplitAndJoin(in, out));
-  if (name == "flatten" || name == "view_as" || name == "reshape_as") return absl::OkStatus();
+  if (name == "flatten" || name == "view_as" || name == "reshape_as")
+    return SplitAndJoin(in, {}, out);
   if (name == "unflatten") {
+    RETURN_IF_ERROR(SplitAndJoin(in, {}, out));
     const std::optional<int> dim = DimIn(node->FindArg("dim", 1), in.rank(), 0);
     const SizeList list = SizesOf(*node, 2, "sizes");
     if (!dim.has_value()) return absl::FailedPreconditionError("takes an unknown dimension apart");
@@ -374,12 +402,13 @@ absl::Status Growth::FollowReshape(Node* node, absl::string_view name, const Ext
     return WriteSizes(node, list, part);
   }
   const SizeList list = SizesOf(*node, 1, name == "reshape" ? "shape" : "size");
-  if (list.sizes.size() != out->sizes.size())
+  if (list.extents.size() != out->sizes.size())
     return absl::FailedPreconditionError("has unknown sizes");
+  RETURN_IF_ERROR(SplitAndJoin(in, list, out));
   return WriteSizes(node, list, *out);
 }
 
-absl::Status Growth::SplitAndJoin(const Extent& in, Extent* out) const {
+absl::Status Growth::SplitAndJoin(const Extent& in, const SizeList& list, Extent* out) const {
   size_t i = 0, j = 0;
   while (i < in.sizes.size() || j < out->sizes.size()) {
     const size_t i0 = i, j0 = j;
@@ -400,13 +429,16 @@ absl::Status Growth::SplitAndJoin(const Extent& in, Extent* out) const {
     if (absl::c_count(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), uint8_t{1}) > 1)
       return absl::FailedPreconditionError("joins two dimensions that grow");
     if (j == j0) return absl::FailedPreconditionError("takes the dimension away");
-    // The one of its very size, else the first that is a multiple of it.
+    // The one that is said to grow, else that of its very size, else the first multiple of it.
     size_t at = j;
     for (size_t k = j; k-- > j0;) {
       if (out->sizes[k] % example_ == 0) at = k;
     }
     for (size_t k = j; k-- > j0;) {
       if (out->sizes[k] == example_) at = k;
+    }
+    for (size_t k = j; k-- > j0;) {
+      if (k < list.extents.size() && list.extents[k].number_grows) at = k;
     }
     if (at == j) return absl::FailedPreconditionError("splits the dimension");
     // What comes before it in its group would have to be outside of it.
@@ -421,11 +453,10 @@ absl::Status Growth::FollowExpand(Node* node, const Extent& in, Extent* out) {
   if (!in.is_tensor() || !out->is_tensor() || out->rank() < in.rank()) return Fits(Extent());
   const size_t lead = out->sizes.size() - in.sizes.size();
   for (size_t i = 0; i < in.sizes.size(); ++i) out->grows[lead + i] = in.grows[i];
-  const SizeList list = SizesOf(*node, 1, "size");
-  if (list.sizes.size() != out->sizes.size())
+  const SizeList list = NamedSizes(*node, "size", 1);
+  if (list.extents.size() != out->sizes.size())
     return absl::FailedPreconditionError("has unknown sizes");
-  for (size_t i = 0; i < list.sizes.size(); ++i)
-    out->grows[i] |= list.sizes[i]->is_node() && Of(*list.sizes[i]).number_grows;
+  for (size_t i = 0; i < list.extents.size(); ++i) out->grows[i] |= list.extents[i].number_grows;
   if (const auto forced = forced_.find(node); forced != forced_.end()) {
     for (const size_t i : forced->second) out->grows[i] = 1;
   }
@@ -434,53 +465,31 @@ absl::Status Growth::FollowExpand(Node* node, const Extent& in, Extent* out) {
 
 absl::Status Growth::FollowFactory(Node* node, absl::string_view name, Extent* out) {
   if (!out->is_tensor()) return Fits(*out);
-  if (name == "arange") {
-    if (out->rank() != 1) return Fits(Extent());
-    node->ForEachOperand(
-        [&](const Node* operand) { out->grows[0] |= values_[operand].number_grows; });
-    return absl::OkStatus();
-  }
-  const SizeList list = SizesOf(*node, absl::StartsWith(name, "new_") ? 1 : 0, "size");
-  if (list.sizes.size() < out->sizes.size())
+  const SizeList list = NamedSizes(*node, "size", absl::StartsWith(name, "new_") ? 1 : 0);
+  if (list.extents.size() < out->sizes.size())
     return absl::FailedPreconditionError("has unknown sizes");
-  for (size_t i = 0; i < out->sizes.size(); ++i)
-    out->grows[i] |= list.sizes[i]->is_node() && Of(*list.sizes[i]).number_grows;
+  for (size_t i = 0; i < out->sizes.size(); ++i) out->grows[i] |= list.extents[i].number_grows;
   if (const auto forced = forced_.find(node); forced != forced_.end()) {
     for (const size_t i : forced->second) out->grows[i] = 1;
   }
   return WriteSizes(node, list, *out);
 }
 
-absl::Status Growth::MarkNumbers(const Node& node, Extent* out) const {
-  const SizeList list = SizesOf(node, 1, "repeats");
-  for (size_t i = 0; i < list.sizes.size() && i < out->sizes.size(); ++i)
-    out->grows[i] |= list.sizes[i]->is_node() && Of(*list.sizes[i]).number_grows;
+absl::Status Growth::MarkNumbers(Node* node, Extent* out) {
+  const SizeList list = NamedSizes(*node, OperatorName(*node) == "tile" ? "dims" : "repeats", 1);
+  if (const auto forced = forced_.find(node); forced != forced_.end()) {
+    for (const size_t i : forced->second) {
+      if (!out->grows[i] && !list.extents[i].number_grows) Edit(node, list.sizes[i], out->sizes[i]);
+      out->grows[i] = 1;
+    }
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < list.extents.size() && i < out->sizes.size(); ++i) {
+    if (list.extents[i].number_varies || (list.extents[i].number_grows && out->grows[i]))
+      return absl::FailedPreconditionError("has a size that grows not by a factor");
+    out->grows[i] |= list.extents[i].number_grows;
+  }
   return absl::OkStatus();
-}
-
-bool Growth::Force(const Argument& argument, size_t dim) {
-  Node* node = argument.node();
-  static const auto* const makers = new Names(
-      Words("expand zeros ones full empty rand randn new_zeros new_ones new_full new_empty"));
-  static const auto* const copies =
-      new Names(Words("clone contiguous to detach float half double bfloat16 type type_as"));
-  if (!node->is_call()) return false;
-  const Extent& of = values_[node];
-  if (copies->contains(BareName(*node)) && !node->args().empty() && node->args()[0].is_node() &&
-      Of(node->args()[0]).sizes == of.sizes) {
-    return Force(node->args()[0], dim);
-  }
-  if (!makers->contains(BareName(*node))) return false;
-  if (dim >= of.sizes.size() || of.sizes[dim] != example_) return false;
-  if (BareName(*node) == "expand") {
-    // Not what has as many elements of its own.
-    const Extent& in = Of(node->args()[0]);
-    if (of.rank() < in.rank()) return false;
-    const size_t lead = of.sizes.size() - in.sizes.size();
-    if (dim >= lead && in.sizes[dim - lead] != 1) return false;
-  }
-  again_ |= forced_[node].insert(dim).second;
-  return true;
 }
 
 bool Growth::Expand(Node* node, const Argument& argument, size_t dim) {

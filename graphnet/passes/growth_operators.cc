@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
@@ -28,7 +29,8 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
       "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
       "batch_norm group_norm instance_norm interpolate upsample pixel_shuffle pixel_unshuffle "
       "channel_shuffle unfold fold grid_sample affine_grid lp_pool2d prelu upsample_nearest2d "
-      "upsample_bilinear2d upsample_bicubic2d convolution _convolution"));
+      "upsample_bilinear2d upsample_bicubic2d convolution _convolution max_pool2d_with_indices "
+      "max_pool3d_with_indices _adaptive_avg_pool2d _adaptive_avg_pool3d"));
   static const auto* const reshapes =
       new Names(Words("view reshape flatten unflatten view_as reshape_as"));
   static const auto* const reductions = new Names(
@@ -40,14 +42,21 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     return Fits(*out);
   }
 
-  if (name == "expand") return FollowExpand(node, in, out);
-  if (reshapes->contains(name)) return FollowReshape(node, name, in, out);
+  const absl::string_view rule = ResultRuleOf(name).sizes;
+  if (rule == "expand") return FollowExpand(node, in, out);
+  if (rule == "view" || reshapes->contains(name)) return FollowReshape(node, name, in, out);
   if (absl::c_any_of(FindSchemas(name), [](const Schema& s) { return IsPointwise(s); }) ||
       IsPythonPointwise(*node)) {
     return FollowPointwise(node, out);
   }
   if (batch_first->contains(name)) {
-    if (!in.is_tensor() || !out->is_tensor() || out->sizes.empty() || in.rank() < 2 ||
+    std::vector<Extent*> parts = {out};
+    if (out->is_tuple()) {
+      parts.clear();
+      for (Extent& element : out->elements) parts.push_back(&element);
+    }
+    if (!in.is_tensor() || in.rank() < 2 || parts.empty() ||
+        absl::c_any_of(parts, [](const Extent* of) { return of->rank() == 0; }) ||
         absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1})) {
       return absl::FailedPreconditionError("works on the dimension, or may");
     }
@@ -55,9 +64,11 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
       if (name != "grid_sample" && Of(args[i]).any())
         return absl::FailedPreconditionError("has weights that grow");
     }
-    out->grows[0] = in.grows[0];
-    if (in.grows[0] && out->sizes[0] != in.sizes[0])
-      return absl::FailedPreconditionError("changes the size of the dimension");
+    for (Extent* part : parts) {
+      part->grows[0] = in.grows[0];
+      if (in.grows[0] && part->sizes[0] != in.sizes[0])
+        return absl::FailedPreconditionError("changes the size of the dimension");
+    }
     return absl::OkStatus();
   }
   if (same->contains(name) || (out->is_tensor() && ResultRuleOf(name).sizes == "same")) {
@@ -68,6 +79,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     out->grows = in.grows;
     return absl::OkStatus();
   }
+  if (out->is_tuple() && rule == "same" && in.is_tensor()) return FollowNorm(node, in, out);
   if (reductions->contains(name)) return FollowReduction(*node, in, out);
   if (name == "linear") {
     if (!in.is_tensor() || in.rank() == 0 || in.grows.back() || args.size() < 2 ||
@@ -80,20 +92,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
   if (name == "matmul" || name == "bmm" || name == "mm" || name == "__matmul__" || name == "mv")
     return FollowMatmul(node, 0, out);
   if (name == "baddbmm" || name == "addmm") return FollowMatmul(node, 1, out);
-  if (name == "scaled_dot_product_attention") {
-    if (args.size() < 3 || !in.is_tensor() || out->rank() != in.rank()) return Fits(Extent());
-    for (size_t i = 0; i + 1 < in.sizes.size(); ++i) {
-      out->grows[i] = in.grows[i];
-      if (i + 2 < in.sizes.size()) {
-        for (size_t k = 1; k < 3; ++k) {
-          const Extent& other = Of(args[k]);
-          if (!other.is_tensor() || other.rank() != in.rank() || other.grows[i] != in.grows[i])
-            return absl::FailedPreconditionError("has operands of which not all grow");
-        }
-      }
-    }
-    return absl::OkStatus();
-  }
+  if (name == "scaled_dot_product_attention") return FollowAttention(node, out);
   if (name == "einsum") return FollowEinsum(*node, out);
   if (name == "transpose" || name == "swapaxes" || name == "swapdims" || name == "permute" ||
       name == "t" || name == "movedim" || name == "moveaxis") {
@@ -152,7 +151,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     if (!in.is_tensor() || out->rank() < in.rank()) return Fits(Extent());
     const size_t lead = out->sizes.size() - in.sizes.size();
     for (size_t i = 0; i < in.grows.size(); ++i) out->grows[lead + i] = in.grows[i];
-    return MarkNumbers(*node, out);
+    return MarkNumbers(node, out);
   }
   if (name == "repeat_interleave") {
     const std::optional<int> dim = DimIn(node->FindArg("dim", 2), in.rank(), -1);
@@ -183,10 +182,84 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     if (out->elements.size() > 1 && out->elements[1].rank() > 0) out->elements[1].grows[0] = 1;
     return absl::OkStatus();
   }
-  static const auto* const factories = new Names(
-      Words("zeros ones full empty rand randn new_zeros new_ones new_full new_empty arange"));
-  if (factories->contains(name)) return FollowFactory(node, name, out);
-  return absl::FailedPreconditionError("no rule is known of what it does to sizes");
+  if (const auto forced = forced_.find(node); name == "slice" && forced != forced_.end()) {
+    RETURN_IF_ERROR(FollowProbes(*node, out));
+    for (const size_t i : forced->second) {
+      if (!out->grows[i]) Edit(node, node->FindArg("end", 3), out->sizes[i]);
+      out->grows[i] = 1;
+    }
+    return absl::OkStatus();
+  }
+  if (rule == "listed") return FollowFactory(node, name, out);
+  static const auto* const ranges =
+      new Names(Words("arange range linspace logspace eye randperm bartlett_window blackman_window "
+                      "hann_window hamming_window kaiser_window"));
+  if (ranges->contains(name)) return FollowRange(node, out);
+  return FollowProbes(*node, out);
+}
+
+absl::Status Growth::FollowAttention(Node* node, Extent* out) {
+  const std::vector<Argument> args = PositionalArgs(*node);
+  if (args.size() < 3 || !out->is_tensor() || out->rank() < 2) return Fits(Extent());
+  const auto rank = out->sizes.size();
+  std::vector<uint8_t> wanted(rank, 0);  // of the scores: batches, queries, keys
+  for (size_t k = 0; k < 3; ++k) {
+    const Extent& of = Of(args[k]);
+    if (!of.is_tensor() || of.sizes.size() != rank) return Fits(Extent());
+    for (size_t i = 0; i + 2 < rank; ++i) wanted[i] |= of.grows[i];
+    if (of.grows.back()) return absl::FailedPreconditionError("multiplies over the dimension");
+  }
+  wanted[rank - 2] = Of(args[0]).grows[rank - 2];
+  wanted[rank - 1] = Of(args[1]).grows[rank - 2] | Of(args[2]).grows[rank - 2];
+  for (size_t i = 0; i + 1 < rank; ++i) out->grows[i] = wanted[i];
+  const auto make = [&](const Argument& operand, size_t i, bool grows, bool broadcasts) {
+    const Extent& of = Of(operand);
+    return of.grows[i] == uint8_t{grows} ||
+           (grows && ((broadcasts && of.sizes[i] == 1) || Force(operand, i) ||
+                      (!broadcasts && Expand(node, operand, i))));
+  };
+  bool fits = true;
+  for (size_t k = 0; k < 3; ++k) {
+    for (size_t i = 0; i + 2 < rank; ++i) fits &= make(args[k], i, wanted[i] != 0, false);
+    if (k > 0) fits &= make(args[k], rank - 2, wanted[rank - 1] != 0, false);
+  }
+  if (args.size() > 3 && Of(args[3]).is_tensor() && Of(args[3]).sizes.size() <= rank) {
+    const size_t lead = rank - Of(args[3]).sizes.size();
+    for (size_t i = lead; i < rank; ++i) fits &= make(args[3], i - lead, wanted[i] != 0, true);
+  }
+  return fits ? absl::OkStatus()
+              : absl::FailedPreconditionError("has operands of which not all grow");
+}
+
+absl::Status Growth::FollowNorm(Node* node, const Extent& in, Extent* out) {
+  if (out->elements.empty() || out->elements[0].sizes != in.sizes || in.grows.back())
+    return absl::FailedPreconditionError("works on the dimension");
+  out->elements[0].grows = in.grows;
+  if (OperatorName(*node) == "native_group_norm") {
+    // It is told the sizes; the batch may grow, and no others.
+    const Argument* batch = node->FindArg("N", 3);
+    if (absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1}) ||
+        batch == nullptr) {
+      return absl::FailedPreconditionError("works on the dimension");
+    }
+    SizeList list;
+    list.sizes = {batch};
+    list.extents = {ExtentOf(*batch)};
+    RETURN_IF_ERROR(WriteSizes(node, list, in));
+  }
+  // Statistics: dimension by dimension those that are as large.
+  for (size_t k = 1; k < out->elements.size(); ++k) {
+    Extent& part = out->elements[k];
+    const bool is_used = absl::c_any_of(node->uses(), [&](const Use& use) {
+      return use.user->args().size() != 2 || !use.user->args()[1].is_int() ||
+             use.user->args()[1].integer() == static_cast<int64_t>(k);
+    });
+    if (is_used && part.sizes.size() != in.sizes.size() && in.any() && part.rank() > 0)
+      return absl::FailedPreconditionError("yields statistics of unknown sizes");
+    for (size_t i = 0; i < part.sizes.size() && part.sizes.size() == in.sizes.size(); ++i)
+      part.grows[i] = in.grows[i] && part.sizes[i] == in.sizes[i];
+  }
+  return absl::OkStatus();
 }
 
 bool Growth::IsPythonPointwise(const Node& node) {
@@ -240,12 +313,16 @@ absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent*
   if (!in.is_tensor()) return Fits(*out);
   if (args.size() > 1 && Of(args[1]).is_tensor())
     return FollowPointwise(const_cast<Node*>(&node), out);  // max(x, y)
-  const absl::string_view name = BareName(node);
+  const absl::string_view name = OperatorName(node);
   const bool has_order = name == "norm" || name == "vector_norm" || name == "linalg_vector_norm" ||
                          name == "linalg_norm";
   const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
   if (dims == nullptr) dims = node.kwarg("axis");
-  std::vector<uint8_t> reduced(in.sizes.size(), dims == nullptr || dims->is_none());
+  // No dimensions are all of them, but not to any() and all().
+  const bool is_whole =
+      dims == nullptr || dims->is_none() ||
+      (dims->is_aggregate() && dims->elements().empty() && name != "any" && name != "all");
+  std::vector<uint8_t> reduced(in.sizes.size(), is_whole);
   if (dims != nullptr && !dims->is_none()) {
     for (const Argument& one : ListOf(dims)) {
       const std::optional<int> dim = DimIn(&one, in.rank(), 0);
@@ -287,7 +364,11 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
     return absl::FailedPreconditionError("multiplies what is not known");
   const uint8_t inner_a = a.grows.back();
   const uint8_t inner_b = b.grows[b.grows.size() - (b.rank() > 1 ? 2 : 1)];
-  if (inner_a != inner_b) return absl::FailedPreconditionError("multiplies over the dimension");
+  if (inner_a != inner_b) {
+    const size_t at = inner_a ? b.grows.size() - (b.rank() > 1 ? 2 : 1) : a.grows.size() - 1;
+    if (!Force(args[inner_a ? first + 1 : first], at))
+      return absl::FailedPreconditionError("multiplies over the dimension");
+  }
   if (a.rank() < 2 || b.rank() < 2) {
     if (a.rank() >= 2 && out->rank() == a.rank() - 1)
       std::copy(a.grows.begin(), a.grows.end() - 1, out->grows.begin());
@@ -309,7 +390,7 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
     const bool grows = (at_a && a.grows[*at_a]) || (at_b && b.grows[*at_b]);
     out->grows[i] = grows;
     if (!grows) continue;
-    const bool broadcasts = absl::StrContains(BareName(*node), "matmul");
+    const bool broadcasts = absl::StrContains(OperatorName(*node), "matmul");
     for (size_t k = 0; k < 2; ++k) {
       const auto at = k == 0 ? at_a : at_b;
       const Extent& e = k == 0 ? a : b;

@@ -1,4 +1,6 @@
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,9 +135,12 @@ class Composition {
                               Printable(a, kMaxTextBytes), "'"));
   }
 
-  // Every piece declares what the original does, and all of that is in some piece.
+  // Every piece declares what the original does, and all of that is in some piece. A symbol that
+  // the original lacks, or has no example of, is a size that depends on data; all pieces have the
+  // same example of it.
   void CheckSymbols() {
     absl::flat_hash_set<absl::string_view> symbols;
+    absl::flat_hash_map<absl::string_view, std::optional<int64_t>> of_data;
     absl::flat_hash_set<std::string> relations;
     absl::flat_hash_set<std::string> expected;
     for (const SymExpr* relation : original_.relations()) expected.insert(PrintSymExpr(*relation));
@@ -143,7 +148,11 @@ class Composition {
       for (const Symbol& symbol : pieces_[i].module->symbols()) {
         symbols.insert(symbol.name);
         const Symbol* other = original_.FindSymbol(symbol.name);
-        if (other != nullptr && other->example == symbol.example) continue;
+        const std::optional<int64_t> example =
+            other != nullptr && other->example.has_value()
+                ? other->example
+                : of_data.try_emplace(symbol.name, symbol.example).first->second;
+        if (example == symbol.example) continue;
         Add(i, symbol.name,
             absl::StrCat("symbol ", Printable(symbol.name), " is not the original's"));
       }

@@ -91,15 +91,20 @@ bool IsWithin(const Comparison& c, int t) {
 
 // --- Running -----------------------------------------------------------------------
 
-bool AgreesWithMeta(const Module& module, const TensorMeta& meta, const at::Tensor& tensor) {
+// `sizes`: a module with the symbols of the original. Those that only pieces have stand for sizes
+// that depend on data; `sizes` gets them with what they are found to be, so that each is one size
+// wherever it stands.
+bool AgreesWithMeta(const TensorMeta& meta, const at::Tensor& tensor, Module* sizes) {
   if (meta.dtype != DType::kUnknown && DTypeOf(tensor.scalar_type()) != meta.dtype) return false;
   if (!meta.has_shape) return true;
   if (static_cast<size_t>(tensor.dim()) != meta.shape.size()) return false;
   for (int64_t i = 0; i < tensor.dim(); ++i) {
     const Dim& dim = meta.shape[static_cast<size_t>(i)];
     const std::optional<int64_t> size =
-        dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
+        dim.is_static() ? dim.value : EvaluateWithExamples(*sizes, *dim.expr);
     if (size.has_value() && *size != tensor.size(i)) return false;
+    if (!size.has_value() && dim.expr->kind == SymExpr::Kind::kSymbol)
+      sizes->AddSymbol(dim.expr->name, tensor.size(i));
   }
   return true;
 }
@@ -247,11 +252,14 @@ class Runner {
     const std::vector<Node*> given = original_.module->main()->placeholders();
     for (size_t k = 0; k < given.size(); ++k) named[given[k]->name()] = whole->inputs[k];
     std::vector<c10::IValue> returned;
+    Module sizes;
+    for (const Symbol& symbol : original_.module->symbols())
+      sizes.AddSymbol(symbol.name, symbol.example);
     size_t number = 0;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const Module& module = *pieces_[i].module;
       std::vector<c10::IValue> inputs;
-      if (!Bind(i, named, returned, &inputs)) return std::nullopt;
+      if (!Bind(i, named, returned, &sizes, &inputs)) return std::nullopt;
       absl::flat_hash_map<const Node*, c10::IValue> values;  // of ports, as far as they are seen
       const std::vector<Node*> taken = module.main()->placeholders();
       for (size_t k = 0; k < taken.size(); ++k) values[taken[k]] = inputs[k];
@@ -291,8 +299,10 @@ class Runner {
     return returned;
   }
 
+  // `sizes`: see AgreesWithMeta.
   bool Bind(size_t i, const absl::flat_hash_map<std::string, c10::IValue>& named,
-            const std::vector<c10::IValue>& returned, std::vector<c10::IValue>* inputs) {
+            const std::vector<c10::IValue>& returned, Module* sizes,
+            std::vector<c10::IValue>* inputs) {
     const Module& module = *pieces_[i].module;
     const std::vector<Node*> ports = module.main()->placeholders();
     const bool by_position = style_ == Style::kChain && i > 0;
@@ -317,7 +327,7 @@ class Runner {
       if ((input != nullptr && input->is_placeholder()) || !value.isTensor() ||
           ports[k]->tensor_meta() == nullptr)
         continue;
-      if (AgreesWithMeta(module, *ports[k]->tensor_meta(), value.toTensor())) continue;
+      if (AgreesWithMeta(*ports[k]->tensor_meta(), value.toTensor(), sizes)) continue;
       const at::Tensor& tensor = value.toTensor();
       Fail(ErrorClass::kPort, i, ports[k]->name(),
            absl::StrCat("input ", k, " (", ValueName(ports[k]->name()),

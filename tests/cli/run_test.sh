@@ -239,6 +239,27 @@ contains "$out" "%r = operator.add(%s, %y) : f32[5, 4]"
 out=$("$graphnet" diff-run "$scratch/list.txt" "$scratch/list.txt" "${words[@]}")
 contains "$out" "o0   bit-equal"
 
+# Nested tensors, as an encoder with a padding mask makes them inside, and sparse ones.
+cat >"$scratch/nested.txt" <<'END'
+graph @forward(%x : f32[2, 3, 4]@cpu) {
+  %m = torch.tensor([[True, True, False], [True, True, True]])
+  %n = torch._nested_tensor_from_mask(%x, %m)
+  %r = torch.relu(%n)
+  %p = aten.to_padded_tensor.default(%r, 0.0, [2, 3, 4])
+  %s = .to_sparse(%p)
+  %t = aten.neg.default(%s)
+  %d = .to_dense(%t)
+  return (%p, %d)
+}
+END
+contains "$("$graphnet" run "$scratch/nested.txt" 2>/dev/null)" "o0  f32[2, 3, 4]"
+contains "$("$graphnet" shapes "$scratch/nested.txt" --check 2>/dev/null)" "0 failed"
+out=$("$graphnet" diff-run "$scratch/nested.txt" "$scratch/nested.txt" 2>/dev/null) || fail "$out"
+contains "$out" "o0   bit-equal"
+contains "$out" "o1   bit-equal"
+"$graphnet" decompose "$scratch/nested.txt" -o "$scratch/nested" --pieces 2 --to protobuf >/dev/null 2>&1
+contains "$("$graphnet" validate "$scratch/nested.txt" "$scratch/nested" --run 2>/dev/null)" "2 of 2 outputs bit-equal"
+
 # What the samples say of their inputs is enough to run them.
 for model in resnet vit bert gpt detector unet; do
   "$graphnet" run samples/$model.pt -o "$scratch/pt.safetensors" >/dev/null

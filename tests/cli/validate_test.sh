@@ -207,4 +207,61 @@ assert any(r["what"] == "arguments" and "softmax" in r["original"] for r in rows
 END
   rm -r changed
 done
+# Sizes that depend on data are symbols in the pieces, so that these are valid for other data, too:
+# counts, masks, what is unique, numbers that are read, sizes from a .pt2 and those that a program of
+# lists computes.
+cat >data.gn <<'END'
+graph @forward(%x : f32[6, 4]@cpu, %y : f32[6, 4]@cpu, %i : i64[8]@cpu {min = 0, max = 5}) {
+  %m = operator.gt(%x, 0)
+  %k = operator.getitem(%x, %m)
+  %l = operator.getitem(%y, %m)
+  %a = operator.mul(%k, %l)
+  %b = operator.add(%a, 1)
+  %c = torch.bincount(%i)
+  %u = torch.unique(%i)
+  %p = torch.nonzero(%x)
+  %q = torch.cat((%p, %p))
+  %s = .sum(%c)
+  %n = .item(%s)
+  %z = torch.zeros((%n, 2))
+  return (%b, %c, %u, %q, %z)
+}
+END
+cat >lengths.gn <<'END'
+graph @forward(%x : f32[3, 6, 4]@cpu, %n : i64[3]@cpu) {
+  %p = aten._pack_padded_sequence.default(%x, %n, True)
+  %d = operator.getitem(%p, 0)
+  %s = operator.getitem(%p, 1)
+  %r = torch.relu(%d)
+  %e = aten._pad_packed_sequence.default(%r, %s, True, 0.0, 6)
+  %f = operator.getitem(%e, 0)
+  return (%f, %r)
+}
+END
+for format in graphnet protobuf; do
+  for scheme in "--pieces 2" "--pieces 5" --single-op; do
+    # shellcheck disable=SC2086
+    "$graphnet" decompose data.gn -o data_pieces $scheme --to $format >/dev/null
+    for seed in 0 1 2; do expect 0 "valid" data.gn data_pieces --run --seed $seed; done
+    # shellcheck disable=SC2086
+    "$graphnet" decompose lengths.gn -o lengths_pieces $scheme --to $format --input f32[3,6,4] --input 'i64[3]:4..4' >/dev/null
+    for length in 2 6; do
+      expect 0 "valid" lengths.gn lengths_pieces --run --input f32[3,6,4] --input "i64[3]:$length..$length"
+    done
+    rm -r data_pieces lengths_pieces
+  done
+done
+# One mask is one size; those of other masks are others, and what is no size of data stays a number.
+"$graphnet" decompose data.gn -o data_pieces --single-op --to protobuf >/dev/null
+expect_text() { "$graphnet" show "data_pieces/subgraph_$1.pb" | grep -qF -- "$2" || fail "piece $1 has no '$2'"; }
+expect_text 3 '%k : f32[u0],'
+expect_text 3 '%l : f32[u0]'
+expect_text 8 '%p : i64[u3, u4]'
+expect_text 11 '%q : i64[2*u3, u4]'
+# A piece that says another size than the others is found.
+"$graphnet" show data_pieces/subgraph_4.pb | sed 's/%a : f32\[u0\]/%a : f32[13]/' >other.gn
+grep -qF '%a : f32[13]' other.gn || fail "no size to change"
+"$graphnet" convert other.gn data_pieces/subgraph_4.pb >/dev/null
+expect 1 "E4 port" data.gn data_pieces --run --seed 1
+
 echo PASSED

@@ -482,6 +482,21 @@ TEST(ExecutableTest, SequencesThatGrowAreBounded) {
               HasSubstr("a tensor of lists with more than 10000000 elements"));
 }
 
+TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
+  const auto error = [](absl::string_view target) {
+    return std::string(
+        RunText(absl::StrCat("graph @forward(%x) {\n  %y = ", target, "(%x)\n  return (%y,)\n}\n"),
+                {at::ones({2})})
+            .status()
+            .message());
+  };
+  EXPECT_THAT(error("torch.ops.higher_order.auto_functionalized_v2"),
+              HasSubstr("PyTorch has this operator outside of ATen, and nothing here runs it"));
+  EXPECT_THAT(error("torch.ops.mylib.foo.default"),
+              HasSubstr("is an operator of a library other than PyTorch; --library names"));
+  EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is no operator of PyTorch"));
+}
+
 // schemas.txt is of the LibTorch that is linked.
 TEST(SchemaTableTest, AgreesWithTheDispatcher) {
   size_t missing = 0;

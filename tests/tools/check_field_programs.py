@@ -35,7 +35,31 @@ NEED_OPTIONS = {"rename", "rewrite", "specialize", "generalize-dims"}
 OTHER_VALUES = {"change-dtype", "to-paddle", "check-stable"}
 TRUSTED = {"dynamic_int8"}  # classes of PyTorch's own in the archive
 # (program, way, what the message says): what cannot be, by its reason.
-REFUSED: list = []
+REFUSED = [
+    # A graph without modules, as most programs of one function are.
+    (r".*", r"decompose --by-module.*", r"no operator has a module path"),
+    # A GraphNet folder is Python that torch.fx could have written.
+    (r".*", r"decompose .* graphnet|convert folder", r"has no Python spelling"),
+    # Objects of PyTorch's own classes: packed weights.
+    (r"dynamic_int8", r".*", r"cannot represent aten::append: the object .* as a value"),
+    # What torch-mlir's dialect lacks, which has neither sizes that depend on data nor graphs in calls.
+    (r".*", r"convert mlir",
+     r"the torch dialect has no operator|it has graphs, which is not written as MLIR|a mask as an index"
+     r"|its rank or dtype is not known, or MLIR has none like it"),
+    (r"quantised", r"convert mlir", r"it is no overload of ATen"),
+    # Operators that PyTorch defines in Python; TorchScript knows those of C++.
+    (r".*", r"convert pt", r"LibTorch has no operator (higher_order|quantized_decomposed)::"),
+    # torch.export and MLIR say the shape of each value, also of those that depend on data, of branches
+    # on types, and of kernels that have none for tensors without data; and have no gradients in a program.
+    (r"encoder_padding|encoder_scripted|lists_and_dicts|suppression", r"convert (pt2|mlir)",
+     r"the shape and dtype of its value are not known"),
+    (r"force_field|no_grad_scripted", r"convert (pt2|mlir)", r"torch\.export has no such call"),
+    (r"packed_lstm", r"convert (pt2|mlir)", r"Length of all samples has to be greater than 0"),
+    (r"packed_lstm", r"convert pt", r"Cannot match List\[t\] to Tensor"),
+    # A text is said by --input, and an archive of TorchScript made anew has no default for it.
+    (r"modes", r"convert (pt2|mlir)", r"its shape and dtype are not known; --input says them"),
+    (r"modes", r"convert pt", r"which text it is is not known"),
+]
 
 
 class Tool:
@@ -65,6 +89,7 @@ def succeed(result, what):
     if status == 0:
         return out
     errors = [line for line in message.splitlines() if not re.match(r"(note|warning):", line)]
+    errors += [line for line in out.splitlines() if line.startswith("FAIL ")]
     if status < 0 or status >= 124 or len(errors) != 1:
         raise Fault(f"{what}: exit {status}: {message[-600:] or out[-600:]}")
     raise Refusal(f"{what}: {errors[0]}")

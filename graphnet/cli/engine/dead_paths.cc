@@ -64,6 +64,7 @@ void DeadPaths::See(const Node& node, const c10::IValue& value) {
   }
   if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) return;
   const at::Tensor& tensor = value.toTensor();
+  if (tensor.is_nested() || tensor.layout() != at::kStrided) return;
   if (tensor.numel() == 0 || tensor.is_quantized() || tensor.is_meta()) return;
   if (!at::any(tensor).item<bool>()) {
     zeros_.insert(&node);

@@ -60,8 +60,9 @@ class TorchEngine final : public Engine {
     ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, {}));
     return graphnet::InferShapes(sample->module.get(), values).status();
   }
-  absl::Status InferValues(const Sample& sample, ObservedValues* found) const override {
-    return graphnet::InferValues(sample, found);
+  absl::Status InferValues(const Sample& sample, bool name_sizes,
+                           ObservedValues* found) const override {
+    return graphnet::InferValues(sample, name_sizes, found);
   }
   absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw,
                              ObservedValues* found) const override {

@@ -336,6 +336,7 @@ absl::StatusOr<Value> Writer::OperandOf(const Node& node, const Schema& schema, 
       return Operand(*format, argument.type);
     }
   }
+  if (argument.default_text == "Mean") return Int(1);  // at::Reduction::Mean
   // "[0, 1]"
   absl::string_view text = argument.default_text;
   std::vector<Argument> elements;

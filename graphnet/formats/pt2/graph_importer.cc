@@ -180,7 +180,7 @@ absl::StatusOr<Graph*> GraphImporter::ImportBody(Json argument, int depth) {
   }
   RETURN_IF_ERROR(fail(ImportNodes(nodes, &scope)));
   RETURN_IF_ERROR(fail(outputs.ExpectArray()));
-  const auto read = [&](Json output) { return ReadArgument(output, scope); };
+  const auto read = [&](Json output) { return ReadOutput(output, scope); };
   absl::StatusOr<Argument> results = ReadList(outputs, read, /*tuple=*/true);
   if (!results.ok()) return fail(results.status());
   bool is_single = false;

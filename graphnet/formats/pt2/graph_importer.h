@@ -94,6 +94,7 @@ class GraphImporter {
 
   // Arguments.
   absl::StatusOr<Argument> ReadArgument(Json argument, const Scope& scope);
+  absl::StatusOr<Argument> ReadOutput(Json output, const Scope& scope);
   absl::StatusOr<Argument> ReadNamed(Json argument, absl::string_view value_kind,
                                      absl::string_view constant_kind, const Scope& scope);
   absl::StatusOr<Node*> FindValue(absl::string_view name, const Scope& scope);

@@ -367,6 +367,16 @@ absl::StatusOr<Argument> GraphImporter::ReadNamed(Json argument, absl::string_vi
   return absl::InvalidArgumentError(absl::StrCat("no argument is ", Printable(value.kind)));
 }
 
+// A value that a graph returns, or a constant: what torch.export.load takes.
+absl::StatusOr<Argument> GraphImporter::ReadOutput(Json output, const Scope& scope) {
+  ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(output));
+  for (const absl::string_view kind : {"as_tensor", "as_sym_int", "as_sym_float", "as_sym_bool",
+                                       "as_int", "as_float", "as_bool", "as_none"}) {
+    if (value.kind == kind) return ReadArgument(output, scope);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no output is ", Printable(value.kind)));
+}
+
 absl::StatusOr<Argument> GraphImporter::ReadArgument(Json argument, const Scope& scope) {
   ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(argument));
   const absl::string_view kind = value.kind;

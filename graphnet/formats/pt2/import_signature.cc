@@ -325,7 +325,7 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
         if (scope->tokens.contains(token)) return absl::OkStatus();
         return absl::InvalidArgumentError(absl::StrCat(Printable(token), " is no token"));
       }
-      ASSIGN_OR_RETURN(const Argument value, ReadArgument(output, *scope));
+      ASSIGN_OR_RETURN(const Argument value, ReadOutput(output, *scope));
       Json argument, target;
       const bool is_mutation = absl::EndsWith(kind.kind, "_mutation");
       if (kind.kind != "user_output" && kind.kind != "loss_output" && !is_mutation &&

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -66,7 +68,14 @@ void AddPaths(const TreeSpec& spec, const std::string& path, std::vector<std::st
 
 class InputCheck {
  public:
-  explicit InputCheck(const std::map<std::string, TensorData>& values) : values_(values) {}
+  InputCheck(const Sample& sample, const std::map<std::string, TensorData>& values)
+      : values_(values) {
+    if (sample.module == nullptr || sample.module->main() == nullptr) return;
+    for (const Node* input : sample.module->main()->placeholders()) {
+      if (input->tensor_meta() != nullptr && input->tensor_meta()->has_shape)
+        shapes_[std::string(input->target())] = input->tensor_meta()->shape;
+    }
+  }
 
   absl::Status Run(Json program) {
     Json graph_module, ranges, guards;
@@ -137,10 +146,21 @@ class InputCheck {
     }
     size_t i = 0;
     for (const Json size : sizes.elements()) {
+      ASSIGN_OR_RETURN(const JsonUnion expected, ReadUnion(size));
+      // A pass may have made a number a symbol since.
+      if (expected.kind == "as_int" && IsSymbol(name, i)) {
+        made_general_.insert({name, i++});
+        continue;
+      }
       RETURN_IF_ERROR(AddSize({.what = absl::StrCat(what, ": size ", i), .given = given[i]}, size));
       ++i;
     }
     return absl::OkStatus();
+  }
+
+  bool IsSymbol(const std::string& name, size_t i) const {
+    const auto it = shapes_.find(name);
+    return it != shapes_.end() && i < it->second.size() && !it->second[i].is_static();
   }
 
   absl::Status AddSize(Asked asked, Json size) {
@@ -307,6 +327,10 @@ class InputCheck {
         !absl::ConsumeSuffix(&rest, "]") || !absl::SimpleAtoi(rest, &i) || i >= shape.size()) {
       return std::nullopt;
     }
+    const std::string& name = inputs_[it->second].name;
+    for (size_t j = i; j < (is_stride ? shape.size() : i + 1); ++j) {
+      if (made_general_.contains({name, j})) return std::nullopt;
+    }
     if (!is_stride) return Number(shape[i]);
     int64_t stride = 1;  // Inputs lie in row-major order.
     for (size_t j = i + 1; j < shape.size(); ++j) stride *= std::max<int64_t>(shape[j], 1);
@@ -320,6 +344,9 @@ class InputCheck {
   Module symbols_;  // with the values that the inputs give them
   std::map<std::string, Asked> bound_by_;
   std::vector<Asked> related_;
+  // By input, as the graph has them now, and which of them were numbers in the program.
+  std::map<std::string, absl::Span<const Dim>> shapes_;
+  std::set<std::pair<std::string, size_t>> made_general_;
 };
 
 }  // namespace
@@ -330,7 +357,7 @@ absl::Status CheckProgramInputs(const Sample& sample,
   if (file == sample.extra_files.end()) return absl::OkStatus();
   absl::StatusOr<JsonDocument> document = JsonDocument::Parse(file->second);
   if (!document.ok()) return Annotate(document.status(), kProgramFile);
-  return InputCheck(values).Run(document->root());
+  return InputCheck(sample, values).Run(document->root());
 }
 
 }  // namespace graphnet

@@ -252,6 +252,18 @@ graph @forward(%x : f32[], %i : i64[], %y : f32[2]) {
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.Int.Tensor\"(%i)"));
 }
 
+// Schemas call it by its name.
+TEST(MlirExporter, AReductionThatIsLeftOutIsTheMean) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[2, 3], %t : i64[2]) {
+  %a = aten.cross_entropy_loss.default(%x, %t) : f32[]
+  return (%a,)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("torch.constant.int 1\n"));
+}
+
 TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   const auto of = [](const std::string& calls) {
     return ErrorOf(absl::StrCat("graph @forward(%x : f32[3], %m : bool[3], %u) {\n", calls,

@@ -441,6 +441,17 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("dtype": 7)", R"("dtype": 20)", "no dtype has the number 20"},
       {R"("type": "cpu")", R"("type": "toaster")", "no device toaster"},
       {R"("verifiers": ["TRAINING"])", R"("verifiers": ["TRAINING")", "byte"},
+      // What torch.export.load takes as no output of a graph either.
+      {R"("outputs": [{"as_tensor": {"name": "add"}}],
+ "nodes")",
+       R"("outputs": [{"as_tensors": [{"name": "add"}]}],
+ "nodes")",
+       "no output is as_tensors"},
+      {R"("outputs": [{"as_tensor": {"name": "add"}}],
+ "nodes")",
+       R"("outputs": [{"as_string": "a"}],
+ "nodes")",
+       "no output is as_string"},
   };
   for (const auto& test : cases) {
     const auto sample = ImportWith(test.from, test.to);

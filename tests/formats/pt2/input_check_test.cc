@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -12,6 +13,8 @@
 
 namespace graphnet {
 namespace {
+
+using ::testing::HasSubstr;
 
 absl::Status Check(std::vector<int64_t> shape, const std::string& from = "",
                    const std::string& to = "") {
@@ -65,6 +68,30 @@ TEST(InputCheck, SizesThatFollowFromOneAnother) {
   EXPECT_THAT(check({18, 2}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "input x: size 0 is 18, the program takes no more than 8 for s0 of it"));
+}
+
+// A number of the program may be a symbol since: generalize-dims makes it one.
+TEST(InputCheck, SizesThatWereMadeSymbols) {
+  ArchiveFiles files = ProgramFiles();
+  const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
+  ASSERT_OK(sample);
+  TensorData x;
+  x.shape = {3, 5};
+  EXPECT_THAT(CheckProgramInputs(*sample, {{"x", x}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("size 1 is 5")));
+  for (Node* input : sample->module->main()->placeholders()) {
+    if (input->target() != "x") continue;
+    TensorMeta meta = *input->tensor_meta();
+    std::vector<Dim> shape(meta.shape.begin(), meta.shape.end());
+    sample->module->AddSymbol("S1", 2);
+    shape[1] = Dim(sample->module->SymSymbol("S1"));
+    meta.shape = shape;
+    input->set_meta(sample->module->InternValueMeta(meta));
+  }
+  EXPECT_OK(CheckProgramInputs(*sample, {{"x", x}}));
+  x.shape = {9, 5};
+  EXPECT_THAT(CheckProgramInputs(*sample, {{"x", x}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("size 0 is 9")));
 }
 
 TEST(InputCheck, OtherSamplesArePassedOver) {

@@ -756,6 +756,33 @@ graph @forward(%x, %i : i64[3]) {
                           IValue(torch::tensor({2, 3}, torch::kDouble))})));
 }
 
+// torch.export leaves the last size of a range to its overload, Python asks for shapes as a whole.
+TEST(ExporterTest, RangesAndShapesAsPythonAsksForThem) {
+  const torch::Tensor x = Range({2, 3, 4});
+  EXPECT_TRUE(Same(RunText(R"(
+graph @forward(%x) {
+  %a = aten.arange.start_step(0, 7)
+  %b = aten.arange.start_step(1, 9, 2)
+  %c = aten.arange.start(2, 5)
+  %d = aten.arange.default(3)
+  %size = .size(%x)
+  %n = operator.getitem(%size, 1)
+  %shape = builtins.getattr(%x, "shape")
+  %m = operator.getitem(%shape, -1)
+  %product = operator.mul(%n, %m)
+  %view = .view(%x, -1, %product)
+  %same = .reshape(%view, %shape)
+  %part = operator.getitem(%shape, slice(1, None, None))
+  %zeros = torch.zeros(%part)
+  return (%a, %b, %c, %d, %view, %same, %zeros)
+}
+)",
+                           {x}),
+                   Tuple({IValue(torch::arange(7)), IValue(torch::arange(1, 9, 2)),
+                          IValue(torch::arange(2, 5)), IValue(torch::arange(3)),
+                          IValue(x.view({-1, 12})), IValue(x), IValue(torch::zeros({3, 4}))})));
+}
+
 // --- Errors ------------------------------------------------------------------
 
 TEST(ExporterTest, ErrorsNameTheNode) {

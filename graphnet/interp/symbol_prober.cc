@@ -1,0 +1,222 @@
+#include "graphnet/interp/symbol_prober.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "graphnet/interp/shapes.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+void AppendSizes(const ValueMeta& meta, std::vector<int64_t>* sizes) {
+  std::vector<Dim> dims;
+  AppendDims(meta, &dims);
+  for (const Dim& dim : dims) sizes->push_back(dim.value);
+}
+
+// Whether both are tensors of one rank, or tuples of such.
+bool HaveSameRanks(const ValueMeta& a, const ValueMeta& b) {
+  if ((a.tensor == nullptr) != (b.tensor == nullptr)) return false;
+  if (a.tensor != nullptr) {
+    return a.tensor->has_shape == b.tensor->has_shape &&
+           a.tensor->shape.size() == b.tensor->shape.size();
+  }
+  return absl::c_equal(a.elements, b.elements, [](const ValueMeta* x, const ValueMeta* y) {
+    return HaveSameRanks(*x, *y);
+  });
+}
+
+// Finds how sizes depend on the symbols by running the graph with other values of
+// them: what three runs agree on is taken for true. Where such a run cannot say, and where a
+// size depends on data, it is what the program says of it, or not known.
+class SymbolProber {
+ public:
+  using Values = std::map<std::string, TensorData>;
+
+  // `values` are those of the run that gave the nodes their metas; `said` are the ones that
+  // they had before.
+  SymbolProber(Module* module, const Values& values, const SaidValues& said)
+      : module_(*module), values_(values), said_(said) {
+    // Inputs whose sizes change have no values.
+    const auto forget = [this](absl::string_view name, const TensorMeta* meta) {
+      if (meta != nullptr &&
+          absl::c_any_of(meta->shape, [](const Dim& d) { return !d.is_static(); })) {
+        values_.erase(std::string(name));
+      }
+    };
+    for (const Node* node : module_.main()->placeholders()) {
+      forget(node->target(), node->tensor_meta());
+      if (module_.FindSymbol(node->target()) != nullptr) values_.erase(std::string(node->target()));
+    }
+    for (const Attribute& attribute : module_.attributes()) forget(attribute.name, attribute.meta);
+  }
+
+  void Run() {
+    std::vector<Dependence> dependences;
+    for (const Symbol& symbol :
+         std::vector<Symbol>(module_.symbols().begin(), module_.symbols().end())) {
+      if (!symbol.example.has_value()) continue;
+      dependences.push_back({symbol, Observe({{symbol, 1}}), Observe({{symbol, 3}})});
+    }
+    // Of two symbols together: sizes may be products of them.
+    std::vector<std::pair<Symbol, int64_t>> all;
+    for (const Dependence& d : dependences) all.emplace_back(d.symbol, 2);
+    const Observed together = Observe(all);
+    std::optional<Observed> again;  // with the example values: what such runs can say at all
+    for (Node* node : module_.main()->nodes()) {
+      if (!node->is_call() || node->meta() == nullptr) continue;
+      Sizes sizes;
+      AppendSizes(*node->meta(), &sizes);
+      const ValueMeta* const said = SaidOf(*node);
+      std::vector<Dim> said_dims;
+      if (said != nullptr) AppendDims(*said, &said_dims);
+      std::vector<Dim> dims(sizes.begin(), sizes.end());
+      bool any = false, known = true;
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        const bool is_said = said != nullptr && MayBe(said_dims[i], sizes[i]);
+        const SymExpr* expr = nullptr;
+        if (is_said && !IsOfExamples(said_dims[i])) {
+          expr = said_dims[i].expr;
+        } else {
+          expr = Express(*node, i, sizes[i], dependences, together);
+          const bool is_fixed = expr == nullptr && IsFixed(*node, i, sizes[i], dependences);
+          if (expr == nullptr && !is_fixed && is_said) {
+            expr = said_dims[i].expr;
+          } else if (expr == nullptr && !is_fixed) {
+            // A graph that holds for its example values only says what they give.
+            if (!again) again = Observe({});
+            known = known && SizeIn(*again, *node, i) == sizes[i];
+          }
+        }
+        if (expr != nullptr) dims[i] = Dim(expr);
+        any = any || expr != nullptr;
+      }
+      size_t next = 0;
+      if (!known) {
+        const auto it = said_.metas.find(node);
+        node->set_meta(it == said_.metas.end() ? nullptr : it->second);
+      } else if (any) {
+        node->set_meta(WithDims(*node->meta(), dims, &next, &module_));
+      }
+    }
+  }
+
+ private:
+  using Sizes = std::vector<int64_t>;
+  using Observed = absl::flat_hash_map<const Node*, Sizes>;
+  struct Dependence {
+    Symbol symbol;
+    Observed near, far;  // with 1 and 3 added to the example
+  };
+
+  // The sizes of all nodes, up to the first that does not run, with that added to
+  // the example values of symbols.
+  Observed Observe(const std::vector<std::pair<Symbol, int64_t>>& changes) {
+    Observed observed;
+    for (const auto& [symbol, change] : changes)
+      module_.AddSymbol(symbol.name, *symbol.example + change);
+    ShapeRun run;
+    run.observer = [&](const Node& node, const c10::IValue& value) {
+      if (const ValueMeta* meta = MetaOfValue(value, nullptr, &module_))
+        AppendSizes(*meta, &observed[&node]);
+      return absl::OkStatus();
+    };
+    run.recover = RecoverBy(module_, said_);
+    run.recover_errors = true;
+    RunForShapes(module_, values_, run)
+        .IgnoreError();  // A graph may hold for its example values only.
+    for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
+    return observed;
+  }
+
+  static std::optional<int64_t> SizeIn(const Observed& observed, const Node& node, size_t i) {
+    const auto it = observed.find(&node);
+    if (it == observed.end() || i >= it->second.size()) return std::nullopt;
+    return it->second[i];
+  }
+
+  // What the program says of a node, if that fits what was found; else null.
+  const ValueMeta* SaidOf(const Node& node) const {
+    const auto it = said_.metas.find(&node);
+    return it != said_.metas.end() && HaveSameRanks(*it->second, *node.meta()) ? it->second
+                                                                               : nullptr;
+  }
+
+  bool MayBe(const Dim& dim, int64_t size) const {
+    return dim.is_static() ? dim.value == size
+                           : EvaluateWithExamples(module_, *dim.expr).value_or(size) == size;
+  }
+
+  // Whether it is a number or depends on symbols that have examples, which inputs decide.
+  bool IsOfExamples(const Dim& dim) const {
+    return dim.is_static() || EvaluateWithExamples(module_, *dim.expr).has_value();
+  }
+
+  // Whether runs with other values of each symbol found the same size.
+  static bool IsFixed(const Node& node, size_t i, int64_t size,
+                      const std::vector<Dependence>& dependences) {
+    return absl::c_all_of(dependences, [&](const Dependence& d) {
+      return SizeIn(d.near, node, i) == size && SizeIn(d.far, node, i) == size;
+    });
+  }
+
+  // What the i-th size of `node` is, if it is one of s + b, a * s + b, a * s * t;
+  // null if it does not change, or in another way.
+  const SymExpr* Express(const Node& node, size_t i, int64_t size,
+                         const std::vector<Dependence>& dependences, const Observed& together) {
+    std::vector<std::pair<const Dependence*, int64_t>> slopes;
+    for (const Dependence& d : dependences) {
+      const auto near = SizeIn(d.near, node, i), far = SizeIn(d.far, node, i);
+      if (!near || !far) return nullptr;
+      if (*near == size && *far == size) continue;
+      if (*far - size != 3 * (*near - size)) return nullptr;
+      slopes.emplace_back(&d, *near - size);
+    }
+    const auto all = SizeIn(together, node, i);
+    if (slopes.empty() || !all) return nullptr;
+    if (slopes.size() == 1) {
+      const auto& [d, slope] = slopes[0];
+      if (*all != size + 2 * slope) return nullptr;
+      return Plus(Times(slope, Name(*d)), size - slope * *d->symbol.example);
+    }
+    if (slopes.size() > 2) return nullptr;
+    const auto& [a, slope_a] = slopes[0];
+    const auto& [b, slope_b] = slopes[1];
+    const int64_t s = *a->symbol.example, t = *b->symbol.example;
+    // size = c * s * t, so that one more of s is c * t more.
+    const int64_t c = t == 0 ? 0 : slope_a / t;
+    if (c * s * t != size || c * t != slope_a || c * s != slope_b ||
+        c * (s + 2) * (t + 2) != *all) {
+      return nullptr;
+    }
+    return module_.SymBinary(SymExpr::Kind::kMul, Times(c, Name(*a)), Name(*b));
+  }
+
+  const SymExpr* Name(const Dependence& d) { return module_.SymSymbol(d.symbol.name); }
+  const SymExpr* Times(int64_t factor, const SymExpr* expr) {
+    if (factor == 1) return expr;
+    return module_.SymBinary(SymExpr::Kind::kMul, module_.SymInt(factor), expr);
+  }
+  const SymExpr* Plus(const SymExpr* expr, int64_t number) {
+    if (number == 0) return expr;
+    return number > 0 ? module_.SymBinary(SymExpr::Kind::kAdd, expr, module_.SymInt(number))
+                      : module_.SymBinary(SymExpr::Kind::kSub, expr, module_.SymInt(-number));
+  }
+
+  Module& module_;
+  Values values_;
+  const SaidValues& said_;
+};
+
+}  // namespace
+
+void ProbeSymbols(Module* module, const std::map<std::string, TensorData>& values,
+                  const SaidValues& said) {
+  SymbolProber(module, values, said).Run();
+}
+
+}  // namespace graphnet
