@@ -112,7 +112,7 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
     second = Arithmetic("mul", second, ExtentOf(scale));
   }
   // A call that yields a tensor, and is none of these, may have any sizes.
-  if (!out->is_tensor() && callee.overloads.size() > 0 && !is_binary && base != "neg" &&
+  if (!out->is_tensor() && !callee.overloads.empty() && !is_binary && base != "neg" &&
       absl::c_all_of(callee.overloads, [](const Schema& schema) {
         return !schema.returns.empty() && schema.returns[0].kind == SchemaType::Kind::kTensor;
       })) {
