@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/blocks.h"
+#include "graphnet/decompose/graph_index.h"
+#include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/schemes.h"
 #include "graphnet/ir/graph.h"
 
@@ -16,9 +18,10 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Module& module, const DecomposeConfig& config, std::vector<std::string>* notes)
-      : index_(*module.main()),
-        regions_(index_),
+  Planner(const GraphIndex& index, const Regions& regions, const DecomposeConfig& config,
+          std::vector<std::string>* notes)
+      : index_(index),
+        regions_(regions),
         n_(index_.num_operators()),
         config_(config),
         notes_(notes) {}
@@ -122,8 +125,8 @@ class Planner {
         "bytes the count of such values"));
   }
 
-  const GraphIndex index_;
-  const Regions regions_;
+  const GraphIndex& index_;
+  const Regions& regions_;
   const int64_t n_;
   const DecomposeConfig& config_;
   std::vector<std::string>* notes_;
@@ -171,7 +174,9 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     return absl::FailedPreconditionError(
         absl::StrCat("the configuration is of another graph, of ", Printable(config.model_name)));
   };
-  const int64_t num_ops = NumOperators(*sample.module->main());
+  const GraphIndex index(*sample.module->main());
+  const Regions regions(index);
+  const int64_t num_ops = index.num_operators();
   std::vector<Range> ranges;
   if (config.is_done()) {
     if (config.num_ops != num_ops) return other_graph();
@@ -181,10 +186,15 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     // no more than the sample to find the same cuts by.
     const bool more = config.mode == DecomposeMode::kBalanced && observed != nullptr &&
                       observed->module != nullptr;
-    Planner planner(more ? *observed->module : *sample.module, config, &made.notes);
-    ASSIGN_OR_RETURN(ranges, planner.Ranges());
+    if (more) {
+      const GraphIndex other(*observed->module->main());
+      const Regions regions_of_other(other);
+      ASSIGN_OR_RETURN(ranges, Planner(other, regions_of_other, config, &made.notes).Ranges());
+    } else {
+      ASSIGN_OR_RETURN(ranges, Planner(index, regions, config, &made.notes).Ranges());
+    }
   }
-  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, ranges, config.cut, observed));
+  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, index, regions, ranges, config.cut, observed));
   made.config.model_name = sample.name;
   made.config.parent_hash = made.pieces[0].provenance[0].parent_hash;
   if (config.is_done() && config.parent_hash != made.config.parent_hash) return other_graph();
@@ -232,9 +242,10 @@ void RecordPorts(absl::Span<const Sample> pieces, DecomposeConfig* config) {
 
 absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config) {
   std::vector<std::string> notes;
-  Planner planner(*sample.module, config, &notes);
-  ASSIGN_OR_RETURN(std::vector<Range> ranges, planner.Ranges());
-  if (NumOperators(*sample.module->main()) == 0) return std::vector<Range>{{0, 0}};
+  const GraphIndex index(*sample.module->main());
+  const Regions regions(index);
+  ASSIGN_OR_RETURN(std::vector<Range> ranges, Planner(index, regions, config, &notes).Ranges());
+  if (index.num_operators() == 0) return std::vector<Range>{{0, 0}};
   std::erase_if(ranges, [](const Range& range) { return range.start == range.end; });
   return ranges;
 }

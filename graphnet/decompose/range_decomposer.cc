@@ -42,8 +42,8 @@ absl::Status CheckCut(const Regions& regions, int64_t cut) {
       "cut ", cut, " ", regions.WhyNot(cut), "; the next place for it is ", regions.NextCut(cut)));
 }
 
-absl::Status CheckRanges(const GraphIndex& index, absl::Span<const Range> ranges, Style style) {
-  const Regions regions(index);
+absl::Status CheckRanges(const GraphIndex& index, const Regions& regions,
+                         absl::Span<const Range> ranges, Style style) {
   const int64_t n = index.num_operators();
   int64_t before = 0;
   for (const Range& range : ranges) {
@@ -440,7 +440,15 @@ absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<c
                                               const CutOptions& options,
                                               const ObservedValues* observed) {
   const GraphIndex index(*parent.module->main());
-  RETURN_IF_ERROR(CheckRanges(index, ranges, options.style));
+  return CutRanges(parent, index, Regions(index), ranges, options, observed);
+}
+
+absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, const GraphIndex& index,
+                                              const Regions& regions,
+                                              absl::Span<const Range> ranges,
+                                              const CutOptions& options,
+                                              const ObservedValues* observed) {
+  RETURN_IF_ERROR(CheckRanges(index, regions, ranges, options.style));
   std::vector<Range> pieces = NonEmpty(ranges, index.num_operators());
   if (pieces.empty()) return absl::InvalidArgumentError("no range has an operator");
   return Cutter(parent, index, std::move(pieces), options, observed).Run();

@@ -34,6 +34,9 @@
 
 namespace graphnet {
 
+class GraphIndex;
+class Regions;
+
 struct Range {
   int64_t start = 0;
   int64_t end = 0;
@@ -101,9 +104,15 @@ absl::Status CheckModule(const Sample& sample);
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options = {},
                                               const ObservedValues* observed = nullptr);
+// The same, for a caller that has the index and the regions of the main graph already.
+absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, const GraphIndex& index,
+                                              const Regions& regions,
+                                              absl::Span<const Range> ranges,
+                                              const CutOptions& options,
+                                              const ObservedValues* observed);
 
-// Ditto, all of the graph as a chain of the RangesBetween `cuts`. InvalidArgument also if
-// the module does not verify.
+// Cuts the whole graph into a chain of the RangesBetween `cuts`. InvalidArgument also if the
+// module does not verify.
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts);
 

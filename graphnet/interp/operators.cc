@@ -151,8 +151,9 @@ Builtin::Call FindOperator(absl::string_view name) {
 }
 
 IValue Contains(Args& a, c10::Device) {
+  Budget budget(kMaxCompared);  // of all elements together
   for (const IValue& v : Elements(a[0])) {
-    if (Same(v, a[1])) return true;
+    if (Same(v, a[1], &budget)) return true;
   }
   return false;
 }

@@ -1,21 +1,35 @@
 #include "graphnet/ops/effects.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 
 namespace graphnet {
 namespace {
 
-void AddOnce(const Node* node, std::vector<const Node*>* nodes) {
-  if (!absl::c_linear_search(*nodes, node)) nodes->push_back(node);
+// Adds those of `more` that are not in `nodes`, in their order. O(nodes + more).
+void AddOnce(absl::Span<const Node* const> more, std::vector<const Node*>* nodes) {
+  constexpr size_t kFew = 16;
+  if (nodes->size() + more.size() <= kFew) {
+    for (const Node* node : more) {
+      if (!absl::c_linear_search(*nodes, node)) nodes->push_back(node);
+    }
+    return;
+  }
+  absl::flat_hash_set<const Node*> seen(nodes->begin(), nodes->end());
+  for (const Node* node : more) {
+    if (seen.insert(node).second) nodes->push_back(node);
+  }
 }
 
 // Whether an operator that has a training mode is called outside of it. `call` is in
@@ -70,7 +84,7 @@ class Analysis {
     if (refused_.contains(&node)) {
       CallEffects& effects = effects_[&node];
       effects.is_unknown = true;
-      node.ForEachOperand([&](const Node* operand) { AddOnce(operand, &effects.aliases); });
+      AddAllOperands(node, &effects.aliases);
       return;
     }
     const Argument& value = lowered_.values[&node];
@@ -78,7 +92,7 @@ class Analysis {
     // The value of another call: of dropout that does nothing, of x.to(dtype).
     if (value.is_node()) {
       const Node* origin = lowered_.origins[value.node()];
-      if (origin != &node) AddOnce(origin, &effects_[&node].aliases);
+      if (origin != &node) AddOnce({origin}, &effects_[&node].aliases);
     }
   }
 
@@ -149,12 +163,16 @@ class Analysis {
   }
 
   static void AddOperands(const Argument& argument, std::vector<const Node*>* nodes) {
+    std::vector<const Node*> operands;
     ForEachArgument(argument, [&](const Argument& a) {
-      if (a.is_node()) AddOnce(a.node(), nodes);
+      if (a.is_node()) operands.push_back(a.node());
     });
+    AddOnce(operands, nodes);
   }
   static void AddAllOperands(const Node& call, std::vector<const Node*>* nodes) {
-    call.ForEachOperand([&](const Node* operand) { AddOnce(operand, nodes); });
+    std::vector<const Node*> operands;
+    call.ForEachOperand([&](const Node* operand) { operands.push_back(operand); });
+    AddOnce(operands, nodes);
   }
 
   // Adds what a lowered call does, in terms of the original nodes.
@@ -162,15 +180,17 @@ class Analysis {
     // What a call shares with nodes made for the same origin, it shares with what
     // they share.
     const auto to_originals = [&](const std::vector<const Node*>& nodes) {
-      std::vector<const Node*> originals;
+      std::vector<const Node*> all;
       for (const Node* node : nodes) {
         const Node* from = lowered_.origins[node];
         if (from != &origin) {
-          AddOnce(from, &originals);
+          all.push_back(from);
         } else {
-          for (const Node* original : inner_aliases_[node]) AddOnce(original, &originals);
+          absl::c_copy(inner_aliases_[node], std::back_inserter(all));
         }
       }
+      std::vector<const Node*> originals;
+      AddOnce(all, &originals);
       return originals;
     };
     std::vector<const Node*> aliases = to_originals(made.aliases);
@@ -186,10 +206,8 @@ class Analysis {
       effects.is_unknown |= made.is_unknown;
       effects.is_random |= made.is_random;
       effects.is_statement |= made.is_statement;
-      for (const Node* node : mutates) AddOnce(node, &effects.mutates);
-      if (is_value) {
-        for (const Node* node : aliases) AddOnce(node, &effects.aliases);
-      }
+      AddOnce(mutates, &effects.mutates);
+      if (is_value) AddOnce(aliases, &effects.aliases);
     }
     inner_aliases_[&call] = std::move(aliases);
   }

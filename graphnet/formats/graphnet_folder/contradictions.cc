@@ -1,8 +1,8 @@
 #include "graphnet/formats/graphnet_folder/contradictions.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,10 +42,26 @@ std::vector<std::pair<std::string, std::string>> WrongFields(const DrawSpec& spe
   return wrong;
 }
 
-// The line, from 1, of the first `what`.
-size_t LineOf(absl::string_view text, absl::string_view what) {
-  const size_t at = std::min(text.find(what), text.size());
-  return 1 + static_cast<size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+// The lines, from 1, of the keys of the outermost object of a text of JSON, each key as it is
+// written, in its quotes.
+absl::flat_hash_map<absl::string_view, size_t> LinesOfKeys(absl::string_view text) {
+  absl::flat_hash_map<absl::string_view, size_t> lines;
+  size_t line = 1;
+  int64_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    line += c == '\n' ? 1 : 0;
+    depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    if (c != '"') continue;
+    const size_t begin = i++;
+    while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+    if (i >= text.size()) break;
+    const size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+    if (depth == 1 && next != text.npos && text[next] == ':') {
+      lines.try_emplace(text.substr(begin, i + 1 - begin), line);
+    }
+  }
+  return lines;
 }
 
 // The records of weight_meta.py or input_meta.py, read when they are first asked for.
@@ -56,7 +72,8 @@ class RecordFile {
   // "weight_meta.py:12: ", where a field of a record stands.
   absl::StatusOr<std::string> PlaceOf(const std::string& folder, absl::string_view tensor,
                                       absl::string_view field) {
-    if (text_.empty()) {
+    if (!is_read_) {
+      is_read_ = true;
       const std::string path = JoinPath(folder, name_);
       ASSIGN_OR_RETURN(text_, ReadFile(path, kMaxTextFileBytes));
       ASSIGN_OR_RETURN(const std::vector<RecordPlace> records, FindRecords(text_, path));
@@ -70,6 +87,7 @@ class RecordFile {
 
  private:
   std::string name_;
+  bool is_read_ = false;
   std::string text_;
   absl::flat_hash_map<std::string, RecordPlace> records_;
 };
@@ -119,12 +137,15 @@ absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample
     RETURN_IF_ERROR(check(attribute.name, attribute.draw_spec));
   const Json json = Json::parse(sample.graph_net_json, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return findings;
+  absl::flat_hash_map<absl::string_view, size_t> lines;
   for (const auto& [key, value] : json.items()) {
     const char* type = TypeOf(key);
     if (type == nullptr || HasType(value, type)) continue;
-    const size_t line = LineOf(sample.graph_net_json, Json(key).dump());
-    findings.push_back(absl::StrCat(kJsonFile, ":", line, ": ", key, ": expected ", type,
-                                    ", found ", value.type_name()));
+    if (lines.empty()) lines = LinesOfKeys(sample.graph_net_json);
+    const auto line = lines.find(Json(key).dump());  // none: it is written with escapes
+    findings.push_back(absl::StrCat(kJsonFile, ":", line == lines.end() ? 1 : line->second, ": ",
+                                    Printable(key), ": expected ", type, ", found ",
+                                    value.type_name()));
   }
   return findings;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/unique_names.h"
 #include "graphnet/base/utf8.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/unchecked_builder.h"
@@ -38,16 +39,11 @@ std::string Identifier(absl::string_view name) {
   return out;
 }
 
-// `name` as an identifier that is not in `taken`, which it joins.
-std::string Claim(absl::string_view name, absl::flat_hash_set<std::string>* taken) {
-  const std::string base = Identifier(name);
-  std::string candidate = base;
-  for (int i = 1; IsPythonKeyword(candidate) || IsReserved(candidate) || taken->contains(candidate);
-       ++i) {
-    candidate = absl::StrCat(base, "_", i);
-  }
-  taken->insert(candidate);
-  return candidate;
+// `name` as an identifier that is neither in `taken`, which it joins, nor in `elsewhere`.
+std::string Claim(absl::string_view name, UniqueNames* taken, const UniqueNames& elsewhere = {}) {
+  return taken->Claim(Identifier(name), [&](absl::string_view candidate) {
+    return !IsPythonKeyword(candidate) && !IsReserved(candidate) && !elsewhere.Contains(candidate);
+  });
 }
 
 // Constants that are words of PyTorch alone.
@@ -103,12 +99,12 @@ absl::Status CheckNode(const Node& node, Framework framework) {
   return absl::OkStatus();
 }
 
-void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_everywhere) {
-  absl::flat_hash_set<std::string> taken = taken_everywhere;
+void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
+  UniqueNames taken;
   const std::vector<Node*> placeholders = graph->placeholders();
   // Parameters first: they are the interface.
   for (Node* node : placeholders) {
-    const std::string target = Claim(node->target(), &taken);
+    const std::string target = Claim(node->target(), &taken, taken_everywhere);
     const bool same_name = node->name() == node->target();
     if (target != node->target()) {
       DrawSpec spec = node->draw_spec() ? *node->draw_spec() : DrawSpec();
@@ -128,12 +124,12 @@ void RenameNodes(Graph* graph, const absl::flat_hash_set<std::string>& taken_eve
   for (Node* node : graph->nodes()) {
     if (node->is_output()) continue;
     if (node->is_placeholder() && node->name() == node->target()) continue;
-    std::string name = Claim(node->name(), &taken);
+    std::string name = Claim(node->name(), &taken, taken_everywhere);
     if (name != node->name()) renamed.push_back({node, std::move(name)});
   }
   for (const auto& [node, name] : renamed) UncheckedBuilder(graph).SetName(node, name);
   if (Node* output = graph->output()) {
-    UncheckedBuilder(graph).SetName(output, Claim("output", &taken));
+    UncheckedBuilder(graph).SetName(output, Claim("output", &taken, taken_everywhere));
   }
 }
 
@@ -198,11 +194,11 @@ absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framewo
   }
   std::unique_ptr<Module> form = module.Clone();
   RETURN_IF_ERROR(LiftAttributes(form.get()).status());
-  absl::flat_hash_set<std::string> taken;
+  UniqueNames taken;
   for (Graph* graph : form->graphs()) {
     for (const Node* node : graph->nodes()) {
       RETURN_IF_ERROR(CheckNode(*node, framework));
-      if (node->op() == Op::kCallFunction) taken.insert(std::string(Root(node->target())));
+      if (node->op() == Op::kCallFunction) taken.Insert(Root(node->target()));
     }
   }
   for (Graph* graph : form->graphs()) {

@@ -14,6 +14,7 @@
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/literal_writer.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
+#include "graphnet/ir/node_table.h"
 
 namespace graphnet {
 namespace {
@@ -50,7 +51,8 @@ absl::string_view Find(const Infix (&table)[N], absl::string_view target) {
 
 class ModelWriter {
  public:
-  ModelWriter(const Module& module, Framework framework) : module_(module), framework_(framework) {}
+  ModelWriter(const Module& module, Framework framework)
+      : module_(module), framework_(framework), last_user_(module) {}
 
   std::string Write() {
     out_.reserve(module_.num_nodes() * 160);
@@ -97,9 +99,11 @@ class ModelWriter {
     absl::flat_hash_map<const Node*, std::vector<const Node*>> released;
     released.reserve(graph.num_nodes());
     for (const Node* node : graph.nodes()) {
+      node->ForEachOperand([&](const Node* operand) { last_user_[operand] = node; });
+    }
+    for (const Node* node : graph.nodes()) {
       if (node->is_output()) continue;
-      const Node* last = nullptr;
-      for (const Node* user : node->users()) last = user;
+      const Node* const last = last_user_[node];
       if (last == nullptr || !last->is_output()) released[last ? last : node].push_back(node);
     }
     // Bodies stand right before the function that needs them first.
@@ -180,7 +184,7 @@ class ModelWriter {
         }
         // `a += b` rebinds a, so nothing may mean the old a afterwards.
         const absl::string_view text = Find(kInPlace, target);
-        if (!text.empty() && args[0].is_node() && args[0].node()->users().back() == &node) {
+        if (!text.empty() && args[0].is_node() && last_user_[args[0].node()] == &node) {
           const absl::string_view self = args[0].node()->name();
           absl::StrAppend(&out_, self, text);
           WriteArgument(args[1]);
@@ -360,6 +364,7 @@ class ModelWriter {
   std::string out_;
   std::set<std::string> header_;  // lines besides the import of the framework, sorted
   absl::flat_hash_set<const Graph*> written_;
+  NodeTable<const Node*> last_user_;  // of the graphs that are written so far
 };
 
 }  // namespace

@@ -195,21 +195,23 @@ class PirReader {
     if (!in_.Expect("{")) return false;
     while (!in_.Take("}")) {
       if (!op->attributes.empty() && !in_.Expect(",")) return false;
-      const char* where = in_.at();
       const absl::string_view name = in_.TakeWord();
       if (name.empty()) return in_.FailExpected("the name of an attribute");
       NamedAttribute attribute{name, {}};
       if (!in_.Expect(":") || !attributes_.Read(AttributeType(op->name, name), &attribute.value)) {
         return false;
       }
-      if (op->Find(name) != nullptr) {
-        return in_.Fail(where, absl::StrCat("the attribute ", name, " is there twice"));
-      }
       op->attributes.push_back(attribute);
     }
-    absl::c_sort(op->attributes,
-                 [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
-    return true;
+    absl::c_stable_sort(op->attributes, [](const NamedAttribute& a, const NamedAttribute& b) {
+      return a.name < b.name;
+    });
+    const auto twice = absl::c_adjacent_find(
+        op->attributes,
+        [](const NamedAttribute& a, const NamedAttribute& b) { return a.name == b.name; });
+    if (twice == op->attributes.end()) return true;
+    const absl::string_view second = std::next(twice)->name;  // a part of the text
+    return in_.Fail(second.data(), absl::StrCat("the attribute ", second, " is there twice"));
   }
 
   // Null: they are only passed over.

@@ -494,8 +494,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
     const bool is_number = arg.is_number() || arg.kind == Kind::kInt || arg.kind == Kind::kFloat ||
                            arg.kind == Kind::kBool;
     // A list of None for each layer, which a model makes and nobody asks for.
-    if (arg.is_sequence() && function == "_operator.mul" && node.users().empty())
-      return ExportValue();
+    if (arg.is_sequence() && function == "_operator.mul" && !node.has_uses()) return ExportValue();
     if (!is_number && !(arg.is_sequence() && function == "torch.sym_sum")) {
       return NodeError(node, "torch.export has it for numbers only");
     }

@@ -111,10 +111,7 @@ Json Field(Json object, absl::string_view name) {
 // --- Names -------------------------------------------------------------------
 
 std::string GraphExporter::Unique(absl::string_view wanted, Scope* scope) {
-  const std::string base = Identifier(wanted);
-  std::string name = base;
-  for (int i = 1; !scope->names.insert(name).second; ++i) name = absl::StrCat(base, "_", i);
-  return name;
+  return scope->names.Claim(Identifier(wanted));
 }
 
 absl::string_view GraphExporter::NameOf(const Node& node, Scope* scope) {
@@ -128,10 +125,10 @@ absl::string_view GraphExporter::NameOf(const Node& node, Scope* scope) {
 void GraphExporter::Open(const Graph& graph, Scope* scope) {
   scope->graph = &graph;
   for (const Node* node : graph.nodes()) {
-    scope->names.emplace(node->name());
+    scope->names.Insert(node->name());
     // Bodies are attributes of what is made of the graph.
     node->ForEachArgument([&](const Argument& argument) {
-      if (argument.is_graph()) scope->names.insert(Identifier(argument.graph()->name()));
+      if (argument.is_graph()) scope->names.Insert(Identifier(argument.graph()->name()));
     });
   }
   scope->inputs.StartArray();

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/base/unique_names.h"
 #include "graphnet/formats/pt2/export_value.h"
 #include "graphnet/formats/pt2/json_writer.h"
 #include "graphnet/formats/pt2/original.h"
@@ -61,7 +62,7 @@ class GraphExporter {
     const Original::Tables* original = nullptr;
     int depth = 0;
     JsonWriter inputs, nodes, tensors, ints, bools, floats;
-    absl::flat_hash_set<std::string> names;
+    UniqueNames names;
     absl::flat_hash_map<const SymExpr*, ExportValue> sizes;  // that were made
   };
   void Open(const Graph& graph, Scope* scope);

@@ -178,7 +178,7 @@ absl::Status GraphExporter::ExportMain() {
   reads_of_.clear();
   starts_.clear();
   inputs_ = {c10::Argument("self", root_.type())};
-  input_names_.clear();
+  input_names_ = {};
   depth_ = 0;
   num_calls_ = 0;
   graph_->addInput("self")->setType(root_.type());
@@ -249,9 +249,7 @@ absl::StatusOr<c10::TypePtr> GraphExporter::TypeOfInput(const Node& placeholder)
 
 absl::Status GraphExporter::AddInput(const Node& placeholder) {
   ASSIGN_OR_RETURN(const c10::TypePtr type, TypeOfInput(placeholder));
-  const std::string base = Identifier(placeholder.target());
-  std::string name = base;
-  for (int i = 1; !input_names_.insert(name).second; ++i) name = absl::StrCat(base, "_", i);
+  const std::string name = input_names_.Claim(Identifier(placeholder.target()));
   jit::Value* const value = graph_->addInput(name)->setType(type);
   bound_[&placeholder] = {.values = {value}};
   // The importer keeps the default value of a number there, and none of others.

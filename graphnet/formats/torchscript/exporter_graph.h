@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/unique_names.h"
 #include "graphnet/formats/torchscript/exporter_attributes.h"
 #include "graphnet/formats/torchscript/exporter_types.h"
 #include "graphnet/ir/sample.h"
@@ -170,7 +171,7 @@ class GraphExporter {
   absl::flat_hash_map<const torch::jit::Node*, const AttributeTree::Place*> reads_of_;
   absl::flat_hash_set<const AttributeTree::Place*> starts_;  // parts of what state starts with
   std::vector<c10::Argument> inputs_;
-  absl::flat_hash_set<std::string> input_names_;
+  UniqueNames input_names_;
   const Node* current_ = nullptr;
   int depth_ = 0;
   size_t num_calls_ = 0;
