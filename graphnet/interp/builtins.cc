@@ -248,6 +248,7 @@ Builtin FindBuiltin(absl::string_view name) {
     return Builtin(numbers, FindOperator(name));
   }
   if (absl::StartsWith(name, "torch.nn.functional.")) return FindFunction(name);
+  if (absl::StartsWith(name, "torch.ops.torch_nn.")) return FindLinearCrossEntropy(name);
   return FindStateCall(name);
 }
 

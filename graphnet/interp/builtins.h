@@ -59,6 +59,8 @@ c10::IValue Contains(std::vector<c10::IValue>& args, c10::Device target);
 std::optional<python::Number> NumberOf(const c10::IValue& value);
 // torch.nn.functional.*
 Builtin FindFunction(absl::string_view name);  // functions.cc
+// torch.ops.torch_nn.*
+Builtin FindLinearCrossEntropy(absl::string_view name);  // linear_cross_entropy.cc
 // vmap and autocast, which change the state of the thread.
 Builtin FindStateCall(absl::string_view name);  // state.cc
 

@@ -16,10 +16,6 @@ using at::Tensor;
 using c10::IValue;
 using Args = std::vector<IValue>;
 
-std::optional<Tensor> OptionalTensor(const IValue& v) {
-  return v.isNone() ? std::nullopt : std::optional<Tensor>(v.toTensor());
-}
-
 // As Python's int(value).
 int64_t Truncated(double value) {
   std::vector<IValue> args = {value};

@@ -1,5 +1,6 @@
 #include "graphnet/interp/values.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,10 @@ IValue AsList(const Wanted& wanted, const IValue& value, Fn&& as_element) {
 }
 
 }  // namespace
+
+std::optional<at::Tensor> OptionalTensor(const IValue& value) {
+  return value.isNone() ? std::nullopt : std::optional<at::Tensor>(value.toTensor());
+}
 
 int64_t AsInt(const IValue& value) {
   if (value.isInt()) return value.toInt();

@@ -3,6 +3,7 @@
 #define GRAPHNET_INTERP_VALUES_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ATen/core/function_schema.h"
@@ -50,6 +51,8 @@ void Convert(const Wanted& wanted, c10::IValue* value);
 
 // A number as a 0-d tensor that does not promote others, as Python has it.
 c10::IValue AsTensor(const c10::IValue& value);
+// nullopt for None.
+std::optional<at::Tensor> OptionalTensor(const c10::IValue& value);
 // Of a number or a tensor with one element.
 int64_t AsInt(const c10::IValue& value);
 // Of the number that LibTorch has for a dtype.

@@ -21,6 +21,7 @@ import zipfile
 
 import torch
 import torch.nn.functional as F
+import torch.nn.modules.linear_cross_entropy  # registers its operators
 from functorch.experimental.control_flow import map as map_over
 from torch import nn
 from torch._higher_order_ops.scan import scan
@@ -71,6 +72,23 @@ def whole(high, *shape, low=0):
 
 
 # --- Modules ------------------------------------------------------------------
+
+
+def linear_cross_entropy():
+    """Chunks of 3 rows of 8; the operator itself returns the gradients, too."""
+    x, target = real(8, 5), whole(6, 8)
+    target[2] = -100
+    weight, bias, classes = real(6, 5), real(6), torch.rand(6)
+    operator = torch.ops.torch_nn._linear_cross_entropy_batch_chunked
+    rows = torch.ops.torch_nn._linear_cross_entropy_batch_chunked_no_reduction
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for policy in ("accurate", "balanced", "compact"):
+            name, x_, w_, b_ = f"linear_cross_entropy_{policy}_{str(dtype)[6:]}", x.to(dtype), weight.to(dtype), bias.to(dtype)
+            program(name, lambda x, t, w, b, p=policy: operator(x, w, t, b, None, "mean", -100, 0.0, 3, p, torch.float32, False, True, True, True),
+                    x_, target, w_, b_)
+            program(f"{name}_sum", lambda x, t, w, p=policy: operator(x, w, t, None, classes, "sum", 3, 0.0, 3, p, torch.float32, False, True, False, False),
+                    x_, target.clamp(0), w_)
+            program(f"{name}_none", lambda x, t, w, b, p=policy: rows(x, w, t, b, classes, -100, 3, p, torch.float32), x_, target, w_, b_)
 
 
 def layers():
@@ -131,6 +149,7 @@ def layers():
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy_with_logits"):
         function = getattr(F, name)
         program(f"loss_{name}", lambda x, y, f=function: f(x, y), real(3, 4), real(3, 4).sigmoid())
+    linear_cross_entropy()
     program("loss_cross_entropy", lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1), real(3, 4), whole(4, 3))
     program("loss_nll", lambda x, y: F.nll_loss(x, y, reduction="none"), real(3, 4), whole(4, 3))
 
