@@ -261,6 +261,16 @@ void GuardSections(c10::ArrayRef<c10::IValue> operands) {
 // unbind(self, dim)
 void GuardUnbind(c10::ArrayRef<c10::IValue> operands) { CheckParts(SizeAlong(operands, 1)); }
 
+// adaptive_max_pool2d(self, output_size), adaptive_max_pool3d(…): the kernel goes through all rows of
+// an output, also of one that has no columns and takes no memory.
+void GuardEmptyOutput(c10::ArrayRef<c10::IValue> operands) {
+  if (!operands[1].isIntList()) return;
+  const std::vector<int64_t> sizes = operands[1].toIntVector();
+  if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) return;
+  for (const int64_t size : sizes)
+    TORCH_CHECK(size <= kMaxMade, "an output of ", size, " empty rows");
+}
+
 // The check that an operator needs, of one kind or the other.
 struct Guards {
   Guard kernel = nullptr;
@@ -294,6 +304,8 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
       {"aten::linalg_matrix_power.out", GuardPower},
       {"aten::matrix_power.", GuardPower},
       {"aten::matrix_power.out", GuardPower},
+      {"aten::adaptive_max_pool2d.", GuardEmptyOutput},
+      {"aten::adaptive_max_pool3d.", GuardEmptyOutput},
       {"aten::to.prim_dtype", GuardDType},
       {"aten::to.prim_Device", GuardDType},
       {"aten::mul.right_", GuardRepetition},

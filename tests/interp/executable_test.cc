@@ -349,6 +349,23 @@ TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
   EXPECT_EQ(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4, 3}), at::ones({4, 1})}), "");
 }
 
+// A kernel that goes through rows without columns takes no memory, but time.
+TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
+  for (const absl::string_view call :
+       {"aten.adaptive_max_pool2d.default(%x, [1099511627776, 0])",
+        "aten.adaptive_max_pool3d.default(%x, [1099511627776, 2, 0])"}) {
+    const auto run =
+        RunText(absl::StrCat("graph @forward(%x) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
+                {at::ones({2, 4, 4, 4})});
+    EXPECT_THAT(run.status().message(), HasSubstr("an output of 1099511627776 empty rows"));
+  }
+  const auto few = RunText(
+      "graph @forward(%x) {\n  %a = aten.adaptive_max_pool2d.default(%x, [4, 0])\n"
+      "  return (%a,)\n}\n",
+      {at::ones({2, 4, 4})});
+  EXPECT_TRUE(few.ok()) << few.status();
+}
+
 // Operators of core ATen whose kernels trust what they are given: each runs, and each way to make
 // it read elsewhere is refused.
 TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
