@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -136,33 +135,14 @@ std::optional<PictureForm> PictureOf(const ShowFlags& options) {
   }
 }
 
-// Of what a program takes and holds, as far as that is known.
-int64_t BytesGiven(const Module& module) {
-  int64_t bytes = 0;
-  const auto add = [&](const TensorMeta* meta) {
-    if (meta == nullptr || !meta->has_shape) return;
-    int64_t size = 8;  // of an element, at most
-    for (const Dim& dim : meta->shape) {
-      if (!dim.is_static() || __builtin_mul_overflow(size, dim.value, &size)) continue;
-    }
-    if (__builtin_add_overflow(bytes, size, &bytes)) bytes = std::numeric_limits<int64_t>::max();
-  };
-  for (const Node* node : module.main()->placeholders()) add(node->tensor_meta());
-  for (const Attribute& attribute : module.attributes()) add(attribute.meta);
-  return bytes;
-}
-
 // The types of values, which a program of PIR says, are found as `graphnet shapes` finds them.
-// Without LibTorch, for a program so large that its values are not drawn in a moment, or where a
-// type cannot be found, what the rules of operators tell is all.
+// Without LibTorch, or where a type cannot be found, what the rules of operators tell is all.
 void FindTypes(Sample* sample) {
-  constexpr int64_t kMaxBytes = int64_t{1} << 30;
   if (sample->module->main() == nullptr || pir::IsInPirTerms(*sample->module)) return;
   const bool lacks = absl::c_any_of(sample->module->main()->nodes(), [](const Node* node) {
     return node->is_call() && node->meta() == nullptr;
   });
-  if (!lacks || BytesGiven(*sample->module) > kMaxBytes || !GiveInputs({}, /*seed=*/0, sample).ok())
-    return;
+  if (!lacks || !GiveInputs({}, /*seed=*/0, sample).ok()) return;
   if (const auto engine = OpenEngine(); engine.ok()) (*engine)->InferShapes(sample).IgnoreError();
 }
 
@@ -180,7 +160,9 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
     }
     case Form::kPir:
     case Form::kLoops: {
-      ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered, pir::ToPir(*sample.module));
+      const bool has_groups = options.fused || options.form == Form::kLoops;
+      ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered,
+                       pir::ToPir(*sample.module, {.functional = has_groups}));
       if (options.form == Form::kLoops) return pir::PrintLoops(*lowered, {.bound = options.bound});
       if (options.fused) pir::FuseGroups(lowered.get());
       size_t untyped = 0;

@@ -57,7 +57,9 @@ class TorchEngine final : public Engine {
     return ExportTorchScriptToString(sample);
   }
   absl::Status InferShapes(Sample* sample) const override {
-    ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, {}));
+    DrawOptions draw;
+    draw.max_elements = kMaxElementsWithData;
+    ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, draw));
     return graphnet::InferShapes(sample->module.get(), values).status();
   }
   absl::Status InferValues(const Sample& sample, bool name_sizes,

@@ -100,6 +100,7 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
                    LoadSample(options.in, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
   draw.seed = options.seed;
+  if (!options.check) draw.max_elements = kMaxElementsWithData;
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
   ShapeReport report;
   {

@@ -30,6 +30,21 @@ std::string BaseName(const Node& node) {
 
 }  // namespace
 
+bool MadeSymbols::Has(const SymExpr* expr) const {
+  if (expr == nullptr || expr->kind != SymExpr::Kind::kSymbol) return false;
+  const Symbol* symbol = module_.FindSymbol(expr->name);
+  return symbol != nullptr && symbol >= module_.symbols().data() + first_;
+}
+
+const SymExpr* MadeSymbols::New(Module* to) {
+  std::string name;
+  do {
+    name = absl::StrCat("D", next_++);
+  } while (module_.FindSymbol(name) != nullptr || to->FindSymbol(name) != nullptr);
+  to->AddSymbol(name, std::nullopt);
+  return to->SymSymbol(name);
+}
+
 void DeclareSymbols(const SymExpr* expr, Module* module) {
   if (expr == nullptr) return;
   if (expr->kind == SymExpr::Kind::kSymbol && module->FindSymbol(expr->name) == nullptr) {

@@ -26,6 +26,10 @@ inline size_t NumResults(const Node& node) {
 inline bool HasSeveralResults(const Node& node) {
   return node.meta() != nullptr && node.meta()->is_tuple && node.annotation() != kVec;
 }
+// Of batch_norm_: memory that it keeps for its gradient, bytes of a number that nobody knows.
+inline bool IsReserve(const Node& node, size_t i) {
+  return i == 5 && node.is_call_function("pd_op.batch_norm_");
+}
 inline const ValueMeta* ResultMeta(const Node& node, size_t i) {
   return HasSeveralResults(node) ? node.meta()->elements[i] : node.meta();
 }
@@ -66,6 +70,22 @@ class ResultTable {
  private:
   absl::flat_hash_map<std::pair<Node*, size_t>, Node*> made_;
   absl::flat_hash_map<Node*, Node*> last_;
+};
+
+// The symbols of a module that stand for sizes of which nothing is known, and new ones of that kind.
+class MadeSymbols {
+ public:
+  // Of `module`, those from the `first`-th on. It must outlive this.
+  MadeSymbols(const Module* module, size_t first) : module_(*module), first_(first) {}
+
+  bool Has(const SymExpr* expr) const;
+  // Declares one in `to` that neither module has: D0, D1, …
+  const SymExpr* New(Module* to);
+
+ private:
+  const Module& module_;
+  size_t first_;
+  size_t next_ = 0;
 };
 
 // Declares the symbols that an expression or meta mentions, in that order.

@@ -48,7 +48,8 @@ Argument Emitter::List(absl::Span<const int64_t> values) {
   return Argument::List(absl::MakeConstSpan(elements, values.size()));
 }
 
-// Sizes that follow as numbers say more than symbols, which may stand for what is not known.
+// Sizes that follow from the operands say more than a symbol that was made for what is not known,
+// and numbers more than any symbol.
 const ValueMeta* Emitter::Merged(const ValueMeta* known, const ValueMeta* inferred) {
   if (known->tensor == nullptr || inferred == nullptr || inferred->tensor == nullptr ||
       known->tensor->shape.size() != inferred->tensor->shape.size()) {
@@ -58,7 +59,7 @@ const ValueMeta* Emitter::Merged(const ValueMeta* known, const ValueMeta* inferr
   std::vector<Dim> sizes(tensor.shape.begin(), tensor.shape.end());
   for (size_t i = 0; i < sizes.size(); ++i) {
     const Dim& other = inferred->tensor->shape[i];
-    if (!sizes[i].is_static() && other.is_static()) sizes[i] = other;
+    if (!sizes[i].is_static() && (other.is_static() || made_.Has(sizes[i].expr))) sizes[i] = other;
   }
   tensor.shape = sizes;
   if (tensor.dtype == DType::kUnknown) tensor.dtype = inferred->tensor->dtype;
@@ -76,9 +77,17 @@ Node* Emitter::EmitAll(absl::string_view name, absl::Span<const Argument> operan
   std::vector<const ValueMeta*> metas = InferResults(*node);
   if (meta != nullptr && !metas.empty()) metas[0] = Merged(meta, metas[0]);
   const bool has_several = name == "builtin.split" || metas.size() > 1;
+  for (const ValueMeta* known : metas) DeclareSymbols(known, module());
   if (has_several) {
-    for (const ValueMeta*& known : metas) {
-      if (known == nullptr) known = module()->InternValueMeta(TensorMeta());
+    for (size_t i = 0; i < metas.size(); ++i) {
+      if (metas[i] != nullptr) continue;
+      TensorMeta unknown;
+      std::vector<Dim> sizes;
+      if (IsReserve(*node, i)) {
+        sizes.emplace_back(made_.New(module()));
+        unknown = {.dtype = DType::kUInt8, .has_shape = true, .shape = sizes};
+      }
+      metas[i] = module()->InternValueMeta(unknown);
     }
     node->set_meta(module()->InternTupleMeta(metas));
   } else {

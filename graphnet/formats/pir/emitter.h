@@ -34,14 +34,14 @@ using Attributes = std::map<std::string, Argument>;
 
 class Emitter {
  public:
-  Emitter(Graph* graph, ResultTable* results, Arena* arena)
-      : graph_(*graph), results_(*results), arena_(*arena) {}
+  Emitter(Graph* graph, ResultTable* results, MadeSymbols* made, Arena* arena)
+      : graph_(*graph), results_(*results), made_(*made), arena_(*arena) {}
 
   // The first result of "pd_op.matmul". `meta`: what is known of it; null: what follows from
   // what the operator takes.
   Node* Emit(absl::string_view name, absl::Span<const Argument> operands,
              const Attributes& attributes, const ValueMeta* meta = nullptr);
-  // Ditto of the operation itself, all of whose results are known with it.
+  // The operation itself, all of whose results are known with it.
   Node* EmitAll(absl::string_view name, absl::Span<const Argument> operands,
                 const Attributes& attributes, const ValueMeta* meta = nullptr);
   // Its vec taken apart by builtin.split.
@@ -72,6 +72,7 @@ class Emitter {
 
   Graph& graph_;
   ResultTable& results_;
+  MadeSymbols& made_;
   Arena& arena_;
 };
 

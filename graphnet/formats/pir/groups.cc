@@ -29,6 +29,12 @@ bool HasEffects(const Node& node) {
   if (absl::StartsWith(node.target(), "builtin.") || absl::StartsWith(node.target(), "cf.")) {
     return false;
   }
+  // Statistics stay as they are when it is tested.
+  const Argument* is_test = node.kwarg("is_test");
+  if (node.is_call_function("pd_op.batch_norm_") && is_test != nullptr && is_test->is_bool() &&
+      is_test->boolean()) {
+    return false;
+  }
   const Operator* op =
       absl::StartsWith(node.target(), "pd_op.") ? FindOperator(node.target()) : nullptr;
   return op == nullptr || op->has_effects;

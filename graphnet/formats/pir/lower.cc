@@ -28,6 +28,7 @@
 #include "graphnet/formats/pir/operators.h"
 #include "graphnet/formats/pir/rules.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/functionalize.h"
 #include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/pass.h"
 #include "graphnet/passes/to_paddle.h"
@@ -76,11 +77,13 @@ bool SameConstant(const Argument& a, const Argument& b) {
 
 class GraphLowering {
  public:
-  GraphLowering(Module* to, size_t max_nodes) : to_(*to), max_nodes_(max_nodes) {}
+  // `first_made`: of the symbols of `from` that AddMetas made.
+  GraphLowering(const Module* from, size_t first_made, Module* to, size_t max_nodes)
+      : to_(*to), made_(from, first_made), max_nodes_(max_nodes) {}
 
   absl::Status LowerMain(const Graph& from) {
     Graph* graph = to_.AddGraph("forward");
-    Emitter out(graph, &results_, &arena_);
+    Emitter out(graph, &results_, &made_, &arena_);
     absl::flat_hash_map<absl::string_view, Node*> attributes;
     for (const Node* node : from.nodes()) {
       if (!node->is_placeholder() && node->op() != Op::kGetAttr) continue;
@@ -134,9 +137,11 @@ class GraphLowering {
     } else if (tensor.device.type == DeviceType::kCuda && tensor.device.index < 0) {
       tensor.device.index = 0;  // a place has a number
     }
-    const ValueMeta* made = to_.InternValueMeta(tensor);
-    DeclareSymbols(made, &to_);
-    return made;
+    // Those that were made may give way to what follows from the operands (Emitter).
+    for (const Dim& dim : tensor.shape) {
+      if (!made_.Has(dim.expr)) DeclareSymbols(dim.expr, &to_);
+    }
+    return to_.InternValueMeta(tensor);
   }
 
   // All results of what a call yields.
@@ -504,6 +509,7 @@ class GraphLowering {
       RETURN_IF_ERROR(LowerBody(*body, NumCaptured(node, body), made));
     }
     ASSIGN_OR_RETURN(Node * made, ParseCall(call.text, operands, bodies, out.graph()));
+    DeclareSymbols(meta, &to_);
     made->set_meta(meta);
     // Of a graph in PIR's terms: "vec", or another type.
     if (!absl::StartsWith(node.annotation(), "torch.")) made->set_annotation(node.annotation());
@@ -523,7 +529,7 @@ class GraphLowering {
   }
 
   absl::Status LowerBody(const Graph& from, size_t num_captured, Graph* graph) {
-    Emitter out(graph, &results_, &arena_);
+    Emitter out(graph, &results_, &made_, &arena_);
     size_t i = 0;
     const size_t num_parameters = from.placeholders().size();
     const size_t own = num_parameters - std::min(num_captured, num_parameters);
@@ -533,6 +539,7 @@ class GraphLowering {
                                                      : absl::StrCat("captured_", i - own));
         ++i;
         parameter->set_meta(PlainMeta(node->meta()));
+        DeclareSymbols(parameter->meta(), &to_);
         values_[node] = Value::Of(parameter);
       } else if (node->op() == Op::kGetAttr) {
         const Attribute* attribute = from.module()->FindAttribute(node->target());
@@ -570,6 +577,7 @@ class GraphLowering {
   }
 
   Module& to_;
+  MadeSymbols made_;
   const size_t max_nodes_;
   size_t num_nodes_ = 0;
   Arena arena_;
@@ -593,17 +601,20 @@ bool IsInPirTerms(const Module& module) {
   return false;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module) {
+absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOptions& options) {
   if (IsInPirTerms(module)) return module.Clone();
   const std::unique_ptr<Module> from = module.Clone();
   PassRun run;
   // Where a graph would get too large, it stays as it is.
   InlineRegions(from.get(), run).IgnoreError();
+  if (options.functional) Functionalize(from.get(), run).IgnoreError();
+  const size_t num_symbols = from->symbols().size();
   AddMetas(from.get());
   RETURN_IF_ERROR(ToPaddle(from.get(), run).status());
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;
-  RETURN_IF_ERROR(GraphLowering(to.get(), max_nodes).LowerMain(*from->main()));
+  RETURN_IF_ERROR(
+      GraphLowering(from.get(), num_symbols, to.get(), max_nodes).LowerMain(*from->main()));
   // Results that nobody takes: text has them, but no node that is one.
   for (Graph* graph : to->graphs()) {
     for (Node* node : graph->nodes()) {

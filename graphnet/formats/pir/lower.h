@@ -26,9 +26,15 @@
 
 namespace graphnet::pir {
 
+struct PirOptions {
+  // Writes to memory become values where they can (passes/functionalize.h): what writes is in no
+  // group of operators.
+  bool functional = false;
+};
+
 // Of a module that the verifier accepts. InvalidArgument if bodies are called so often that the
 // text would have many times as many operations as the module has nodes.
-absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module);
+absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOptions& options = {});
 
 // Whether a graph has operators of PIR already.
 bool IsInPirTerms(const Module& module);

@@ -30,10 +30,18 @@ bool IsFloat(const ValueMeta* meta) {
   return IsFloatingPoint(dtype) || dtype == DType::kComplex64 || dtype == DType::kComplex128;
 }
 
-bool IsSymbolic(const ValueMeta* meta) {
+bool HasSymbol(const ValueMeta* meta) {
   if (meta == nullptr) return false;
-  if (meta->is_tuple) return absl::c_any_of(meta->elements, IsSymbolic);
+  if (meta->is_tuple) return absl::c_any_of(meta->elements, HasSymbol);
   return meta->tensor != nullptr && !meta->tensor->is_static() && meta->tensor->has_shape;
+}
+
+// Whether a size is a symbol that some other value may have, too.
+bool IsSymbolic(const Node& node) {
+  for (size_t i = 0; i < NumResults(node); ++i) {
+    if (!IsReserve(node, i) && HasSymbol(ResultMeta(node, i))) return true;
+  }
+  return false;
 }
 
 // A region among the arguments: a graph and the values from outside that it uses.
@@ -74,7 +82,7 @@ class PirPrinter {
   size_t num_untyped() const { return num_untyped_; }
   absl::StatusOr<std::string> Print(const Module& module) {
     for (const Graph* graph : module.graphs()) {
-      for (const Node* node : graph->nodes()) is_symbolic_ |= IsSymbolic(node->meta());
+      for (const Node* node : graph->nodes()) is_symbolic_ |= IsSymbolic(*node);
     }
     out_ = "{\n";
     depth_ = 1;

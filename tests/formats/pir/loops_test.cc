@@ -22,10 +22,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::unique_ptr<Module> Lowered(const std::string& graph) {
+std::unique_ptr<Module> Lowered(const std::string& graph, const PirOptions& options = {}) {
   const auto module = ParseModule(absl::StrCat("graphnet.module 1\n", graph, "end\n"), "m.gn");
   EXPECT_OK(module);
-  auto lowered = ToPir(**module);
+  auto lowered = ToPir(**module, options);
   EXPECT_OK(lowered);
   return *std::move(lowered);
 }
@@ -177,6 +177,31 @@ graph @forward(%x : f32[4, 8], %w : f32[8, 8]) {
   ASSERT_OK(again);
   EXPECT_OK(CheckEqual(*module, **again, kExact)) << *text;
   EXPECT_THAT(PrintPir(**again), IsOkAndHolds(*text));
+}
+
+// As convolutional networks have it: relu in place, and batch_norm between.
+TEST(Fusion, WritesAndBatchNormDoNotPartGroups) {
+  constexpr char kBlock[] = R"(
+graph @forward(%x : f32[2, 4, 3, 3], %y : f32[2, 4, 3, 3], %m : f32[4], %v : f32[4]) {
+  %a = torch.nn.functional.relu(%y)
+  %n = torch.nn.functional.batch_norm(%x, %m, %v)
+  %s = .add_(%n, %a)
+  %r = torch.nn.functional.relu(%s, inplace = True)
+  return (%r,)
+}
+)";
+  const auto fused = [&](const PirOptions& options) {
+    const std::unique_ptr<Module> lowered = Lowered(kBlock, options);
+    FuseGroups(lowered.get());
+    EXPECT_OK(Verify(*lowered));
+    return *PrintPir(*lowered);
+  };
+  const std::string text = fused({.functional = true});
+  EXPECT_EQ(Count(text, "cinn_op.fusion"), 1) << text;
+  const std::string group = text.substr(text.find("cinn_op.fusion"));
+  EXPECT_EQ(Count(group, "pd_op.relu"), 2) << text;
+  EXPECT_EQ(Count(group, "pd_op.add"), 1) << text;
+  EXPECT_LT(Count(fused({}), "pd_op.relu\" "), 2);
 }
 
 }  // namespace

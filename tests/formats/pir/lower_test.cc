@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/pir/operators.h"
@@ -23,6 +24,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 // The text of a graph, after it was seen to read back as an equal module and the same text.
 std::string Lower(const std::string& graph) {
@@ -60,6 +62,26 @@ std::vector<std::string> Operators(const std::string& statements) {
 }
 
 // The example of spec.md, 004.
+constexpr char kBatchNorm[] = R"(
+graph @forward(%x : f32[SIZE, 4, 3, 3], %m : f32[4], %v : f32[4], %w : f32[4], %b : f32[4]) {
+  %n = torch.nn.functional.batch_norm(%x, %m, %v, %w, %b)
+  %r = torch.nn.functional.relu(%n)
+  return (%r,)
+}
+)";
+
+// The memory that batch_norm keeps has a type; its size, which nobody knows, names no other one.
+TEST(ToPir, AllResultsOfBatchNormHaveTypes) {
+  const std::string fixed = Lower(absl::StrReplaceAll(kBatchNorm, {{"SIZE", "2"}}));
+  EXPECT_THAT(fixed, HasSubstr("builtin.tensor<4xf32>, builtin.tensor<-1xu8>\n"));
+  EXPECT_THAT(fixed, Not(HasSubstr("NULL TYPE")));
+  EXPECT_THAT(fixed, Not(HasSubstr("sym_shape_str")));
+  const std::string symbolic =
+      Lower("symbol S0 = 2\n" + absl::StrReplaceAll(kBatchNorm, {{"SIZE", "S0"}}));
+  EXPECT_THAT(symbolic, HasSubstr("shape[S0, 4, 3, 3]"));
+  EXPECT_THAT(symbolic, Not(HasSubstr("NULL TYPE")));
+}
+
 TEST(ToPir, DifferenceTimesX) {
   EXPECT_EQ(Lower(R"(
 graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
