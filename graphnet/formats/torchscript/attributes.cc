@@ -135,12 +135,10 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
   by_view_[view] = stored;
   FindOverlap(tensor, stored);
   if (weights_ && values.defined()) {
-    sample_->weights[unique] = {
-        .dtype = dtype,
-        .shape = tensor.sizes().vec(),
-        .bytes = std::make_shared<const std::string>(
-            static_cast<const char*>(values.const_data_ptr()), values.nbytes()),
-        .strides = StridesOf(tensor)};
+    TensorData weight = DataOf(values);
+    if (!shares_) weight.bytes = std::make_shared<const std::string>(*weight.bytes);
+    weight.strides = StridesOf(tensor);
+    sample_->weights[unique] = std::move(weight);
   }
   return stored;
 }

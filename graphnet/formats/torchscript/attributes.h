@@ -34,16 +34,17 @@ void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argume
 // is written to one of them shows in all.
 class AttributeTable {
  public:
-  // Real values go to `sample->weights` if `weights`. `sample` must outlive
-  // this.
-  AttributeTable(Sample* sample, bool weights) : sample_(sample), weights_(weights) {}
+  // Real values go to `sample->weights` if `weights`; they lie in the memory of the tensors if
+  // `share`. `sample` must outlive this.
+  AttributeTable(Sample* sample, bool weights, bool share)
+      : sample_(sample), weights_(weights), shares_(share) {}
 
   // The name of the attribute that holds `tensor`: `name` unless the tensor has
   // one already. Fails on tensors without plain storage (sparse, quantized,
   // undefined …).
   absl::StatusOr<absl::string_view> Add(const at::Tensor& tensor, absl::string_view name,
                                         absl::string_view annotation);
-  // Ditto, under the next free `_tensor_constant<i>`.
+  // Adds a constant under the next free `_tensor_constant<i>`.
   absl::StatusOr<absl::string_view> AddConstant(const at::Tensor& tensor);
 
   // Two attributes that overlap in memory without being one, "a and b"; empty: there are
@@ -59,6 +60,7 @@ class AttributeTable {
   };
   Sample* sample_;
   bool weights_;
+  bool shares_;
   int num_constants_ = 0;
   absl::flat_hash_map<std::string, absl::string_view> by_view_;
   absl::flat_hash_map<const c10::StorageImpl*, std::vector<Range>> ranges_;

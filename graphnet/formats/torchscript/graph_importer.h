@@ -37,7 +37,7 @@ class GraphImporter {
       : program_(*program),
         module_(*sample->module),
         options_(options),
-        attributes_(sample, options.weights) {}
+        attributes_(sample, options.weights, options.share_weights) {}
 
   // `schema` names the inputs and gives their defaults; it may be null.
   absl::Status Run(const std::string& name, const c10::FunctionSchema* schema, bool has_self);

@@ -19,6 +19,8 @@ namespace graphnet {
 struct ImportGraphOptions {
   // Fill Sample::weights with the real values of the attributes.
   bool weights = true;
+  // They lie in the memory of the module's tensors, which nobody may write to from then on.
+  bool share_weights = false;
   // Take branches that a constant decides, such as `if self.training:`, now.
   bool fold_branches = true;
 };

@@ -191,7 +191,7 @@ absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::str
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const auto library = DeclareTorchvisionOperators();
     return ImportTorchScriptMethod(Load(bytes, &inputs), options.method,
-                                   {.weights = options.weights});
+                                   {.weights = options.weights, .share_weights = true});
   });
   if (!sample.ok()) return Annotate(sample.status(), name);
   sample->name = Stem(name);
