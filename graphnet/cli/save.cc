@@ -50,7 +50,8 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
     if (it != sample.weights.end()) weights.insert(*it);
   }
   if (weights.empty()) return WriteFileAtomic(path, program.text);
-  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
+  // Not x.safetensors, which belongs to x.pb.
+  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".mlir.safetensors");
   const auto write = [&](const ByteSink& sink) { return StreamSafetensors(weights, sink); };
   ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(beside, write));
   ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program.text));

@@ -133,6 +133,12 @@ rm b.safetensors
 "$graphnet" show - <"$data/cond_several.pt2" | grep -q "torch.ops.higher_order.cond(%gt, @true_graph_0, @false_graph_0, \[%x\|torch.ops.higher_order.cond(" ||
   fail "no cond"
 
+# Each form has weights of its own.
+"$graphnet" convert "$data/autocast_layer.pt2" own.pb
+"$graphnet" convert "$data/buffers.pt2" own.mlir
+[ -e own.mlir.safetensors ] || fail "MLIR has no weights"
+contains "$("$graphnet" check own.pb)" "1 passed, 0 failed"
+
 # The other commands.
 contains "$("$graphnet" stats "$data/autocast_layer.pt2")" "torch.ops.higher_order.wrap_with_autocast"
 contains "$("$graphnet" shapes "$data/batch_norm_train_decomposed.pt2" 2>&1)" "values"
