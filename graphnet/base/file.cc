@@ -151,6 +151,14 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
   return absl::OkStatus();
 }
 
+ByteSink SinkTo(int fd, const std::string& path) {
+  return [fd, path](absl::string_view part) { return WriteAll(fd, part, path); };
+}
+
+Producer InOnePart(absl::string_view content) {
+  return [content](const ByteSink& sink) { return sink(content); };
+}
+
 }  // namespace
 
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
@@ -201,7 +209,11 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) 
 }
 
 absl::Status WriteFileAtomic(const std::string& path, absl::string_view content) {
-  if (path == "-") return WriteAll(STDOUT_FILENO, content, "standard output");
+  return WriteFileAtomic(path, InOnePart(content));
+}
+
+absl::Status WriteFileAtomic(const std::string& path, const Producer& content) {
+  if (path == "-") return content(SinkTo(STDOUT_FILENO, "standard output"));
   RETURN_IF_ERROR(CheckPath(path));
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -211,13 +223,17 @@ absl::Status WriteFileAtomic(const std::string& path, absl::string_view content)
     const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0) return SystemError("cannot open", path);
     const absl::Cleanup closer = [fd] { close(fd); };
-    return WriteAll(fd, content, path);
+    return content(SinkTo(fd, path));
   }
   ASSIGN_OR_RETURN(StagedFile file, StagedFile::Write(path, content));
   return file.Commit();
 }
 
 absl::StatusOr<StagedFile> StagedFile::Write(const std::string& path, absl::string_view content) {
+  return Write(path, InOnePart(content));
+}
+
+absl::StatusOr<StagedFile> StagedFile::Write(const std::string& path, const Producer& content) {
   RETURN_IF_ERROR(CheckPath(path));
   StagedFile file;
   file.path_ = path;
@@ -230,7 +246,7 @@ absl::StatusOr<StagedFile> StagedFile::Write(const std::string& path, absl::stri
     return SystemError("cannot create", path);
   }
   file.temporary_ = temporary;
-  absl::Status status = WriteAll(fd, content, path);
+  absl::Status status = content(SinkTo(fd, path));
   if (close(fd) != 0 && status.ok()) status = SystemError("cannot write", path);
   RETURN_IF_ERROR(status);
   return file;

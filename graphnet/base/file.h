@@ -43,10 +43,17 @@ class InputFile {
 // NotFound if there is none, InvalidArgument if it exceeds `max_bytes`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
+// Takes the next part of a content. After an error it is given no more.
+using ByteSink = std::function<absl::Status(absl::string_view part)>;
+// Gives a content to a sink part by part, so that it need not be in memory as a whole.
+using Producer = std::function<absl::Status(const ByteSink& sink)>;
+
 // Writes beside `path` and renames over it, so that readers see either the old
 // or the whole new content. "-" and devices such as /dev/stdout are written
 // straight through. Makes the folders that `path` lies in where they are missing.
 absl::Status WriteFileAtomic(const std::string& path, absl::string_view content);
+// An error of `content` is returned, and nothing is written to `path`.
+absl::Status WriteFileAtomic(const std::string& path, const Producer& content);
 
 // A file that is written beside its path and not there yet. Files that belong together are
 // all staged before the first is committed, so that a full disk changes none of them:
@@ -59,10 +66,13 @@ class StagedFile {
  public:
   // Makes the folders that `path` lies in where they are missing.
   static absl::StatusOr<StagedFile> Write(const std::string& path, absl::string_view content);
+  static absl::StatusOr<StagedFile> Write(const std::string& path, const Producer& content);
   StagedFile(StagedFile&& other) noexcept;
   // Deletes the file, and the folders that were made for it, unless it was committed.
   ~StagedFile();
 
+  // Where the file is until it is committed.
+  const std::string& temporary() const { return temporary_; }
   // Renames the file to its path.
   absl::Status Commit();
 

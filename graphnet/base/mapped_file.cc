@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -42,6 +43,17 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path, size_t max_
     return absl::ResourceExhaustedError(message(std::strerror(errno)));
   }
   return MappedFile(data, size);
+}
+
+void MappedFile::Release(absl::string_view part) const {
+  // What Linux maps around a page that is looked at. Nothing is lost if others need it: it is not
+  // changed, and comes again.
+  constexpr size_t kWindow = size_t{64} << 10;
+  if (part.empty()) return;
+  const size_t offset = static_cast<size_t>(part.data() - bytes().data());
+  const size_t begin = offset / kWindow * kWindow;
+  const size_t end = std::min(size_, (offset + part.size() + kWindow - 1) / kWindow * kWindow);
+  madvise(static_cast<char*>(data_) + begin, end - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

@@ -24,6 +24,9 @@ class MappedFile {
 
   // As long as this lives.
   absl::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+  // Gives back the memory that `part`, some of these bytes, takes. It can be looked at again, and
+  // is read again then.
+  void Release(absl::string_view part) const;
 
  private:
   MappedFile(void* data, size_t size) : data_(data), size_(size) {}

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "graphnet/base/mapped_file.h"
 
 namespace graphnet {
 
@@ -22,9 +23,27 @@ class SharedBytes {
       : is_null_(string == nullptr),
         view_(is_null_ ? absl::string_view() : absl::string_view(*string)),
         owner_(std::move(string)) {}
-  // Of a part of what `owner` keeps alive, such as a file that is mapped.
+  // All of a file.
+  SharedBytes(std::shared_ptr<const MappedFile> file)  // NOLINT(google-explicit-constructor)
+      : is_null_(file == nullptr),
+        view_(is_null_ ? absl::string_view() : file->bytes()),
+        file_(file.get()),
+        owner_(std::move(file)) {}
+  // Of a part of what `owner` keeps alive; null: the caller does.
   SharedBytes(std::shared_ptr<const void> owner, absl::string_view part)
       : is_null_(false), view_(part), owner_(std::move(owner)) {}
+
+  // `size` bytes from `offset` on, of the same owner.
+  SharedBytes Part(size_t offset, size_t size) const {
+    SharedBytes part = *this;
+    part.view_ = view_.substr(offset, size);
+    return part;
+  }
+  // To be called when they have been read, of bytes that may be many: those of a file give their
+  // memory back until they are looked at again.
+  void Release() const {
+    if (file_ != nullptr) file_->Release(view_);
+  }
 
   const absl::string_view& operator*() const { return view_; }
   const absl::string_view* operator->() const { return &view_; }
@@ -41,6 +60,7 @@ class SharedBytes {
  private:
   bool is_null_ = true;
   absl::string_view view_;
+  const MappedFile* file_ = nullptr;  // that they lie in, which is the owner; null: in memory
   std::shared_ptr<const void> owner_;
 };
 

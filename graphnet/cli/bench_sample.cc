@@ -356,20 +356,21 @@ absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
 }
 
 absl::Status BenchSample::WriteProgram(ProgramForm form) {
+  const std::string path = JoinPath(folder_, absl::StrCat("program", EndingOf(form)));
   std::string text;
   switch (form) {
     case ProgramForm::kSample: return absl::OkStatus();
     case ProgramForm::kPt2: {
-      ASSIGN_OR_RETURN(text, ExportPt2Program(program_));
-      break;
+      ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program_));
+      return WriteFileAtomic(path, [&](const ByteSink& sink) { return archive.WriteTo(sink); });
     }
     case ProgramForm::kTorchScript: {
       ASSIGN_OR_RETURN(text, ExportTorchScriptProgram(program_));
       break;
     }
     case ProgramForm::kExport: {
-      ASSIGN_OR_RETURN(const std::string archive, ExportPt2Program(program_));
-      ASSIGN_OR_RETURN(text, GraphOfPt2(archive));
+      ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program_));
+      text = std::string(archive.graph());
       break;
     }
     case ProgramForm::kMlir: {
@@ -379,7 +380,7 @@ absl::Status BenchSample::WriteProgram(ProgramForm form) {
       break;
     }
   }
-  return WriteFileAtomic(JoinPath(folder_, absl::StrCat("program", EndingOf(form))), text);
+  return WriteFileAtomic(path, text);
 }
 
 }  // namespace graphnet

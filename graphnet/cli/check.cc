@@ -1,13 +1,17 @@
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -105,10 +109,26 @@ bool KeepsInputs(const Sample& sample) {
          });
 }
 
+// What is read of an archive, which is called `path` in messages. A large one goes through a
+// temporary file, so that its weights are in memory one at a time.
+absl::StatusOr<Sample> ReadBack(const Pt2Archive& archive, const std::string& path) {
+  constexpr uint64_t kLarge = uint64_t{64} << 20;
+  if (archive.weight_bytes() <= kLarge) return ImportPt2(archive.ToString(), path);
+  std::error_code error;
+  const std::string folder = std::filesystem::temp_directory_path(error).string();
+  if (error)
+    return absl::FailedPreconditionError(
+        absl::StrCat("no folder for temporary files: ", error.message()));
+  ASSIGN_OR_RETURN(const StagedFile copy,
+                   StagedFile::Write(JoinPath(folder, "graphnet-check.pt2"),
+                                     [&](const ByteSink& sink) { return archive.WriteTo(sink); }));
+  return ImportPt2File(copy.temporary(), path, {});
+}
+
 // Of a program of torch.export: what is written of it says the same.
 absl::Status CheckPt2(const Sample& sample, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
-  ASSIGN_OR_RETURN(Sample back, ImportPt2(bytes, path));
+  ASSIGN_OR_RETURN(const Pt2Archive archive, PreparePt2(sample));
+  ASSIGN_OR_RETURN(Sample back, ReadBack(archive, path));
   back.name = sample.name;
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
   const bool keeps_inputs = KeepsInputs(sample);
@@ -118,6 +138,8 @@ absl::Status CheckPt2(const Sample& sample, const std::string& path) {
     if (it == back.weights.end() || !SameData(it->second, data)) {
       return absl::FailedPreconditionError(absl::StrCat(Printable(name), " has another value"));
     }
+    it->second.bytes.Release();
+    data.bytes.Release();
   }
   return absl::OkStatus();
 }

@@ -176,7 +176,7 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
                                  "functionalize{outputs=true}"));
   RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
   ExportRequest request = NamesOf(*program.module);
-  ASSIGN_OR_RETURN(const std::string archive, ExportPt2Program(program));
+  ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program));
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());
   // Beside where it goes, so that it can be moved there in one step.
   const std::string file = path == "-" ? "model.onnx" : BaseName(path);
@@ -194,7 +194,8 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make(prefix));
   request.program = JoinPath(exporter->folder->path(), "program.pt2");
   request.out = JoinPath(scratch->path(), file);
-  RETURN_IF_ERROR(WriteFileAtomic(request.program, archive));
+  RETURN_IF_ERROR(WriteFileAtomic(request.program,
+                                  [&](const ByteSink& sink) { return archive.WriteTo(sink); }));
   ASSIGN_OR_RETURN(Worker* const worker, exporter->contender->worker());
   const absl::Status status = worker->Export(request);
   AllExporters().Return(std::move(exporter));

@@ -10,9 +10,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
-#include "graphnet/formats/archive/zip_reader.h"
-#include "graphnet/formats/pt2/exporter.h"
-#include "graphnet/formats/pt2/importer.h"
 #include "graphnet/identity/canonical_calls.h"
 #include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/passes/dead_code.h"
@@ -89,36 +86,27 @@ absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ExportPt2Program(const Sample& sample) {
+absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, ExpandVmapOf(sample));
   if (plain != nullptr) return ExportPt2Program(*plain);
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
-  if (!LacksMetas(*written.module)) return ExportPt2ToString(written);
+  if (!LacksMetas(*written.module)) return PreparePt2(written);
   Sample described = CopyOf(written);
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   RETURN_IF_ERROR(engine->InferShapes(&described));
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
   if (expanded) RETURN_IF_ERROR(engine->InferShapes(&described));
-  absl::StatusOr<std::string> program = ExportPt2ToString(described);
+  absl::StatusOr<Pt2Archive> program = PreparePt2(described);
   if (program.ok()) return program;
   // Inside of bodies nothing is known of values.
   absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
   if (!evaluated.ok() || *evaluated == nullptr) return program;
   if (!engine->InferShapes(evaluated->get()).ok()) return program;
-  absl::StatusOr<std::string> again = ExportPt2ToString(**evaluated);
+  absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated);
   return again.ok() ? again : program;
-}
-
-absl::StatusOr<std::string> GraphOfPt2(const std::string& archive) {
-  ASSIGN_OR_RETURN(const ZipReader zip, ZipReader::Open(archive, "program"));
-  for (const ZipEntry& entry : zip.entries()) {
-    if (absl::StrContains(entry.name, "models/") && absl::EndsWith(entry.name, ".json"))
-      return zip.Read(entry);
-  }
-  return absl::InternalError("an archive of torch.export without a graph");
 }
 
 absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample) {
@@ -132,14 +120,14 @@ absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample) {
 // Nothing but ATen's overloads is left in the archive, and what follows from sizes is computed.
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
-  ASSIGN_OR_RETURN(const std::string bytes,
+  ASSIGN_OR_RETURN(const Pt2Archive archive,
                    ExportPt2Program(inlined == nullptr ? sample : *inlined));
-  ASSIGN_OR_RETURN(Sample program, ImportPt2(bytes, sample.name, {.weights = false}));
+  absl::StatusOr<std::unique_ptr<Module>> program = archive.ReadModule();
+  if (!program.ok()) return Annotate(program.status(), Printable(sample.name));
   ASSIGN_OR_RETURN(const Pipeline functionalize,
                    ParsePipeline("expand-functions,functionalize{outputs=true},dce"));
-  ASSIGN_OR_RETURN(const std::vector<StepResult> steps,
-                   RunPipeline(functionalize, program.module.get()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(*program.module));
+  ASSIGN_OR_RETURN(const std::vector<StepResult> steps, RunPipeline(functionalize, program->get()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(**program));
   EliminateDeadCode(module.get());
   CanonicalizeCalls(module.get());
   EliminateDeadCode(module.get());

@@ -6,16 +6,14 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/formats/mlir/exporter.h"
+#include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
 // An archive of torch.export. What vmap maps is written out, and shapes that are not known are
 // found first.
-absl::StatusOr<std::string> ExportPt2Program(const Sample& sample);
-
-// The graph of such an archive, in JSON (models/NAME.json). Its tensors are not in it.
-absl::StatusOr<std::string> GraphOfPt2(const std::string& archive);
+absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample);
 
 // A TorchScript archive, without regions that have no effect; what vmap maps is written out.
 absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample);

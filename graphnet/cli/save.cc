@@ -50,9 +50,10 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
     if (it != sample.weights.end()) weights.insert(*it);
   }
   if (weights.empty()) return WriteFileAtomic(path, program.text);
-  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".safetensors");
-  ASSIGN_OR_RETURN(const std::string tensors, SerializeSafetensors(weights));
-  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(beside, tensors));
+  // Not x.safetensors, which belongs to x.pb.
+  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".mlir.safetensors");
+  const auto write = [&](const ByteSink& sink) { return StreamSafetensors(weights, sink); };
+  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(beside, write));
   ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program.text));
   // An older program must not be seen beside these weights, not even after a kill.
   std::remove(path.c_str());
@@ -60,11 +61,20 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
   return program_file.Commit();
 }
 
+absl::Status SavePt2(const Sample& sample, const std::string& path) {
+  ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
+  if (path != "-")
+    return WriteFileAtomic(path, [&](const ByteSink& sink) { return archive.WriteTo(sink); });
+  return archive.WriteTo([](absl::string_view part) {
+    std::fwrite(part.data(), 1, part.size(), stdout);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
   switch (format) {
     case Target::kProtobuf: return SerializeSample(sample);
     case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
-    case Target::kPt2: return ExportPt2Program(sample);
     case Target::kMlir: {
       ASSIGN_OR_RETURN(MlirProgram program, ExportMlirProgram(sample));
       return std::move(program.text);
@@ -183,6 +193,7 @@ absl::Status Save(const Sample& sample, const Output& output) {
   if (output.format() == Target::kProtobuf && output.path != "-")
     return WriteSampleFile(sample, output.path);
   if (output.format() == Target::kMlir && output.path != "-") return SaveMlir(sample, output.path);
+  if (output.format() == Target::kPt2) return SavePt2(sample, output.path);
   if (output.format() == Target::kOnnx) return ExportOnnx(sample, output.path);
   ASSIGN_OR_RETURN(const std::string bytes, BytesOf(sample, output.format()));
   if (output.path != "-") return WriteFileAtomic(output.path, bytes);

@@ -223,6 +223,7 @@ void DescribeWeights(Sample* sample) {
     if (said != nullptr || it == sample->weights.end() || !it->second.bytes) return false;
     elements.clear();
     DescribeValues(it->second, spec, &elements);
+    it->second.bytes.Release();
     return true;
   };
   const std::vector<Attribute> attributes(module->attributes().begin(), module->attributes().end());

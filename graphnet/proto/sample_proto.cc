@@ -73,6 +73,12 @@ absl::StatusOr<Sample> Parse(absl::string_view bytes, absl::string_view name, We
   return sample;
 }
 
+// Adds the next part of the file.
+void Count(absl::string_view part, Weights* weights) {
+  weights->bytes += part.size();
+  weights->checksum = Crc32(part, weights->checksum);
+}
+
 // What the weights are called before the sample that they belong to is in place.
 std::string OwnWeightsPath(const std::string& sample_path, const Weights& weights) {
   return absl::StrCat(WeightsPath(sample_path), ".", absl::Hex(weights.checksum, absl::kZeroPad8),
@@ -99,13 +105,19 @@ absl::Status WriteSampleFile(const Sample& sample, const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": the sample has weights, which need a file beside it"));
   }
-  ASSIGN_OR_RETURN(const std::string tensors, SerializeSafetensors(sample.weights));
-  const Weights weights = {.bytes = tensors.size(), .checksum = Crc32(tensors)};
+  Weights weights;
+  RETURN_IF_ERROR(StreamSafetensors(sample.weights, [&](absl::string_view part) {
+    Count(part, &weights);
+    return absl::OkStatus();
+  }));
   ASSIGN_OR_RETURN(const std::string bytes, Serialize(sample, &weights));
   // Both are on the disk before a name changes. The weights have their own until the sample is
   // there, so that the old pair, or the new one, can be read at any moment.
   const std::string own_name = OwnWeightsPath(path, weights);
-  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(own_name, tensors));
+  const auto write_weights = [&](const ByteSink& sink) {
+    return StreamSafetensors(sample.weights, sink);
+  };
+  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(own_name, write_weights));
   ASSIGN_OR_RETURN(StagedFile file, StagedFile::Write(path, bytes));
   RETURN_IF_ERROR(weights_file.Commit());
   absl::Cleanup remove = [&] { std::remove(own_name.c_str()); };
@@ -127,10 +139,8 @@ absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights
   if (std::string own_name = OwnWeightsPath(path, weights); FileExists(own_name))
     weights_path = std::move(own_name);
   Weights seen;
-  auto tensors = ReadSafetensorsFile(weights_path, [&](absl::string_view part) {
-    seen.bytes += part.size();
-    seen.checksum = Crc32(part, seen.checksum);
-  });
+  auto tensors =
+      ReadSafetensorsFile(weights_path, [&](absl::string_view part) { Count(part, &seen); });
   if (!tensors.ok() && !absl::IsInvalidArgument(tensors.status())) return tensors.status();
   if (!tensors.ok() || seen.bytes != weights.bytes || seen.checksum != weights.checksum) {
     return ErrorAt(weights_path, 0, 0,

@@ -181,6 +181,36 @@ TEST_F(FileTest, AFailureLeavesNoFoldersThatWereMadeForIt) {
 }
 
 // Files that belong together: the second does not fit, so the first stays as it was.
+TEST_F(FileTest, WritesContentsPartByPart) {
+  ASSERT_OK(WriteFileAtomic(Path("f"), [](const ByteSink& sink) {
+    for (const char* part : {"a", "", "bc"}) EXPECT_OK(sink(part));
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds("abc"));
+  // Half a content is none.
+  EXPECT_THAT(WriteFileAtomic(Path("f"),
+                              [](const ByteSink& sink) {
+                                EXPECT_OK(sink("half"));
+                                return absl::AbortedError("no more");
+                              }),
+              StatusIs(absl::StatusCode::kAborted, "no more"));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds("abc"));
+  ExpectOnly({"f"});
+  EXPECT_THAT(WriteFileAtomic("/dev/full", [](const ByteSink& sink) { return sink("x"); }),
+              StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(FileTest, StagedFilesCanBeRead) {
+  std::string temporary;
+  {
+    const absl::StatusOr<StagedFile> file = StagedFile::Write(Path("f"), "content");
+    ASSERT_OK(file);
+    temporary = file->temporary();
+    EXPECT_THAT(ReadFile(temporary, kAnySize), IsOkAndHolds("content"));
+  }
+  EXPECT_FALSE(FileExists(temporary));
+}
+
 TEST_F(FileTest, StagedFilesChangeNothingBeforeTheyAreCommitted) {
   ASSERT_OK(WriteFileAtomic(Path("a"), "old"));
   {

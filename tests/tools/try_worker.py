@@ -171,7 +171,7 @@ def is_right(actual, expected):
 def try_one(worker, folder, args):
     reads = READS.get(worker.name, "pt2")
     program = folder / {"pt2": "a.pt2", "export": "model.json", "mlir": "a.mlir", "torchscript": "a.pt"}[reads]
-    weights = folder / {"export": "weights.safetensors", "mlir": "a.safetensors"}.get(reads, "none")
+    weights = folder / {"export": "weights.safetensors", "mlir": "a.mlir.safetensors"}.get(reads, "none")
     if not program.exists():
         error = folder / ("a.mlir.error" if reads == "mlir" else "a.pt2.error")
         return "not written", error.read_text().strip() if error.exists() else "", 0

@@ -29,9 +29,10 @@ void Put(T value, std::string* out) {
 bool Is32(uint64_t value) { return value < kMax32; }
 uint32_t Clip(uint64_t value) { return Is32(value) ? static_cast<uint32_t>(value) : kMax32; }
 
-uint32_t Crc(absl::string_view content) {
+// Goes on from the checksum of what comes before.
+uint32_t Crc(absl::string_view content, uint32_t before) {
   constexpr size_t kStep = size_t{1} << 30;
-  uLong crc = crc32(0, nullptr, 0);
+  uLong crc = before;
   while (!content.empty()) {
     const absl::string_view part = content.substr(0, kStep);
     crc = crc32(crc, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(part.size()));
@@ -55,8 +56,29 @@ void PutHeader(uint64_t size, uint32_t crc, size_t name, bool is_64, std::string
 
 }  // namespace
 
+ZipWriter::ZipWriter(std::string* bytes)
+    : ZipWriter([bytes](absl::string_view part) {
+        bytes->append(part.data(), part.size());
+        return absl::OkStatus();
+      }) {}
+
+void ZipWriter::Send(absl::string_view bytes) {
+  sent_ += bytes.size();
+  if (status_.ok()) status_ = sink_(bytes);
+}
+
 void ZipWriter::Add(absl::string_view name, absl::string_view content) {
-  Entry entry{std::string(name), bytes_.size(), content.size(), Crc(content)};
+  Add(name, {SharedBytes(nullptr, content)});
+}
+
+void ZipWriter::Add(absl::string_view name, absl::Span<const SharedBytes> parts) {
+  if (!status_.ok()) return;
+  Entry entry{std::string(name), sent_, 0, 0};
+  for (const SharedBytes& part : parts) {
+    entry.size += part->size();
+    entry.crc = Crc(*part, entry.crc);
+    part.Release();
+  }
   std::string extra;
   if (!Is32(entry.size)) {
     Put<uint16_t>(kZip64Field, &extra);
@@ -69,17 +91,23 @@ void ZipWriter::Add(absl::string_view name, absl::string_view content) {
   Put<uint16_t>(kPaddingField, &extra);
   Put<uint16_t>(static_cast<uint16_t>(padding), &extra);
   extra.append(padding, 'Z');
-  Put<uint32_t>(kLocal, &bytes_);
-  PutHeader(entry.size, entry.crc, name.size(), !Is32(entry.size), &bytes_);
-  Put<uint16_t>(static_cast<uint16_t>(extra.size()), &bytes_);
-  bytes_.append(name.data(), name.size());
-  bytes_ += extra;
-  bytes_.append(content.data(), content.size());
+  std::string header;
+  Put<uint32_t>(kLocal, &header);
+  PutHeader(entry.size, entry.crc, name.size(), !Is32(entry.size), &header);
+  Put<uint16_t>(static_cast<uint16_t>(extra.size()), &header);
+  header.append(name.data(), name.size());
+  header += extra;
+  Send(header);
+  for (const SharedBytes& part : parts) {
+    Send(*part);
+    part.Release();
+  }
   entries_.push_back(std::move(entry));
 }
 
-std::string ZipWriter::Finish() && {
-  const uint64_t begin = bytes_.size();
+absl::Status ZipWriter::Finish() {
+  const uint64_t begin = sent_;
+  std::string bytes;
   for (const Entry& entry : entries_) {
     std::string fields;
     if (!Is32(entry.size)) {
@@ -93,46 +121,47 @@ std::string ZipWriter::Finish() && {
       Put<uint16_t>(static_cast<uint16_t>(fields.size()), &extra);
       extra += fields;
     }
-    Put<uint32_t>(kCentral, &bytes_);
-    Put<uint16_t>(fields.empty() ? 20 : 45, &bytes_);  // version that made it
-    PutHeader(entry.size, entry.crc, entry.name.size(), !fields.empty(), &bytes_);
-    Put<uint16_t>(static_cast<uint16_t>(extra.size()), &bytes_);
-    Put<uint16_t>(0, &bytes_);  // comment
-    Put<uint16_t>(0, &bytes_);  // disk
-    Put<uint16_t>(0, &bytes_);  // internal attributes
-    Put<uint32_t>(0, &bytes_);  // external attributes
-    Put<uint32_t>(Clip(entry.offset), &bytes_);
-    bytes_ += entry.name;
-    bytes_ += extra;
+    Put<uint32_t>(kCentral, &bytes);
+    Put<uint16_t>(fields.empty() ? 20 : 45, &bytes);  // version that made it
+    PutHeader(entry.size, entry.crc, entry.name.size(), !fields.empty(), &bytes);
+    Put<uint16_t>(static_cast<uint16_t>(extra.size()), &bytes);
+    Put<uint16_t>(0, &bytes);  // comment
+    Put<uint16_t>(0, &bytes);  // disk
+    Put<uint16_t>(0, &bytes);  // internal attributes
+    Put<uint32_t>(0, &bytes);  // external attributes
+    Put<uint32_t>(Clip(entry.offset), &bytes);
+    bytes += entry.name;
+    bytes += extra;
   }
-  const uint64_t end = bytes_.size();
+  const uint64_t end = begin + bytes.size();
   const uint64_t count = entries_.size();
   if (!Is32(begin) || !Is32(end - begin) || count >= 0xffff) {
-    Put<uint32_t>(kEnd64, &bytes_);
-    Put<uint64_t>(44, &bytes_);  // bytes of the record that follow
-    Put<uint16_t>(45, &bytes_);
-    Put<uint16_t>(45, &bytes_);
-    Put<uint32_t>(0, &bytes_);
-    Put<uint32_t>(0, &bytes_);
-    Put<uint64_t>(count, &bytes_);
-    Put<uint64_t>(count, &bytes_);
-    Put<uint64_t>(end - begin, &bytes_);
-    Put<uint64_t>(begin, &bytes_);
-    Put<uint32_t>(kLocator64, &bytes_);
-    Put<uint32_t>(0, &bytes_);
-    Put<uint64_t>(end, &bytes_);
-    Put<uint32_t>(1, &bytes_);
+    Put<uint32_t>(kEnd64, &bytes);
+    Put<uint64_t>(44, &bytes);  // bytes of the record that follow
+    Put<uint16_t>(45, &bytes);
+    Put<uint16_t>(45, &bytes);
+    Put<uint32_t>(0, &bytes);
+    Put<uint32_t>(0, &bytes);
+    Put<uint64_t>(count, &bytes);
+    Put<uint64_t>(count, &bytes);
+    Put<uint64_t>(end - begin, &bytes);
+    Put<uint64_t>(begin, &bytes);
+    Put<uint32_t>(kLocator64, &bytes);
+    Put<uint32_t>(0, &bytes);
+    Put<uint64_t>(end, &bytes);
+    Put<uint32_t>(1, &bytes);
   }
   const auto short_count = static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff));
-  Put<uint32_t>(kEnd, &bytes_);
-  Put<uint16_t>(0, &bytes_);
-  Put<uint16_t>(0, &bytes_);
-  Put<uint16_t>(short_count, &bytes_);
-  Put<uint16_t>(short_count, &bytes_);
-  Put<uint32_t>(Clip(end - begin), &bytes_);
-  Put<uint32_t>(Clip(begin), &bytes_);
-  Put<uint16_t>(0, &bytes_);
-  return std::move(bytes_);
+  Put<uint32_t>(kEnd, &bytes);
+  Put<uint16_t>(0, &bytes);
+  Put<uint16_t>(0, &bytes);
+  Put<uint16_t>(short_count, &bytes);
+  Put<uint16_t>(short_count, &bytes);
+  Put<uint32_t>(Clip(end - begin), &bytes);
+  Put<uint32_t>(Clip(begin), &bytes);
+  Put<uint16_t>(0, &bytes);
+  Send(bytes);
+  return status_;
 }
 
 }  // namespace graphnet

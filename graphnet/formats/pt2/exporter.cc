@@ -26,37 +26,35 @@
 #include "graphnet/text/equality.h"
 
 namespace graphnet {
+
+// The files of an archive but those that all have.
+struct pt2::Program {
+  std::string json;
+  std::string weights, constants;  // configurations
+  std::map<std::string, StorageContent> records;
+  std::string inputs;                              // that it was saved with; empty: none
+  std::map<std::string, std::string> extra_files;  // that the user added
+};
+
 namespace {
 
 using pt2::ExportedAttribute;
 using pt2::Json;
 using pt2::JsonDocument;
 using pt2::JsonWriter;
+using pt2::Program;
 using pt2::StoredTensor;
 
 constexpr absl::string_view kWeights = "data/weights/";
 constexpr absl::string_view kConstants = "data/constants/";
 constexpr absl::string_view kExtra = "extra/";
 
-// The files of an archive but those that all have.
-struct Program {
-  std::string json;
-  std::string weights, constants;  // configurations
-  std::map<std::string, std::string> records;
-  std::string inputs;                              // that it was saved with; empty: none
-  std::map<std::string, std::string> extra_files;  // that the user added
-};
-
-std::string WriteArchive(const Program& program) {
-  size_t bytes = program.json.size() + program.weights.size() + program.constants.size() + 8192;
-  for (const auto* files : {&program.records, &program.extra_files}) {
-    for (const auto& [name, content] : *files) bytes += content.size() + 256;
-  }
-  ZipWriter zip(bytes + program.inputs.size());
-  const auto add = [&](absl::string_view name, absl::string_view content) {
+absl::Status WriteArchive(const Program& program, const ByteSink& sink) {
+  ZipWriter zip(sink);
+  const auto add = [&](absl::string_view name, const auto& content) {
     zip.Add(absl::StrCat("model/", name), content);
   };
-  for (const auto& [name, content] : program.records) add(name, content);
+  for (const auto& [name, content] : program.records) add(name, content.Parts());
   add(absl::StrCat(kWeights, "model_weights_config.json"), program.weights);
   add(absl::StrCat(kConstants, "model_constants_config.json"), program.constants);
   add("models/model.json", program.json);
@@ -67,7 +65,22 @@ std::string WriteArchive(const Program& program) {
   add("archive_version", "0");
   add(".data/version", "6\n");
   add("byteorder", "little");
-  return std::move(zip).Finish();
+  return zip.Finish();
+}
+
+// The tensors that the configurations of a program say.
+absl::Status ReadConfigs(const Program& program, pt2::Payloads* payloads) {
+  RETURN_IF_ERROR(ReadPayloadConfig(nullptr, "", kWeights, program.weights, payloads));
+  return ReadPayloadConfig(nullptr, "", kConstants, program.constants, payloads);
+}
+
+absl::Status ReadGraph(const Program& program, pt2::GraphImporter* importer) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(program.json));
+  Json graph_module, ranges;
+  RETURN_IF_ERROR(ReadFields(document.root(),
+                             {{"graph_module", &graph_module}, {"range_constraints", &ranges}}));
+  RETURN_IF_ERROR(importer->Run(graph_module));
+  return importer->AddRanges(ranges);
 }
 
 // The value of an input as the program was saved with it; nullopt: not known.
@@ -131,10 +144,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   program.weights = file(kProgramWeightsFile);
   program.constants = file(kProgramConstantsFile);
   pt2::Payloads payloads;
-  if (!ReadPayloadConfig(nullptr, "", kWeights, program.weights, &payloads).ok() ||
-      !ReadPayloadConfig(nullptr, "", kConstants, program.constants, &payloads).ok()) {
-    return std::optional<Program>();
-  }
+  if (!ReadConfigs(program, &payloads).ok()) return std::optional<Program>();
   for (auto& [name, payload] : payloads) {
     // What several tensors share is an attribute of its own.
     const size_t slash = payload.record_name.rfind('/');
@@ -144,15 +154,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   }
   Module again;
   pt2::GraphImporter importer(payloads, &again);
-  const auto import = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(program.json));
-    Json graph_module, ranges;
-    RETURN_IF_ERROR(ReadFields(document.root(),
-                               {{"graph_module", &graph_module}, {"range_constraints", &ranges}}));
-    RETURN_IF_ERROR(importer.Run(graph_module));
-    return importer.AddRanges(ranges);
-  };
-  if (!import().ok() || !CheckEqual(*sample.module, again, kExact).ok()) {
+  if (!ReadGraph(program, &importer).ok() || !CheckEqual(*sample.module, again, kExact).ok()) {
     return std::optional<Program>();
   }
   for (const auto& [name, payload] : payloads) {
@@ -166,13 +168,15 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
       return absl::InvalidArgumentError(
           absl::StrCat("the value of ", Printable(imported.attribute), " is not known"));
     }
-    std::string& record = program.records[imported.payload->record_name];
-    written.insert(imported.payload->record_name);
-    if (imported.is_storage) {
-      record.assign(data->second.bytes->data(), data->second.bytes->size());
-    } else if (!WriteStorage(imported.payload->tensor, data->second, &record)) {
-      return std::optional<Program>();
+    StoredTensor tensor = imported.payload->tensor;
+    if (imported.is_storage) {  // It is all of its record.
+      tensor = {.dtype = data->second.dtype,
+                .sizes = data->second.shape,
+                .strides = RowMajorStrides(data->second.shape)};
     }
+    written.insert(imported.payload->record_name);
+    if (!program.records[imported.payload->record_name].Add(tensor, data->second))
+      return std::optional<Program>();
   }
   if (written.size() != program.records.size()) return std::optional<Program>();
   if (importer.in_spec() != nullptr) {
@@ -209,11 +213,12 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
 
 // PayloadMeta of a tensor that is all of its record.
 absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& data,
-                        absl::string_view record, JsonWriter* config, std::string* bytes) {
+                        absl::string_view record, JsonWriter* config,
+                        pt2::StorageContent* content) {
   StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
   if (tensor.strides.empty()) tensor.strides = RowMajorStrides(data.shape);
   const int64_t dtype = pt2::ScalarTypeNumber(data.dtype);
-  if (dtype == 0 || !WriteStorage(tensor, data, bytes)) {
+  if (dtype == 0 || !content->Add(tensor, data)) {
     return absl::InvalidArgumentError(absl::StrCat(Printable(attribute.attribute->name),
                                                    ": torch.export stores no tensors of dtype ",
                                                    DTypeName(data.dtype)));
@@ -367,7 +372,7 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
   return made;
 }
 
-absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample) {
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample) {
   RETURN_IF_ERROR(Verify(*sample.module));
   const pt2::Original original = pt2::Original::Of(sample);
   std::optional<Program> program;
@@ -384,12 +389,53 @@ absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample) {
     if (!files.ok()) return Annotate(files.status(), kProgramExtraFiles);
     program->extra_files = *std::move(files);
   }
-  return WriteArchive(*program);
+  return Pt2Archive(std::make_shared<const Program>(*std::move(program)));
+}
+
+absl::string_view Pt2Archive::graph() const { return program_->json; }
+
+absl::StatusOr<std::unique_ptr<Module>> Pt2Archive::ReadModule() const {
+  pt2::Payloads payloads;
+  RETURN_IF_ERROR(ReadConfigs(*program_, &payloads));
+  for (auto& [name, payload] : payloads) {
+    const auto record = program_->records.find(payload.record_name);
+    if (record != program_->records.end()) payload.record_bytes = record->second.size();
+  }
+  auto module = std::make_unique<Module>();
+  pt2::GraphImporter importer(payloads, module.get());
+  RETURN_IF_ERROR(ReadGraph(*program_, &importer));
+  RETURN_IF_ERROR(Verify(*module));
+  return module;
+}
+
+uint64_t Pt2Archive::weight_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [name, content] : program_->records) bytes += content.size();
+  return bytes;
+}
+
+absl::Status Pt2Archive::WriteTo(const ByteSink& sink) const {
+  return WriteArchive(*program_, sink);
+}
+
+std::string Pt2Archive::ToString() const {
+  std::string bytes;
+  bytes.reserve(weight_bytes() + program_->json.size());
+  WriteTo([&](absl::string_view part) {
+    bytes.append(part.data(), part.size());
+    return absl::OkStatus();
+  }).IgnoreError();  // There is none.
+  return bytes;
 }
 
 absl::Status ExportPt2(const Sample& sample, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
-  return WriteFileAtomic(path, bytes);
+  ASSIGN_OR_RETURN(const Pt2Archive archive, PreparePt2(sample));
+  return WriteFileAtomic(path, [&](const ByteSink& sink) { return archive.WriteTo(sink); });
+}
+
+absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample) {
+  ASSIGN_OR_RETURN(const Pt2Archive archive, PreparePt2(sample));
+  return archive.ToString();
 }
 
 }  // namespace graphnet

@@ -20,17 +20,45 @@
 #ifndef GRAPHNET_FORMATS_PT2_EXPORTER_H_
 #define GRAPHNET_FORMATS_PT2_EXPORTER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/file.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
+namespace pt2 {
+struct Program;
+}  // namespace pt2
+
+// An archive that can be written. It holds the weights of its sample, but has no copy of them.
+class Pt2Archive {
+ public:
+  explicit Pt2Archive(std::shared_ptr<const pt2::Program> program) : program_(std::move(program)) {}
+
+  // The program in JSON (models/NAME.json). Its tensors are not in it.
+  absl::string_view graph() const;
+  // What is read of that. It verifies.
+  absl::StatusOr<std::unique_ptr<Module>> ReadModule() const;
+
+  uint64_t weight_bytes() const;
+  // Weights that lie in a file that is mapped are in memory one at a time.
+  absl::Status WriteTo(const ByteSink& sink) const;
+  std::string ToString() const;
+
+ private:
+  std::shared_ptr<const pt2::Program> program_;
+};
 
 // InvalidArgument names the node that torch.export has nothing for, or of which too little is
 // known.
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample);
+// Ditto, and writes it.
 absl::Status ExportPt2(const Sample& sample, const std::string& path);
 absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample);
 

@@ -79,7 +79,7 @@ class Archive {
  public:
   static absl::StatusOr<Archive> Open(const SharedBytes& bytes, const std::string& name) {
     ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(*bytes, Printable(name, 1000)));
-    Archive archive(std::move(zip), bytes.owner(), name);
+    Archive archive(std::move(zip), bytes, name);
     RETURN_IF_ERROR(Annotate(archive.CheckVersion(), archive.name_));
     return archive;
   }
@@ -105,8 +105,8 @@ class Archive {
   // are asked for, so its checksum is left alone, as PyTorch leaves it.
   absl::StatusOr<SharedBytes> Storage(const ZipEntry& record) const {
     ASSIGN_OR_RETURN(const absl::string_view bytes,
-                     owner_ != nullptr ? zip_.ViewUnchecked(record) : zip_.View(record));
-    return SharedBytes(owner_, bytes);
+                     bytes_.owner() != nullptr ? zip_.ViewUnchecked(record) : zip_.View(record));
+    return bytes_.Part(static_cast<size_t>(bytes.data() - bytes_->data()), bytes.size());
   }
 
   // The text of a record below the root.
@@ -124,8 +124,8 @@ class Archive {
   }
 
  private:
-  Archive(ZipReader zip, std::shared_ptr<const void> owner, const std::string& name)
-      : zip_(std::move(zip)), owner_(std::move(owner)), name_(Printable(name, 1000)) {
+  Archive(ZipReader zip, SharedBytes bytes, const std::string& name)
+      : zip_(std::move(zip)), bytes_(std::move(bytes)), name_(Printable(name, 1000)) {
     const std::optional<absl::string_view> flat = FlatRootOf(zip_);
     is_flat_ = flat.has_value();
     root_ = is_flat_ ? *flat : FolderOf(zip_);
@@ -155,7 +155,7 @@ class Archive {
   }
 
   ZipReader zip_;
-  std::shared_ptr<const void> owner_;
+  SharedBytes bytes_;
   bool is_flat_ = false;
   absl::string_view root_;
   std::string name_;
@@ -324,6 +324,7 @@ absl::StatusOr<Sample> Import(const SharedBytes& bytes, const std::string& name,
   ASSIGN_OR_RETURN(Sample sample, ImportProgram(archive, program, options));
   sample.name = Stem(name);
   if (programs.size() > 1) absl::StrAppend(&sample.name, "_", program);
+  bytes.Release();
   return sample;
 }
 
@@ -334,10 +335,14 @@ absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& nam
   return Import(SharedBytes(nullptr, bytes), name, options);
 }
 
-absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options) {
+absl::StatusOr<Sample> ImportPt2File(const std::string& path, const std::string& name,
+                                     const Pt2ImportOptions& options) {
   ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
-  const auto owner = std::make_shared<const MappedFile>(std::move(file));
-  return Import(SharedBytes(owner, owner->bytes()), path, options);
+  return Import(std::make_shared<const MappedFile>(std::move(file)), name, options);
+}
+
+absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options) {
+  return ImportPt2File(path, path, options);
 }
 
 absl::StatusOr<std::vector<std::string>> ListPt2Programs(absl::string_view bytes,

@@ -63,6 +63,9 @@ inline constexpr size_t kMaxProgramBytes = size_t{256} << 20;
 // The layout of before torch 2.8 is read, too, where its schema is of major version 7 or 8: from
 // torch 2.5 on.
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options = {});
+// Ditto, where `name` stands for the path in messages and for what the sample is named after.
+absl::StatusOr<Sample> ImportPt2File(const std::string& path, const std::string& name,
+                                     const Pt2ImportOptions& options);
 
 // Ditto, from memory. `name` stands for the path in messages.
 absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& name,

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/strided_copy.h"
+#include "graphnet/base/tensor_size.h"
 #include "graphnet/formats/pt2/json.h"
 
 namespace graphnet::pt2 {
@@ -171,20 +172,21 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
   if (count == 0) {
     data.bytes = std::make_shared<const std::string>();
   } else if (IsRowMajor(tensor)) {
-    const absl::string_view part = bytes.substr(range.first, count * width);
-    data.bytes = storage.owner() != nullptr ? SharedBytes(storage.owner(), part)
-                                            : std::make_shared<const std::string>(part);
+    const SharedBytes part = storage.Part(range.first, count * width);
+    data.bytes =
+        part.owner() != nullptr ? part : SharedBytes(std::make_shared<const std::string>(*part));
   } else {
     if (IsDense(tensor)) data.strides = tensor.strides;
     std::string gathered(count * width, '\0');
     StridedCopy(width, tensor.sizes, bytes.data() + range.first, tensor.strides, gathered.data(),
                 RowMajorStrides(tensor.sizes));
+    storage.Part(range.first, range.last - range.first).Release();
     data.bytes = std::make_shared<const std::string>(std::move(gathered));
   }
   return data;
 }
 
-bool WriteStorage(const StoredTensor& tensor, const TensorData& data, std::string* bytes) {
+bool StorageContent::Add(const StoredTensor& tensor, const TensorData& data) {
   const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
   ByteRange range;
   if (tensor.dtype != data.dtype || tensor.sizes != data.shape || width == 0 ||
@@ -192,14 +194,40 @@ bool WriteStorage(const StoredTensor& tensor, const TensorData& data, std::strin
     return false;
   }
   if (data.bytes->empty()) return true;
-  if (bytes->empty() && range.first == 0 && IsRowMajor(tensor)) {
-    bytes->assign(data.bytes->data(), data.bytes->size());
-    return true;
-  }
-  if (bytes->size() < range.last) bytes->resize(range.last);
-  StridedCopy(width, tensor.sizes, data.bytes->data(), RowMajorStrides(tensor.sizes),
-              bytes->data() + range.first, tensor.strides);
+  if (static_cast<uint64_t>(NumElements(tensor.sizes).value_or(0)) * width != data.bytes->size())
+    return false;
+  size_ = std::max(size_, range.last);
+  tensors_.push_back({tensor, range, data.bytes});
   return true;
+}
+
+std::vector<SharedBytes> StorageContent::Parts() const {
+  std::vector<const Placed*> order;
+  for (const Placed& placed : tensors_) order.push_back(&placed);
+  std::stable_sort(order.begin(), order.end(), [](const Placed* a, const Placed* b) {
+    return a->range.first < b->range.first;
+  });
+  std::vector<SharedBytes> parts;
+  uint64_t end = 0;
+  for (const Placed* placed : order) {
+    if (placed->range.first < end || !IsRowMajor(placed->tensor)) return {Gathered()};
+    if (placed->range.first > end)
+      parts.emplace_back(std::make_shared<const std::string>(placed->range.first - end, '\0'));
+    parts.push_back(placed->bytes);
+    end = placed->range.last;
+  }
+  return parts;
+}
+
+SharedBytes StorageContent::Gathered() const {
+  std::string bytes(size_, '\0');
+  for (const Placed& placed : tensors_) {
+    const StoredTensor& tensor = placed.tensor;
+    StridedCopy(static_cast<size_t>(DTypeBytes(tensor.dtype)), tensor.sizes, placed.bytes->data(),
+                RowMajorStrides(tensor.sizes), bytes.data() + placed.range.first, tensor.strides);
+    placed.bytes.Release();
+  }
+  return std::make_shared<const std::string>(std::move(bytes));
 }
 
 }  // namespace graphnet::pt2

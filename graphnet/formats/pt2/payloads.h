@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -58,10 +59,6 @@ inline constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
 absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedBytes& storage,
                                        uint64_t* spare);
 
-// The inverse: puts the elements of `data` where `tensor` lies in the storage, which grows as it
-// has to. False if dtype or shape are others, or there is no such place.
-bool WriteStorage(const StoredTensor& tensor, const TensorData& data, std::string* bytes);
-
 // The bytes that a tensor spans in its storage, [first, last); empty for one without elements.
 // False if these are too many to count.
 struct ByteRange {
@@ -69,6 +66,32 @@ struct ByteRange {
   uint64_t last = 0;
 };
 bool FindByteRange(const StoredTensor& tensor, ByteRange* range);
+
+// The inverse of ReadStorage: what a storage is made of, tensors at their places in it.
+class StorageContent {
+ public:
+  // `tensor` says where `data` goes. False if dtype, shape or number of bytes are others, or there is
+  // no such place.
+  bool Add(const StoredTensor& tensor, const TensorData& data);
+  uint64_t size() const { return size_; }  // of the storage: to the end of its last tensor
+  // The bytes of the storage, one part after the other. What lies between tensors is 0; of those
+  // that overlap, what was added later remains. Tensors that lie in row-major order, side by side,
+  // are not copied.
+  std::vector<SharedBytes> Parts() const;
+
+ private:
+  struct Placed {
+    StoredTensor tensor;
+    ByteRange range;
+    SharedBytes bytes;  // in row-major order
+  };
+
+  // All in one piece.
+  SharedBytes Gathered() const;
+
+  std::vector<Placed> tensors_;
+  uint64_t size_ = 0;
+};
 
 }  // namespace graphnet::pt2
 

@@ -85,7 +85,7 @@ class SavedTensors {
     return data;
   }
 
-  absl::Status ReadTable(const std::shared_ptr<const void>& owner, const std::string& record,
+  absl::Status ReadTable(const SharedBytes& archive, const std::string& record,
                          Payloads* payloads) {
     const Id dict = pickle_.root();
     if (pickle_.kind(dict) != PickleKind::kDict) return Error(dict, "no dict");
@@ -93,7 +93,7 @@ class SavedTensors {
     for (size_t i = 0; i + 1 < all.size(); i += 2) {
       if (pickle_.kind(all[i]) != PickleKind::kString) return Error(all[i], "no name");
       ASSIGN_OR_RETURN(const Stored stored, Locate(all[i + 1]));
-      ASSIGN_OR_RETURN(const absl::string_view bytes, owner != nullptr
+      ASSIGN_OR_RETURN(const absl::string_view bytes, archive.owner() != nullptr
                                                           ? zip_.ViewUnchecked(*stored.record)
                                                           : zip_.View(*stored.record));
       Payload payload;
@@ -101,7 +101,8 @@ class SavedTensors {
       payload.record_bytes = stored.record->size;
       payload.is_tensor = true;
       payload.tensor = stored.tensor;
-      payload.storage = SharedBytes(owner, bytes);
+      payload.storage =
+          archive.Part(static_cast<size_t>(bytes.data() - archive->data()), bytes.size());
       payloads->insert_or_assign(std::string(pickle_.text(all[i])), std::move(payload));
     }
     return absl::OkStatus();
@@ -299,7 +300,7 @@ absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes) {
 absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
                               Payloads* payloads) {
   ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(*archive));
-  return saved.ReadTable(archive.owner(), record, payloads);
+  return saved.ReadTable(archive, record, payloads);
 }
 
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,
@@ -346,14 +347,16 @@ class Pickler {
 
   // The archive.
   std::string Finish() && {
-    ZipWriter zip;
+    std::string bytes;
+    ZipWriter zip(&bytes);
     zip.Add("archive/data.pkl", absl::StrCat("\x80\x02", out_, "."));
     zip.Add("archive/byteorder", "little");
     for (size_t i = 0; i < storages_.size(); ++i) {
-      zip.Add(absl::StrCat("archive/data/", i), storages_[i]);
+      zip.Add(absl::StrCat("archive/data/", i), storages_[i].Parts());
     }
     zip.Add("archive/version", "3\n");
-    return std::move(zip).Finish();
+    zip.Finish().IgnoreError();  // of a string there is none
+    return bytes;
   }
 
  private:
@@ -404,14 +407,14 @@ class Pickler {
     if (!is_typed) storage = "UntypedStorage";
     StoredTensor tensor{.dtype = data.dtype, .sizes = data.shape, .strides = data.strides};
     if (tensor.strides.empty()) tensor.strides = RowMajorStrides(data.shape);
-    std::string bytes;
-    if (!WriteStorage(tensor, data, &bytes)) return false;
+    StorageContent content;
+    if (!content.Add(tensor, data)) return false;
     absl::StrAppend(&out_, "ctorch._utils\n", is_typed ? kOfTypedStorage : kOfBytes, "\n((");
     Value(std::string("storage"));
     absl::StrAppend(&out_, is_typed ? "ctorch\n" : "ctorch.storage\n", storage, "\n");
     Value(absl::StrCat(storages_.size()));
     Value(std::string("cpu"));
-    Value(static_cast<int64_t>(bytes.size()) / (is_typed ? DTypeBytes(data.dtype) : 1));
+    Value(static_cast<int64_t>(content.size()) / (is_typed ? DTypeBytes(data.dtype) : 1));
     out_ += "tQ";
     Value(int64_t{0});
     for (const std::vector<int64_t>& numbers : {tensor.sizes, tensor.strides}) {
@@ -424,12 +427,12 @@ class Pickler {
         "ccollections\nOrderedDict\n)R";
     if (!is_typed) absl::StrAppend(&out_, "ctorch\n", DTypeName(data.dtype), "\n");
     out_ += "tR";
-    storages_.push_back(std::move(bytes));
+    storages_.push_back(std::move(content));
     return true;
   }
 
   std::string out_;
-  std::vector<std::string> storages_;
+  std::vector<StorageContent> storages_;
 };
 
 }  // namespace

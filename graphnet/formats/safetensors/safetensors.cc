@@ -11,8 +11,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tensor_size.h"
 #include "nlohmann/json.hpp"
@@ -48,7 +48,8 @@ constexpr std::array kDTypes = {
 
 constexpr absl::string_view kMetadata = "__metadata__";
 constexpr size_t kSizeBytes = 8;
-constexpr size_t kAlignment = 8;  // Of the data, by spaces after the header.
+constexpr size_t kAlignment = 8;                     // Of the data, by spaces after the header.
+constexpr uint64_t kLargeFile = uint64_t{64} << 20;  // It is mapped.
 
 std::optional<absl::string_view> FormatName(DType dtype) {
   for (const DTypeEntry& entry : kDTypes) {
@@ -229,15 +230,15 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
 
 // read(offset, n) yields the `n` bytes from `offset` on, of `size` in all; it is called
 // in rising order, so that no more than one tensor is held twice.
-using ReadRange = absl::FunctionRef<absl::StatusOr<std::string>(uint64_t offset, uint64_t n)>;
+using ReadRange = absl::FunctionRef<absl::StatusOr<SharedBytes>(uint64_t offset, uint64_t n)>;
 
 absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange read) {
   const auto fail = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
   if (size < kSizeBytes) return fail("too short for the size of its header");
-  ASSIGN_OR_RETURN(const std::string size_bytes, read(0, kSizeBytes));
+  ASSIGN_OR_RETURN(const SharedBytes size_bytes, read(0, kSizeBytes));
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < kSizeBytes; ++i) {
-    header_bytes |= static_cast<uint64_t>(static_cast<unsigned char>(size_bytes[i])) << (8 * i);
+    header_bytes |= static_cast<uint64_t>(static_cast<unsigned char>((*size_bytes)[i])) << (8 * i);
   }
   if (header_bytes > kMaxSafetensorsHeaderBytes) {
     return fail(absl::StrCat("a header of ", header_bytes, " bytes, over the limit of ",
@@ -247,7 +248,8 @@ absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange
     return fail(
         absl::StrCat("truncated: a header of ", header_bytes, " bytes in a file of ", size));
   }
-  ASSIGN_OR_RETURN(const std::string header, read(kSizeBytes, header_bytes));
+  ASSIGN_OR_RETURN(const SharedBytes header_part, read(kSizeBytes, header_bytes));
+  const absl::string_view header = *header_part;
   if (header.empty() || header[0] != '{') return fail("the header does not begin with {");
   HeaderHandler handler;
   if (!nlohmann::json::sax_parse(header.begin(), header.end(), &handler)) {
@@ -262,9 +264,8 @@ absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange
     it->second.dtype = *ParseFormatName(entry.dtype);
     it->second.shape = std::move(entry.shape);
     const uint64_t begin = static_cast<uint64_t>(entry.offsets[0]);
-    ASSIGN_OR_RETURN(std::string bytes,
+    ASSIGN_OR_RETURN(it->second.bytes,
                      read(data + begin, static_cast<uint64_t>(entry.offsets[1]) - begin));
-    it->second.bytes = std::make_shared<const std::string>(std::move(bytes));
   }
   return tensors;
 }
@@ -281,7 +282,7 @@ absl::StatusOr<std::map<std::string, TensorData>> ParseNamed(absl::string_view n
 absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_view bytes,
                                                                    absl::string_view name) {
   return ParseNamed(name, bytes.size(), [&](uint64_t offset, uint64_t n) {
-    return std::string(bytes.substr(offset, n));
+    return std::make_shared<const std::string>(bytes.substr(offset, n));
   });
 }
 
@@ -292,21 +293,40 @@ absl::StatusOr<std::map<std::string, TensorData>> ReadSafetensorsFile(
     return ErrorAt(path, 0, 0,
                    absl::StrCat(file.size(), " bytes, over the limit of ", kMaxSampleBytes));
   }
-  const auto read = [&](uint64_t offset, uint64_t n) -> absl::StatusOr<std::string> {
+  if (file.size() > kLargeFile) {
+    ASSIGN_OR_RETURN(MappedFile opened,
+                     MappedFile::Open(path, static_cast<size_t>(kMaxSampleBytes)));
+    const SharedBytes mapped = std::make_shared<const MappedFile>(std::move(opened));
+    return ParseNamed(path, mapped->size(), [&](uint64_t offset, uint64_t n) {
+      SharedBytes bytes = mapped.Part(offset, n);
+      see(*bytes);
+      bytes.Release();
+      return bytes;
+    });
+  }
+  const auto read = [&](uint64_t offset, uint64_t n) -> absl::StatusOr<SharedBytes> {
     ASSIGN_OR_RETURN(std::string bytes, file.Read(offset, n));
     if (bytes.size() < n) return absl::InvalidArgumentError("truncated while it was read");
     see(bytes);
-    return bytes;
+    return std::make_shared<const std::string>(std::move(bytes));
   };
   return ParseNamed(path, file.size(), read);
 }
 
 // --- Writing -----------------------------------------------------------------
 
-absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, TensorData>& tensors) {
+namespace {
+
+struct Arrangement {
+  std::string head;  // the header and its size
   std::vector<const std::pair<const std::string, TensorData>*> order;
-  order.reserve(tensors.size());
   uint64_t data_bytes = 0;
+};
+
+absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& tensors) {
+  Arrangement arranged;
+  auto& order = arranged.order;
+  order.reserve(tensors.size());
   for (const auto& entry : tensors) {
     const auto fail = [&entry](absl::string_view what) {
       return absl::InvalidArgumentError(
@@ -324,7 +344,7 @@ absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, Ten
       return fail(absl::StrCat("has ", tensor.bytes == nullptr ? 0 : tensor.bytes->size(),
                                " bytes, its shape asks for ", *bytes));
     }
-    data_bytes += *bytes;
+    arranged.data_bytes += *bytes;
     order.push_back(&entry);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
@@ -355,20 +375,38 @@ absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, Ten
         absl::StrCat("a safetensors header of ", header.size(), " bytes is over the limit"));
   }
 
-  std::string out;
-  out.reserve(kSizeBytes + header.size() + data_bytes);
   for (size_t i = 0; i < kSizeBytes; ++i) {
-    out.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
+    arranged.head.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
   }
-  out += header;
-  for (const auto* entry : order) absl::StrAppend(&out, *entry->second.bytes);
+  arranged.head += header;
+  return arranged;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, TensorData>& tensors) {
+  ASSIGN_OR_RETURN(const Arrangement arranged, Arrange(tensors));
+  std::string out = arranged.head;
+  out.reserve(arranged.head.size() + arranged.data_bytes);
+  for (const auto* entry : arranged.order) absl::StrAppend(&out, *entry->second.bytes);
   return out;
+}
+
+absl::Status StreamSafetensors(const std::map<std::string, TensorData>& tensors,
+                               const ByteSink& sink) {
+  ASSIGN_OR_RETURN(const Arrangement arranged, Arrange(tensors));
+  RETURN_IF_ERROR(sink(arranged.head));
+  for (const auto* entry : arranged.order) {
+    RETURN_IF_ERROR(sink(*entry->second.bytes));
+    entry->second.bytes.Release();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteSafetensorsFile(const std::map<std::string, TensorData>& tensors,
                                   const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(tensors));
-  return WriteFileAtomic(path, bytes);
+  return WriteFileAtomic(path,
+                         [&](const ByteSink& sink) { return StreamSafetensors(tensors, sink); });
 }
 
 }  // namespace graphnet

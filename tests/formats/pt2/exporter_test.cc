@@ -1,7 +1,9 @@
 #include "graphnet/formats/pt2/exporter.h"
 
+#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,12 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/text/equality.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
+#include "tests/base/peak_memory.h"
 #include "tests/base/status_matchers.h"
 #include "tests/formats/pt2/program_builder.h"
 
@@ -388,6 +392,56 @@ TEST(Pt2Exporter, BodiesAreWrittenWhereverTheyAreReferredToUpToALimit) {
     EXPECT_THAT(Written(Branches(depth)),
                 HasSubstr("with bodies written wherever they are referred to"));
   }
+}
+
+TEST(Pt2Exporter, WeightsOfAFileAreWrittenOneAtATime) {
+  constexpr int64_t kTensor = int64_t{16} << 20;
+  std::string module;
+  std::string graph = "graph @forward(%x : f32[4194304]@cpu) {\n";
+  for (int i = 0; i < 6; ++i) {
+    absl::StrAppend(&module, "attribute w", i, " : f32[4194304]@cpu\n");
+    absl::StrAppend(&graph, "  %w", i, " = get_attr w", i, " : f32[4194304]@cpu\n");
+    absl::StrAppend(&graph, "  %y", i, " = aten.add.Tensor(%x, %w", i, ") : f32[4194304]@cpu\n");
+  }
+  auto sample = Parse(absl::StrCat(module, graph, "  return (%y0, %y1, %y2, %y3, %y4, %y5)\n}\n"));
+  ASSERT_OK(sample);
+  for (int i = 0; i < 6; ++i) {
+    sample->weights[absl::StrCat("w", i)] =
+        Floats({kTensor / 4}, std::vector<float>(kTensor / 4, static_cast<float>(i)));
+  }
+  const std::string path = absl::StrCat(testing::TempDir(), "/large.pt2");
+  const std::string copy = absl::StrCat(testing::TempDir(), "/copy.pt2");
+  ASSERT_OK(ExportPt2(*sample, path));
+  const std::string whole = *ExportPt2ToString(*sample);
+  EXPECT_EQ(ReadFile(path, size_t{1} << 30).value(), whole);
+  sample->weights.clear();
+  const std::optional<int64_t> peak = PeakGrowth([&] {
+    const auto again = ImportPt2File(path);
+    ASSERT_OK(again);
+    ASSERT_OK(ExportPt2(*again, copy));
+  });
+  EXPECT_LT(peak.value_or(0), kTensor + (int64_t{16} << 20));
+  EXPECT_EQ(ReadFile(copy, size_t{1} << 30).value(), whole);
+  std::remove(path.c_str());
+  std::remove(copy.c_str());
+}
+
+TEST(Pt2Exporter, AnArchiveGivesItsGraph) {
+  auto sample = Parse(
+      "attribute w : f32[2]@cpu\ngraph @forward(%x : f32[2]@cpu) {\n  %w = get_attr w : "
+      "f32[2]@cpu\n"
+      "  %y = aten.add.Tensor(%x, %w) : f32[2]@cpu\n  return %y\n}\n");
+  ASSERT_OK(sample);
+  sample->weights["w"] = Floats({2}, {1, 2});
+  const auto archive = PreparePt2(*sample);
+  ASSERT_OK(archive);
+  EXPECT_EQ(archive->weight_bytes(), 8u);
+  const auto module = archive->ReadModule();
+  ASSERT_OK(module);
+  const auto again = ImportPt2(archive->ToString(), "m.pt2");
+  ASSERT_OK(again);
+  EXPECT_OK(CheckEqual(**module, *again->module, kExact));
+  EXPECT_EQ(again->extra_files.at(std::string(kProgramFile)), archive->graph());
 }
 
 TEST(Pt2Exporter, SizesThatAreTooLargeBecomeSymbols) {

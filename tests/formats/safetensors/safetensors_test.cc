@@ -5,10 +5,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "tests/base/peak_memory.h"
 
 namespace graphnet {
 namespace {
@@ -323,6 +327,55 @@ TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
   EXPECT_EXIT(read(), testing::ExitedWithCode(0), "");
 }
 #endif
+
+TEST(SafetensorsTest, LargeFilesAreInMemoryTensorByTensor) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/safetensors_mapped.safetensors");
+  const std::string copy = absl::StrCat(::testing::TempDir(), "/safetensors_copy.safetensors");
+  constexpr int64_t kTensor = int64_t{16} << 20;
+  Tensors tensors;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    tensors[name] = Data(DType::kUInt8, {kTensor}, std::string(kTensor, *name));
+  tensors["g"] = Data(DType::kUInt8, {1}, "g");
+  ASSERT_TRUE(WriteSafetensorsFile(tensors, path).ok());
+  tensors.clear();
+  size_t seen = 0;
+  absl::StatusOr<Tensors> read;
+  const std::optional<int64_t> peak = PeakGrowth([&] {
+    int sum = 0;
+    read = ReadSafetensorsFile(path, [&](absl::string_view part) {
+      seen += part.size();
+      sum = std::accumulate(part.begin(), part.end(), sum);
+    });
+    EXPECT_NE(sum, 0);
+    EXPECT_TRUE(read.ok() && WriteSafetensorsFile(*read, copy).ok());
+  });
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_LT(peak.value_or(0), kTensor + (int64_t{16} << 20));
+  EXPECT_EQ(read->at("f").bytes->back(), 'f');
+  EXPECT_EQ(*read->at("g").bytes, "g");
+  const absl::StatusOr<std::string> written = ReadFile(copy, size_t{1} << 30);
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(seen, written->size());
+  EXPECT_EQ(*written, ReadFile(path, size_t{1} << 30).value());
+  // What is wrong with a large file is said as of any other.
+  ASSERT_TRUE(
+      WriteFileAtomic(path, absl::string_view(*written).substr(0, written->size() - 1)).ok());
+  EXPECT_THAT(std::string(ReadSafetensorsFile(path).status().message()),
+              testing::AllOf(StartsWith(path), HasSubstr("the file has")));
+  std::remove(path.c_str());
+  std::remove(copy.c_str());
+}
+
+TEST(SafetensorsTest, NothingIsStreamedOfWhatCannotBeWritten) {
+  const Tensors tensors = {{"a", Data(DType::kUInt8, {1}, "a")},
+                           {"b", {DType::kUInt8, {1}, nullptr}}};
+  const absl::Status status = StreamSafetensors(tensors, [](absl::string_view) {
+    ADD_FAILURE();
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(status, SerializeSafetensors(tensors).status());
+  EXPECT_FALSE(status.ok());
+}
 
 }  // namespace
 }  // namespace graphnet

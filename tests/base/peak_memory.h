@@ -1,0 +1,41 @@
+// How much memory some code takes at its peak.
+#ifndef TESTS_BASE_PEAK_MEMORY_H_
+#define TESTS_BASE_PEAK_MEMORY_H_
+
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace graphnet {
+
+// Of a line of /proc/self/status, "VmHWM:"; 0 if there is none.
+inline int64_t StatusBytes(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    if (int64_t kib = 0; word == name && file >> kib) return kib << 10;
+  }
+  return 0;
+}
+
+// By how many bytes `run` lets the memory of the process grow, files that are mapped included.
+// nullopt where the system does not tell, or a sanitizer has memory of its own.
+inline std::optional<int64_t> PeakGrowth(const std::function<void()>& run) {
+#ifdef __SANITIZE_ADDRESS__
+  run();
+  return std::nullopt;
+#else
+  const bool is_reset =
+      static_cast<bool>(std::ofstream("/proc/self/clear_refs") << 5 << std::flush);
+  const int64_t before = StatusBytes("VmRSS:");
+  run();
+  const int64_t peak = StatusBytes("VmHWM:");
+  if (!is_reset || before == 0 || peak == 0) return std::nullopt;
+  return peak - before;
+#endif
+}
+
+}  // namespace graphnet
+
+#endif  // TESTS_BASE_PEAK_MEMORY_H_
