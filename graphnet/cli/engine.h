@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/shared_bytes.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/picture.h"
@@ -103,7 +104,8 @@ class Engine {
   virtual absl::StatusOr<int> ServeWorker(const std::string& backend) const = 0;
 
   // formats/torchscript/importer.h, exporter.h.
-  virtual absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+  virtual absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes,
+                                                   const std::string& name,
                                                    const LoadOptions& options) const = 0;
   virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
   // interp/shapes.h: on inputs that are drawn.

@@ -20,6 +20,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/memory.h"
+#include "graphnet/base/shared_bytes.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/foreign.h"
@@ -140,7 +141,7 @@ absl::StatusOr<Sample> LoadPir(absl::string_view text, const std::string& name) 
   return sample;
 }
 
-absl::StatusOr<Sample> LoadTorchScript(absl::string_view bytes, const std::string& name,
+absl::StatusOr<Sample> LoadTorchScript(const SharedBytes& bytes, const std::string& name,
                                        const LoadOptions& options) {
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   if (!engine.ok()) return Annotate(engine.status(), Printable(name, 1000));
@@ -250,7 +251,7 @@ absl::StatusOr<Sample> LoadStandardInput(const LoadOptions& options) {
     return Unusable(Foreign(name, known));
   absl::StatusOr<Sample> sample = LooksLikePt2(bytes)
                                       ? ImportPt2(bytes, name, {.weights = options.weights})
-                                      : LoadTorchScript(bytes, name, options);
+                                      : LoadTorchScript(SharedBytes(nullptr, bytes), name, options);
   if (sample.ok()) sample->name.clear();
   return sample;
 }
@@ -291,8 +292,8 @@ absl::StatusOr<Sample> LoadFile(const std::string& path, Format format,
       return sample;
     }
     case Format::kTorchScript: {
-      ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
-      return LoadTorchScript(bytes, path, options);
+      ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
+      return LoadTorchScript(std::make_shared<const MappedFile>(std::move(file)), path, options);
     }
     case Format::kPt2: {
       const ProgramPath named = SplitProgram(path);

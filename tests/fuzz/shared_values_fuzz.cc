@@ -107,10 +107,9 @@ std::string Composed(absl::string_view bytes) {
       body = next;
     }
   }
-  return absl::StrCat(
-      "symbol S0 = 3\n\ngraph @forward(%x : f32[S0, 3]@cpu, %p : bool[]@cpu) {\n", main,
-      "  return (", values.back(), ", ", values[values.size() / 2], ")\n}\n",
-      "graph @b(%x) {\n  %y = torch.relu(%x)\n  return %y\n}\n", bodies);
+  return absl::StrCat("symbol S0 = 3\n\ngraph @forward(%x : f32[S0, 3]@cpu, %p : bool[]@cpu) {\n",
+                      main, "  return (", values.back(), ", ", values[values.size() / 2], ")\n}\n",
+                      "graph @b(%x) {\n  %y = torch.relu(%x)\n  return %y\n}\n", bodies);
 }
 
 void Work(size_t who, Sample* sample) {

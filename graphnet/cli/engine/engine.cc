@@ -48,7 +48,7 @@ class TorchEngine final : public Engine {
     return graphnet::ServeWorker(backend);
   }
 
-  absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+  absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
                                            const LoadOptions& options) const override {
     return graphnet::ImportTorchScript(bytes, name,
                                        {.trust = options.trust, .weights = options.weights});

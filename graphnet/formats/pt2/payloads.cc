@@ -186,6 +186,9 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
   return data;
 }
 
+// Bytes of a storage that no tensor of the program is in, at most.
+constexpr uint64_t kMaxGaps = uint64_t{1} << 30;
+
 bool StorageContent::Add(const StoredTensor& tensor, const TensorData& data) {
   const auto width = static_cast<size_t>(DTypeBytes(tensor.dtype));
   ByteRange range;
@@ -196,7 +199,10 @@ bool StorageContent::Add(const StoredTensor& tensor, const TensorData& data) {
   if (data.bytes->empty()) return true;
   if (static_cast<uint64_t>(NumElements(tensor.sizes).value_or(0)) * width != data.bytes->size())
     return false;
+  // What lies between tensors takes memory, too.
+  if (range.last > kMaxGaps && range.last - kMaxGaps > bytes_ + data.bytes->size()) return false;
   size_ = std::max(size_, range.last);
+  bytes_ += data.bytes->size();
   tensors_.push_back({tensor, range, data.bytes});
   return true;
 }

@@ -19,6 +19,8 @@
 #include "caffe2/serialize/read_adapter_interface.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/mapped_file.h"
+#include "graphnet/base/shared_bytes.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/gate.h"
 #include "graphnet/formats/torchscript/graph_importer.h"
@@ -37,20 +39,22 @@ namespace {
 // The extra file of an archive that describes its inputs.
 constexpr char kInputsFile[] = "graphnet_inputs";
 
-// Lets LibTorch read the very bytes that were checked.
+// Lets LibTorch read the very bytes that were checked. Those of a file are given back, as LibTorch
+// has a copy of what it read.
 class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
  public:
-  explicit MemoryReader(absl::string_view bytes) : bytes_(bytes) {}
-  size_t size() const override { return bytes_.size(); }
+  explicit MemoryReader(SharedBytes bytes) : bytes_(std::move(bytes)) {}
+  size_t size() const override { return bytes_->size(); }
   size_t read(uint64_t pos, void* buf, size_t n, const char*) const override {
-    if (pos >= bytes_.size()) return 0;
-    n = std::min<uint64_t>(n, bytes_.size() - pos);
-    std::memcpy(buf, bytes_.data() + pos, n);
-    return n;
+    if (pos >= bytes_->size()) return 0;
+    const SharedBytes part = bytes_.Part(pos, n);
+    std::memcpy(buf, part->data(), part->size());
+    part.Release();
+    return part->size();
   }
 
  private:
-  absl::string_view bytes_;
+  SharedBytes bytes_;
 };
 
 // While it lives, programs may name torchvision's operators where its library is not
@@ -92,7 +96,7 @@ std::vector<std::string> Lines(absl::string_view inputs) {
 }
 
 // `inputs` becomes what the archive says of its inputs.
-torch::jit::Module Load(absl::string_view bytes, std::string* inputs) {
+torch::jit::Module Load(const SharedBytes& bytes, std::string* inputs) {
   torch::jit::ExtraFilesMap extra = {{kInputsFile, ""}};
   const auto load = [&](std::optional<c10::Device> device) {
     torch::jit::Module module =
@@ -119,6 +123,11 @@ std::string Stem(const std::string& path) {
   return name;
 }
 
+absl::StatusOr<SharedBytes> MapArchive(const std::string& path) {
+  ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path, kMaxArchiveBytes));
+  return SharedBytes(std::make_shared<const MappedFile>(std::move(file)));
+}
+
 absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
                               const torch::jit::Module* self, const c10::FunctionSchema* schema,
                               const ImportGraphOptions& options) {
@@ -136,8 +145,8 @@ absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
 
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust,
                                                          std::vector<std::string>* inputs) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
-  if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, path));
+  ASSIGN_OR_RETURN(const SharedBytes bytes, MapArchive(path));
+  if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(*bytes, path));
   std::string said;
   absl::StatusOr<torch::jit::Module> module =
       Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, &said); });
@@ -184,9 +193,9 @@ absl::StatusOr<Sample> ImportTorchScriptGraph(torch::jit::Graph& graph, const st
   return Guarded([&] { return Import(graph, name, self, nullptr, options); });
 }
 
-absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
                                          const TorchScriptImportOptions& options) {
-  if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(bytes, name));
+  if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(*bytes, name));
   std::string inputs;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const auto library = DeclareTorchvisionOperators();
@@ -204,8 +213,13 @@ absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::str
 
 absl::StatusOr<Sample> ImportTorchScriptFile(const std::string& path,
                                              const TorchScriptImportOptions& options) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxArchiveBytes));
+  ASSIGN_OR_RETURN(const SharedBytes bytes, MapArchive(path));
   return ImportTorchScript(bytes, path, options);
+}
+
+absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+                                         const TorchScriptImportOptions& options) {
+  return ImportTorchScript(SharedBytes(nullptr, bytes), name, options);
 }
 
 }  // namespace graphnet

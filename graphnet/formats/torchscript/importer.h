@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/shared_bytes.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -32,8 +33,11 @@ struct TorchScriptImportOptions {
 absl::StatusOr<Sample> ImportTorchScriptFile(const std::string& path,
                                              const TorchScriptImportOptions& options = {});
 
-// Ditto, from memory. `name` stands for the path in messages.
+// Reads an archive in memory. `name` stands for the path in messages.
 absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
+                                         const TorchScriptImportOptions& options = {});
+// Those of a file that is mapped give their memory back as they are read.
+absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
                                          const TorchScriptImportOptions& options = {});
 
 }  // namespace graphnet

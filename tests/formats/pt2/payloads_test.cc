@@ -74,6 +74,9 @@ TEST(StorageContent, RefusesOtherTensors) {
   EXPECT_FALSE(content.Add(Tensor({2}, {1}), data));
   EXPECT_FALSE(content.Add(Tensor({2}, {1}), Data({2}, "abc")));
   EXPECT_FALSE(content.Add(Tensor({4}, {INT64_MAX}), Data({4}, "abcd")));
+  // As far off as strides can say: what lies between would be memory.
+  EXPECT_FALSE(content.Add(Tensor({2}, {int64_t{1} << 40}), Data({2}, "ab")));
+  EXPECT_FALSE(content.Add(Tensor({2}, {1}, int64_t{1} << 40), Data({2}, "ab")));
   EXPECT_EQ(content.size(), 0u);
 }
 
