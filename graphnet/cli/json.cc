@@ -1,6 +1,5 @@
 #include "graphnet/cli/json.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -46,7 +45,10 @@ struct JsonForm {
   }
   Made operator()(const Json::Members& members) const {
     Made made = Made::object();
-    for (const auto& [name, value] : members) made[name] = std::visit(*this, value.value_);
+    // Each has another name, so that none needs to be looked for.
+    Made::object_t::Container& object = made.get_ref<Made::object_t&>();
+    for (const auto& [name, value] : members.all)
+      object.emplace_back(name, std::visit(*this, value.value_));
     return made;
   }
   Made operator()(const Json& json) const { return std::visit(*this, json.value_); }
@@ -116,16 +118,25 @@ Json Json::Parse(const std::string& text) {
 }
 
 void Json::Merge(Json object) {
-  for (auto& [name, value] : std::get<Members>(object.value_)) (*this)[name] = std::move(value);
+  for (auto& [name, value] : std::get<Members>(object.value_).all) (*this)[name] = std::move(value);
 }
 
 Json& Json::operator[](absl::string_view name) {
   if (std::holds_alternative<std::monostate>(value_)) value_.emplace<Members>();
-  Members& members = std::get<Members>(value_);
-  const auto it = std::find_if(members.begin(), members.end(),
-                               [&](const auto& member) { return member.first == name; });
-  if (it != members.end()) return it->second;
-  return members.emplace_back(std::string(name), Json()).second;
+  constexpr size_t kMany = 32;
+  auto& [all, places] = std::get<Members>(value_);
+  if (all.size() < kMany) {
+    for (auto& [other, value] : all) {
+      if (other == name) return value;
+    }
+  } else {
+    if (places.empty()) {
+      for (size_t i = 0; i < all.size(); ++i) places.emplace(all[i].first, i);
+    }
+    const auto [it, is_new] = places.emplace(name, all.size());
+    if (!is_new) return all[it->second].second;
+  }
+  return all.emplace_back(std::string(name), Json()).second;
 }
 
 void Json::push_back(Json element) {

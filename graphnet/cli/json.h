@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
@@ -61,7 +62,10 @@ class Json {
 
  private:
   friend struct JsonForm;
-  using Members = std::vector<std::pair<std::string, Json>>;
+  struct Members {
+    std::vector<std::pair<std::string, Json>> all;
+    absl::flat_hash_map<std::string, size_t> places;  // by name, once there are many
+  };
 
   std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<Json>, Members>
       value_;

@@ -516,14 +516,17 @@ class Differ {
       CompareOne(x, y, name_of(i), i < x.args().size() ? &x.args()[i] : nullptr,
                  i < y.args().size() ? &y.args()[i] : nullptr, what);
     }
+    const auto compare = [&](absl::string_view name, const Argument* from, const Argument* to) {
+      CompareOne(x, y, absl::StrCat("argument ", name), from, to, what);
+    };
+    absl::flat_hash_map<absl::string_view, const Argument*> in_y;
+    for (const KwArg& kwarg : y.kwargs()) in_y.emplace(kwarg.name, &kwarg.value);
     for (const KwArg& kwarg : x.kwargs()) {
-      CompareOne(x, y, absl::StrCat("argument ", kwarg.name), &kwarg.value, y.kwarg(kwarg.name),
-                 what);
+      const auto other = in_y.extract(kwarg.name);
+      compare(kwarg.name, &kwarg.value, other ? other.mapped() : nullptr);
     }
     for (const KwArg& kwarg : y.kwargs()) {
-      if (x.kwarg(kwarg.name) == nullptr) {
-        CompareOne(x, y, absl::StrCat("argument ", kwarg.name), nullptr, &kwarg.value, what);
-      }
+      if (in_y.contains(kwarg.name)) compare(kwarg.name, nullptr, &kwarg.value);
     }
   }
 

@@ -203,15 +203,17 @@ class GraphLowering {
     } else {
       parameters = {"a", "b"};
     }
+    absl::flat_hash_set<absl::string_view> taken;
     for (size_t i = 0; i < node.args().size(); ++i) {
       const std::optional<Value> value = ValueOf(node.args()[i]);
       if (!value.has_value()) return std::nullopt;
       binding.positional.push_back(*value);
       binding.entries.push_back({i < parameters.size() ? parameters[i] : "*", *value, false});
+      taken.insert(binding.entries.back().name);
     }
     for (const KwArg& kwarg : node.kwargs()) {
       const std::optional<Value> value = ValueOf(kwarg.value);
-      if (!value.has_value() || binding.Find(kwarg.name) != nullptr) return std::nullopt;
+      if (!value.has_value() || !taken.insert(kwarg.name).second) return std::nullopt;
       binding.entries.push_back({kwarg.name, *value, false});
     }
     if (schema != nullptr) {
