@@ -180,7 +180,6 @@ TEST_F(FileTest, AFailureLeavesNoFoldersThatWereMadeForIt) {
   ExpectOnly({"a"});
 }
 
-// Files that belong together: the second does not fit, so the first stays as it was.
 TEST_F(FileTest, WritesContentsPartByPart) {
   ASSERT_OK(WriteFileAtomic(Path("f"), [](const ByteSink& sink) {
     for (const char* part : {"a", "", "bc"}) EXPECT_OK(sink(part));
@@ -211,6 +210,7 @@ TEST_F(FileTest, StagedFilesCanBeRead) {
   EXPECT_FALSE(FileExists(temporary));
 }
 
+// Files that belong together: the second does not fit, so the first stays as it was.
 TEST_F(FileTest, StagedFilesChangeNothingBeforeTheyAreCommitted) {
   ASSERT_OK(WriteFileAtomic(Path("a"), "old"));
   {

@@ -214,6 +214,11 @@ grep -q '^2 passed, 0 failed$' out.txt || fail "links: $(cat out.txt)"
 "$graphnet" convert links -o converted --to protobuf >out.txt || fail "links: $(cat out.txt)"
 [ -f converted/a.pb ] && [ -f converted/b.pb ] || fail "links: $(ls converted)"
 
+# --- Folders on the way to an output are made.
+"$graphnet" opt good.gn -p dce -o new/sub/folder --to graphnet >/dev/null 2>&1
+"$graphnet" opt good.gn -p dce -o new/other/file.pb >/dev/null 2>&1
+[ -f new/sub/folder/model.py ] && [ -f new/other/file.pb ] || fail "opt -o NEW/SUB: $(find new)"
+
 # --- What is told when a form cannot hold it, with counts.
 cat >full.gn <<'END'
 graph @forward(%x : f32[2, 3]) {

@@ -89,6 +89,8 @@ for i in 1 2 3 4; do cp writes.gn "many/$i.gn"; done
 expect 0 "4 passed, 0 failed" convert many -o all --to onnx -j1
 [ "$(cat all/*.onnx | grep -o '"count": [0-9]*' | sort | tr -d '\n')" = '"count": 1"count": 2"count": 3"count": 4' ] ||
   fail "$(cat all/*.onnx)"
+expect 0 "4 passed, 0 failed" convert many -o both --to onnx --jobs 2
+[ "$(ls both | tr '\n' ' ')" = "1.onnx 2.onnx 3.onnx 4.onnx " ] || fail "two exporters: $(ls both)"
 left=$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'graphnet.*' -newer writes.gn | head)
 [ -z "$left" ] || fail "left: $left"
 

@@ -224,6 +224,7 @@ for format in plain.pt plain.pt2; do
   expect 0 "bit-equal" diff-run fused.gn $format
 done
 expect 2 "has no Python spelling" convert fused.gn folder
+expect 2 "a GraphNet folder cannot hold it, --to protobuf can" convert fused.gn folder
 sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
 expect 2 "takes no activatoin; is activation meant?" shapes wrong.gn
 expect 2 "is fc meant?" opt layers.gn --passes='fuse{operators=fcc}'

@@ -103,6 +103,18 @@ printf '# some\na/good  # this one\n\n' >list.txt
 [ "$(cat listed/torch_to_paddle_samples_list_full.txt)" = a/good ] || fail "listed"
 [ ! -e listed/alone ] || fail "not in the list"
 
+# --- Attention that PyTorch has fused for inference, in steps that Paddle has. ---
+cat >fused.gn <<'END'
+graph @forward(%q : f32[2, 5, 8], %w : f32[24, 8], %b : f32[24], %p : f32[8, 8], %c : f32[8]) {
+  %r = aten._native_multi_head_attention.default(%q, %q, %q, 8, 2, %w, %b, %p, %c)
+  %o = operator.getitem(%r, 0)
+  return (%o,)
+}
+END
+"$graphnet" convert fused.gn -o attention --to paddle >/dev/null
+contains "$(cat attention/model.py)" "paddle.nn.functional.softmax"
+! grep -q _native attention/model.py || fail "fused attention is left"
+
 # --- Bad input ---
 refuses 'no calls of Paddle: torch.nn.functional.max_pool1d' "$graphnet" convert all/b/bad --to paddle -o no
 [ ! -e no ] || fail "half a sample"

@@ -142,6 +142,9 @@ contains "$("$graphnet" check own.pb)" "1 passed, 0 failed"
 # The other commands.
 contains "$("$graphnet" stats "$data/autocast_layer.pt2")" "torch.ops.higher_order.wrap_with_autocast"
 contains "$("$graphnet" shapes "$data/batch_norm_train_decomposed.pt2" 2>&1)" "values"
+# The graph is shown, not the program's description of itself.
+"$graphnet" shapes "$data/batch_norm_train_decomposed.pt2" 2>/dev/null >shapes.gn
+! grep -q schema_version shapes.gn || fail "shapes prints JSON"
 "$graphnet" opt "$data/shared_storage.pt2" --passes cse,dce -o o.pb
 "$graphnet" diff-run "$data/shared_storage.pt2" o.pb >/dev/null || fail "cse changes values"
 "$graphnet" convert "$data/buffers.pt2" same.pt2

@@ -252,7 +252,8 @@ graph @forward(%x : f32[2, 3, 4]@cpu) {
   return (%p, %d)
 }
 END
-contains "$("$graphnet" run "$scratch/nested.txt" 2>/dev/null)" "o0  f32[2, 3, 4]"
+contains "$("$graphnet" run "$scratch/nested.txt" 2>"$scratch/err.txt")" "o0  f32[2, 3, 4]"
+! grep -q '\[W' "$scratch/err.txt" || fail "PyTorch warns: $(cat "$scratch/err.txt")"
 contains "$("$graphnet" shapes "$scratch/nested.txt" --check 2>/dev/null)" "0 failed"
 out=$("$graphnet" diff-run "$scratch/nested.txt" "$scratch/nested.txt" 2>/dev/null) || fail "$out"
 contains "$out" "o0   bit-equal"

@@ -152,6 +152,21 @@ TEST(BuiltinsTest, FunctionsRefuseNumbersThatFitNowhere) {
        {"torch.amp.autocast_mode._enter_autocast", {"cpu", 300}, "error: 300 stands for no"}});
 }
 
+TEST(BuiltinsTest, AttentionOfNoHeads) {
+  const IValue none, x = at::ones({3, 8});
+  const auto heads = [&](int64_t number) {
+    return Call("torch.nn.functional.multi_head_attention_forward",
+                {x,    x,     x,    8,     number, at::ones({24, 8}),
+                 none, none,  none, false, 0.0,    at::ones({8, 8}),
+                 none, false, none, true,  none,   false,
+                 none, none,  none, none,  none,   true,
+                 false});
+  };
+  EXPECT_THAT(heads(0), HasSubstr("error: an embedding of 8 is not divisible by 0 heads"));
+  EXPECT_THAT(heads(-2), HasSubstr("error: an embedding of 8 is not divisible by -2 heads"));
+  EXPECT_THAT(heads(2), Not(HasSubstr("error")));
+}
+
 TEST(BuiltinsTest, Numbers) {
   Check({{"operator.floordiv", {-7, 2}, "int -4"},
          {"operator.mod", {-7.5, 2}, "float 0.500000"},

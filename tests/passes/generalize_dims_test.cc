@@ -166,6 +166,25 @@ std::string Rotary(int batch, int length) {
       "%y = aten.add.Tensor(%a, %b) : f32[", batch, ", 2, ", length, ", 8]\nreturn (%y,)\n}\n");
 }
 
+// A region without effect is part of the graph.
+TEST(GeneralizeDimsTest, RegionsOfGradientModes) {
+  const ParsedModule module = Generalized(R"(
+graph @forward(%x : f32[3, 4]) {
+  %r = torch.ops.higher_order.wrap_with_set_grad_enabled(False, @body, %x) : (f32[12],)
+  %y = operator.getitem(%r, 0) : f32[12]
+  return (%y,)
+}
+graph @body(%a : f32[3, 4]) {
+  %v = aten.view.default(%a, [12]) : f32[12]
+  return (%v,)
+}
+)");
+  const at::Tensor x = at::randn({5, 4});
+  const std::vector<at::Tensor> outputs = RunWith(*module, {x});
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_TRUE(outputs[0].equal(x.view({20}))) << PrintModule(*module);
+}
+
 TEST(GeneralizeDimsTest, RotaryEmbeddingsInCoreAten) {
   const at::Tensor inv = at::rand({4});
   for (const int batch : {1, 2}) {

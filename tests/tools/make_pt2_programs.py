@@ -346,6 +346,7 @@ def control_flow():
     program("autocast_layer", AutocastLayer(), x)
     program("autocast_decomposed", AutocastLayer(), x, decomposed=True)
     program("checkpoint", Checkpointed(), x)
+    program("printed", lambda x: (torch.ops.higher_order.print("sum {a}", a=x.sum()), x + 1)[1], x)
     program("random", lambda x: (torch.rand_like(x), torch.randint(0, 9, (3,)), F.dropout(x, 0.5, training=True), torch.bernoulli(x.sigmoid())), x)
 
 

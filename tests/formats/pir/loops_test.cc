@@ -134,6 +134,10 @@ graph @forward(%x : f32[S0, 8], %b : f32[8]) {
   EXPECT_THAT(bound, HasSubstr("thread_bind[blockIdx.x] for (b, 0, (((S0 * 8) + 255) / 256))\n"));
   EXPECT_THAT(bound, HasSubstr("if (((b * 256) + t) < (S0 * 8))\n"));
   EXPECT_THAT(bound, HasSubstr("i0, i1 = axis.bind((((b * 256) + t) / 8), (((b * 256) + t) % 8))"));
+  FuseGroups(lowered.get());
+  const std::string fused = *PrintPir(*lowered);
+  EXPECT_EQ(Count(fused, "cinn_op.fusion"), 1);
+  EXPECT_THAT(fused, HasSubstr("shape[S0, 8]"));
 }
 
 // Both paths from %a to %d are one group, but for what goes around by the product.

@@ -61,7 +61,6 @@ std::vector<std::string> Operators(const std::string& statements) {
   return names;
 }
 
-// The example of spec.md, 004.
 constexpr char kBatchNorm[] = R"(
 graph @forward(%x : f32[SIZE, 4, 3, 3], %m : f32[4], %v : f32[4], %w : f32[4], %b : f32[4]) {
   %n = torch.nn.functional.batch_norm(%x, %m, %v, %w, %b)
@@ -82,6 +81,7 @@ TEST(ToPir, AllResultsOfBatchNormHaveTypes) {
   EXPECT_THAT(symbolic, Not(HasSubstr("NULL TYPE")));
 }
 
+// The example of spec.md, 004.
 TEST(ToPir, DifferenceTimesX) {
   EXPECT_EQ(Lower(R"(
 graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
