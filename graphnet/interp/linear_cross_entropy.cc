@@ -182,7 +182,7 @@ class ChunkedLoss {
   }
 
   // Writes exp(logits) over the logits. In acc_dtype: a sum in float16 may underflow.
-  Tensor SumExp(Tensor logits) const { return logits.exp_().sum({1}, false, acc_dtype_); }
+  Tensor SumExp(const Tensor& logits) const { return logits.exp_().sum({1}, false, acc_dtype_); }
 
   void AddBiasGradient(const Chunk& chunk, Tensor* gradient) const {
     Tensor sum = accumulates_ ? at::zeros(gradient->sizes(), Of(acc_dtype_)) : *gradient;
