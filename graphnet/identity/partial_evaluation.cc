@@ -444,25 +444,34 @@ class Evaluator {
   }
 
   absl::StatusOr<Graph*> EvaluateBody(const Node& call, const Graph& body) {
-    Graph* const outer = graph_;
-    std::vector<Frame> frames = std::move(frames_);
-    frames_.clear();
-    graph_ = made_->AddGraph(body.name());
     // The operands of a branch are those of the call; those of a loop change as it runs.
     std::vector<Argument> operands;
     if (call.is_call_function("torch.cond") && call.args().size() == 4 &&
         call.args()[3].is_aggregate()) {
       operands.assign(call.args()[3].elements().begin(), call.args()[3].elements().end());
     }
+    // What the operands say of inputs that have no metas themselves.
+    std::vector<const ValueMeta*> metas;
+    for (const Node* node : body.nodes()) {
+      if (!node->is_placeholder()) break;
+      const size_t i = metas.size();
+      metas.push_back(nullptr);
+      if (node->meta() != nullptr || i >= operands.size() || !operands[i].is_node()) continue;
+      const Value& value = env_[operands[i].node()];
+      if (value.argument.is_node()) metas[i] = value.argument.node()->meta();
+    }
+    // A body is made once for all calls that say the same.
+    const std::pair key(&body, metas);
+    if (const auto found = bodies_.find(key); found != bodies_.end()) return found->second;
+    Graph* const outer = graph_;
+    std::vector<Frame> frames = std::move(frames_);
+    frames_.clear();
+    graph_ = made_->AddGraph(body.name());
     size_t i = 0;
     for (const Node* node : body.nodes()) {
       if (!node->is_placeholder()) break;
       Node* copy = graph_->CopyNodeFrom(*node, [](Node* n) { return n; });
-      if (i < operands.size() && operands[i].is_node()) {
-        const Value& value = env_[operands[i].node()];
-        if (value.argument.is_node() && copy->meta() == nullptr)
-          copy->set_meta(value.argument.node()->meta());
-      }
+      if (metas[i] != nullptr) copy->set_meta(metas[i]);
       ++i;
       Set(node, {copy});
     }
@@ -472,6 +481,7 @@ class Evaluator {
     graph_ = outer;
     frames_ = std::move(frames);
     if (!result.ok()) return result.status();
+    bodies_[key] = made;
     return made;
   }
 
@@ -925,6 +935,8 @@ class Evaluator {
   absl::flat_hash_map<const Node*, const Node*> roots_;
   absl::flat_hash_map<const Node*, std::vector<const Node*>> members_;
   absl::flat_hash_set<absl::string_view> written_;  // attributes
+  // The bodies that are made, by what they are made of and the metas of their inputs.
+  absl::flat_hash_map<std::pair<const Graph*, std::vector<const ValueMeta*>>, Graph*> bodies_;
   size_t iterations_ = 0;
   Budget steps_{kMaxSteps};
   bool is_too_long_ = false;

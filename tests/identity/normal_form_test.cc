@@ -237,6 +237,22 @@ TEST(NormalFormTest, SmallProgramsThatRunForeverAreRefused) {
   EXPECT_FALSE(NormalForm(**module).ok());
 }
 
+TEST(NormalFormTest, BodiesOfSeveralCallsAreMadeOnce) {
+  // What the predicate is, nobody knows, and each body refers to the next one four times.
+  std::string text =
+      "graph @forward(%p : bool[]@cpu, %x : f32[2]@cpu) {\n"
+      "  %a = torch.cond(%p, @b0, @b0, (%p, %x))\n  return (%a,)\n}\n";
+  constexpr int kDepth = 40;
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string next = "@b" + std::to_string(i + 1);
+    text += "graph @b" + std::to_string(i) + "(%p, %x) {\n  %a = torch.cond(%p, " + next + ", " +
+            next + ", (%p, %x)) : f32[2]@cpu\n  %b = torch.cond(%p, " + next + ", " + next +
+            ", (%p, %a)) : f32[2]@cpu\n  return %b\n}\n";
+  }
+  text += "graph @b" + std::to_string(kDepth) + "(%p, %x) {\n  return %x\n}\n";
+  EXPECT_EQ(NormalFormOf(text)->graphs().size(), 1 + 1 + kDepth);
+}
+
 TEST(NormalFormTest, IsItsOwnNormalForm) {
   const std::string text =
       "attribute w : f32[4, 3, 3, 3]@cpu\n"
