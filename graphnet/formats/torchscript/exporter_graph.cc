@@ -191,7 +191,6 @@ absl::Status GraphExporter::ExportMain() {
   ASSIGN_OR_RETURN(jit::Value* const result, ValueOf(main.output()->args()[0]));
   graph_->registerOutput(result);
   EraseUnusedReads();
-  graph_->lint();
   current_ = nullptr;
   AddMethod(result->type());
   return absl::OkStatus();
