@@ -409,12 +409,13 @@ Argument Module::CopyArgument(const Argument& argument) {
 }
 
 Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) {
+  if (argument.is_node()) {  // as most are
+    *has_node = true;
+    return argument;
+  }
   const auto is_aggregate = [](const Argument& a) { return a.is_aggregate(); };
-  // A list that is flat, or whose lists are: nothing in it is looked at twice.
-  const auto is_simple = [&](const Argument& a) {
-    return !a.is_aggregate() || absl::c_all_of(a.elements(), [&](const Argument& element) {
-      return !element.is_aggregate() || absl::c_none_of(element.elements(), is_aggregate);
-    });
+  const auto is_flat = [&](const Argument& a) {
+    return !a.is_aggregate() || absl::c_none_of(a.elements(), is_aggregate);
   };
   // Copies without sharing, but for what this module shares already.
   struct Copier {
@@ -439,6 +440,9 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
     }
     Argument CopyAggregate(const Argument& argument, bool* has_node) {
       if (IsShared(argument)) return argument;
+      return CopyElements(argument, has_node);
+    }
+    Argument CopyElements(const Argument& argument, bool* has_node) {
       // Elements are copied first, so that each aggregate is looked at once
       // however deep it lies.
       std::vector<Argument>& copied = module.copied_elements_;
@@ -446,6 +450,11 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       const size_t base = copied.size();
       bool nodes_inside = false;
       for (const Argument& element : argument.elements()) {
+        if (element.is_node()) {
+          nodes_inside = true;
+          copied.push_back(element);
+          continue;
+        }
         const Argument copy = Copy(element, &nodes_inside);
         copied.push_back(copy);
       }
@@ -476,7 +485,11 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
     }
   };
   Copier copier{*this};
-  if (is_simple(argument) || copier.IsShared(argument)) return copier.Copy(argument, has_node);
+  if (!argument.is_aggregate()) return copier.Copy(argument, has_node);
+  if (is_flat(argument)) return copier.CopyElements(argument, has_node);
+  // Lists of flat lists: nothing in them is looked at twice.
+  if (absl::c_all_of(argument.elements(), is_flat) || copier.IsShared(argument))
+    return copier.Copy(argument, has_node);
 
   // Each shared aggregate once, those without nodes as this module shares them; the others are
   // written out below, as each of their elements is an operand.

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -163,14 +164,14 @@ class Analysis {
   }
 
   static void AddOperands(const Argument& argument, std::vector<const Node*>* nodes) {
-    std::vector<const Node*> operands;
+    absl::InlinedVector<const Node*, 8> operands;
     ForEachArgument(argument, [&](const Argument& a) {
       if (a.is_node()) operands.push_back(a.node());
     });
     AddOnce(operands, nodes);
   }
   static void AddAllOperands(const Node& call, std::vector<const Node*>* nodes) {
-    std::vector<const Node*> operands;
+    absl::InlinedVector<const Node*, 8> operands;
     call.ForEachOperand([&](const Node* operand) { operands.push_back(operand); });
     AddOnce(operands, nodes);
   }
@@ -180,7 +181,7 @@ class Analysis {
     // What a call shares with nodes made for the same origin, it shares with what
     // they share.
     const auto to_originals = [&](const std::vector<const Node*>& nodes) {
-      std::vector<const Node*> all;
+      absl::InlinedVector<const Node*, 8> all;
       for (const Node* node : nodes) {
         const Node* from = lowered_.origins[node];
         if (from != &origin) {

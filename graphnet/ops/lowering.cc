@@ -41,8 +41,9 @@ ValueType Lowering::ResultOfBody(const Graph& body) {
   // It may not be lowered yet: what it was made of says what it returns.
   const Graph* from = originals_.at(&body);
   for (int depth = 0; depth < kMaxNesting; ++depth) {
-    if (from->output() == nullptr) return Kind::kTensor;
-    const Argument& returned = from->output()->args()[0];
+    const Node* const output = from->output();
+    if (output == nullptr) return Kind::kTensor;
+    const Argument& returned = output->args()[0];
     if (returned.is_tuple() || returned.is_list()) {
       const std::vector<ValueType> elements(returned.elements().size(), Kind::kTensor);
       return ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));

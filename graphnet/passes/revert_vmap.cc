@@ -80,15 +80,20 @@ class ModuleEffects {
   std::optional<MemoryGroups> groups_;
 };
 
+// Which calls of a module open and close levels, add and remove their dimensions.
+using NestingCalls = NodeTable<NestingCall>;
+
 // A tensor that enters a level and leaves it at the same dimension is the one that it was. Tracers,
 // which know values by the tensors that they are, write its removal where that one is used in the
 // level. This writes the tensor there instead, for as long as it is not undone.
 class RoundTrips {
  public:
+  explicit RoundTrips(const NestingCalls& calls) : calls_(calls) {}
+
   void Replace(Graph* graph) {
     std::vector<std::vector<std::pair<Node*, Node*>>> open;
     for (Node* node : graph->nodes()) {
-      switch (NestingCallOf(*node)) {
+      switch (calls_[node]) {
         case NestingCall::kIncrement: open.emplace_back(); break;
         case NestingCall::kRemove:
           if (Node* const tensor = TensorOf(*node); tensor != nullptr && !open.empty())
@@ -112,11 +117,11 @@ class RoundTrips {
 
  private:
   // What the call removes a dimension from, before it was added; null if that is another tensor.
-  static Node* TensorOf(const Node& remove) {
+  Node* TensorOf(const Node& remove) const {
     const auto removal = NestingArguments(remove);
     if (!removal.ok() || !(*removal)[0].is_node()) return nullptr;
     const Node& added = *(*removal)[0].node();
-    if (NestingCallOf(added) != NestingCall::kAdd) return nullptr;
+    if (calls_[&added] != NestingCall::kAdd) return nullptr;
     const auto addition = NestingArguments(added);
     if (!addition.ok() || !(*addition)[0].is_node() || (*addition)[2] != (*removal)[1])
       return nullptr;
@@ -144,6 +149,7 @@ class RoundTrips {
     int operand;
     Node* removed;
   };
+  const NestingCalls& calls_;
   std::vector<Replaced> replaced_;
 };
 
@@ -151,8 +157,8 @@ class RoundTrips {
 class Analysis {
  public:
   // So many levels are open where the graph is called.
-  Analysis(Graph* graph, int outer_levels, ModuleEffects* effects)
-      : graph(graph), outer_levels_(outer_levels), effects_(*effects) {}
+  Analysis(Graph* graph, int outer_levels, const NestingCalls& calls, ModuleEffects* effects)
+      : graph(graph), outer_levels_(outer_levels), calls_(calls), effects_(*effects) {}
 
   absl::Status Run() {
     for (Node* node : graph->nodes()) RETURN_IF_ERROR(Visit(node));
@@ -178,7 +184,7 @@ class Analysis {
 
  private:
   absl::Status Visit(Node* node) {
-    switch (NestingCallOf(*node)) {
+    switch (calls_[node]) {
       case NestingCall::kLoad:
         if (node->has_uses()) return NodeError(*node, "has no value to use");
         loads.push_back(node);
@@ -234,7 +240,7 @@ class Analysis {
       return NodeError(*node, absl::StrCat("more than ", kMaxVmapLevels, " vmap levels"));
     }
     for (const Node* user : node->users()) {
-      const NestingCall call = NestingCallOf(*user);
+      const NestingCall call = calls_[user];
       if (call != NestingCall::kAdd && call != NestingCall::kRemove) {
         return NodeError(*user, absl::StrCat("uses the level number of node ", node->name()));
       }
@@ -381,7 +387,7 @@ class Analysis {
       ForEachItemValue(item, [&](const Node* value) {
         for (const Use& use : value->uses()) {
           if (!use.user->IsBefore(level.decrement) ||
-              (NestingCallOf(*use.user) == NestingCall::kAdd && home_[use.user] == index) ||
+              (calls_[use.user] == NestingCall::kAdd && home_[use.user] == index) ||
               outside.contains(ItemOf(use.user, index))) {
             user = use.user;
           }
@@ -507,6 +513,7 @@ class Analysis {
   }
 
   const int outer_levels_;
+  const NestingCalls& calls_;
   ModuleEffects& effects_;
   std::vector<int> open_;
   uint64_t random_levels_ = 0;  // open ones with another randomness than "error"
@@ -520,23 +527,23 @@ class Analysis {
 // are open where it is called.
 class AllAnalyses {
  public:
-  explicit AllAnalyses(const Module& module) : effects_(module) {}
+  AllAnalyses(const Module& module, const NestingCalls& calls) : calls_(calls), effects_(module) {}
 
   absl::Status Visit(Graph* graph, int outer_levels) {
     if (!visited_.insert({graph, outer_levels}).second) return absl::OkStatus();
     for (const Node* node : graph->nodes()) {
-      if (NestingCallOf(*node) == NestingCall::kNone) continue;
+      if (calls_[node] == NestingCall::kNone) continue;
       const auto [it, is_first] = outer_levels_.insert({graph, outer_levels});
       if (!is_first) {
         return NodeError(*node, absl::StrCat("is in a body that is called with ", it->second,
                                              " and with ", outer_levels, " vmap levels open"));
       }
-      analyses.emplace_back(graph, outer_levels, &effects_);
+      analyses.emplace_back(graph, outer_levels, calls_, &effects_);
       RETURN_IF_ERROR(analyses.back().Run());
       break;
     }
     for (const Node* node : graph->nodes()) {
-      const NestingCall call = NestingCallOf(*node);
+      const NestingCall call = calls_[node];
       if (call == NestingCall::kIncrement) ++outer_levels;
       if (call == NestingCall::kDecrement) --outer_levels;
       const int inside = outer_levels + (IsVmapCall(*node) ? 1 : 0);
@@ -552,6 +559,7 @@ class AllAnalyses {
   std::deque<Analysis> analyses;
 
  private:
+  const NestingCalls& calls_;
   ModuleEffects effects_;
   absl::flat_hash_set<std::pair<const Graph*, int>> visited_;
   absl::flat_hash_map<const Graph*, int> outer_levels_;  // of those that hold flat nesting
@@ -712,9 +720,20 @@ class Builder {
 
 absl::StatusOr<bool> RevertVmap(Module* module) {
   if (module->main() == nullptr) return false;
-  RoundTrips round_trips;
+  NestingCalls calls;
+  bool has_calls = false;
+  for (const Graph* graph : module->graphs()) {
+    for (const Node* node : graph->nodes()) {
+      const NestingCall call = NestingCallOf(*node);
+      if (call == NestingCall::kNone) continue;
+      calls[node] = call;
+      has_calls = true;
+    }
+  }
+  if (!has_calls) return false;
+  RoundTrips round_trips(calls);
   for (Graph* graph : module->graphs()) round_trips.Replace(graph);
-  AllAnalyses all(*module);
+  AllAnalyses all(*module, calls);
   if (const absl::Status status = all.Visit(module->main(), 0); !status.ok()) {
     round_trips.Undo();
     return status;
