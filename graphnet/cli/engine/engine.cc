@@ -1,7 +1,9 @@
 #include "graphnet/cli/engine.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,8 +33,8 @@
 namespace graphnet {
 namespace {
 
-static_assert(absl::string_view(TORCH_VERSION).substr(0, sizeof(kLibTorchVersion) - 1) ==
-              kLibTorchVersion);
+static_assert(std::equal(std::begin(kLibTorchVersion), std::end(kLibTorchVersion) - 1,
+                         TORCH_VERSION));
 
 class TorchEngine final : public Engine {
  public:
