@@ -233,9 +233,10 @@ def vmapped(size: Size) -> Tuple[str, List[str], str, str]:
 
 
 add_text("bodies-vmap", vmapped)
+# `run` calls as many operators as there are, 1,000 a call, and `validate --run` twice as many.
 add_text("bodies-many-users", lambda size: (
-    PREDICATE, [f"%c{i} = torch.cond(%p, @b, @b, (%x,))" for i in range(size.chain // 10)],
-    f"%c{size.chain // 10 - 1}",
+    PREDICATE, [f"%c{i} = torch.cond(%p, @b, @b, (%x,))" for i in range(size.chain // 30)],
+    f"%c{size.chain // 30 - 1}",
     "graph @b(%x) {\n" + "".join(f"  %y{i} = torch.relu(%x)\n" for i in range(1000)) +
     "  return (%y0,)\n}\n"))
 
