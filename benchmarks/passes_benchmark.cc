@@ -80,7 +80,10 @@ void BM_pass(benchmark::State& state, const std::string& text) {
     std::unique_ptr<Module> module = original->Clone();
     state.ResumeTiming();
     const auto results = RunPipeline(*pipeline, module.get());
-    if (!results.ok()) state.SkipWithError(std::string(results.status().message()).c_str());
+    if (!results.ok()) {
+      state.SkipWithError(std::string(results.status().message()).c_str());
+      break;
+    }
     state.PauseTiming();
     module.reset();
     state.ResumeTiming();
@@ -96,6 +99,7 @@ void Register() {
     std::string text(pass.name());
     if (pass.name() == "rewrite") continue;  // simplify is the same with rules of its own.
     if (pass.name() == "change-device") text += "{to=cpu}";
+    if (pass.name() == "change-dtype") text += "{to=bf16}";
     if (pass.name() == "check-stable") text += "{allow=linear+gelu}";
     benchmark::RegisterBenchmark(("pass/" + std::string(pass.name())).c_str(),
                                  [text](benchmark::State& state) { BM_pass(state, text); })
