@@ -1,14 +1,19 @@
 #include "graphnet/identity/diff.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
@@ -19,6 +24,8 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/inputs/compare_weights.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -32,6 +39,7 @@ struct DiffFlags {
   std::vector<std::string> inputs;
   bool normal_form = false;
   bool metas = false;
+  bool weights = false;
   DiffFormat format = DiffFormat::kText;
   bool json = false;
   std::string picture;  // empty: none
@@ -39,11 +47,17 @@ struct DiffFlags {
   bool trust = false;
 };
 
-absl::StatusOr<std::unique_ptr<Module>> Load(const std::string& path, const DiffFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample, LoadForIdentity(path, {.inputs = options.inputs,
-                                                         .normal_form = options.normal_form,
-                                                         .trust = options.trust}));
-  return std::move(sample.module);
+// A checkpoint alone has no module.
+absl::StatusOr<Sample> Load(const std::string& path, const DiffFlags& options) {
+  if (options.weights && absl::EndsWith(path, ".safetensors")) {
+    Sample checkpoint;
+    ASSIGN_OR_RETURN(checkpoint.weights, ReadSafetensorsFile(path));
+    return checkpoint;
+  }
+  return LoadForIdentity(path, {.inputs = options.inputs,
+                                .normal_form = options.normal_form,
+                                .trust = options.trust,
+                                .weights = options.weights});
 }
 
 absl::string_view NameOf(Difference::Kind kind) {
@@ -71,9 +85,8 @@ Json NodeJson(const Node& node) {
   return made;
 }
 
-Json DiffJson(const GraphDiff& diff) {
-  Json document;
-  document["equal"] = diff.empty();
+void AddGraphs(const GraphDiff& diff, Json* to) {
+  Json& document = *to;
   document["same"] = diff.pairs.size() - diff.Count(Difference::Kind::kChanged);
   for (const auto kind :
        {Difference::Kind::kRemoved, Difference::Kind::kAdded, Difference::Kind::kChanged}) {
@@ -89,7 +102,62 @@ Json DiffJson(const GraphDiff& diff) {
     differences.push_back(std::move(made));
   }
   document["differences"] = std::move(differences);
+}
+
+Difference::Kind KindOf(const WeightDifference& weight) {
+  return weight.b == nullptr   ? Difference::Kind::kRemoved
+         : weight.a == nullptr ? Difference::Kind::kAdded
+                               : Difference::Kind::kChanged;
+}
+
+Json WeightsJson(const WeightDifferences& weights) {
+  Json document;
+  document["compared"] = weights.compared;
+  Json differences = Json::List();
+  for (const WeightDifference& weight : weights.differences) {
+    Json made;
+    made["kind"] = NameOf(KindOf(weight));
+    made["name"] = weight.name;
+    for (const auto& [side, data] : {std::pair{"a", weight.a}, std::pair{"b", weight.b}}) {
+      if (data == nullptr) continue;
+      made[side]["dtype"] = DTypeName(data->dtype);
+      made[side]["shape"] = Json::List(data->shape);
+    }
+    if (weight.largest.has_value()) made["max_difference"] = *weight.largest;
+    differences.push_back(std::move(made));
+  }
+  document["differences"] = std::move(differences);
   return document;
+}
+
+void PrintWeights(const WeightDifferences& weights) {
+  std::map<Difference::Kind, size_t> counts;
+  double largest = 0;
+  for (const WeightDifference& weight : weights.differences) {
+    const Difference::Kind kind = KindOf(weight);
+    ++counts[kind];
+    const TensorData& a = weight.a != nullptr ? *weight.a : *weight.b;
+    const TensorData& b = weight.b != nullptr ? *weight.b : *weight.a;
+    const std::string text =
+        absl::StrCat(Printable(weight.name), "  ", DescribeDifference(a, b, weight.largest));
+    const std::string line = kind == Difference::Kind::kRemoved ? Red(absl::StrCat("- ", text))
+                             : kind == Difference::Kind::kAdded ? Green(absl::StrCat("+ ", text))
+                                                                : absl::StrCat("~ ", text);
+    std::printf("%s\n", line.c_str());
+    if (!weight.largest.has_value()) continue;
+    largest = std::isnan(*weight.largest) ? *weight.largest : std::max(largest, *weight.largest);
+  }
+  const size_t different = counts[Difference::Kind::kChanged];
+  std::string summary =
+      weights.differences.empty()
+          ? absl::StrCat("weights are equal: ", weights.compared)
+          : absl::StrCat(different, " of ", weights.compared, " weights that both have differ");
+  if (largest != 0) absl::StrAppendFormat(&summary, ", by at most %.3g", largest);
+  if (const size_t removed = counts[Difference::Kind::kRemoved]; removed > 0)
+    absl::StrAppend(&summary, ", ", removed, " only in A");
+  if (const size_t added = counts[Difference::Kind::kAdded]; added > 0)
+    absl::StrAppend(&summary, ", ", added, " only in B");
+  std::printf("%s\n", summary.c_str());
 }
 
 absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, PictureForm form,
@@ -129,23 +197,37 @@ void PrintText(const GraphDiff& diff) {
 }
 
 absl::StatusOr<int> Diff(const DiffFlags& options) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> a, Load(options.a, options));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> b, Load(options.b, options));
-  const GraphDiff diff = DiffModules(*a, *b, {.metas = options.metas});
+  ASSIGN_OR_RETURN(const Sample a, Load(options.a, options));
+  ASSIGN_OR_RETURN(const Sample b, Load(options.b, options));
+  std::optional<GraphDiff> diff;
+  if (a.module != nullptr && b.module != nullptr)
+    diff = DiffModules(*a.module, *b.module, {.metas = options.metas});
+  std::optional<WeightDifferences> weights;
+  if (options.weights) weights = CompareWeights(a.weights, b.weights);
+  const bool draws = !options.picture.empty() || options.format == DiffFormat::kDot;
+  if (draws && !diff.has_value())
+    return absl::InvalidArgumentError("a checkpoint has no graph to draw");
   if (!options.picture.empty()) {
     const PictureForm form = PictureFormOf(options.picture).value_or(PictureForm::kSvg);
-    ASSIGN_OR_RETURN(const std::string drawn, Draw(*b, diff, form, options));
+    ASSIGN_OR_RETURN(const std::string drawn, Draw(*b.module, *diff, form, options));
     RETURN_IF_ERROR(WriteFileAtomic(options.picture, drawn));
   }
+  const bool equal = (!diff.has_value() || diff->empty()) &&
+                     (!weights.has_value() || weights->differences.empty());
   if (options.json || options.format == DiffFormat::kJson) {
-    PrintJson(DiffJson(diff));
+    Json document;
+    document["equal"] = equal;
+    if (diff.has_value()) AddGraphs(*diff, &document);
+    if (weights.has_value()) document["weights"] = WeightsJson(*weights);
+    PrintJson(document);
   } else if (options.format == DiffFormat::kDot) {
-    ASSIGN_OR_RETURN(const std::string drawn, Draw(*b, diff, PictureForm::kDot, options));
+    ASSIGN_OR_RETURN(const std::string drawn, Draw(*b.module, *diff, PictureForm::kDot, options));
     std::fputs(drawn.c_str(), stdout);
   } else {
-    PrintText(diff);
+    if (diff.has_value()) PrintText(*diff);
+    if (weights.has_value()) PrintWeights(*weights);
   }
-  return diff.empty() ? 0 : 1;
+  return equal ? 0 : 1;
 }
 
 }  // namespace
@@ -159,6 +241,9 @@ void RegisterDiff(CLI::App& app, CommandRunner* run) {
   command->add_flag("--normal-form", options->normal_form,
                     "Compare what they compute, however it is written: docs/hash.md");
   command->add_flag("--metas", options->metas, "Shapes, dtypes and devices count, too");
+  command->add_flag("--weights", options->weights,
+                    "Compare weights by name, too: values, dtypes and shapes. A and B may be "
+                    "checkpoints, X.safetensors");
   AddInputOption(command, &options->inputs);
   const std::map<std::string, DiffFormat> formats = {
       {"text", DiffFormat::kText}, {"json", DiffFormat::kJson}, {"dot", DiffFormat::kDot}};
@@ -169,7 +254,7 @@ void RegisterDiff(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
                 "equal, how many nodes are same, removed, added and changed, and differences with "
-                "kind, a, b and what");
+                "kind, a, b and what; with --weights, weights with compared and differences");
   command->callback([options, run] { *run = [options] { return Diff(*options); }; });
 }
 

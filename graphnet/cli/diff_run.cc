@@ -20,6 +20,10 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   command->add_option("B", options->b, "The second sample")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
+  const std::map<std::string, WeightsOf> weights = {
+      {"own", WeightsOf::kOwn}, {"a", WeightsOf::kA}, {"b", WeightsOf::kB}};
+  AddChoiceOption(command, "--weights", &options->weights, weights,
+                  "Whose weights both run with, where they have the same names, dtypes and shapes");
   AddPictureOption(command, &options->picture,
                    "Draw b, values that differ in red, equal ones in green");
   AddDrawingOptions(command, &options->drawing);

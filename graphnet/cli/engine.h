@@ -48,10 +48,14 @@ struct RunFlags {
   bool json = false;
 };
 
+// Whose weights the two graphs of diff-run have.
+enum class WeightsOf { kOwn, kA, kB };
+
 struct DiffRunFlags {
   std::string a;
   std::string b;
   InputOptions inputs;
+  WeightsOf weights = WeightsOf::kOwn;
   std::string picture;  // empty: none
   DrawingOptions drawing;
   uint64_t seed = 0;

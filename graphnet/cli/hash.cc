@@ -25,6 +25,7 @@ struct HashFlags {
   Output out;
   bool normal_form = false;
   bool metas = false;
+  bool weights = false;
   int jobs = 0;
   bool trust = false;
   bool json = false;
@@ -41,14 +42,20 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
                    LoadForIdentity(path, {.inputs = options.inputs,
                                           .normal_form = options.normal_form,
                                           .trust = options.trust,
-                                          .weights = writes && options.out.keeps_weights()}));
+                                          .weights = options.weights ||
+                                                     (writes && options.out.keeps_weights())}));
   if (writes) RETURN_IF_ERROR(SaveSample(sample, options.out));
-  return Hashed{CanonicalHash(*sample.module, {.metas = options.metas}),
-                sample.module->num_nodes()};
+  const CanonicalHashOptions hash = {.metas = options.metas,
+                                     .weights = options.weights ? &sample.weights : nullptr};
+  return Hashed{CanonicalHash(*sample.module, hash), sample.module->num_nodes()};
 }
 
 absl::StatusOr<int> Hash(const HashFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  if (options.weights && options.normal_form) {
+    // A normal form has other names.
+    return absl::InvalidArgumentError("--weights does not go with --normal-form");
+  }
   if (!options.out.path.empty()) {
     if (!options.normal_form) return absl::InvalidArgumentError("--out goes with --normal-form");
     if (inputs.size() != 1) return absl::InvalidArgumentError("--out is for one sample");
@@ -87,7 +94,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  return count.ExitCode();
+  return count.failed > 0 ? 2 : 0;  // Each of them is an input that cannot be used.
 }
 
 }  // namespace
@@ -100,6 +107,8 @@ void RegisterHash(CLI::App& app, CommandRunner* run) {
   command->add_flag("--normal-form", options->normal_form,
                     "Of what the graph computes, however it is written: docs/hash.md");
   command->add_flag("--metas", options->metas, "Shapes, dtypes and devices count, too");
+  command->add_flag("--weights", options->weights,
+                    "Values of parameters, buffers and inputs count, too, where a sample has them");
   AddInputOption(command, &options->inputs);
   AddOutputOptions(command, &options->out, "", "With --normal-form, where to write it");
   AddJobsOption(command, &options->jobs);

@@ -59,6 +59,11 @@ class Digest {
 
  private:
   void AddBytes(absl::string_view bytes) {
+    if (bytes.size() >= sizeof buffer_) {
+      Flush();
+      CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+      return;
+    }
     while (!bytes.empty()) {
       if (size_ == sizeof buffer_) Flush();
       const size_t part = std::min(bytes.size(), sizeof buffer_ - size_);
@@ -106,6 +111,7 @@ class Hasher {
     digest_.AddNumber(options_.metas);
     if (module_.main() != nullptr) GraphNumber(module_.main());
     for (size_t i = 0; i < graphs_.size(); ++i) AddGraph(*graphs_[i]);
+    if (options_.weights != nullptr) AddWeights();
     return digest_.Hex();
   }
 
@@ -126,10 +132,32 @@ class Hasher {
     }
   }
 
+  // In the order in which the graph takes and reads them, as their names are labels.
+  void AddWeights() {
+    if (module_.main() != nullptr) {
+      for (const Node* node : module_.main()->placeholders()) AddValue(node->target());
+    }
+    for (const absl::string_view name : attributes_) AddValue(name);
+  }
+
+  void AddValue(absl::string_view name) {
+    const auto found = options_.weights->find(std::string(name));
+    digest_.AddNumber(found != options_.weights->end());
+    if (found == options_.weights->end()) return;
+    const TensorData& data = found->second;
+    digest_.AddEnum(data.dtype);
+    digest_.AddNumber(data.shape.size());
+    for (const int64_t size : data.shape) digest_.AddNumber(static_cast<uint64_t>(size));
+    if (data.bytes) digest_.AddString(*data.bytes);
+    data.bytes.Release();
+  }
+
   void AddNode(const Node& node) {
     digest_.AddEnum(node.op());
     if (node.op() == Op::kGetAttr) {
-      digest_.AddNumber(attribute_numbers_(node.target()));
+      const uint64_t number = attribute_numbers_(node.target());
+      if (number == attributes_.size()) attributes_.push_back(node.target());
+      digest_.AddNumber(number);
     } else if (!node.is_placeholder()) {
       digest_.AddString(node.target());
     }
@@ -265,6 +293,7 @@ class Hasher {
   std::vector<const Graph*> graphs_;  // by number
   Numbering<const Graph*> graph_numbers_;
   Numbering<absl::string_view> attribute_numbers_;
+  std::vector<absl::string_view> attributes_;  // by number
   Numbering<absl::string_view> symbol_numbers_;
   absl::flat_hash_map<const Node*, uint64_t> nodes_;  // of the current graph
   std::vector<absl::Span<const Argument>> pending_;   // what is left to add

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/inputs/compare_weights.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
@@ -495,9 +496,14 @@ class StructureCheck {
         if (it == original_.weights.end() && IsOfInput(name) &&
             original_.module->FindAttribute(name) == nullptr)
           continue;
-        if (it == original_.weights.end() || !SameData(it->second, data)) {
+        if (it == original_.weights.end()) {
           Add(ErrorClass::kGraph, i, name,
               absl::StrCat("the weights of ", Printable(name), " are not the original's"));
+        } else if (!SameData(it->second, data)) {
+          Add(ErrorClass::kGraph, i, name,
+              absl::StrCat(
+                  "the weights of ", Printable(name), " are not the original's: ",
+                  DescribeDifference(it->second, data, LargestDifference(it->second, data))));
         } else {
           present.insert(it->first);
         }

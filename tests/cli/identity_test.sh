@@ -71,3 +71,53 @@ code 2 "$graphnet" diff a.gn b.gn --picture d.txt
 code 0 "$graphnet" hash --normal-form "$samples/vit.pb" -o vit.pb
 code 0 "$graphnet" diff-run "$samples/vit.pb" vit.pb
 code 2 "$graphnet" hash "$samples/vit.pb" -o vit.pb
+
+# --- Weights: one parameter of a checkpoint times two, one of another dtype, one that is new.
+cat >checkpoint.py <<'END'
+import json, struct, sys
+def write(path, tensors):
+    header, data = {}, b""
+    for name, (dtype, shape, values) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    open(path, "wb").write(struct.pack("<Q", len(head)) + head + data)
+f32 = lambda *x: struct.pack("<%df" % len(x), *x)
+f16 = lambda *x: struct.pack("<%de" % len(x), *x)
+write("a.safetensors", {"b": ("F32", [2], f32(1, 2)), "h": ("F32", [1], f32(1.5)), "w": ("F32", [2], f32(1, 2))})
+write("b.safetensors", {"b": ("F32", [2], f32(1, 2)), "h": ("F16", [1], f16(1.5)), "n": ("F32", [1], f32(0)),
+                        "w": ("F32", [2], f32(2, 4))})
+END
+python3 checkpoint.py
+code 1 "$graphnet" diff --weights a.safetensors b.safetensors
+diff - out.txt <<'END' || fail "checkpoints"
+~ h  f32[1] became f16[1], by at most 0
++ n  f32[1]
+~ w  f32[2], by at most 2
+2 of 3 weights that both have differ, by at most 2, 1 only in B
+END
+code 0 "$graphnet" diff --weights a.safetensors a.safetensors
+grep -qx "weights are equal: 3" out.txt || fail "one checkpoint"
+code 1 "$graphnet" diff --weights a.safetensors b.safetensors --json
+python3 - <<'END' || fail "JSON of checkpoints: $(cat out.txt)"
+import json
+document = json.load(open("out.txt"))
+assert not document["equal"] and document["weights"]["compared"] == 3
+assert [(d["kind"], d["name"]) for d in document["weights"]["differences"]] == [
+    ("changed", "h"), ("added", "n"), ("changed", "w")]
+assert document["weights"]["differences"][0]["b"] == {"dtype": "float16", "shape": [1]}
+END
+code 2 "$graphnet" diff --weights a.safetensors b.safetensors --picture x.svg
+code 2 "$graphnet" diff --weights a.safetensors missing.safetensors
+# The graphs are equal, the weights are not.
+"$graphnet" opt "$samples/resnet.pb" -p 'change-dtype{to=bf16}' -o half.pb >log.txt
+code 1 "$graphnet" diff --weights "$samples/resnet.pb" half.pb
+grep -qE '^~ conv1.weight  f32\[64, 3, 7, 7\] became bf16' out.txt || fail "resnet: $(head out.txt)"
+[ "$("$graphnet" hash --weights "$samples/resnet.pb" half.pb | cut -d' ' -f1 | sort -u | wc -l)" -eq 2 ] ||
+  fail "hash --weights"
+# A format does not matter, a name does not either.
+"$graphnet" convert "$samples/resnet.pb" resnet.pt2
+[ "$("$graphnet" hash --weights "$samples/resnet.pb" resnet.pt2 | cut -d' ' -f1 | sort -u | wc -l)" -eq 1 ] ||
+  fail "hash --weights of two formats"
+code 2 "$graphnet" hash --weights --normal-form half.pb

@@ -180,7 +180,7 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   ASSIGN_OR_RETURN(Sample b, LoadSample(options.b, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
   draw.seed = options.seed;
-  ASSIGN_OR_RETURN(PairedValues values, PairValues(options.inputs, draw, &a, &b));
+  ASSIGN_OR_RETURN(PairedValues values, PairValues(options.inputs, options.weights, draw, &a, &b));
   ASSIGN_OR_RETURN(const ComparedValues weights, CompareValues(values.weights, values));
   ASSIGN_OR_RETURN(const ComparedValues inputs, CompareValues(values.inputs, values));
 
@@ -245,8 +245,11 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
        {std::pair{"AB", values.taken_by_first}, std::pair{"BA", values.taken_by_second}}) {
     if (count == 0) continue;
     notes.push_back(
-        absl::StrFormat("%c has no values for %d of its weights, and ran with those of %c", side[0],
-                        count, side[1]));
+        options.weights == WeightsOf::kOwn
+            ? absl::StrFormat("%c has no values for %d of its weights, and ran with those of %c",
+                              side[0], count, side[1])
+            : absl::StrFormat("%c ran with the values of %c for %d of its weights", side[0],
+                              side[1], count));
   }
   if (!same && values.unpaired > 0) {
     notes.push_back(

@@ -103,8 +103,8 @@ bool AreDrawnAlike(const Slot& a, const Slot& b) {
 
 class Pairing {
  public:
-  Pairing(const InputOptions& options, Sample* first, Sample* second)
-      : options_(options), first_(*first), second_(*second) {}
+  Pairing(const InputOptions& options, WeightsOf weights, Sample* first, Sample* second)
+      : options_(options), weights_(weights), first_(*first), second_(*second) {}
 
   absl::StatusOr<PairedValues> Run(const DrawOptions& draw) {
     RETURN_IF_ERROR(TakeOptions(draw.seed));
@@ -213,10 +213,12 @@ class Pairing {
     const auto known_to_second = second_.weights.find(b.name);
     const bool first_knows = known_to_first != first_.weights.end();
     const bool second_knows = known_to_second != second_.weights.end();
-    if (first_knows && !second_knows && Fit(known_to_first->second, b.meta)) {
+    const bool second_takes = first_knows && (!second_knows || weights_ == WeightsOf::kA);
+    const bool first_takes = second_knows && (!first_knows || weights_ == WeightsOf::kB);
+    if (second_takes && Fit(known_to_first->second, b.meta)) {
       second_.weights[b.name] = known_to_first->second;
       ++made_.taken_by_second;
-    } else if (second_knows && !first_knows && Fit(known_to_second->second, a.meta)) {
+    } else if (first_takes && Fit(known_to_second->second, a.meta)) {
       first_.weights[a.name] = known_to_second->second;
       ++made_.taken_by_first;
     } else if (!first_knows && !second_knows && AreDrawnAlike(a, b)) {
@@ -244,6 +246,7 @@ class Pairing {
   }
 
   const InputOptions& options_;
+  const WeightsOf weights_;
   Sample& first_;
   Sample& second_;
   PairedValues made_;
@@ -255,9 +258,9 @@ class Pairing {
 
 }  // namespace
 
-absl::StatusOr<PairedValues> PairValues(const InputOptions& options, const DrawOptions& draw,
-                                        Sample* first, Sample* second) {
-  return Pairing(options, first, second).Run(draw);
+absl::StatusOr<PairedValues> PairValues(const InputOptions& options, WeightsOf weights,
+                                        const DrawOptions& draw, Sample* first, Sample* second) {
+  return Pairing(options, weights, first, second).Run(draw);
 }
 
 }  // namespace graphnet

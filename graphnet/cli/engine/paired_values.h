@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/ir/sample.h"
@@ -35,7 +36,8 @@ struct PairedValues {
 
 // Values belong together that have one name, or one name before a renaming pass.
 //
-// Each sample has its own weights. One that does not know the values of a weight takes those of
+// Each sample has its own weights, or both have those of `weights`, where it knows them and they
+// have the dtype and sizes that the other one knows of them. One that does not know the values of a weight takes those of
 // the other, if these have the dtype and sizes that it knows of the weight. What neither knows is
 // drawn: one value for both where they describe it alike, or one of them says nothing of it.
 //
@@ -44,8 +46,8 @@ struct PairedValues {
 // the same converted to its dtype.
 //
 // The samples are changed: they get the values that are known.
-absl::StatusOr<PairedValues> PairValues(const InputOptions& options, const DrawOptions& draw,
-                                        Sample* first, Sample* second);
+absl::StatusOr<PairedValues> PairValues(const InputOptions& options, WeightsOf weights,
+                                        const DrawOptions& draw, Sample* first, Sample* second);
 
 }  // namespace graphnet
 
