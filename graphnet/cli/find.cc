@@ -11,6 +11,7 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/passes/call_query.h"
 #include "graphnet/text/printer.h"
@@ -26,6 +27,7 @@ struct FindFlags {
   int jobs = 0;
   bool names = false;
   bool json = false;
+  bool csv = false;
   bool trust = false;
 };
 
@@ -33,17 +35,22 @@ struct FoundCall {
   std::string name;
   std::string target;
   std::string text;  // as show has it
+  Json arguments;
   SourceLocation location;
 };
 
 absl::StatusOr<std::vector<FoundCall>> FindCallsIn(const std::string& path, const CallQuery& query,
-                                                   bool trust) {
+                                                   bool trust, bool with_arguments) {
   ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = trust}));
   ASSIGN_OR_RETURN(const std::vector<Node*> nodes, query.Find(sample.module.get()));
   std::vector<FoundCall> found;
   for (const Node* node : nodes) {
-    found.push_back({std::string(node->name()), std::string(node->target()), PrintNode(*node),
-                     node->location()});
+    FoundCall& call = found.emplace_back();
+    call.name = std::string(node->name());
+    call.target = std::string(node->target());
+    call.text = PrintNode(*node);
+    if (with_arguments) SetArguments(*node, &call.arguments);
+    call.location = node->location();
   }
   return found;
 }
@@ -58,6 +65,7 @@ Json FoundJson(const std::string& path, const absl::Status& status,
     entry["node"] = call.name;
     entry["target"] = call.target;
     entry["text"] = call.text;
+    entry.Merge(call.arguments);
     if (call.location.line > 0) {
       entry["line"] = call.location.line;
       entry["column"] = call.location.column;
@@ -67,15 +75,30 @@ Json FoundJson(const std::string& path, const absl::Status& status,
   return sample;
 }
 
+// Without the end of the last line.
+std::string CsvLines(const std::string& path, const std::vector<FoundCall>& found) {
+  std::string lines;
+  for (const FoundCall& call : found) {
+    const bool has_place = call.location.line > 0;
+    lines += CsvLine({path, call.name, call.target, call.text,
+                      has_place ? absl::StrCat(call.location.line) : "",
+                      has_place ? absl::StrCat(call.location.column) : ""});
+  }
+  if (!lines.empty()) lines.pop_back();
+  return lines;
+}
+
 absl::StatusOr<int> Find(const FindFlags& options) {
   ASSIGN_OR_RETURN(const CallQuery query, CallQuery::Parse(options.query));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  if (options.csv)
+    std::fputs(CsvLine({"sample", "node", "target", "call", "line", "column"}).c_str(), stdout);
   size_t calls = 0, samples = 0;
   std::vector<Json> documents(inputs.size());
   const BatchCount count = RunBatch<std::vector<FoundCall>>(
       inputs, options.jobs,
       [&](const std::string& path, std::vector<FoundCall>* found) -> absl::Status {
-        ASSIGN_OR_RETURN(*found, FindCallsIn(path, query, options.trust));
+        ASSIGN_OR_RETURN(*found, FindCallsIn(path, query, options.trust, options.json));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, const std::vector<FoundCall>& found) {
@@ -83,9 +106,15 @@ absl::StatusOr<int> Find(const FindFlags& options) {
         samples += found.empty() ? 0 : 1;
         documents[i] = FoundJson(inputs[i], status, found);
         if (options.json) return std::string();
-        if (!status.ok()) return FailLine(inputs[i], status);
+        if (!status.ok()) {
+          const std::string line = FailLine(inputs[i], status);
+          if (!options.csv) return line;
+          std::fprintf(stderr, "%s\n", line.c_str());
+          return std::string();
+        }
         const std::string path = Printable(inputs[i], 1000);
         if (options.names) return found.empty() ? "" : path;
+        if (options.csv) return CsvLines(inputs[i], found);
         std::string lines;
         for (const FoundCall& call : found) {
           absl::StrAppend(&lines, lines.empty() ? "" : "\n", path, ": ",
@@ -102,7 +131,10 @@ absl::StatusOr<int> Find(const FindFlags& options) {
     std::fprintf(stderr, "%zu calls in %zu of %zu samples\n", calls, samples,
                  count.done - count.failed);
   }
-  return count.failed == 0 && calls == 0 ? 1 : count.ExitCode();
+  for (const std::string& doubt : query.Doubts(/*names=*/calls == 0))
+    std::fprintf(stderr, "note: %s\n", doubt.c_str());
+  // As grep: a sample that cannot be read is told from none that has one.
+  return count.failed > 0 ? 2 : calls == 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -112,17 +144,25 @@ void RegisterFind(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand(
       "find", "List the calls that are like one: find 'conv2d(?, ?, groups=1)' samples");
   command
-      ->add_option("CALL", options->query,
-                   "relu, torch.cat(?, dim=-1), sdpa|scaled_dot_product_attention(attn_mask=%): a "
-                   "name, and what it must have of arguments: % is a value, %x the same wherever "
-                   "it stands, ? anything, also a call: relu(conv2d(%))")
+      ->add_option(
+          "CALL", options->query,
+          "relu, torch.cat(?, dim=-1), conv2d(groups>1), relu(conv2d(%: f16)): a name, and "
+          "what it must have of arguments: % is a value, %x the same wherever it stands, "
+          "? anything; = != < <= > >= and in [A, B] compare constants, where what is left "
+          "out counts as its default; docs/datasets.md has all")
       ->required();
   AddManySamplesOption(command, &options->in);
-  command->add_flag("--names,-l", options->names, "Print the samples that have one only");
+  CLI::Option* names =
+      command->add_flag("--names,-l", options->names, "Print the samples that have one only");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "samples with path and calls, each with node, target, text and place");
+  CLI::Option* json =
+      AddJsonOption(command, &options->json,
+                    "samples with path and calls, each with node, target, text, args, kwargs and "
+                    "place");
+  command->add_flag("--csv", options->csv, "Print CSV: sample, node, target, call, line, column")
+      ->excludes(json)
+      ->excludes(names);
   command->callback([options, run] { *run = [options] { return Find(*options); }; });
 }
 

@@ -96,10 +96,7 @@ Json NodeJson(const Node& node) {
   json["name"] = node.name();
   json["op"] = OpName(node.op());
   json["target"] = node.target();
-  json["args"] = Json::List();
-  for (const Argument& argument : node.args()) json["args"].push_back(PrintArgument(argument));
-  json["kwargs"] = Json::Object();
-  for (const KwArg& kwarg : node.kwargs()) json["kwargs"][kwarg.name] = PrintArgument(kwarg.value);
+  SetArguments(node, &json);
   SetMeta(node.meta(), &json);
   if (!node.annotation().empty()) json["annotation"] = node.annotation();
   if (!node.module_path().empty()) json["module"] = node.module_path();
@@ -209,6 +206,13 @@ void SetMeta(const ValueMeta* meta, Json* value) {
     SetMeta(element, &made);
     elements.push_back(std::move(made));
   }
+}
+
+void SetArguments(const Node& node, Json* value) {
+  Json& args = (*value)["args"] = Json::List();
+  for (const Argument& argument : node.args()) args.push_back(PrintArgument(argument));
+  Json& kwargs = (*value)["kwargs"] = Json::Object();
+  for (const KwArg& kwarg : node.kwargs()) kwargs[kwarg.name] = PrintArgument(kwarg.value);
 }
 
 Json InputsJson(const Graph& graph) {

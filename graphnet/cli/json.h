@@ -88,6 +88,8 @@ Json SamplesJson(std::vector<Json> samples, size_t failed);
 // Adds what is known: "dtype": "f32", "shape": [1, "S0"], "device": "cpu"; of a tuple "elements".
 void SetMeta(const TensorMeta* meta, Json* value);
 void SetMeta(const ValueMeta* meta, Json* value);
+// Adds "args": ["%x", "2"] and "kwargs": {"dim": "-1"}, as the text form has them.
+void SetArguments(const Node& node, Json* value);
 // The ends of a graph, [{"name": …, "dtype": …}, …]: what it takes and what it returns.
 Json InputsJson(const Graph& graph);
 Json OutputsJson(const Graph& graph);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,12 +11,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
 
@@ -29,6 +33,7 @@ struct StatsFlags {
   std::vector<std::string> in;
   int jobs = 0;
   bool json = false;
+  bool csv = false;
   bool all = false;
   bool trust = false;
 };
@@ -100,6 +105,32 @@ struct Counted {
   std::string hash;
 };
 
+// The most frequent target first, then by name: op, target, how often it occurs, in how many samples.
+void PrintCsv(absl::Span<const Counted> results) {
+  struct Total {
+    size_t count = 0;
+    size_t samples = 0;
+  };
+  std::map<std::string, Total> totals;
+  for (const Counted& counted : results) {
+    for (const auto& [key, count] : counted.statistics.counts) {
+      totals[key].count += count;
+      ++totals[key].samples;
+    }
+  }
+  std::vector<std::pair<std::string, Total>> rows(totals.begin(), totals.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+  std::fputs(CsvLine({"op", "target", "count", "samples"}).c_str(), stdout);
+  for (const auto& [key, total] : rows) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits(' ', 1));
+    std::fputs(
+        CsvLine({parts.first, parts.second, absl::StrCat(total.count), absl::StrCat(total.samples)})
+            .c_str(),
+        stdout);
+  }
+}
+
 Json CountedJson(const std::string& path, const absl::Status& status, const Counted& counted) {
   Json sample = SampleJson(path, status);
   if (!status.ok()) return sample;
@@ -145,7 +176,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
       samples.push_back(CountedJson(inputs[i], statuses[i], results[i]));
     } else if (!statuses[i].ok()) {
       std::fprintf(stderr, "graphnet: %s\n", std::string(statuses[i].message()).c_str());
-    } else {
+    } else if (!options.csv) {
       if (done++ > 0) std::printf("\n");
       PrintStatistics(Printable(inputs[i], 1000), results[i].statistics, options.all);
       total += results[i].statistics;
@@ -153,13 +184,14 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
+  if (options.csv) PrintCsv(results);
   if (done > 1) {
     std::printf("\n");
     PrintStatistics(
         absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
         total, options.all);
   }
-  return count.ExitCode();
+  return count.failed > 0 ? 2 : 0;  // Each of them is an input that cannot be used.
 }
 
 }  // namespace
@@ -175,6 +207,10 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   command
       ->add_flag("--all", options->all,
                  absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))
+      ->excludes(json);
+  command
+      ->add_flag("--csv", options->csv,
+                 "Print CSV of all samples together: op, target, count, samples that have one")
       ->excludes(json);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);

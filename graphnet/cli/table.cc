@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 
 namespace graphnet {
 
@@ -26,6 +27,19 @@ void PrintTable(const std::vector<TableRow>& rows, bool last_is_text, FILE* out)
     }
     std::fprintf(out, "%s\n", line.c_str());
   }
+}
+
+std::string CsvLine(const TableRow& row) {
+  std::string line;
+  for (const std::string& cell : row) {
+    if (&cell != row.data()) line += ",";
+    if (cell.find_first_of(",\"\r\n") == std::string::npos) {
+      line += cell;
+    } else {
+      absl::StrAppend(&line, "\"", absl::StrReplaceAll(cell, {{"\"", "\"\""}}), "\"");
+    }
+  }
+  return line + "\n";
 }
 
 }  // namespace graphnet

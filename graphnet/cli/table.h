@@ -15,6 +15,9 @@ using TableRow = std::vector<std::string>;
 // last one to the left, too.
 void PrintTable(const std::vector<TableRow>& rows, bool last_is_text = false, FILE* out = stdout);
 
+// The row as a line of CSV (RFC 4180, with a newline only).
+std::string CsvLine(const TableRow& row);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_CLI_TABLE_H_

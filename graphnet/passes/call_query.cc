@@ -1,5 +1,6 @@
 #include "graphnet/passes/call_query.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -9,8 +10,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/pattern.h"
+#include "graphnet/text/parser.h"
 
 namespace graphnet {
 namespace {
@@ -40,6 +45,22 @@ bool HasName(const Node& node, absl::string_view name) {
          LastName(node.target()) == LastName(absl::StrCat(name, ".default"));
 }
 
+// Of an operator, function or method that is called so, in any spelling.
+std::vector<const Schema*> OverloadsOf(absl::string_view name) {
+  std::vector<const Schema*> found;
+  absl::ConsumePrefix(&name, ".");
+  if (absl::StrContains(name, '.')) {
+    for (const Schema& schema : FindCallable(Op::kCallFunction, name).overloads)
+      found.push_back(&schema);
+    return found;
+  }
+  for (const Schema& schema : FindSchemas(name)) found.push_back(&schema);
+  for (const Schema& schema : AllFunctions()) {
+    if (LastName(schema.name) == name) found.push_back(&schema);
+  }
+  return found;
+}
+
 }  // namespace
 
 // Reads a query; what stands between calls goes as it is to the parser of patterns.
@@ -50,7 +71,8 @@ class CallQuery::Reader {
   absl::Status Read() {
     SkipBlanks();
     if (!AtName()) return Error("expected the name of a function or method");
-    RETURN_IF_ERROR(ReadCall(ReadNames(), /*depth=*/1).status());
+    ASSIGN_OR_RETURN(const size_t call, ReadCall(ReadNames(), /*depth=*/1));
+    ReadType(absl::StrCat("%call_", call), /*closing=*/'\0');
     SkipBlanks();
     return at_ == text_.size() ? absl::OkStatus() : Error("expected the end");
   }
@@ -85,59 +107,169 @@ class CallQuery::Reader {
     SkipBlanks();
     if (Next() == '(') {
       ++at_;
-      RETURN_IF_ERROR(ReadUntil(')', depth, &call.arguments));
+      RETURN_IF_ERROR(ReadArguments(depth, &call));
     }
     query_.calls_.push_back(std::move(call));
     return query_.calls_.size() - 1;
   }
 
-  // Up to the bracket that closes, which is not part of it.
-  absl::Status ReadUntil(char closing, size_t depth, std::string* out) {
-    if (depth > kMaxNesting) return Error("nested deeper than ", kMaxNesting);
-    for (SkipBlanks(); Next() != closing;) {
-      const char c = Next();
-      if (c == '\0') return Error("expected ", std::string(1, closing));
-      if (c == '"') {
-        const size_t begin = at_++;
-        while (Next() != '"' && at_ < text_.size()) at_ += Next() == '\\' ? 2 : 1;
-        if (at_ >= text_.size()) return Error("the text does not end");
-        ++at_;
-        absl::StrAppend(out, text_.substr(begin, at_ - begin));
-      } else if (c == '%') {
-        const size_t begin = at_++;
-        while (IsName(Next())) ++at_;
-        AppendParameter(text_.substr(begin, at_ - begin), out);
-      } else if (c == '?') {
-        ++at_;
-        absl::StrAppend(out, "%any_", query_.parameters_.size());
-        query_.parameters_.push_back(absl::StrCat("%any_", query_.parameters_.size(), " as any"));
-      } else if (AtName()) {
-        const absl::string_view names = ReadNames();
-        SkipBlanks();
-        if (Next() != '(' || absl::c_linear_search(kLiterals, names)) {
-          absl::StrAppend(out, names);
-        } else {
-          ASSIGN_OR_RETURN(const size_t inner, ReadCall(names, depth + 1));
-          absl::StrAppend(out, "%call_", inner);
-        }
-      } else if (c == '(' || c == '[' || c == '{') {
-        out->push_back(c);
-        ++at_;
-        const char closes = c == '(' ? ')' : c == '[' ? ']' : '}';
-        RETURN_IF_ERROR(ReadUntil(closes, depth + 1, out));
-        out->push_back(closes);
-      } else if (absl::ascii_iscntrl(c) || c == '\n') {
-        return Error("a line of a query is all there is of it");
+  absl::Status ReadArguments(size_t depth, Call* call) {
+    for (SkipBlanks(); Next() != ')'; SkipBlanks()) {
+      const size_t begin = at_;
+      std::string name;
+      std::optional<ArgumentCondition::Relation> relation;
+      if (AtName()) {
+        name = std::string(ReadNames());
+        relation = ReadRelation();
+      }
+      if (!relation.has_value()) at_ = begin;
+      const size_t parameters = query_.parameters_.size();
+      const size_t calls = query_.calls_.size();
+      const size_t at = at_;
+      std::string value;
+      RETURN_IF_ERROR(ReadValue(depth, &value));
+      if (value.empty()) return Error("expected an argument");
+      const bool is_constant = query_.parameters_.size() == parameters &&
+                               query_.calls_.size() == calls &&
+                               !absl::StrContains(text_.substr(at, at_ - at), '%');
+      if (relation.has_value()) call->keywords.push_back(name);
+      if (relation.has_value() && is_constant) {
+        RETURN_IF_ERROR(AddCondition(name, *relation, value, call));
+      } else if (relation.value_or(ArgumentCondition::Relation::kEqual) !=
+                 ArgumentCondition::Relation::kEqual) {
+        at_ = at;
+        return Error("expected a constant to compare ", name, " with");
       } else {
-        // A number with its dot and exponent, so that these are no names.
-        const size_t begin = at_++;
-        if (absl::ascii_isdigit(c)) {
-          while (IsName(Next()) || Next() == '.') ++at_;
-        }
-        absl::StrAppend(out, text_.substr(begin, at_ - begin));
+        absl::StrAppend(&call->arguments, call->arguments.empty() ? "" : ", ", name,
+                        name.empty() ? "" : " = ", value);
+      }
+      SkipBlanks();
+      if (Next() == ',') {
+        ++at_;
+      } else if (Next() != ')') {
+        return Error("expected )");
       }
     }
     ++at_;
+    return absl::OkStatus();
+  }
+
+  std::optional<ArgumentCondition::Relation> ReadRelation() {
+    using Relation = ArgumentCondition::Relation;
+    // Those that begin as others do go first.
+    static constexpr std::pair<absl::string_view, Relation> kRelations[] = {
+        {"!=", Relation::kNotEqual}, {"<=", Relation::kLessEqual}, {">=", Relation::kGreaterEqual},
+        {"==", Relation::kEqual},    {"<", Relation::kLess},       {">", Relation::kGreater},
+        {"=", Relation::kEqual},     {"in ", Relation::kIn},       {"in[", Relation::kIn},
+        {"in(", Relation::kIn}};
+    SkipBlanks();
+    for (const auto& [sign, relation] : kRelations) {
+      if (!absl::StartsWith(text_.substr(at_), sign)) continue;
+      at_ += relation == Relation::kIn ? 2 : sign.size();
+      return relation;
+    }
+    return std::nullopt;
+  }
+
+  absl::Status AddCondition(const std::string& name, ArgumentCondition::Relation relation,
+                            const std::string& value, Call* call) {
+    absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(
+        absl::StrCat("graph @value() {\n  %v = torch.any(", value, ")\n  return %v\n}\n"), "query");
+    if (!module.ok()) {
+      const std::vector<absl::string_view> parts =
+          absl::StrSplit(module.status().message(), absl::MaxSplits(": ", 1));
+      return absl::InvalidArgumentError(absl::StrCat("query: ", parts.back()));
+    }
+    const Node* const holder = (*module)->main()->first();
+    if (!holder->is_call() || holder->args().size() != 1 || !holder->kwargs().empty())
+      return Error("expected a constant for ", name);
+    call->conditions.push_back({name, relation, holder->args()[0]});
+    query_.values_.push_back(*std::move(module));
+    return absl::OkStatus();
+  }
+
+  // ": f32[*, 64]" behind a value.
+  void ReadType(const std::string& value, char closing) {
+    const size_t behind = at_;
+    SkipBlanks();
+    if (Next() != ':') {
+      at_ = behind;
+      return;
+    }
+    const size_t begin = ++at_;
+    int open = 0;
+    while (at_ < text_.size()) {
+      const char c = Next();
+      if (open == 0 && (c == ',' || c == closing)) break;
+      open += c == '[' ? 1 : c == ']' ? -1 : 0;
+      ++at_;
+    }
+    query_.types_.push_back(absl::StrCat(value, ":", text_.substr(begin, at_ - begin)));
+  }
+
+  // An argument, up to the comma or parenthesis behind it.
+  absl::Status ReadValue(size_t depth, std::string* out) {
+    SkipBlanks();
+    while (Next() != ',' && Next() != ')') {
+      const size_t before = query_.calls_.size();
+      const bool is_value = Next() == '%' || Next() == '?';
+      RETURN_IF_ERROR(ReadPart(')', depth, out));
+      if (is_value || query_.calls_.size() != before) ReadType(*out, ')');
+    }
+    return absl::OkStatus();
+  }
+
+  // Up to the bracket that closes, which is not part of it.
+  absl::Status ReadUntil(char closing, size_t depth, std::string* out) {
+    if (depth > kMaxNesting) return Error("nested deeper than ", kMaxNesting);
+    for (SkipBlanks(); Next() != closing;) RETURN_IF_ERROR(ReadPart(closing, depth, out));
+    ++at_;
+    return absl::OkStatus();
+  }
+
+  // A word, a number, a text, a value, a bracket with what is in it, or a sign.
+  absl::Status ReadPart(char closing, size_t depth, std::string* out) {
+    const char c = Next();
+    if (c == '\0') return Error("expected ", std::string(1, closing));
+    if (c == '"') {
+      const size_t begin = at_++;
+      while (Next() != '"' && at_ < text_.size()) at_ += Next() == '\\' ? 2 : 1;
+      if (at_ >= text_.size()) return Error("the text does not end");
+      ++at_;
+      absl::StrAppend(out, text_.substr(begin, at_ - begin));
+    } else if (c == '%') {
+      const size_t begin = at_++;
+      while (IsName(Next())) ++at_;
+      AppendParameter(text_.substr(begin, at_ - begin), out);
+    } else if (c == '?') {
+      ++at_;
+      absl::StrAppend(out, "%any_", query_.parameters_.size());
+      query_.parameters_.push_back(absl::StrCat("%any_", query_.parameters_.size(), " as any"));
+    } else if (AtName()) {
+      const absl::string_view names = ReadNames();
+      SkipBlanks();
+      if (Next() != '(' || absl::c_linear_search(kLiterals, names)) {
+        absl::StrAppend(out, names);
+      } else {
+        ASSIGN_OR_RETURN(const size_t inner, ReadCall(names, depth + 1));
+        absl::StrAppend(out, "%call_", inner);
+      }
+    } else if (c == '(' || c == '[' || c == '{') {
+      out->push_back(c);
+      ++at_;
+      const char closes = c == '(' ? ')' : c == '[' ? ']' : '}';
+      RETURN_IF_ERROR(ReadUntil(closes, depth + 1, out));
+      out->push_back(closes);
+    } else if (absl::ascii_iscntrl(c) || c == '\n') {
+      return Error("a line of a query is all there is of it");
+    } else {
+      // A number with its dot and exponent, so that these are no names.
+      const size_t begin = at_++;
+      if (absl::ascii_isdigit(c)) {
+        while (IsName(Next()) || Next() == '.') ++at_;
+      }
+      absl::StrAppend(out, text_.substr(begin, at_ - begin));
+    }
     return absl::OkStatus();
   }
 
@@ -153,6 +285,33 @@ class CallQuery::Reader {
   size_t at_ = 0;
   CallQuery& query_;
 };
+
+std::vector<std::string> CallQuery::Doubts(bool names) const {
+  std::vector<std::string> doubts;
+  for (const Call& call : calls_) {
+    for (const std::string& name : call.names) {
+      const std::vector<const Schema*> overloads = OverloadsOf(name);
+      if (overloads.empty()) {
+        // A library's operator may be called anything.
+        if (!names || absl::StrContains(name, '.')) continue;
+        const std::vector<std::string> near = NearMisses(name);
+        doubts.push_back(
+            absl::StrCat("PyTorch has nothing that is called ", name,
+                         near.empty() ? "" : absl::StrCat("; is ", near[0], " meant?")));
+        continue;
+      }
+      for (const std::string& keyword : call.keywords) {
+        std::vector<absl::string_view> known;
+        for (const Schema* schema : overloads) {
+          for (const SchemaArgument& argument : schema->arguments) known.push_back(argument.name);
+        }
+        if (!absl::c_linear_search(known, keyword))
+          doubts.push_back(absl::StrCat(name, " takes no ", keyword, NearMissHint(keyword, known)));
+      }
+    }
+  }
+  return doubts;
+}
 
 absl::StatusOr<CallQuery> CallQuery::Parse(absl::string_view text) {
   CallQuery query;
@@ -182,9 +341,17 @@ absl::StatusOr<RewriteRule> CallQuery::PatternOf(const std::vector<std::string>&
     absl::StrAppend(&calls, "  %call_", i, " = ", targets[i], "(", calls_[i].arguments,
                     calls_[i].arguments.empty() ? "" : ", ", rest, ")\n");
   }
-  return ParsePattern(absl::StrCat("graph @pattern(", parameters, ") {\n", calls, "  return %call_",
-                                   calls_.size() - 1, "\n}\n"),
-                      "query");
+  ASSIGN_OR_RETURN(RewriteRule rule,
+                   ParsePattern(absl::StrCat("graph @pattern(", parameters, ") {\n", calls,
+                                             "  return %call_", calls_.size() - 1, "\n}\n"),
+                                types_, "query"));
+  rule.counts_defaults = true;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Node* const node = rule.pattern->FindNode(absl::StrCat("call_", i));
+    for (const Condition& condition : calls_[i].conditions)
+      rule.arguments.push_back({node, condition.name, condition.relation, condition.value});
+  }
+  return rule;
 }
 
 absl::StatusOr<std::vector<Node*>> CallQuery::Find(Module* module) const {

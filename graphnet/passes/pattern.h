@@ -93,6 +93,16 @@ struct TypeCondition {
   std::optional<Device> device;  // of any index if it has none
 };
 
+// What an argument of a call has to be, given or left out: then its default counts. Of a list, each
+// element. An int stands for a list that holds nothing else, as stride=2 does for (2, 2).
+struct ArgumentCondition {
+  enum class Relation { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIn };
+  const Node* call = nullptr;  // of the pattern
+  std::string name;            // "groups"
+  Relation relation = Relation::kEqual;
+  Argument value;  // a constant; of kIn a list of them
+};
+
 // One of the targets that a call may have.
 struct TargetChoice {
   Op op = Op::kCallFunction;
@@ -112,6 +122,9 @@ struct RewriteRule {
   absl::flat_hash_set<const Node*> commuting = {};
   bool once = false;
   std::vector<TypeCondition> types = {};
+  std::vector<ArgumentCondition> arguments = {};
+  // A constant that stands by position in the pattern may be the default of what a call leaves out.
+  bool counts_defaults = false;
   // Asked of each match; a rule without one is applied to all.
   std::function<bool(const PatternMatch&)> where = nullptr;
 };
@@ -121,8 +134,10 @@ struct RewriteRule {
 absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
                                                     absl::string_view file_name);
 
-// The graph @pattern alone, for FindMatches.
-absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_view file_name);
+// The graph @pattern alone, for FindMatches, and what stands behind "where" in a rule.
+absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text,
+                                         absl::Span<const std::string> conditions,
+                                         absl::string_view file_name);
 
 // Applies the rules to all graphs until none matches any more, in program order, the
 // first rule that matches first. A match is anchored at what the pattern returns and

@@ -1,6 +1,7 @@
 #include "graphnet/passes/pattern_matcher.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -49,6 +50,45 @@ class SameBody {
 
   absl::flat_hash_map<const Node*, const Node*> same_;
 };
+
+std::optional<double> NumberOf(const Argument& value) {
+  if (value.is_bool()) return value.boolean() ? 1 : 0;
+  if (value.is_int()) return static_cast<double>(value.integer());
+  if (value.is_float()) return value.real();
+  return std::nullopt;
+}
+
+bool AreEqual(const Argument& a, const Argument& b) {
+  if (IsSequence(a) && IsSequence(b)) return absl::c_equal(a.elements(), b.elements(), AreEqual);
+  const std::optional<double> x = NumberOf(a), y = NumberOf(b);
+  return a == b || (x.has_value() && y.has_value() && *x == *y);
+}
+
+// Whether the argument of a call compares so with the constant of a query.
+bool Compares(const Argument& value, ArgumentCondition::Relation relation, const Argument& with) {
+  using Relation = ArgumentCondition::Relation;
+  if (relation == Relation::kNotEqual)
+    return !HoldsNode(value) && !Compares(value, Relation::kEqual, with);
+  if (relation == Relation::kIn) {
+    return IsSequence(with) && absl::c_any_of(with.elements(), [&](const Argument& one) {
+             return Compares(value, Relation::kEqual, one);
+           });
+  }
+  if (IsSequence(value) && !IsSequence(with)) {
+    return !value.elements().empty() && absl::c_all_of(value.elements(), [&](const Argument& one) {
+      return !IsSequence(one) && Compares(one, relation, with);
+    });
+  }
+  if (relation == Relation::kEqual) return AreEqual(value, with);
+  const std::optional<double> x = NumberOf(value), y = NumberOf(with);
+  if (!x.has_value() || !y.has_value()) return false;
+  switch (relation) {
+    case Relation::kLess: return *x < *y;
+    case Relation::kLessEqual: return *x <= *y;
+    case Relation::kGreater: return *x > *y;
+    default: return *x >= *y;
+  }
+}
 
 }  // namespace
 
@@ -100,7 +140,7 @@ bool PatternMatcher::MatchCall(const Node& pattern, Node* node, bool swapped) {
   std::vector<KwArg> keywords(node->kwargs().begin(), node->kwargs().end());
   if (is_variadic ? values.size() < positional : values.size() != positional) {
     std::vector<Argument> moved(values.begin(), values.end());
-    if (!Rearrange(*node, positional, is_variadic, &moved, &keywords)) return false;
+    if (!Rearrange(*node, patterns, is_variadic, &moved, &keywords)) return false;
     values = match_.moved.emplace_back(std::move(moved));
   }
   if (swapped) {
@@ -133,18 +173,55 @@ bool PatternMatcher::MatchCall(const Node& pattern, Node* node, bool swapped) {
   } else if (!keywords.empty()) {
     return Fail("with ", keywords[0].name, "=");
   }
+  for (const ArgumentCondition& condition : rule_.arguments) {
+    if (condition.call == &pattern && !Holds(condition, *node))
+      return Fail("with another ", condition.name, "=");
+  }
   return MatchAll(patterns, values, /*in_list=*/false);
 }
 
-bool PatternMatcher::Rearrange(const Node& node, size_t positional, bool is_variadic,
-                               std::vector<Argument>* args, std::vector<KwArg>* keywords) {
+bool PatternMatcher::Holds(const ArgumentCondition& condition, const Node& node) {
+  const Callable callee = CalleeOf(node);
+  const Argument* value = nullptr;
+  const SchemaArgument* parameter = nullptr;
+  const std::vector<PositionalParameter> names = PositionalParameters(node, callee);
+  for (size_t i = 0; i < std::min(names.size(), node.args().size()); ++i) {
+    if (names[i].name != condition.name) continue;
+    value = &node.args()[i];
+    parameter = names[i].argument;
+  }
+  for (const KwArg& kwarg : node.kwargs()) {
+    if (kwarg.name == condition.name) value = &kwarg.value;
+  }
+  for (const Schema& schema : callee.overloads) {
+    if (parameter == nullptr) parameter = schema.FindArgument(condition.name);
+  }
+  const bool has_default = parameter != nullptr && parameter->has_default;
+  if (value == nullptr && has_default) value = &parameter->default_value;
+  if (value == nullptr) return false;
+  if (Compares(*value, condition.relation, condition.value)) return true;
+  // Two ways to write what is left out as a rule.
+  return condition.relation == ArgumentCondition::Relation::kEqual && has_default &&
+         parameter->IsDefault(*value) && parameter->IsDefault(condition.value);
+}
+
+bool PatternMatcher::Rearrange(const Node& node, absl::Span<const Argument> patterns,
+                               bool is_variadic, std::vector<Argument>* args,
+                               std::vector<KwArg>* keywords) {
+  const size_t positional = patterns.size() - (is_variadic ? 1 : 0);
   const std::vector<PositionalParameter> names = PositionalParameters(node, CalleeOf(node));
   while (args->size() < positional && args->size() < names.size()) {
     const auto it = absl::c_find_if(
         *keywords, [&](const KwArg& kwarg) { return kwarg.name == names[args->size()].name; });
-    if (it == keywords->end()) break;
-    args->push_back(it->value);
-    keywords->erase(it);
+    if (it != keywords->end()) {
+      args->push_back(it->value);
+      keywords->erase(it);
+      continue;
+    }
+    const SchemaArgument& parameter = *names[args->size()].argument;
+    const bool is_wildcard = patterns[args->size()].is_node();
+    if (!rule_.counts_defaults || is_wildcard || !parameter.has_default) break;
+    args->push_back(parameter.default_value);
   }
   while (args->size() > positional && args->size() <= names.size()) {
     keywords->insert(keywords->begin(), {names[args->size() - 1].name, args->back()});

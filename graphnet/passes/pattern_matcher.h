@@ -37,15 +37,17 @@ class PatternMatcher {
   bool MatchNode(const Node& pattern, Node* node);
   // The arguments; with `swapped`, the first two in the other order.
   bool MatchCall(const Node& pattern, Node* node, bool swapped);
-  // Moves arguments so that `positional` are given by position, or more if it is variadic.
-  bool Rearrange(const Node& node, size_t positional, bool is_variadic, std::vector<Argument>* args,
-                 std::vector<KwArg>* keywords);
+  // Moves arguments so that as many are given by position as `patterns` has, or more if it is
+  // variadic.
+  bool Rearrange(const Node& node, absl::Span<const Argument> patterns, bool is_variadic,
+                 std::vector<Argument>* args, std::vector<KwArg>* keywords);
   // `in_list`: elements of a list, not arguments of a call.
   bool MatchAll(absl::Span<const Argument> patterns, absl::Span<const Argument> values,
                 bool in_list);
   // The elements of a list, each of which is as `pattern` says.
   bool MatchEach(Node& pattern, absl::Span<const Argument> values);
   bool MatchArgument(const Argument& pattern, const Argument& value);
+  bool Holds(const ArgumentCondition& condition, const Node& node);
   bool Bind(const Node& parameter, absl::Span<const Argument> values);
   bool IsOf(const TypeCondition& type);
   bool HasSizes(const TypeCondition& type, absl::Span<const Dim> shape);

@@ -143,4 +143,41 @@ code=0
 code=0
 "$graphnet" find 'relu(' in/a.txt >/dev/null 2>err.txt || code=$?
 [ "$code" -eq 2 ] && [ "$(cat err.txt)" = "graphnet: query:6: expected )" ] || { cat err.txt; exit 1; }
+# Defaults count, constants compare, and what there is not is said.
+mkdir many
+cat >many/a.gn <<'EOF'
+graphnet.module 1
+
+graph @forward(%x : f32[1, 4, 8, 8], %w : f32[4, 4, 3, 3], %v : f32[4, 1, 3, 3]) {
+  %a = torch.conv2d(%x, %w)
+  %b = torch.conv2d(%a, %v, None, (1, 1), (0, 0), (1, 1), 4)
+  return (%b,)
+}
+end
+EOF
+found() { "$graphnet" find "$1" many -l 2>err.txt >/dev/null; head -1 err.txt; }
+[ "$(found 'conv2d(groups=1)')" = "1 calls in 1 of 1 samples" ] || { echo "FAILED: a default"; exit 1; }
+[ "$(found 'conv2d(groups>1)')" = "1 calls in 1 of 1 samples" ] || { echo "FAILED: a comparison"; exit 1; }
+[ "$(found 'conv2d(%: f32[*, 4, ...])' || true)" = "1 calls in 1 of 1 samples" ] || { echo "FAILED: a type"; exit 1; }
+"$graphnet" find 'conv2d(group>1)' many 2>err.txt && exit 1
+grep -qx 'note: conv2d takes no group; is groups meant?' err.txt || { cat err.txt; exit 1; }
+"$graphnet" find lineer many 2>err.txt && exit 1
+grep -qx 'note: PyTorch has nothing that is called lineer; is linear meant?' err.txt || { cat err.txt; exit 1; }
+"$graphnet" find conv2d many --json | python3 -c 'import json, sys
+calls = json.load(sys.stdin)["samples"][0]["calls"]
+assert calls[1]["args"][:3] == ["%a", "%v", "None"] and calls[1]["kwargs"] == {}, calls'
+"$graphnet" find 'conv2d(groups>1)' many --csv 2>/dev/null | python3 -c 'import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+assert [(r["node"], r["target"]) for r in rows] == [("b", "torch.conv2d")] and "%v, None" in rows[0]["call"], rows'
+"$graphnet" stats many in/a.txt --csv | python3 -c 'import csv, sys
+rows = {r["target"]: (r["op"], r["count"], r["samples"]) for r in csv.DictReader(sys.stdin)}
+assert rows["torch.conv2d"] == ("call_function", "2", "1"), rows'
+# One that cannot be read is told from none that has one.
+mkdir bad && echo "graphnet.module 1 garbage" >bad/a.gn
+for command in "find conv2d" hash stats; do
+  code=0
+  # shellcheck disable=SC2086
+  "$graphnet" $command many/a.gn bad/a.gn >/dev/null 2>&1 || code=$?
+  [ "$code" -eq 2 ] || { echo "FAILED: $command of a broken sample: $code"; exit 1; }
+done
 echo PASSED

@@ -72,6 +72,78 @@ TEST(CallQueryTest, ArgumentsAreFoundByPositionAndKeywordAndOthersMayBeThere) {
   EXPECT_THAT(Found("cat(dim=1)"), IsEmpty());
 }
 
+TEST(CallQueryTest, DefaultsCountAsGiven) {
+  EXPECT_THAT(Found("conv2d(groups=1)"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("conv2d(dilation=1)"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("conv2d(padding=0)"), ElementsAre("conv_1"));
+  EXPECT_THAT(Found("conv2d(bias=None)"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("conv2d(%, %, None)"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("conv2d(stride=2)"), ElementsAre("conv"));
+  EXPECT_THAT(Found("conv2d(stride=(1, 1))"), ElementsAre("conv_1"));
+  EXPECT_THAT(Found("scaled_dot_product_attention(is_causal=False)"),
+              ElementsAre("masked", "by_place", "plain"));
+  EXPECT_THAT(Found("relu(inplace=False)"), ElementsAre("relu"));  // The others have no such one.
+  EXPECT_THAT(Found("op(nosuch=1)"), IsEmpty());
+}
+
+TEST(CallQueryTest, ConstantsAreCompared) {
+  EXPECT_THAT(Found("conv2d(groups>1)"), IsEmpty());
+  EXPECT_THAT(Found("conv2d(groups >= 1)"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("conv2d(stride>1)"), ElementsAre("conv"));
+  EXPECT_THAT(Found("conv2d(stride<=1)"), ElementsAre("conv_1"));
+  EXPECT_THAT(Found("conv2d(stride!=(2, 2))"), ElementsAre("conv_1"));
+  EXPECT_THAT(Found("conv2d(stride!=2)"), ElementsAre("conv_1"));
+  EXPECT_THAT(Found("conv2d(stride in [2, 3])"), ElementsAre("conv"));
+  EXPECT_THAT(Found("conv2d(padding in[0, (1, 1)])"), ElementsAre("conv", "conv_1"));
+  EXPECT_THAT(Found("add(alpha==2)"), ElementsAre("sum"));
+  EXPECT_THAT(Found("add(alpha<1.5)"), IsEmpty());
+  EXPECT_THAT(Found("scaled_dot_product_attention(scale!=None)"), ElementsAre("masked"));
+  EXPECT_THAT(Found("relu(conv2d(stride>1))"), ElementsAre("relu_1"));
+}
+
+TEST(CallQueryTest, ValuesHaveTypes) {
+  const auto found = [](const std::string& text) {
+    const auto module = ParseModule(
+        "graph @forward(%x : f32[2, 64]@cpu, %y : f16[64, 3]@cpu, %n) {\n"
+        "  %a = torch.relu(%x) : f32[2, 64]@cpu\n"
+        "  %b = torch.relu(%y) : f16[64, 3]@cpu\n"
+        "  %c = torch.relu(%n)\n"
+        "  return (%a, %b, %c)\n}\n",
+        "test");
+    EXPECT_OK(module);
+    const auto query = CallQuery::Parse(text);
+    EXPECT_OK(query);
+    std::vector<std::string> names;
+    const auto nodes = query->Find(module->get());
+    EXPECT_OK(nodes);
+    for (const Node* node : *nodes) names.emplace_back(node->name());
+    return names;
+  };
+  EXPECT_THAT(found("relu(%: f32)"), ElementsAre("a"));
+  EXPECT_THAT(found("relu(% : f16|f32[*, *])"), ElementsAre("a", "b"));
+  EXPECT_THAT(found("relu(%): ?[..., 3]"), ElementsAre("b"));
+  EXPECT_THAT(found("relu(%x: ?[*, *, *])"), IsEmpty());
+  EXPECT_THAT(std::string(CallQuery::Parse("relu(%: f99)").status().message()),
+              HasSubstr("query: expected a dtype"));
+}
+
+TEST(CallQueryTest, DoubtsNameWhatThereIsNot) {
+  const auto doubts = [](const std::string& text, bool names) {
+    const auto query = CallQuery::Parse(text);
+    EXPECT_OK(query);
+    return query->Doubts(names);
+  };
+  EXPECT_THAT(doubts("linear(nosuch=1)", false), ElementsAre("linear takes no nosuch"));
+  EXPECT_THAT(doubts("conv2d(group>1)", false),
+              ElementsAre("conv2d takes no group; is groups meant?"));
+  EXPECT_THAT(doubts("lineer", true),
+              ElementsAre("PyTorch has nothing that is called lineer; is linear meant?"));
+  EXPECT_THAT(doubts("lineer", false), IsEmpty());
+  EXPECT_THAT(doubts("mylib.op(x=1)", true), IsEmpty());
+  EXPECT_THAT(doubts("relu(inplace=True)", true), IsEmpty());
+  EXPECT_THAT(doubts("scaled_dot_product_attention(attn_mask=%)", true), IsEmpty());
+}
+
 TEST(CallQueryTest, AValueMayBeNamedOrACall) {
   EXPECT_THAT(Found("scaled_dot_product_attention(%a, %a, %a)"), ElementsAre("plain"));
   EXPECT_THAT(Found("scaled_dot_product_attention(%a, %a)"), ElementsAre("masked", "plain"));
@@ -95,6 +167,10 @@ TEST(CallQueryTest, WhatIsNoQueryIsSaidWithItsColumn) {
   EXPECT_EQ(error("relu(conv2d)"), "query: expected a value, found 'conv2d'");
   EXPECT_THAT(error("f(1 2)"), HasSubstr("query: expected"));
   EXPECT_THAT(error("f(**%x)"), HasSubstr("query"));
+  EXPECT_THAT(error("f(n>%)"), HasSubstr("query:5: expected a constant to compare n with"));
+  EXPECT_THAT(error("f(n>)"), HasSubstr("query:5: expected an argument"));
+  EXPECT_THAT(error("f(n>1 2)"), HasSubstr("query"));
+  EXPECT_THAT(error("f(, 1)"), HasSubstr("query:3: expected an argument"));
   EXPECT_THAT(error(std::string(100000, '(')), HasSubstr("expected the name"));
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "f(";
