@@ -20,7 +20,10 @@ absl::Status Run(const std::string& in) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: run IN.pb\n");
+    return 2;
+  }
   const absl::Status status = Run(argv[1]);
   if (!status.ok()) std::fprintf(stderr, "run: %s\n", std::string(status.message()).c_str());
   return status.ok() ? 0 : 2;

@@ -20,7 +20,10 @@ absl::Status Run(const std::string& in, const std::string& out) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: surgery IN.pb OUT.pb\n");
+    return 2;
+  }
   const absl::Status status = Run(argv[1], argv[2]);
   if (!status.ok()) std::fprintf(stderr, "surgery: %s\n", std::string(status.message()).c_str());
   return status.ok() ? 0 : 2;

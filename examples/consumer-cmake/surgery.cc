@@ -1,1 +1,30 @@
-../consumer-bazel/surgery.cc
+// Makes every ReLU of a sample a GELU: surgery IN.pb OUT.pb. Needs no LibTorch.
+#include <cstdio>
+#include <string>
+
+#include "graphnet/graphnet.h"
+
+absl::Status Run(const std::string& in, const std::string& out) {
+  absl::StatusOr<graphnet::Sample> sample = graphnet::ReadSampleFile(in, /*with_weights=*/true);
+  if (!sample.ok()) return sample.status();
+  graphnet::Graph* graph = sample->module->main();
+  for (graphnet::Node* node : graph->nodes()) {
+    if (!node->is_call_function("aten.relu_.default")) continue;
+    graphnet::Node* gelu =
+        graph->CallLike(*node, "aten.gelu_.default", {*node->FindArg("self", 0)});
+    node->ReplaceAllUsesWith(gelu);
+    graph->EraseNode(node);
+  }
+  if (absl::Status status = graphnet::Verify(*sample->module); !status.ok()) return status;
+  return graphnet::WriteSampleFile(*sample, out);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: surgery IN.pb OUT.pb\n");
+    return 2;
+  }
+  const absl::Status status = Run(argv[1], argv[2]);
+  if (!status.ok()) std::fprintf(stderr, "surgery: %s\n", std::string(status.message()).c_str());
+  return status.ok() ? 0 : 2;
+}

@@ -134,7 +134,11 @@ class Parser {
       return Error(kExpected);
     }
     const std::optional<DType> dtype = ParseDTypeShortName(rest.substr(0, open));
-    if (!dtype) return Error("there is no such dtype");
+    if (!dtype) {
+      std::vector<absl::string_view> names;
+      for (int i = 1; i < kNumDTypes; ++i) names.push_back(DTypeShortName(static_cast<DType>(i)));
+      return Error(absl::StrCat("there is no such dtype; there are ", absl::StrJoin(names, ", ")));
+    }
     input->dtype = *dtype;
     const absl::string_view sizes = rest.substr(open + 1, close - open - 1);
     for (const absl::string_view size : absl::StrSplit(sizes, ',', absl::SkipWhitespace())) {

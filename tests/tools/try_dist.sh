@@ -64,8 +64,10 @@ run() {
     [ "$sum" = "${first_sum:-$sum}" ]
 }
 
-for kind in bazel cmake pkgconfig; do
-  cp -rL "$project/examples/consumer-$kind" "$scratch/$kind"
+cp -r "$project/examples/consumer-bazel" "$scratch/bazel"
+for kind in cmake pkgconfig; do
+  cp -r "$folder/examples/consumer-$kind" "$scratch/$kind"
+  chmod -R u+w "$scratch/$kind"
 done
 
 # --- The tool ------------------------------------------------------------------
