@@ -104,8 +104,10 @@ absl::StatusOr<int> Find(const FindFlags& options) {
       [&](size_t i, const absl::Status& status, const std::vector<FoundCall>& found) {
         calls += found.size();
         samples += found.empty() ? 0 : 1;
-        documents[i] = FoundJson(inputs[i], status, found);
-        if (options.json) return std::string();
+        if (options.json) {
+          documents[i] = FoundJson(inputs[i], status, found);
+          return std::string();
+        }
         if (!status.ok()) {
           const std::string line = FailLine(inputs[i], status);
           if (!options.csv) return line;

@@ -122,7 +122,10 @@ class CallQuery::Reader {
         name = std::string(ReadNames());
         relation = ReadRelation();
       }
-      if (!relation.has_value()) at_ = begin;
+      if (!relation.has_value()) {
+        name.clear();
+        at_ = begin;
+      }
       const size_t parameters = query_.parameters_.size();
       const size_t calls = query_.calls_.size();
       const size_t at = at_;
@@ -344,7 +347,7 @@ absl::StatusOr<RewriteRule> CallQuery::PatternOf(const std::vector<std::string>&
   ASSIGN_OR_RETURN(RewriteRule rule,
                    ParsePattern(absl::StrCat("graph @pattern(", parameters, ") {\n", calls,
                                              "  return %call_", calls_.size() - 1, "\n}\n"),
-                                types_, "query"));
+                                "query", types_));
   rule.counts_defaults = true;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Node* const node = rule.pattern->FindNode(absl::StrCat("call_", i));

@@ -135,9 +135,8 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
                                                     absl::string_view file_name);
 
 // The graph @pattern alone, for FindMatches, and what stands behind "where" in a rule.
-absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text,
-                                         absl::Span<const std::string> conditions,
-                                         absl::string_view file_name);
+absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_view file_name,
+                                         absl::Span<const std::string> conditions = {});
 
 // Applies the rules to all graphs until none matches any more, in program order, the
 // first rule that matches first. A match is anchored at what the pattern returns and

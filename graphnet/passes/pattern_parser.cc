@@ -458,9 +458,8 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
   return rules;
 }
 
-absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text,
-                                         absl::Span<const std::string> conditions,
-                                         absl::string_view file_name) {
+absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_view file_name,
+                                         absl::Span<const std::string> conditions) {
   Marks marks;
   for (const std::string& condition : conditions) marks.conditions.push_back({condition, 1, 1});
   return ParseRule("pattern", std::string(text), file_name, /*replaces=*/false, std::move(marks));

@@ -64,7 +64,7 @@ def broken(sample):
 
 
 # --- Many samples: one object each, those that fail with an error, in order.
-stats = by_name(run(1, "stats", "many"), 2, 1)
+stats = by_name(run(2, "stats", "many"), 2, 1)
 assert stats["a.gn"]["counts"] == {"call_function torch.exp": 1, "call_function torch.matmul": 1,
                                    "call_function torch.relu": 1}, stats
 assert stats["a.gn"]["nodes"] == 3 and len(stats["a.gn"]["hash"]) == 64

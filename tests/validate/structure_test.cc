@@ -513,8 +513,10 @@ TEST_F(StructureTest, ChangedWeights) {
   pieces_ = *std::move(pieces);
   EXPECT_OK(Validate().status());
   pieces_[2].weights["fc2.weight"].bytes = std::make_shared<const std::string>("12345679");
-  ExpectFinding(ErrorClass::kGraph, 2, "fc2.weight",
-                "E8 graph: piece 2: the weights of fc2.weight are not the original's");
+  ExpectFinding(
+      ErrorClass::kGraph, 2, "fc2.weight",
+      "E8 graph: piece 2: the weights of fc2.weight are not the original's: f32[2], by at "
+      "most 0.000131");
 }
 
 TEST(StructureBodyTest, ChangedBody) {
