@@ -15,6 +15,7 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shape_run.h"
 #include "graphnet/interp/shapes.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/values.h"
 
@@ -23,6 +24,9 @@ namespace {
 
 // Tensors of at most so many elements are noted whole.
 constexpr int64_t kMaxLiterals = 64;
+// Lists of numbers are noted whole until all of them have so many. A list that grows by each call
+// is a value of each.
+constexpr uint64_t kMaxNumbers = uint64_t{1} << 20;
 
 // The elements as literals, in row-major order; numbers of a complex dtype are none.
 std::vector<Argument> Literals(const at::Tensor& tensor) {
@@ -74,7 +78,8 @@ DrawSpec SpecWithoutData(const at::Tensor& tensor) {
 }
 
 // A number, or a list of ints, as literals with an annotation; nullopt for other values.
-std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module* module) {
+std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module* module,
+                                               Budget* budget) {
   std::vector<Argument> numbers;
   std::string annotation;
   if (value.isInt()) {
@@ -87,7 +92,11 @@ std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module*
     numbers.push_back(Argument(value.toBool()));
     annotation = "torch.SymBool";
   } else if (value.isList() || value.isTuple()) {
-    for (const c10::IValue& element : Elements(value)) {
+    const c10::ArrayRef<c10::IValue> elements =
+        value.isTuple() ? value.toTupleRef().elements().asArrayRef() : value.toListRef();
+    if (elements.empty() || !elements[0].isInt() || !budget->Charge(elements.size()))
+      return std::nullopt;
+    for (const c10::IValue& element : elements) {
       if (!element.isInt()) return std::nullopt;
       numbers.push_back(Argument(element.toInt()));
     }
@@ -101,7 +110,8 @@ std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module*
 }
 
 // `measured`: what floats are is of interest, not of chance.
-void Note(const Node& node, const c10::IValue& value, bool measured, ObservedValues* found) {
+void Note(const Node& node, const c10::IValue& value, bool measured, Budget* budget,
+          ObservedValues* found) {
   const std::string name(node.name());
   if (value.isTensor() && value.toTensor().defined()) {
     const at::Tensor& tensor = value.toTensor();
@@ -112,7 +122,7 @@ void Note(const Node& node, const c10::IValue& value, bool measured, ObservedVal
     const DrawSpec spec =
         tensor.is_meta() ? SpecWithoutData(tensor) : SpecOf(tensor, found->module.get());
     if (!(spec == DrawSpec())) found->values[name] = {spec, ""};
-  } else if (auto numbers = NumbersOf(value, found->module.get())) {
+  } else if (auto numbers = NumbersOf(value, found->module.get(), budget)) {
     found->values[name] = *std::move(numbers);
   }
 }
@@ -131,10 +141,11 @@ absl::Status InferValues(const Sample& sample, bool name_sizes, ObservedValues* 
     if (node->meta() != nullptr) said.metas[node] = node->meta();
   }
   bool reads_data = false;
+  Budget budget(kMaxNumbers);
   ShapeRun run;
   run.reads_data = &reads_data;
   run.observer = [&](const Node& node, const c10::IValue& value) {
-    Note(node, value, /*measured=*/false, found);
+    Note(node, value, /*measured=*/false, &budget, found);
     if (name_sizes) observed[&node] = value;
     return absl::OkStatus();
   };
@@ -151,9 +162,10 @@ absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw, Observ
   ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
   ASSIGN_OR_RETURN(PreparedRun prepared,
                    PrepareRun(*sample.module, std::move(values), {.max_bytes = draw.max_bytes}));
+  Budget budget(kMaxNumbers);
   const Observer note = [&](const Node& node, const c10::IValue& value) {
     return Guarded([&]() -> absl::Status {
-      Note(node, value, /*measured=*/true, found);
+      Note(node, value, /*measured=*/true, &budget, found);
       Node* copy = found->module->main()->FindNode(node.name());
       // With symbols, sizes would be those of the example only.
       if (copy->meta() == nullptr && sample.module->symbols().empty())

@@ -333,12 +333,15 @@ LISTS = {
     "dict-update": "aten.update.str(%d, %d)",
     "stack": "torch.stack(%l)",
 }
+# PyTorch's lists move all of their elements at each of these calls, or take memory for all anew.
+MOVING = ("extend", "insert")
 for name, call in LISTS.items():
-    def lines(size: Size, call: str = call) -> Tuple[str, List[str], str, str]:
+    def lines(size: Size, name: str = name, call: str = call) -> Tuple[str, List[str], str, str]:
+        length = size.chain // 5 if name in MOVING else size.chain
         begin = ["%l = prim.ListConstruct(%x)", "%k = prim.ListConstruct(%x)",
                  '%d = prim.DictConstruct("a", %x)', "%u0 = prim.ListConstruct(%x)"]
-        chain = [f"%u{i} = {call.format(v=f'%u{i - 1}', i=i)}" for i in range(1, size.chain + 1)]
-        return SQUARE, begin + chain + ["%o = torch.stack(%l)"], f"(%o, %u{size.chain})", ""
+        chain = [f"%u{i} = {call.format(v=f'%u{i - 1}', i=i)}" for i in range(1, length + 1)]
+        return SQUARE, begin + chain + ["%o = torch.stack(%l)"], f"(%o, %u{length})", ""
     add_text(f"list-{name}", lines)
 
 # --- fans ---------------------------------------------------------------------------------------
