@@ -109,7 +109,7 @@ absl::StatusOr<int> Find(const FindFlags& options) {
           return std::string();
         }
         if (!status.ok()) {
-          const std::string line = FailLine(inputs[i], status);
+          std::string line = FailLine(inputs[i], status);
           if (!options.csv) return line;
           std::fprintf(stderr, "%s\n", line.c_str());
           return std::string();

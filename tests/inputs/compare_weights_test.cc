@@ -25,7 +25,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 TEST(LargestDifferenceTest, OfOneDType) {
-  const auto floats = [](std::vector<float> values) { return Tensor(DType::kFloat32, values); };
+  const auto floats = [](const std::vector<float>& values) {
+    return Tensor(DType::kFloat32, values);
+  };
   EXPECT_EQ(LargestDifference(floats({1, 2, 3}), floats({1, 2.5, 2.75})), 0.5);
   EXPECT_EQ(LargestDifference(floats({kNan, kInf}), floats({kNan, kInf})), 0);
   EXPECT_TRUE(std::isnan(*LargestDifference(floats({1, 2}), floats({1, kNan}))));
