@@ -134,6 +134,8 @@ class Runner:
     def __init__(self, graphnet: str, scratch: pathlib.Path, asan: bool, quick: bool):
         self.graphnet, self.scratch = graphnet, scratch
         self.seconds, self.mebibytes = (60, 6144) if asan else (20 if quick else 10, 2048)
+        # What is too large to be allocated is for the program to refuse, as without a sanitizer.
+        self.environment = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1"}
         self.count = itertools.count()
 
     def run(self, words: List[str]) -> "tuple[int, str, str, float, int, str]":
@@ -149,7 +151,8 @@ class Runner:
         broke = ""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen([self.graphnet, *words], stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=err, preexec_fn=limit, cwd=self.scratch)
+                                       stderr=err, preexec_fn=limit, cwd=self.scratch,
+                                       env=self.environment)
             begin = time.monotonic()
             usage = None
             while usage is None:
