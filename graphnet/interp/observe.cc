@@ -27,6 +27,14 @@ constexpr int64_t kMaxLiterals = 64;
 // Lists of numbers are noted whole until all of them have so many. A list that grows by each call
 // is a value of each.
 constexpr uint64_t kMaxNumbers = uint64_t{1} << 20;
+// Lists and tuples are kept until all of them have so many elements.
+constexpr uint64_t kMaxElements = uint64_t{1} << 22;
+
+size_t NumElements(const c10::IValue& value) {
+  return value.isTuple()  ? value.toTupleRef().elements().size()
+         : value.isList() ? value.toListRef().size()
+                          : 0;
+}
 
 // The elements as literals, in row-major order; numbers of a complex dtype are none.
 std::vector<Argument> Literals(const at::Tensor& tensor) {
@@ -141,12 +149,13 @@ absl::Status InferValues(const Sample& sample, bool name_sizes, ObservedValues* 
     if (node->meta() != nullptr) said.metas[node] = node->meta();
   }
   bool reads_data = false;
-  Budget budget(kMaxNumbers);
+  Budget numbers(kMaxNumbers);
+  Budget elements(kMaxElements);
   ShapeRun run;
   run.reads_data = &reads_data;
   run.observer = [&](const Node& node, const c10::IValue& value) {
-    Note(node, value, /*measured=*/false, &budget, found);
-    if (name_sizes) observed[&node] = value;
+    Note(node, value, /*measured=*/false, &numbers, found);
+    if (name_sizes && elements.Charge(NumElements(value))) observed[&node] = value;
     return absl::OkStatus();
   };
   absl::Status status = InferShapesFrom(found->module.get(), values, said, run).status();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -73,14 +74,16 @@ absl::Status Run(absl::string_view passes, Sample* sample) {
 std::map<std::string, std::string> FindWriters(const Module& module) {
   const Effects effects(module);
   const MemoryGroups groups(module, effects);
-  std::map<std::string, std::string> writers;
+  absl::flat_hash_map<const Node*, const Node*> first;  // by group
   for (const Node* node : module.main()->nodes()) {
-    for (const Node* written : effects.Of(*node).mutates) {
-      for (const Node* input : module.main()->placeholders()) {
-        if (groups.Of(input) == groups.Of(written))
-          writers.try_emplace(std::string(input->target()), NodeError(*node, "").message());
-      }
-    }
+    for (const Node* written : effects.Of(*node).mutates)
+      first.try_emplace(groups.Of(written), node);
+  }
+  std::map<std::string, std::string> writers;
+  for (const Node* input : module.main()->placeholders()) {
+    const auto writer = first.find(groups.Of(input));
+    if (writer != first.end())
+      writers.try_emplace(std::string(input->target()), NodeError(*writer->second, "").message());
   }
   return writers;
 }
