@@ -27,6 +27,8 @@ struct BatchCount {
 
   // 2 if an input cannot be used, else 1 if something failed.
   int ExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
+  // The exit code of a command that only reads: each sample that failed cannot be used.
+  int ReadingExitCode() const { return failed > 0 ? 2 : 0; }
 };
 
 // Runs work(path, &result) of each input on `jobs` threads (0: one a CPU), what it

@@ -135,8 +135,9 @@ absl::StatusOr<int> Find(const FindFlags& options) {
   }
   for (const std::string& doubt : query.Doubts(/*names=*/calls == 0))
     std::fprintf(stderr, "note: %s\n", doubt.c_str());
-  // As grep: a sample that cannot be read is told from none that has one.
-  return count.failed > 0 ? 2 : calls == 0 ? 1 : 0;
+  // These are the exit codes of grep.
+  if (const int code = count.ReadingExitCode(); code != 0) return code;
+  return calls == 0 ? 1 : 0;
 }
 
 }  // namespace

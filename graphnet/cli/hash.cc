@@ -94,7 +94,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  return count.failed > 0 ? 2 : 0;  // Each of them is an input that cannot be used.
+  return count.ReadingExitCode();
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
         total, options.all);
   }
-  return count.failed > 0 ? 2 : 0;  // Each of them is an input that cannot be used.
+  return count.ReadingExitCode();
 }
 
 }  // namespace

@@ -450,7 +450,7 @@ class Evaluator {
         call.args()[3].is_aggregate()) {
       operands.assign(call.args()[3].elements().begin(), call.args()[3].elements().end());
     }
-    // What the operands say of inputs that have no metas themselves.
+    // An input without a meta of its own has that of its operand.
     std::vector<const ValueMeta*> metas;
     for (const Node* node : body.nodes()) {
       if (!node->is_placeholder()) break;

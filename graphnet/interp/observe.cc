@@ -17,7 +17,6 @@
 #include "graphnet/interp/shapes.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/torch/status.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {

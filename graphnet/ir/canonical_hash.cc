@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,18 +58,14 @@ class Digest {
 
  private:
   void AddBytes(absl::string_view bytes) {
-    if (bytes.size() >= sizeof buffer_) {
-      Flush();
+    if (bytes.size() > sizeof buffer_ - size_) Flush();
+    if (bytes.size() > sizeof buffer_) {
       CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
       return;
     }
-    while (!bytes.empty()) {
-      if (size_ == sizeof buffer_) Flush();
-      const size_t part = std::min(bytes.size(), sizeof buffer_ - size_);
-      std::memcpy(buffer_ + size_, bytes.data(), part);
-      size_ += part;
-      bytes.remove_prefix(part);
-    }
+    if (bytes.empty()) return;
+    std::memcpy(buffer_ + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
   }
   void Flush() {
     CHECK(EVP_DigestUpdate(context_.get(), buffer_, size_) == 1);

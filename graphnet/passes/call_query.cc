@@ -45,7 +45,7 @@ bool HasName(const Node& node, absl::string_view name) {
          LastName(node.target()) == LastName(absl::StrCat(name, ".default"));
 }
 
-// Of an operator, function or method that is called so, in any spelling.
+// The overloads of all operators, functions and methods of that name, in any spelling.
 std::vector<const Schema*> OverloadsOf(absl::string_view name) {
   std::vector<const Schema*> found;
   absl::ConsumePrefix(&name, ".");
@@ -59,6 +59,13 @@ std::vector<const Schema*> OverloadsOf(absl::string_view name) {
     if (LastName(schema.name) == name) found.push_back(&schema);
   }
   return found;
+}
+
+// An error of the text that was made of a query. Its line and column are of that text.
+absl::Status QueryError(const absl::Status& status) {
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(status.message(), absl::MaxSplits(": ", 1));
+  return absl::InvalidArgumentError(absl::StrCat("query: ", parts.back()));
 }
 
 }  // namespace
@@ -159,7 +166,7 @@ class CallQuery::Reader {
 
   std::optional<ArgumentCondition::Relation> ReadRelation() {
     using Relation = ArgumentCondition::Relation;
-    // Those that begin as others do go first.
+    // A sign that begins with another one goes before it.
     static constexpr std::pair<absl::string_view, Relation> kRelations[] = {
         {"!=", Relation::kNotEqual}, {"<=", Relation::kLessEqual}, {">=", Relation::kGreaterEqual},
         {"==", Relation::kEqual},    {"<", Relation::kLess},       {">", Relation::kGreater},
@@ -179,9 +186,7 @@ class CallQuery::Reader {
     absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(
         absl::StrCat("graph @value() {\n  %v = torch.any(", value, ")\n  return %v\n}\n"), "query");
     if (!module.ok()) {
-      const std::vector<absl::string_view> parts =
-          absl::StrSplit(module.status().message(), absl::MaxSplits(": ", 1));
-      return absl::InvalidArgumentError(absl::StrCat("query: ", parts.back()));
+      return QueryError(module.status());
     }
     const Node* const holder = (*module)->main()->first();
     if (!holder->is_call() || holder->args().size() != 1 || !holder->kwargs().empty())
@@ -322,10 +327,7 @@ absl::StatusOr<CallQuery> CallQuery::Parse(absl::string_view text) {
   // Whether arguments are in the text form does not depend on what is called.
   const std::vector<std::string> targets(query.calls_.size(), "torch.any");
   if (const absl::Status status = query.PatternOf(targets).status(); !status.ok()) {
-    // Line and column are of what was made of it.
-    const std::vector<absl::string_view> parts =
-        absl::StrSplit(status.message(), absl::MaxSplits(": ", 1));
-    return absl::InvalidArgumentError(absl::StrCat("query: ", parts.back()));
+    return QueryError(status);
   }
   return query;
 }

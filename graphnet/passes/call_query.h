@@ -40,8 +40,8 @@ class CallQuery {
   // The calls of all graphs that match, in program order; the outermost where calls nest.
   absl::StatusOr<std::vector<Node*>> Find(Module* module) const;
 
-  // What makes one doubt the query, a line each: parameters that no overload has of what is called
-  // so; with `names`, also functions and methods of which PyTorch has none.
+  // Reasons to doubt the query, a line each: it names a parameter that no overload of the function
+  // has; with `names`, also a function or method that PyTorch does not have.
   std::vector<std::string> Doubts(bool names) const;
 
  private:

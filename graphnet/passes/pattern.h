@@ -93,8 +93,9 @@ struct TypeCondition {
   std::optional<Device> device;  // of any index if it has none
 };
 
-// What an argument of a call has to be, given or left out: then its default counts. Of a list, each
-// element. An int stands for a list that holds nothing else, as stride=2 does for (2, 2).
+// A condition on an argument of a call. An argument that the call leaves out counts with its
+// default. A list fulfils the condition if each of its elements does. An int stands for a list that
+// holds nothing else, as stride=2 does for (2, 2).
 struct ArgumentCondition {
   enum class Relation { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIn };
   const Node* call = nullptr;  // of the pattern

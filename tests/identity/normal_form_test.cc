@@ -238,7 +238,7 @@ TEST(NormalFormTest, SmallProgramsThatRunForeverAreRefused) {
 }
 
 TEST(NormalFormTest, BodiesOfSeveralCallsAreMadeOnce) {
-  // What the predicate is, nobody knows, and each body refers to the next one four times.
+  // The predicate is unknown, and each body refers to the next one four times.
   std::string text =
       "graph @forward(%p : bool[]@cpu, %x : f32[2]@cpu) {\n"
       "  %a = torch.cond(%p, @b0, @b0, (%p, %x))\n  return (%a,)\n}\n";

@@ -10,16 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/inputs/tensor.h"
+
 namespace graphnet {
 namespace {
-
-template <typename T>
-TensorData Tensor(DType dtype, const std::vector<T>& values) {
-  return {dtype,
-          {static_cast<int64_t>(values.size())},
-          std::make_shared<const std::string>(reinterpret_cast<const char*>(values.data()),
-                                              values.size() * sizeof(T))};
-}
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();

@@ -9,17 +9,10 @@
 
 #include "graphnet/text/parser.h"
 #include "tests/base/status_matchers.h"
+#include "tests/inputs/tensor.h"
 
 namespace graphnet {
 namespace {
-
-template <typename T>
-TensorData Tensor(DType dtype, const std::vector<T>& values) {
-  return {dtype,
-          {static_cast<int64_t>(values.size())},
-          std::make_shared<const std::string>(reinterpret_cast<const char*>(values.data()),
-                                              values.size() * sizeof(T))};
-}
 
 template <typename T>
 std::vector<T> Values(const TensorData& tensor) {

@@ -134,7 +134,7 @@ class Runner:
     def __init__(self, graphnet: str, scratch: pathlib.Path, asan: bool, quick: bool):
         self.graphnet, self.scratch = graphnet, scratch
         self.seconds, self.mebibytes = (60, 6144) if asan else (20 if quick else 10, 2048)
-        # What is too large to be allocated is for the program to refuse, as without a sanitizer.
+        # The program has to refuse sizes that cannot be allocated, as it does without a sanitizer.
         self.environment = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1"}
         self.count = itertools.count()
 
