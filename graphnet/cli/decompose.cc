@@ -20,6 +20,7 @@
 #include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
+#include "graphnet/decompose/graph_index.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/graph.h"
 
@@ -167,24 +168,43 @@ void NotePassingValues(Decomposition* made) {
       "text of each folder they pass; --style dag or --format protobuf is smaller by far"));
 }
 
+// Says of the values of a folder form what the program says that it was made of. That has the same
+// operators in the same order, and knows more than what is inferred without it: under autocast
+// the dtypes are those of its device.
+void AddMetas(const Graph& program, const Sample& form, ObservedValues* values) {
+  if (values->module == nullptr) values->module = form.module->Clone();
+  const GraphIndex from(program);
+  const GraphIndex to(*values->module->main());
+  if (from.num_operators() != to.num_operators()) return;
+  for (int64_t k = 0; k < from.num_operators(); ++k) {
+    const Node& node = *from.node(from.operator_node(k));
+    if (node.meta() == nullptr) continue;
+    to.node(to.operator_node(k))->set_meta(values->module->CopyMeta(node.meta()));
+  }
+}
+
 absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std::string& folder,
                                               const DecomposeConfig& config,
                                               const DecomposeFlags& options, bool print) {
   LoadOptions load;
   load.trust = options.trust;
-  load.weights = options.folder.format == PieceFormat::kProtobuf && !options.dry_run;
-  load.statistics = !options.dry_run;
+  load.weights = options.folder.format == PieceFormat::kProtobuf;
+  load.statistics = true;
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   // A GraphNet folder has no attributes; lifted from each piece, they would be
   // inputs that no other piece returns.
   const bool lift =
       options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
+  std::unique_ptr<Module> lifted;
   if (lift) {
     absl::StatusOr<Sample> form = FolderFormOfSample(sample, /*keep_module_paths=*/true);
     if (!form.ok()) return WithFolderAdvice(form.status());
+    lifted = std::move(sample.module);
     sample = *std::move(form);
   }
-  ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
+  ASSIGN_OR_RETURN(PortValues ports, FindPortValues(options.ports, &sample));
+  if (lift && options.ports.facts != PortFacts::kNone)
+    AddMetas(*lifted->main(), sample, &ports.values);
   ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, &ports.values));
   if (!ports.why_not.empty()) made.notes.push_back(ports.why_not);
   if (lift) {
@@ -376,7 +396,8 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       command, "--layout", &options->folder.layout, layouts,
       "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it");
   AddPortOptions(command, &options->ports);
-  command->add_flag("--dry-run", options->dry_run, "Only print the table of pieces");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Print the table of pieces, as found by the same analysis, and write nothing");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,

@@ -1,8 +1,13 @@
 #include "graphnet/cli/ports.h"
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
@@ -30,6 +35,58 @@ bool IsAllKnown(const Graph& graph) {
     return node->op() == Op::kPlaceholder || node->op() == Op::kOutput ||
            (node->meta() != nullptr && IsKnown(*node->meta()));
   });
+}
+
+// The one device that all inputs and attributes are on; nullopt if they say several or none, or a
+// call names another one.
+std::optional<Device> DeviceOfAll(const Module& module) {
+  std::vector<Device> devices;
+  const auto add = [&](const TensorMeta* meta) {
+    if (meta != nullptr && meta->has_device) devices.push_back(meta->device);
+  };
+  for (const Node* node : module.main()->placeholders()) {
+    // A folder keeps numbers as tensors of the host.
+    if (!absl::StrContains(node->annotation(), "Sym")) add(node->tensor_meta());
+  }
+  for (const Attribute& attribute : module.attributes()) add(attribute.meta);
+  for (const Graph* graph : module.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      node->ForEachArgument([&](const Argument& a) {
+        if (a.kind() == Argument::Kind::kDevice) devices.push_back(a.device());
+      });
+    }
+  }
+  if (devices.empty() || !absl::c_all_of(devices, [&](Device d) { return d == devices[0]; }))
+    return std::nullopt;
+  return devices[0];
+}
+
+// Shapes are found without a device. Numbers have none.
+void SayDevice(Device device, ObservedValues* values) {
+  Module* const module = values->module.get();
+  absl::flat_hash_map<const ValueMeta*, const ValueMeta*> made;
+  const std::function<const ValueMeta*(const ValueMeta*)> with_device =
+      [&](const ValueMeta* meta) -> const ValueMeta* {
+    if (const auto it = made.find(meta); it != made.end()) return it->second;
+    const ValueMeta* with = meta;
+    if (meta->tensor != nullptr && !meta->tensor->has_device) {
+      TensorMeta tensor = *meta->tensor;
+      tensor.has_device = true;
+      tensor.device = device;
+      with = module->InternValueMeta(tensor);
+    } else if (meta->is_tuple) {
+      std::vector<const ValueMeta*> elements;
+      for (const ValueMeta* element : meta->elements) elements.push_back(with_device(element));
+      with = module->InternTupleMeta(elements);
+    }
+    return made[meta] = with;
+  };
+  for (Node* node : module->main()->nodes()) {
+    if (!node->is_call() || node->meta() == nullptr) continue;
+    const auto value = values->values.find(std::string(node->name()));
+    if (value != values->values.end() && !value->second.annotation.empty()) continue;
+    node->set_meta(with_device(node->meta()));
+  }
 }
 
 }  // namespace
@@ -63,6 +120,10 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
   absl::string_view help;
   if (status.ok() && engine.ok()) {
     status = (*engine)->InferValues(*sample, /*name_sizes=*/true, &found.values);
+    if (status.ok() && found.values.module != nullptr) {
+      const std::optional<Device> device = DeviceOfAll(*sample->module);
+      if (device.has_value()) SayDevice(*device, &found.values);
+    }
     help = "; --ports stats measures them in a run";
   } else if (status.ok()) {
     status = engine.status();

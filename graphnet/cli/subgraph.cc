@@ -3,9 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
@@ -35,7 +37,24 @@ struct SubgraphFlags {
   bool json = false;
 };
 
-absl::StatusOr<Range> RangeOfNodes(absl::string_view list, Graph* graph) {
+struct Chosen {
+  Range range;
+  bool is_gathered = false;  // others stood between them
+};
+
+// The nodes that the option `flag` names, one beside the other.
+absl::StatusOr<Chosen> Gather(absl::Span<Node* const> nodes, absl::string_view flag) {
+  const GraphIndex before(*nodes.front()->graph());
+  std::vector<int64_t> numbers;
+  for (const Node* node : nodes) numbers.push_back(before.operator_of(before.IndexOf(node)));
+  absl::StatusOr<Range> range = GatherNodes(nodes);
+  if (!range.ok()) return Annotate(range.status(), flag);
+  return Chosen{*range, absl::c_any_of(numbers, [&](int64_t k) {
+                  return k < range->start || k >= range->end;
+                })};
+}
+
+absl::StatusOr<Chosen> NodesOf(absl::string_view list, Graph* graph) {
   std::vector<Node*> nodes;
   for (const absl::string_view name : absl::StrSplit(list, ',', absl::SkipEmpty())) {
     nodes.push_back(graph->FindNode(name));
@@ -45,16 +64,22 @@ absl::StatusOr<Range> RangeOfNodes(absl::string_view list, Graph* graph) {
     return absl::NotFoundError(
         absl::StrCat("--nodes: the graph has no value ", Printable(name), NearMissHint(name, all)));
   }
-  absl::StatusOr<Range> range = GatherNodes(nodes);
-  if (!range.ok()) return Annotate(range.status(), "--nodes");
-  return range;
+  if (nodes.empty()) return absl::InvalidArgumentError("--nodes: names no value");
+  return Gather(nodes, "--nodes");
 }
 
-absl::StatusOr<Range> RangeOf(const SubgraphFlags& options, Graph& graph) {
-  if (!options.nodes.empty()) return RangeOfNodes(options.nodes, &graph);
-  const GraphIndex index(graph);
-  const Regions regions(index);
-  if (!options.module.empty()) return RangeOfModule(options.module, index, regions);
+absl::StatusOr<Chosen> Choose(const SubgraphFlags& options, Graph& graph) {
+  if (!options.nodes.empty()) return NodesOf(options.nodes, &graph);
+  if (!options.module.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<Node*> nodes,
+                     NodesOfModule(options.module, GraphIndex(graph)));
+    absl::StatusOr<Chosen> chosen =
+        Gather(nodes, absl::StrCat("--module ", Printable(options.module)));
+    if (chosen.ok() || !absl::IsFailedPrecondition(chosen.status())) return chosen;
+    return absl::FailedPreconditionError(
+        absl::StrCat(chosen.status().message(),
+                     "; where a module is called in several places, --nodes and --range take one"));
+  }
   const bool by_values = !options.values.empty();
   const std::vector<std::string> sides =
       absl::StrSplit(by_values ? options.values : options.range, ':');
@@ -65,7 +90,9 @@ absl::StatusOr<Range> RangeOf(const SubgraphFlags& options, Graph& graph) {
     }
     const std::vector<std::string> inputs = absl::StrSplit(sides[0], ',', absl::SkipEmpty());
     const std::vector<std::string> outputs = absl::StrSplit(sides[1], ',', absl::SkipEmpty());
-    return RangeOfValues(inputs, outputs, index, regions);
+    const GraphIndex index(graph);
+    ASSIGN_OR_RETURN(const Range between, RangeOfValues(inputs, outputs, index, Regions(index)));
+    return Chosen{between};
   }
   Range range;
   if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &range.start) ||
@@ -73,7 +100,7 @@ absl::StatusOr<Range> RangeOf(const SubgraphFlags& options, Graph& graph) {
     return absl::InvalidArgumentError(
         absl::StrCat("--range: ", Printable(options.range), " is not START:END, START below END"));
   }
-  return range;
+  return Chosen{range};
 }
 
 absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
@@ -83,7 +110,8 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
                                            .values_if_there = !options.out.keeps_weights(),
                                            .statistics = !options.out.keeps_weights()}));
   RETURN_IF_ERROR(CheckModule(sample));
-  ASSIGN_OR_RETURN(const Range range, RangeOf(options, *sample.module->main()));
+  ASSIGN_OR_RETURN(const Chosen chosen, Choose(options, *sample.module->main()));
+  const Range range = chosen.range;
   ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
   // Of a DAG: it takes and returns nothing but what it uses and others use of it.
   ASSIGN_OR_RETURN(
@@ -104,9 +132,9 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
     PrintJson(document);
     return 0;
   }
-  const std::string which = options.nodes.empty()
-                                ? absl::StrCat("[", range.start, ", ", range.end, ")")
-                                : absl::StrCat(range.end - range.start);
+  const std::string which = chosen.is_gathered
+                                ? absl::StrCat(range.end - range.start)
+                                : absl::StrCat("[", range.start, ", ", range.end, ")");
   std::fprintf(options.out.report(), "operators %s of %lld, %zu inputs\n", which.c_str(),
                static_cast<long long>(NumOperators(*sample.module->main())),
                pieces[0].module->main()->placeholders().size());
@@ -127,8 +155,9 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   which->add_option("--range", options->range, "These operators, the end left out: 8:20");
   which->add_option("--by-value", options->values,
                     "What lies between values, by name: in1,in2:out1");
-  which->add_option("--module", options->module,
-                    "Those of a module and of all below it, by path: layer1.0");
+  which->add_option(
+      "--module", options->module,
+      "Those of a module and of all below it, wherever they stand, by path: layer1.0");
   which->add_option("--nodes", options->nodes,
                     "These, by name, wherever they stand: a,b,d. Nothing may lead out of them and "
                     "back");

@@ -44,15 +44,14 @@ std::optional<int64_t> ValueBytes(const Node& node) {
   return MetaBytes(*node.graph()->module(), *node.meta());
 }
 
-std::vector<Traffic> CutTraffic(const GraphIndex& index) {
+std::vector<Traffic> CutTraffic(const GraphIndex& index, bool by_bytes) {
   const auto n = static_cast<size_t>(index.num_operators());
   std::vector<Traffic> traffic(n + 2);
   for (size_t k = 0; k < n; ++k) {
-    const size_t i = index.num_placeholders() + k;
-    const Node& node = *index.node(i);
-    if (index.last_use(i) == 0 || node.op() == Op::kGetAttr) continue;
-    const size_t last = index.last_use(i) - index.num_placeholders();
-    const std::optional<int64_t> bytes = ValueBytes(node);
+    const size_t i = index.operator_node(static_cast<int64_t>(k));
+    if (index.last_use(i) == 0) continue;
+    const auto last = static_cast<size_t>(index.operator_of(index.last_use(i)));
+    const std::optional<int64_t> bytes = by_bytes ? ValueBytes(*index.node(i)) : std::nullopt;
     const Traffic value = {bytes.value_or(0), bytes.has_value() ? 0 : 1};
     // Handed on at the cuts k + 1 to `last`.
     traffic[k + 1] = traffic[k + 1] + value;

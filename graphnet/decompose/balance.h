@@ -34,8 +34,9 @@ struct Traffic {
 // For each position from 0 to the number of operators, what a cut before it hands
 // on: the values that operators before it compute and others use at it or later,
 // the output included. Inputs and attributes are there anyway and do not count.
-// O(nodes).
-std::vector<Traffic> CutTraffic(const GraphIndex& index);
+// Without `by_bytes` all sizes count as unknown, so that the same program gives the same whether
+// or not it says them. O(nodes).
+std::vector<Traffic> CutTraffic(const GraphIndex& index, bool by_bytes = true);
 
 // The k - 1 cuts of least traffic in total, of those that make pieces of `least`
 // to `most` operators each and go through no region; nullopt if there are none.
@@ -45,7 +46,7 @@ std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> t
                                                      const Regions& regions, int k, int64_t least,
                                                      int64_t most);
 
-// Ditto, with pieces of half to one and a half times the mean size; if regions do
+// The same, with pieces of half to one and a half times the mean size; if regions do
 // not allow that, of a wider span, and at last fewer pieces. InvalidArgument if k
 // times the number of operators is more than 2^26.
 absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const Regions& regions,

@@ -44,9 +44,7 @@ std::vector<uint32_t> Tokens(const GraphIndex& index) {
   for (int64_t k = 0; k < index.num_operators(); ++k) {
     const Node& node = *index.node(index.operator_node(k));
     key.clear();
-    // Attributes have a name each.
-    absl::StrAppend(&key, static_cast<int>(node.op()),
-                    node.op() == Op::kGetAttr ? "" : node.target(), "\n");
+    absl::StrAppend(&key, static_cast<int>(node.op()), node.target(), "\n");
     for (const Argument& argument : node.args()) {
       AppendKey(argument, &key);
       key.push_back(',');
@@ -79,7 +77,7 @@ class BlockFinder {
   BlockFinder(const GraphIndex& index, const Regions& regions)
       : regions_(regions),
         tokens_(Tokens(index)),
-        traffic_(CutTraffic(index)),
+        traffic_(CutTraffic(index, /*by_bytes=*/false)),
         taken_(tokens_.size()) {}
 
   std::vector<Block> Find() {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -30,6 +31,7 @@ class Composer {
     std::vector<const Module*> modules;
     for (const Sample& piece : pieces_) modules.push_back(piece.module.get());
     RETURN_IF_ERROR(MergeTables(modules, order_like, module_.get()));
+    if (order_like != nullptr) OrderReads(*order_like->main());
     return std::move(module_);
   }
 
@@ -42,14 +44,50 @@ class Composer {
     for (Node* node : piece.nodes()) {
       if (node->is_placeholder()) continue;  // Connected.
       if (node->is_output() && i + 1 < pieces_.size()) continue;
+      if (node->op() == Op::kGetAttr) {
+        // Each piece that uses an attribute reads it; the whole does once.
+        const auto read = reads_.find(node->name());
+        if (read != reads_.end() && read->second->target() == node->target()) {
+          map_[node] = read->second;
+          continue;
+        }
+      }
       map_[node] = graph_->CopyNodeFrom(
           *node, [this](Node* operand) { return map_.at(operand); },
           [&](Graph* body) { return copier.CopyOf(body); });
+      if (node->op() == Op::kGetAttr) reads_.try_emplace(node->name(), map_[node]);
     }
     copier.Finish();
     for (const auto& [body, copy] : copier.copied()) bodies_[std::string(body->name())] = copy;
     RETURN_IF_ERROR(CheckShared(i));
     return i + 1 < pieces_.size() ? Return(i, piece) : absl::OkStatus();
+  }
+
+  // Puts the get_attrs where `like` has them, as long as all else is called as there.
+  void OrderReads(const Graph& like) {
+    if (reads_.empty()) return;
+    const auto skip_reads = [](Node* node) {
+      while (node != nullptr && node->op() == Op::kGetAttr) node = node->next();
+      return node;
+    };
+    Node* next = skip_reads(graph_->first());
+    std::vector<Node*> reads;  // to be put before the next node
+    absl::flat_hash_set<const Node*> behind;
+    for (const Node* node : like.nodes()) {
+      if (node->op() == Op::kGetAttr) {
+        Node* const read = graph_->FindNode(node->name());
+        if (read != nullptr && read->op() == Op::kGetAttr) reads.push_back(read);
+        continue;
+      }
+      if (next == nullptr || next->name() != node->name()) return;
+      for (Node* const read : reads) {
+        if (absl::c_none_of(read->users(), [&](const Node* n) { return behind.contains(n); }))
+          graph_->MoveBefore(read, next);
+      }
+      reads.clear();
+      behind.insert(next);
+      next = skip_reads(next->next());
+    }
   }
 
   // Of the whole: what the pieces take that none before them returns, and what
@@ -168,6 +206,7 @@ class Composer {
   const bool by_name_;
   // By their names in the pieces, which outlive this.
   absl::flat_hash_map<absl::string_view, Node*> values_;
+  absl::flat_hash_map<absl::string_view, Node*> reads_;  // get_attrs, alike
   std::unique_ptr<Module> module_;
   Graph* graph_ = nullptr;
   absl::flat_hash_map<std::string, Graph*> bodies_;  // of module_, by name in the pieces

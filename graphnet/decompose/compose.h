@@ -17,7 +17,8 @@ namespace graphnet {
 //
 // Symbols, relations and attributes come in the order of `order_like`, for
 // instance the module that was cut; what that lacks, or all if it is null, in the
-// order in which the pieces declare it. Bodies of the same name are one. Inputs of
+// order in which the pieces declare it. Bodies of the same name are one, and so are get_attrs of
+// the same name and attribute. Inputs of
 // `order_like` that nothing uses and the first piece does not take are added.
 //
 // The pieces must verify. FailedPrecondition, with the number of the piece, if
@@ -27,7 +28,7 @@ namespace graphnet {
 absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,
                                                      const Module* order_like = nullptr);
 
-// Ditto, each piece taking by name the values that pieces before it return, from
+// The same, where each piece takes by name the values that pieces before it return, from
 // the last one that does; what none returns is an input of the graph. The names
 // are those of nodes, not the targets of placeholders. The last piece returns what
 // the graph returns. Inputs come in the order of `order_like`, which also brings

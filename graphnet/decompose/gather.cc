@@ -1,7 +1,9 @@
 #include "graphnet/decompose/gather.h"
 
+#include <iterator>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
@@ -19,7 +21,10 @@ enum Place { kFront, kInside, kBehind };
 }  // namespace
 
 absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
-  ASSIGN_OR_RETURN(const Subgraph subgraph, FindSubgraph(nodes));
+  std::vector<Node*> operators;
+  absl::c_copy_if(nodes, std::back_inserter(operators), [](Node* n) { return IsOperator(*n); });
+  if (operators.empty()) return absl::InvalidArgumentError("there is no operator among the nodes");
+  ASSIGN_OR_RETURN(const Subgraph subgraph, FindSubgraph(operators));
   Node* const first = subgraph.nodes.front();
   Node* const behind = subgraph.nodes.back()->next();
   Graph* const graph = first->graph();
@@ -33,6 +38,10 @@ absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
   std::vector<Node*> moved[kBehind + 1];
   for (Node* node = first; node != behind; node = node->next()) {
     Place& place = places[node];
+    if (node->op() == Op::kGetAttr) {  // It takes nothing, and touches no memory.
+      moved[kFront].push_back(node);
+      continue;
+    }
     std::vector<int> its_classes = {classes.ClassOf(index.IndexOf(node))};
     node->ForEachOperand([&](const Node* operand) {
       its_classes.push_back(classes.ClassOf(index.IndexOf(operand)));
@@ -57,7 +66,7 @@ absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
   for (Node* node : moved[kBehind]) graph->MoveBefore(node, behind);
 
   const GraphIndex gathered(*graph);
-  const int64_t start = static_cast<int64_t>(gathered.IndexOf(first) - gathered.num_placeholders());
+  const int64_t start = gathered.operator_of(gathered.IndexOf(first));
   return Range{start, start + static_cast<int64_t>(subgraph.nodes.size())};
 }
 

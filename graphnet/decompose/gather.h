@@ -8,10 +8,11 @@
 
 namespace graphnet {
 
-// Moves what stands between the nodes, operators of one graph that verifies: behind them
-// what uses their values, in front of them all else. So the graph computes what it did.
-// Errors of FindSubgraph (ir/outline.h), as FailedPrecondition for nodes that are not
-// convex, or if a move would change what is seen in memory that the graph writes to.
+// Moves what stands between the operators among `nodes`, which are of one graph that verifies:
+// behind them what uses their values, in front of them all else. So the graph computes what it
+// did. InvalidArgument without operators; errors of FindSubgraph (ir/outline.h), as
+// FailedPrecondition for nodes that are not convex, or if a move would change what is seen in
+// memory that the graph writes to.
 absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes);
 
 }  // namespace graphnet

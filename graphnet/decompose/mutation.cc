@@ -47,7 +47,10 @@ MutableClasses::MutableClasses(const GraphIndex& index) : class_of_(index.size()
   for (const auto& [value, by] : writes) {
     const auto [it, first] =
         class_of_set.try_emplace(sets.Find(value), static_cast<int>(last_write_.size()));
-    if (first) last_write_.push_back(0);
+    if (first) {
+      first_write_.push_back(by);
+      last_write_.push_back(by);
+    }
     last_write_[static_cast<size_t>(it->second)] = by;  // Writes come in order.
   }
   members_.resize(last_write_.size());

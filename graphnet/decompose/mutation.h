@@ -28,12 +28,14 @@ class MutableClasses {
   int ClassOf(size_t node) const { return class_of_[node]; }
   // Nodes, in order.
   absl::Span<const uint32_t> members(int c) const { return members_[static_cast<size_t>(c)]; }
-  // The last node that may write to it.
+  // The first and the last node that may write to it.
+  size_t first_write(int c) const { return first_write_[static_cast<size_t>(c)]; }
   size_t last_write(int c) const { return last_write_[static_cast<size_t>(c)]; }
 
  private:
   std::vector<int> class_of_;
   std::vector<std::vector<uint32_t>> members_;
+  std::vector<size_t> first_write_;
   std::vector<size_t> last_write_;
 };
 

@@ -81,6 +81,7 @@ class Cutter {
         options_(options),
         observed_(observed),
         copies_(index.size()),
+        read_by_(index.size(), kNobody),
         taken_by_(index.size(), kNobody) {
     // Only what is as long as a name can equal it, and most targets are longer.
     std::bitset<256> sizes;
@@ -95,31 +96,12 @@ class Cutter {
     for (size_t i = 0; i < parent.constraint_order.size(); ++i) {
       constraint_position_.try_emplace(parent.constraint_order[i], i);
     }
-    if (options.style == Style::kDag) classes_ = std::make_unique<MutableClasses>(index);
-  }
-
-  // A get_attr takes nothing, so no value can put it after a write to what it reads.
-  absl::Status CheckAttributes() const {
-    if (classes_ == nullptr) return absl::OkStatus();
-    absl::flat_hash_map<absl::string_view, size_t> piece_of;
-    for (size_t p = 0; p < ranges_.size(); ++p) {
-      for (int64_t k = ranges_[p].start; k < ranges_[p].end; ++k) {
-        const size_t i = index_.operator_node(k);
-        const Node& node = *index_.node(i);
-        if (node.op() != Op::kGetAttr || classes_->ClassOf(i) == MutableClasses::kNone) continue;
-        const size_t first = piece_of.try_emplace(node.target(), p).first->second;
-        if (first == p) continue;
-        return absl::FailedPreconditionError(
-            absl::StrCat("attribute ", Printable(node.target()), " is written to, and pieces ",
-                         first, " and ", p, " of a DAG would both read it (",
-                         Printable(node.name()), "); those of a chain may"));
-      }
-    }
-    return absl::OkStatus();
+    if (options.style == Style::kDag || index.operator_node(0) > index.num_placeholders())
+      classes_ = std::make_unique<MutableClasses>(index);
+    if (classes_ != nullptr) is_touched_.resize(classes_->size());
   }
 
   absl::StatusOr<std::vector<Sample>> Run() {
-    RETURN_IF_ERROR(CheckAttributes());
     const std::string hash = CanonicalHash(*parent_.module);
     TableDistributor tables(*parent_.module,
                             observed_ == nullptr ? nullptr : observed_->module.get());
@@ -155,6 +137,7 @@ class Cutter {
     const size_t begin = index_.operator_node(range.start);
     const size_t end = index_.operator_node(range.end);
     const bool ends_graph = end == index_.output();
+    FindReads(begin, end, ends_graph);
     if (options_.style == Style::kChain) {
       std::swap(inputs_, outputs_);  // what the last piece hands on
     } else {
@@ -172,7 +155,12 @@ class Cutter {
           *index_.node(i), [&](Node*) { return copies_[operands[next++]]; },
           [&](Graph* body) { return bodies.CopyOf(body); });
     };
-    for (size_t i = begin; i < end; ++i) copy(i);
+    auto read = read_.begin();
+    for (size_t i = begin; i < end; ++i) {
+      for (; read != read_.end() && index_.behind_get_attr(*read) <= i; ++read) copy(*read);
+      copy(i);
+    }
+    for (; read != read_.end(); ++read) copy(*read);
     if (ends_graph) {
       copy(index_.output());
     } else {
@@ -191,15 +179,59 @@ class Cutter {
   void StartChain() {
     const size_t begin = ranges_.empty() ? 0 : index_.operator_node(ranges_[0].start);
     for (size_t i = 0; i < begin; ++i) {
+      if (index_.is_get_attr(i) && !IsWrittenBefore(i, begin)) continue;
       const bool input = options_.all_inputs && i < index_.num_placeholders();
       if (input || (index_.last_use(i) >= begin && index_.last_use(i) > 0)) outputs_.push_back(i);
     }
   }
 
+  // Whether an operator before `begin` writes to the attribute that get_attr `i` reads, so that
+  // what the attribute holds is not the value any more.
+  bool IsWrittenBefore(size_t i, size_t begin) const {
+    const int c = classes_->ClassOf(i);
+    return c != MutableClasses::kNone && classes_->first_write(c) < begin;
+  }
+
+  // The get_attrs that the piece holds: those that it uses. Of memory that the graph writes to,
+  // the first piece that touches it holds all, and hands them on as values.
+  void FindReads(size_t begin, size_t end, bool ends_graph) {
+    read_.clear();
+    if (index_.operator_node(0) == index_.num_placeholders()) return;
+    const auto read = [&](size_t i) {
+      if (std::exchange(read_by_[i], piece_) != piece_) read_.push_back(i);
+    };
+    const auto touch = [&](size_t i) {
+      const int c = classes_->ClassOf(i);
+      if (c == MutableClasses::kNone) {
+        if (index_.is_get_attr(i)) read(i);
+        return;
+      }
+      if (is_touched_[static_cast<size_t>(c)]) return;
+      is_touched_[static_cast<size_t>(c)] = true;
+      if (classes_->first_write(c) < begin) return;  // It is written to where no piece is.
+      for (const uint32_t member : classes_->members(c)) {
+        if (!index_.is_get_attr(member) && member >= index_.num_placeholders()) break;
+        if (index_.is_get_attr(member) && index_.last_use(member) > 0) read(member);
+      }
+    };
+    for (size_t i = begin; i < end; ++i) {
+      touch(i);
+      for (const uint32_t operand : index_.operands(i)) touch(operand);
+    }
+    if (ends_graph) {
+      for (const uint32_t operand : index_.operands(index_.output())) touch(operand);
+    }
+    for (size_t i = index_.num_placeholders(); piece_ == 0 && index_.is_get_attr(i); ++i) {
+      if (options_.keep_unused && index_.last_use(i) == 0) read(i);
+    }
+    std::sort(read_.begin(), read_.end());
+  }
+
   void FindDagInputs(size_t begin, size_t end, bool ends_graph) {
     inputs_.clear();
     const auto take = [&](size_t i) {
-      if (i >= begin || std::exchange(taken_by_[i], piece_) == piece_) return;
+      if (i >= begin || read_by_[i] == piece_) return;
+      if (std::exchange(taken_by_[i], piece_) == piece_) return;
       inputs_.push_back(i);
     };
     if (piece_ == 0 && options_.all_inputs) {
@@ -234,13 +266,16 @@ class Cutter {
     };
     if (options_.style == Style::kChain) {
       for (const size_t i : inputs_) hand_on(i);
+      for (const size_t i : read_) {
+        if (classes_->ClassOf(i) != MutableClasses::kNone) hand_on(i);
+      }
     } else {
       for (const int c : touched_) {
         for (const size_t i : carried_[static_cast<size_t>(c)].values) hand_on(i);
       }
     }
     for (size_t i = begin; i < end; ++i) hand_on(i);
-    if (!touched_.empty()) std::sort(outputs_.begin(), outputs_.end());
+    if (!touched_.empty() || !read_.empty()) std::sort(outputs_.begin(), outputs_.end());
   }
 
   // Notes that the piece touches the memory of a value, if it is still to be
@@ -367,16 +402,19 @@ class Cutter {
   const GraphIndex& index_;
   const std::vector<Range> ranges_;
   const CutOptions& options_;
-  const ObservedValues* observed_;  // may be null
-  std::vector<Node*> copies_;       // by node, in the piece that is being made
-  size_t piece_ = 0;                // the number of that one
-  std::vector<size_t> inputs_;      // what it takes
-  std::vector<size_t> outputs_;     // what it hands on
-  std::vector<Argument> returned_;  // those, as the arguments of its output
+  const ObservedValues* observed_;           // may be null
+  std::vector<Node*> copies_;                // by node, in the piece that is being made
+  size_t piece_ = 0;                         // the number of that one
+  std::vector<size_t> inputs_;               // what it takes
+  std::vector<size_t> outputs_;              // what it hands on
+  std::vector<Argument> returned_;           // those, as the arguments of its output
+  std::vector<size_t> read_;                 // the get_attrs that it holds
+  std::vector<size_t> read_by_;              // by node, the last piece that holds it as one
+  std::unique_ptr<MutableClasses> classes_;  // null if neither attributes nor the style ask for it
+  std::vector<bool> is_touched_;             // by class, by a piece up to this one
   // DAG: by node, the last piece that takes it; of memory that is written to, the
   // last piece that touches it, and what is handed on.
   std::vector<size_t> taken_by_;
-  std::unique_ptr<MutableClasses> classes_;
   std::vector<size_t> touched_by_;
   std::vector<int> touched_;
   std::vector<Carried> carried_;

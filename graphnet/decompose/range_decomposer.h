@@ -5,9 +5,9 @@
 //                    DecomposeChain(sample, EqualCuts(*sample.module->main(), 4)));
 //   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ComposeChain(pieces));  // compose.h
 //
-// Operators are all nodes but placeholders and the output, numbered from 0 in
-// program order; get_attr and getitem count. A cut p goes before operator p, and
-// a range [start, end) leaves its end out.
+// Operators are all nodes but placeholders, get_attrs and the output (IsOperator), numbered
+// from 0 in program order; getitem counts. A cut p goes before operator p, and a range
+// [start, end) leaves its end out.
 //
 // Example, cut before operator 1:
 //
@@ -82,9 +82,13 @@ absl::Status CheckModule(const Sample& sample);
 // without gaps. They need not begin or end where the graph does; the piece that
 // ends there returns what the graph returns, and takes what it lacks of it.
 //
-// Values keep their names, and ports come in program order. An input of the graph
-// is taken as it is. Of another value a piece knows the meta and, if a get_attr
-// yields it, what the attribute says and how it is called (`original_name`). What it does
+// A get_attr is in each piece that uses it, so that weights are where they are used. If the
+// graph writes to the attribute, it is in the first piece that touches that memory alone, and
+// later ones take its value; a piece behind a write that no piece holds takes it, too.
+//
+// Values keep their names, and ports come in program order, get_attrs behind the placeholders.
+// An input of the graph is taken as it is. Of another value a piece knows the meta and, if a
+// get_attr yields it, what the attribute says and how it is called (`original_name`). What it does
 // not know of it is taken from `observed`, which may be null; values inside of pieces stay
 // as they are, so that pieces put together are the sample.
 //
@@ -99,8 +103,7 @@ absl::Status CheckModule(const Sample& sample);
 // them, and the ports.
 //
 // The module must verify (CheckModule). InvalidArgument if the ranges are not as above;
-// FailedPrecondition if a cut goes through a region (regions.h), or if several
-// pieces of a DAG would read an attribute that the graph writes to.
+// FailedPrecondition if a cut goes through a region (regions.h).
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options = {},
                                               const ObservedValues* observed = nullptr);

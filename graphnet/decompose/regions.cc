@@ -65,8 +65,7 @@ void Regions::AddTuples(const GraphIndex& index) {
   for (int64_t position = 0; position < index.num_operators(); ++position) {
     const size_t i = index.operator_node(position);
     // The output takes a tuple apart as any user does: the last piece makes it.
-    const int64_t last =
-        static_cast<int64_t>(index.last_use(i)) - static_cast<int64_t>(index.num_placeholders());
+    const int64_t last = index.operator_of(index.last_use(i));
     if (last <= position || !YieldsTuple(*index.node(i))) continue;
     regions_.push_back({position, std::min(last, index.num_operators() - 1), index.node(i), true});
   }

@@ -26,10 +26,7 @@
 
 namespace graphnet {
 
-// Whether a node is an operator, one of those that ranges count: all but
-// placeholders and the output.
-inline bool IsOperator(const Node& node) { return !node.is_placeholder() && !node.is_output(); }
-
+// How many operators it has (IsOperator).
 int64_t NumOperators(const Graph& graph);
 
 class Regions {

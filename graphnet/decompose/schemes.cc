@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/module_path.h"
 
@@ -25,7 +27,6 @@ absl::string_view FirstComponents(absl::string_view path, int depth) {
 std::string PathOfOperator(const GraphIndex& index, size_t i) {
   const Node& node = *index.node(i);
   if (!node.module_path().empty()) return std::string(node.module_path());
-  if (node.op() == Op::kGetAttr) return ModulePathOfParameter(node.target());
   for (const uint32_t o : index.operands(i)) {
     const Node& operand = *index.node(o);
     if (!operand.is_placeholder() && operand.op() != Op::kGetAttr) continue;
@@ -99,11 +100,11 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
     for (const uint32_t o : index.operands(i)) after[i] = after[i] || given[o] || after[o];
   }
   Range range = {index.num_operators(), 0};
-  for (size_t i = index.size(); i-- > index.num_placeholders();) {
+  for (size_t i = index.size(); i-- > index.operator_node(0);) {
     if (!wanted[i] || given[i]) continue;
     for (const uint32_t o : index.operands(i)) wanted[o] = true;
     if (!after[i] || i == index.output()) continue;
-    const auto k = static_cast<int64_t>(i - index.num_placeholders());
+    const int64_t k = index.operator_of(i);
     range.start = std::min(range.start, k);
     range.end = std::max(range.end, k + 1);
   }
@@ -114,23 +115,25 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
   return range;
 }
 
-absl::StatusOr<Range> RangeOfModule(absl::string_view path, const GraphIndex& index,
-                                    const Regions& regions) {
-  Range range = {index.num_operators(), 0};
+absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const GraphIndex& index) {
+  std::vector<Node*> nodes;
+  absl::btree_set<std::string> paths;
   std::string current;
   for (int64_t k = 0; k < index.num_operators(); ++k) {
+    Node* const node = index.node(index.operator_node(k));
     if (std::string own = PathOfOperator(index, index.operator_node(k)); !own.empty())
       current = std::move(own);
+    if (!current.empty()) paths.insert(current);
     absl::string_view below = current;
     if (!absl::ConsumePrefix(&below, path) || !(below.empty() || below[0] == '.')) continue;
-    range.start = std::min(range.start, k);
-    range.end = k + 1;
+    nodes.push_back(node);
   }
-  if (range.end == 0 || path.empty()) {
-    return absl::NotFoundError(absl::StrCat("no operator is of the module ", Printable(path)));
+  if (nodes.empty() || path.empty()) {
+    const std::vector<absl::string_view> all(paths.begin(), paths.end());
+    return absl::NotFoundError(
+        absl::StrCat("no operator is of the module ", Printable(path), NearMissHint(path, all)));
   }
-  RETURN_IF_ERROR(CheckEnds(range, regions));
-  return range;
+  return nodes;
 }
 
 }  // namespace graphnet

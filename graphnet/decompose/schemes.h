@@ -36,11 +36,10 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
                                     absl::Span<const std::string> outputs, const GraphIndex& index,
                                     const Regions& regions);
 
-// The smallest range with all operators of the module `path` and those below it, by
-// paths as of ModuleCuts. NotFound if there are none; FailedPrecondition if the range
-// goes through a region.
-absl::StatusOr<Range> RangeOfModule(absl::string_view path, const GraphIndex& index,
-                                    const Regions& regions);
+// The operators of the module `path` and of those below it, by paths as of ModuleCuts, in
+// order. Other operators may stand between them (GatherNodes). NotFound, with the paths that are
+// alike, if there are none.
+absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const GraphIndex& index);
 
 }  // namespace graphnet
 

@@ -109,11 +109,13 @@ absl::Status FixInputs(const NormalFormOptions& options, Module* module) {
 
 // Whether an input of the main graph is a parameter or buffer of the program that it was made
 // of, as the folders of GraphNet have them: by its type, by its path (an input of a function has
-// no dot in its name), or by the way in which Dynamo writes what it found on `self`.
+// no dot in its name), by the name of the attribute that it was lifted from, or by the way in which
+// Dynamo writes what it found on `self`.
 bool IsWeight(const Node& input) {
   const DrawSpec* spec = input.draw_spec();
   return input.annotation() == "torch.nn.parameter.Parameter" ||
-         (spec != nullptr && absl::StrContains(spec->original_name, '.')) ||
+         (spec != nullptr &&
+          (absl::StrContains(spec->original_name, '.') || spec->original_name == input.target())) ||
          (absl::StartsWith(input.target(), "L_self_") &&
           (absl::StrContains(input.target(), "_parameters_") ||
            absl::StrContains(input.target(), "_buffers_")));

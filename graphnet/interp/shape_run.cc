@@ -55,15 +55,20 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
   return tensor;
 }
 
-// Adds up the memory that is alive.
+// Adds up the memory that is alive. It goes through all storages that are at each value, so it is
+// used only where the peak is asked for.
 class MemoryMeter {
  public:
+  explicit MemoryMeter(bool is_on) : is_on_(is_on) {}
+
   void Add(const c10::IValue& value) {
+    if (!is_on_) return;
     absl::flat_hash_set<const void*> seen;
     Add(value, &seen);
   }
   // While a value is made, what was alive before it still is.
   void Measure() {
+    if (!is_on_) return;
     peak_ = std::max(peak_, alive_ + added_);
     added_ = 0;
     int64_t alive = 0;
@@ -98,6 +103,7 @@ class MemoryMeter {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     int64_t bytes;
   };
+  const bool is_on_;
   absl::flat_hash_map<const void*, Entry> storages_;
   int64_t alive_ = 0;
   int64_t added_ = 0;
@@ -147,7 +153,7 @@ absl::Status RunForShapes(const Module& module, const std::map<std::string, Tens
   };
   CompileOptions options;
   options.device = kMeta;
-  MemoryMeter memory;
+  MemoryMeter memory(shape_run.peak != nullptr);
   for (const Attribute& attribute : module.attributes()) {
     ASSIGN_OR_RETURN(at::Tensor tensor,
                      InputTensor(module, attribute.name, attribute.meta, find(attribute.name)));

@@ -49,7 +49,7 @@ absl::Status RunForShapes(const Module& module, const std::map<std::string, Tens
                           const ShapeRun& options);
 
 // As InferShapes (shapes.h), where `said`, and not the metas of the nodes, is what is known before.
-// `run`: its observer, recover_errors and reads_data count.
+// `run`: its observer, recover_errors, peak and reads_data count; the peak of the report stays 0.
 absl::StatusOr<ShapeReport> InferShapesFrom(Module* module,
                                             const std::map<std::string, TensorData>& values,
                                             const SaidValues& said, const ShapeRun& run);

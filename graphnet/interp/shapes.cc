@@ -63,7 +63,11 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   }
   ShapeRun run;
   run.observer = observer;
-  return InferShapesFrom(module, values, said, run);
+  int64_t peak = 0;
+  run.peak = &peak;
+  ASSIGN_OR_RETURN(ShapeReport report, InferShapesFrom(module, values, said, run));
+  report.peak_bytes = peak;
+  return report;
 }
 
 absl::StatusOr<ShapeReport> InferShapesFrom(Module* module,
@@ -81,7 +85,6 @@ absl::StatusOr<ShapeReport> InferShapesFrom(Module* module,
     return asked.observer ? asked.observer(node, value) : absl::OkStatus();
   };
   run.recover = RecoverBy(*module, said);
-  run.peak = &report.peak_bytes;
   const absl::Status ran = RunForShapes(*module, values, run);
   const bool is_symbolic = !module->symbols().empty();
   // What depends on data that is not there has no sizes. All others have theirs.

@@ -35,8 +35,11 @@ class Composition {
         report_(report) {}
 
   void Run() {
+    for (const Node* node : original_.main()->nodes()) {
+      if (node->op() == Op::kGetAttr) reads_.try_emplace(node->name(), node);
+    }
     next_ = original_.main()->first();
-    while (next_->is_placeholder()) next_ = next_->next();
+    while (!IsWalked(*next_)) next_ = next_->next();
     for (size_t i = 0; i < pieces_.size(); ++i) Walk(i);
     if (equality_.metas) CheckSymbols();
     CheckAttributes();
@@ -55,11 +58,14 @@ class Composition {
     for (const Node* node : pieces_[i].module->main()->nodes()) {
       if (node->is_placeholder()) {
         Bind(i, port++, *node, &nodes);
+      } else if (node->op() == Op::kGetAttr) {
+        CompareRead(i, *node, &nodes);
       } else if (!node->is_output()) {
         const absl::Status difference = nodes.Compare(*next_, *node);
         if (difference.ok() || !by_meaning_ || !ReadAsEqual(*next_, *node, nodes))
           Report(i, *next_, *node, difference);
-        next_ = next_->next();
+        do next_ = next_->next();
+        while (!IsWalked(*next_));
       } else if (last) {
         // The name of an output is nobody's to refer to, and a folder does not keep it.
         Report(i, *next_, *node, nodes.Compare(*next_, *node, /*name=*/false));
@@ -69,6 +75,19 @@ class Composition {
     }
     if (const absl::Status status = nodes.CompareBodies(); !status.ok())
       Add(i, "", std::string(status.message()));
+  }
+
+  // Operators and the output, which come in the order of the original.
+  static bool IsWalked(const Node& node) { return IsOperator(node) || node.is_output(); }
+
+  // Each piece that uses an attribute reads it.
+  void CompareRead(size_t i, const Node& node, NodeComparison* nodes) {
+    const auto read = reads_.find(node.name());
+    if (read == reads_.end()) {
+      return Add(i, node.name(),
+                 absl::StrCat(ValueName(node.name()), " is no get_attr of the original"));
+    }
+    Report(i, *read->second, node, nodes->Compare(*read->second, node));
   }
 
   // Whether the call of a piece means what that of the original does. The report says so.
@@ -208,7 +227,8 @@ class Composition {
   const EqualityOptions& equality_;
   const bool by_meaning_;
   ValidationReport* report_;
-  const Node* next_ = nullptr;  // of the original
+  const Node* next_ = nullptr;                                 // of the original
+  absl::flat_hash_map<absl::string_view, const Node*> reads_;  // its get_attrs, by name
   // What pieces return, as values of the original: by name of all, by position of the one
   // before.
   absl::flat_hash_map<absl::string_view, const Node*> values_;

@@ -324,14 +324,15 @@ class StructureCheck {
       AddNotThatOf("input", "draw spec", i, k, port);
   }
 
-  // Whether a port says what the original does, which it need not say in its words: what is
-  // found out when a graph is cut has no device, and a size may be the same otherwise written. A
-  // size that depends on data is what it is in a run.
+  // Whether a port says what the original does, which it need not say in its words: a device may be
+  // said by one of them only, and a size may be the same otherwise written. A size that depends on
+  // data is what it is in a run.
   bool SaySame(const ValueMeta* port, const ValueMeta* known) const {
     if (EqualPointees(port, known)) return true;
     const TensorMeta* const a = port->tensor;
     const TensorMeta* const b = known->tensor;
-    if (a == nullptr || b == nullptr || a->has_device || a->dtype != b->dtype) return false;
+    if (a == nullptr || b == nullptr || a->dtype != b->dtype) return false;
+    if (a->has_device && b->has_device && a->device != b->device) return false;
     if (!a->has_shape || !b->has_shape) return DependsOnData(*known);
     return std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(), b->shape.end(),
                       [&](const Dim& x, const Dim& y) {

@@ -254,7 +254,7 @@ done
 # One mask is one size; those of other masks are others, and what is no size of data stays a number.
 "$graphnet" decompose data.gn -o data_pieces --single-op --to protobuf >/dev/null
 expect_text() { "$graphnet" show "data_pieces/subgraph_$1.pb" | grep -qF -- "$2" || fail "piece $1 has no '$2'"; }
-expect_text 3 '%k : f32[u0],'
+expect_text 3 '%k : f32[u0]@cpu,'
 expect_text 3 '%l : f32[u0]'
 expect_text 8 '%p : i64[u3, u4]'
 expect_text 11 '%q : i64[2*u3, u4]'

@@ -22,7 +22,7 @@ convert SAMPLES/resnet.pt OUT/y
 convert SAMPLES/resnet.pt OUT/y.pt2
 opt SAMPLES/resnet.pb -p dce -o OUT/y.pb
 opt SAMPLES/vit.pb -p dce -o OUT/new/sub
-subgraph SAMPLES/resnet.pb --range 8:230 -o OUT/y.pb
+subgraph SAMPLES/resnet.pb --range 8:130 -o OUT/y.pb
 extract SAMPLES/resnet.pt --input f32[1,3,64,64] -o OUT/y
 extract SAMPLES/detector.pt --input f32[1,3,64,64] -o OUT/y --format graphnet
 roundtrip SAMPLES/resnet.pb -o OUT/y

@@ -54,8 +54,8 @@ graph @forward(%x : f32[1000]) {
 }
 )");
   const std::vector<Traffic> traffic = CutTraffic(GraphIndex(*sample.module->main()));
-  EXPECT_THAT(traffic, ElementsAre(Traffic{0, 0}, Traffic{40, 0}, Traffic{40, 0}, Traffic{44, 0},
-                                   Traffic{44, 1}, Traffic{12, 0}));
+  EXPECT_THAT(traffic, ElementsAre(Traffic{0, 0}, Traffic{40, 0}, Traffic{44, 0}, Traffic{44, 1},
+                                   Traffic{12, 0}));
 }
 
 // All ways to choose k - 1 cuts, the best of them.

@@ -188,14 +188,13 @@ graph @forward(%x) {
   return (%y,)
 }
 )");
-  ASSERT_EQ(pieces.size(), 4u);
-  EXPECT_THAT(Outputs(pieces[1]), ElementsAre("count"));
-  EXPECT_THAT(Outputs(pieces[2]), ElementsAre("x"));
-  EXPECT_THAT(Inputs(pieces[3]), ElementsAre("x", "count"));
+  ASSERT_EQ(pieces.size(), 3u);
+  EXPECT_THAT(Outputs(pieces[0]), ElementsAre("count"));
+  EXPECT_THAT(Outputs(pieces[1]), ElementsAre("x"));
+  EXPECT_THAT(Inputs(pieces[2]), ElementsAre("x", "count"));
 }
 
-TEST(DagTest, RefusesSeveralReadsOfAnAttributeThatIsWritten) {
-  const Sample sample = ParseFragment(R"(
+constexpr absl::string_view kReadTwice = R"(
 attribute count : i64[]
 
 graph @forward(%x) {
@@ -205,15 +204,56 @@ graph @forward(%x) {
   %y = operator.add(%x, %same)
   return (%y,)
 }
+)";
+
+TEST(DagTest, WhatIsWrittenIsReadOnce) {
+  for (const Style style : {Style::kDag, Style::kChain}) {
+    const Sample sample = ParseFragment(kReadTwice);
+    const auto pieces = CutRanges(sample, {{0, 1}, {1, 2}}, {.style = style});
+    ASSERT_OK(pieces);
+    EXPECT_NE((*pieces)[0].module->main()->FindNode("same"), nullptr);
+    EXPECT_THAT(Inputs((*pieces)[1]), ElementsAre("x", "same"));
+    EXPECT_EQ((*pieces)[1].module->FindAttribute("count"), nullptr);
+    const auto composed = style == Style::kDag ? ComposeDag(*pieces, sample.module.get())
+                                               : ComposeChain(*pieces, sample.module.get());
+    ASSERT_OK(composed);
+    EXPECT_OK(CheckEqual(*sample.module, **composed, kExact));
+  }
+  // What is left of the graph has other values than the attribute.
+  const Sample sample = ParseFragment(kReadTwice);
+  const auto behind = CutRanges(sample, {{1, 2}}, {.all_inputs = false, .keep_unused = false});
+  ASSERT_OK(behind);
+  EXPECT_THAT(Inputs((*behind)[0]), ElementsAre("x", "same"));
+}
+
+TEST(DagTest, WhatIsNotWrittenIsReadWhereItIsUsed) {
+  const Sample sample = ParseFragment(R"(
+attribute w : f32[2]
+attribute v : f32[2]
+
+graph @forward(%x) {
+  %v = get_attr v
+  %w = get_attr w
+  %a = operator.mul(%x, %w)
+  %b = operator.mul(%a, %v)
+  %c = operator.mul(%b, %w)
+  return (%c, %v)
+}
 )");
-  EXPECT_THAT(
-      CutRanges(sample, {{0, 2}, {2, 4}}, {.style = Style::kDag}),
-      StatusIs(
-          absl::StatusCode::kFailedPrecondition,
-          "attribute count is written to, and pieces 0 and 1 of a DAG would both read it (same); "
-          "those of a chain may"));
-  EXPECT_OK(CutRanges(sample, {{0, 3}, {3, 4}}, {.style = Style::kDag}));
-  EXPECT_OK(CutRanges(sample, {{0, 2}, {2, 4}}, {.style = Style::kChain}));
+  const std::vector<Sample> pieces = *CutRanges(sample, {{0, 1}, {1, 2}, {2, 3}});
+  const auto attributes = [&](size_t i) {
+    std::vector<std::string> names;
+    for (const Attribute& attribute : pieces[i].module->attributes())
+      names.emplace_back(attribute.name);
+    return names;
+  };
+  EXPECT_THAT(attributes(0), ElementsAre("w"));
+  EXPECT_THAT(attributes(1), ElementsAre("v"));
+  EXPECT_THAT(attributes(2), ElementsAre("w", "v"));
+  EXPECT_THAT(Inputs(pieces[2]), ElementsAre("b"));
+  const auto composed = ComposeDag(pieces, sample.module.get());
+  ASSERT_OK(composed);
+  EXPECT_OK(CheckEqual(*sample.module, **composed, kExact));
 }
 
 TEST(DagTest, AnUnusedWriteIsKept) {

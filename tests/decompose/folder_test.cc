@@ -194,7 +194,7 @@ graph @forward(%x) {
   sample.weights["w"] = {DType::kFloat32, {1}, std::make_shared<const std::string>("abcd")};
   DecomposeConfig config;
   config.mode = DecomposeMode::kPositions;
-  config.split_positions = {2};
+  config.split_positions = {1};
   auto made = Decompose(sample, config);
   ASSERT_OK(made);
   const std::string folder = JoinPath(testing::TempDir(), "folder_weights");

@@ -91,22 +91,21 @@ TEST(ModuleCutsTest, ByTheirOwnPaths) {
   EXPECT_THAT(*ModuleCuts(2, g.index, g.regions), ElementsAre(1));
 }
 
-TEST(RangeOfModuleTest, AllThatIsBelow) {
+TEST(NodesOfModuleTest, AllThatIsBelow) {
   const Cuttable g(kModules);
-  EXPECT_EQ(*RangeOfModule("layer1", g.index, g.regions), (Range{1, 5}));
-  EXPECT_EQ(*RangeOfModule("layer1.1", g.index, g.regions), (Range{3, 5}));
-  EXPECT_EQ(*RangeOfModule("fc", g.index, g.regions), (Range{5, 6}));
+  const auto operators = [&](absl::string_view path) {
+    std::vector<int64_t> numbers;
+    const auto nodes = NodesOfModule(path, g.index);
+    for (const Node* node : *nodes) numbers.push_back(g.index.operator_of(g.index.IndexOf(node)));
+    return numbers;
+  };
+  EXPECT_THAT(operators("layer1"), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(operators("layer1.1"), ElementsAre(3, 4));
+  EXPECT_THAT(operators("fc"), ElementsAre(5));
   for (const absl::string_view wrong : {"layer", "layer1.2", ""}) {
-    EXPECT_THAT(RangeOfModule(wrong, g.index, g.regions).status(),
+    EXPECT_THAT(NodesOfModule(wrong, g.index).status(),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("no operator is of the module")));
   }
-  const Cuttable tuple(
-      "graph @f(%x) {\n  %a = torch.split(%x, 2)\n  %b = operator.getitem(%a, 0)\n  return "
-      "%b\n}\n");
-  tuple.index.node(1)->set_module_path("a");
-  tuple.index.node(2)->set_module_path("b");
-  EXPECT_THAT(RangeOfModule("a", tuple.index, tuple.regions).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("cut 1 parts the tuple")));
 }
 
 constexpr absl::string_view kBranches = R"(

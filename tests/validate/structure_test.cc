@@ -45,7 +45,8 @@ graph @forward(
   %flat = torch.flatten(%pool2, 1) : f32[1, 1568]@cpu
   %linear1 = torch.nn.functional.linear(%flat, %fc1) : f32[1, 128]@cpu
   %weight = get_attr fc2.weight : f32[10, 128]
-  %linear2 = torch.nn.functional.linear(%linear1, %weight) : f32[1, 10]@cpu
+  %tanh = torch.tanh(%linear1) : f32[1, 128]@cpu
+  %linear2 = torch.nn.functional.linear(%tanh, %weight) : f32[1, 10]@cpu
   return (%linear2,)
 }
 )";
