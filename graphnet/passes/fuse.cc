@@ -192,11 +192,11 @@ class BareModule {
       return dtype != DType::kUnknown && dtype == facts->Of(b).dtype;
     };
     // Before anything is changed, as the facts are of what was lowered.
-    std::vector<std::pair<Node*, std::string>> functional;
+    absl::flat_hash_map<Node*, std::string> functional;
     for (Graph* graph : lowered_.module->graphs()) {
       for (Node* node : graph->nodes()) {
-        std::string target = OutOfPlace(*node, of_one_dtype);
-        if (!target.empty()) functional.emplace_back(node, std::move(target));
+        std::string target = OutOfPlace(*node, functional, of_one_dtype);
+        if (!target.empty()) functional.try_emplace(node, std::move(target));
       }
     }
     for (const auto& [node, target] : functional) node->set_target(target);
@@ -216,20 +216,23 @@ class BareModule {
   }
 
   // What works in place on a value that is new and that nothing else uses is as good as what makes
-  // another: its target. With two tensors, only where they are of one dtype.
+  // another: its target. With two tensors, only where they are of one dtype. `functional`: those
+  // before it of which that is so.
   template <typename Fn>
-  static std::string OutOfPlace(const Node& call, Fn&& of_one_dtype) {
+  static std::string OutOfPlace(const Node& call,
+                                const absl::flat_hash_map<Node*, std::string>& functional,
+                                Fn&& of_one_dtype) {
     const Schema* const schema = SchemaOf(call);
     if (schema == nullptr || !absl::EndsWith(schema->name, "_") || call.args().empty() ||
         !call.args()[0].is_node()) {
       return "";
     }
-    const Node* const written = call.args()[0].node();
+    Node* const written = call.args()[0].node();
     const Schema* const maker = SchemaOf(*written);
     if (maker == nullptr || maker->is_python || written->num_uses() != 1) return "";
     const MemoryUse use = MemoryUseOf(*written);
     const bool is_new = use.shared.empty() || (use.shared.size() == 1 && !use.written.empty() &&
-                                               !OutOfPlace(*written, of_one_dtype).empty());
+                                               functional.contains(written));
     if (!is_new) return "";
     if (call.args().size() > 1 && call.args()[1].is_node() &&
         !of_one_dtype(written, call.args()[1].node())) {

@@ -420,6 +420,16 @@ TEST(FuseTest, KeepsWhatIsUsedAndDropsWhatIsNot) {
   EXPECT_EQ(absl::StrContains(Printed(*module), "%d = "), false);
 }
 
+TEST(FuseTest, TakesLongChainsOfWrites) {
+  std::string body = "  %v0 = torch.relu(%x)\n";
+  for (int i = 1; i < 50000; ++i)
+    absl::StrAppend(&body, "  %v", i, " = aten.add_.Tensor(%v", i - 1, ", 1)\n");
+  const auto module =
+      Parsed(absl::StrCat("graph @forward(%x : f32[2]) {\n", body, "  return (%v49999,)\n}\n"));
+  Apply("fuse", module.get());
+  EXPECT_EQ(module->main()->num_nodes(), 50002u);
+}
+
 TEST(FuseTest, OptionsNameOperators) {
   const std::string text =
       "graph @forward(%x : f32[2, 3], %w : f32[3, 3], %s : f32[3]) {\n"
