@@ -361,7 +361,7 @@ absl::Status BenchSample::WriteProgram(ProgramForm form) {
   switch (form) {
     case ProgramForm::kSample: return absl::OkStatus();
     case ProgramForm::kPt2: {
-      ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program_));
+      ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program_, /*flat_calls=*/true));
       return WriteFileAtomic(path, [&](const ByteSink& sink) { return archive.WriteTo(sink); });
     }
     case ProgramForm::kTorchScript: {
@@ -369,7 +369,7 @@ absl::Status BenchSample::WriteProgram(ProgramForm form) {
       break;
     }
     case ProgramForm::kExport: {
-      ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program_));
+      ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program_, /*flat_calls=*/true));
       text = std::string(archive.graph());
       break;
     }

@@ -176,7 +176,7 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
                                  "functionalize{outputs=true}"));
   RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
   ExportRequest request = NamesOf(*program.module);
-  ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program));
+  ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program, /*flat_calls=*/true));
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());
   // Beside where it goes, so that it can be moved there in one step.
   const std::string file = path == "-" ? "model.onnx" : BaseName(path);

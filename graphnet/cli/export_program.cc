@@ -86,26 +86,26 @@ absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
 
 }  // namespace
 
-absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample) {
+absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, ExpandVmapOf(sample));
-  if (plain != nullptr) return ExportPt2Program(*plain);
+  if (plain != nullptr) return ExportPt2Program(*plain, flat_calls);
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
-  if (!LacksMetas(*written.module)) return PreparePt2(written);
+  if (!LacksMetas(*written.module)) return PreparePt2(written, flat_calls);
   Sample described = CopyOf(written);
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   RETURN_IF_ERROR(engine->InferShapes(&described));
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
   if (expanded) RETURN_IF_ERROR(engine->InferShapes(&described));
-  absl::StatusOr<Pt2Archive> program = PreparePt2(described);
+  absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls);
   if (program.ok()) return program;
   // Inside of bodies nothing is known of values.
   absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
   if (!evaluated.ok() || *evaluated == nullptr) return program;
   if (!engine->InferShapes(evaluated->get()).ok()) return program;
-  absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated);
+  absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated, flat_calls);
   return again.ok() ? again : program;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
@@ -63,6 +64,10 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
 
 absl::Status SavePt2(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
+  if (!archive.classes().empty()) {
+    std::fprintf(stderr, "note: tuples are in the place of %s, which PyTorch alone does not know\n",
+                 Printable(absl::StrJoin(archive.classes(), ", "), 1000).c_str());
+  }
   if (path != "-")
     return WriteFileAtomic(path, [&](const ByteSink& sink) { return archive.WriteTo(sink); });
   return archive.WriteTo([](absl::string_view part) {

@@ -20,6 +20,7 @@
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/graph_copier.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
 
@@ -70,6 +71,10 @@ absl::Status CheckRanges(const GraphIndex& index, const Regions& regions,
   return absl::OkStatus();
 }
 
+// What all pieces take and return: where many values share memory that is written to, or go through
+// a chain, that grows with the square of the graph. Some 80 bytes each.
+constexpr uint64_t kMaxPorts = 20'000'000;
+
 class Cutter {
  public:
   Cutter(const Sample& parent, const GraphIndex& index, std::vector<Range> ranges,
@@ -117,7 +122,7 @@ class Cutter {
       const Range& range = ranges_[piece_];
       Sample piece;
       piece.name = absl::StrCat(parent_.name, "_subgraph_", piece_);
-      piece.module = CutPiece(range);
+      ASSIGN_OR_RETURN(piece.module, CutPiece(range));
       piece.graph_net_json = parent_.graph_net_json;
       piece.has_constraints = parent_.has_constraints;
       piece.provenance.push_back({parent_.name, hash, range.start, range.end});
@@ -133,7 +138,7 @@ class Cutter {
  private:
   static constexpr size_t kNobody = ~size_t{0};
 
-  std::unique_ptr<Module> CutPiece(const Range& range) {
+  absl::StatusOr<std::unique_ptr<Module>> CutPiece(const Range& range) {
     const size_t begin = index_.operator_node(range.start);
     const size_t end = index_.operator_node(range.end);
     const bool ends_graph = end == index_.output();
@@ -143,6 +148,7 @@ class Cutter {
     } else {
       FindDagInputs(begin, end, ends_graph);
     }
+    if (!ports_.Charge(inputs_.size())) return TooManyPorts();
     std::unique_ptr<Module> module = Module::DeriveFrom(*parent_.module);
     Graph* graph = module->AddGraph(graph_.name());
     GraphCopier bodies(module.get());
@@ -165,6 +171,7 @@ class Cutter {
       copy(index_.output());
     } else {
       FindOutputs(begin, end);
+      if (!ports_.Charge(outputs_.size())) return TooManyPorts();
       returned_.clear();
       for (const size_t i : outputs_) returned_.push_back(copies_[i]);
       const Node& output = *index_.node(index_.output());
@@ -173,6 +180,12 @@ class Cutter {
     }
     bodies.Finish();
     return module;
+  }
+
+  static absl::Status TooManyPorts() {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the pieces would take and return more than ", kMaxPorts,
+                     " values, of which most only pass through; fewer pieces have fewer"));
   }
 
   // What the first piece of a chain takes, as if one before it handed it on.
@@ -402,7 +415,8 @@ class Cutter {
   const GraphIndex& index_;
   const std::vector<Range> ranges_;
   const CutOptions& options_;
-  const ObservedValues* observed_;           // may be null
+  const ObservedValues* observed_;  // may be null
+  Budget ports_{kMaxPorts};
   std::vector<Node*> copies_;                // by node, in the piece that is being made
   size_t piece_ = 0;                         // the number of that one
   std::vector<size_t> inputs_;               // what it takes

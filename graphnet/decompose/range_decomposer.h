@@ -103,7 +103,8 @@ absl::Status CheckModule(const Sample& sample);
 // them, and the ports.
 //
 // The module must verify (CheckModule). InvalidArgument if the ranges are not as above;
-// FailedPrecondition if a cut goes through a region (regions.h).
+// FailedPrecondition if a cut goes through a region (regions.h); ResourceExhausted if the pieces
+// together would take and return more than 20 million values.
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options = {},
                                               const ObservedValues* observed = nullptr);

@@ -85,6 +85,33 @@ refused "input args_1: size 0 is 11, the program takes" run "$derived.pt2" --inp
 # Without inputs it runs on those that it was saved with.
 contains "$("$graphnet" run "$data/in_dict.pt2")" "o0  f32[3, 4]"
 
+# A class that PyTorch alone does not know, as transformers' models return: it is kept where the program
+# is written as it was, and a tuple where it is written anew.
+python3 - "$data/buffers.pt2" "$data/cond_several.pt2" <<'END'
+import json, sys, zipfile
+for path in sys.argv[1:]:
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile("of_" + path.split("/")[-1], "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("models/model.json"):
+                program = json.loads(content)
+                call = program["graph_module"]["module_call_graph"][0]["signature"]
+                call["out_spec"] = call["out_spec"].replace(
+                    "builtins.tuple", "transformers.modeling_outputs.BaseModelOutput", 1)
+                content = json.dumps(program)
+            new.writestr(name, content)
+END
+out_spec() { python3 -c 'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); print(int(any(b"transformers.modeling_outputs" in z.read(n) for n in z.namelist() if n.endswith("models/model.json"))))' "$1"; }
+for program in of_buffers of_cond_several; do
+  "$graphnet" convert $program.pt2 same.pt2 2>notes.txt
+  [ "$(out_spec same.pt2)" = 1 ] && [ ! -s notes.txt ] || fail "$program: its class is gone: $(cat notes.txt)"
+  "$graphnet" opt $program.pt2 -p canonical-names -o anew.pt2 >/dev/null 2>notes.txt
+  [ "$(out_spec anew.pt2)" = 0 ] || fail "$program: written anew with a class that PyTorch does not know"
+  contains "$(cat notes.txt)" \
+    "note: tuples are in the place of transformers.modeling_outputs.BaseModelOutput, which PyTorch alone does not know"
+  contains "$("$graphnet" diff-run $program.pt2 anew.pt2)" "o0   bit-equal"
+done
+
 # Every form and back.
 contains "$("$graphnet" check "$data")" "27 passed, 0 failed"
 # Weights that do not fit in memory go through a file: a buffer of 96 MiB in the place of one of four

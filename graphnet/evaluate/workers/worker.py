@@ -9,11 +9,13 @@
     worker.serve(MyWorker())
 """
 import json
+import logging
 import os
 import random
 import sys
 import time
 import traceback
+import warnings
 
 import tensors
 
@@ -163,6 +165,7 @@ class _Server:
 
     @staticmethod
     def staged(stage, work):
+        _said.last = ""
         try:
             return work()
         except Failure:
@@ -172,10 +175,38 @@ class _Server:
             raise Failure(stage, described(error)) from error
 
 
+class _Said(logging.Handler):
+    """Keeps the last warning that was logged or given: some errors say no more than that one."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.last = ""
+        show = warnings.showwarning
+
+        def keep(message, *args, **kwargs):
+            self.last = first_line(message)
+            show(message, *args, **kwargs)
+
+        warnings.showwarning = keep
+        # Loggers of PyTorch do not hand on what they get.
+        for name in ("", "torch"):
+            logging.getLogger(name).addHandler(self)
+
+    def emit(self, record):
+        self.last = first_line(record.getMessage())
+
+
+_said = _Said()
+
+
+def first_line(text):
+    return next((line.strip() for line in str(text).splitlines() if line.strip()), "")
+
+
 def described(error):
-    """The error as one line."""
-    text = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {text[0] if text else ''}"[:1000]
+    """The error as one line, with the last warning before it."""
+    text = f"{type(error).__name__}: {first_line(error)}"[:1000]
+    return f"{text}; before it: {_said.last[:500]}" if _said.last else text
 
 
 def serve(worker):

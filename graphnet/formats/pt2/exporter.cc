@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
@@ -18,6 +19,7 @@
 #include "graphnet/formats/pt2/graph_importer.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/pt2/pickled_tensors.h"
+#include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
@@ -34,6 +36,7 @@ struct pt2::Program {
   std::map<std::string, StorageContent> records;
   std::string inputs;                              // that it was saved with; empty: none
   std::map<std::string, std::string> extra_files;  // that the user added
+  std::vector<std::string> classes;                // Pt2Archive::classes
 };
 
 namespace {
@@ -209,6 +212,31 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   return std::optional(std::move(program));
 }
 
+// Whether a program takes tensors and numbers alone, by position, and returns nothing of a class.
+bool HasFlatCalls(const pt2::Original& original) {
+  Json in_spec, out_spec;
+  if (original.call().is_null() ||
+      !ReadFields(original.call(), {{"in_spec", &in_spec}, {"out_spec", &out_spec}}).ok() ||
+      !in_spec.is_string() || !out_spec.is_string())
+    return false;
+  std::vector<std::string> classes;
+  if (!pt2::WithoutClasses(*out_spec.String(), &classes).ok() || !classes.empty()) return false;
+  using Kind = pt2::TreeSpec::Kind;
+  const absl::StatusOr<pt2::TreeSpec> spec = pt2::ParseTreeSpec(*in_spec.String());
+  if (!spec.ok() || spec->children.size() != 2 || !spec->children[1].children.empty()) return false;
+  for (const pt2::TreeSpec& input : spec->children[0].children) {
+    if (input.kind != Kind::kLeaf) return false;
+  }
+  return absl::c_all_of(original.user_inputs(), [](Json input) {
+    const absl::StatusOr<pt2::JsonUnion> kind = ReadUnion(input);
+    if (!kind.ok() || kind->kind != "user_input") return false;
+    Json argument;
+    if (!ReadFields(kind->value, {{"arg", &argument}}).ok()) return false;
+    const absl::StatusOr<pt2::JsonUnion> value = ReadUnion(argument);
+    return value.ok() && (value->kind == "as_tensor" || value->kind == "as_sym_int");
+  });
+}
+
 // --- The program anew --------------------------------------------------------
 
 // PayloadMeta of a tensor that is all of its record.
@@ -255,8 +283,9 @@ absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& da
   return absl::OkStatus();
 }
 
-absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& original) {
-  pt2::GraphExporter exporter(sample, original);
+absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& original,
+                                  bool flat_calls) {
+  pt2::GraphExporter exporter(sample, original, flat_calls);
   RETURN_IF_ERROR(exporter.Run());
   Program program;
   program.json = std::string(exporter.program());
@@ -281,6 +310,7 @@ absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& ori
   program.weights = std::string(configs[0].text());
   program.constants = std::string(configs[1].text());
   program.inputs = ExamplesOf(exporter.in_spec(), exporter.user_inputs(), sample);
+  program.classes = exporter.classes();
   return program;
 }
 
@@ -372,16 +402,17 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
   return made;
 }
 
-absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample) {
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls) {
   RETURN_IF_ERROR(Verify(*sample.module));
   const pt2::Original original = pt2::Original::Of(sample);
   std::optional<Program> program;
-  if (original.is_there()) {
+  if (original.is_there() && (!flat_calls || HasFlatCalls(original))) {
     ASSIGN_OR_RETURN(program, WriteUnchanged(sample, original));
   }
   if (!program) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
-    ASSIGN_OR_RETURN(program, WriteAnew(lowered == nullptr ? sample : *lowered, original));
+    ASSIGN_OR_RETURN(program,
+                     WriteAnew(lowered == nullptr ? sample : *lowered, original, flat_calls));
   }
   if (const auto it = sample.extra_files.find(std::string(kProgramExtraFiles));
       it != sample.extra_files.end()) {
@@ -393,6 +424,8 @@ absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample) {
 }
 
 absl::string_view Pt2Archive::graph() const { return program_->json; }
+
+const std::vector<std::string>& Pt2Archive::classes() const { return program_->classes; }
 
 absl::StatusOr<std::unique_ptr<Module>> Pt2Archive::ReadModule() const {
   pt2::Payloads payloads;

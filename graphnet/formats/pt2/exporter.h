@@ -15,6 +15,8 @@
 //  - What the IR says nothing of is as the original program had it, where that has a value of the
 //    same name, dtype and sizes: strides, stack traces. Else tensors lie in row-major order.
 //  - The inputs that it was saved with go with it if all are known.
+//  - Structures of inputs and outputs are the original program's. Where one is of a class that
+//    PyTorch alone does not know, such as transformers' ModelOutput, a tuple is in its place.
 //
 // Needs no LibTorch, and thus all values' shapes (Node::meta); interp/shapes.h finds them.
 #ifndef GRAPHNET_FORMATS_PT2_EXPORTER_H_
@@ -24,6 +26,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -47,6 +50,8 @@ class Pt2Archive {
   absl::StatusOr<std::unique_ptr<Module>> ReadModule() const;
 
   uint64_t weight_bytes() const;
+  // The classes in whose place tuples were written.
+  const std::vector<std::string>& classes() const;
   // Weights that lie in a file that is mapped are in memory one at a time.
   absl::Status WriteTo(const ByteSink& sink) const;
   std::string ToString() const;
@@ -55,10 +60,11 @@ class Pt2Archive {
   std::shared_ptr<const pt2::Program> program_;
 };
 
-// InvalidArgument names the node that torch.export has nothing for, or of which too little is
-// known.
-absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample);
-// Ditto, and writes it.
+// With `flat_calls`, the program is called with its tensors and numbers by position, and returns
+// nothing of a class, whatever the original program does: for compilers. InvalidArgument names the
+// node that torch.export has nothing for, or of which too little is known.
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls = false);
+// The same, and writes it.
 absl::Status ExportPt2(const Sample& sample, const std::string& path);
 absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample);
 

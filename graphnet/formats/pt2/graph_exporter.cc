@@ -307,7 +307,7 @@ absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
     }
     user_inputs_.push_back({.placeholder = placeholders[next++]});
   }
-  if (next != placeholders.size()) has_same_inputs_ = false;
+  if (next != placeholders.size() || flat_calls_) has_same_inputs_ = false;
   if (!has_same_inputs_) {
     user_inputs_.clear();
     for (const Node* node : placeholders) user_inputs_.push_back({.placeholder = node});
@@ -334,7 +334,9 @@ absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
   }
   if (has_same_inputs_ && !original_.call().is_null()) {
     const Json spec = Field(original_.call(), "in_spec");
-    if (spec.is_string()) in_spec_ = std::string(*spec.String());
+    if (spec.is_string()) {
+      ASSIGN_OR_RETURN(in_spec_, WithoutClasses(*spec.String(), &classes_));
+    }
   }
   if (!in_spec_.empty()) return absl::OkStatus();
   JsonWriter spec;
@@ -402,9 +404,11 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
   }
   std::string out_spec = TreeText(tree.text());
   // Of the original program if it is the same: it names classes.
-  if (const Json spec = Field(original_.call(), "out_spec"); spec.is_string()) {
+  if (const Json spec = Field(original_.call(), "out_spec"); spec.is_string() && !flat_calls_) {
     const absl::StatusOr<TreeSpec> parsed = ParseTreeSpec(*spec.String());
-    if (parsed.ok() && HasShape(result, *parsed)) out_spec = std::string(*spec.String());
+    if (parsed.ok() && HasShape(result, *parsed)) {
+      ASSIGN_OR_RETURN(out_spec, WithoutClasses(*spec.String(), &classes_));
+    }
   }
   outputs->StartArray();
   specs->StartArray();

@@ -34,9 +34,10 @@ struct ExportedAttribute {
 
 class GraphExporter {
  public:
-  // Both outlive this.
-  GraphExporter(const Sample& sample, const Original& original)
-      : sample_(sample), module_(*sample.module), original_(original) {}
+  // Both outlive this. With `flat_calls`, the program takes its inputs by position, one beside the
+  // other, whatever the original does, and no constants.
+  GraphExporter(const Sample& sample, const Original& original, bool flat_calls)
+      : sample_(sample), module_(*sample.module), original_(original), flat_calls_(flat_calls) {}
 
   // The module's calls are ATen overloads, higher-order ones and what Python itself does.
   // InvalidArgument names the node that cannot be written.
@@ -53,6 +54,8 @@ class GraphExporter {
   const std::vector<UserInput>& user_inputs() const { return user_inputs_; }
   // What structure they are given in, JSON.
   const std::string& in_spec() const { return in_spec_; }
+  // The classes of the original's structures in whose place tuples are written (tree_spec.h).
+  const std::vector<std::string>& classes() const { return classes_; }
 
  private:
   using Kind = ExportValue::Kind;
@@ -168,6 +171,7 @@ class GraphExporter {
   const Sample& sample_;
   const Module& module_;
   const Original& original_;
+  const bool flat_calls_;
   Module scratch_;  // expressions that are made
   Arena arena_;
   absl::flat_hash_map<const Node*, ExportValue> values_;
@@ -179,6 +183,7 @@ class GraphExporter {
   std::vector<UserInput> user_inputs_;
   bool has_same_inputs_ = false;  // as the original program
   std::string in_spec_, program_;
+  std::vector<std::string> classes_;
   int64_t num_unknown_ = 0;                         // symbols for numbers that nothing is known of
   absl::flat_hash_set<std::string> unknown_bools_;  // those that are 0 or 1
   // What the program may hold besides what the module does: values of lists and of bodies that

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/json.h"
+#include "graphnet/formats/pt2/json_writer.h"
 
 namespace graphnet::pt2 {
 namespace {
@@ -72,8 +74,7 @@ absl::StatusOr<TreeSpec> ReadSpec(Json value) {
                                                  spec.children.size(), " values"));
 }
 
-absl::StatusOr<TreeSpec> Parse(absl::string_view text) {
-  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(text)));
+absl::StatusOr<Json> TreeOf(const JsonDocument& document) {
   RETURN_IF_ERROR(document.root().ExpectArray());
   if (document.root().size() != 2) return absl::InvalidArgumentError("not a version and a tree");
   auto part = document.root().elements().begin();
@@ -81,7 +82,40 @@ absl::StatusOr<TreeSpec> Parse(absl::string_view text) {
   if (version != kVersion) {
     return absl::InvalidArgumentError(absl::StrCat("of version ", version, ", not ", kVersion));
   }
-  return ReadSpec(*++part);
+  return *++part;
+}
+
+absl::StatusOr<TreeSpec> Parse(absl::string_view text) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(text)));
+  ASSIGN_OR_RETURN(const Json tree, TreeOf(document));
+  return ReadSpec(tree);
+}
+
+// Whether PyTorch has the type registered, or makes it anew when it loads a program (namedtuple).
+bool IsOfPyTorch(absl::string_view type) {
+  return absl::StartsWith(type, "builtins.") || absl::StartsWith(type, "collections.") ||
+         absl::StartsWith(type, "torch.");
+}
+
+// Of a tree that ReadSpec reads.
+absl::Status CopyWithoutClasses(Json value, JsonWriter* out, std::vector<std::string>* classes) {
+  Json type, context, children;
+  RETURN_IF_ERROR(
+      ReadFields(value, {{"type", &type}, {"context", &context}, {"children_spec", &children}}));
+  const bool is_class = type.is_string() && !IsOfPyTorch(*type.String());
+  if (is_class && absl::c_find(*classes, *type.String()) == classes->end())
+    classes->emplace_back(*type.String());
+  out->StartObject();
+  out->Member("type");
+  is_class ? out->String("builtins.tuple") : out->Copy(type);
+  out->Member("context");
+  is_class ? out->String("null") : out->Copy(context);
+  out->Member("children_spec").StartArray();
+  for (const Json child : children.elements())
+    RETURN_IF_ERROR(CopyWithoutClasses(child, out, classes));
+  out->EndArray();
+  out->EndObject();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -91,6 +125,19 @@ size_t TreeSpec::num_leaves() const {
   size_t leaves = 0;
   for (const TreeSpec& child : children) leaves += child.num_leaves();
   return leaves;
+}
+
+absl::StatusOr<std::string> WithoutClasses(absl::string_view text,
+                                           std::vector<std::string>* classes) {
+  RETURN_IF_ERROR(ParseTreeSpec(text).status());
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(text)));
+  ASSIGN_OR_RETURN(const Json tree, TreeOf(document));
+  JsonWriter out;
+  out.StartArray();
+  out.Int(kVersion);
+  RETURN_IF_ERROR(CopyWithoutClasses(tree, &out, classes));
+  out.EndArray();
+  return std::string(out.text());
 }
 
 absl::StatusOr<TreeSpec> ParseTreeSpec(absl::string_view text) {

@@ -31,6 +31,12 @@ struct TreeSpec {
 // InvalidArgument for what is not written so, and for another version than 1.
 absl::StatusOr<TreeSpec> ParseTreeSpec(absl::string_view text);
 
+// The same structure with tuples in the place of what is of a class that PyTorch alone does not
+// know, such as those of transformers: torch.export.load refuses those where their library has not
+// been imported. Adds the names of such classes to `classes`, each once. Errors as ParseTreeSpec.
+absl::StatusOr<std::string> WithoutClasses(absl::string_view text,
+                                           std::vector<std::string>* classes);
+
 }  // namespace graphnet::pt2
 
 #endif  // GRAPHNET_FORMATS_PT2_TREE_SPEC_H_
