@@ -10,7 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_workers.h"
 #include "graphnet/cli/command.h"
@@ -93,13 +95,24 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
   const WorkerHost host = HostOfTool();
   std::vector<TableRow> rows = {{"backend", "version", "reads", "what it is"}};
   Json list = Json::List();
-  for (const Backend& backend : Backends()) {
+  const absl::Span<const Backend> backends = Backends();
+  std::vector<absl::StatusOr<WorkerGreeting>> greetings(backends.size(),
+                                                        absl::UnavailableError(""));
+  {
+    // Most of the time is that of Python's imports.
+    const Progress progress("asking the backends");
+    ParallelFor(
+        backends.size(), static_cast<int>(backends.size()),
+        [&](size_t i) {
+          if (backends[i].kind != BackendKind::kCommand) greetings[i] = SayHello(backends[i], host);
+          return absl::OkStatus();
+        },
+        [](size_t, const absl::Status&) {});
+  }
+  for (size_t i = 0; i < backends.size(); ++i) {
+    const Backend& backend = backends[i];
+    const absl::StatusOr<WorkerGreeting>& greeting = greetings[i];
     const bool is_users = backend.kind == BackendKind::kCommand;
-    absl::StatusOr<WorkerGreeting> greeting = absl::UnavailableError("");
-    if (!is_users) {
-      const Progress progress(absl::StrCat("asking ", backend.name));
-      greeting = SayHello(backend, host);
-    }
     // What is there and does not work is not to be installed but to be mended.
     const std::string why_not =
         greeting.ok() || is_users ? "" : std::string(greeting.status().message());
@@ -147,7 +160,7 @@ void RegisterBackends(CLI::App& app, CommandRunner* run) {
                    "Make an environment for each, below $GRAPHNET_BACKENDS or "
                    "~/.local/share/graphnet/backends, and install it with pip")
       ->delimiter(',')
-      ->type_name("NAME");
+      ->type_name("BACKENDS");
   AddJsonOption(command, &options->json, "backends with name, reads, found, version or install");
   command->callback([options, run] {
     *run = [options] { return options->install.empty() ? List(*options) : InstallAll(*options); };

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
@@ -25,10 +26,10 @@ struct BatchCount {
   size_t failed = 0;
   size_t unusable = 0;  // of those that failed
 
-  // 2 if an input cannot be used, else 1 if something failed.
-  int ExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
-  // The exit code of a command that only reads: each sample that failed cannot be used.
-  int ReadingExitCode() const { return failed > 0 ? 2 : 0; }
+  // 2 if anything failed: for the command, an input that cannot be used.
+  int ExitCode() const { return failed > 0 ? 2 : 0; }
+  // The exit code of a command that checks: 2 if an input cannot be read, else 1 if one failed.
+  int CheckExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
 };
 
 // Runs work(path, &result) of each input on `jobs` threads (0: one a CPU), what it
@@ -65,7 +66,8 @@ inline std::string FailLine(const std::string& path, const absl::Status& status,
                             absl::string_view verdict = "FAIL") {
   if (status.ok()) return "";
   const std::string shown = Printable(path, 1000);
-  if (IsUnusable(status)) return absl::StrCat(Red(verdict), " ", status.message());
+  if (IsUnusable(status) || absl::StartsWith(status.message(), absl::StrCat(shown, ":")))
+    return absl::StrCat(Red(verdict), " ", status.message());
   return absl::StrCat(Red(verdict), " ", shown, ": ", status.message());
 }
 

@@ -29,6 +29,7 @@ struct BenchFlags {
   BenchRun run;
   std::string out;
   std::string resume;
+  bool strict = false;
   bool json = false;
 };
 
@@ -153,7 +154,13 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
   const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
   });
-  return !made.unusable.empty() ? 2 : all_loaded ? 0 : 1;
+  const bool all_right = absl::c_all_of(results, [](const BackendResults& one) {
+    return absl::c_all_of(one.samples, [](const auto& entry) {
+      return entry.second.status == Outcome::kCorrect && entry.second.is_right;
+    });
+  });
+  if (!made.unusable.empty()) return 2;
+  return all_loaded && (all_right || !options.strict) ? 0 : 1;
 }
 
 }  // namespace
@@ -170,7 +177,7 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
           "Compilers, with commas between them: graphnet backends lists them; and rewrites: "
           "pass:PASS+PASS, decompose:pieces=3")
       ->delimiter(',')
-      ->type_name("NAME");
+      ->type_name("BACKENDS");
   AddFolderOption(command, &options->out,
                   "Where NAME.log and NAME.jsonl of each backend go (default: bench, bench-2, …)");
   command
@@ -209,7 +216,10 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
                    "Samples at once; more than one makes times unsteady")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command->add_flag("--strict", options->strict,
+                    "Exit with 1 if a sample is not correct by a backend");
   AddExecOptions(command, &settings);
+  AddProgressOption(command);
   AddTrustOption(command, &options->run.trust);
   AddJsonOption(command, &options->json, "backends with log, samples, outcomes and median_speedup");
   command->callback([options, run] { *run = [options] { return RunAndTell(*options); }; });

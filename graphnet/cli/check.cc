@@ -197,13 +197,13 @@ absl::StatusOr<int> Check(const CheckFlags& options) {
       });
   if (options.json) {
     PrintJson(SamplesJson(std::move(samples), count.failed));
-    return count.ExitCode();
+    return count.CheckExitCode();
   }
   for (const auto& [reason, times] : not_applicable) {
     std::printf("folder form n/a for %zu: %s\n", times, reason.c_str());
   }
   PrintCount(count);
-  return count.ExitCode();
+  return count.CheckExitCode();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/version.h"
+#include "graphnet/evaluate/backend_table.h"
 #include "graphnet/passes/registry.h"
 
 namespace graphnet {
@@ -17,6 +18,12 @@ namespace {
 std::vector<std::string> PassNames() {
   std::vector<std::string> names;
   for (const Pass& pass : AllPasses()) names.emplace_back(pass.name());
+  return names;
+}
+
+std::vector<std::string> BackendNames() {
+  std::vector<std::string> names;
+  for (const Backend& backend : Backends()) names.emplace_back(backend.name);
   return names;
 }
 
@@ -34,6 +41,9 @@ void ReadType(absl::string_view type, OptionRow* row) {
   if (type == "PASS" || type == "PASSES") {
     row->words = PassNames();
     row->takes = type == "PASS" ? Takes::kWord : Takes::kWords;
+  } else if (type == "BACKENDS") {
+    row->words = BackendNames();
+    row->takes = Takes::kWords;
   } else if (type == "FILE" || type == "DIR" || type == "PATH") {
     row->takes = Takes::kPath;
   }

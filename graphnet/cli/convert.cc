@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -30,6 +31,7 @@ struct ConvertFlags {
   std::string report;
   bool trust = false;
   bool lift = false;
+  bool strip = false;
   bool json = false;
   int jobs = 0;
 };
@@ -37,11 +39,19 @@ struct ConvertFlags {
 absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
                         Losses* losses) {
   RETURN_IF_ERROR(CheckOutput(out));
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(path, {.trust = options.trust,
-                                     .weights = out.keeps_weights(),
-                                     .values_if_there = !out.keeps_weights(),
-                                     .statistics = options.lift || !out.keeps_weights()}));
+  const bool is_archive = out.format() == Target::kPt2 || out.format() == Target::kTorchScript ||
+                          out.format() == Target::kOnnx;
+  if (options.strip && is_archive) {
+    return absl::InvalidArgumentError(absl::StrCat("--strip-weights: a file of ",
+                                                   EndingOf(out.format()),
+                                                   " holds its weights; .pb needs none"));
+  }
+  const bool weights = out.keeps_weights() && !options.strip;
+  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust,
+                                                    .weights = weights,
+                                                    .values_if_there = !weights,
+                                                    .statistics = options.lift || !weights}));
+  if (options.strip) sample.weights.clear();
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);
@@ -132,6 +142,9 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
                    "With --to paddle: what became of each sample, as JSON")
       ->type_name("FILE");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
+  command->add_flag("--strip-weights", options->strip,
+                    "Write the program without the values of parameters and buffers; how they are "
+                    "distributed stays");
   AddJsonOption(command, &options->json,
                 "samples with path, out and lost, counts of what the format cannot hold");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });

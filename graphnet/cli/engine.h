@@ -32,6 +32,9 @@ struct ShardedSample;
 }  // namespace spmd
 
 // What the commands of the engine were given.
+// What the time of a run is told by.
+enum class ProfileBy { kNothing, kTarget, kNode, kModule };
+
 struct RunFlags {
   std::string in;
   InputOptions inputs;
@@ -43,7 +46,7 @@ struct RunFlags {
   int repeat = 1;
   int threads = 0;
   int64_t max_memory_mib = 0;
-  bool profile = false;
+  ProfileBy profile = ProfileBy::kNothing;
   bool trust = false;
   bool json = false;
 };

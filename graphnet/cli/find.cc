@@ -136,7 +136,7 @@ absl::StatusOr<int> Find(const FindFlags& options) {
   for (const std::string& doubt : query.Doubts(/*names=*/calls == 0))
     std::fprintf(stderr, "note: %s\n", doubt.c_str());
   // These are the exit codes of grep.
-  if (const int code = count.ReadingExitCode(); code != 0) return code;
+  if (const int code = count.ExitCode(); code != 0) return code;
   return calls == 0 ? 1 : 0;
 }
 

@@ -94,7 +94,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  return count.ReadingExitCode();
+  return count.ExitCode();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
@@ -24,6 +25,7 @@
 #include "graphnet/formats/graphnet_folder/bounds_writer.h"
 #include "graphnet/formats/graphnet_folder/contradictions.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/constrain_domains.h"
 #include "graphnet/passes/constrain_variance.h"
@@ -68,6 +70,29 @@ absl::StatusOr<Findings> LintContradictions(const Sample& sample, const std::str
   return findings;
 }
 
+// Parameters, buffers and inputs that no call takes and that are not returned.
+Findings LintUnused(const Module& module) {
+  Findings findings;
+  absl::flat_hash_set<absl::string_view> read;
+  for (const Graph* graph : module.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      if (node->op() == Op::kGetAttr && node->has_uses()) read.insert(node->target());
+    }
+  }
+  for (const Attribute& attribute : module.attributes()) {
+    if (!read.contains(attribute.name))
+      findings.push_back({.what = absl::StrCat("nothing reads the attribute ", attribute.name)});
+  }
+  for (const Node* node : module.main()->placeholders()) {
+    if (node->has_uses()) continue;
+    const bool is_parameter = node->annotation() == kParameterAnnotation;
+    findings.push_back(
+        {.what = absl::StrCat("nothing takes the ", is_parameter ? "parameter " : "input ",
+                              node->target())});
+  }
+  return findings;
+}
+
 absl::StatusOr<Findings> LintPrivate(Sample* sample) {
   PassRun run;
   const auto checked = CheckStable(sample->module.get(), run);
@@ -88,6 +113,7 @@ absl::StatusOr<Findings> RunRule(const std::string& rule, const std::string& pat
   if (rule == "domain") return LintBounds(ConstrainDomains, sample);
   if (rule == "meta") return LintContradictions(*sample, path);
   if (rule == "unstable") return LintPrivate(sample);
+  if (rule == "unused") return LintUnused(*sample->module);
   return LintFinite(sample, options);
 }
 
@@ -215,12 +241,12 @@ class Totals {
     samples_left_ += is_left ? 1 : 0;
     return lines;
   }
-  void Print(const LintFlags& options) const {
+  void Print(const LintFlags& options, size_t samples) const {
     for (const std::string& rule : options.rules) {
       const auto it = totals_.find(rule);
       const Total total = it == totals_.end() ? Total() : it->second;
-      std::fprintf(options.out.report(), "%s: %zu findings in %zu samples", rule.c_str(),
-                   total.findings, total.samples);
+      std::fprintf(options.out.report(), "%s: %zu findings in %zu of %zu samples", rule.c_str(),
+                   total.findings, total.samples, samples);
       if (options.repairs()) std::fprintf(options.out.report(), ", %zu fixed", total.fixed);
       std::fputs("\n", options.out.report());
     }
@@ -285,7 +311,7 @@ absl::StatusOr<int> Lint(LintFlags options) {
   if (options.json) {
     PrintJson(SamplesJson(std::move(samples), count.failed + totals.samples_left()));
   } else {
-    totals.Print(options);
+    totals.Print(options, inputs.size());
   }
   return count.failed == 0 && totals.samples_left() > 0 ? 1 : count.ExitCode();
 }
@@ -302,9 +328,10 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
                    "bn-var: variances that may be drawn negative; meta: metas and a "
                    "graph_net.json that contradict themselves; unstable: private calls; domain: "
                    "inputs that may be drawn from where an operator yields nan or infinity; "
-                   "finite-run: run, and name "
-                   "the first node that makes an output nan or infinite (default: the first three)")
-      ->check(CLI::IsMember({"bn-var", "meta", "unstable", "domain", "finite-run"}));
+                   "finite-run: run, and name the first node that makes an output nan or infinite; "
+                   "unused: parameters, buffers and inputs that nothing takes (default: the first "
+                   "three)")
+      ->check(CLI::IsMember({"bn-var", "meta", "unstable", "domain", "finite-run", "unused"}));
   AddOutputOptions(command, &options->out, "",
                    "Write the sample, or all of a folder, with bounds on how inputs are drawn that "
                    "repair what bn-var, domain and finite-run find");

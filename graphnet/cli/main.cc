@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -20,6 +22,7 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
+#include "graphnet/base/wrapped_text.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/examples.h"
@@ -74,8 +77,19 @@ constexpr Command kCommands[] = {
 };
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 done, 1 a check failed, 2 input or options that cannot be used, 141 nobody "
-    "reads the output.";
+    "Exit codes: 0 done or found, 1 a check failed or nothing was found, 2 an input or option that "
+    "cannot be used, also one of many, 141 nobody reads the output.";
+
+// Help as wide as the terminal; in a file or a pipe lines are as long as they are.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    const std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    return graphnet::IsTerminal(stdout) ? graphnet::WrapText(help, graphnet::TerminalWidth(stdout))
+                                        : help;
+  }
+};
 
 // A file that is opened must not get the number of a standard one that is closed: what is printed
 // would go into it.
@@ -149,6 +163,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Computation graphs of PyTorch: import, look at, check, cut and convert.",
                "graphnet");
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.set_version_flag("--version", Versions);
   app.footer(absl::StrCat(graphnet::ExamplesText("show"),

@@ -50,13 +50,20 @@ constexpr Section kSections[] = {
      "A value has name, dtype (f32) and shape, a list of numbers and, for sizes that may change, "
      "expressions in quotes."},
     {"Exit codes",
-     "0: done.\n\n1: a check failed: a sample is not valid, two runs differ, one of many inputs "
-     "could not be worked on.\n\n2: an input or option that cannot be used, an output that cannot "
-     "be written; one line on the standard error says which.\n\n141: the standard output is a pipe "
-     "that nobody reads any more, as with graphnet show x | head."},
+     "All commands have the same.\n\n0: done, or found.\n\n1: a check failed, or nothing was "
+     "found: "
+     "a sample is not valid, pieces are not the whole, two runs differ, a finding of lint is left, "
+     "a backend is wrong with bench --strict, no call matches.\n\n2: an input or option that "
+     "cannot "
+     "be used, also one of many, or an output that cannot be written; one line on the standard "
+     "error says which. With many inputs the others are worked on all the same.\n\n141: the "
+     "standard output is a pipe that nobody reads any more, as with graphnet show x | head."},
     {"Terminal",
-     "Colours and a line of progress, after a second, are for terminals only. NO_COLOR turns "
-     "colours off, TERM=dumb both."},
+     "Colours and a bar of progress, after a second, are for terminals only; elsewhere work on "
+     "many "
+     "samples prints a line a minute to the standard error, and --progress says otherwise. "
+     "NO_COLOR "
+     "turns colours off, TERM=dumb both. Help is as wide as the terminal."},
     {"Completion",
      "bash: source <(graphnet completion bash)\n\nzsh: source <(graphnet completion zsh)\n\n"
      "fish: graphnet completion fish | source"},

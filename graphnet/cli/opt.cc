@@ -50,7 +50,11 @@ struct Sum {
   std::vector<size_t> changed;
   std::vector<double> seconds;
   std::vector<int64_t> nodes;  // more than before, or fewer
-  std::vector<std::map<std::string, size_t>> notes;
+  struct Count {
+    size_t count = 0;
+    bool is_counted = false;  // PassNote
+  };
+  std::vector<std::map<std::string, Count>> notes;
   std::vector<std::map<std::string, size_t>> warnings;
   explicit Sum(size_t steps)
       : changed(steps), seconds(steps), nodes(steps), notes(steps), warnings(steps) {}
@@ -60,8 +64,15 @@ struct Sum {
       seconds[i] += results[i].seconds;
       nodes[i] += static_cast<int64_t>(results[i].nodes_after) -
                   static_cast<int64_t>(results[i].nodes_before);
-      for (const PassNote& note : results[i].notes)
-        (note.is_warning ? warnings : notes)[i][note.what] += note.count;
+      for (const PassNote& note : results[i].notes) {
+        if (note.is_warning) {
+          warnings[i][note.what] += note.count;
+          continue;
+        }
+        Count& sum = notes[i][note.what];
+        sum.count += note.count;
+        sum.is_counted |= note.is_counted;
+      }
     }
   }
 };
@@ -76,10 +87,11 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Op
   }
   PrintTable(rows, /*last_is_text=*/false, options.out.report());
   for (size_t i = 0; i < pipeline.size(); ++i) {
-    for (const auto& [what, count] : sum.notes[i]) {
+    for (const auto& [what, note] : sum.notes[i]) {
+      const bool says_count = note.is_counted || note.count > 1;
       std::fprintf(
           options.out.report(), "%s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
-          count == 1 ? "" : absl::StrCat(count, " ").c_str(), Printable(what, 1000).c_str());
+          says_count ? absl::StrCat(note.count, " ").c_str() : "", Printable(what, 1000).c_str());
     }
     for (const auto& [what, count] : sum.warnings[i]) {
       std::fprintf(stderr, "warning: %s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
@@ -177,6 +189,11 @@ std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
   return line;
 }
 
+// Whether a check among the passes failed.
+bool IsFailedCheck(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) && !IsUnusable(status);
+}
+
 absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipeline& pipeline,
                            const OptFlags& options) {
   if (options.dump_changes) {
@@ -186,6 +203,7 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
   Sum sum(pipeline.size());
   Losses lost;
   std::vector<Json> samples(inputs.size());
+  bool only_checks_failed = true;
   const BatchCount count = RunBatch<OptOutcome>(
       inputs, options.jobs,
       [&](const std::string& path, OptOutcome* outcome) -> absl::Status {
@@ -195,6 +213,7 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
       [&](size_t i, const absl::Status& status, const OptOutcome& outcome) {
         sum.Add(outcome.steps);
         lost.Add(outcome.lost);
+        only_checks_failed &= status.ok() || IsFailedCheck(status);
         if (options.json) {
           samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), pipeline, outcome);
           return std::string();
@@ -210,7 +229,7 @@ absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipelin
   }
   std::fflush(stdout);
   TellLosses(lost, options.out);
-  return count.ExitCode();
+  return only_checks_failed && count.failed > 0 ? 1 : count.ExitCode();
 }
 
 absl::StatusOr<int> Opt(const OptFlags& options) {
@@ -218,8 +237,7 @@ absl::StatusOr<int> Opt(const OptFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
   const absl::StatusOr<OptOutcome> result = OptOne(options.in, options.out, pipeline, options);
-  // A check among the passes.
-  const bool failed = absl::IsFailedPrecondition(result.status());
+  const bool failed = IsFailedCheck(result.status());
   if (!failed) RETURN_IF_ERROR(result.status());
   const OptOutcome outcome = failed ? OptOutcome() : *result;
   if (options.json) {

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/progress.h"
 
 namespace graphnet {
 
@@ -58,6 +60,21 @@ CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* i
 void AddJobsOption(CLI::App* command, int* jobs) {
   command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one a CPU)")
       ->check(CLI::Range(1, 1024));
+  AddProgressOption(command);
+}
+
+void AddProgressOption(CLI::App* command) {
+  const std::map<std::string, ProgressForm> forms = {{"auto", ProgressForm::kAuto},
+                                                     {"bar", ProgressForm::kBar},
+                                                     {"lines", ProgressForm::kLines},
+                                                     {"none", ProgressForm::kNone}};
+  command
+      ->add_option_function<std::string>(
+          "--progress", [forms](const std::string& name) { SetProgressForm(forms.at(name)); },
+          "How long work tells how far it is: auto (default): a bar on a terminal, else a line a "
+          "minute")
+      ->type_name("auto|bar|lines|none")
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
 }
 
 CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,

@@ -22,8 +22,10 @@ CLI::Option* AddSampleOption(CLI::App* command, std::string* in);
 CLI::Option* AddSamplesOption(CLI::App* command, std::string* in);
 CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* in);
 
-// --jobs: threads; 0, the default, is one a CPU.
+// --jobs: threads; 0, the default, is one a CPU. And --progress, for commands that take many
+// samples.
 void AddJobsOption(CLI::App* command, int* jobs);
+void AddProgressOption(CLI::App* command);
 
 // -o, --out: a folder, so never "-"; `also` are names it has besides.
 CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,

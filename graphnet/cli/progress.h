@@ -1,4 +1,4 @@
-// Progress of long work, for a person at a terminal.
+// Progress of long work: a bar for a person at a terminal, lines for a log.
 #ifndef GRAPHNET_CLI_PROGRESS_H_
 #define GRAPHNET_CLI_PROGRESS_H_
 
@@ -10,8 +10,18 @@
 
 namespace graphnet {
 
-// While it lives, and after a second, the terminal's last line says what goes on and for how long
-// it has, with a bar, the rate and the expected end where the end is known. Nothing without a terminal. What is printed
+// How progress is told, on the standard error.
+enum class ProgressForm {
+  kAuto,   // a bar on a terminal, else lines
+  kBar,    // the last line of the terminal, anew several times a second
+  kLines,  // a line a minute, of work on several samples
+  kNone,
+};
+// Of all that begin from now on.
+void SetProgressForm(ProgressForm form);
+
+// While it lives, says what goes on and for how long it has, with the rate and the expected end
+// where the end is known: a bar after a second, or a line after each minute. What is printed
 // meanwhile goes through Print.
 class Progress {
  public:
@@ -23,6 +33,8 @@ class Progress {
 
   void Say(std::string what);
   void Step(size_t done, size_t failed);
+  // A line for the standard error.
+  void Note(const std::string& line);
   // Text, of whole lines, for the standard output.
   void Print(const std::string& text);
   // Leaves nothing on the terminal.
@@ -31,8 +43,10 @@ class Progress {
  private:
   Progress(std::string what, size_t total);
   void Show();
+  // What goes on, after `seconds` of it.
+  std::string Status(double seconds) const;
 
-  const bool on_;
+  const ProgressForm form_;  // not kAuto
   const size_t total_;
   std::mutex mutex_;
   std::condition_variable ended_;

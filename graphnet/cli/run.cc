@@ -39,10 +39,21 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
                    "MiB that all tensors may take at once; 0: what the machine has free")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
-  command->add_flag("--profile", options->profile, "Print the time of each target");
+  const std::map<std::string, ProfileBy> by = {
+      {"target", ProfileBy::kTarget}, {"node", ProfileBy::kNode}, {"module", ProfileBy::kModule}};
+  AddChoiceOption(command, "--profile-by", &options->profile, by,
+                  "Print the time of each target, node or module. A run that does not count goes "
+                  "before");
+  command
+      ->add_flag_callback(
+          "--profile", [options] { options->profile = ProfileBy::kTarget; },
+          "As --profile-by target")
+      ->excludes("--profile-by");
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "outputs, ms of each run, median_ms, ready_ms and profile");
+  AddJsonOption(
+      command, &options->json,
+      "samples with path, outputs, and of one sample ms of each run, median_ms, ready_ms, "
+      "drawn_weights and profile");
   command->callback([options, run] {
     *run = [options]() -> absl::StatusOr<int> {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());

@@ -136,10 +136,6 @@ Target Output::format() const {
   return path == "-" ? Target::kText : Target::kFolder;
 }
 
-namespace {
-
-// ".json" of "a/b.json". A folder may be called "resnext50.a1_in1k" or "opt-1.5b", but who says
-// .foo means a file.
 std::string EndingOfFile(absl::string_view path) {
   const size_t dot = path.rfind('.');
   if (dot == absl::string_view::npos || dot == 0 || path[dot - 1] == '/') return "";
@@ -152,8 +148,6 @@ std::string EndingOfFile(absl::string_view path) {
       ending, [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); });
   return is_word ? absl::StrCat(".", ending) : "";
 }
-
-}  // namespace
 
 absl::Status CheckOutput(const Output& output) {
   const std::string& path = output.path;

@@ -10,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -72,6 +73,10 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
 
 // Where a sample of Paddle cannot be made, Unimplemented says which calls are in the way.
 //
+// ".json" of "a/b.json", the ending that a file is called by; empty without one. A folder may be
+// called "resnext50.a1_in1k" or "opt-1.5b", which are no endings.
+std::string EndingOfFile(absl::string_view path);
+
 // What cannot be written, before there is anything to write: a folder on the standard output,
 // bytes on a terminal, an ending of no format.
 absl::Status CheckOutput(const Output& output);

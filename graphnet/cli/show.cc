@@ -177,7 +177,20 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
   }
 }
 
+// InvalidArgument for an ending that says another format than show writes.
+absl::Status CheckEnding(const ShowFlags& options) {
+  if (options.form != Form::kAuto || PictureFormOf(options.out).has_value())
+    return absl::OkStatus();
+  const std::string ending = EndingOfFile(options.out);
+  if (ending.empty() || ending == ".txt" || ending == ".gn") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Printable(options.out, 1000),
+                   ": show writes .svg, .png, .html, .dot, .json and text in .txt or .gn, not ",
+                   ending, "; --to says which if it is to be called so"));
+}
+
 absl::StatusOr<int> Show(const ShowFlags& options) {
+  RETURN_IF_ERROR(CheckEnding(options));
   const std::optional<PictureForm> picture = PictureOf(options);
   if (options.drawing.is_given() && !picture.has_value()) {
     return absl::InvalidArgumentError(

@@ -191,7 +191,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
         total, options.all);
   }
-  return count.ReadingExitCode();
+  return count.ExitCode();
 }
 
 }  // namespace

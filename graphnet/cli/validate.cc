@@ -152,7 +152,7 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
         operators += report.original_operators;
         return std::string();
       });
-  const int code = count.unusable > 0 ? 2 : invalid > 0 ? 1 : unknown > 0 ? 2 : 0;
+  const int code = unknown > 0 ? 2 : invalid > 0 ? 1 : 0;
   if (options.json) {
     PrintJson(SamplesJson(std::move(samples), count.failed));
     return code;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -176,6 +177,24 @@ class Describer {
     }
   }
 
+  // "; the inputs are x, y and 3 more", parameters left out.
+  std::string ListOfNames() const {
+    constexpr size_t kMost = 8;
+    std::vector<std::string> names;
+    size_t more = 0;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i] == nullptr || IsParameter(*inputs_[i])) continue;
+      if (names.size() < kMost) {
+        names.push_back(Printable(names_[i]));
+      } else {
+        ++more;
+      }
+    }
+    if (names.empty()) return "; there are none";
+    return absl::StrCat("; the inputs are ", absl::StrJoin(names, ", "),
+                        more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+  }
+
   absl::Status Describe(absl::Span<const std::string> texts) {
     std::vector<std::pair<absl::string_view, ExampleInput>> unnamed;
     for (const std::string& text : texts) {
@@ -186,8 +205,9 @@ class Describer {
       }
       const auto it = std::find(names_.begin(), names_.end(), input.name);
       if (it == names_.end()) {
+        const std::string hint = NearMissHint(input.name, names_);
         return ErrorIn(text, absl::StrCat("there is no input ", Printable(input.name),
-                                          NearMissHint(input.name, names_)));
+                                          hint.empty() ? ListOfNames() : hint));
       }
       RETURN_IF_ERROR(DescribeOne(text, input, static_cast<size_t>(it - names_.begin())));
     }

@@ -106,8 +106,17 @@ size_t Module::MetaHash::operator()(const TensorMeta* m) const {
 bool Module::MetaEq::operator()(const TensorMeta* a, const TensorMeta* b) const { return *a == *b; }
 
 size_t Module::DrawSpecHash::operator()(const DrawSpec* s) const {
+  // Some of the values, so that specs which differ in their values alone are told apart.
+  constexpr size_t kMost = 8;
+  size_t values = 0;
+  if (!s->data.is_none()) {
+    const absl::Span<const Argument> data = s->data.elements();
+    for (const Argument& value : data.first(std::min(data.size(), kMost)))
+      values = absl::HashOf(values, HashElement(value));
+    values = absl::HashOf(values, data.size());
+  }
   return absl::HashOf(s->has_mean ? Bits(s->mean) : 0, s->has_std ? Bits(s->std) : 0,
-                      s->original_name.size());
+                      s->original_name, values);
 }
 
 bool Module::DrawSpecEq::operator()(const DrawSpec* a, const DrawSpec* b) const { return *a == *b; }

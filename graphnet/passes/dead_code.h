@@ -19,6 +19,9 @@ namespace graphnet {
 // random numbers, asserts, changes a mode or is unknown stays, as do placeholders.
 // Metas and locations of the rest stay as they are.
 //
+// Options:
+// - attributes: with true, attributes that no get_attr of any graph reads go with their values
+//
 // Performance impact: O(nodes), most of it for finding effects.
 //
 // Risks and limitations: a call that would fail when run is gone with its error. A
@@ -37,6 +40,24 @@ namespace graphnet {
 //     return (%x,)
 //   }
 //
+// Example: an attribute that nothing reads
+//   attributes=true
+//   attribute a : f32[2]
+//   attribute b : f32[2]
+//   graph @forward(%x) {
+//     %a = get_attr a
+//     %b = get_attr b
+//     %y = torch.add(%x, %a)
+//     return (%y,)
+//   }
+//   becomes
+//   attribute a : f32[2]
+//   graph @forward(%x) {
+//     %a = get_attr a
+//     %y = torch.add(%x, %a)
+//     return (%y,)
+//   }
+//
 // Counter-example: nobody uses the value, but the call writes, draws or sets a mode
 //   graph @forward(%x) {
 //     %v = .view(%x, -1)
@@ -48,6 +69,9 @@ namespace graphnet {
 //
 // Returns how many nodes were erased; those of erased bodies are not counted.
 size_t EliminateDeadCode(Module* module);
+
+// Erases the attributes that no get_attr of the module reads; how many.
+size_t EraseUnusedAttributes(Module* module);
 
 }  // namespace graphnet
 

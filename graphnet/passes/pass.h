@@ -23,6 +23,7 @@ namespace graphnet {
 struct PassNote {
   std::string what;
   size_t count = 1;
+  bool is_counted = false;  // how often is part of what it says
   bool is_warning = false;  // something may not be as it was meant
 };
 
@@ -34,6 +35,8 @@ class PassRun {
 
   // As it is written in the pipeline; `otherwise` when it is not given.
   absl::string_view option(absl::string_view name, absl::string_view otherwise = {}) const;
+  // All that are given, by name.
+  const std::map<std::string, std::string>& options() const { return options_; }
   // The parts of "a+b+c"; empty when it is not given.
   std::vector<std::string> list(absl::string_view name) const;
   // Whether a switch is on: "true" or "false", InvalidArgument if neither.
@@ -41,8 +44,12 @@ class PassRun {
 
   // A line for the person who runs the pass: what was changed and why, or what is
   // left, and how often.
-  void Note(std::string what, size_t count = 1) { notes_.push_back({std::move(what), count}); }
-  void Warn(std::string what) { notes_.push_back({std::move(what), 1, /*is_warning=*/true}); }
+  void Note(std::string what) { notes_.push_back({.what = std::move(what)}); }
+  // "3 calls of relu": `count`, then `what`.
+  void Note(std::string what, size_t count) {
+    notes_.push_back({.what = std::move(what), .count = count, .is_counted = true});
+  }
+  void Warn(std::string what) { notes_.push_back({.what = std::move(what), .is_warning = true}); }
   absl::Span<const PassNote> notes() const { return notes_; }
 
   // Whether the value of an input or attribute is known, so that how it is drawn means nothing.
@@ -62,6 +69,9 @@ class PassRun {
   std::map<std::string, std::string> renamed_;
   std::set<std::string> known_;
 };
+
+// In the place of the names of options: the pass takes any, which are names of its input.
+inline constexpr absl::string_view kAnyOption = "*";
 
 class Pass {
  public:

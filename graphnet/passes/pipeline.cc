@@ -64,7 +64,9 @@ class PipelineParser {
     const size_t begin = pos_;
     const absl::string_view name = Until("=,}");
     const auto options = step->pass->options();
-    if (!absl::c_linear_search(options, name)) {
+    const bool is_known =
+        absl::c_linear_search(options, name) || absl::c_linear_search(options, kAnyOption);
+    if (!is_known) {
       return Error(begin,
                    absl::StrCat(step->pass->name(), " has no option ", Quote(name), "; it has ",
                                 options.empty() ? "none" : absl::StrJoin(options, ", ")));

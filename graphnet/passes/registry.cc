@@ -24,6 +24,7 @@
 #include "graphnet/passes/generalize_dims.h"
 #include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/lift_attributes.h"
+#include "graphnet/passes/name_inputs.h"
 #include "graphnet/passes/remove_aliases.h"
 #include "graphnet/passes/rename_inputs.h"
 #include "graphnet/passes/revert_vmap.h"
@@ -43,7 +44,13 @@ absl::StatusOr<bool> Plain(Module* module, PassRun&) {
   return function(module);
 }
 
-absl::StatusOr<bool> DeadCode(Module* module, PassRun&) { return EliminateDeadCode(module) > 0; }
+absl::StatusOr<bool> DeadCode(Module* module, PassRun& run) {
+  ASSIGN_OR_RETURN(const bool attributes, run.flag("attributes"));
+  const size_t nodes = EliminateDeadCode(module);
+  const size_t erased = attributes ? EraseUnusedAttributes(module) : 0;
+  if (erased > 0) run.Note("attributes that nothing reads", erased);
+  return nodes + erased > 0;
+}
 
 // One line a pass: its name, the header that documents it, its function and the
 // names of its options.
@@ -58,7 +65,7 @@ const std::vector<Pass>& PassTable() {
       {"constrain-domains", "constrain_domains.h", ConstrainDomains},
       {"constrain-variance", "constrain_variance.h", ConstrainVariance},
       {"cse", "common_subexpressions.h", EliminateCommonSubexpressions},
-      {"dce", "dead_code.h", DeadCode},
+      {"dce", "dead_code.h", DeadCode, {"attributes"}},
       {"expand-functions", "expand_functions.h", ExpandFunctions, {"fused", "keep_interpolate"}},
       {"expand-fused", "expand_fused.h", ExpandFused},
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
@@ -72,6 +79,7 @@ const std::vector<Pass>& PassTable() {
       {"lift-attributes", "lift_attributes.h", LiftAttributes},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},
       {"rename", "rename_inputs.h", RenameInputs},
+      {"rename-inputs", "name_inputs.h", NameInputs, {kAnyOption}},
       {"revert-vmap", "revert_vmap.h", Plain<RevertVmap>},
       {"rewrite", "rewrite.h", Rewrite, {"rules"}},
       {"simplify", "simplify.h", Simplify},

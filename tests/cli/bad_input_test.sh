@@ -375,8 +375,8 @@ run check good bad
 unknown=no_json  # of no known format, and so not an input
 while IFS=$'\t' read -r name message; do
   [ "$name" != "$unknown" ] || continue
-  [ "$(grep -cF "FAIL bad/$name: " out.txt)" -eq 1 ] || fail "check: not one line for $name"
-  grep -F "FAIL bad/$name: " out.txt | grep -qF -- "$message" || fail "check: no '$message' for $name"
+  [ "$(grep -cF "FAIL bad/$name:" out.txt)" -eq 1 ] || fail "check: not one line for $name"
+  grep -F "FAIL bad/$name:" out.txt | grep -qF -- "$message" || fail "check: no '$message' for $name"
 done <expected
 failures=$(grep -c ^FAIL out.txt)
 [ "$(tail -n 1 out.txt)" = "4 passed, $failures failed" ] || fail "check: $(tail -n 1 out.txt)"

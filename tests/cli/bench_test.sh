@@ -151,6 +151,14 @@ grep -q '"right_from_t":null' <(grep run_wrong faultsout/exec.jsonl) || fail "ru
 grep -q 'wrong in a later run' <(grep time_wrong faultsout/exec.jsonl) || fail "time_wrong"
 grep -q 'changed the file of its inputs' <(grep run_inputs faultsout/exec.jsonl) || fail "run_inputs"
 "$graphnet" score faultsout/exec.log >/dev/null
+mkdir strict && cp faults/x_prepare_refuse.gn strict
+for flags in "" --strict; do
+  code=0
+  # shellcheck disable=SC2086
+  "$graphnet" bench strict --backend exec --exec "python3 $faulty name" --exec-reads graphnet $quick \
+    $flags -o "strictout$flags" >/dev/null || code=$?
+  [ "$code$flags" = 0 ] || [ "$code$flags" = "1--strict" ] || fail "bench $flags of what does not compile: $code"
+done
 
 # --- What makes the tool itself run out of memory is how that sample ended, in any thread.
 cat >huge.py <<'END'

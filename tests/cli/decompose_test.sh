@@ -120,7 +120,7 @@ grep -qE '^ *2 +2 +0 ' out.txt || fail "not both samples: $(cat out.txt)"
 echo nonsense >many/one/model.py
 code=0
 "$graphnet" decompose many -o more_pieces --every 8 >out.txt || code=$?
-[ "$code" -eq 1 ] || fail "a broken sample among others: exit code $code, wanted 1"
+[ "$code" -eq 2 ] || fail "a broken sample among others: exit code $code, wanted 2"
 grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
 [ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
 
@@ -131,7 +131,7 @@ rm many/deep/two.pb
 grep -q '^1 ran, 0 failed' out.txt || fail "run of a folder says: $(cat out.txt)"
 code=0
 "$graphnet" run many --json >out.txt || code=$?
-[ "$code" -eq 1 ] || fail "run of a folder with a broken sample: exit code $code, wanted 1"
+[ "$code" -eq 2 ] || fail "run of a folder with a broken sample: exit code $code, wanted 2"
 grep -q '"failed": 1' out.txt || fail "run --json of a folder says: $(cat out.txt)"
 
 # --- One sub-graph, the same as the piece of that range.

@@ -75,7 +75,7 @@ assert check["a.gn"]["passed"] is True and check["broken.gn"]["passed"] is False
 assert check["a.gn"]["seconds"] > 0 and broken(check["broken.gn"])
 
 # Which samples each pass changed.
-opt = by_name(run(1, "opt", "many", "--passes=cse,dce", "-o", "opted"), 2, 1)
+opt = by_name(run(2, "opt", "many", "--passes=cse,dce", "-o", "opted"), 2, 1)
 changed = {name: [p["changed"] for p in sample["passes"]] for name, sample in opt.items() if "passes" in sample}
 assert changed == {"a.gn": [False, True], "b.gn": [False, False]}, changed
 assert opt["a.gn"]["changed"] is True and opt["b.gn"]["changed"] is False
@@ -89,16 +89,16 @@ open("private.gn", "w").write(private)
 stable = by_name(run(1, "opt", "private.gn", "--passes=check-stable"), 0, 1)["private.gn"]
 assert "private call" in stable["error"]["message"], stable
 
-convert = by_name(run(1, "convert", "many", "-o", "converted", "--to", "protobuf"), 2, 1)
+convert = by_name(run(2, "convert", "many", "-o", "converted", "--to", "protobuf"), 2, 1)
 assert convert["a.gn"]["out"] == "converted/a.pb" and broken(convert["broken.gn"])
 assert sorted(os.listdir("converted")) == ["a.pb", "b.pb"]
 assert run(0, "convert", "a.gn", "a.pb")["samples"] == [{"path": "a.gn", "out": "a.pb"}]
 
-lint = by_name(run(1, "lint", "many"), 2, 1)
+lint = by_name(run(2, "lint", "many"), 2, 1)
 assert lint["a.gn"]["findings"] == [] and broken(lint["broken.gn"])
 lint = by_name(run(1, "lint", "private.gn"), 0, 1)["private.gn"]
 assert lint["findings"][0]["rule"] == "unstable" and "gelu" in lint["findings"][0]["message"], lint
-cut = by_name(run(1, "decompose", "many", "--at", "1", "--style", "dag", "-o", "pieces"), 2, 1)
+cut = by_name(run(2, "decompose", "many", "--at", "1", "--style", "dag", "-o", "pieces"), 2, 1)
 assert [(p["start"], p["end"]) for p in cut["a.gn"]["pieces"]] == [(0, 1), (1, 3)], cut
 assert cut["a.gn"]["pieces"][1]["inputs"] == ["y"] and cut["a.gn"]["pieces"][1]["bytes_in"] == 24
 assert cut["a.gn"]["written"] == 2 and broken(cut["broken.gn"])
@@ -130,7 +130,7 @@ trip = run(0, "roundtrip", "a.gn", "-o", "trip", "--pieces", "2")
 sizes = [file["operators"] for file in trip["files"]]
 assert trip["equal"] is True and sizes[0] == sum(sizes[1:]) == 3 and len(sizes) == 3, trip
 assert trip["files"][0]["piece"] == "original" and trip["files"][1]["bytes"] > 0
-ran = run(0, "run", "a.gn", "--repeat", "3", "--profile", "-o", "out.safetensors")
+ran = run(0, "run", "a.gn", "--repeat", "3", "--profile", "-o", "out.safetensors")["samples"][0]
 assert ran["outputs"] == [{"name": "o0", "dtype": "f32", "shape": [2, 3]}] and len(ran["ms"]) == 3
 assert sorted(ran["ms"])[1] == ran["median_ms"] and ran["instructions"] > 0
 assert {row["target"] for row in ran["profile"]} == {"torch.matmul", "torch.exp", "torch.relu"}, ran["profile"]
@@ -177,7 +177,7 @@ assert steps[:2] == ["subgraph_0", "print"] and "branch-on-data" in steps, steps
 stop = next(step for step in extracted["steps"] if step.get("reason") == "branch-on-data")
 assert stop["line"] > 1 and stop["why"] and stop["hint"]
 stitched = subprocess.run([graphnet, "run", "two", "--json"], capture_output=True, text=True, check=True)
-assert len(json.loads(stitched.stdout)["outputs"]) == 2 and "printed" in stitched.stderr, stitched
+assert len(json.loads(stitched.stdout)["samples"][0]["outputs"]) == 2 and "printed" in stitched.stderr, stitched
 
 # --- What fails as a whole.
 error = run(2, "show", "many/broken.gn")

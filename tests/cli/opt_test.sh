@@ -3,6 +3,7 @@
 set -euo pipefail
 graphnet=$PWD/$1
 rules=$PWD/tests/passes/example.rules
+samples=$PWD/samples
 cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -39,7 +40,7 @@ END
 expect 0 "stabilize" passes
 expect 0 "Counter-example" passes stabilize
 expect 2 'there is no pass "nothing"' passes nothing
-expect 0 "stabilize: torch._C._nn.gelu to torch.nn.functional.gelu" \
+expect 0 "stabilize: 1 torch._C._nn.gelu to torch.nn.functional.gelu" \
   opt in.gn --passes=stabilize,check-stable,dce -o out.gn --verify-each --timing
 grep -q "torch.nn.functional.gelu" out.gn || fail "not stabilized"
 ! grep -q -e "_log_api" -e "%dead" out.gn || fail "what should go is there"
@@ -134,21 +135,21 @@ graph @forward(%x : f32[64] {mean = 0.0, std = 1.0}, %y : f32[1] {data = [-1.0]}
 end
 END
 cp -r fix fixed
-expect 1 "bn-var: 3 findings in 3 samples" lint fix --rule bn-var
+expect 1 "bn-var: 3 findings in 3 of 4 samples" lint fix --rule bn-var
 diff -r fix fixed || fail "lint changes samples that it is not to fix"
-expect 0 "bn-var: 3 findings in 3 samples, 3 fixed" lint fixed --rule bn-var --fix -j2
+expect 0 "bn-var: 3 findings in 3 of 4 samples, 3 fixed" lint fixed --rule bn-var --fix -j2
 expect 0 "bn-var: 0 findings" lint fixed --rule bn-var
 diff -r fix/folder fixed/folder >diff.txt && fail "nothing was fixed"
 [ "$(grep -c '^[<>]' diff.txt)" = 1 ] && grep -q '^>  *min_val = 0$' diff.txt || { cat diff.txt; fail diff; }
 python3 -c 'import runpy; meta = runpy.run_path("fixed/folder/weight_meta.py")["Program_weight_tensor_meta_L_v_"]
 assert meta.min_val == 0 and meta.data is None, vars(meta)'
 expect 0 "a.pb: bn-var: fixed: " lint fix --rule bn-var -o elsewhere
-expect 0 "bn-var: 0 findings in 0 samples" lint elsewhere --rule bn-var
+expect 0 "bn-var: 0 findings in 0 of 4 samples" lint elsewhere --rule bn-var
 # What no bound mends is left, and said.
-expect 1 "domain: 2 findings in 1 samples, 1 fixed" lint fixed --rule domain --fix
+expect 1 "domain: 2 findings in 1 of 4 samples, 1 fixed" lint fixed --rule domain --fix
 grep -q "roots.gn: domain: %t: y, drawn from -1 to -1, is to be over 0 for log, which no bounds make it" out.txt ||
   { cat out.txt; fail "the warning"; }
-expect 1 "domain: 1 findings in 1 samples" lint fixed --rule domain
+expect 1 "domain: 1 findings in 1 of 4 samples" lint fixed --rule domain
 expect 1 "finite-run: 1 findings" lint fixed/roots.gn --rule finite-run --fix
 grep -q "and no bound on one input helps" out.txt || { cat out.txt; fail "no reason"; }
 "$graphnet" lint fixed --rule domain --rule bn-var --fix --json >lint.json && fail "something is left"
@@ -186,7 +187,7 @@ with open("places.txt", "w") as f:
     f.write("odd: meta: graph_net.json:4: num_nodes_required: expected an integer, found number\n")
     f.write("odd: meta: graph_net.json:4: x_passes: expected a list of strings, found array\n")
 END
-expect 1 "meta: 7 findings in 1 samples" lint odd --rule meta
+expect 1 "meta: 7 findings in 1 of 1 samples" lint odd --rule meta
 grep '^odd: ' out.txt | sort | diff - <(sort places.txt) || fail "other findings"
 expect 0 "meta: 0 findings" lint in.gn --rule meta
 
@@ -206,7 +207,7 @@ graph @forward(%x : f32[2, 4], %w : f32[4, 4], %b : f32[4], %s : f32[4]) {
   return (%n,)
 }
 END
-expect 0 "fuse: calls of fused.fused_gemm_epilogue" opt layers.gn --passes=fuse -o fused.gn --verify-each
+expect 0 "calls of fused.fused_gemm_epilogue" opt layers.gn --passes=fuse -o fused.gn --verify-each
 grep -qF 'fused.fused_gemm_epilogue(%x, %w, %b, activation = "relu")' fused.gn || fail "relu is not fused"
 grep -qF 'fused.fused_fc_elementwise_layernorm(' fused.gn || fail "the layer is not fused"
 ! grep -q 'torch\.' fused.gn || fail "something is left: $(cat fused.gn)"
@@ -228,4 +229,52 @@ expect 2 "a GraphNet folder cannot hold it, --to protobuf can" convert fused.gn 
 sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
 expect 2 "takes no activatoin; is activation meant?" shapes wrong.gn
 expect 2 "is fc meant?" opt layers.gn --passes='fuse{operators=fcc}'
+
+# --- Inputs by names of one's own; weights follow.
+cat >named.gn <<'END'
+attribute w : f32[2]
+attribute idle : f32[3]
+graph @forward(%x "L_x_" : f32[2], %unused : f32[1]) {
+  %image = get_attr w
+  %y = torch.add(%x, %image)
+  return (%y,)
+}
+END
+expect 0 "" opt named.gn -p 'rename-inputs{L_x_=image}' -o renamed.gn
+expect 0 "o0  f32[2]" run renamed.gn --input 'image=f32[2]'
+expect 2 "there is no input L_y_; is L_x_ meant?" opt named.gn -p 'rename-inputs{L_y_=image}'
+expect 2 "two inputs or attributes would be called w" opt named.gn -p 'rename-inputs{L_x_=w}'
+expect 2 "two inputs or attributes would be called unused" opt named.gn -p 'rename-inputs{L_x_=unused}'
+expect 2 "there is no input z; the inputs are L_x_, unused" run named.gn --input 'z=f32[2]'
+
+# --- Nothing takes them.
+expect 1 "named.gn: unused: nothing reads the attribute idle" lint named.gn --rule unused
+expect 1 "nothing takes the input unused" lint named.gn --rule unused
+expect 0 "dce: 1 attributes that nothing reads" opt named.gn -p 'dce{attributes=true}' -o used.gn
+! grep -q idle used.gn || fail "idle is still there"
+
+# --- Values stay behind.
+"$graphnet" convert named.gn valued.pb
+"$graphnet" convert "$samples/resnet.pb" bare.pb --strip-weights
+[ ! -e bare.safetensors ] || fail "--strip-weights wrote weights"
+expect 0 "weights are drawn, as their values are not there" run bare.pb
+expect 2 "--strip-weights: a file of .pt2 holds its weights" convert "$samples/resnet.pb" bare.pt2 --strip-weights
+expect 2 "show writes .svg, .png, .html, .dot, .json and text in .txt or .gn, not .pdf" show named.gn -o named.pdf
+[ ! -e named.pdf ] || fail "a pdf was written"
+
+# --- Time by node and module; a run before it warms up and leaves nothing behind.
+expect 0 "%y = torch.add" run named.gn --profile-by node
+expect 0 "(no module)" run named.gn --profile-by module
+cat >counts.gn <<'END'
+attribute count : f32[1] {data = [1.0]}
+graph @forward() {
+  %count = get_attr count
+  %next = .add_(%count, 1)
+  %y = .clone(%next)
+  return (%y,)
+}
+END
+"$graphnet" run counts.gn --profile -o profiled.safetensors >/dev/null
+"$graphnet" run counts.gn -o plain.safetensors >/dev/null
+cmp profiled.safetensors plain.safetensors || fail "the run that warms up changes what comes of the next"
 echo PASSED

@@ -111,7 +111,7 @@ done
 code=0
 mkdir two && cp "$samples"/{vit,unet}.pb two
 (ulimit -f 0; exec "$graphnet" opt two --passes=dce -o full/many --to protobuf) >/dev/null 2>&1 || code=$?
-[ "$code" -eq 1 ] && [ -z "$(find full -type f)" ] || fail "no room for many: $code: $(find full)"
+[ "$code" -eq 2 ] && [ -z "$(find full -type f)" ] || fail "no room for many: $code: $(find full)"
 if [ "$(id -u)" -ne 0 ]; then
   mkdir -p closed && chmod a-w closed
   refused "Permission denied" convert relu.gn closed/out.gn

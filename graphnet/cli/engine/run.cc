@@ -29,6 +29,7 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/torch/tensors.h"
 
 namespace graphnet {
@@ -40,13 +41,14 @@ double Milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// The time from one node's end to the next one's, by target.
+// The time from one node's end to the next one's, by what `by` says.
 class Profile {
  public:
+  explicit Profile(ProfileBy by) : by_(by) {}
   void Start() { last_ = Clock::now(); }
   void Add(const Node& node) {
     const Clock::time_point now = Clock::now();
-    auto& [time, calls] = entries_[std::string(node.target())];
+    auto& [time, calls] = entries_[KeyOf(node)];
     time += now - last_;
     ++calls;
     last_ = now;
@@ -62,7 +64,7 @@ class Profile {
   void Print(FILE* out) const {
     Clock::duration total{};
     for (const auto& [target, entry] : entries_) total += entry.first;
-    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", "target");
+    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", Name());
     for (const auto& [target, entry] : rows()) {
       const double ms = Milliseconds(entry.first);
       std::fprintf(out, "%10.3f %6.1f %8zu %10.2f  %s\n", ms,
@@ -74,7 +76,7 @@ class Profile {
     Json list = Json::List();
     for (const auto& [target, entry] : rows()) {
       Json row;
-      row["target"] = target;
+      row[Name()] = target;
       row["ms"] = Milliseconds(entry.first);
       row["calls"] = entry.second;
       list.push_back(std::move(row));
@@ -83,6 +85,17 @@ class Profile {
   }
 
  private:
+  const char* Name() const {
+    return by_ == ProfileBy::kNode ? "node" : by_ == ProfileBy::kModule ? "module" : "target";
+  }
+  std::string KeyOf(const Node& node) const {
+    if (by_ == ProfileBy::kTarget) return std::string(node.target());
+    if (by_ == ProfileBy::kModule)
+      return node.module_path().empty() ? "(no module)" : std::string(node.module_path());
+    return absl::StrCat("%", node.name(), " = ", node.target());
+  }
+
+  const ProfileBy by_;
   std::map<std::string, std::pair<Clock::duration, size_t>> entries_;
   Clock::time_point last_;
 };
@@ -118,12 +131,22 @@ struct Ready {
 
 using RunOnce = std::function<absl::StatusOr<std::vector<c10::IValue>>(const Observer&)>;
 
-// Runs, prints and writes what the options ask for.
-absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once, Ready ready,
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Runs, prints and writes what the options ask for. `warm_up` is a run that leaves nothing behind;
+// may be null.
+absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once,
+                                 const std::function<absl::Status()>& warm_up, Ready ready,
                                  Progress& progress) {
-  Profile profile;
+  Profile profile(options.profile);
   Observer observer;
-  if (options.profile) {
+  const bool profiles = options.profile != ProfileBy::kNothing;
+  if (profiles) {
+    if (warm_up != nullptr) RETURN_IF_ERROR(warm_up());
     observer = [&profile](const Node& node, const c10::IValue&) {
       profile.Add(node);
       return absl::OkStatus();
@@ -147,26 +170,27 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once, R
   } else if (!options.outputs.empty()) {
     RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
   }
-  std::vector<double> sorted = times;
-  std::sort(sorted.begin(), sorted.end());
+  const double median = Median(times);
   if (options.json) {
     Json& document = ready.json;
     document["outputs"] = OutputsJson(named);
     document["ms"] = Json::List(times);
-    document["median_ms"] = sorted[sorted.size() / 2];
-    if (options.profile) document["profile"] = profile.AsJson();
-    PrintJson(document);
+    document["median_ms"] = median;
+    if (profiles) document["profile"] = profile.AsJson();
+    Json sample = SampleJson(options.in, absl::OkStatus());
+    sample.Merge(std::move(document));
+    PrintJson(SamplesJson({std::move(sample)}, /*failed=*/0));
     return 0;
   }
   FILE* out = to_stdout ? stderr : stdout;
   PrintOutputs(named, out);
-  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), sorted[sorted.size() / 2]);
-  if (sorted.size() > 1) {
-    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", sorted.size(), sorted.front(),
-                 sorted.back());
+  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), median);
+  if (times.size() > 1) {
+    const auto [least, most] = std::minmax_element(times.begin(), times.end());
+    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", times.size(), *least, *most);
   }
   std::fprintf(out, "\n");
-  if (options.profile) profile.Print(out);
+  if (profiles) profile.Print(out);
   return 0;
 }
 
@@ -214,16 +238,35 @@ absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw
     if (!result.ok()) return Annotate(result.status(), Printable(options.in, 1000));
     return FlattenResult(*result);
   };
-  return RunAndReport(options, once, std::move(ready), progress);
+  return RunAndReport(options, once, /*warm_up=*/nullptr, std::move(ready), progress);
 }
 
-// A sample, ready to run; `ms` is how long that took once it and its inputs were there.
+// How many weights were drawn, for lack of their values: attributes, and the parameters among the
+// inputs. `given`: values that the sample or the user has.
+size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>& given) {
+  const auto is_drawn = [&](absl::string_view name, const DrawSpec* spec) {
+    return !given.contains(std::string(name)) && (spec == nullptr || spec->data.is_none());
+  };
+  size_t drawn = 0;
+  for (const Attribute& attribute : module.attributes())
+    drawn += is_drawn(attribute.name, attribute.draw_spec) ? 1 : 0;
+  for (const Node* node : module.main()->placeholders()) {
+    if (node->annotation() == kParameterAnnotation)
+      drawn += is_drawn(node->target(), node->draw_spec()) ? 1 : 0;
+  }
+  return drawn;
+}
+
+// A sample, ready to run; `ms` is how long that took once it and its inputs were there, `drawn` how
+// many of its weights were drawn.
 absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& options,
-                                    const DrawOptions& draw, Sample* sample, double* ms) {
+                                    const DrawOptions& draw, Sample* sample, double* ms,
+                                    size_t* drawn) {
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
   ASSIGN_OR_RETURN(*sample, LoadSample(path, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, sample));
   RETURN_IF_ERROR(Annotate(CheckProgramInputs(*sample, values), Printable(path, 1000)));
+  *drawn = CountDrawn(*sample->module, sample->weights);
   sample->weights.clear();
   PrepareOptions prepare;
   prepare.device = device;
@@ -236,7 +279,8 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& opt
 
 // All samples of a folder, one after the other: they share the random generator.
 absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw) {
-  if (options.repeat > 1 || options.profile || !options.outputs.empty() || !options.state.empty()) {
+  if (options.repeat > 1 || options.profile != ProfileBy::kNothing || !options.outputs.empty() ||
+      !options.state.empty()) {
     return absl::InvalidArgumentError(
         "--repeat, --profile, --out and --state are for one sample, not for a folder of them");
   }
@@ -247,7 +291,9 @@ absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw) {
       [&](const std::string& path, Outputs* named) -> absl::Status {
         Sample sample;
         double ms = 0;
-        ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(path, options, draw, &sample, &ms));
+        size_t drawn = 0;
+        ASSIGN_OR_RETURN(const PreparedRun prepared,
+                         Prepare(path, options, draw, &sample, &ms, &drawn));
         ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
                          prepared.executable->Run(prepared.inputs, {.seed = options.seed}));
         ASSIGN_OR_RETURN(*named, NameOutputs(outputs));
@@ -281,15 +327,36 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   Progress progress("running");
   Sample sample;
   double ms = 0;
-  ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(options.in, options, draw, &sample, &ms));
+  size_t drawn = 0;
+  ASSIGN_OR_RETURN(const PreparedRun prepared,
+                   Prepare(options.in, options, draw, &sample, &ms, &drawn));
   const size_t instructions = prepared.executable->num_instructions();
   Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, ms)};
   ready.json["instructions"] = instructions;
   ready.json["ready_ms"] = ms;
+  ready.json["drawn_weights"] = drawn;
+  if (drawn > 0) {
+    progress.Note(
+        absl::StrCat("note: ", drawn, " weights are drawn, as their values are not there"));
+  }
   const RunOnce once = [&](const Observer& observer) {
     return prepared.executable->Run(prepared.inputs, {.seed = options.seed, .observer = observer});
   };
-  ASSIGN_OR_RETURN(const int code, RunAndReport(options, once, std::move(ready), progress));
+  // What a run writes to is put back.
+  const auto warm_up = [&]() -> absl::Status {
+    std::vector<std::pair<at::Tensor, at::Tensor>> kept;
+    const auto keep = [&](const at::Tensor& tensor) {
+      if (tensor.defined()) kept.emplace_back(tensor, tensor.clone());
+    };
+    for (const auto& [name, tensor] : prepared.attributes) keep(tensor);
+    std::vector<c10::IValue> inputs;
+    for (const c10::IValue& input : prepared.inputs) inputs.push_back(input.deepcopy());
+    RETURN_IF_ERROR(prepared.executable->Run(inputs, {.seed = options.seed}).status());
+    for (auto& [tensor, before] : kept) tensor.copy_(before);
+    return absl::OkStatus();
+  };
+  ASSIGN_OR_RETURN(const int code,
+                   RunAndReport(options, once, warm_up, std::move(ready), progress));
   if (!options.state.empty()) {
     Outputs state;
     for (const auto& [name, tensor] : prepared.attributes) {

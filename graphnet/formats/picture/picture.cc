@@ -103,7 +103,8 @@ std::string ValueText(const Node& node) {
   return Printable(text, kMaxValueBytes);
 }
 
-// "conv2d" of "torch.nn.functional.conv2d" and "aten.conv2d.default".
+// "conv2d" of "torch.nn.functional.conv2d" and "aten.conv2d.default", "NumToTensor.Scalar" of
+// "prim.NumToTensor.Scalar".
 std::string TitleOf(const Node& node) {
   absl::string_view target = node.target();
   switch (node.op()) {
@@ -113,7 +114,8 @@ std::string TitleOf(const Node& node) {
     default: return End(target, kMaxNameBytes);
   }
   absl::ConsumeSuffix(&target, ".default");
-  if (absl::ConsumePrefix(&target, "aten.")) return End(target, kMaxNameBytes);
+  if (absl::ConsumePrefix(&target, "aten.") || absl::ConsumePrefix(&target, "prim."))
+    return End(target, kMaxNameBytes);
   const size_t dot = target.rfind('.');
   if (dot != absl::string_view::npos && dot + 1 < target.size()) target.remove_prefix(dot + 1);
   return End(target, kMaxNameBytes);

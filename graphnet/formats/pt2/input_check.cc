@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -106,8 +108,12 @@ class InputCheck {
 
  private:
   static absl::Status Unlike(const Asked& asked, absl::string_view expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(asked.what, " is ", asked.given, ", the program takes ", expected));
+    return absl::InvalidArgumentError(absl::StrCat(
+        asked.what, " is ", asked.given, ", the program takes ", expected,
+        absl::c_all_of(expected, absl::ascii_isdigit)
+            ? "; dynamic_shapes of torch.export, or opt -p generalize-dims, lets a size "
+              "vary"
+            : ""));
   }
 
   // The sizes of all user inputs that have values; those that are numbers are checked.

@@ -38,7 +38,10 @@ TEST(InputCheck, AsTheProgramsModuleChecks) {
   EXPECT_OK(Check({1, 2}));  // below 2: PyTorch does not insist
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(Check({3}), StatusIs(kInvalid, "input x has 1 dimensions, the program takes 2"));
-  EXPECT_THAT(Check({3, 3}), StatusIs(kInvalid, "input x: size 1 is 3, the program takes 2"));
+  EXPECT_THAT(Check({3, 3}),
+              StatusIs(kInvalid,
+                       "input x: size 1 is 3, the program takes 2; dynamic_shapes of torch.export, "
+                       "or opt -p generalize-dims, lets a size vary"));
   EXPECT_THAT(Check({9, 2}),
               StatusIs(kInvalid, "input x: size 0 is 9, the program takes no more than 8"));
   EXPECT_THAT(Check({4, 2}), StatusIs(kInvalid,

@@ -1,0 +1,53 @@
+// Inputs by names that are given.
+#ifndef GRAPHNET_PASSES_NAME_INPUTS_H_
+#define GRAPHNET_PASSES_NAME_INPUTS_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Renames inputs of a graph as the options say: rename-inputs{x=image,L_ids_=ids}.
+//
+// Applicable in scenarios where whoever feeds a program knows its inputs by other names than the
+// tool that captured it gave them.
+//
+// When applied, this pass will give each placeholder of the main graph that an option names, by its
+// target or by its name, the target and the name that the option says. A value inside of the graph
+// that has that name gets another one. What is known by the old name follows: values, constraints.
+// An input that has the new name already stays.
+//
+// Options:
+// - *: the new name of the input that the option is called by
+//
+// Performance impact: O(nodes).
+//
+// Risks and limitations: whoever feeds the program has to use the new names. A name that no input
+// has, and one that another input or attribute has, are refused.
+//
+// Example: an input of a traced function
+//   L_x_=image
+//   graph @forward(%x "L_x_" : f32[2]) {
+//     %y = torch.relu(%x)
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%image : f32[2]) {
+//     %y = torch.relu(%image)
+//     return (%y,)
+//   }
+//
+// Counter-example: renamed already
+//   L_x_=image
+//   graph @forward(%image : f32[2]) {
+//     %y = torch.relu(%image)
+//     return (%y,)
+//   }
+//
+// Returns whether anything changed.
+absl::StatusOr<bool> NameInputs(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_NAME_INPUTS_H_
