@@ -60,13 +60,13 @@ void AddPictureOption(CLI::App* command, std::string* path, const std::string& w
 }
 
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options) {
-  constexpr char kGroup[] = "Pictures";
+  constexpr char kGroup[] = "Parts and pictures";
   command
-      ->add_option("--range", options->part.range, "Draw these operators, the end left out: 8:20")
+      ->add_option("--range", options->part.range, "Show these operators, the end left out: 8:20")
       ->group(kGroup);
   command
       ->add_option("--module", options->part.module,
-                   "Draw a module and all below it, by path: layer1.0")
+                   "Show a module and all below it, by path: layer1.0")
       ->group(kGroup);
   command
       ->add_option("--around", options->part.around,

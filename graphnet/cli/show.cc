@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -20,7 +21,10 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/part.h"
 #include "graphnet/cli/picture.h"
+#include "graphnet/cli/save.h"
+#include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/pir/fusion.h"
 #include "graphnet/formats/pir/loops.h"
@@ -50,6 +54,7 @@ struct ShowFlags {
   std::string out = "-";
   Form form = Form::kAuto;
   DrawingOptions drawing;
+  bool shapes = false;
   bool fused = false;
   bool bound = false;
   bool trust = false;
@@ -177,6 +182,22 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
   }
 }
 
+// For text and pictures, as `graphnet shapes` finds them.
+absl::Status FindShapes(Sample* sample) {
+  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, sample));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  RETURN_IF_ERROR(engine->InferShapes(sample));
+  sample->weights.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Sample> PartOf(const PartFlags& flags, Sample* sample) {
+  ASSIGN_OR_RETURN(const Part part, FindPart(flags, sample->module->main()));
+  ASSIGN_OR_RETURN(std::vector<Sample> pieces,
+                   CutRanges(*sample, {part.range}, {.all_inputs = false, .keep_unused = false}));
+  return std::move(pieces[0]);
+}
+
 // InvalidArgument for an ending that says another format than show writes.
 absl::Status CheckEnding(const ShowFlags& options) {
   if (options.form != Form::kAuto || PictureFormOf(options.out).has_value())
@@ -192,10 +213,16 @@ absl::Status CheckEnding(const ShowFlags& options) {
 absl::StatusOr<int> Show(const ShowFlags& options) {
   RETURN_IF_ERROR(CheckEnding(options));
   const std::optional<PictureForm> picture = PictureOf(options);
-  if (options.drawing.is_given() && !picture.has_value()) {
+  const bool is_text = !picture.has_value() && !options.json &&
+                       (options.form == Form::kAuto || options.form == Form::kText ||
+                        options.form == Form::kTabular);
+  DrawingOptions for_pictures = options.drawing;
+  if (is_text) for_pictures.part.range = for_pictures.part.module = "";
+  if (for_pictures.is_given() && !picture.has_value()) {
     return absl::InvalidArgumentError(
-        "--range, --module, --around, --depth and --layout are for pictures: --format "
-        "svg|png|html|dot|model-explorer, or -o FILE.svg; graphnet subgraph cuts samples");
+        "--around, --depth and --layout are for pictures: --format "
+        "svg|png|html|dot|model-explorer, or -o FILE.svg; --range and --module for these and text; "
+        "graphnet subgraph cuts samples");
   }
   if ((options.fused && options.form != Form::kPir) ||
       (options.bound && options.form != Form::kLoops)) {
@@ -212,6 +239,11 @@ absl::StatusOr<int> Show(const ShowFlags& options) {
     return 0;
   }
   if (options.form == Form::kPir || options.form == Form::kLoops) FindTypes(&sample);
+  if (options.shapes) RETURN_IF_ERROR(FindShapes(&sample));
+  const PictureOptions& part = options.drawing.part;
+  if (is_text && part.is_part()) {
+    ASSIGN_OR_RETURN(sample, PartOf({.range = part.range, .module = part.module}, &sample));
+  }
   const absl::StatusOr<std::string> text = Shown(sample, options);
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
   if (options.out != "-") {
@@ -243,6 +275,8 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
       "of -o, else text");
   command->add_option("-o,--out", options->out, "The file to write; -: the standard output")
       ->capture_default_str();
+  command->add_flag("--shapes", options->shapes,
+                    "With the shape and dtype of each value, as graphnet shapes infers them");
   AddDrawingOptions(command, &options->drawing);
   command->add_flag("--fused", options->fused,
                     "pir: operators that make one kernel in a cinn_op.fusion");

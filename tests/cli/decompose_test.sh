@@ -174,6 +174,16 @@ expect_error "no operator is of the module layer9" subgraph resnet.pb -o bad --m
 [ ! -e bad ] || fail "an output in spite of the error"
 
 # --- Errors.
+# --- What subgraph cuts is what show prints, in text and in pictures.
+"$graphnet" subgraph resnet.pb -o layer.txt --module layer1.0 >/dev/null
+"$graphnet" show resnet.pb --module layer1.0 >shown.txt
+diff <(sed -n '/^graph @/,/^}/p' layer.txt | grep -o '^  %[a-z0-9_]* = [a-z.]*') \
+  <(sed -n '/^graph @/,/^}/p' shown.txt | grep -o '^  %[a-z0-9_]* = [a-z.]*') || fail "show --module prints another part"
+"$graphnet" show resnet.pb --range 7:20 -o range.dot
+[ "$(grep -c 'conv2d' range.dot)" -gt 0 ] && ! grep -q 'layer2' range.dot || fail "show --range draws another part"
+"$graphnet" show apart.txt --shapes | grep -q '%u = torch.cos(%a) : f32\[2\]' || fail "show --shapes shows none"
+expect_error "for these and text" show resnet.pb --around relu
+
 expect_error "no such file or folder" decompose nowhere --pieces 2
 expect_error "is not between 0 and" decompose resnet.pb -o bad --at 100000
 expect_error "cuts must rise" decompose resnet.pb -o bad --at 8,4

@@ -78,7 +78,7 @@ refused() {
 }
 refused "in/a.txt: range 1:9: the graph has 5 operators" --format svg --range 1:9
 refused "in/a.txt: there is no node mull; is mul meant?" --format svg --around mull
-refused "--range, --module, --around, --depth and --layout are for pictures: --format svg|png|html|dot|model-explorer, or -o FILE.svg; graphnet subgraph cuts samples" --depth 1
+refused "--around, --depth and --layout are for pictures: --format svg|png|html|dot|model-explorer, or -o FILE.svg; --range and --module for these and text; graphnet subgraph cuts samples" --depth 1
 path=/nowhere
 refused "in/a.txt: png: Graphviz is not installed (package graphviz); svg and html need nothing" -o a.png
 [ ! -e a.png ] || { echo "FAILED: a.png is there" >&2; exit 1; }

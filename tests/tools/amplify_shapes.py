@@ -467,7 +467,7 @@ def colliding_attributes(size: Size) -> Tuple[str, List[str], str, str]:
 
 add_text("colliding-attributes", colliding_attributes)
 add_text("colliding-symbols", lambda size: (
-    "%x : f32[" + ", ".join(f'"{name}"' for name in colliding(30)) + "]@cpu",
+    "%x : f32[" + ", ".join(f'"{name}"' for name in colliding(20)) + "]@cpu",
     ["%y = aten.relu.default(%x)"], "%y",
     "symbol S0 = 2\n" + "".join(f'symbol "{name}" = 2\n' for name in colliding(size.names))))
 add_text("colliding-bodies", lambda size: (

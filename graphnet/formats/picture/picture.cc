@@ -331,9 +331,9 @@ class PictureMaker {
       return absl::InvalidArgumentError(
           absl::StrCat("range ", Printable(options_.range), " is not START:END, START below END"));
     }
-    int64_t number = 0;
+    int64_t number = 0;  // of operators, as graphnet decompose counts them
     for (const Node* node : module_.main()->nodes()) {
-      if (node->is_placeholder() || node->is_output()) continue;
+      if (node->is_placeholder() || node->is_output() || node->op() == Op::kGetAttr) continue;
       if (number >= start && number < end) SelectNode(*node);
       ++number;
     }
