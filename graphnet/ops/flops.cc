@@ -211,6 +211,14 @@ Work Tensordot(const Call& call) {
   return Flops(2 * a.Elements() * kept);
 }
 
+// Of all pairs of rows.
+Work Inner(const Call& call) {
+  const Shape a = call.shape("self");
+  const Shape b = call.shape("other");
+  if (a.rank() == 1 && b.rank() == 1) return Other(2 * a.Elements());
+  return Flops(2 * a.Elements() * b.Elements(0, b.rank() - 1));
+}
+
 // The sizes of an operand of einsum by label; a dimension of an ellipsis has a label below 0,
 // counted from the last.
 std::optional<std::map<int, int64_t>> LabelledSizes(absl::string_view labels, const Shape& shape) {
@@ -363,6 +371,7 @@ const absl::flat_hash_map<absl::string_view, Formula>& Formulas() {
         {"linear", Linear},
         {"einsum", Einsum},
         {"tensordot", Tensordot},
+        {"inner", Inner},
         {"convolution_backward", ConvolutionBackward},
         {"torch.nn.functional.multi_head_attention_forward", MultiHeadAttention},
     };
