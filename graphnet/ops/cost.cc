@@ -1,13 +1,18 @@
 #include "graphnet/ops/cost.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/node_table.h"
@@ -18,6 +23,7 @@
 #include "graphnet/ops/region_call.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/ops/tensor_facts.h"
+#include "graphnet/ops/value_type.h"
 
 namespace graphnet {
 namespace {
@@ -35,6 +41,59 @@ absl::Span<const Argument> ElementsOf(const Argument& argument) {
 struct Value {
   TensorFacts facts;
   std::vector<TensorFacts> elements;  // of a tuple or list, as far as they are known
+};
+
+// Levels of vmap that calls open and close one by one: what is computed of values that are batched
+// there is computed for each element of the batch.
+class Levels {
+ public:
+  // How often the call computes what its value says; 0: it only has to do with levels.
+  // `of(argument)` tells of a node or constant.
+  int64_t Enter(const Node& call, absl::FunctionRef<TensorFacts(const Argument&)> of) {
+    const absl::string_view name = BareName(call);
+    uint64_t levels = 0;
+    call.ForEachOperand([&](const Node* operand) {
+      if (const auto it = levels_of_.find(operand); it != levels_of_.end()) levels |= it->second;
+    });
+    if (name == "_vmap_increment_nesting") {
+      depth_of_[&call] = ++depth_;
+    } else if (name == "_vmap_decrement_nesting") {
+      --depth_;
+    } else if (name == "_add_batch_dim" && call.args().size() == 3) {
+      const int level = LevelOf(call.args()[2]);
+      const TensorFacts facts = of(call.args()[0]);
+      const auto dims = DimsOf(call.args()[1], facts.rank());
+      const bool is_known = dims.has_value() && !dims->empty();
+      sizes_[level] = is_known ? std::max<int64_t>((*facts.sizes)[(*dims)[0]], 1) : 1;
+      levels_of_[&call] = levels | uint64_t{1} << level;
+    } else if (name == "_remove_batch_dim" && call.args().size() == 4) {
+      levels_of_[&call] = levels & ~(uint64_t{1} << LevelOf(call.args()[1]));
+    } else {
+      if (levels == 0) return 1;
+      levels_of_[&call] = levels;
+      Cost times = {.calls = 1};
+      for (size_t level = 0; level < sizes_.size(); ++level) {
+        if ((levels >> level & 1) != 0) times = times.Times(sizes_[level]);
+      }
+      return times.calls;
+    }
+    return 0;
+  }
+
+ private:
+  // PyTorch has room for the levels 1 to 63.
+  int LevelOf(const Argument& level) const {
+    const int64_t depth = level.is_int() ? level.integer()
+                          : level.is_node() && depth_of_.contains(level.node())
+                              ? depth_of_.at(level.node())
+                              : depth_;
+    return static_cast<int>(std::clamp<int64_t>(depth, 0, 63));
+  }
+
+  int64_t depth_ = 0;
+  absl::flat_hash_map<const Node*, int64_t> depth_of_;
+  absl::flat_hash_map<const Node*, uint64_t> levels_of_;  // a bit a level
+  std::array<int64_t, 64> sizes_ = {};
 };
 
 // One way in which a graph is run: with parameters of these sizes.
@@ -96,13 +155,19 @@ class Walk {
     if (const auto it = known_.find(key); it != known_.end()) return it->second;
     if (!budget_.Charge(graph.num_nodes())) return std::nullopt;
     Instance instance;
+    Levels levels;
     size_t next = 0;
     const Node* last = nullptr;
     for (const Node* node : graph.nodes()) {
       const Node* origin = lowered_.origins[node];
       Value value;
       if (node->is_placeholder()) {
-        if (next < parameters.size()) value.facts = parameters[next];
+        if (next < parameters.size()) {
+          value.facts = parameters[next];
+        } else {
+          const bool is_tensor = TypeOfAnnotation(node->annotation()).is_tensor();
+          value.facts.kind = is_tensor ? Kind::kTensor : Kind::kOther;
+        }
         ++next;
       }
       Cost cost;
@@ -117,13 +182,18 @@ class Walk {
       SetKnown(*node, origin, &value);
       values_[node] = std::move(value);
       if (!node->is_call()) continue;
-      if (!node->HasBody()) {
+      const int64_t times =
+          levels.Enter(*node, [this](const Argument& a) { return OfArgument(a); });
+      if (times == 0) {
+        cost = {.calls = 1};
+      } else if (!node->HasBody()) {
         cost = refused_.contains(origin) ? Cost{.calls = 1, .unknown = 1} : CostOfNode(*node);
+        cost = cost.Times(times);
       }
       // One call may be lowered to several.
       if (origin == last) {
         cost.calls = 0;
-        cost.unknown = std::min(cost.unknown, 1 - instance.calls.back().second.unknown);
+        if (instance.calls.back().second.unknown > 0) cost.unknown = 0;
         instance.calls.back().second += cost;
       } else {
         instance.calls.push_back({origin, cost});

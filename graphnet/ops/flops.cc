@@ -11,6 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
@@ -425,8 +426,7 @@ Rule ParseRule(absl::string_view word) {
   return rule;
 }
 
-// Null: none.
-const Rule* FindRule(absl::string_view name) {
+const absl::flat_hash_map<absl::string_view, Rule>& Rules() {
   static const auto* const rules = [] {
     auto* made = new absl::flat_hash_map<absl::string_view, Rule>;
     for (const absl::string_view line : absl::StrSplit(CostText(), '\n', absl::SkipEmpty())) {
@@ -437,8 +437,29 @@ const Rule* FindRule(absl::string_view name) {
     }
     return made;
   }();
+  return *rules;
+}
+
+// The operator that torch.nn.functional.interpolate calls, up to how many dimensions there are.
+absl::string_view Interpolation(const Argument& mode) {
+  constexpr std::pair<absl::string_view, absl::string_view> kOperators[] = {
+      {"linear", "upsample_linear1d"},       {"bilinear", "upsample_bilinear2d"},
+      {"trilinear", "upsample_trilinear3d"}, {"bicubic", "upsample_bicubic2d"},
+      {"area", "adaptive_avg_pool2d"},
+  };
+  for (const auto& [name, of] : kOperators) {
+    if (mode.is_string() && mode.string() == name) return of;
+  }
+  return "upsample_nearest2d";
+}
+
+// Null: none.
+const Rule* FindRule(const Call& call) {
+  const absl::string_view name = call.schema.name == "torch.nn.functional.interpolate"
+                                     ? Interpolation(call["mode"])
+                                     : call.schema.name;
   for (const absl::string_view spelling : {name, absl::StripSuffix(name, "_")}) {
-    if (const auto it = rules->find(CommonName(spelling)); it != rules->end()) return &it->second;
+    if (const auto it = Rules().find(CommonName(spelling)); it != Rules().end()) return &it->second;
   }
   return nullptr;
 }
@@ -475,9 +496,10 @@ Count BytesMoved(const Call& call, bool is_move) {
   Count written = 0;
   for (const TensorFacts& result : call.results) written = written + BytesOf(result);
   Count read = 0;
+  absl::flat_hash_set<const Node*> seen;
   call.node.ForEachOperand([&](Node* operand) {
     const TensorFacts facts = call.of(Argument(operand));
-    if (!facts.is_tensor()) return;
+    if (facts.kind == TensorFacts::Kind::kOther || !seen.insert(operand).second) return;
     Count bytes = BytesOf(facts);
     if (is_move && bytes.has_value() && written.has_value()) bytes = std::min(*bytes, *written);
     read = read + bytes;
@@ -546,6 +568,13 @@ Cost Cost::Times(int64_t times) const {
           Multiply(calls, times), Multiply(unknown, times)};
 }
 
+std::vector<absl::string_view> OperatorsWithCosts() {
+  std::vector<absl::string_view> names;
+  for (const auto& [name, rule] : Rules()) names.push_back(name);
+  absl::c_sort(names);
+  return names;
+}
+
 Cost CostOfCall(const Node& node, FactsOfArgument of, absl::Span<const TensorFacts> results) {
   constexpr Rule kMoves = {Rule::Kind::kMove, 0};
   const Callable callee = CalleeOf(node);
@@ -564,7 +593,7 @@ Cost CostOfCall(const Node& node, FactsOfArgument of, absl::Span<const TensorFac
   if (schema == nullptr) return Unknown();
   const Call call{node, *schema, of, results};
   const auto formula = Formulas().find(schema->name);
-  const Rule* rule = FindRule(schema->name);
+  const Rule* rule = FindRule(call);
   Work work;
   if (formula != Formulas().end()) {
     work = formula->second(call);

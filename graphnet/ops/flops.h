@@ -9,7 +9,9 @@
 #define GRAPHNET_OPS_FLOPS_H_
 
 #include <cstdint>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/node.h"
 #include "graphnet/ops/tensor_facts.h"
@@ -33,6 +35,9 @@ struct Cost {
 // Of a call of a lowered graph (lowering.h), which is one call. `of` tells of a node or constant,
 // `results` of the tensors that the call yields. A call of numbers only costs nothing.
 Cost CostOfCall(const Node& call, FactsOfArgument of, absl::Span<const TensorFacts> results);
+
+// All operators and functions that costs.txt names.
+std::vector<absl::string_view> OperatorsWithCosts();
 
 }  // namespace graphnet
 
