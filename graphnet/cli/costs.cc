@@ -7,8 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/status.h"
 #include "graphnet/cli/table.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -217,7 +217,7 @@ class Walk {
   }
 
   // What the meta says of the value, which counts more than what follows from the call.
-  void SetKnown(const Node& node, const Node* origin, Value* value) const {
+  void SetKnown(const Node& node, const Node* origin, Value* value) {
     const ValueMeta* meta = node.meta();
     if (meta == nullptr && origin != nullptr) {
       const Argument& last = lowered_.values[origin];
@@ -238,13 +238,14 @@ class Walk {
   }
 
   // With the examples of symbols.
-  TensorFacts OfMeta(const TensorMeta* meta) const {
+  TensorFacts OfMeta(const TensorMeta* meta) {
     TensorFacts facts = FactsOfMeta(meta);
     for (int d = 0; d < facts.rank(); ++d) {
       const Dim& dim = meta->shape[static_cast<size_t>(d)];
       if (dim.is_static()) continue;
-      (*facts.sizes)[static_cast<size_t>(d)] =
-          EvaluateWithExamples(original_, *dim.expr).value_or(-1);
+      const auto [it, is_new] = examples_.try_emplace(dim.expr, -1);
+      if (is_new) it->second = EvaluateWithExamples(original_, *dim.expr).value_or(-1);
+      (*facts.sizes)[static_cast<size_t>(d)] = it->second;
     }
     return facts;
   }
@@ -265,8 +266,9 @@ class Walk {
     if (node.target() == "operator.getitem") return OfSubscript(node);
     const Schema* schema = FindOverload(node.target());
     if (schema == nullptr) {
-      value.facts =
-          CalleeOf(node).kind == Callable::Kind::kForeign ? TensorFacts() : TensorFacts::Other();
+      const bool is_known =
+          CalleeOf(node).kind != Callable::Kind::kForeign || IsOfTorchScript(node.target());
+      value.facts.kind = is_known ? Kind::kOther : Kind::kUnknown;
       return value;
     }
     value.facts = FactsOfCall(
@@ -435,6 +437,7 @@ class Walk {
   LoweredModule lowered_;
   Budget budget_;
   NodeTable<Value> values_;
+  absl::flat_hash_map<const SymExpr*, int64_t> examples_;
   std::vector<Instance> instances_;
   absl::flat_hash_map<std::string, size_t> known_;
 };

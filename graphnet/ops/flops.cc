@@ -568,6 +568,11 @@ Cost Cost::Times(int64_t times) const {
           Multiply(calls, times), Multiply(unknown, times)};
 }
 
+bool IsOfTorchScript(absl::string_view target) {
+  absl::ConsumePrefix(&target, "torch.ops.");
+  return absl::StartsWith(target, "aten.") || absl::StartsWith(target, "prim.");
+}
+
 std::vector<absl::string_view> OperatorsWithCosts() {
   std::vector<absl::string_view> names;
   for (const auto& [name, rule] : Rules()) names.push_back(name);
@@ -590,7 +595,12 @@ Cost CostOfCall(const Node& node, FactsOfArgument of, absl::Span<const TensorFac
   if (node.target() == "operator.getitem" || node.target() == "operator.setitem")
     return CostOfSubscript(node, of, results);
   if (is_python && results.empty()) return {.calls = 1};  // It looks at a tensor.
-  if (schema == nullptr) return Unknown();
+  if (schema == nullptr) {
+    const bool yields_numbers = absl::c_all_of(results, [](const TensorFacts& result) {
+      return result.is_tensor() && result.rank() == 0;
+    });
+    return yields_numbers && IsOfTorchScript(node.target()) ? Cost{.calls = 1} : Unknown();
+  }
   const Call call{node, *schema, of, results};
   const auto formula = Formulas().find(schema->name);
   const Rule* rule = FindRule(call);

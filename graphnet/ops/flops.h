@@ -36,6 +36,10 @@ struct Cost {
 // `results` of the tensors that the call yields. A call of numbers only costs nothing.
 Cost CostOfCall(const Node& call, FactsOfArgument of, absl::Span<const TensorFacts> results);
 
+// Whether an operator that no table has is one of TorchScript's own, such as aten.len.t and
+// prim.NumToTensor.Scalar. They compute on Python's values unless a meta says otherwise.
+bool IsOfTorchScript(absl::string_view target);
+
 // All operators and functions that costs.txt names.
 std::vector<absl::string_view> OperatorsWithCosts();
 
