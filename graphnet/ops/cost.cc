@@ -171,11 +171,12 @@ class Walk {
         ++next;
       }
       Cost cost;
+      const bool is_refused = refused_.contains(origin);
       if (node->is_call()) {
         if (node->HasBody()) {
           cost = {.calls = 1};
-          if (!CallBodies(*node, &instance, &value)) cost.unknown = 1;
-        } else {
+          if (is_refused || !CallBodies(*node, &instance, &value)) cost.unknown = 1;
+        } else if (!is_refused) {
           value = OfCall(*node);
         }
       }
@@ -187,7 +188,7 @@ class Walk {
       if (times == 0) {
         cost = {.calls = 1};
       } else if (!node->HasBody()) {
-        cost = refused_.contains(origin) ? Cost{.calls = 1, .unknown = 1} : CostOfNode(*node);
+        cost = is_refused ? Cost{.calls = 1, .unknown = 1} : CostOfNode(*node);
         cost = cost.Times(times);
       }
       // One call may be lowered to several.
@@ -280,6 +281,7 @@ class Walk {
   // Of a tuple or list; what of a tensor is taken, metas say.
   Value OfSubscript(const Node& node) const {
     Value value;
+    if (node.args().size() != 2) return value;
     const Argument& whole = node.args()[0];
     const Argument& index = node.args()[1];
     if (!whole.is_node()) return value;

@@ -27,6 +27,7 @@ namespace graphnet {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr size_t kMaxOfEinsum = 64;  // operands: each step moves those that are left
 
 int64_t Add(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 int64_t Multiply(int64_t a, int64_t b) { return a != 0 && b > kMost / a ? kMost : a * b; }
@@ -252,7 +253,8 @@ std::optional<std::map<int, int64_t>> LabelledSizes(absl::string_view labels, co
 Work Einsum(const Call& call) {
   const Argument equation = call["equation"];
   std::vector<Shape> shapes = call.shapes("tensors");
-  if (!equation.is_string() || shapes.empty()) return Flops(std::nullopt);
+  if (!equation.is_string() || shapes.empty() || shapes.size() > kMaxOfEinsum)
+    return Flops(std::nullopt);
   const std::string spelled = absl::StrReplaceAll(equation.string(), {{" ", ""}});
   const std::string output = OutputOfEinsum(spelled);
   const std::vector<std::string> terms = absl::StrSplit(spelled.substr(0, spelled.find("->")), ',');

@@ -96,6 +96,9 @@ TEST(CostTest, SaysWhatIsNotKnown) {
   const Cost foreign = CostOfLine("%x : f32[2]", "f32[2]", "mylib.op.default(%x)");
   EXPECT_EQ(foreign.unknown, 1);
   EXPECT_EQ(foreign.other, 0);
+  // A call that is not as it should be.
+  for (const char* call : {"operator.getitem(%x)", "torch.mm(%x)", "torch.vmap(%x)"})
+    EXPECT_EQ(CostOfLine("%x : f32[2]", "", call).unknown, 1) << call;
   // Without LibTorch, from what the calls take.
   const ModuleCost chain = CostOfText(
       "graph @forward(%x : f32[2, 3], %y : f32[3, 4]) {\n"
