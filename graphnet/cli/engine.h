@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/shared_bytes.h"
+#include "graphnet/cli/costs.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/picture.h"
@@ -71,6 +72,7 @@ struct ShapesFlags {
   std::string in;
   InputOptions inputs;
   uint64_t seed = 0;
+  CostKey cost = CostKey::kNone;
   bool check = false;
   bool trust = false;
   bool json = false;

@@ -16,6 +16,7 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
       {"stats", {"graphnet stats samples/gpt.pb --all", "graphnet stats samples"}},
       {"shapes",
        {"graphnet shapes samples/resnet.pb --input f32[8,3,64,64]",
+        "graphnet shapes samples/vit.pb --cost module",
         "graphnet shapes samples/vit.pb | graphnet show - -o shapes.html"}},
       {"find",
        {"graphnet find 'softmax(?, -1)' samples",

@@ -5,6 +5,7 @@
 #include "CLI/CLI.hpp"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/costs.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
@@ -21,11 +22,20 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   AddInputsOption(command, &options->inputs.file);
   command->add_option("--seed", options->seed, "Of drawn inputs, on whose data shapes may depend")
       ->capture_default_str();
-  command->add_flag("--check", options->check, "Run the graph too and compare each value's shape");
+  CLI::Option* check = command->add_flag("--check", options->check,
+                                         "Run the graph too and compare each value's shape");
+  const std::map<std::string, CostKey> keys = {
+      {"node", CostKey::kNode}, {"module", CostKey::kModule}, {"target", CostKey::kTarget}};
+  AddChoiceOption(command, "--cost", &options->cost, keys,
+                  "Print a table instead: what each node, module or target costs in FLOPs, other "
+                  "operations, bytes moved and calls, most FLOPs first")
+      ->excludes(check);
   AddTrustOption(command, &options->trust);
   AddJsonOption(
       command, &options->json,
-      "as show has it, and peak_bytes; with --check passed, failed and the names that are wrong");
+      "as show has it, peak_bytes, flops, other, bytes_moved, calls, unknown_calls, open_loops, "
+      "with "
+      "--cost costs, of a name each; with --check passed, failed and the names that are wrong");
   command->callback([options, run] {
     *run = [options]() -> absl::StatusOr<int> {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());

@@ -16,12 +16,14 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/costs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
+#include "graphnet/ops/cost.h"
 
 namespace graphnet {
 namespace {
@@ -35,6 +37,7 @@ struct StatsFlags {
   bool json = false;
   bool csv = false;
   bool all = false;
+  bool cost = false;
   bool trust = false;
 };
 
@@ -47,16 +50,6 @@ std::string Grouped(int64_t value) {
   return digits;
 }
 std::string Grouped(size_t value) { return Grouped(static_cast<int64_t>(value)); }
-
-// "97.5 MiB".
-std::string Size(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return absl::StrCat(bytes, " bytes");
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  for (; value >= 1024; value /= 1024) ++unit;
-  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
-}
 
 void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool all) {
   std::printf("%s\n", title.c_str());
@@ -103,13 +96,24 @@ void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool a
 struct Counted {
   ModuleStatistics statistics;
   std::string hash;
+  Cost cost;
+  std::map<std::string, Cost> costs;  // by op and target, as the statistics count them
 };
 
+void PrintCost(const Cost& cost) {
+  std::printf("\n  %s\n", CostLine(cost).c_str());
+  if (cost.unknown > 0) {
+    std::printf("  not counted: %s calls of %s; graphnet shapes finds more shapes\n",
+                Grouped(cost.unknown).c_str(), Grouped(cost.calls).c_str());
+  }
+}
+
 // The most frequent target first, then by name: op, target, how often it occurs, in how many samples.
-void PrintCsv(absl::Span<const Counted> results) {
+void PrintCsv(absl::Span<const Counted> results, bool with_cost) {
   struct Total {
     size_t count = 0;
     size_t samples = 0;
+    Cost cost;
   };
   std::map<std::string, Total> totals;
   for (const Counted& counted : results) {
@@ -117,21 +121,29 @@ void PrintCsv(absl::Span<const Counted> results) {
       totals[key].count += count;
       ++totals[key].samples;
     }
+    for (const auto& [key, cost] : counted.costs) totals[key].cost += cost;
   }
   std::vector<std::pair<std::string, Total>> rows(totals.begin(), totals.end());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
-  std::fputs(CsvLine({"op", "target", "count", "samples"}).c_str(), stdout);
+  TableRow head = {"op", "target", "count", "samples"};
+  if (with_cost) head.insert(head.end(), {"flops", "other", "bytes_moved", "unknown_calls"});
+  std::fputs(CsvLine(head).c_str(), stdout);
   for (const auto& [key, total] : rows) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits(' ', 1));
-    std::fputs(
-        CsvLine({parts.first, parts.second, absl::StrCat(total.count), absl::StrCat(total.samples)})
-            .c_str(),
-        stdout);
+    TableRow row = {parts.first, parts.second, absl::StrCat(total.count),
+                    absl::StrCat(total.samples)};
+    if (with_cost) {
+      for (const int64_t value :
+           {total.cost.flops, total.cost.other, total.cost.bytes, total.cost.unknown})
+        row.push_back(absl::StrCat(value));
+    }
+    std::fputs(CsvLine(row).c_str(), stdout);
   }
 }
 
-Json CountedJson(const std::string& path, const absl::Status& status, const Counted& counted) {
+Json CountedJson(const std::string& path, const absl::Status& status, const Counted& counted,
+                 bool with_cost) {
   Json sample = SampleJson(path, status);
   if (!status.ok()) return sample;
   const ModuleStatistics& s = counted.statistics;
@@ -147,6 +159,7 @@ Json CountedJson(const std::string& path, const absl::Status& status, const Coun
   sample["parameter_elements"] = s.parameter_elements;
   sample["parameter_bytes"] = s.parameter_bytes;
   sample["symbols"] = s.symbols;
+  if (with_cost) SetCost(counted.cost, &sample);
   return sample;
 }
 
@@ -160,6 +173,12 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = options.trust}));
         result->statistics = ComputeStatistics(*sample.module);
         if (options.json || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
+        if (options.cost) {
+          const ModuleCost cost = CostOf(*sample.module);
+          result->cost = cost.total;
+          for (const auto& [node, of] : cost.calls)
+            result->costs[absl::StrCat(OpName(node->op()), " ", node->target())] += of;
+        }
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, Counted& result) {
@@ -169,27 +188,31 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
       });
   std::vector<Json> samples;
   ModuleStatistics total;
+  Cost total_cost;
   size_t done = 0;
   std::set<std::string> hashes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (options.json) {
-      samples.push_back(CountedJson(inputs[i], statuses[i], results[i]));
+      samples.push_back(CountedJson(inputs[i], statuses[i], results[i], options.cost));
     } else if (!statuses[i].ok()) {
       std::fprintf(stderr, "graphnet: %s\n", std::string(statuses[i].message()).c_str());
     } else if (!options.csv) {
       if (done++ > 0) std::printf("\n");
       PrintStatistics(Printable(inputs[i], 1000), results[i].statistics, options.all);
+      if (options.cost) PrintCost(results[i].cost);
+      total_cost += results[i].cost;
       total += results[i].statistics;
       hashes.insert(results[i].hash);
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  if (options.csv) PrintCsv(results);
+  if (options.csv) PrintCsv(results, options.cost);
   if (done > 1) {
     std::printf("\n");
     PrintStatistics(
         absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
         total, options.all);
+    if (options.cost) PrintCost(total_cost);
   }
   return count.ExitCode();
 }
@@ -203,7 +226,8 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   AddManySamplesOption(command, &options->in);
   CLI::Option* json = AddJsonOption(command, &options->json,
                                     "samples with path, hash, placeholders, outputs, nodes, counts "
-                                    "of targets, bytes and parameters");
+                                    "of targets, bytes and parameters; with --cost flops, other, "
+                                    "bytes_moved, calls and unknown_calls");
   command
       ->add_flag("--all", options->all,
                  absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))
@@ -212,6 +236,9 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
       ->add_flag("--csv", options->csv,
                  "Print CSV of all samples together: op, target, count, samples that have one")
       ->excludes(json);
+  command->add_flag("--cost", options->cost,
+                    "Also FLOPs, other operations and bytes moved, as far as shapes are known "
+                    "without running anything");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   command->callback([options, run] { *run = [options] { return Stats(*options); }; });

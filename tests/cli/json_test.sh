@@ -122,6 +122,11 @@ assert "shape" not in nodes["y"] and show["hash"] == stats["a.gn"]["hash"]
 shapes = run(0, "shapes", "a.gn")
 nodes = {node["name"]: node for node in shapes["graphs"][0]["nodes"]}
 assert nodes["y"]["shape"] == [2, 3] and shapes["peak_bytes"] > 0
+assert (shapes["flops"], shapes["calls"], shapes["unknown_calls"], shapes["open_loops"]) == (36, 3, 0, 0)
+costs = {row["name"]: row for row in run(0, "shapes", "a.gn", "--cost", "target")["costs"]}
+assert list(costs)[0] == "torch.matmul" and costs["torch.matmul"]["flops"] == 36, costs
+assert costs["torch.exp"]["other"] == 6 and costs["torch.exp"]["bytes_moved"] == 48, costs
+assert [row["name"] for row in run(0, "shapes", "a.gn", "--cost", "node")["costs"]][0] == "y"
 assert run(0, "shapes", "a.gn", "--check") == {"passed": 3, "failed": 0, "wrong": []}
 part = run(0, "subgraph", "a.gn", "--range", "1:3", "-o", "part.gn")
 assert (part["start"], part["end"], part["operators"]) == (1, 3, 3) and part["inputs"][0]["name"] == "y"

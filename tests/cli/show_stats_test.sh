@@ -97,6 +97,24 @@ in/a.txt
   1   20.0 %  call_method    view
 EOF
 
+# What the calls cost, as far as rules tell it: a product, and three calls on eight elements.
+"$graphnet" stats in/a.txt --cost | tail -n 1 >out.txt
+expect "stats --cost" <<'EOF'
+  128 FLOP, 24 other operations, 448 bytes moved
+EOF
+"$graphnet" stats in/a.txt --cost --json | python3 -c 'import json, sys
+sample = json.load(sys.stdin)["samples"][0]
+assert (sample["flops"], sample["other"], sample["unknown_calls"]) == (2 * 2 * 8 * 4, 3 * 8, 0), sample'
+"$graphnet" stats in/a.txt --cost --csv | python3 -c 'import csv, sys
+rows = {r["target"]: r for r in csv.DictReader(sys.stdin)}
+assert rows["torch.nn.functional.linear"]["flops"] == "128", rows
+assert rows["operator.mul"]["other"] == "16" and rows["operator.mul"]["unknown_calls"] == "0", rows'
+sed 's/ : f32\[[0-9, ]*\]@cpu//' in/a.txt >unknown.txt
+"$graphnet" stats unknown.txt --cost | tail -n 1 >out.txt
+expect "stats --cost without shapes" <<'EOF'
+  not counted: 4 calls of 5; graphnet shapes finds more shapes
+EOF
+
 # Several inputs: one that is broken is reported, the others go on.
 cp in/a.txt in/b.txt
 printf 'graphnet.module 1\n\nnonsense\n' >in/broken.txt

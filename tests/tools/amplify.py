@@ -62,11 +62,11 @@ CALLS = {
     "reduce": ["reduce {in} -o {out}.pb --command true --max-time 2"],
     "roundtrip": ["roundtrip {in} -o {out}"],
     "run": ["run {in}", "run {in} --profile"],
-    "shapes": ["shapes {in}", "shapes {in} --check"],
+    "shapes": ["shapes {in}", "shapes {in} --check", "shapes {in} --cost target"],
     "shard": ["shard {in} --mesh 2 -o {out}"],
     "score": ["score {in}"],
     "show": ["show {in}", "show {in} --json", "show {in} --depth 1 --to svg --layout own"],
-    "stats": ["stats {in}", "stats {in} --json"],
+    "stats": ["stats {in}", "stats {in} --json", "stats {in} --cost"],
     "subgraph": ["subgraph {in} -o {out}.pb --range 0:2"],
     "validate": ["validate {in} {pieces}", "validate {in} {pieces} --run"],
 }

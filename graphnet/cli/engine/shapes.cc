@@ -13,6 +13,7 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/costs.h"
 #include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
@@ -21,6 +22,7 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/cost.h"
 #include "graphnet/text/printer.h"
 #include "graphnet/torch/types.h"
 #include "graphnet/torch/values.h"
@@ -111,15 +113,22 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
   // The graph is asked for, not what lies beside it: a program's description of itself is long.
   sample.weights.clear();
   sample.extra_files.clear();
+  const ModuleCost cost = CostOf(*sample.module);
   if (options.json) {
     Json document = OutlineJson(sample);
     document["peak_bytes"] = report.peak_bytes;
+    SetCosts(options.cost, *sample.module, cost, &document);
     PrintJson(document);
     return 0;
   }
-  std::fputs(PrintSample(sample).c_str(), stdout);
-  std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once\n", report.nodes,
-               static_cast<double>(report.peak_bytes) / (1 << 20));
+  if (options.cost == CostKey::kNone) {
+    std::fputs(PrintSample(sample).c_str(), stdout);
+  } else {
+    PrintCosts(options.cost, *sample.module, cost);
+  }
+  PrintCostNotes(cost);
+  std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once; %s\n", report.nodes,
+               static_cast<double>(report.peak_bytes) / (1 << 20), CostLine(cost.total).c_str());
   return 0;
 }
 

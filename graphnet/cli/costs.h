@@ -1,0 +1,38 @@
+// What a module costs (ops/cost.h), as `shapes` and `stats` show it.
+#ifndef GRAPHNET_CLI_COSTS_H_
+#define GRAPHNET_CLI_COSTS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graphnet/cli/json.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/cost.h"
+
+namespace graphnet {
+
+enum class CostKey : uint8_t { kNone, kNode, kModule, kTarget };
+
+// The costs of the calls of one name, most FLOPs first, then most other operations, then most
+// bytes. A node of a body is called "body:node", what is in no module "(none)".
+std::vector<std::pair<std::string, Cost>> CostsBy(CostKey key, const Module& module,
+                                                  const ModuleCost& cost);
+
+// A row a name, and the total.
+void PrintCosts(CostKey key, const Module& module, const ModuleCost& cost);
+// Says on stderr, a line each, what the numbers do not count.
+void PrintCostNotes(const ModuleCost& cost);
+// "3.64 GFLOP, 12.3 M other operations, 97.5 MiB moved".
+std::string CostLine(const Cost& cost);
+// "flops", "other", "bytes_moved", "calls" and "unknown_calls", as whole numbers.
+void SetCost(const Cost& cost, Json* json);
+// The same of a module, with "open_loops" and, by a key, "costs": a list with a name each.
+void SetCosts(CostKey key, const Module& module, const ModuleCost& cost, Json* json);
+// "97.5 MiB".
+std::string Size(int64_t bytes);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_COSTS_H_
