@@ -61,6 +61,9 @@ struct ShowFlags {
   bool json = false;
 };
 
+// So many make a picture that one scrolls for long.
+constexpr size_t kManyNodes = 1000;
+
 // A longer cell moves what is right of it instead of widening its column.
 constexpr size_t kMaxColumnWidth = 60;
 constexpr size_t kMaxNameBytes = 1000;
@@ -246,6 +249,13 @@ absl::StatusOr<int> Show(const ShowFlags& options) {
   }
   const absl::StatusOr<std::string> text = Shown(sample, options);
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
+  if (picture == PictureForm::kSvg && !part.is_part() && options.drawing.depth < 0 &&
+      sample.module->main()->num_nodes() > kManyNodes) {
+    std::fprintf(stderr,
+                 "note: a picture of %zu nodes is long; -o FILE.html is a page with search and "
+                 "folding, and --depth 1 draws modules as boxes\n",
+                 sample.module->main()->num_nodes());
+  }
   if (options.out != "-") {
     RETURN_IF_ERROR(WriteFileAtomic(options.out, *text));
   } else {

@@ -1,12 +1,15 @@
 #include "graphnet/interp/symbol_prober.h"
 
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "graphnet/interp/shapes.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -29,6 +32,53 @@ bool HaveSameRanks(const ValueMeta& a, const ValueMeta& b) {
     return HaveSameRanks(*x, *y);
   });
 }
+
+// The names of the symbols that metas and arguments mention. Others have no effect.
+class MentionedSymbols {
+ public:
+  MentionedSymbols(const Module& module, const SaidValues& said) {
+    for (const auto& [node, meta] : said.metas) {
+      if (meta != nullptr) AddMeta(*meta);
+    }
+    for (const auto& [node, number] : said.numbers)
+      names_.insert(number.symbols.begin(), number.symbols.end());
+    for (const Attribute& attribute : module.attributes()) {
+      if (attribute.meta != nullptr) AddTensor(*attribute.meta);
+    }
+    for (const Graph* graph : module.graphs()) {
+      for (const Node* node : graph->nodes()) {
+        if (node->is_placeholder()) names_.insert(node->target());
+        if (node->meta() != nullptr) AddMeta(*node->meta());
+        node->ForEachArgument([this](const Argument& a) {
+          if (a.kind() == Argument::Kind::kSymInt) AddExpr(a.sym());
+        });
+      }
+    }
+  }
+  bool contains(absl::string_view name) const { return names_.contains(name); }
+
+ private:
+  void AddExpr(const SymExpr* expr) {
+    // No expression holds itself.
+    std::ignore = walk_.Run(expr, SymParts(), [this](const SymExpr* e) {
+      if (e->kind == SymExpr::Kind::kSymbol) names_.insert(e->name);
+    });
+  }
+  void AddTensor(const TensorMeta& meta) {
+    for (const Dim& dim : meta.shape) {
+      if (!dim.is_static()) AddExpr(dim.expr);
+    }
+  }
+  void AddMeta(const ValueMeta& meta) {
+    if (!metas_.insert(&meta).second) return;
+    if (meta.tensor != nullptr) AddTensor(*meta.tensor);
+    for (const ValueMeta* element : meta.elements) AddMeta(*element);
+  }
+
+  SharedWalk<const SymExpr*> walk_;
+  absl::flat_hash_set<const ValueMeta*> metas_;
+  absl::flat_hash_set<absl::string_view> names_;
+};
 
 // Finds how sizes depend on the symbols by running the graph with other values of
 // them: what three runs agree on is taken for true. Where such a run cannot say, and where a
@@ -56,10 +106,11 @@ class SymbolProber {
   }
 
   void Run() {
+    const MentionedSymbols mentioned(module_, said_);
     std::vector<Dependence> dependences;
     for (const Symbol& symbol :
          std::vector<Symbol>(module_.symbols().begin(), module_.symbols().end())) {
-      if (!symbol.example.has_value()) continue;
+      if (!symbol.example.has_value() || !mentioned.contains(symbol.name)) continue;
       dependences.push_back({symbol, Observe({{symbol, 1}}), Observe({{symbol, 3}})});
     }
     // Of two symbols together: sizes may be products of them.

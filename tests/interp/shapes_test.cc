@@ -140,6 +140,18 @@ TEST(InferShapesTest, SymbolsStayBehindACallThatHoldsForItsExample) {
   EXPECT_EQ(with(""), "f32[S0, 3] f32[4, 3] f32[4, 3] f32[8, 3]");
 }
 
+// A graph is run anew for each symbol that sizes depend on, not for others.
+TEST(InferShapesTest, SymbolsThatNothingMentionsHaveNoEffect) {
+  std::string symbols;
+  for (int i = 0; i < 20000; ++i) absl::StrAppend(&symbols, "symbol U", i, " = 2\n");
+  EXPECT_EQ(Shapes(absl::StrCat(symbols,
+                                "symbol S0 = 4\nsymbol n = 3\n\n"
+                                "graph @forward(%x : f32[S0, 3], %n as torch.SymInt) {\n"
+                                "  %a = torch.relu(%x)\n  %b = torch.zeros(%n, 5)\n"
+                                "  return (%a, %b)\n}\n")),
+            "f32[S0, 3] f32[n, 5]");
+}
+
 TEST(InferShapesTest, OperatorsWithoutATensorAmongTheirArguments) {
   EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3]) {\n"
                    "  %a = torch.tril_indices(5, 5, -1)\n  %b = torch.triu_indices(3, 4, 1)\n"

@@ -198,6 +198,23 @@ class Checks(browser.BrowserChecks):
 
         self.check_quiet(name)
 
+    def differences(self):
+        """A page of two graphs opens at what differs."""
+        text = transformer(1000, True)
+        (self.out / "before.txt").write_text(text)
+        at = text.rindex("torch.nn.functional.gelu")
+        (self.out / "after.txt").write_text(text[:at] + "torch.nn.functional.relu" + text[at + 24:])
+        path = self.out / "differences.html"
+        subprocess.run([self.graphnet, "diff", self.out / "before.txt", self.out / "after.txt", "--picture", path],
+                       stdout=subprocess.DEVNULL)
+        self.driver.get(path.as_uri())
+        chosen = self.js("window.picture.selected()")
+        style = self.js("window.picture.data.styles[window.picture.boxes[arguments[0]].style][0]", max(chosen, 0))
+        self.check(f"differences: opens at one: {chosen}, {style}", chosen >= 0 and style in ("removed", "added", "changed"))
+        x, y = self.point((False, max(chosen, 0)))
+        self.check("differences: it is in view", abs(x) < 600 and abs(y) < 430)
+        self.check_quiet("differences")
+
     def svg(self, sample, name, *options):
         path, wrote = self.show(sample, name + ".svg", "--layout", "own", *options)
         self.driver.get(path.as_uri())
@@ -231,6 +248,7 @@ def main():
             inputs[f"flat_{nodes}"] = transformer(nodes, False)
         for name, text in inputs.items():
             (out / f"{name}.txt").write_text(text)
+        checks.differences()
         for path in [*(out / f"{name}.txt" for name in inputs), *options.samples]:
             name = pathlib.Path(path).stem
             checks.page(path, name)

@@ -755,6 +755,10 @@ fillLegend();
 foldAtFirst();
 layOut();
 openView();
+// Of two graphs or runs, the page opens at the first difference.
+const DIFFERENT = ['different', 'removed', 'added', 'changed'];
+const firstDifferent = boxes.findIndex((b) => DIFFERENT.includes(data.styles[b.style][0]));
+if (firstDifferent >= 0) goTo(firstDifferent);
 draw();
 
 // For tests: what is where, and how long a whole drawing takes.
