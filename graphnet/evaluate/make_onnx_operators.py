@@ -95,6 +95,24 @@ def calls_of(operator):
         yield from found
 
 
+def overloads_of_aten():
+    """Those that write to nothing, by name."""
+    for schema in torch._C._jit_get_all_schemas():
+        space, name = schema.name.split("::")
+        packet = getattr(torch.ops.aten, name, None) if space == "aten" else None
+        overload = getattr(packet, schema.overload_name or "default", None)
+        if isinstance(overload, torch._ops.OpOverload) and not overload._schema.is_mutable:
+            yield str(overload), overload
+
+
+def is_composite(target):
+    """Whether PyTorch itself takes it apart."""
+    try:
+        return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), "CompositeImplicitAutograd")
+    except RuntimeError:
+        return False  # one of TorchScript's own
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     registry = _registration.ONNXRegistry.from_torchlib(OPSET)
@@ -107,13 +125,13 @@ def main():
             if isinstance(overload, torch._ops.OpOverload) and overload.namespace == "aten":
                 lines.setdefault(str(overload), set()).add("c" if meta.is_complex else "r")
     direct = {name: "".join(sorted(flags, reverse=True)) for name, flags in lines.items()}
-    decomposed = {str(target): None for target in table
-                  if isinstance(target, torch._ops.OpOverload) and target.namespace == "aten"}
+    decomposed = dict.fromkeys(name for name, target in overloads_of_aten()
+                               if target in table or is_composite(target))
     tried = {}
     for operator in op_db:
         for target, args, kwargs in calls_of(operator):
             name = str(target)
-            if not name.startswith("aten.") or name in direct or tried.get(name, 0) >= SAMPLES:
+            if target.namespace != "aten" or target._schema.is_mutable or name in direct or tried.get(name, 0) >= SAMPLES:
                 continue
             tried[name] = tried.get(name, 0) + 1
             try:

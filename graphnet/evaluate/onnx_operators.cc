@@ -60,6 +60,15 @@ bool TakesFloatOut(const Node& node, const Schema& schema) {
   });
 }
 
+// Whether a clamp has a bound that is an int and one that is a float.
+bool HasMixedBounds(const Node& node, const Schema& schema) {
+  if (schema.name != "clamp") return false;
+  const Argument* const min = schema.Given(node, "min");
+  const Argument* const max = schema.Given(node, "max");
+  return min != nullptr && max != nullptr &&
+         ((min->is_int() && max->is_float()) || (min->is_float() && max->is_int()));
+}
+
 // Why the exporter does not take a call; empty if it does.
 std::string WhyNot(const Node& node) {
   if (node.HasBody()) {
@@ -68,6 +77,8 @@ std::string WhyNot(const Node& node) {
                           absl::EndsWith(node.target(), "scan");
     return is_known ? "" : "the exporter has nothing for this call of a graph";
   }
+  if (node.target() == "torch.sym_sum")
+    return "the exporter cannot add a number and a size that is an input";
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator || absl::StartsWith(node.target(), "math.") ||
       absl::StartsWith(node.target(), "torch.sym_"))
@@ -78,6 +89,8 @@ std::string WhyNot(const Node& node) {
   if (IsAssertion(schema.name)) return "";
   if (TakesFloatOut(node, schema))
     return "the exporter loses track of a float that is taken out of a tensor";
+  if (HasMixedBounds(node, schema))
+    return "the exporter finds no overload for an int and a float as bounds";
   const Row* row = FindRow(schema.target);
   if (row == nullptr && schema.mutates()) {
     // The exporter makes it the call that yields what this one writes.
@@ -109,12 +122,6 @@ MissingCalls MissingInOnnx(const Module& program) {
         ++missing[{std::string(node->target()), std::move(why)}];
     }
   }
-  return missing;
-}
-
-MissingCalls MissingInOnnxRuntime(const Module& program) {
-  MissingCalls missing;
-  (void)program;
   return missing;
 }
 

@@ -1,5 +1,5 @@
-// What PyTorch's ONNX exporter and ONNX Runtime have nothing for, without asking them:
-// onnx_operators.txt, which make_onnx_operators.py writes.
+// What PyTorch's ONNX exporter has nothing for, without asking it: onnx_operators.txt, which
+// make_onnx_operators.py writes, and what else of calls is known to stop it.
 #ifndef GRAPHNET_EVALUATE_ONNX_OPERATORS_H_
 #define GRAPHNET_EVALUATE_ONNX_OPERATORS_H_
 
@@ -11,8 +11,6 @@ namespace graphnet {
 
 // The calls of a program of ATen's overloads that the exporter cannot write.
 MissingCalls MissingInOnnx(const Module& program);
-// Those that it writes, and ONNX Runtime has no kernel for on the CPU.
-MissingCalls MissingInOnnxRuntime(const Module& program);
 
 // onnx_operators.txt.
 absl::string_view OnnxOperatorsText();

@@ -19,7 +19,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::unique_ptr<Module> Parse(const std::string& body) {
-  return ParseModule(absl::StrCat("graphnet.module 1\n\ngraph @forward", body, "\nend\n"), "test.gn")
+  return ParseModule(absl::StrCat("graphnet.module 1\n\ngraph @forward", body, "\nend\n"),
+                     "test.gn")
       .value();
 }
 
@@ -82,6 +83,20 @@ TEST(OnnxOperators, KnowsComplexNumbers) {
       {"aten.relu.default", "the exporter has no function of ONNX for it on complex numbers"}));
   EXPECT_FALSE(missing.contains(
       {"aten.abs.default", "the exporter has no function of ONNX for it on complex numbers"}));
+}
+
+TEST(OnnxOperators, KnowsWhichArgumentsStopIt) {
+  const auto module = Parse(R"((%x : f32[2], %n "n" : as int) {
+  %a = aten.clamp.default(%x, 0.5, 1.0) : f32[2]
+  %b = aten.clamp.default(%a, 0.5, 1) : f32[2]
+  %c = torch.sym_sum((-1, %n))
+  return (%b, %c)
+})");
+  const MissingCalls missing = MissingInOnnx(*module);
+  ASSERT_THAT(missing, SizeIs(2));
+  EXPECT_EQ(missing.begin()->first.first, "aten.clamp.default");
+  EXPECT_EQ(missing.begin()->second, 1U);
+  EXPECT_EQ(missing.rbegin()->first.first, "torch.sym_sum");
 }
 
 TEST(OnnxOperators, FloatsStayInTensors) {

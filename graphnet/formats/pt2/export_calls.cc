@@ -199,8 +199,11 @@ ExportValue GraphExporter::StandIn(const Node& node, const absl::Status& status,
   if (first_missing_.ok()) first_missing_ = status;
   const bool takes_lost =
       absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
+  const Callable::Kind kind = CalleeOf(node).kind;
+  const bool is_known = kind != Callable::Kind::kNone && kind != Callable::Kind::kForeign;
   // What fails within a body is counted there, not as a fault of the call that has it.
-  if (!takes_lost && (!node.HasBody() || missing_->empty())) AddMissing(status, missing_);
+  if ((!takes_lost || !is_known) && (!node.HasBody() || missing_->empty()))
+    AddMissing(status, missing_);
   absl::StatusOr<ExportValue> value =
       AddTensor(NameOf(node, scope), node.tensor_meta(), node, scope);
   if (value.ok()) return *value;

@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -214,7 +213,10 @@ void GraphExporter::StandIn(const Node& node, const absl::Status& status) {
   if (missed_.ok()) missed_ = status;
   const bool takes_one = absl::c_any_of(
       node.operands(), [&](const Node* operand) { return stand_ins_.contains(operand); });
-  if (!takes_one || absl::StrContains(status.message(), kNothing)) AddMissing(status, missing_);
+  const bool is_known = FindHandler(node.target()) != nullptr ||
+                        SymbolOfOperator(node.target()) != nullptr ||
+                        FindOperator(node.target()).ok();
+  if (!takes_one || !is_known) AddMissing(status, missing_);
   stand_ins_.insert(&node);
   Bind(node, graph_->insertNode(graph_->createUninitialized(c10::TensorType::get()))->output());
 }
