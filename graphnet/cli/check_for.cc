@@ -30,12 +30,13 @@
 namespace graphnet {
 namespace {
 
-// Counts what PyTorch's exporter of ONNX lacks for a program.
-absl::Status CheckOnnx(const Sample& program, MissingCalls* missing) {
+// Counts what PyTorch's exporter of ONNX lacks for a program, and ONNX Runtime if it is to run it.
+absl::Status CheckOnnx(const Sample& program, bool runs, MissingCalls* missing) {
   ASSIGN_OR_RETURN(const Pt2Archive archive,
                    ExportPt2Program(program, /*flat_calls=*/true, missing));
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, archive.ReadModule());
   *missing = MissingInOnnx(*module);
+  if (runs) missing->merge(MissingInOnnxRuntime(*module));
   return absl::OkStatus();
 }
 
@@ -77,7 +78,7 @@ absl::StatusOr<Sample> ProgramForCompilers(const Sample& sample) {
 absl::Status CheckBackend(const Backend& backend, const Sample& sample, MissingCalls* missing) {
   if (backend.reads == ProgramForm::kSample) return CheckRun(sample, missing);
   ASSIGN_OR_RETURN(const Sample program, ProgramForCompilers(sample));
-  if (backend.name == "onnxruntime") return CheckOnnx(program, missing);
+  if (backend.name == "onnxruntime") return CheckOnnx(program, /*runs=*/true, missing);
   switch (backend.reads) {
     case ProgramForm::kTorchScript: return CheckTorchScriptProgram(program, missing);
     case ProgramForm::kMlir: return ExportMlirProgram(program, missing).status();
@@ -92,7 +93,7 @@ absl::Status CheckTarget(absl::string_view target, const Sample& sample, Missing
   if (target == "torchscript") return CheckTorchScriptProgram(sample, missing);
   if (target != "onnx") return CheckBackend(*FindBackend(target), sample, missing);
   ASSIGN_OR_RETURN(const Sample program, WithoutEffects(sample));
-  return CheckOnnx(program, missing);
+  return CheckOnnx(program, /*runs=*/false, missing);
 }
 
 // Of one sample, by target.

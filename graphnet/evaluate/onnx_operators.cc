@@ -69,6 +69,20 @@ bool HasMixedBounds(const Node& node, const Schema& schema) {
          ((min->is_int() && max->is_float()) || (min->is_float() && max->is_int()));
 }
 
+// Whether a tensor of ints or bools is taken from a number of another kind.
+bool SubtractsFromOtherNumber(const Node& node, const Schema& schema) {
+  const bool is_rsub = schema.name == "rsub";
+  if (!is_rsub && schema.name != "sub") return false;
+  const Argument* const number = schema.Given(node, is_rsub ? "other" : "self");
+  const Argument* const from = schema.Given(node, is_rsub ? "self" : "other");
+  if (number == nullptr || from == nullptr || !from->is_node() ||
+      from->node()->tensor_meta() == nullptr)
+    return false;
+  const DType dtype = from->node()->tensor_meta()->dtype;
+  if (IsFloatingPoint(dtype)) return false;
+  return number->is_float() || (number->is_int() && dtype == DType::kBool);
+}
+
 // Why the exporter does not take a call; empty if it does.
 std::string WhyNot(const Node& node) {
   if (node.HasBody()) {
@@ -77,7 +91,8 @@ std::string WhyNot(const Node& node) {
                           absl::EndsWith(node.target(), "scan");
     return is_known ? "" : "the exporter has nothing for this call of a graph";
   }
-  if (node.target() == "torch.sym_sum")
+  if (node.target() == "torch.sym_sum" &&
+      absl::c_any_of(node.operands(), [](const Node* term) { return term->is_placeholder(); }))
     return "the exporter cannot add a number and a size that is an input";
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator || absl::StartsWith(node.target(), "math.") ||
@@ -91,6 +106,8 @@ std::string WhyNot(const Node& node) {
     return "the exporter loses track of a float that is taken out of a tensor";
   if (HasMixedBounds(node, schema))
     return "the exporter finds no overload for an int and a float as bounds";
+  if (SubtractsFromOtherNumber(node, schema))
+    return "the exporter finds no overload for ints that are taken from a float";
   const Row* row = FindRow(schema.target);
   if (row == nullptr && schema.mutates()) {
     // The exporter makes it the call that yields what this one writes.
@@ -120,6 +137,34 @@ MissingCalls MissingInOnnx(const Module& program) {
       if (!node->is_call()) continue;
       if (std::string why = WhyNot(*node); !why.empty())
         ++missing[{std::string(node->target()), std::move(why)}];
+    }
+  }
+  return missing;
+}
+
+MissingCalls MissingInOnnxRuntime(const Module& program) {
+  // What it computes nothing for, but moves or casts; layer_norm has a kernel of its own.
+  static constexpr absl::string_view kTakesBFloat16[] = {
+      "to",         "_to_copy",  "view",    "reshape",      "permute",    "transpose",
+      "t",          "flatten",   "squeeze", "unsqueeze",    "slice",      "select",
+      "split",      "chunk",     "cat",     "stack",        "embedding",  "index_select",
+      "contiguous", "clone",     "detach",  "_unsafe_view", "layer_norm", "split_with_sizes",
+      "dropout",    "unflatten", "view_as", "reshape_as",   "unbind",     "type_as"};
+  MissingCalls missing;
+  for (const Graph* graph : program.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      const Callable callee = node->is_call() ? CalleeOf(*node) : Callable();
+      if (callee.kind != Callable::Kind::kAten ||
+          absl::c_linear_search(kTakesBFloat16, BareName(*node)))
+        continue;
+      const bool is_bfloat16 = absl::c_any_of(node->operands(), [](const Node* operand) {
+        const TensorMeta* const meta = operand->tensor_meta();
+        return meta != nullptr && meta->dtype == DType::kBFloat16;
+      });
+      if (is_bfloat16) {
+        ++missing[{std::string(node->target()),
+                   "ONNX Runtime computes nothing in bfloat16 on the CPU"}];
+      }
     }
   }
   return missing;

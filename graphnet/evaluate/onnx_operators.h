@@ -11,6 +11,8 @@ namespace graphnet {
 
 // The calls of a program of ATen's overloads that the exporter cannot write.
 MissingCalls MissingInOnnx(const Module& program);
+// The calls of which the exporter makes what ONNX Runtime has no kernels for on the CPU.
+MissingCalls MissingInOnnxRuntime(const Module& program);
 
 // onnx_operators.txt.
 absl::string_view OnnxOperatorsText();

@@ -86,17 +86,36 @@ TEST(OnnxOperators, KnowsComplexNumbers) {
 }
 
 TEST(OnnxOperators, KnowsWhichArgumentsStopIt) {
-  const auto module = Parse(R"((%x : f32[2], %n "n" : as int) {
+  const auto module = Parse(R"((%x : f32[2], %i : i64[2], %n : i64[] as torch.SymInt) {
   %a = aten.clamp.default(%x, 0.5, 1.0) : f32[2]
   %b = aten.clamp.default(%a, 0.5, 1) : f32[2]
   %c = torch.sym_sum((-1, %n))
-  return (%b, %c)
+  %d = torch.sym_sum((-1, 4))
+  %e = aten.rsub.Scalar(%i, 1.0) : f32[2]
+  %f = aten.rsub.Scalar(%i, 1) : i64[2]
+  %g = aten.sub.Tensor(1.0, %i) : f32[2]
+  return (%b, %c, %d, %e, %f, %g)
 })");
   const MissingCalls missing = MissingInOnnx(*module);
-  ASSERT_THAT(missing, SizeIs(2));
+  ASSERT_THAT(missing, SizeIs(4));
   EXPECT_EQ(missing.begin()->first.first, "aten.clamp.default");
   EXPECT_EQ(missing.begin()->second, 1U);
   EXPECT_EQ(missing.rbegin()->first.first, "torch.sym_sum");
+  EXPECT_EQ(missing.rbegin()->second, 1U);
+}
+
+TEST(OnnxOperators, OnnxRuntimeOnlyMovesBFloat16) {
+  const auto module = Parse(R"((%x : bf16[2, 3], %y : f16[2, 3]) {
+  %a = aten.permute.default(%x, (1, 0)) : bf16[3, 2]
+  %b = aten.relu.default(%a) : bf16[3, 2]
+  %c = aten.relu.default(%y) : f16[2, 3]
+  return (%b, %c)
+})");
+  EXPECT_THAT(MissingInOnnx(*module), IsEmpty());
+  const MissingCalls missing = MissingInOnnxRuntime(*module);
+  ASSERT_THAT(missing, SizeIs(1));
+  EXPECT_EQ(missing.begin()->first.first, "aten.relu.default");
+  EXPECT_EQ(missing.begin()->second, 1U);
 }
 
 TEST(OnnxOperators, FloatsStayInTensors) {
