@@ -94,7 +94,7 @@ for target in mlir pt2 torchscript paddle; do
 done
 
 # --- What is no sample, no target, or both at once.
-echo none >samples/bad.gn
+printf "graphnet.module 1\n\nbroken\n" >samples/bad.gn
 expect 2 'bad.gn' check samples --for pt2
 has 'plain.gn +ok'
 expect 2 'there is no target onx; is onnx meant\?; there are onnx, mlir, .*tensorrt' check samples --for onx
