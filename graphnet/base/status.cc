@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/utf8.h"
 
@@ -64,8 +65,12 @@ absl::Status ErrorAt(absl::string_view file, size_t line, size_t column,
 
 absl::Status Annotate(const absl::Status& status, absl::string_view context) {
   if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(Printable(context, 1000), ": ", status.message()));
+  absl::Status annotated(status.code(),
+                         absl::StrCat(Printable(context, 1000), ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    annotated.SetPayload(type, payload);
+  });
+  return annotated;
 }
 
 }  // namespace graphnet

@@ -212,12 +212,8 @@ DuelInputs BenchSample::inputs() {
   return {.files = files_, .restore = [this] { return WriteInputs(); }};
 }
 
-// Without vmap, of the sizes that the inputs have and, as all devices are one, on the CPU.
 absl::StatusOr<WrittenNames> BenchSample::Specialize() {
-  ASSIGN_OR_RETURN(
-      const Pipeline pipeline,
-      ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,"
-                    "expand-functions"));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(kPassesBeforeCompilers));
   RETURN_IF_ERROR(RunPipeline(pipeline, &program_).status());
   return NamesWritten(*program_.module);
 }

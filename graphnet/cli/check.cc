@@ -11,9 +11,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
+#include "graphnet/cli/check_for.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
@@ -41,6 +43,7 @@ struct CheckFlags {
   bool json = false;
   bool calls = false;
   bool trust = false;
+  std::vector<std::string> targets;
 };
 
 struct CheckOutcome {
@@ -217,11 +220,29 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   command->add_flag("--calls", options->calls,
                     "Also that PyTorch has every call, with these arguments");
+  command
+      ->add_option("--for", options->targets,
+                   absl::StrCat("Instead, what is missing to write each as, or compile it for, ",
+                                "TARGETs, with commas between them, without running it: ",
+                                absl::StrJoin(NamesOfTargets(), ", ")))
+      ->type_name("TARGET")
+      ->delimiter(',')
+      ->excludes("--calls");
   AddJsonOption(
       command, &options->json,
-      "samples with path, passed, nodes, seconds, and no_folder, why a folder cannot hold it");
+      "samples with path, passed, nodes, seconds, and no_folder, why a folder cannot hold it; with "
+      "--for, path and targets, by name works and missing: target, count and reason");
   AddTrustOption(command, &options->trust);
-  command->callback([options, run] { *run = [options] { return Check(*options); }; });
+  command->callback([options, run] {
+    *run = [options] {
+      if (options->targets.empty()) return Check(*options);
+      return CheckFor({.in = options->in,
+                       .targets = options->targets,
+                       .jobs = options->jobs,
+                       .json = options->json,
+                       .trust = options->trust});
+    };
+  });
 }
 
 }  // namespace graphnet

@@ -21,6 +21,7 @@
 #include "graphnet/extract/bounds.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/inputs/draw.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/validate/rank_output.h"
@@ -117,6 +118,7 @@ class Engine {
                                                    const std::string& name,
                                                    const LoadOptions& options) const = 0;
   virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
+  virtual absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const = 0;
   // interp/shapes.h: on inputs that are drawn.
   virtual absl::Status InferShapes(Sample* sample) const = 0;
   // interp/observe.h.

@@ -22,7 +22,6 @@
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
-#include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
 namespace {
@@ -165,16 +164,7 @@ void CloseOnnxExporters() { AllExporters().Close(); }
 
 absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
   RETURN_IF_ERROR(CheckOnnxExporter());
-  Sample program;
-  program.name = sample.name;
-  program.module = sample.module->Clone();
-  program.extra_files = sample.extra_files;
-  program.weights = sample.weights;
-  // ONNX has no regions, no devices, no vmap and no writes.
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   ParsePipeline("inline-regions,change-device{to=cpu},revert-vmap,expand-vmap,"
-                                 "functionalize{outputs=true}"));
-  RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
+  ASSIGN_OR_RETURN(const Sample program, WithoutEffects(sample));
   ExportRequest request = NamesOf(*program.module);
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program, /*flat_calls=*/true));
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());

@@ -84,44 +84,68 @@ absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
   return evaluated;
 }
 
+// What an archive of torch.jit is written of; null: the sample itself.
+absl::StatusOr<std::unique_ptr<Sample>> PlainFor(const Sample& sample) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
+  ASSIGN_OR_RETURN(std::unique_ptr<Sample> expanded,
+                   ExpandVmapOf(inlined == nullptr ? sample : *inlined));
+  return expanded == nullptr ? std::move(inlined) : std::move(expanded);
+}
+
 }  // namespace
 
-absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls) {
+absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls,
+                                            MissingCalls* missing) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, ExpandVmapOf(sample));
-  if (plain != nullptr) return ExportPt2Program(*plain, flat_calls);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
+  if (plain != nullptr) return ExportPt2Program(*plain, flat_calls, missing);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
-  if (!LacksMetas(*written.module)) return PreparePt2(written, flat_calls);
+  if (!LacksMetas(*written.module)) return PreparePt2(written, flat_calls, missing);
   Sample described = CopyOf(written);
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   RETURN_IF_ERROR(engine->InferShapes(&described));
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
   if (expanded) RETURN_IF_ERROR(engine->InferShapes(&described));
-  absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls);
+  absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls, missing);
   if (program.ok()) return program;
   // Inside of bodies nothing is known of values.
   absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
   if (!evaluated.ok() || *evaluated == nullptr) return program;
   if (!engine->InferShapes(evaluated->get()).ok()) return program;
   absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated, flat_calls);
+  if (again.ok() && missing != nullptr) missing->clear();
   return again.ok() ? again : program;
 }
 
 absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
-  const Sample& plain = inlined == nullptr ? sample : *inlined;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> expanded, ExpandVmapOf(plain));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, PlainFor(sample));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  return engine->ExportTorchScript(expanded == nullptr ? plain : *expanded);
+  return engine->ExportTorchScript(plain == nullptr ? sample : *plain);
+}
+
+absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, PlainFor(sample));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  return engine->CheckTorchScript(plain == nullptr ? sample : *plain, missing);
+}
+
+absl::StatusOr<Sample> WithoutEffects(const Sample& sample) {
+  Sample program = CopyOf(sample);
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   ParsePipeline("inline-regions,change-device{to=cpu},revert-vmap,expand-vmap,"
+                                 "functionalize{outputs=true}"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
+  return program;
 }
 
 // Nothing but ATen's overloads is left in the archive, and what follows from sizes is computed.
-absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample) {
+absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample, MissingCalls* missing) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
   ASSIGN_OR_RETURN(const Pt2Archive archive,
-                   ExportPt2Program(inlined == nullptr ? sample : *inlined));
+                   ExportPt2Program(inlined == nullptr ? sample : *inlined,
+                                    /*flat_calls=*/false, missing));
   absl::StatusOr<std::unique_ptr<Module>> program = archive.ReadModule();
   if (!program.ok()) return Annotate(program.status(), Printable(sample.name));
   ASSIGN_OR_RETURN(const Pipeline functionalize,
@@ -131,7 +155,7 @@ absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample) {
   EliminateDeadCode(module.get());
   CanonicalizeCalls(module.get());
   EliminateDeadCode(module.get());
-  absl::StatusOr<MlirProgram> exported = ExportMlir(*module);
+  absl::StatusOr<MlirProgram> exported = ExportMlir(*module, {}, missing);
   if (exported.ok() || !absl::StrContains(exported.status().message(), "it writes to memory"))
     return exported;
   // The pass that makes writes values has left this one, and says why.

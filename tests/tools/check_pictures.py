@@ -207,6 +207,7 @@ class Checks(browser.BrowserChecks):
         path = self.out / "differences.html"
         subprocess.run([self.graphnet, "diff", self.out / "before.txt", self.out / "after.txt", "--picture", path],
                        stdout=subprocess.DEVNULL)
+        self.driver.get_log("browser"), self.driver.get_log("performance")
         self.driver.get(path.as_uri())
         chosen = self.js("window.picture.selected()")
         style = self.js("window.picture.data.styles[window.picture.boxes[arguments[0]].style][0]", max(chosen, 0))

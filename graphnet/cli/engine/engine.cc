@@ -58,6 +58,9 @@ class TorchEngine final : public Engine {
   absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
     return ExportTorchScriptToString(sample);
   }
+  absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const override {
+    return graphnet::CheckTorchScript(sample, missing);
+  }
   absl::Status InferShapes(Sample* sample) const override {
     DrawOptions draw;
     draw.max_elements = kMaxElementsWithData;

@@ -6,8 +6,12 @@
 
 namespace graphnet {
 
-absl::StatusOr<MlirProgram> ExportMlir(const Module& module, const MlirOptions& options) {
-  return mlir::Writer(module, options).Run();
+absl::StatusOr<MlirProgram> ExportMlir(const Module& module, const MlirOptions& options,
+                                       MissingCalls* missing) {
+  absl::StatusOr<MlirProgram> program = mlir::Writer(module, options, missing).Run();
+  if (!program.ok() && missing != nullptr && missing->empty())
+    AddMissing(program.status(), missing);
+  return program;
 }
 
 }  // namespace graphnet

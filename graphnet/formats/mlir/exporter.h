@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
@@ -42,8 +43,9 @@ struct MlirProgram {
 };
 
 // Of the main graph, whose values have metas (interp/shapes.h finds them). InvalidArgument names
-// the node that cannot be written.
-absl::StatusOr<MlirProgram> ExportMlir(const Module& module, const MlirOptions& options = {});
+// the node that cannot be written; with `missing`, all such calls are counted there.
+absl::StatusOr<MlirProgram> ExportMlir(const Module& module, const MlirOptions& options = {},
+                                       MissingCalls* missing = nullptr);
 
 }  // namespace graphnet
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -40,12 +41,18 @@ absl::StatusOr<MlirProgram> Writer::Run() {
   body_.reserve(graph->num_nodes() * kBytesANode);
   names_.reserve(graph->num_nodes());
   RETURN_IF_ERROR(WriteInputs(*graph));
+  absl::Status first;
   for (const Node* node : graph->nodes()) {
     if (!node->is_call()) continue;
     node_ = node;
-    RETURN_IF_ERROR(WriteCall(*node));
+    const absl::Status status = WriteCall(*node);
+    if (status.ok()) continue;
+    if (missing_ == nullptr) return status;
+    if (first.ok()) first = status;
+    StandIn(*node, status);
   }
   node_ = nullptr;
+  RETURN_IF_ERROR(first);
   RETURN_IF_ERROR(WriteOutput(*graph->output()));
   return std::move(program_);
 }
@@ -401,6 +408,29 @@ absl::Status Writer::WriteCall(const Node& node) {
     ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(node, schema, i));
   }
   return WriteResults(node, schema, OperationOf(schema), operands);
+}
+
+void Writer::StandIn(const Node& node, const absl::Status& status) {
+  const bool takes_lost =
+      absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
+  if (!takes_lost) AddMissing(status, missing_);
+  if (const std::optional<std::string> type = TensorType(node.tensor_meta())) {
+    values_[&node] = {Fresh(node.name()), *type};
+    return;
+  }
+  const ValueMeta* const meta = node.meta();
+  std::vector<Value> elements;
+  if (meta != nullptr && meta->is_tuple) {
+    for (const ValueMeta* element : meta->elements) {
+      const auto type = TensorType(element == nullptr ? nullptr : element->tensor);
+      if (type) elements.push_back({Fresh(node.name()), *type});
+    }
+  }
+  if (!elements.empty() && elements.size() == meta->elements.size()) {
+    elements_[&node] = std::move(elements);
+  } else {
+    lost_.insert(&node);
+  }
 }
 
 absl::Status Writer::WriteResults(const Node& node, const Schema& schema,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -47,8 +48,8 @@ inline const char* NumberType(DType dtype) {
 
 class Writer {
  public:
-  Writer(const Module& module, const MlirOptions& options)
-      : module_(module), options_(options), values_(module), elements_(module) {}
+  Writer(const Module& module, const MlirOptions& options, MissingCalls* missing)
+      : module_(module), options_(options), missing_(missing), values_(module), elements_(module) {}
   absl::StatusOr<MlirProgram> Run();
 
  private:
@@ -93,6 +94,9 @@ class Writer {
   const Schema& OverloadFor(const Node& node, const Schema& schema);
   absl::StatusOr<Value> OperandOf(const Node& node, const Schema& schema, size_t i);
   absl::Status WriteCall(const Node& node);
+  // Counts a call that cannot be written, unless it takes what one of those would yield that has
+  // no stand-in: a value of its type.
+  void StandIn(const Node& node, const absl::Status& status);
   static std::string OperationOf(const Schema& schema) {
     return absl::StrCat("torch.aten.", schema.name, schema.overload == "default" ? "" : ".",
                         schema.overload == "default" ? "" : schema.overload);
@@ -150,11 +154,13 @@ class Writer {
   absl::Status WriteMaskedAttention(const Node& node, const Schema& schema);
   const Module& module_;
   const MlirOptions& options_;
+  MissingCalls* const missing_;
   MlirProgram program_;
   std::string head_, constants_text_, body_;
   const Node* node_ = nullptr;  // that is being written
   NodeTable<Value> values_;
   NodeTable<std::vector<Value>> elements_;  // of tuples and lists
+  absl::flat_hash_set<const Node*> lost_;   // that have no stand-in
   absl::flat_hash_map<std::string, Value> constants_;
   absl::flat_hash_map<std::string, int> names_;
 };

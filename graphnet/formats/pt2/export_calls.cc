@@ -186,11 +186,29 @@ absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope*
       }
       case Op::kOutput: return Resolve(*node, node->args()[0], scope);
       default: {
-        ASSIGN_OR_RETURN(values_[node], ExportCall(*node, scope));
+        absl::StatusOr<ExportValue> value = ExportCall(*node, scope);
+        if (!value.ok() && missing_ != nullptr) value = StandIn(*node, value.status(), scope);
+        ASSIGN_OR_RETURN(values_[node], std::move(value));
       }
     }
   }
   return absl::InternalError("a graph without an output");
+}
+
+ExportValue GraphExporter::StandIn(const Node& node, const absl::Status& status, Scope* scope) {
+  if (first_missing_.ok()) first_missing_ = status;
+  const bool takes_lost =
+      absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
+  const Callable::Kind kind = CalleeOf(node).kind;
+  const bool is_known = kind != Callable::Kind::kNone && kind != Callable::Kind::kForeign;
+  // What fails within a body is counted there, not as a fault of the call that has it.
+  if ((!takes_lost || !is_known) && (!node.HasBody() || missing_->empty()))
+    AddMissing(status, missing_);
+  absl::StatusOr<ExportValue> value =
+      AddTensor(NameOf(node, scope), node.tensor_meta(), node, scope);
+  if (value.ok()) return *value;
+  lost_.insert(&node);
+  return ExportValue();
 }
 
 absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,

@@ -284,8 +284,8 @@ absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& da
 }
 
 absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& original,
-                                  bool flat_calls) {
-  pt2::GraphExporter exporter(sample, original, flat_calls);
+                                  bool flat_calls, MissingCalls* missing) {
+  pt2::GraphExporter exporter(sample, original, flat_calls, missing);
   RETURN_IF_ERROR(exporter.Run());
   Program program;
   program.json = std::string(exporter.program());
@@ -372,13 +372,17 @@ bool LacksMetas(const Module& module) {
   return false;
 }
 
-absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
+absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample, MissingCalls* missing) {
   bool needs_lowering = false;
   for (const Graph* graph : sample.module->graphs()) {
     for (const Node* node : graph->nodes()) needs_lowering |= NeedsLowering(*node);
   }
   if (!needs_lowering) return nullptr;
-  ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*sample.module));
+  RefusedCalls refused;
+  ASSIGN_OR_RETURN(LoweredModule lowered,
+                   LowerToAten(*sample.module, missing == nullptr ? nullptr : &refused));
+  for (const auto& [node, status] : refused) AddMissing(status, missing);
+  if (!refused.empty()) return refused.begin()->second;
   // What is known of the values stays known.
   for (Graph* graph : lowered.module->graphs()) {
     for (Node* node : graph->nodes()) {
@@ -402,7 +406,8 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample) {
   return made;
 }
 
-absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls) {
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls,
+                                      MissingCalls* missing) {
   RETURN_IF_ERROR(Verify(*sample.module));
   const pt2::Original original = pt2::Original::Of(sample);
   std::optional<Program> program;
@@ -410,9 +415,9 @@ absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls) {
     ASSIGN_OR_RETURN(program, WriteUnchanged(sample, original));
   }
   if (!program) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample));
-    ASSIGN_OR_RETURN(program,
-                     WriteAnew(lowered == nullptr ? sample : *lowered, original, flat_calls));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));
+    ASSIGN_OR_RETURN(
+        program, WriteAnew(lowered == nullptr ? sample : *lowered, original, flat_calls, missing));
   }
   if (const auto it = sample.extra_files.find(std::string(kProgramExtraFiles));
       it != sample.extra_files.end()) {

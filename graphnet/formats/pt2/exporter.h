@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -62,15 +63,18 @@ class Pt2Archive {
 
 // With `flat_calls`, the program is called with its tensors and numbers by position, and returns
 // nothing of a class, whatever the original program does: for compilers. InvalidArgument names the
-// node that torch.export has nothing for, or of which too little is known.
-absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls = false);
+// node that torch.export has nothing for, or of which too little is known; with `missing`, all such
+// calls are counted there.
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls = false,
+                                      MissingCalls* missing = nullptr);
 // The same, and writes it.
 absl::Status ExportPt2(const Sample& sample, const std::string& path);
 absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample);
 
 // The sample that is written: lowered where it has to be. Null: as it is. So that its shapes can
-// be found beforehand.
-absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample);
+// be found beforehand. Its errors are those of LowerToAten; with `missing`, all are counted there.
+absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample,
+                                                    MissingCalls* missing = nullptr);
 // Whether the shape or dtype of a value of the main graph is not known.
 bool LacksMetas(const Module& module);
 

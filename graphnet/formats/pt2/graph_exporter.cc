@@ -524,7 +524,10 @@ absl::Status GraphExporter::Run() {
   RETURN_IF_ERROR(AddAttributes(&scope, &input_specs));
   RETURN_IF_ERROR(AddUserInputs(&scope, &input_specs));
   input_specs.EndArray();
-  ASSIGN_OR_RETURN(const ExportValue result, ExportBody(graph, &scope));
+  const absl::StatusOr<ExportValue> exported = ExportBody(graph, &scope);
+  RETURN_IF_ERROR(first_missing_);
+  RETURN_IF_ERROR(exported.status());
+  const ExportValue& result = *exported;
   RETURN_IF_ERROR(AddOutputs(result, &scope, &outputs, &output_specs, &calls));
 
   JsonWriter json;

@@ -18,6 +18,7 @@
 #include "graphnet/formats/pt2/export_value.h"
 #include "graphnet/formats/pt2/json_writer.h"
 #include "graphnet/formats/pt2/original.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ops/schema.h"
@@ -36,8 +37,14 @@ class GraphExporter {
  public:
   // Both outlive this. With `flat_calls`, the program takes its inputs by position, one beside the
   // other, whatever the original does, and no constants.
-  GraphExporter(const Sample& sample, const Original& original, bool flat_calls)
-      : sample_(sample), module_(*sample.module), original_(original), flat_calls_(flat_calls) {}
+  // With `missing`, Run goes on after calls that cannot be written, and counts them all there.
+  GraphExporter(const Sample& sample, const Original& original, bool flat_calls,
+                MissingCalls* missing = nullptr)
+      : sample_(sample),
+        module_(*sample.module),
+        original_(original),
+        flat_calls_(flat_calls),
+        missing_(missing) {}
 
   // The module's calls are ATen overloads, higher-order ones and what Python itself does.
   // InvalidArgument names the node that cannot be written.
@@ -92,6 +99,8 @@ class GraphExporter {
   absl::StatusOr<ExportValue> Inline(const Graph& graph, absl::Span<const ExportValue> inputs,
                                      Scope* scope);
   absl::StatusOr<ExportValue> ExportCall(const Node& node, Scope* scope);
+  // A value of the type of what a call would yield that cannot be written, which is counted.
+  ExportValue StandIn(const Node& node, const absl::Status& status, Scope* scope);
   absl::StatusOr<std::optional<ExportValue>> ExportKnownControlFlow(
       const Node& node, absl::Span<const ExportValue> args, Scope* scope);
   absl::StatusOr<std::optional<ExportValue>> ExportSizes(const Node& node,
@@ -172,7 +181,10 @@ class GraphExporter {
   const Module& module_;
   const Original& original_;
   const bool flat_calls_;
-  Module scratch_;  // expressions that are made
+  MissingCalls* const missing_;
+  absl::Status first_missing_;
+  absl::flat_hash_set<const Node*> lost_;  // that have no stand-in
+  Module scratch_;                         // expressions that are made
   Arena arena_;
   absl::flat_hash_map<const Node*, ExportValue> values_;
   absl::flat_hash_map<absl::string_view, ExportValue> attribute_values_;

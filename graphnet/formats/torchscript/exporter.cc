@@ -33,26 +33,43 @@ bool NeedsLowering(const Module& module) {
   return false;
 }
 
-absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample) {
+absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample, MissingCalls* missing) {
   return Guarded([&]() -> absl::StatusOr<torch::jit::Module> {
     torch::jit::Module module("__torch__.GraphModule");
-    torchscript::GraphExporter exporter(&sample, module);
+    torchscript::GraphExporter exporter(&sample, module, missing);
     RETURN_IF_ERROR(exporter.Run());
     return module;
   });
 }
 
-}  // namespace
-
-absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
+// MakeTorchScriptModule; with `missing`, CheckTorchScript.
+absl::StatusOr<torch::jit::Module> LowerAndMake(const Sample& sample, MissingCalls* missing) {
   RETURN_IF_ERROR(Verify(*sample.module));
-  if (!NeedsLowering(*sample.module)) return MakeModule(sample);
-  ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*sample.module));
+  if (!NeedsLowering(*sample.module)) return MakeModule(sample, missing);
+  RefusedCalls refused;
+  ASSIGN_OR_RETURN(LoweredModule lowered,
+                   LowerToAten(*sample.module, missing == nullptr ? nullptr : &refused));
+  if (!refused.empty()) {
+    for (const auto& [node, status] : refused) AddMissing(status, missing);
+    return refused.begin()->second;
+  }
   Sample aten;
   aten.name = sample.name;
   aten.module = std::move(lowered.module);
   aten.weights = sample.weights;
-  return MakeModule(aten);
+  return MakeModule(aten, missing);
+}
+
+}  // namespace
+
+absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
+  return LowerAndMake(sample, /*missing=*/nullptr);
+}
+
+absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) {
+  const absl::Status status = LowerAndMake(sample, missing).status();
+  if (!status.ok() && missing->empty()) AddMissing(status, missing);
+  return status;
 }
 
 absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample) {

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -25,6 +26,10 @@ absl::Status ExportTorchScript(const Sample& sample, const std::string& path);
 
 // Ditto, the bytes of the file.
 absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample);
+
+// OK if ExportTorchScript would write the sample; else counts what it cannot write, as far as that
+// does not hide other calls. Its error is the first of them.
+absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing);
 
 }  // namespace graphnet
 

@@ -10,6 +10,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
 #include "graphnet/torch/values.h"
@@ -111,20 +112,23 @@ std::vector<jit::NamedValue> DefaultsOf(const c10::FunctionSchema& schema, const
 
 }  // namespace
 
-GraphExporter::GraphExporter(const Sample* sample, const jit::Module& root)
+GraphExporter::GraphExporter(const Sample* sample, const jit::Module& root, MissingCalls* missing)
     : sample_(*sample),
       module_(*sample->module),
       root_(root),
       types_(root._ivalue()->compilation_unit()),
-      attributes_(root) {}
+      attributes_(root),
+      missing_(missing) {}
 
 absl::Status GraphExporter::ErrorOf(const Node& node, absl::string_view what) const {
   const SourceLocation location = node.location();
   const std::string message = absl::StrCat("cannot export %", Printable(node.name()), " = ",
                                            node.op() == Op::kPlaceholder ? "placeholder " : "",
                                            Printable(node.target()), ": ", what);
-  if (location.file.empty()) return absl::InvalidArgumentError(message);
-  return ErrorAt(location.file, location.line, location.column, message);
+  return WithNode(location.file.empty()
+                      ? absl::InvalidArgumentError(message)
+                      : ErrorAt(location.file, location.line, location.column, message),
+                  node, what);
 }
 
 absl::Status GraphExporter::Error(absl::string_view what) const {
@@ -143,6 +147,7 @@ absl::Status GraphExporter::Run() {
       again_ = false;
       status = ExportMain();
     }
+    if (missing_ != nullptr && missing_->empty() && !status.ok()) AddMissing(status, missing_);
     return status;
   } catch (...) {
     const absl::Status status = CurrentExceptionStatus();
@@ -181,12 +186,18 @@ absl::Status GraphExporter::ExportMain() {
   input_names_ = {};
   depth_ = 0;
   num_calls_ = 0;
+  if (missing_ != nullptr) missing_->clear();
+  stand_ins_.clear();
+  missed_ = absl::OkStatus();
   graph_->addInput("self")->setType(root_.type());
   const Graph& main = *module_.main();
   for (const Node* node : main.nodes()) {
     if (node->is_placeholder()) RETURN_IF_ERROR(AddInput(*node));
-    RETURN_IF_ERROR(ExportNode(*node));
+    const absl::Status status = ExportNode(*node);
+    if (missing_ == nullptr) RETURN_IF_ERROR(status);
+    if (!status.ok()) StandIn(*node, status);
   }
+  RETURN_IF_ERROR(missed_);
   current_ = main.output();
   ASSIGN_OR_RETURN(jit::Value* const result, ValueOf(main.output()->args()[0]));
   graph_->registerOutput(result);
@@ -194,6 +205,20 @@ absl::Status GraphExporter::ExportMain() {
   current_ = nullptr;
   AddMethod(result->type());
   return absl::OkStatus();
+}
+
+// What follows is looked at, too: some tensor is in the place of what the node yields. What is wrong
+// with it there, such as its type, is no fault of the calls that take it.
+void GraphExporter::StandIn(const Node& node, const absl::Status& status) {
+  if (missed_.ok()) missed_ = status;
+  const bool takes_one = absl::c_any_of(
+      node.operands(), [&](const Node* operand) { return stand_ins_.contains(operand); });
+  const bool is_known = FindHandler(node.target()) != nullptr ||
+                        SymbolOfOperator(node.target()) != nullptr ||
+                        FindOperator(node.target()).ok();
+  if (!takes_one || !is_known) AddMissing(status, missing_);
+  stand_ins_.insert(&node);
+  Bind(node, graph_->insertNode(graph_->createUninitialized(c10::TensorType::get()))->output());
 }
 
 // What is only part of the value that an attribute has at the start is kept

@@ -18,6 +18,7 @@
 #include "graphnet/base/unique_names.h"
 #include "graphnet/formats/torchscript/exporter_attributes.h"
 #include "graphnet/formats/torchscript/exporter_types.h"
+#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
 #include "torch/csrc/jit/api/module.h"
 #include "torch/csrc/jit/frontend/schema_matching.h"
@@ -33,8 +34,10 @@ namespace graphnet::torchscript {
 // is built once more with that type.
 class GraphExporter {
  public:
-  // `sample` must outlive this. `root` has no attributes yet.
-  GraphExporter(const Sample* sample, const torch::jit::Module& root);
+  // `sample` must outlive this. `root` has no attributes yet. With `missing`, Run goes on after
+  // calls that cannot be exported, and counts them all there; their first error is its own.
+  GraphExporter(const Sample* sample, const torch::jit::Module& root,
+                MissingCalls* missing = nullptr);
 
   // Gives the module its attributes and its method.
   absl::Status Run();
@@ -65,6 +68,7 @@ class GraphExporter {
   absl::Status AddAttributes();
   void EraseUnusedReads();
   absl::Status ExportMain();
+  void StandIn(const Node& node, const absl::Status& status);
   absl::Status AddInput(const Node& placeholder);
   absl::StatusOr<c10::TypePtr> TypeOfInput(const Node& placeholder);
   void AddMethod(const c10::TypePtr& result);
@@ -158,6 +162,7 @@ class GraphExporter {
   absl::flat_hash_map<std::string, c10::TypePtr> states_;         // by path
   std::map<absl::string_view, Operator> operators_;               // which pointers go to
   absl::flat_hash_map<std::string, const AttributeTree::Place*> constants_;  // the garbled ones
+  MissingCalls* const missing_;
   int num_constants_ = 0;
   // The type itself is kept so that no other gets its address.
   absl::flat_hash_map<const c10::Type*, std::pair<c10::TypePtr, size_t>> type_sizes_;
@@ -172,6 +177,8 @@ class GraphExporter {
   absl::flat_hash_set<const AttributeTree::Place*> starts_;  // parts of what state starts with
   std::vector<c10::Argument> inputs_;
   UniqueNames input_names_;
+  absl::Status missed_;                         // the first of missing_
+  absl::flat_hash_set<const Node*> stand_ins_;  // for what they yield
   const Node* current_ = nullptr;
   int depth_ = 0;
   size_t num_calls_ = 0;
