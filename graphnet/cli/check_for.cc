@@ -182,8 +182,7 @@ absl::StatusOr<int> CheckFor(const CheckForFlags& flags) {
         }
         return std::string();
       });
-  const int exit_code =
-      count.failed > 0 ? count.ExitCode() : static_cast<int>(is_any_missing);
+  const int exit_code = count.failed > 0 ? count.ExitCode() : static_cast<int>(is_any_missing);
   if (flags.json) {
     PrintJson(SamplesJson(std::move(samples), count.failed));
     return exit_code;
