@@ -67,7 +67,7 @@ absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample) {
 }
 
 absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) {
-  const absl::Status status = LowerAndMake(sample, missing).status();
+  absl::Status status = LowerAndMake(sample, missing).status();
   if (!status.ok() && missing->empty()) AddMissing(status, missing);
   return status;
 }
