@@ -360,8 +360,8 @@ add_text("fan-list-by-users", lambda size: (
     SQUARE, [f"%v{i} = aten.relu.default(%x)" for i in range(size.fan)] +
     ["%l = prim.ListConstruct(" + ", ".join(f"%v{i}" for i in range(size.fan)) + ")"] +
     # PyTorch takes 0.3 us for each element of each.
-    [f"%s{i} = torch.stack(%l)" for i in range(size.fan // 2)],
-    "[" + ", ".join(f"%s{i}" for i in range(size.fan // 2)) + "]", ""))
+    [f"%s{i} = torch.stack(%l)" for i in range(size.fan // 4)],
+    "[" + ", ".join(f"%s{i}" for i in range(size.fan // 4)) + "]", ""))
 add_text("fan-lists-of-lists", lambda size: (
     SQUARE, ["%l0 = prim.ListConstruct(" + ", ".join(["%x"] * size.fan) + ")",
              "%l1 = prim.ListConstruct(" + ", ".join(["%l0"] * size.fan) + ")"] +
