@@ -12,6 +12,13 @@
 
 namespace graphnet {
 
+namespace {
+
+// The elements of a tuple of which each is looked at. Lists of sizes are shorter by far.
+constexpr size_t kMaxFollowedElements = 10000;
+
+}  // namespace
+
 bool Growth::FollowNumbers(const Node& node, absl::string_view name,
                            const std::vector<Argument>& args, Extent* out) const {
   // A tensor of dimensions is no number.
@@ -38,6 +45,8 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
     const Extent second = args.size() > 1 ? ExtentOf(args[1]) : Extent();
     if (base == "len") return yields(Extent::Number(static_cast<int64_t>(first.elements.size())));
     if (base == "add" && second.is_tuple()) {
+      // What is added to itself again and again is not followed for ever.
+      if (first.elements.size() + second.elements.size() > kMaxFollowedElements) return false;
       Extent both = first;
       both.elements.insert(both.elements.end(), second.elements.begin(), second.elements.end());
       return yields(std::move(both));
