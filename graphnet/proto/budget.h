@@ -11,7 +11,7 @@ namespace graphnet::proto_internal {
 
 // What a message of `bytes` may unfold to. Real samples need a factor of 20 to
 // 40; small ones may have any.
-inline constexpr uint64_t kUnfoldBase = uint64_t{32} << 20;
+inline constexpr uint64_t kUnfoldBase = uint64_t{128} << 20;
 inline constexpr uint64_t kUnfoldFactor = 128;
 inline uint64_t UnfoldLimit(size_t bytes) { return kUnfoldBase + kUnfoldFactor * bytes; }
 
