@@ -54,13 +54,9 @@ absl::Status CheckRun(const Sample& sample, MissingCalls* missing) {
   return absl::OkStatus();
 }
 
-// What a benchmark gives to compilers.
+// The program that a benchmark gives to compilers.
 absl::StatusOr<Sample> ProgramForCompilers(const Sample& sample) {
-  Sample program;
-  program.name = sample.name;
-  program.module = sample.module->Clone();
-  program.extra_files = sample.extra_files;
-  program.weights = sample.weights;
+  Sample program = CopyOf(sample);
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &program));
   for (const Node* input : program.module->main()->placeholders()) {
     if (IsText(input->annotation()) || IsStructure(input->annotation())) {
@@ -96,7 +92,7 @@ absl::Status CheckTarget(absl::string_view target, const Sample& sample, Missing
   return CheckOnnx(program, /*runs=*/false, missing);
 }
 
-// Of one sample, by target.
+// The missing calls of one sample, in the order of the targets.
 using AllMissing = std::vector<MissingCalls>;
 
 Json MissingJson(const MissingCalls& missing) {
@@ -113,7 +109,7 @@ Json MissingJson(const MissingCalls& missing) {
   return json;
 }
 
-// What is missing in all samples, the most frequent first.
+// Prints what is missing in all samples, the most frequent first.
 void PrintMissing(absl::string_view target, const MissingCalls& missing) {
   if (missing.empty()) return;
   std::vector<std::pair<MissingCalls::key_type, size_t>> rows(missing.begin(), missing.end());

@@ -17,7 +17,7 @@ namespace graphnet {
 std::vector<absl::string_view> NamesOfTargets();
 // InvalidArgument, with a name that may be meant or all there are, if there is none of that name.
 absl::Status CheckTargetName(absl::string_view name);
-// What is in the way of the sample being written as, or compiled by, one of NamesOfTargets; nothing
+// The calls that keep the sample from being written as, or compiled by, one of NamesOfTargets; none
 // if it works, as far as that is known.
 MissingCalls MissingFor(absl::string_view target, const Sample& sample);
 

@@ -1,4 +1,4 @@
-// What a module costs (ops/cost.h), as `shapes` and `stats` show it.
+// The cost of a module (ops/cost.h), as `shapes` and `stats` show it.
 #ifndef GRAPHNET_CLI_COSTS_H_
 #define GRAPHNET_CLI_COSTS_H_
 

@@ -33,10 +33,10 @@ namespace spmd {
 struct ShardedSample;
 }  // namespace spmd
 
-// What the commands of the engine were given.
-// What the time of a run is told by.
+// The table of --profile has a row for each of these.
 enum class ProfileBy { kNothing, kTarget, kNode, kModule };
 
+// The options of the commands of the engine.
 struct RunFlags {
   std::string in;
   InputOptions inputs;

@@ -17,7 +17,6 @@
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
-namespace {
 
 Sample CopyOf(const Sample& sample) {
   Sample copy;
@@ -27,6 +26,8 @@ Sample CopyOf(const Sample& sample) {
   copy.weights = sample.weights;
   return copy;
 }
+
+namespace {
 
 bool HasVmap(const Module& module) {
   return absl::c_any_of(module.graphs(), [](const Graph* graph) {
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
   return evaluated;
 }
 
-// What an archive of torch.jit is written of; null: the sample itself.
+// The sample that an archive of torch.jit is written from; null if it is `sample` itself.
 absl::StatusOr<std::unique_ptr<Sample>> PlainFor(const Sample& sample) {
   ASSIGN_OR_RETURN(std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
   ASSIGN_OR_RETURN(std::unique_ptr<Sample> expanded,

@@ -37,6 +37,9 @@ absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample,
                                               MissingCalls* missing = nullptr);
 
+// A copy of the module, with the weights and files that go with it.
+Sample CopyOf(const Sample& sample);
+
 // A copy without what ONNX has not: regions, devices, vmap and writes.
 absl::StatusOr<Sample> WithoutEffects(const Sample& sample);
 

@@ -17,7 +17,7 @@ enum class ProgressForm {
   kLines,  // a line a minute, of work on several samples
   kNone,
 };
-// Of all that begin from now on.
+// Sets the form of all progress that begins from now on.
 void SetProgressForm(ProgressForm form);
 
 // While it lives, says what goes on and for how long it has, with the rate and the expected end

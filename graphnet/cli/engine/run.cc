@@ -21,6 +21,7 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/evaluate/trials.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/stitched.h"
 #include "graphnet/formats/pt2/input_check.h"
@@ -131,12 +132,6 @@ struct Ready {
 
 using RunOnce = std::function<absl::StatusOr<std::vector<c10::IValue>>(const Observer&)>;
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 // Runs, prints and writes what the options ask for. `warm_up` is a run that leaves nothing behind;
 // may be null.
 absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once,
@@ -170,12 +165,12 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once,
   } else if (!options.outputs.empty()) {
     RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
   }
-  const double median = Median(times);
+  const TimeStatistics ran = StatisticsOf(times);
   if (options.json) {
     Json& document = ready.json;
     document["outputs"] = OutputsJson(named);
     document["ms"] = Json::List(times);
-    document["median_ms"] = median;
+    document["median_ms"] = ran.median;
     if (profiles) document["profile"] = profile.AsJson();
     Json sample = SampleJson(options.in, absl::OkStatus());
     sample.Merge(std::move(document));
@@ -184,10 +179,9 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once,
   }
   FILE* out = to_stdout ? stderr : stdout;
   PrintOutputs(named, out);
-  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), median);
+  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), ran.median);
   if (times.size() > 1) {
-    const auto [least, most] = std::minmax_element(times.begin(), times.end());
-    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", times.size(), *least, *most);
+    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", times.size(), ran.min, ran.max);
   }
   std::fprintf(out, "\n");
   if (profiles) profile.Print(out);
@@ -342,7 +336,7 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   const RunOnce once = [&](const Observer& observer) {
     return prepared.executable->Run(prepared.inputs, {.seed = options.seed, .observer = observer});
   };
-  // What a run writes to is put back.
+  // Attributes that the run writes to are put back.
   const auto warm_up = [&]() -> absl::Status {
     std::vector<std::pair<at::Tensor, at::Tensor>> kept;
     const auto keep = [&](const at::Tensor& tensor) {
