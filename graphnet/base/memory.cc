@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
 // The number in a file of one; "max" and a missing file are unknown.
-int64_t ReadNumber(const char* path) {
+int64_t ReadNumber(const std::string& path) {
   std::ifstream file(path);
   int64_t number = 0;
   return file >> number ? number : kUnknown;
@@ -27,18 +27,6 @@ int64_t OfMachine() {
   int64_t kib = 0;
   while (file >> key >> kib && std::getline(file, unit)) {
     if (key == "MemAvailable:") return kib * 1024;
-  }
-  return kUnknown;
-}
-
-// Of control group version 2, then 1, as containers see it.
-int64_t OfControlGroup() {
-  for (const auto& [limit_path, usage_path] :
-       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                  "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
-    const int64_t limit = ReadNumber(limit_path), usage = ReadNumber(usage_path);
-    if (limit != kUnknown && usage != kUnknown) return std::max<int64_t>(limit - usage, 0);
   }
   return kUnknown;
 }
@@ -63,6 +51,33 @@ int64_t OfLimits() {
 
 }  // namespace
 
-int64_t AvailableMemoryBytes() { return std::min({OfMachine(), OfControlGroup(), OfLimits()}); }
+int64_t ControlGroupBytes(const std::string& root) {
+  struct Files {
+    const char* limit;
+    const char* usage;
+    const char* statistics;
+    const char* prefix;  // of those of this group and the groups below it
+  };
+  constexpr Files kVersions[] = {{"/memory.max", "/memory.current", "/memory.stat", ""},
+                                 {"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes",
+                                  "/memory/memory.stat", "total_"}};
+  for (const Files& files : kVersions) {
+    const int64_t limit = ReadNumber(root + files.limit);
+    int64_t usage = ReadNumber(root + files.usage);
+    if (limit == kUnknown || usage == kUnknown) continue;
+    std::ifstream statistics(root + files.statistics);
+    const std::string prefix = files.prefix;
+    std::string key;
+    for (int64_t bytes = 0; statistics >> key >> bytes;) {
+      if (key == prefix + "inactive_file" || key == prefix + "active_file") usage -= bytes;
+    }
+    return std::max<int64_t>(limit - std::max<int64_t>(usage, 0), 0);
+  }
+  return kUnknown;
+}
+
+int64_t AvailableMemoryBytes() {
+  return std::min({OfMachine(), ControlGroupBytes("/sys/fs/cgroup"), OfLimits()});
+}
 
 }  // namespace graphnet

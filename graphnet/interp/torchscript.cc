@@ -32,6 +32,7 @@ c10::TypePtr TypeNamed(absl::string_view name) {
 IValue ListConstruct(Args& a, c10::Device) {
   absl::string_view type = a[0].toStringRef();
   if (absl::ConsumePrefix(&type, "List[")) absl::ConsumeSuffix(&type, "]");
+  CheckNesting(a);
   c10::impl::GenericList list(TypeNamed(type));
   for (size_t i = 1; i < a.size(); ++i) list.push_back(std::move(a[i]));
   return list;
@@ -39,6 +40,7 @@ IValue ListConstruct(Args& a, c10::Device) {
 
 // prim.TupleConstruct("", elements…)
 IValue TupleConstruct(Args& a, c10::Device) {
+  CheckNesting(a);
   return c10::ivalue::Tuple::create(Args(a.begin() + 1, a.end()));
 }
 
@@ -113,6 +115,7 @@ WrittenAttributes& Written() {
 }
 
 IValue MakeDict(c10::TypePtr key_type, Args entries) {
+  CheckNesting(entries);
   c10::impl::GenericDict dict(std::move(key_type), c10::AnyType::get());
   for (size_t i = 0; i + 1 < entries.size(); i += 2) {
     dict.insert_or_assign(std::move(entries[i]), std::move(entries[i + 1]));

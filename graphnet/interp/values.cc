@@ -1,11 +1,15 @@
 #include "graphnet/interp/values.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ATen/ScalarOps.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "c10/util/Exception.h"
+#include "graphnet/base/limits.h"
 
 namespace graphnet::interp {
 namespace {
@@ -25,6 +29,45 @@ Want ElementWant(const c10::Type& type) {
     default: return Want::kAny;
   }
 }
+
+// How deep values nest, which may be shared and may hold themselves: each is looked at once.
+class Nesting {
+ public:
+  // 0 of what holds nothing that nests. An error if it is kMaxNesting or more.
+  int Of(const IValue& value) {
+    const void* const holder = HolderOf(value);
+    if (holder == nullptr) return 0;
+    if (const auto it = known_.find(holder); it != known_.end()) return it->second;
+    TORCH_CHECK(++depth_ < kMaxNesting, "a value nests deeper than ", kMaxNesting);
+    known_[holder] = 0;  // where it holds itself
+    int deepest = 0;
+    const auto look_at = [&](const IValue& element) { deepest = std::max(deepest, Of(element)); };
+    if (value.isTuple()) {
+      for (const IValue& element : value.toTupleRef().elements()) look_at(element);
+    } else if (value.isList()) {
+      for (const IValue& element : value.toListRef()) look_at(element);
+    } else {
+      for (const auto& entry : value.toGenericDict()) look_at(entry.value());
+    }
+    --depth_;
+    TORCH_CHECK(deepest + 1 < kMaxNesting, "a value nests deeper than ", kMaxNesting);
+    return known_[holder] = deepest + 1;
+  }
+
+ private:
+  // Null for what holds numbers, texts or tensors alone.
+  static const void* HolderOf(const IValue& value) {
+    if (value.isTuple()) return &value.toTupleRef();
+    if (value.isGenericDict()) return value.internalToPointer();
+    if (!value.isList() || value.isTensorList() || value.isIntList() || value.isDoubleList() ||
+        value.isBoolList())
+      return nullptr;
+    return value.internalToPointer();
+  }
+
+  absl::flat_hash_map<const void*, int> known_;
+  int depth_ = 0;
+};
 
 // How many values LibTorch's enumeration has; 0 for what is none.
 int64_t NumValues(Want want) {
@@ -190,7 +233,13 @@ c10::Device ToDevice(Device device, c10::Device target) {
   return c10::Device(c10::kCPU);
 }
 
+void CheckNesting(absl::Span<const IValue> elements) {
+  Nesting nesting;
+  for (const IValue& element : elements) nesting.Of(element);
+}
+
 IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
+  CheckNesting(elements);
   if (tuple) return c10::ivalue::Tuple::create(std::move(elements));
   const auto all = [&elements](auto&& is) {
     for (const IValue& e : elements) {

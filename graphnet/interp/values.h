@@ -9,6 +9,7 @@
 #include "ATen/core/function_schema.h"
 #include "ATen/core/ivalue.h"
 #include "ATen/core/jit_type.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/types.h"
 #include "graphnet/torch/values.h"
@@ -65,7 +66,10 @@ c10::Device ToDevice(Device device, c10::Device target);
 // Of an argument without nodes, graphs and slices. Lists of one type become
 // typed lists.
 c10::IValue ToIValue(const Argument& argument, c10::Device target);
-// A list or tuple of `elements`.
+// An error if a list, tuple or dict of `elements` nests deeper than kMaxNesting: PyTorch frees
+// values by recursion.
+void CheckNesting(absl::Span<const c10::IValue> elements);
+// A list or tuple of `elements`, which are checked so.
 c10::IValue MakeSequence(std::vector<c10::IValue> elements, bool tuple);
 
 }  // namespace graphnet::interp

@@ -27,7 +27,7 @@ for command in $commands; do
     bash -c "$line" >out.txt 2>err.txt </dev/null || code=$?
     # `diff` tells a difference by 1.
     [ "$code" -eq 0 ] || { [ "$command" = diff ] && [ "$code" -eq 1 ]; } ||
-      fail "$line: exit code $code: $(tail -c 500 err.txt)"
+      fail "$line: exit code $code: $(tail -c 500 err.txt) $(grep -a FAIL out.txt | head -c 500)"
     ! grep -q "^graphnet: " err.txt || fail "$line: $(cat err.txt)"
   done <<<"$examples"
 done

@@ -499,6 +499,27 @@ TEST(ExecutableTest, SequencesThatGrowAreBounded) {
               HasSubstr("a tensor of lists with more than 10000000 elements"));
 }
 
+// PyTorch frees values by recursion, so that 100,000 tuples in each other took the stack.
+TEST(ExecutableTest, SequencesNestSoDeepOnly) {
+  const auto nested = [](absl::string_view before, absl::string_view after, int depth) {
+    std::string text = "graph @forward(%v0) {\n";
+    for (int i = 0; i < depth; ++i)
+      absl::StrAppend(&text, "  %v", i + 1, " = ", before, "%v", i, after, ")\n");
+    return absl::StrCat(text, "  return (%v0,)\n}\n");
+  };
+  for (const auto& [before, after] :
+       std::vector<std::pair<std::string, std::string>>{{"prim.TupleConstruct(", ""},
+                                                        {"prim.ListConstruct(", ""},
+                                                        {"prim.DictConstruct(\"a\", ", ""},
+                                                        {"operator.add((), (", ",)"}}) {
+    EXPECT_TRUE(RunText(nested(before, after, 200), {at::ones({2})}).ok()) << before;
+    EXPECT_THAT(
+        std::string(RunText(nested(before, after, 100'000), {at::ones({2})}).status().message()),
+        HasSubstr("a value nests deeper than 200"))
+        << before;
+  }
+}
+
 TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
   const auto error = [](absl::string_view target) {
     return std::string(

@@ -57,38 +57,60 @@ class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
   SharedBytes bytes_;
 };
 
-// While it lives, programs may name torchvision's operators where its library is not
+// While one lives, programs may name torchvision's operators where its library is not
 // loaded: they can be imported then, though not run. No longer, as the library itself may be
-// loaded later, and must be the only one to declare them. Threads share one.
-std::shared_ptr<torch::Library> DeclareTorchvisionOperators() {
-  static std::mutex mutex;
-  static auto* const shared = new std::weak_ptr<torch::Library>;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<torch::Library> library = shared->lock();
-  if (library != nullptr || c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""})) {
+// loaded later, and must be the only one to declare them. Threads share one declaration: the last
+// of them takes it back under the lock, so that none declares while another takes back.
+class TorchvisionDeclaration {
+ public:
+  TorchvisionDeclaration() {
+    Shared& shared = TheShared();
+    const std::lock_guard lock(shared.mutex);
+    const bool is_declared =
+        shared.users > 0 || c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""});
+    if (!is_declared) shared.library.emplace(Declare());
+    ++shared.users;
+  }
+  TorchvisionDeclaration(const TorchvisionDeclaration&) = delete;
+  TorchvisionDeclaration& operator=(const TorchvisionDeclaration&) = delete;
+  ~TorchvisionDeclaration() {
+    Shared& shared = TheShared();
+    const std::lock_guard lock(shared.mutex);
+    if (--shared.users == 0) shared.library.reset();
+  }
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    int users = 0;
+    std::optional<torch::Library> library;  // empty if torchvision's own is loaded
+  };
+  static torch::Library Declare() {
+    torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__,
+                           __LINE__);
+    for (const char* schema : {
+             "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+             "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+             "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width) -> (Tensor, Tensor)",
+             "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
+             "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+             "SymInt pooled_width) -> (Tensor, Tensor)",
+             "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
+             "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
+             "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
+         }) {
+      library.def(schema);
+    }
     return library;
   }
-  library = std::make_shared<torch::Library>(torch::Library::FRAGMENT, "torchvision", std::nullopt,
-                                             __FILE__, __LINE__);
-  for (const char* schema : {
-           "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-           "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-           "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
-           "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-           "SymInt pooled_width) -> (Tensor, Tensor)",
-           "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-           "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
-           "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
-           "SymInt pooled_width) -> (Tensor, Tensor)",
-           "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
-           "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
-           "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
-       }) {
-    library->def(schema);
+  static Shared& TheShared() {
+    static auto* const shared = new Shared;
+    return *shared;
   }
-  *shared = library;
-  return library;
-}
+};
 
 // What kInputsFile holds, a word an input.
 std::vector<std::string> Lines(absl::string_view inputs) {
@@ -198,7 +220,7 @@ absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::st
   if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(*bytes, name));
   std::string inputs;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
-    const auto library = DeclareTorchvisionOperators();
+    const TorchvisionDeclaration declaration;
     return ImportTorchScriptMethod(Load(bytes, &inputs), options.method,
                                    {.weights = options.weights, .share_weights = true});
   });

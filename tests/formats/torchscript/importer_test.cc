@@ -4,7 +4,9 @@
 
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -669,39 +671,59 @@ TEST(ImporterTest, AttributesThatOverlapAreNotWrittenTo) {
               Not(IsOk()));
 }
 
+void DeclareNms(torch::Library* library) {
+  library->def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
+}
+
+// An archive whose forward calls torchvision::nms, which is not declared.
+std::string ArchiveOfNms() {
+  torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
+  DeclareNms(&library);
+  torch::jit::Module module("M");
+  const auto graph = std::make_shared<torch::jit::Graph>();
+  graph->addInput("self")->setType(module.type());
+  torch::jit::Value* boxes = graph->addInput("boxes");
+  torch::jit::Value* scores = graph->addInput("scores");
+  graph->registerOutput(graph->insert(c10::Symbol::fromQualString("torchvision::nms"),
+                                      {boxes, scores, graph->insertConstant(0.5)}));
+  module.type()->addMethod(module._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*module.type()->name(), "forward"), graph));
+  std::ostringstream archive;
+  module.save(archive);
+  return archive.str();
+}
+
 // The library of torchvision may be loaded later: it must be the first to declare them.
 TEST(ImporterTest, OperatorsOfTorchvisionAreDeclaredDuringTheImportOnly) {
-  const auto declare = [](torch::Library* library) {
-    library->def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
-  };
-  std::ostringstream archive;
-  {
-    torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__,
-                           __LINE__);
-    declare(&library);
-    torch::jit::Module module("M");
-    const auto graph = std::make_shared<torch::jit::Graph>();
-    graph->addInput("self")->setType(module.type());
-    torch::jit::Value* boxes = graph->addInput("boxes");
-    torch::jit::Value* scores = graph->addInput("scores");
-    graph->registerOutput(graph->insert(c10::Symbol::fromQualString("torchvision::nms"),
-                                        {boxes, scores, graph->insertConstant(0.5)}));
-    module.type()->addMethod(module._ivalue()->compilation_unit()->create_function(
-        c10::QualifiedName(*module.type()->name(), "forward"), graph));
-    module.save(archive);
-  }
+  const std::string archive = ArchiveOfNms();
   const auto find = [] {
     return c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""});
   };
   ASSERT_FALSE(find());
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(Text(ImportTorchScript(archive.str(), "m.pt")),
+    EXPECT_THAT(Text(ImportTorchScript(archive, "m.pt")),
                 HasSubstr("torchvision.nms.default(%boxes, %scores, 0.5)"));
     EXPECT_FALSE(find());
   }
   torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
-  declare(&library);
+  DeclareNms(&library);
   EXPECT_TRUE(find());
+}
+
+// One thread took the declaration back while another made it anew, which PyTorch refuses.
+TEST(ImporterTest, ThreadsDeclareOperatorsOfTorchvisionTogether) {
+  const std::string archive = ArchiveOfNms();
+  std::vector<std::thread> threads;
+  std::vector<std::string> errors(2);
+  for (std::string& error : errors) {
+    threads.emplace_back([&archive, &error] {
+      for (int i = 0; i < 3000 && error.empty(); ++i)
+        error = std::string(ImportTorchScript(archive, "m.pt").status().message());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(errors, testing::Each(""));
+  EXPECT_FALSE(c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""}));
 }
 
 // Each message names the operation and the line.
