@@ -69,24 +69,6 @@ IValue OnDevice(const IValue& value, c10::DeviceType device) {
 
 const SymExpr& ExprOf(const IValue& value) { return *NodeOf(value).expr; }
 
-bool HasSymbols(const IValue& value) {
-  if (value.isSymInt()) return true;
-  if (value.isTuple()) {
-    return absl::c_any_of(value.toTupleRef().elements(),
-                          [](const IValue& element) { return HasSymbols(element); });
-  }
-  if (value.isList() && !value.isDoubleList() && !value.isBoolList() && !value.isTensorList()) {
-    return absl::c_any_of(value.toListRef(),
-                          [](const IValue& element) { return HasSymbols(element); });
-  }
-  if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      if (HasSymbols(entry.value())) return true;
-    }
-  }
-  return false;
-}
-
 bool HasSymbols(const Values& values) {
   return absl::c_any_of(values, [](const IValue& value) { return HasSymbols(value); });
 }

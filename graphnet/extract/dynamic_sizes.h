@@ -26,8 +26,7 @@ namespace graphnet::extract {
 
 // The expression of a SymInt that a DynamicSizes has made.
 const SymExpr& ExprOf(const c10::IValue& value);
-// Whether there is one in `value`.
-bool HasSymbols(const c10::IValue& value);
+// Whether there is one in `values`.
 bool HasSymbols(const std::vector<c10::IValue>& values);
 // A copy with the numbers of this run in place of SymInts; `value` if there are none.
 c10::IValue WithoutSymbols(const c10::IValue& value);

@@ -4,6 +4,8 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "c10/util/Exception.h"
 #include "graphnet/base/limits.h"
 
@@ -16,81 +18,129 @@ bool IsListOfNumbers(const IValue& value) {
   return value.isIntList() || value.isDoubleList() || value.isBoolList();
 }
 
-// Calls enter(value) for `value` and what it holds, outer ones first, as long as that says to
-// look inside. A value can hold itself.
-void Walk(const IValue& value, absl::FunctionRef<bool(const IValue&)> enter, int depth = 0) {
-  if (depth > kMaxNesting || !enter(value)) return;
-  if (value.isList()) {
-    for (const IValue& element : value.toListRef()) Walk(element, enter, depth + 1);
-  } else if (value.isTuple()) {
-    for (const IValue& element : value.toTupleRef().elements()) Walk(element, enter, depth + 1);
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      Walk(entry.key(), enter, depth + 1);
-      Walk(entry.value(), enter, depth + 1);
+bool IsContainer(const IValue& value) {
+  return value.isList() || value.isTuple() || value.isGenericDict();
+}
+
+// Calls enter(value) for values and what they hold, outer ones first, as long as that says to look
+// inside. Lists, tuples and dicts may be shared and hold themselves: each is entered once.
+class Walk {
+ public:
+  explicit Walk(absl::FunctionRef<bool(const IValue&)> enter) : enter_(enter) {}
+
+  void Visit(const IValue& value, int depth = 0) {
+    if (depth > kMaxNesting) return;
+    if (IsContainer(value) && !seen_.insert(IdentityOf(value)).second) return;
+    if (!enter_(value)) return;
+    if (value.isList()) {
+      for (const IValue& element : value.toListRef()) Visit(element, depth + 1);
+    } else if (value.isTuple()) {
+      for (const IValue& element : value.toTupleRef().elements()) Visit(element, depth + 1);
+    } else if (value.isGenericDict()) {
+      for (const auto& entry : value.toGenericDict()) {
+        Visit(entry.key(), depth + 1);
+        Visit(entry.value(), depth + 1);
+      }
     }
   }
-}
+
+ private:
+  const absl::FunctionRef<bool(const IValue&)> enter_;
+  absl::flat_hash_set<const void*> seen_;
+};
+
+// The copy holds what is shared once, as the value does.
+class LeafMapper {
+ public:
+  explicit LeafMapper(absl::FunctionRef<IValue(const IValue&)> change) : change_(change) {}
+
+  IValue Map(const IValue& value, int depth = 0) {
+    if (value.isDoubleList() || value.isBoolList()) return value;
+    if (!IsContainer(value)) return change_(value);
+    TORCH_CHECK(depth <= kMaxNesting, "a value nests too deep");
+    const void* const identity = IdentityOf(value);
+    if (const auto it = mapped_.find(identity); it != mapped_.end()) return it->second;
+    if (value.isTuple()) {
+      std::vector<IValue> elements;
+      for (const IValue& element : value.toTupleRef().elements())
+        elements.push_back(Map(element, depth + 1));
+      return mapped_[identity] = c10::ivalue::Tuple::create(std::move(elements));
+    }
+    if (value.isList()) {
+      c10::impl::GenericList list(value.toList().elementType());
+      mapped_[identity] = list;
+      for (const IValue& element : value.toListRef()) list.push_back(Map(element, depth + 1));
+      return list;
+    }
+    const auto from = value.toGenericDict();
+    c10::impl::GenericDict dict(from.keyType(), from.valueType());
+    mapped_[identity] = dict;
+    for (const auto& entry : from)
+      dict.insert_or_assign(entry.key(), Map(entry.value(), depth + 1));
+    return dict;
+  }
+
+ private:
+  const absl::FunctionRef<IValue(const IValue&)> change_;
+  absl::flat_hash_map<const void*, IValue> mapped_;
+};
 
 }  // namespace
 
 bool IsTensor(const IValue& value) { return value.isTensor() && value.toTensor().defined(); }
 
 void ForEachTensor(const IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn) {
-  Walk(value, [&](const IValue& inner) {
+  const auto enter = [&](const IValue& inner) {
     if (IsTensor(inner)) fn(inner.toTensor());
     return !IsListOfNumbers(inner);
-  });
+  };
+  Walk(enter).Visit(value);
 }
 
 bool AnyTensor(const std::vector<IValue>& values,
                absl::FunctionRef<bool(const at::Tensor&)> is_such) {
   bool any = false;
-  for (const IValue& value : values) {
-    ForEachTensor(value, [&](const at::Tensor& tensor) { any = any || is_such(tensor); });
-  }
+  const auto enter = [&](const IValue& inner) {
+    any = any || (IsTensor(inner) && is_such(inner.toTensor()));
+    return !any && !IsListOfNumbers(inner);
+  };
+  Walk walk(enter);
+  for (const IValue& value : values) walk.Visit(value);
   return any;
 }
 
 bool AnyObject(const std::vector<IValue>& values) {
   bool any = false;
-  for (const IValue& value : values) {
-    Walk(value, [&](const IValue& inner) {
-      any = any || inner.isCustomClass();
-      return !IsListOfNumbers(inner) && !inner.isTensorList();
-    });
-  }
+  const auto enter = [&](const IValue& inner) {
+    any = any || inner.isCustomClass();
+    return !any && !IsListOfNumbers(inner) && !inner.isTensorList();
+  };
+  Walk walk(enter);
+  for (const IValue& value : values) walk.Visit(value);
+  return any;
+}
+
+bool HasSymbols(const IValue& value) {
+  if (!IsContainer(value)) return value.isSymInt();
+  bool any = false;
+  const auto enter = [&](const IValue& inner) {
+    any = any || inner.isSymInt();
+    return !any && !inner.isDoubleList() && !inner.isBoolList() && !inner.isTensorList();
+  };
+  Walk(enter).Visit(value);
   return any;
 }
 
 void ForEachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn) {
-  Walk(value, [&](const IValue& inner) {
+  const auto enter = [&](const IValue& inner) {
     if (inner.isList() || inner.isGenericDict()) fn(inner);
     return !IsListOfNumbers(inner) && !inner.isTensorList();
-  });
+  };
+  Walk(enter).Visit(value);
 }
 
 IValue MapLeaves(const IValue& value, absl::FunctionRef<IValue(const IValue&)> change) {
-  if (value.isTuple()) {
-    std::vector<IValue> elements;
-    for (const IValue& element : value.toTupleRef().elements())
-      elements.push_back(MapLeaves(element, change));
-    return c10::ivalue::Tuple::create(std::move(elements));
-  }
-  if (value.isDoubleList() || value.isBoolList()) return value;
-  if (value.isList()) {
-    c10::impl::GenericList list(value.toList().elementType());
-    for (const IValue& element : value.toListRef()) list.push_back(MapLeaves(element, change));
-    return list;
-  }
-  if (value.isGenericDict()) {
-    const auto from = value.toGenericDict();
-    c10::impl::GenericDict dict(from.keyType(), from.valueType());
-    for (const auto& entry : from)
-      dict.insert_or_assign(entry.key(), MapLeaves(entry.value(), change));
-    return dict;
-  }
-  return change(value);
+  return LeafMapper(change).Map(value);
 }
 
 void Print(const std::vector<IValue>& values,

@@ -26,11 +26,14 @@ bool AnyTensor(const std::vector<c10::IValue>& values,
                absl::FunctionRef<bool(const at::Tensor&)> is_such);
 // Whether one of `values` is an object of a class that is written in C++, or holds one.
 bool AnyObject(const std::vector<c10::IValue>& values);
+// Whether it is a size that depends on a symbol, or holds one.
+bool HasSymbols(const c10::IValue& value);
 // For each list and dict, outer ones first.
 void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10::IValue&)> fn);
 
 // A copy with change(leaf) in place of each value that is no container; a list of floats
-// or bools is itself.
+// or bools is itself. The copy shares its parts as `value` does. Throws where it nests deeper than
+// kMaxNesting.
 c10::IValue MapLeaves(const c10::IValue& value,
                       absl::FunctionRef<c10::IValue(const c10::IValue&)> change);
 

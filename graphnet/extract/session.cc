@@ -124,15 +124,21 @@ void Session::MarkOuter(const IValue& value) {
 }
 
 absl::StatusOr<ValueTree> Session::Pattern(const IValue& value, const std::string& name) {
-  return ToTree(value, [&](const IValue& leaf) -> absl::StatusOr<int64_t> {
-    return leaf.isTensor() ? recorder_.AddValue(leaf.toTensor(), name) : NumberOfObject(leaf);
-  });
+  return ToTree(
+      value,
+      [&](const IValue& leaf) -> absl::StatusOr<int64_t> {
+        return leaf.isTensor() ? recorder_.AddValue(leaf.toTensor(), name) : NumberOfObject(leaf);
+      },
+      &tree_parts_);
 }
 
 absl::StatusOr<ValueTree> Session::Operand(const IValue& value) {
-  return ToTree(value, [&](const IValue& leaf) -> absl::StatusOr<int64_t> {
-    return leaf.isTensor() ? recorder_.NumberOf(leaf.toTensor()) : NumberOfObject(leaf);
-  });
+  return ToTree(
+      value,
+      [&](const IValue& leaf) -> absl::StatusOr<int64_t> {
+        return leaf.isTensor() ? recorder_.NumberOf(leaf.toTensor()) : NumberOfObject(leaf);
+      },
+      &tree_parts_);
 }
 
 int64_t Session::NumberOfObject(const IValue& object) {

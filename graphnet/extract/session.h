@@ -22,6 +22,7 @@
 #include "graphnet/extract/recorder.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/call_form.h"
+#include "graphnet/ir/shared_walk.h"
 #include "torch/csrc/jit/api/function_impl.h"
 
 namespace graphnet::extract {
@@ -135,6 +136,7 @@ class Session {
   const bool asks_for_gradients_;
   Capture& capture_;
   DynamicSizes sizes_;
+  Budget tree_parts_{uint64_t{1} << 21};  // of all that stands between subgraphs
   absl::flat_hash_set<const void*> outer_;
   Recorder recorder_;
   Planner planner_;

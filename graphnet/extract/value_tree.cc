@@ -62,11 +62,14 @@ bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 }  // namespace
 
-absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, int depth) {
+absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, Budget* parts,
+                                 int depth) {
   ValueTree tree;
   if (depth > kMaxDepth) return absl::UnimplementedError("a value that nests too deep");
+  if (!parts->Charge(1))
+    return absl::UnimplementedError("lists and tuples outside of subgraphs that hold too many values");
   const auto add = [&](const IValue& element) -> absl::Status {
-    ASSIGN_OR_RETURN(ValueTree made, ToTree(element, number, depth + 1));
+    ASSIGN_OR_RETURN(ValueTree made, ToTree(element, number, parts, depth + 1));
     tree.elements.push_back(std::move(made));
     return absl::OkStatus();
   };

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graphnet/extract/manifest.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/shared_walk.h"
 
 namespace graphnet::extract {
 
@@ -21,8 +22,10 @@ namespace graphnet::extract {
 using ValueNumber = absl::FunctionRef<absl::StatusOr<int64_t>(const c10::IValue&)>;
 
 // Unimplemented for objects of other classes and other values that a manifest cannot hold, and
-// beyond 64 levels of structure.
-absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, ValueNumber number, int depth = 0);
+// beyond 64 levels of structure. Each value in `value`, once for each place that it stands at, is
+// charged to `parts`; Unimplemented where that is spent.
+absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, ValueNumber number, Budget* parts,
+                                 int depth = 0);
 
 TensorGuard GuardOf(const at::Tensor& tensor);
 

@@ -6,6 +6,7 @@
 
 #include "ATen/ATen.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/extract/capture.h"
 #include "gtest/gtest.h"
 #include "tests/extract/store_and_load.h"
@@ -65,6 +66,29 @@ TEST(Samples, AttributesKeepTheirStrides) {
   const at::Tensor x = at::randn({2, 3, 33, 33});
   ExpectSameBits(module, x);
   ExpectSameBits(module, x, {"conv2d"});
+}
+
+// Each list holds the one before twice: 2^40 tensors, in 40 lists. What is inside of a program may
+// be so; as its result it is refused, before it takes the memory.
+TEST(Samples, ListsThatDoubleTakeNoMemory) {
+  std::string lists = "    l0 = [x, x]\n";
+  for (int i = 1; i < 40; ++i)
+    absl::StrAppend(&lists, "    l", i, " = [l", i - 1, ", l", i - 1, "]\n");
+  torch::jit::Module module("Program");
+  module.define(absl::StrCat("def forward(self, x):\n", lists,
+                             "    print(len(l39))\n    return x * len(l39)\n"));
+  ExpectSameBits(module, at::ones({3}));
+  torch::jit::Module returns("Program");
+  returns.define(absl::StrCat("def forward(self, x):\n", lists, "    return l39\n"));
+  for (const std::vector<CaptureOptions::DynamicSize>& dynamic :
+       {std::vector<CaptureOptions::DynamicSize>(),
+        std::vector<CaptureOptions::DynamicSize>{{.input = 0, .dim = 0, .name = "n"}}}) {
+    CaptureOptions options;
+    options.dynamic = dynamic;
+    const absl::StatusOr<Capture> capture = CaptureProgram(returns, {at::ones({3})}, options);
+    const absl::Status& status = capture.ok() ? capture->status : capture.status();
+    EXPECT_TRUE(absl::StrContains(status.message(), "hold too many values")) << status;
+  }
 }
 
 // What no file holds is refused, with the node that takes it.

@@ -178,6 +178,7 @@ absl::Status GraphExporter::AddAttributes() {
 absl::Status GraphExporter::ExportMain() {
   graph_ = std::make_shared<jit::Graph>();
   bound_.clear();
+  ints_.clear();
   submodules_.clear();
   reads_.clear();
   reads_of_.clear();

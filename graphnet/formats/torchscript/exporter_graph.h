@@ -129,6 +129,8 @@ class GraphExporter {
   void Bind(const Node& node, torch::jit::Value* value);
   torch::jit::Value* None();
   torch::jit::Value* InsertConstant(const c10::IValue& constant);
+  // One constant for all places of a number: a list of many may be an argument of many calls.
+  torch::jit::Value* InsertInt(int64_t number);
 
   // --- exporter_control_flow.cc: branches and loops ----------------------------
   absl::Status ExportCond(const Node& node);
@@ -170,6 +172,7 @@ class GraphExporter {
 
   // Of the graph that is being built.
   std::shared_ptr<torch::jit::Graph> graph_;
+  absl::flat_hash_map<int64_t, torch::jit::Value*> ints_;
   absl::flat_hash_map<const Node*, Bound> bound_;
   absl::flat_hash_map<std::string, torch::jit::Value*> submodules_;  // by path
   std::vector<torch::jit::Node*> reads_;                             // of attributes and modules

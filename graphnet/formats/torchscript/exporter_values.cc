@@ -28,6 +28,7 @@ c10::TypePtr Unify(const c10::TypePtr& a, const c10::TypePtr& b) {
 jit::Value* GraphExporter::None() { return graph_->insertConstant(c10::IValue()); }
 
 jit::Value* GraphExporter::InsertConstant(const c10::IValue& constant) {
+  if (constant.isInt()) return InsertInt(constant.toInt());
   if (!IsGarbled(constant)) return graph_->insertConstant(constant);
   // What an attribute holds is kept to the bit.
   std::string key = constant.tagKind();
@@ -48,6 +49,15 @@ jit::Value* GraphExporter::InsertConstant(const c10::IValue& constant) {
     place = &attributes_.Add(path, constant.type(), constant, AttributeTree::Kind::kOther);
   }
   return InsertRead(*place);
+}
+
+jit::Value* GraphExporter::InsertInt(int64_t number) {
+  jit::Value*& value = ints_[number];
+  if (value == nullptr) {
+    const jit::WithInsertPoint at_start(graph_->param_node()->next());
+    value = graph_->insertConstant(number);
+  }
+  return value;
 }
 
 absl::StatusOr<jit::Value*> GraphExporter::InsertStructure(jit::Node* node) {
