@@ -5,6 +5,7 @@
 #define GRAPHNET_CLI_ENGINE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,9 @@ class Engine {
                                                                 int threads) const = 0;
   // torch/operator_library.h.
   virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
+  // interp/declared_operator.h.
+  virtual absl::Status DeclareOperator(const std::string& schema, bool is_identity,
+                                       std::shared_ptr<const Module> body) const = 0;
   virtual std::string LibTorchVersion() const = 0;
 
  protected:

@@ -22,6 +22,8 @@
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/ir/node_error.h"
+#include "graphnet/ops/callable.h"
 
 namespace graphnet {
 namespace {
@@ -162,9 +164,29 @@ absl::Status CheckOnnxExporter() {
 
 void CloseOnnxExporters() { AllExporters().Close(); }
 
+namespace {
+
+// The exporter says nothing of operators that PyTorch does not have.
+absl::Status CheckCalls(const Module& module) {
+  for (const Graph* graph : module.graphs()) {
+    for (const Node* node : graph->nodes()) {
+      const Callable callee = CalleeOf(*node);
+      if (callee.kind == Callable::Kind::kForeign && !callee.overloads.empty()) {
+        return NodeError(*node,
+                         "PyTorch does not have this operator, and its exporter for ONNX has "
+                         "nothing for it");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
   RETURN_IF_ERROR(CheckOnnxExporter());
   ASSIGN_OR_RETURN(const Sample program, WithoutEffects(sample));
+  RETURN_IF_ERROR(CheckCalls(*program.module));
   ExportRequest request = NamesOf(*program.module);
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program, /*flat_calls=*/true));
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/own_operators.h"
 #include "graphnet/cli/progress.h"
 
 namespace graphnet {
@@ -22,7 +24,13 @@ void AddTrustOption(CLI::App* command, bool* trust) {
       ->add_option("--library", *libraries,
                    "Shared library of operators that are not PyTorch's; with --trust")
       ->type_name("libfoo.so");
-  command->parse_complete_callback([libraries, trust] {
+  auto schemas = std::make_shared<std::vector<std::string>>();
+  command
+      ->add_option("--schema", *schemas,
+                   "An operator that is not PyTorch's: its schema, as in 'my::f(Tensor x) -> "
+                   "Tensor', which =identity or =SAMPLE makes run; or a file of such lines")
+      ->type_name("SCHEMA[=BODY]|FILE");
+  command->parse_complete_callback([libraries, schemas, trust] {
     if (!libraries->empty() && !*trust)
       throw CLI::ValidationError("--library", "its code would run: needs --trust");
     for (const std::string& library : *libraries) {
@@ -30,6 +38,12 @@ void AddTrustOption(CLI::App* command, bool* trust) {
       const absl::Status status =
           engine.ok() ? (*engine)->LoadOperatorLibrary(library) : engine.status();
       if (!status.ok()) throw CLI::ValidationError("--library", std::string(status.message()));
+      OperatorOptions().insert(OperatorOptions().end(),
+                               {"--trust", "--library", std::filesystem::absolute(library)});
+    }
+    for (const std::string& schema : *schemas) {
+      const absl::Status status = DeclareOperators(schema);
+      if (!status.ok()) throw CLI::ValidationError("--schema", std::string(status.message()));
     }
   });
 }

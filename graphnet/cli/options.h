@@ -14,7 +14,8 @@
 namespace graphnet {
 
 // --trust: TorchScript archives are loaded without the gate. --library, with it: libraries
-// of operators, which are loaded before the command runs.
+// of operators, which are loaded before the command runs. --schema: operators that are declared
+// before it runs.
 void AddTrustOption(CLI::App* command, bool* trust);
 
 // IN, what a command reads: a sample in any format, or a folder of samples, or many of both.

@@ -5,6 +5,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/options.h"
 
 namespace graphnet {
 
@@ -15,7 +16,9 @@ void RegisterWorker(CLI::App& app, CommandRunner* run) {
   command->add_option("BACKEND", *backend, "Which")
       ->required()
       ->check(CLI::IsMember({"nope", "jit"}));
-  command->callback([backend, run] {
+  auto trust = std::make_shared<bool>(false);
+  AddTrustOption(command, trust.get());
+  command->callback([backend, trust, run] {
     *run = [backend]() -> absl::StatusOr<int> {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
       return engine->ServeWorker(*backend);

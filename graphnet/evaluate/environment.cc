@@ -88,14 +88,20 @@ std::string PythonOfTorch(const std::string& torch) {
   return "";
 }
 
+// The tool itself, as the worker of that name.
+std::vector<std::string> OwnWorker(const WorkerHost& host, const std::string& name) {
+  std::vector<std::string> command = {host.tool, "worker", name};
+  command.insert(command.end(), host.tool_options.begin(), host.tool_options.end());
+  return command;
+}
+
 absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
                                                        const WorkerHost& host,
                                                        const std::string& folder) {
   RETURN_IF_ERROR(WriteFiles(backend, folder));
   switch (backend.kind) {
-    case BackendKind::kTool:
-      return std::vector<std::string>{host.tool, "worker", std::string(backend.name)};
-    case BackendKind::kRewrite: return std::vector<std::string>{host.tool, "worker", "nope"};
+    case BackendKind::kTool: return OwnWorker(host, std::string(backend.name));
+    case BackendKind::kRewrite: return OwnWorker(host, "nope");
     case BackendKind::kCommand:
       if (host.exec.empty()) return absl::FailedPreconditionError("needs --exec COMMAND");
       return std::vector<std::string>{"/bin/sh", "-c", absl::StrCat("exec ", host.exec)};

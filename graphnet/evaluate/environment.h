@@ -13,9 +13,10 @@ namespace graphnet {
 
 // What of this machine the workers are started with.
 struct WorkerHost {
-  std::string tool;   // the graphnet program
-  std::string torch;  // LibTorch's folder; empty: there is none
-  std::string exec;   // the command of backend exec
+  std::string tool;                       // the graphnet program
+  std::vector<std::string> tool_options;  // of its workers
+  std::string torch;                      // LibTorch's folder; empty: there is none
+  std::string exec;                       // the command of backend exec
 };
 
 // ${GRAPHNET_BACKENDS:-~/.local/share/graphnet/backends}/NAME.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "c10/util/SmallVector.h"
+#include "graphnet/torch/operator_library.h"
 
 namespace graphnet::interp {
 namespace {
@@ -399,6 +400,9 @@ const DirectCall* Make(const c10::OperatorHandle& op) {
 }  // namespace
 
 const DirectCall* FindDirectCall(const c10::OperatorHandle& op) {
+  // Where all kernels are boxed, as those of operators that are declared (declared_operator.h),
+  // PyTorch takes any signature for the right one.
+  if (IsOfLibrary(op.operator_name())) return nullptr;
   // Made once an operator: a wrong guess costs an exception.
   static auto* const mutex = new std::mutex;
   static auto* const known = new absl::flat_hash_map<std::string, const DirectCall*>;

@@ -121,7 +121,10 @@ Callable LookUp(Op op, absl::string_view target) {
     return callable;
   }
   if (IsForeignOperator(absl::StripPrefix(target, "torch.ops."))) {
-    return {.kind = Callable::Kind::kForeign, .name = target};
+    Callable callable = {.kind = Callable::Kind::kForeign, .name = target};
+    if (const Schema* schema = FindForeignSchema(absl::StripPrefix(target, "torch.ops.")))
+      callable.overloads = absl::MakeConstSpan(schema, 1);
+    return callable;
   }
   return {};
 }

@@ -29,7 +29,8 @@ struct Callable {
     kAten,            // operators of ATen: `overloads`
     kFunction,        // of Python: `overloads`, rows of signatures.txt and callables.txt
     kPythonOperator,  // `python_operator`
-    kForeign,         // an operator that no table has: TorchScript's own, a library's
+    kForeign,         // an operator that no table has: TorchScript's own, a library's, or one that
+                      // is declared; `overloads` is its schema if that is known
   };
   Kind kind = Kind::kNone;
   CallForm form = CallForm::kFunction;

@@ -71,9 +71,8 @@ absl::Status Load(const std::string& path) {
   const std::unordered_set<c10::OperatorName> known(before.begin(), before.end());
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
     if (known.count(name) > 0) continue;
-    const size_t colons = name.name.find("::");
-    AddForeignOperator(absl::string_view(name.name).substr(0, colons),
-                       absl::string_view(name.name).substr(colons + 2), name.overload_name);
+    if (const auto handle = c10::Dispatcher::singleton().findSchema(name))
+      AddForeignOperator(toString(handle->schema()));
   }
   return absl::OkStatus();
 }

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,7 @@
 #include "graphnet/cli/engine/entry.h"
 #include "graphnet/formats/torchscript/exporter.h"
 #include "graphnet/formats/torchscript/importer.h"
+#include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/interp/observe.h"
 #include "graphnet/interp/shapes.h"
@@ -112,6 +115,10 @@ class TorchEngine final : public Engine {
   }
   absl::Status LoadOperatorLibrary(const std::string& path) const override {
     return graphnet::LoadOperatorLibrary(path);
+  }
+  absl::Status DeclareOperator(const std::string& schema, bool is_identity,
+                               std::shared_ptr<const Module> body) const override {
+    return graphnet::DeclareOperator({schema, is_identity, std::move(body)});
   }
   std::string LibTorchVersion() const override { return TORCH_VERSION; }
 };

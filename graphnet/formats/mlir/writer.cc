@@ -78,7 +78,8 @@ void Writer::AppendLocation() {
 }
 
 void Writer::Append(absl::string_view results, absl::string_view operation,
-                    const std::vector<Value>& operands, absl::string_view result_types) {
+                    const std::vector<Value>& operands, absl::string_view result_types,
+                    absl::string_view attributes) {
   absl::StrAppend(&body_, "    ", results, " = \"", operation, "\"(");
   const auto append_all = [&](std::string Value::*part) {
     absl::string_view between;
@@ -88,7 +89,7 @@ void Writer::Append(absl::string_view results, absl::string_view operation,
     }
   };
   append_all(&Value::name);
-  body_ += ") : (";
+  absl::StrAppend(&body_, ")", attributes, " : (");
   append_all(&Value::type);
   absl::StrAppend(&body_, ") -> ", result_types);
   AppendLocation();
@@ -96,9 +97,10 @@ void Writer::Append(absl::string_view results, absl::string_view operation,
 }
 
 Value Writer::Emit(absl::string_view name, absl::string_view operation,
-                   const std::vector<Value>& operands, std::string type) {
+                   const std::vector<Value>& operands, std::string type,
+                   absl::string_view attributes) {
   Value value{Fresh(name), std::move(type)};
-  Append(value.name, operation, operands, value.type);
+  Append(value.name, operation, operands, value.type, attributes);
   return value;
 }
 
@@ -363,12 +365,14 @@ absl::Status Writer::WriteCall(const Node& node) {
   if (node.is_call_function("operator.getitem")) return WriteGetItem(node);
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator) return WriteArithmetic(node, callee);
-  if (callee.kind != Callable::Kind::kAten || !callee.names_overload) {
+  const bool is_of_library = callee.kind == Callable::Kind::kForeign && !callee.overloads.empty();
+  if (!is_of_library && (callee.kind != Callable::Kind::kAten || !callee.names_overload)) {
     return Error(node.HasBody() ? "it has graphs, which is not written as MLIR"
                                 : "it is no overload of ATen; pass torch-to-aten makes it one");
   }
   const Schema& schema = OverloadFor(node, callee.overloads[0]);
   if (schema.mutates()) return Error("it writes to memory");
+  if (is_of_library) return WriteOperator(node, schema);
   if (schema.name == "sym_size" || schema.name == "size") return WriteSize(node, schema);
   if (schema.name == "item" || schema.name == "_local_scalar_dense") return WriteItem(node, schema);
   RETURN_IF_ERROR(CheckIndices(node, schema));
@@ -410,6 +414,17 @@ absl::Status Writer::WriteCall(const Node& node) {
   return WriteResults(node, schema, OperationOf(schema), operands);
 }
 
+// As torch-mlir imports an operator that its dialect does not have.
+absl::Status Writer::WriteOperator(const Node& node, const Schema& schema) {
+  std::vector<Value> operands;
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(node, schema, i));
+  }
+  const std::string name = absl::StrCat("torch.", absl::StripSuffix(schema.target, ".default"));
+  return WriteResults(node, schema, "torch.operator", operands,
+                      absl::StrCat(" {name = ", Quoted(name), "}"));
+}
+
 void Writer::StandIn(const Node& node, const absl::Status& status) {
   const bool takes_lost =
       absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
@@ -434,8 +449,8 @@ void Writer::StandIn(const Node& node, const absl::Status& status) {
 }
 
 absl::Status Writer::WriteResults(const Node& node, const Schema& schema,
-                                  const std::string& operation,
-                                  const std::vector<Value>& operands) {
+                                  const std::string& operation, const std::vector<Value>& operands,
+                                  absl::string_view attributes) {
   if (schema.returns.empty()) return Error("it yields nothing");
   const ValueMeta* const meta = node.meta();
   if (!schema.yields_tuple()) {
@@ -452,7 +467,7 @@ absl::Status Writer::WriteResults(const Node& node, const Schema& schema,
       case SchemaType::Kind::kBool: type = kBool; break;
       default: return Error("it yields what the torch dialect has no type for");
     }
-    values_[&node] = Emit(node.name(), operation, operands, std::move(type));
+    values_[&node] = Emit(node.name(), operation, operands, std::move(type), attributes);
     return absl::OkStatus();
   }
   if (meta == nullptr || !meta->is_tuple || meta->elements.empty()) return UnknownMeta();
@@ -466,12 +481,14 @@ absl::Status Writer::WriteResults(const Node& node, const Schema& schema,
   std::vector<Value> sources = operands;
   std::string last = operation;
   if (schema.returns.size() == 1) {
-    sources = {Emit(absl::StrCat(node.name(), ".list"), operation, operands, kTensorList)};
+    sources = {
+        Emit(absl::StrCat(node.name(), ".list"), operation, operands, kTensorList, attributes)};
     last = "torch.prim.ListUnpack";
+    attributes = "";
   }
   const std::string name = Fresh(node.name());
   Append(absl::StrCat(name, ":", types.size()), last, sources,
-         absl::StrCat("(", absl::StrJoin(types, ", "), ")"));
+         absl::StrCat("(", absl::StrJoin(types, ", "), ")"), attributes);
   for (size_t i = 0; i < types.size(); ++i) {
     elements_[&node].push_back({types.size() == 1 ? name : absl::StrCat(name, "#", i), types[i]});
   }

@@ -57,11 +57,14 @@ class Writer {
   std::string Fresh(absl::string_view name);
   // loc("node"("net.py":7:3))
   void AppendLocation();
-  // `"torch.aten.relu"(%x) : (T) -> R`, with one or several results.
+  // `"torch.aten.relu"(%x) : (T) -> R`, with one or several results. Attributes, ` {a = 1}`, stand
+  // before the colon.
   void Append(absl::string_view results, absl::string_view operation,
-              const std::vector<Value>& operands, absl::string_view result_types);
+              const std::vector<Value>& operands, absl::string_view result_types,
+              absl::string_view attributes = "");
   Value Emit(absl::string_view name, absl::string_view operation,
-             const std::vector<Value>& operands, std::string type);
+             const std::vector<Value>& operands, std::string type,
+             absl::string_view attributes = "");
   // "torch.constant.int 1", once each.
   Value Constant(absl::string_view name, const std::string& text, absl::string_view type);
   Value None() { return Constant("none", "torch.constant.none", "!torch.none"); }
@@ -102,7 +105,8 @@ class Writer {
                         schema.overload == "default" ? "" : schema.overload);
   }
   absl::Status WriteResults(const Node& node, const Schema& schema, const std::string& operation,
-                            const std::vector<Value>& operands);
+                            const std::vector<Value>& operands, absl::string_view attributes = "");
+  absl::Status WriteOperator(const Node& node, const Schema& schema);
   absl::Status UnknownMeta() const {
     return Error("the shape or dtype of what it yields is not known; graphnet shapes finds them");
   }

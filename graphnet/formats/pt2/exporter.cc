@@ -355,7 +355,8 @@ bool LacksMeta(const Node& node) {
   };
   if (meta != nullptr && (meta->is_tuple || is_known(meta->tensor))) return false;
   const Callable callee = CalleeOf(node);
-  if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
+  if ((callee.kind == Callable::Kind::kAten && callee.names_overload) ||
+      (callee.kind == Callable::Kind::kForeign && !callee.overloads.empty())) {
     const Schema& schema = callee.overloads[0];
     return !schema.returns.empty() && schema.returns[0].kind == SchemaType::Kind::kTensor;
   }

@@ -36,7 +36,9 @@ const Schema* SchemaOf(absl::string_view target) {
   }
   if (const Schema* const schema = FindOverload(target)) return schema;
   const Callable callee = FindCallable(Op::kCallFunction, target);
-  return callee.kind == Callable::Kind::kFunction ? callee.overloads.data() : nullptr;
+  const bool has_schema =
+      callee.kind == Callable::Kind::kFunction || callee.kind == Callable::Kind::kForeign;
+  return has_schema && !callee.overloads.empty() ? callee.overloads.data() : nullptr;
 }
 
 // Operators yield as many values as their schemas say.

@@ -1,0 +1,76 @@
+#include "graphnet/cli/own_operators.h"
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/engine.h"
+#include "graphnet/cli/load.h"
+
+namespace graphnet {
+
+std::vector<std::string>& OperatorOptions() {
+  static auto* const options = new std::vector<std::string>;
+  return *options;
+}
+
+namespace {
+
+constexpr absl::string_view kArrow = "->";
+
+absl::Status DeclareOne(absl::string_view declaration) {
+  // A parameter's default has a "=", what is returned has none.
+  const size_t equals = declaration.find('=', declaration.rfind(kArrow));
+  const std::string schema(absl::StripAsciiWhitespace(declaration.substr(0, equals)));
+  absl::string_view body;
+  if (equals != absl::string_view::npos)
+    body = absl::StripAsciiWhitespace(declaration.substr(equals + 1));
+  std::shared_ptr<const Module> module;
+  if (!body.empty() && body != "identity") {
+    ASSIGN_OR_RETURN(Sample sample, LoadSample(std::string(body)));
+    module = std::move(sample.module);
+  }
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  std::string again = schema;
+  if (module != nullptr) {
+    absl::StrAppend(&again, "=", std::filesystem::absolute(std::string(body)).string());
+  } else if (!body.empty()) {
+    absl::StrAppend(&again, "=", body);
+  }
+  OperatorOptions().insert(OperatorOptions().end(), {"--schema", again});
+  return engine->DeclareOperator(schema, body == "identity", std::move(module));
+}
+
+}  // namespace
+
+absl::Status DeclareOperators(const std::string& word) {
+  if (absl::StrContains(word, kArrow)) return DeclareOne(word);
+  if (absl::StrContains(word, "(")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(word, 300),
+                     ": a schema says what is returned, as in mylib::f(Tensor x) -> Tensor"));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(word, kMaxTextFileBytes));
+  int line = 0;
+  for (const absl::string_view row : absl::StrSplit(text, '\n')) {
+    ++line;
+    const absl::string_view declaration = absl::StripAsciiWhitespace(row);
+    if (declaration.empty() || declaration[0] == '#') continue;
+    const std::string place = absl::StrCat(Printable(word, 300), ":", line);
+    if (!absl::StrContains(declaration, kArrow))
+      return absl::InvalidArgumentError(absl::StrCat(place, ": no schema"));
+    RETURN_IF_ERROR(Annotate(DeclareOne(declaration), place));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphnet

@@ -1,0 +1,24 @@
+// Operators of one's own, which --schema declares.
+#ifndef GRAPHNET_CLI_OWN_OPERATORS_H_
+#define GRAPHNET_CLI_OWN_OPERATORS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace graphnet {
+
+// Declares what `word` says, for the rest of the process: "SCHEMA", an operator that cannot run,
+// "SCHEMA=identity", or "SCHEMA=SAMPLE", whose graph computes it; or a file with a line of these
+// each, and with comments that begin with #. Relative paths are of the current folder. Errors name
+// the schema, and the file and line.
+absl::Status DeclareOperators(const std::string& word);
+
+// The options with which another process of the tool knows the same operators: those of --library
+// and --schema that this one was given. Set before the command runs.
+std::vector<std::string>& OperatorOptions();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_OWN_OPERATORS_H_

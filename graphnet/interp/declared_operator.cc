@@ -1,0 +1,161 @@
+#include "graphnet/interp/declared_operator.h"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "ATen/core/dispatch/Dispatcher.h"
+#include "ATen/core/function_schema.h"
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "c10/util/Exception.h"
+#include "graphnet/base/status.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/ops/foreign_operators.h"
+#include "graphnet/torch/status.h"
+#include "torch/csrc/jit/frontend/function_schema_parser.h"
+#include "torch/library.h"
+
+namespace graphnet {
+namespace {
+
+using c10::IValue;
+using torch::jit::Stack;
+
+// What PyTorch and graphnet have operators of themselves in.
+constexpr absl::string_view kOwnNamespaces[] = {"aten", "prim",     "prims",    "quantized",
+                                                "c10",  "builtins", "operator", "torch"};
+
+bool IsTensor(const c10::Argument& argument) {
+  return argument.type()->kind() == c10::TypeKind::TensorType;
+}
+
+// The kernel of an operator with a body, or with none. Threads may call it at once.
+class Kernel final : public c10::OperatorKernel {
+ public:
+  Kernel(const c10::FunctionSchema& schema, std::shared_ptr<const Module> body)
+      : name_(schema.name()), num_results_(schema.returns().size()), body_(std::move(body)) {}
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+    TORCH_CHECK(body_ != nullptr, name_, " is declared without a body");
+    const size_t count = op.schema().arguments().size();
+    std::vector<IValue> inputs(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
+    stack->resize(stack->size() - count);
+    const bool is_meta = absl::c_any_of(inputs, [](const IValue& input) {
+      return input.isTensor() && input.toTensor().defined() && input.toTensor().is_meta();
+    });
+    absl::StatusOr<std::vector<IValue>> results = Run(std::move(inputs), is_meta);
+    TORCH_CHECK(results.ok(), name_, ": ", std::string(results.status().message()));
+    TORCH_CHECK(results->size() == num_results_, name_, ": its body returns ", results->size(),
+                " values, not ", num_results_);
+    for (IValue& result : *results) stack->push_back(std::move(result));
+  }
+
+ private:
+  absl::StatusOr<std::vector<IValue>> Run(std::vector<IValue> inputs, bool is_meta) {
+    CompileOptions options;
+    if (is_meta) options.device = c10::Device(c10::kMeta);
+    // An executable is of one run at a time.
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*body_, options));
+    return executable->Run(std::move(inputs));
+  }
+
+  const std::string name_;
+  const size_t num_results_;
+  const std::shared_ptr<const Module> body_;
+};
+
+// As long as a result is not said to share memory with an argument it does not.
+class IdentityKernel final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+    const c10::FunctionSchema& schema = op.schema();
+    const size_t count = schema.arguments().size();
+    std::vector<IValue> results;
+    for (size_t i = 0; results.size() < schema.returns().size(); ++i) {
+      if (!IsTensor(schema.arguments()[i])) continue;
+      const at::Tensor& tensor = (*stack)[stack->size() - count + i].toTensor();
+      const bool is_alias = schema.returns()[results.size()].alias_info() != nullptr;
+      results.emplace_back(is_alias ? tensor : tensor.clone());
+    }
+    stack->resize(stack->size() - count);
+    for (IValue& result : results) stack->push_back(std::move(result));
+  }
+};
+
+absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& declared) {
+  const std::string& name = schema.name();
+  const size_t colons = name.find("::");
+  if (colons == std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": a name has a namespace, as in mylib::", name));
+  }
+  if (absl::c_linear_search(kOwnNamespaces, absl::string_view(name).substr(0, colons))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", name.substr(0, colons), " is PyTorch's own namespace"));
+  }
+  if (c10::Dispatcher::singleton().findSchema(schema.operator_name()))
+    return absl::AlreadyExistsError(absl::StrCat(name, ": there is such an operator already"));
+  if (declared.is_identity) {
+    const auto tensors = absl::c_count_if(schema.arguments(), IsTensor);
+    if (!absl::c_all_of(schema.returns(), IsTensor) ||
+        static_cast<size_t>(tensors) < schema.returns().size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name,
+                       ": identity yields the tensors that it takes, which its schema has too "
+                       "few of"));
+    }
+  }
+  if (declared.body == nullptr) return absl::OkStatus();
+  const Graph* main = declared.body->main();
+  const size_t taken = main == nullptr ? 0 : main->placeholders().size();
+  if (taken != schema.arguments().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": its body takes ", taken, " values, its schema ", schema.arguments().size()));
+  }
+  if (!declared.body->attributes().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": a body has no parameters and no buffers, and this one has ",
+                     declared.body->attributes().size()));
+  }
+  // What it calls is there before it, so that no bodies call each other in a circle.
+  return Annotate(Compile(*declared.body).status(), absl::StrCat(name, ": its body"));
+}
+
+template <typename K, typename... Args>
+torch::CppFunction Boxed(Args&&... args) {
+  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<K>(std::forward<Args>(args)...));
+}
+
+absl::Status Declare(DeclaredOperator declared) {
+  c10::FunctionSchema schema = torch::jit::parseSchema(declared.schema);
+  RETURN_IF_ERROR(Check(schema, declared));
+  const size_t colons = schema.name().find("::");
+  const std::string space = schema.name().substr(0, colons);
+  const std::string name = schema.name().substr(colons + 2);
+  const std::string overload = schema.overload_name();
+  // For good: graphs that call it may be there as long as the process is.
+  static auto* const libraries = new std::vector<torch::Library>;
+  torch::Library library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
+  torch::CppFunction kernel = declared.is_identity
+                                  ? Boxed<IdentityKernel>()
+                                  : Boxed<Kernel>(schema, std::move(declared.body));
+  const std::string full = overload.empty() ? name : absl::StrCat(name, ".", overload);
+  AddForeignOperator(toString(schema));
+  library.def(std::move(schema));
+  // Of all devices, and of tensors without data.
+  library.impl(full.c_str(),
+               torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, std::move(kernel)));
+  libraries->push_back(std::move(library));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status DeclareOperator(DeclaredOperator declared) {
+  const std::string schema = declared.schema;
+  return Annotate(Guarded([&] { return Declare(std::move(declared)); }), Printable(schema, 300));
+}
+
+}  // namespace graphnet
