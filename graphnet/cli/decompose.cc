@@ -356,7 +356,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
                      "These ranges of operators, ends left out: 0:8,8:20");
   CLI::Option* every =
       number("--every", DecomposeMode::kFixedSize, "After every so many operators");
-  CLI::Option* pieces = number("--pieces", DecomposeMode::kEqual, "Into so many equal pieces");
+  CLI::Option* pieces = number("--pieces,-k", DecomposeMode::kEqual, "Into so many equal pieces");
   CLI::Option* single_op = flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
   CLI::Option* balanced =
       number("--balanced", DecomposeMode::kBalanced,

@@ -156,7 +156,6 @@ void PrintJson(const Json& document, FILE* out) {
   std::fputc('\n', out);
 }
 
-void PrintJsonLine(const Json& document) { std::printf("%s\n", document.Dump(-1).c_str()); }
 
 Json ErrorJson(const absl::Status& status) {
   Json error;

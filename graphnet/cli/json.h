@@ -75,8 +75,6 @@ class Json {
 // it has.
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members);
 void PrintJson(const Json& document, FILE* out = stdout);
-// On one line, where there can be many documents.
-void PrintJsonLine(const Json& document);
 
 // {"message": …, "file": …, "line": …, "column": …}, the place as far as the message has one.
 Json ErrorJson(const absl::Status& status);

@@ -165,10 +165,13 @@ absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& option
 absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
   std::vector<std::string> files;
   int code = 0;
+  std::vector<Json> lines;  // of curves, and of logs that are none
+  size_t failed = 0;
   const auto tell = [&](const std::string& path, const absl::Status& status) {
     std::fflush(stdout);  // Errors stand where their logs do.
     std::fprintf(stderr, "graphnet: %s\n", std::string(status.message()).c_str());
-    if (options.json) PrintJsonLine(SampleJson(path, status));
+    if (options.json) lines.push_back(SampleJson(path, status));
+    ++failed;
   };
   for (const std::string& path : options.logs) {
     const absl::StatusOr<std::vector<std::string>> found = FindLogs(path);
@@ -196,12 +199,19 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
       std::fprintf(stderr, "note: %s\n", note.c_str());
     }
     if (options.json) {
-      PrintJsonLine(CurveJson(*curve, options.score));
+      lines.push_back(CurveJson(*curve, options.score));
     } else {
       if (&file != &files.front()) std::printf("\n");
       PrintCurve(*curve, options.score);
     }
     if (keeps) curves.push_back(*std::move(curve));
+  }
+  if (options.json) {
+    Json document;
+    document["passed"] = lines.size() - failed;
+    document["failed"] = failed;
+    document["curves"] = Json(std::move(lines));
+    PrintJson(document);
   }
   if (curves.empty()) return code;
   if (!options.svg.empty()) RETURN_IF_ERROR(WriteFileAtomic(options.svg, WritePlots(curves)));
@@ -254,9 +264,9 @@ void RegisterScore(CLI::App& app, CommandRunner* run) {
           "Write a page with plots, tables and all samples, which needs nothing besides it")
       ->type_name("FILE");
   AddJobsOption(command, &options->jobs);
-  command->add_flag("--json", options->json,
-                    "Print one JSON object a curve instead, one a line: curve, p, b, "
-                    "interpretation, samples, S and ES by t, macro, pi, aggregated_score and more");
+  AddJsonOption(command, &options->json,
+                "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
+                "aggregated_score and more");
   command->callback([options, run] { *run = [options] { return ScoreLogs(*options); }; });
 }
 

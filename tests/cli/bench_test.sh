@@ -16,10 +16,10 @@ cp "$samples"/resnet.pt "$samples"/gpt.pb "$samples"/gpt.safetensors in
 grep -qE '^nope +2 +2 ' out.txt && grep -qE '^jit +2 +2 ' out.txt || { cat out.txt; fail table; }
 [ "$(ls -A bench)" = "$(printf '%s\n' .lock bench.json jit.jsonl jit.log nope.jsonl nope.log)" ] ||
   { ls -A bench; fail "files"; }
-"$graphnet" score bench/nope.log bench/jit.log --json >score.jsonl
+"$graphnet" score bench/nope.log bench/jit.log --json >score.json
 python3 - <<'END'
 import json
-nope, jit = map(json.loads, open("score.jsonl"))
+nope, jit = json.load(open("score.json"))["curves"]
 assert nope["samples"] == jit["samples"] == 2 and not nope["failures"], nope
 for line in map(json.loads, open("bench/nope.jsonl")):
     assert line["status"] == "correct" and line["right_from_t"] == -10 and all(line["equal"]), line

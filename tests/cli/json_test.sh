@@ -156,16 +156,15 @@ assert (differing["equal"], differing["removed"], differing["added"]) == (False,
 assert differing["differences"][0]["a"]["name"] == "dead", differing
 passes = {p["pass"]: p for p in run(0, "passes")["passes"]}
 assert "allow" in passes["stabilize"]["options"] and passes["dce"]["summary"], passes["stabilize"]
-# Of each log one, on a line of its own.
 open("crash.log", "w").write("log [Processing] a/model\nRuntimeError: no\n")
-scored = run(0, "score", "crash.log")
+(scored,) = run(0, "score", "crash.log")["curves"]
 assert (scored["curve"], scored["samples"], scored["ES"]["3"]) == ("crash", 1, 1), scored
 assert abs(scored["ES"]["2"] - 0.1) < 1e-9, scored
 error = run(2, "score", "a.gn")["error"]
 assert error["message"].startswith("a.gn: no sample in it"), error
 bench = run(0, "bench", "a.gn", "--backend", "nope", "--trials", "1", "-o", "bench")["backends"]
 assert [(b["backend"], b["samples"], b["outcomes"]) for b in bench] == [("nope", 1, {"correct": 1})], bench
-assert run(0, "score", bench[0]["log"])["ES"]["-10"] > 0
+assert run(0, "score", bench[0]["log"])["curves"][0]["ES"]["-10"] > 0
 small = run(0, "reduce", "a.gn", "--command", "grep -q relu {}", "-o", "small.gn")
 assert small["out"] == "small.gn" and small["kept"] == "grep -q relu {}" and small["minimal"] is True, small
 assert (small["before"]["operators"], small["after"]["operators"]) == (3, 1) and small["tries"] > 1, small

@@ -14,7 +14,8 @@ one, is what it prints, on either stream. Nothing after it: only that it succeed
   $ cat F   what follows is the file F, if the page has none yet
   # net.py  at the end of a Python block's first line: the block is that file, and runs
 
-The commands of a page run in one folder of their own (those of bazelw in the project's), in
+The commands of a page run in one folder of their own, those of README and tutorial in the same
+(those of bazelw in the project's), in
 order, with the project's samples, examples and tests in it, and the corpus as "corpus" if it is given; those that name it are left
 out without it, as are Python blocks without a Python that has torch. The line before a block
 can say why it is not run: <!-- not run: it takes hours -->. A command that exits with 2 has to
@@ -31,6 +32,8 @@ import tempfile
 from typing import Dict, List, Optional, Tuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What a newcomer follows one after the other.
+IN_ONE_FOLDER = ["README.md", "docs/tutorial.md"]
 LINKED = ["samples", "examples", "tests", "benchmarks", "bazel-bin", "bazelw", "graphnet"]
 COMMAND_WORDS = re.compile(r"(graphnet|\./bazelw|bazel-bin/\S+|tests/tools/\S+|python3?|cmake|make|pip|docker) ")
 SECONDS = 120
@@ -115,6 +118,9 @@ class Page:
         self.run = self.skipped = 0
         self.faults: List[str] = []
         self.reasons: Dict[str, int] = {}
+        self.env = dict(os.environ, PATH=f"{folder}/tools:{os.environ['PATH']}", LC_ALL="C.UTF-8")
+        if (folder / "tools").exists():  # the page before was followed here
+            return
         for name in LINKED:
             if (ROOT / name).exists():
                 (folder / name).symlink_to(ROOT / name)
@@ -122,7 +128,6 @@ class Page:
         (folder / "tools/graphnet").symlink_to(options.graphnet)
         if options.corpus:
             (folder / "corpus").symlink_to(options.corpus)
-        self.env = dict(os.environ, PATH=f"{folder}/tools:{os.environ['PATH']}", LC_ALL="C.UTF-8")
         if options.python:  # not a link: the program finds its virtual environment by its path
             program = folder / "tools/python"
             program.write_text(f'#!/bin/sh\nexec "{options.python}" "$@"\n')
@@ -207,14 +212,17 @@ def main() -> int:
     run = skipped = 0
     faults: List[str] = []
     reasons: Dict[str, int] = {}
-    for path in options.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    first = [ROOT / name for name in IN_ONE_FOLDER]
+    rest = [page for page in sorted((ROOT / "docs").glob("*.md")) if page not in first]
+    for paths in [[page] for page in options.pages] or [first, *([page] for page in rest)]:
         with tempfile.TemporaryDirectory() as folder:
-            page = Page(path, options, pathlib.Path(folder))
-            page.check()
-        run, skipped = run + page.run, skipped + page.skipped
-        faults += page.faults
-        for why, count in page.reasons.items():
-            reasons[why] = reasons.get(why, 0) + count
+            for path in paths:
+                page = Page(path, options, pathlib.Path(folder))
+                page.check()
+                run, skipped = run + page.run, skipped + page.skipped
+                faults += page.faults
+                for why, count in page.reasons.items():
+                    reasons[why] = reasons.get(why, 0) + count
     for fault in faults:
         print(fault)
     for why, count in sorted(reasons.items()):

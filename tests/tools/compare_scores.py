@@ -131,7 +131,7 @@ def main():
                 for p, b in ((0, 0.1), (0.1, 0.1), (1.5, 0.01)):
                     said = subprocess.run([options.graphnet, "score", log, "--json", "--p", str(p), "--b", str(b),
                                            "--interpretation", interpretation], check=True, stdout=subprocess.PIPE).stdout
-                    found = list(differences(direct(samples, p, b, interpretation), json.loads(said)))
+                    found = list(differences(direct(samples, p, b, interpretation), json.loads(said)["curves"][0]))
                     compared += 1
                     wrong += len(found)
                     for difference in found[:10]:
