@@ -171,7 +171,7 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
 Json OutcomeJson(const std::string& path, const absl::Status& status, const CheckOutcome& outcome) {
   Json sample = SampleJson(path, status);
   sample["passed"] = status.ok();
-  sample["nodes"] = outcome.nodes;
+  sample["num_nodes"] = outcome.nodes;
   sample["seconds"] = outcome.seconds;
   if (!outcome.folder_na.empty()) sample["no_folder"] = outcome.folder_na;
   return sample;
@@ -230,7 +230,7 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
       ->excludes("--calls");
   AddJsonOption(
       command, &options->json,
-      "samples with path, passed, nodes, seconds, and no_folder, why a folder cannot hold it; with "
+      "samples with path, passed, num_nodes, seconds, and no_folder, why a folder cannot hold it; with "
       "--for, path and targets, by name works and missing: target, count and reason");
   AddTrustOption(command, &options->trust);
   command->callback([options, run] {

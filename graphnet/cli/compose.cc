@@ -60,7 +60,7 @@ absl::StatusOr<int> Compose(const ComposeFlags& options) {
     Json document;
     document["out"] = options.out.path;
     document["pieces"] = stored.pieces.size();
-    document["operators"] = operators;
+    document["num_operators"] = operators;
     PrintJson(document);
     return 0;
   }
@@ -77,7 +77,7 @@ void RegisterCompose(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("compose", "Put the pieces that decompose made together again");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
   AddOutputOptions(command, &options->out)->required();
-  AddJsonOption(command, &options->json, "out, pieces and operators");
+  AddJsonOption(command, &options->json, "out, pieces and num_operators");
   command->callback([options, run] { *run = [options] { return Compose(*options); }; });
 }
 

@@ -101,7 +101,7 @@ class Report {
     for (const auto& [call, times] : coverage.left) unsupported.insert(call.first);
     Json sample;
     sample["conversion_status"] = status.ok() ? "success" : "failed";
-    sample["calls"] = coverage.converted + left;
+    sample["num_calls"] = coverage.converted + left;
     sample["api_convert_rate"] = Rate(coverage.converted, left);
     Json& names = sample["api_unsupported_list"] = Json::List();
     for (const std::string& name : unsupported) names.push_back(name);
@@ -120,7 +120,7 @@ class Report {
     document["total"] = success_ + failed_;
     document["success"] = success_;
     document["failed"] = failed_;
-    document["calls"] = converted_ + left_;
+    document["num_calls"] = converted_ + left_;
     document["converted_calls"] = converted_;
     document["api_convert_rate"] = Rate(converted_, left_);
     return WriteFileAtomic(path, document.Dump() + "\n");

@@ -107,8 +107,8 @@ void SetCost(const Cost& cost, Json* json) {
   (*json)["flops"] = cost.flops;
   (*json)["other"] = cost.other;
   (*json)["bytes_moved"] = cost.bytes;
-  (*json)["calls"] = cost.calls;
-  (*json)["unknown_calls"] = cost.unknown;
+  (*json)["num_calls"] = cost.calls;
+  (*json)["num_unknown_calls"] = cost.unknown;
 }
 
 void SetCosts(CostKey key, const Module& module, const ModuleCost& cost, Json* json) {

@@ -120,7 +120,7 @@ Json DecompositionJson(const Module& module, const Decomposition& made) {
     row["unknown_in"] = traffic[i].unknown;
     pieces.push_back(std::move(row));
   }
-  json["operators"] = made.config.num_ops;
+  json["num_operators"] = made.config.num_ops;
   json["notes"] = Json::List(made.notes);
   return json;
 }
@@ -401,7 +401,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
-                "samples with path, pieces (start, end, inputs, outputs, bytes_in), operators, "
+                "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
                 "notes, out, written and kept");
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }

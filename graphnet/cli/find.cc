@@ -126,7 +126,7 @@ absl::StatusOr<int> Find(const FindFlags& options) {
       });
   if (options.json) {
     Json document = SamplesJson(std::move(documents), count.failed);
-    document["calls"] = calls;
+    document["num_calls"] = calls;
     PrintJson(document);
   } else {
     std::fflush(stdout);  // Before what stands behind it.

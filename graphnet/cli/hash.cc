@@ -80,7 +80,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
       Json sample = SampleJson(inputs[i], statuses[i]);
       if (statuses[i].ok()) {
         sample["hash"] = results[i].hash;
-        sample["nodes"] = results[i].nodes;
+        sample["num_nodes"] = results[i].nodes;
       }
       samples.push_back(std::move(sample));
     } else if (!statuses[i].ok()) {
@@ -113,7 +113,7 @@ void RegisterHash(CLI::App& app, CommandRunner* run) {
   AddOutputOptions(command, &options->out, "", "With --normal-form, where to write it");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json, "samples with path, hash and nodes");
+  AddJsonOption(command, &options->json, "samples with path, hash and num_nodes");
   command->callback([options, run] { *run = [options] { return Hash(*options); }; });
 }
 

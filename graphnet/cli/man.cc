@@ -49,6 +49,7 @@ constexpr Section kSections[] = {
      "the rest. An error is an object with message and, where it has a place, file, line and "
      "column. When the command as a whole fails, the document is {\"error\": ...}, beside the line "
      "on the standard error. Only what is wrong with the command line itself has no document.\n\n"
+     "A count is called num_ and what it counts: num_nodes is a number, nodes are a list.\n\n"
      "A value has name, dtype (f32) and shape, a list of numbers and, for sizes that may change, "
      "expressions in quotes."},
     {"Exit codes",

@@ -170,8 +170,8 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
 
 Json SizeJson(const SampleSize& size) {
   Json json;
-  json["operators"] = size.operators;
-  json["inputs"] = size.inputs;
+  json["num_operators"] = size.operators;
+  json["num_inputs"] = size.inputs;
   json["elements"] = size.elements;
   return json;
 }

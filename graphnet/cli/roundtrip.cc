@@ -236,13 +236,17 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   if (options.json && equal.ok() && report.ok()) {
     Json document;
     document["equal"] = true;
-    document["nodes"] = (*composed)->num_nodes();
+    document["num_nodes"] = (*composed)->num_nodes();
     document["notes"] = Json::List(notes);
     document["ms"] = watch.AsJson();
     Json& files = document["files"] = Json::List();
     for (size_t i = 1; i < rows.size(); ++i) {
       Json row;
-      for (size_t c = 0; c < rows[0].size(); ++c) row[rows[0][c]] = CellJson(rows[i][c]);
+      for (size_t c = 0; c < rows[0].size(); ++c) {
+        const std::string& head = rows[0][c];
+        const bool is_count = head == "operators" || head == "inputs" || head == "outputs";
+        row[absl::StrCat(is_count ? "num_" : "", head)] = CellJson(rows[i][c]);
+      }
       files.push_back(std::move(row));
     }
     PrintJson(document);
@@ -277,7 +281,7 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
-                "equal, nodes, notes, ms of each step, and files; or error");
+                "equal, num_nodes, notes, ms of each step, and files; or error");
   command->callback([options, run] { *run = [options] { return Roundtrip(*options); }; });
 }
 

@@ -33,7 +33,8 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddJsonOption(
       command, &options->json,
-      "as show has it, peak_bytes, flops, other, bytes_moved, calls, unknown_calls, open_loops, "
+      "as show has it, peak_bytes, flops, other, bytes_moved, num_calls, num_unknown_calls, "
+      "open_loops, "
       "with "
       "--cost costs, of a name each; with --check passed, failed and the names that are wrong");
   command->callback([options, run] {

@@ -90,9 +90,9 @@ Json PlanOverview(const spmd::ShardPlan& plan) {
   Json json;
   json["mesh"] = spmd::MeshName(plan.mesh);
   json["ranks"] = plan.mesh.num_ranks();
-  json["inputs"] = plan.inputs.size();
+  json["num_inputs"] = plan.inputs.size();
   json["divided_inputs"] = absl::c_count_if(plan.inputs, IsDivided);
-  json["outputs"] = plan.outputs.size();
+  json["num_outputs"] = plan.outputs.size();
   json["divided_outputs"] = absl::c_count_if(plan.outputs, IsDivided);
   Json& communication = json["communication"] = Json::Object();
   for (const auto& [call, talk] : TalkOf(plan)) {
@@ -270,9 +270,10 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "mesh, ranks, inputs, divided_inputs, outputs, divided_outputs, communication, "
-                "replicated, notes, out; with --check: right, checked");
+  AddJsonOption(
+      command, &options->json,
+      "mesh, ranks, num_inputs, divided_inputs, num_outputs, divided_outputs, communication, "
+      "replicated, notes, out; with --check: right, checked");
   command->callback([options, run] { *run = [options] { return Shard(*options); }; });
 }
 

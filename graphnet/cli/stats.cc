@@ -148,9 +148,9 @@ Json CountedJson(const std::string& path, const absl::Status& status, const Coun
   if (!status.ok()) return sample;
   const ModuleStatistics& s = counted.statistics;
   sample["hash"] = counted.hash;
-  sample["placeholders"] = s.placeholders;
-  sample["outputs"] = s.outputs;
-  sample["nodes"] = s.nodes;
+  sample["num_inputs"] = s.placeholders;
+  sample["num_outputs"] = s.outputs;
+  sample["num_nodes"] = s.nodes;
   Json& counts = sample["counts"] = Json::Object();
   for (const auto& [target, count] : s.counts) counts[target] = count;
   sample["bytes"] = s.bytes;
@@ -224,10 +224,11 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
   AddManySamplesOption(command, &options->in);
-  CLI::Option* json = AddJsonOption(command, &options->json,
-                                    "samples with path, hash, placeholders, outputs, nodes, counts "
-                                    "of targets, bytes and parameters; with --cost flops, other, "
-                                    "bytes_moved, calls and unknown_calls");
+  CLI::Option* json =
+      AddJsonOption(command, &options->json,
+                    "samples with path, hash, num_inputs, num_outputs, num_nodes, counts "
+                    "of targets, bytes and parameters; with --cost flops, other, "
+                    "bytes_moved, num_calls and num_unknown_calls");
   command
       ->add_flag("--all", options->all,
                  absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))

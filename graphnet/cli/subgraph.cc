@@ -48,7 +48,7 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
     document["out"] = options.out.path;
     document["start"] = range.start;
     document["end"] = range.end;
-    document["operators"] = NumOperators(*sample.module->main());
+    document["num_operators"] = NumOperators(*sample.module->main());
     document["inputs"] = InputsJson(*pieces[0].module->main());
     document["outputs"] = OutputsJson(*pieces[0].module->main());
     document["notes"] = Json::List();
@@ -88,7 +88,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
-                "out, start, end, operators of the whole, inputs, outputs and notes");
+                "out, start, end, num_operators of the whole, inputs, outputs and notes");
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
 }
 

@@ -67,7 +67,7 @@ def broken(sample):
 stats = by_name(run(2, "stats", "many"), 2, 1)
 assert stats["a.gn"]["counts"] == {"call_function torch.exp": 1, "call_function torch.matmul": 1,
                                    "call_function torch.relu": 1}, stats
-assert stats["a.gn"]["nodes"] == 3 and len(stats["a.gn"]["hash"]) == 64
+assert stats["a.gn"]["num_nodes"] == 3 and len(stats["a.gn"]["hash"]) == 64
 assert stats["a.gn"]["hash"] != stats["b.gn"]["hash"]
 assert list(stats) == ["a.gn", "b.gn", "broken.gn"] and broken(stats["broken.gn"])
 check = by_name(run(1, "check", "many"), 2, 1)
@@ -122,17 +122,17 @@ assert "shape" not in nodes["y"] and show["hash"] == stats["a.gn"]["hash"]
 shapes = run(0, "shapes", "a.gn")
 nodes = {node["name"]: node for node in shapes["graphs"][0]["nodes"]}
 assert nodes["y"]["shape"] == [2, 3] and shapes["peak_bytes"] > 0
-assert (shapes["flops"], shapes["calls"], shapes["unknown_calls"], shapes["open_loops"]) == (36, 3, 0, 0)
+assert (shapes["flops"], shapes["num_calls"], shapes["num_unknown_calls"], shapes["open_loops"]) == (36, 3, 0, 0)
 costs = {row["name"]: row for row in run(0, "shapes", "a.gn", "--cost", "target")["costs"]}
 assert list(costs)[0] == "torch.matmul" and costs["torch.matmul"]["flops"] == 36, costs
 assert costs["torch.exp"]["other"] == 6 and costs["torch.exp"]["bytes_moved"] == 48, costs
 assert [row["name"] for row in run(0, "shapes", "a.gn", "--cost", "node")["costs"]][0] == "y"
 assert run(0, "shapes", "a.gn", "--check") == {"passed": 3, "failed": 0, "wrong": []}
 part = run(0, "subgraph", "a.gn", "--range", "1:3", "-o", "part.gn")
-assert (part["start"], part["end"], part["operators"]) == (1, 3, 3) and part["inputs"][0]["name"] == "y"
-assert run(0, "compose", cut["a.gn"]["out"], "-o", "whole.gn") == {"out": "whole.gn", "pieces": 2, "operators": 3}
+assert (part["start"], part["end"], part["num_operators"]) == (1, 3, 3) and part["inputs"][0]["name"] == "y"
+assert run(0, "compose", cut["a.gn"]["out"], "-o", "whole.gn") == {"out": "whole.gn", "pieces": 2, "num_operators": 3}
 trip = run(0, "roundtrip", "a.gn", "-o", "trip", "--pieces", "2")
-sizes = [file["operators"] for file in trip["files"]]
+sizes = [file["num_operators"] for file in trip["files"]]
 assert trip["equal"] is True and sizes[0] == sum(sizes[1:]) == 3 and len(sizes) == 3, trip
 assert trip["files"][0]["piece"] == "original" and trip["files"][1]["bytes"] > 0
 ran = run(0, "run", "a.gn", "--repeat", "3", "--profile", "-o", "out.safetensors")["samples"][0]
@@ -140,7 +140,7 @@ assert ran["outputs"] == [{"name": "o0", "dtype": "f32", "shape": [2, 3]}] and l
 assert sorted(ran["ms"])[1] == ran["median_ms"] and ran["instructions"] > 0
 assert {row["target"] for row in ran["profile"]} == {"torch.matmul", "torch.exp", "torch.relu"}, ran["profile"]
 found = run(0, "find", "torch.exp(%)", "a.gn")
-assert [call["target"] for call in found["samples"][0]["calls"]] == ["torch.exp"] and found["calls"] == 1, found
+assert [call["target"] for call in found["samples"][0]["calls"]] == ["torch.exp"] and found["num_calls"] == 1, found
 same = run(0, "diff-run", "a.gn", "many/b.gn")
 assert same["equal"] is True and same["outputs"] == [{"name": "o0", "equal": True}], same
 other = run(1, "diff-run", "a.gn", "relu.gn")
@@ -167,7 +167,7 @@ assert [(b["backend"], b["samples"], b["outcomes"]) for b in bench] == [("nope",
 assert run(0, "score", bench[0]["log"])["curves"][0]["ES"]["-10"] > 0
 small = run(0, "reduce", "a.gn", "--command", "grep -q relu {}", "-o", "small.gn")
 assert small["out"] == "small.gn" and small["kept"] == "grep -q relu {}" and small["minimal"] is True, small
-assert (small["before"]["operators"], small["after"]["operators"]) == (3, 1) and small["tries"] > 1, small
+assert (small["before"]["num_operators"], small["after"]["num_operators"]) == (3, 1) and small["tries"] > 1, small
 backends = {b["name"]: b for b in run(0, "backends")["backends"]}
 assert backends["nope"]["found"] is True and "exec" in backends, backends
 # What the program prints is none of it.

@@ -96,7 +96,7 @@ assert bad["api_unsupported_list"] == ["torch.nn.functional.max_pool1d"], bad
 good = report["samples"]["a/good"]
 assert good["api_unsupported_list"] == [] and good["api_convert_rate"] == 100.0, good
 assert report["samples"]["alone"]["api_convert_rate"] is None
-assert report["converted_calls"] == report["calls"] - 1
+assert report["converted_calls"] == report["num_calls"] - 1
 END_OF_PYTHON
 printf '# some\na/good  # this one\n\n' >list.txt
 "$graphnet" convert all --list list.txt --to paddle -o listed >/dev/null

@@ -104,7 +104,7 @@ expect "stats --cost" <<'EOF'
 EOF
 "$graphnet" stats in/a.txt --cost --json | python3 -c 'import json, sys
 sample = json.load(sys.stdin)["samples"][0]
-assert (sample["flops"], sample["other"], sample["unknown_calls"]) == (2 * 2 * 8 * 4, 3 * 8, 0), sample'
+assert (sample["flops"], sample["other"], sample["num_unknown_calls"]) == (2 * 2 * 8 * 4, 3 * 8, 0), sample'
 "$graphnet" stats in/a.txt --cost --csv | python3 -c 'import csv, sys
 rows = {r["target"]: r for r in csv.DictReader(sys.stdin)}
 assert rows["torch.nn.functional.linear"]["flops"] == "128", rows

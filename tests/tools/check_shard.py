@@ -120,7 +120,7 @@ def check(graphnet: str, sample: Sample, mesh_text: str, folder: str, seconds: i
         whole = sum(document["replicated"].values())
         worst = max((o["max_difference"] or 0 for o in document["checked"]), default=0)
         line = (f"batch {'widened' if '--input' in command else 'as it is'}, "
-                f"{document['divided_inputs']} of {document['inputs']} inputs divided, "
+                f"{document['divided_inputs']} of {document['num_inputs']} inputs divided, "
                 f"{talk or 'no communication'}, {whole} calls whole; " +
                 ", ".join(f"{count} {state}" for state, count in states.items()) +
                 f" (at most {worst:.2g})")

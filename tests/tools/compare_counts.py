@@ -226,9 +226,9 @@ def count_or_error(sample: pathlib.Path):
 def differences(expected: Counts, line: Dict) -> List[str]:
     found = []
     for key, value in (
-        ("placeholders", expected.placeholders),
-        ("outputs", expected.outputs),
-        ("nodes", sum(expected.counts.values())),
+        ("num_inputs", expected.placeholders),
+        ("num_outputs", expected.outputs),
+        ("num_nodes", sum(expected.counts.values())),
     ):
         if line[key] != value:
             found.append(f"{key}: {value} by ast, {line[key]} by graphnet")

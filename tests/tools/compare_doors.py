@@ -55,7 +55,7 @@ class Tool:
         if "samples" not in document:
             return None, None, document["error"]["message"]
         sample = document["samples"][0]
-        return sample.get("hash"), sample.get("nodes"), sample.get("error", {}).get("message")
+        return sample.get("hash"), sample.get("num_nodes"), sample.get("error", {}).get("message")
 
     def diff(self, a, b):
         return json.loads(self.run("diff", "--json", a, b).stdout)

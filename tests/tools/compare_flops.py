@@ -155,7 +155,7 @@ def compare(path, args):
         wrong = differences(theirs, targets, document)
     if total != document["flops"]:
         wrong.append(f"total {total}, graphnet says {document['flops']}")
-    return total, wrong, document["unknown_calls"]
+    return total, wrong, document["num_unknown_calls"]
 
 
 def made_programs():

@@ -218,9 +218,9 @@ Json ExtractedJson(const StitchManifest& manifest, const std::string& out) {
         manifest.subgraphs[static_cast<size_t>(step.subgraph)];
     Json json;
     json["subgraph"] = subgraph.name;
-    json["calls"] = subgraph.num_calls;
-    json["inputs"] = step.inputs.size();
-    json["outputs"] = step.outputs.size();
+    json["num_calls"] = subgraph.num_calls;
+    json["num_inputs"] = step.inputs.size();
+    json["num_outputs"] = step.outputs.size();
     json["hash"] = subgraph.hash;
     if (subgraph.duplicate_of >= 0)
       json["duplicate_of"] = absl::StrCat("subgraph_", subgraph.duplicate_of);

@@ -79,7 +79,7 @@ class Profile {
       Json row;
       row[Name()] = target;
       row["ms"] = Milliseconds(entry.first);
-      row["calls"] = entry.second;
+      row["num_calls"] = entry.second;
       list.push_back(std::move(row));
     }
     return list;
