@@ -46,6 +46,10 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
                                                    EndingOf(out.format()),
                                                    " holds its weights; .pb needs none"));
   }
+  if (out.embeds_weights && out.format() != Target::kProtobuf && !is_archive) {
+    return absl::InvalidArgumentError(
+        "--embed-weights: a protobuf can hold them, and .pt, .pt2 and .onnx always do");
+  }
   const bool weights = out.keeps_weights() && !options.strip;
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust,
                                                     .weights = weights,
@@ -142,9 +146,15 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
                    "With --to paddle: what became of each sample, as JSON")
       ->type_name("FILE");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
-  command->add_flag("--strip-weights", options->strip,
-                    "Write the program without the values of parameters and buffers; how they are "
-                    "distributed stays");
+  CLI::Option* strip =
+      command->add_flag("--strip-weights", options->strip,
+                        "Write the program without the values of parameters and buffers; how they "
+                        "are distributed stays");
+  command
+      ->add_flag("--embed-weights", options->out.embeds_weights,
+                 "Write the values of parameters and buffers into the protobuf, not beside it; up "
+                 "to 2 GiB")
+      ->excludes(strip);
   AddJsonOption(command, &options->json,
                 "samples with path, out and lost, counts of what the format cannot hold");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });

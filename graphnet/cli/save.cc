@@ -76,9 +76,10 @@ absl::Status SavePt2(const Sample& sample, const std::string& path) {
   });
 }
 
-absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format) {
+absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format, bool embeds_weights) {
   switch (format) {
-    case Target::kProtobuf: return SerializeSample(sample);
+    case Target::kProtobuf:
+      return embeds_weights ? SerializeSampleWithWeights(sample) : SerializeSample(sample);
     case Target::kDot: return DrawPicture(*sample.module, PictureForm::kDot, {});
     case Target::kMlir: {
       ASSIGN_OR_RETURN(MlirProgram program, ExportMlirProgram(sample));
@@ -189,12 +190,13 @@ absl::Status Save(const Sample& sample, const Output& output) {
     return WriteGraphNetFolder(made.sample, output.path);
   }
   // With its weights beside it.
-  if (output.format() == Target::kProtobuf && output.path != "-")
+  if (output.format() == Target::kProtobuf && output.path != "-" && !output.embeds_weights)
     return WriteSampleFile(sample, output.path);
   if (output.format() == Target::kMlir && output.path != "-") return SaveMlir(sample, output.path);
   if (output.format() == Target::kPt2) return SavePt2(sample, output.path);
   if (output.format() == Target::kOnnx) return ExportOnnx(sample, output.path);
-  ASSIGN_OR_RETURN(const std::string bytes, BytesOf(sample, output.format()));
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   BytesOf(sample, output.format(), output.embeds_weights));
   if (output.path != "-") return WriteFileAtomic(output.path, bytes);
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);
   return absl::OkStatus();

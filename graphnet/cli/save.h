@@ -51,6 +51,7 @@ inline constexpr char kTargetsHelp[] =
 struct Output {
   std::string path;  // empty: nowhere; "-": on the standard output
   Target target = Target::kAuto;
+  bool embeds_weights = false;  // in a protobuf, not beside it
 
   // What --to says, or the ending of the path: a GraphNet folder if it has none of
   // them, text if it is "-".
@@ -59,8 +60,9 @@ struct Output {
   // Whether real values are written: protobuf and MLIR have them beside them, PyTorch's archives
   // and ONNX within.
   bool keeps_weights() const {
-    return (format() == Target::kProtobuf && path != "-") || format() == Target::kTorchScript ||
-           format() == Target::kPt2 || format() == Target::kMlir || format() == Target::kOnnx;
+    return (format() == Target::kProtobuf && (path != "-" || embeds_weights)) ||
+           format() == Target::kTorchScript || format() == Target::kPt2 ||
+           format() == Target::kMlir || format() == Target::kOnnx;
   }
   // Where the command says what it did: where the sample does not go.
   FILE* report() const { return path == "-" ? stderr : stdout; }

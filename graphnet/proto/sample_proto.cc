@@ -31,22 +31,35 @@ struct Weights {
   uint32_t checksum = 0;
 };
 
-absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weights) {
+// The limit of protobuf, less room for the envelope.
+constexpr size_t kMaxPayloadBytes = kMaxProtoBytes - 64;
+
+absl::Status TooLarge(size_t bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the sample takes ", bytes, " bytes, more than protobuf allows"));
+}
+
+absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weights,
+                                      bool embeds = false) {
   proto::Sample message;
   uint64_t unfolded = 0;
   RETURN_IF_ERROR(proto_internal::EncodeSample(sample, &message, &unfolded));
+  const size_t bare_size = message.ByteSizeLong();
+  if (embeds && !sample.weights.empty()) {
+    // Before they take memory.
+    size_t bytes = bare_size;
+    for (const auto& [name, data] : sample.weights) bytes += data.bytes->size();
+    if (bytes > kMaxPayloadBytes) return TooLarge(bytes);
+    ASSIGN_OR_RETURN(*message.mutable_embedded_weights(), SerializeSafetensors(sample.weights));
+  }
   if (weights != nullptr) {
     message.mutable_weights()->set_bytes(weights->bytes);
     message.mutable_weights()->set_checksum(weights->checksum);
   }
-  // Room for the envelope, which is shorter than that.
   const size_t size = message.ByteSizeLong();
-  if (size > kMaxProtoBytes - 64) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the sample takes ", size, " bytes, more than protobuf allows"));
-  }
-  if (unfolded > proto_internal::UnfoldLimit(size)) {
-    return absl::ResourceExhaustedError(absl::StrCat("the sample shares so much that ", size,
+  if (size > kMaxPayloadBytes) return TooLarge(size);
+  if (unfolded > proto_internal::UnfoldLimit(bare_size)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the sample shares so much that ", bare_size,
                                                      " bytes unfold to ", unfolded,
                                                      ", which no reader accepts"));
   }
@@ -55,7 +68,7 @@ absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weigh
   return proto_internal::Wrap(payload);
 }
 
-absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, Weights* weights) {
+absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, bool with_embedded, Weights* weights) {
   ASSIGN_OR_RETURN(const absl::string_view payload, proto_internal::Unwrap(bytes));
   google::protobuf::Arena arena;
   proto::Sample& message = *google::protobuf::Arena::CreateMessage<proto::Sample>(&arena);
@@ -64,11 +77,21 @@ absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, Weights* weights) {
   }
   weights->bytes = message.weights().bytes();
   weights->checksum = message.weights().checksum();
-  return proto_internal::DecodeSample(message, payload.size());
+  const std::string& embedded = message.embedded_weights();
+  ASSIGN_OR_RETURN(Sample sample,
+                   proto_internal::DecodeSample(message, payload.size() - embedded.size()));
+  if (embedded.empty()) return sample;
+  if (weights->bytes > 0)
+    return absl::InvalidArgumentError("weights in the file, and a file of weights beside it");
+  if (with_embedded) {
+    ASSIGN_OR_RETURN(sample.weights, ParseSafetensors(embedded, "embedded_weights"));
+  }
+  return sample;
 }
 
-absl::StatusOr<Sample> Parse(absl::string_view bytes, absl::string_view name, Weights* weights) {
-  absl::StatusOr<Sample> sample = ParseChecked(bytes, weights);
+absl::StatusOr<Sample> Parse(absl::string_view bytes, absl::string_view name, bool with_embedded,
+                             Weights* weights) {
+  absl::StatusOr<Sample> sample = ParseChecked(bytes, with_embedded, weights);
   if (!sample.ok()) return ErrorAt(name, 0, 0, sample.status().message());
   return sample;
 }
@@ -91,9 +114,13 @@ absl::StatusOr<std::string> SerializeSample(const Sample& sample) {
   return Serialize(sample, nullptr);
 }
 
+absl::StatusOr<std::string> SerializeSampleWithWeights(const Sample& sample) {
+  return Serialize(sample, nullptr, /*embeds=*/true);
+}
+
 absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_view name) {
   Weights weights;
-  return Parse(bytes, name, &weights);
+  return Parse(bytes, name, /*with_embedded=*/true, &weights);
 }
 
 absl::Status WriteSampleFile(const Sample& sample, const std::string& path) {
@@ -132,7 +159,7 @@ absl::Status WriteSampleFile(const Sample& sample, const std::string& path) {
 absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxProtoBytes));
   Weights weights;
-  ASSIGN_OR_RETURN(Sample sample, Parse(bytes, path, &weights));
+  ASSIGN_OR_RETURN(Sample sample, Parse(bytes, path, with_weights, &weights));
   if (!with_weights || weights.bytes == 0) return sample;
   std::string weights_path = WeightsPath(path);
   // Left by a program that was killed before it could rename the file.

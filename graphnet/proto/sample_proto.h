@@ -27,15 +27,20 @@ namespace graphnet {
 // ResourceExhausted for a sample that protobuf's limit of 2 GiB does not allow.
 absl::StatusOr<std::string> SerializeSample(const Sample& sample);
 
-// `name` is what messages call the input, such as its path.
+// The sample with its weights in it, as a safetensors file is; errors are those of SerializeSample
+// and of SerializeSafetensors.
+absl::StatusOr<std::string> SerializeSampleWithWeights(const Sample& sample);
+
+// The sample, with the weights that are in the bytes, if any. `name` is what messages call the
+// input, such as its path.
 absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_view name);
 
 // Writes `path` and, if the sample has weights, the safetensors file beside it: both or
 // neither. At any moment ReadSampleFile reads the old pair or the new one, also after a kill.
 absl::Status WriteSampleFile(const Sample& sample, const std::string& path);
 
-// With `with_weights`, also reads the file of weights that the sample was
-// written with, which then must be there and be the same.
+// With `with_weights`, also reads the weights that are in the file, or the file of weights that the
+// sample was written with, which then must be there and be the same.
 absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights);
 
 // "dir/resnet18.pb" -> "dir/resnet18.safetensors".

@@ -258,6 +258,15 @@ expect 0 "dce: 1 attributes that nothing reads" opt named.gn -p 'dce{attributes=
 "$graphnet" convert "$samples/resnet.pb" bare.pb --strip-weights
 [ ! -e bare.safetensors ] || fail "--strip-weights wrote weights"
 expect 0 "weights are drawn, as their values are not there" run bare.pb
+# Weights in the file: it is whole by itself, on the standard output too.
+mkdir embedded
+"$graphnet" convert "$samples/resnet.pb" embedded/whole.pb --embed-weights
+[ "$(ls embedded)" = whole.pb ] || fail "embedded: $(ls embedded)"
+"$graphnet" diff --weights "$samples/resnet.pb" embedded/whole.pb >out.txt || fail "embedded: $(cat out.txt)"
+"$graphnet" convert embedded/whole.pb - --to protobuf --embed-weights | cmp - embedded/whole.pb ||
+  fail "embedded on the standard output"
+"$graphnet" run - <embedded/whole.pb 2>err.txt >/dev/null && [ ! -s err.txt ] || fail "embedded: $(cat err.txt)"
+expect 2 "--embed-weights: a protobuf can hold them" convert "$samples/resnet.pb" bare.gn --embed-weights
 expect 2 "--strip-weights: a file of .pt2 holds its weights" convert "$samples/resnet.pb" bare.pt2 --strip-weights
 expect 2 "show writes .svg, .png, .html, .dot, .json and text in .txt or .gn, not .pdf" show named.gn -o named.pdf
 [ ! -e named.pdf ] || fail "a pdf was written"

@@ -279,6 +279,24 @@ TEST_F(SampleFileTest, WeightsNeedAFile) {
   EXPECT_FALSE(WriteSampleFile(sample, "/dev/stdout").ok());
 }
 
+TEST_F(SampleFileTest, WeightsMayBeInside) {
+  Sample sample = MakeSmallSample();
+  sample.weights["L_x_"] = Floats({2}, "abcdefgh");
+  const absl::StatusOr<std::string> bytes = SerializeSampleWithWeights(sample);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const absl::StatusOr<Sample> back = DeserializeSample(*bytes, "inside");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(CheckEqual(sample, *back).ok());
+  EXPECT_EQ(*back->weights.at("L_x_").bytes, "abcdefgh");
+  const std::string path = Path("inside.pb");
+  ASSERT_TRUE(WriteFileAtomic(path, *bytes).ok());
+  EXPECT_EQ(ReadSampleFile(path, true)->weights.size(), 1u);
+  EXPECT_TRUE(ReadSampleFile(path, false)->weights.empty());
+  // Of a sample without weights they are the bytes of any other.
+  sample.weights.clear();
+  EXPECT_EQ(*SerializeSampleWithWeights(sample), *SerializeSample(sample));
+}
+
 TEST_F(SampleFileTest, NamesOfWeights) {
   EXPECT_EQ(WeightsPath("a/resnet18.pb"), "a/resnet18.safetensors");
   EXPECT_EQ(WeightsPath("a/resnet18"), "a/resnet18.safetensors");
