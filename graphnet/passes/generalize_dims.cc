@@ -57,6 +57,10 @@ class Generalization : private Growth {
           absl::StrCat("dim is a number from 0, not \"", Printable(run_.option("dim")), "\""));
     }
     dim_ = static_cast<size_t>(dim);
+    if (!run_.option("to").empty() && (!absl::SimpleAtoi(run_.option("to"), &to_) || to_ <= 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("to is a size above 0, not \"", Printable(run_.option("to")), "\""));
+    }
     const std::vector<std::string> wanted = run_.list("inputs");
     std::set<absl::string_view> found;
     const SymExpr* symbol = nullptr;
@@ -181,6 +185,11 @@ class Generalization : private Growth {
         node->set_meta(meta);
       }
     }
+    // After all that goes by the old size.
+    if (to_ > 0 && to_ != example_) {
+      module_.AddSymbol(symbol_->name, to_);
+      changed_ = true;
+    }
     if (written > 0) run_.Note("sizes are written with that of the input", written);
     if (expanded > 0) run_.Note("operands of one element are expanded", expanded);
     return changed_;
@@ -291,6 +300,7 @@ class Generalization : private Growth {
 
   PassRun& run_;
   Node* size_ = nullptr;
+  int64_t to_ = 0;  // the size that the example gets; 0: the one that it has
   bool changed_ = false;
 };
 

@@ -27,6 +27,8 @@ namespace graphnet {
 // - dim: the dimension, default 0
 // - inputs: those that have it, as x+y; default: all data inputs that are not parameters
 //   and have the size there that the first has
+// - to: the size that inputs are drawn with from now on: generalize-dims{to=8} makes the batch 8;
+//   default: the size of before
 //
 // Performance impact: O(nodes), some times over where something has to be expanded. Time
 // of running with the old size is the same.

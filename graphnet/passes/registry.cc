@@ -74,7 +74,7 @@ const std::vector<Pass>& PassTable() {
       {"fold-constants", "fold_constants.h", FoldConstants},
       {"functionalize", "functionalize.h", Functionalize, {"outputs"}},
       {"fuse", "fuse.h", Fuse, {"operators"}},
-      {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs"}},
+      {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs", "to"}},
       {"inline-regions", "inline_regions.h", InlineRegions},
       {"lift-attributes", "lift_attributes.h", LiftAttributes},
       {"remove-aliases", "remove_aliases.h", RemoveAliases},

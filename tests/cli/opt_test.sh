@@ -93,6 +93,12 @@ expect 0 "sizes are written with that of the input" opt model.gn --passes=genera
 expect 0 "f32[1, 12]" run general.gn
 expect 0 "f32[5, 12]" run general.gn --input "f32[5,3,4]"
 expect 0 "2 passed, 0 failed" check general.gn half.gn
+# The batch by one word; with specialize it is a number again.
+expect 0 "generalize-dims{to=8}" opt model.gn -p "generalize-dims{to=8}" -o eight.gn
+expect 0 "f32[8, 12]" run eight.gn
+expect 0 "specialize" opt model.gn -p "generalize-dims{to=8},specialize" -o fixed.gn
+expect 0 "f32[8, 12]" run fixed.gn
+expect 2 'to is a size above 0, not "-1"' opt model.gn -p "generalize-dims{to=-1}"
 
 # --- A check among the passes fails, wrong input is refused, nothing is written.
 expect 1 "1 private call: torch._C._nn.gelu 1" opt in.gn --passes="check-stable{allow=_log_api_usage_once}" -o bad.gn
