@@ -135,8 +135,10 @@ class Runner:
         self.graphnet, self.scratch = graphnet, scratch
         self.seconds, self.mebibytes = (60, 6144) if asan else (20 if quick else 10, 2048)
         # The program has to refuse sizes that cannot be allocated, as it does without a sanitizer.
-        # What compilers and PyTorch's exporter of ONNX take is theirs: none is installed.
+        # What compilers and PyTorch's exporter of ONNX take is theirs: none is installed. Threads of
+        # PyTorch wait for each other by spinning, which is no work.
         self.environment = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1",
+                            "OMP_NUM_THREADS": "1",
                             "GRAPHNET_BACKENDS": str(scratch / "backends")}
         self.count = itertools.count()
 

@@ -298,9 +298,8 @@ def chain_of(calls: List[str], length: int) -> List[str]:
 
 
 for view, calls in VIEWS.items():
-    def lines(size: Size, view: str = view, calls: List[str] = calls) -> Tuple[str, List[str], str, str]:
-        # PyTorch itself takes 50 us for the shape of one.
-        chain = chain_of(calls, size.chain // 2 if view == "layer_norm" else size.chain)
+    def lines(size: Size, calls: List[str] = calls) -> Tuple[str, List[str], str, str]:
+        chain = chain_of(calls, size.chain)
         last = f"%v{len(chain) - 1}"
         return (SQUARE, chain + ["%w = aten.add_.Tensor(%x, 1)", f"%o = aten.mul.Tensor({last}, 2)"],
                 f"(%o, {last})", "")
