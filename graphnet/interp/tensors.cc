@@ -1,5 +1,6 @@
 #include "graphnet/interp/tensors.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "ATen/Functions.h"
@@ -67,6 +68,9 @@ absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text) {
   return Guarded([&]() -> absl::StatusOr<c10::Device> { return c10::Device(text); });
 }
 
-void SetNumThreads(int threads) { at::set_num_threads(threads > 0 ? threads : NumCpus()); }
+void SetNumThreads(int threads) {
+  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;  // PyTorch goes by it
+  at::set_num_threads(threads > 0 ? threads : NumCpus());
+}
 
 }  // namespace graphnet
