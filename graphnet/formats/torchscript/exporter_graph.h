@@ -120,7 +120,11 @@ class GraphExporter {
   // The importer leaves out casts that tell what a value is on this path.
   torch::jit::Value* Narrow(torch::jit::Value* value, const c10::TypePtr& wanted);
   absl::StatusOr<torch::jit::Value*> InsertStructure(torch::jit::Node* node);
-  size_t SizeOf(const c10::TypePtr& type);
+  struct TypeExtent {
+    size_t parts = 1;  // kMaxTypeSize + 1 for all that is more
+    int height = 1;
+  };
+  TypeExtent ExtentOf(const c10::TypePtr& type);
   absl::StatusOr<Bound> BoundOf(const Argument& argument);
   // Null if the argument leaves it open.
   c10::TypePtr TypeOf(const Argument& argument) const;
@@ -167,7 +171,7 @@ class GraphExporter {
   MissingCalls* const missing_;
   int num_constants_ = 0;
   // The type itself is kept so that no other gets its address.
-  absl::flat_hash_map<const c10::Type*, std::pair<c10::TypePtr, size_t>> type_sizes_;
+  absl::flat_hash_map<const c10::Type*, std::pair<c10::TypePtr, TypeExtent>> type_extents_;
   bool again_ = false;  // a type was too narrow
 
   // Of the graph that is being built.

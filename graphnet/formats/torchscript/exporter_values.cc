@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
 #include "graphnet/torch/values.h"
@@ -62,22 +63,27 @@ jit::Value* GraphExporter::InsertInt(int64_t number) {
 
 absl::StatusOr<jit::Value*> GraphExporter::InsertStructure(jit::Node* node) {
   jit::Value* const value = graph_->insertNode(node)->output();
-  // A tuple of two that hold the one before doubles with each step.
-  if (SizeOf(value->type()) > kMaxTypeSize) return Error("the type of its value is too large");
+  // A tuple of two that hold the one before doubles with each step; types are compared by
+  // recursion.
+  const TypeExtent extent = ExtentOf(value->type());
+  if (extent.parts > kMaxTypeSize) return Error("the type of its value is too large");
+  if (extent.height > kMaxNesting) return Error("the type of its value nests too deep");
   return value;
 }
 
-size_t GraphExporter::SizeOf(const c10::TypePtr& type) {
-  const auto it = type_sizes_.find(type.get());
-  if (it != type_sizes_.end()) return it->second.second;
-  size_t size = 1;
+GraphExporter::TypeExtent GraphExporter::ExtentOf(const c10::TypePtr& type) {
+  const auto it = type_extents_.find(type.get());
+  if (it != type_extents_.end()) return it->second.second;
+  TypeExtent extent;
   if (type->kind() != c10::TypeKind::ClassType) {
     for (const c10::TypePtr& inner : type->containedTypes()) {
-      size = std::min(size + SizeOf(inner), kMaxTypeSize + 1);
+      const TypeExtent part = ExtentOf(inner);
+      extent.parts = std::min(extent.parts + part.parts, kMaxTypeSize + 1);
+      extent.height = std::max(extent.height, part.height + 1);
     }
   }
-  type_sizes_[type.get()] = {type, size};
-  return size;
+  type_extents_[type.get()] = {type, extent};
+  return extent;
 }
 
 void GraphExporter::Bind(const Node& node, jit::Value* value) {

@@ -912,6 +912,14 @@ TEST(ExporterTest, Limits) {
   EXPECT_THAT(ErrorOf(text), StatusIs(absl::StatusCode::kInvalidArgument,
                                       HasSubstr("the type of its value is too large")));
 
+  // Each list holds the one before it: LibTorch compares their types by recursion, at each call.
+  text = "graph @forward(%y0) {\n";
+  for (int i = 1; i <= 100'000; ++i)
+    absl::StrAppend(&text, "  %y", i, " = prim.ListConstruct(%y", i - 1, ")\n");
+  EXPECT_THAT(ErrorOf(absl::StrCat(text, "  return %y0\n}\n")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the type of its value nests too deep")));
+
   const auto nested = [](int depth) {
     std::string out;
     for (int i = 0; i <= depth; ++i) {
