@@ -56,7 +56,7 @@ int64_t ControlGroupBytes(const std::string& root) {
     const char* limit;
     const char* usage;
     const char* statistics;
-    const char* prefix;  // of those of this group and the groups below it
+    const char* prefix;  // of the figures of this group with the groups below it
   };
   constexpr Files kVersions[] = {{"/memory.max", "/memory.current", "/memory.stat", ""},
                                  {"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes",

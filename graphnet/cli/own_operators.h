@@ -9,10 +9,10 @@
 
 namespace graphnet {
 
-// Declares what `word` says, for the rest of the process: "SCHEMA", an operator that cannot run,
-// "SCHEMA=identity", or "SCHEMA=SAMPLE", whose graph computes it; or a file with a line of these
-// each, and with comments that begin with #. Relative paths are of the current folder. Errors name
-// the schema, and the file and line.
+// Declares operators for the rest of the process. `word` is "SCHEMA", for an operator that cannot
+// run, "SCHEMA=identity", "SCHEMA=SAMPLE", whose graph computes it, or a file with one of these a
+// line and comments that begin with #. Paths start at the current folder. Errors name the schema,
+// and the file and line.
 absl::Status DeclareOperators(const std::string& word);
 
 // The options with which another process of the tool knows the same operators: those of --library

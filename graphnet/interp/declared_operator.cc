@@ -23,7 +23,7 @@ namespace {
 using c10::IValue;
 using torch::jit::Stack;
 
-// What PyTorch and graphnet have operators of themselves in.
+// The namespaces of PyTorch and graphnet.
 constexpr absl::string_view kOwnNamespaces[] = {"aten", "prim",     "prims",    "quantized",
                                                 "c10",  "builtins", "operator", "torch"};
 
@@ -56,7 +56,7 @@ class Kernel final : public c10::OperatorKernel {
   absl::StatusOr<std::vector<IValue>> Run(std::vector<IValue> inputs, bool is_meta) {
     CompileOptions options;
     if (is_meta) options.device = c10::Device(c10::kMeta);
-    // An executable is of one run at a time.
+    // One executable cannot run twice at the same time.
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*body_, options));
     return executable->Run(std::move(inputs));
   }
@@ -66,7 +66,7 @@ class Kernel final : public c10::OperatorKernel {
   const std::shared_ptr<const Module> body_;
 };
 
-// As long as a result is not said to share memory with an argument it does not.
+// A result is a copy, unless the schema says that it shares memory with an argument.
 class IdentityKernel final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
@@ -119,7 +119,7 @@ absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& de
         absl::StrCat(name, ": a body has no parameters and no buffers, and this one has ",
                      declared.body->attributes().size()));
   }
-  // What it calls is there before it, so that no bodies call each other in a circle.
+  // The operators that it calls have to be there, so that bodies cannot call each other in a circle.
   return Annotate(Compile(*declared.body).status(), absl::StrCat(name, ": its body"));
 }
 
@@ -135,7 +135,7 @@ absl::Status Declare(DeclaredOperator declared) {
   const std::string space = schema.name().substr(0, colons);
   const std::string name = schema.name().substr(colons + 2);
   const std::string overload = schema.overload_name();
-  // For good: graphs that call it may be there as long as the process is.
+  // They stay: graphs that call the operator may be there as long as the process is.
   static auto* const libraries = new std::vector<torch::Library>;
   torch::Library library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
   torch::CppFunction kernel = declared.is_identity
@@ -144,7 +144,7 @@ absl::Status Declare(DeclaredOperator declared) {
   const std::string full = overload.empty() ? name : absl::StrCat(name, ".", overload);
   AddForeignOperator(toString(schema));
   library.def(std::move(schema));
-  // Of all devices, and of tensors without data.
+  // For all devices, and for tensors without data.
   library.impl(full.c_str(),
                torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, std::move(kernel)));
   libraries->push_back(std::move(library));

@@ -33,7 +33,7 @@ Want ElementWant(const c10::Type& type) {
 // How deep values nest, which may be shared and may hold themselves: each is looked at once.
 class Nesting {
  public:
-  // 0 of what holds nothing that nests. An error if it is kMaxNesting or more.
+  // Returns 0 for a value that holds nothing that nests. Throws if it is kMaxNesting or more.
   int Of(const IValue& value) {
     const void* const holder = HolderOf(value);
     if (holder == nullptr) return 0;
@@ -55,7 +55,7 @@ class Nesting {
   }
 
  private:
-  // Null for what holds numbers, texts or tensors alone.
+  // Returns null for a value that holds only numbers, texts or tensors.
   static const void* HolderOf(const IValue& value) {
     if (value.isTuple()) return &value.toTupleRef();
     if (value.isGenericDict()) return value.internalToPointer();

@@ -185,7 +185,7 @@ class Generalization : private Growth {
         node->set_meta(meta);
       }
     }
-    // After all that goes by the old size.
+    // This comes after all steps that use the old size.
     if (to_ > 0 && to_ != example_) {
       module_.AddSymbol(symbol_->name, to_);
       changed_ = true;

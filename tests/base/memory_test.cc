@@ -27,8 +27,8 @@ TEST(AvailableMemoryTest, IsNoMoreThanULimitSays) {
   ASSERT_EQ(setrlimit(RLIMIT_RSS, &old), 0);
 }
 
-// Files that were read stay in the cache of the group until something else wants the memory: a
-// container that has compiled for an hour has as good as no memory "free".
+// Files that were read stay in the cache of the group until something else needs the memory. A
+// container that has compiled for an hour has almost no memory that is "free".
 TEST(ControlGroupTest, FilesInTheCacheGiveWay) {
   const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "groups";
   std::filesystem::create_directories(root / "memory");

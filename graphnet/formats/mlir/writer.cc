@@ -414,7 +414,7 @@ absl::Status Writer::WriteCall(const Node& node) {
   return WriteResults(node, schema, OperationOf(schema), operands);
 }
 
-// As torch-mlir imports an operator that its dialect does not have.
+// Writes a call as torch-mlir imports operators that its dialect does not have.
 absl::Status Writer::WriteOperator(const Node& node, const Schema& schema) {
   std::vector<Value> operands;
   for (size_t i = 0; i < schema.arguments.size(); ++i) {

@@ -121,7 +121,7 @@ class GraphExporter {
   torch::jit::Value* Narrow(torch::jit::Value* value, const c10::TypePtr& wanted);
   absl::StatusOr<torch::jit::Value*> InsertStructure(torch::jit::Node* node);
   struct TypeExtent {
-    size_t parts = 1;  // kMaxTypeSize + 1 for all that is more
+    size_t parts = 1;  // at most kMaxTypeSize + 1
     int height = 1;
   };
   TypeExtent ExtentOf(const c10::TypePtr& type);

@@ -57,10 +57,10 @@ class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
   SharedBytes bytes_;
 };
 
-// While one lives, programs may name torchvision's operators where its library is not
-// loaded: they can be imported then, though not run. No longer, as the library itself may be
-// loaded later, and must be the only one to declare them. Threads share one declaration: the last
-// of them takes it back under the lock, so that none declares while another takes back.
+// While one of these lives, programs may name torchvision's operators though its library is not
+// loaded: they can be imported, but cannot run. The declaration goes with the last of them, as the
+// library may be loaded later and has to be the only one to declare the operators. Threads share
+// one declaration. It is made and taken back under a lock, as PyTorch takes no second one.
 class TorchvisionDeclaration {
  public:
   TorchvisionDeclaration() {
