@@ -39,9 +39,27 @@ std::string NameOf(CostKey key, const Module& module, const Node& node) {
   }
 }
 
-TableRow RowOf(const std::string& name, const Cost& cost) {
-  return {Printable(name, kMaxNameBytes), Decimal(cost.flops, "FLOP"), Decimal(cost.other),
-          Size(cost.bytes), absl::StrCat(cost.calls)};
+// `alive`: 0 if it is not known.
+TableRow RowOf(const std::string& name, const Cost& cost, int64_t alive) {
+  return {Printable(name, kMaxNameBytes),
+          Decimal(cost.flops, "FLOP"),
+          Decimal(cost.other),
+          Size(cost.bytes),
+          alive > 0 ? Size(alive) : "-",
+          absl::StrCat(cost.calls)};
+}
+
+// The most of the calls of each name.
+std::map<std::string, int64_t> AliveBy(CostKey key, const Module& module, const ModuleCost& cost,
+                                       const AliveBytes& alive) {
+  std::map<std::string, int64_t> most;
+  for (const auto& [node, of] : cost.calls) {
+    const auto it = alive.find(node);
+    if (it == alive.end()) continue;
+    int64_t& bytes = most[NameOf(key, module, *node)];
+    bytes = std::max(bytes, it->second);
+  }
+  return most;
 }
 
 }  // namespace
@@ -67,11 +85,13 @@ std::vector<std::pair<std::string, Cost>> CostsBy(CostKey key, const Module& mod
   return rows;
 }
 
-void PrintCosts(CostKey key, const Module& module, const ModuleCost& cost) {
+void PrintCosts(CostKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
+                int64_t peak) {
   const char* name = key == CostKey::kNode ? "node" : key == CostKey::kModule ? "module" : "target";
-  std::vector<TableRow> rows = {{name, "FLOPs", "other", "moved", "calls"}};
-  for (const auto& [of, sum] : CostsBy(key, module, cost)) rows.push_back(RowOf(of, sum));
-  rows.push_back(RowOf("total", cost.total));
+  std::vector<TableRow> rows = {{name, "FLOPs", "other", "moved", "alive", "calls"}};
+  std::map<std::string, int64_t> most = AliveBy(key, module, cost, alive);
+  for (const auto& [of, sum] : CostsBy(key, module, cost)) rows.push_back(RowOf(of, sum, most[of]));
+  rows.push_back(RowOf("total", cost.total, peak));
   PrintTable(rows);
 }
 
@@ -111,15 +131,18 @@ void SetCost(const Cost& cost, Json* json) {
   (*json)["num_unknown_calls"] = cost.unknown;
 }
 
-void SetCosts(CostKey key, const Module& module, const ModuleCost& cost, Json* json) {
+void SetCosts(CostKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
+              Json* json) {
   SetCost(cost.total, json);
   (*json)["open_loops"] = cost.open_loops;
   if (key == CostKey::kNone) return;
   std::vector<Json> rows;
+  const std::map<std::string, int64_t> most = AliveBy(key, module, cost, alive);
   for (const auto& [name, sum] : CostsBy(key, module, cost)) {
     Json row;
     row["name"] = name;
     SetCost(sum, &row);
+    if (const auto it = most.find(name); it != most.end()) row["alive_bytes"] = it->second;
     rows.push_back(std::move(row));
   }
   (*json)["costs"] = Json::List(rows);

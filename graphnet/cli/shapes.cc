@@ -28,7 +28,7 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
       {"node", CostKey::kNode}, {"module", CostKey::kModule}, {"target", CostKey::kTarget}};
   AddChoiceOption(command, "--cost", &options->cost, keys,
                   "Print a table instead: what each node, module or target costs in FLOPs, other "
-                  "operations, bytes moved and calls, most FLOPs first")
+                  "operations, bytes moved, bytes alive while it runs, and calls, most FLOPs first")
       ->excludes(check);
   AddTrustOption(command, &options->trust);
   AddJsonOption(

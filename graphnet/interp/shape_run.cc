@@ -66,12 +66,14 @@ class MemoryMeter {
     absl::flat_hash_set<const void*> seen;
     Add(value, &seen);
   }
-  // While a value is made, what was alive before it still is.
-  void Measure() {
-    if (!is_on_) return;
-    peak_ = std::max(peak_, alive_ + added_);
+  // While a value is made, what was alive before it still is: returns the bytes of both. A value
+  // that is not kept is gone before the next one is made.
+  int64_t Measure(bool is_kept = true) {
+    if (!is_on_) return 0;
+    const int64_t bytes = alive_ + added_;
+    peak_ = std::max(peak_, bytes);
+    int64_t alive = is_kept ? 0 : -added_;
     added_ = 0;
-    int64_t alive = 0;
     for (auto it = storages_.begin(); it != storages_.end();) {
       if (it->second.storage.expired()) {
         storages_.erase(it++);
@@ -81,6 +83,7 @@ class MemoryMeter {
       }
     }
     alive_ = alive;
+    return bytes;
   }
   int64_t peak() const { return peak_; }
 
@@ -196,7 +199,8 @@ absl::Status RunForShapes(const Module& module, const std::map<std::string, Tens
   RunOptions run;
   run.observer = [&](const Node& node, const c10::IValue& value) {
     memory.Add(value);
-    memory.Measure();
+    const int64_t bytes = memory.Measure(node.has_uses());
+    if (shape_run.alive != nullptr) (*shape_run.alive)[&node] = bytes;
     return shape_run.observer ? shape_run.observer(node, value) : absl::OkStatus();
   };
   run.recover = shape_run.recover;

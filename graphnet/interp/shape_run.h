@@ -40,6 +40,8 @@ struct ShapeRun {
   bool recover_errors = false;  // RunOptions
   // The most bytes that were needed at once, as far as the run came.
   int64_t* peak = nullptr;
+  // ShapeReport::alive_bytes, where the peak is asked for; null: not asked.
+  absl::flat_hash_map<const Node*, int64_t>* alive = nullptr;
   bool* reads_data = nullptr;  // RunOptions
 };
 

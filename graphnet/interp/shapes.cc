@@ -1,5 +1,6 @@
 #include "graphnet/interp/shapes.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -64,9 +65,12 @@ absl::StatusOr<ShapeReport> InferShapes(Module* module,
   ShapeRun run;
   run.observer = observer;
   int64_t peak = 0;
+  absl::flat_hash_map<const Node*, int64_t> alive;
   run.peak = &peak;
+  run.alive = &alive;
   ASSIGN_OR_RETURN(ShapeReport report, InferShapesFrom(module, values, said, run));
   report.peak_bytes = peak;
+  report.alive_bytes = std::move(alive);
   return report;
 }
 

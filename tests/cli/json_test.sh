@@ -126,6 +126,8 @@ assert (shapes["flops"], shapes["num_calls"], shapes["num_unknown_calls"], shape
 costs = {row["name"]: row for row in run(0, "shapes", "a.gn", "--cost", "target")["costs"]}
 assert list(costs)[0] == "torch.matmul" and costs["torch.matmul"]["flops"] == 36, costs
 assert costs["torch.exp"]["other"] == 6 and costs["torch.exp"]["bytes_moved"] == 48, costs
+# Two inputs of 24 and 36 bytes, and values of 24.
+assert [costs[name]["alive_bytes"] for name in ("torch.matmul", "torch.exp", "torch.relu")] == [84, 108, 108], costs
 assert [row["name"] for row in run(0, "shapes", "a.gn", "--cost", "node")["costs"]][0] == "y"
 assert run(0, "shapes", "a.gn", "--check") == {"passed": 3, "failed": 0, "wrong": []}
 part = run(0, "subgraph", "a.gn", "--range", "1:3", "-o", "part.gn")

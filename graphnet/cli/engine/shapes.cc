@@ -117,14 +117,14 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
   if (options.json) {
     Json document = OutlineJson(sample);
     document["peak_bytes"] = report.peak_bytes;
-    SetCosts(options.cost, *sample.module, cost, &document);
+    SetCosts(options.cost, *sample.module, cost, report.alive_bytes, &document);
     PrintJson(document);
     return 0;
   }
   if (options.cost == CostKey::kNone) {
     std::fputs(PrintSample(sample).c_str(), stdout);
   } else {
-    PrintCosts(options.cost, *sample.module, cost);
+    PrintCosts(options.cost, *sample.module, cost, report.alive_bytes, report.peak_bytes);
   }
   PrintCostNotes(cost);
   std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once; %s\n", report.nodes,
