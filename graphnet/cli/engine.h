@@ -122,6 +122,9 @@ class Engine {
   virtual absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const = 0;
   // interp/shapes.h: on inputs that are drawn.
   virtual absl::Status InferShapes(Sample* sample) const = 0;
+  // What a module without inputs returns, o0, o1, … in order, for values of its attributes.
+  virtual absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
+      const Module& module, const std::map<std::string, TensorData>& values) const = 0;
   // interp/observe.h.
   virtual absl::Status InferValues(const Sample& sample, bool name_sizes,
                                    ObservedValues* found) const = 0;

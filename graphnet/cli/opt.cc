@@ -110,7 +110,16 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
                                   const Pipeline& pipeline, const OptFlags& options) {
   LoadOptions load;
   load.trust = options.trust;
-  load.weights = !out.path.empty() && out.keeps_weights();
+  const bool folds_values = absl::c_any_of(pipeline, [](const PipelineStep& step) {
+    const auto values = step.options.find("values");
+    return step.pass->name() == "fold-constants" && values != step.options.end() &&
+           values->second == "true";
+  });
+  if (folds_values && !out.path.empty() && !out.keeps_weights()) {
+    return absl::InvalidArgumentError(
+        "fold-constants{values=true} makes weights, which .pb, .pt2 and .pt can hold");
+  }
+  load.weights = folds_values || (!out.path.empty() && out.keeps_weights());
   load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
@@ -118,13 +127,20 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   // This pass goes by the sizes of all values; where they cannot be found it says what it lacks.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
-  if (wants_sizes && LacksMetas(*sample.module)) {
+  if ((wants_sizes || folds_values) && LacksMetas(*sample.module)) {
     if (const auto engine = OpenEngine(); engine.ok())
       (*engine)->InferShapes(&sample).IgnoreError();
   }
   PipelineOptions run;
   run.verify_each = options.verify_each;
   run.limit = options.limit;
+  if (folds_values) {
+    ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+    run.run_constants = [engine](const Module& module,
+                                 const std::map<std::string, TensorData>& values) {
+      return engine->RunConstants(module, values);
+    };
+  }
   if (options.dump_changes) {
     run.on_change = [&](const PipelineStep& step, absl::string_view before,
                         absl::string_view after) {

@@ -5,7 +5,9 @@
 
 #include "absl/algorithm/container.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/base/status.h"
 #include "graphnet/ir/outline.h"
+#include "graphnet/passes/fold_values.h"
 #include "graphnet/passes/scalar_arithmetic.h"
 
 namespace graphnet {
@@ -83,7 +85,10 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
     }
   }
   if (folded > 0) run.Note("calls computed ahead", folded);
-  return folded > 0;
+  ASSIGN_OR_RETURN(const bool values, run.flag("values"));
+  if (!values) return folded > 0;
+  ASSIGN_OR_RETURN(const bool more, FoldValues(module, run));
+  return folded > 0 || more;
 }
 
 }  // namespace graphnet

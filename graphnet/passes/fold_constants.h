@@ -18,10 +18,19 @@ namespace graphnet {
 // them; likewise .size(), .dim(), .numel() and the attributes shape and ndim of tensors
 // whose meta says every size as a number. What a graph returns stays computed.
 //
-// Performance impact: O(nodes and uses). Running saves one call of Python's arithmetic
-// each.
+// With values=true it also runs, once, the calls of tensors that depend on the weights of a
+// sample and on constants alone, and puts weights of their values in their places. Views stay,
+// as they cost nothing.
 //
-// Risks and limitations: a size is believed from the meta: a graph that is run on
+// Options:
+// - values: with true, values of tensors too; takes a sample that has its weights, and LibTorch
+// - max_bytes: of a value that becomes a weight, at most; default 16777216
+//
+// Performance impact: O(nodes and uses). Running saves one call of Python's arithmetic
+// each. With values=true the calls are run once, and the values are stored.
+//
+// Risks and limitations: with values=true a call whose dtype depends on a mode of the program, as
+// under autocast, stays; random calls and what is written to stay, too. A size is believed from the meta: a graph that is run on
 // inputs of other sizes than its metas say gets other results. What is an error in
 // Python, leaves 64 bits, or is rounded by the platform (powers and logarithms of
 // floats) stays.

@@ -6,6 +6,7 @@
 #define GRAPHNET_PASSES_PASS_H_
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
@@ -25,6 +27,13 @@ struct PassNote {
   size_t count = 1;
   bool is_counted = false;  // how often is part of what it says
   bool is_warning = false;  // something may not be as it was meant
+};
+
+// The values of attributes that are known, and what runs operators on them.
+struct Constants {
+  std::map<std::string, TensorData> values;
+  // What a module without inputs returns, o0, o1, … in order.
+  std::function<absl::StatusOr<std::map<std::string, TensorData>>(const Module& module)> run;
 };
 
 // One application of a pass: the options it is given and what it has to tell.
@@ -56,6 +65,16 @@ class PassRun {
   bool IsKnown(absl::string_view name) const { return known_.contains(std::string(name)); }
   void SetKnown(std::set<std::string> names) { known_ = std::move(names); }
 
+  // Null if no values are known, or nothing runs operators.
+  const Constants* constants() const { return constants_; }
+  // `constants` has to outlive this run.
+  void SetConstants(const Constants* constants) { constants_ = constants; }
+  // The value of an attribute that the pass has made.
+  void SetValue(const std::string& attribute, TensorData value) {
+    values_[attribute] = std::move(value);
+  }
+  const std::map<std::string, TensorData>& values() const { return values_; }
+
   // That a value is known by another name now: an input or attribute was renamed, or an
   // attribute became an input. What a sample holds by name follows (pipeline.h).
   void Renamed(absl::string_view from, absl::string_view to) {
@@ -68,6 +87,8 @@ class PassRun {
   std::vector<PassNote> notes_;
   std::map<std::string, std::string> renamed_;
   std::set<std::string> known_;
+  const Constants* constants_ = nullptr;
+  std::map<std::string, TensorData> values_;
 };
 
 // In the place of the names of options: the pass takes any, which are names of its input.

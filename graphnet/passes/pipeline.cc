@@ -108,7 +108,8 @@ double Now() {
 // Runs the steps; `follow` is called after each that changed something.
 absl::StatusOr<std::vector<StepResult>> RunSteps(
     const Pipeline& pipeline, Module* module, const PipelineOptions& options,
-    absl::FunctionRef<void()> prepare, absl::FunctionRef<absl::Status(const PassRun&)> follow) {
+    absl::FunctionRef<void(PassRun*)> prepare,
+    absl::FunctionRef<absl::Status(const PassRun&)> follow) {
   std::vector<StepResult> results;
   const bool compares = options.verify_each || options.on_change != nullptr;
   std::string before = compares ? PrintModule(*module) : "";
@@ -117,7 +118,7 @@ absl::StatusOr<std::vector<StepResult>> RunSteps(
     StepResult result;
     result.nodes_before = module->num_nodes();
     PassRun run(step.options);
-    prepare();
+    prepare(&run);
     const double begin = Now();
     const absl::StatusOr<bool> changed = step.pass->Run(*module, run);
     result.seconds = Now() - begin;
@@ -164,17 +165,31 @@ std::string PrintPipeline(const Pipeline& pipeline) {
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
                                                     const PipelineOptions& options) {
   return RunSteps(
-      pipeline, module, options, [] {}, [](const PassRun&) { return absl::OkStatus(); });
+      pipeline, module, options, [](PassRun*) {}, [](const PassRun&) { return absl::OkStatus(); });
 }
 
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Sample* sample,
                                                     const PipelineOptions& options) {
   std::map<std::string, const TensorMeta*> before;
-  ASSIGN_OR_RETURN(
-      std::vector<StepResult> results,
-      RunSteps(
-          pipeline, sample->module.get(), options, [&] { before = NamedMetas(*sample->module); },
-          [&](const PassRun& run) { return FollowGraph(run.renamed(), before, sample); }));
+  Constants constants;
+  constants.run = [&](const Module& module) {
+    return options.run_constants(module, constants.values);
+  };
+  ASSIGN_OR_RETURN(std::vector<StepResult> results,
+                   RunSteps(
+                       pipeline, sample->module.get(), options,
+                       [&](PassRun* run) {
+                         before = NamedMetas(*sample->module);
+                         if (options.run_constants == nullptr) return;
+                         constants.values = sample->weights;
+                         run->SetConstants(&constants);
+                       },
+                       [&](const PassRun& run) -> absl::Status {
+                         RETURN_IF_ERROR(FollowGraph(run.renamed(), before, sample));
+                         for (const auto& [name, value] : run.values())
+                           sample->weights[name] = value;
+                         return absl::OkStatus();
+                       }));
   const bool changed =
       absl::c_any_of(results, [](const StepResult& result) { return result.changed; });
   if (changed && !sample->graph_hash.empty()) sample->graph_hash = CanonicalHash(*sample->module);

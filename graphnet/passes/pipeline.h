@@ -38,6 +38,11 @@ struct PipelineOptions {
   bool verify_each = false;
   // Run only so many passes, to find the one that breaks something; negative: all.
   int64_t limit = -1;
+  // Of fold-constants{values=true}, for a sample: runs a module without inputs on values of its
+  // attributes (Constants::run); empty: nothing does.
+  std::function<absl::StatusOr<std::map<std::string, TensorData>>(
+      const Module& module, const std::map<std::string, TensorData>& values)>
+      run_constants;
   // Called after each pass that changed something with the text form before and after.
   std::function<void(const PipelineStep& step, absl::string_view before, absl::string_view after)>
       on_change;

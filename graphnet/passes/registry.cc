@@ -71,7 +71,7 @@ const std::vector<Pass>& PassTable() {
       {"expand-vmap", "expand_vmap.h", ExpandVmap},
       {"explicit-operators", "explicit_operators.h", ExplicitOperators},
       {"flatten-vmap", "flatten_vmap.h", Plain<FlattenVmap>},
-      {"fold-constants", "fold_constants.h", FoldConstants},
+      {"fold-constants", "fold_constants.h", FoldConstants, {"max_bytes", "values"}},
       {"functionalize", "functionalize.h", Functionalize, {"outputs"}},
       {"fuse", "fuse.h", Fuse, {"operators"}},
       {"generalize-dims", "generalize_dims.h", GeneralizeDims, {"dim", "inputs", "to"}},

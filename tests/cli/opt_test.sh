@@ -259,6 +259,11 @@ expect 1 "nothing takes the input unused" lint named.gn --rule unused
 expect 0 "dce: 1 attributes that nothing reads" opt named.gn -p 'dce{attributes=true}' -o used.gn
 ! grep -q idle used.gn || fail "idle is still there"
 
+# --- Values are computed ahead.
+expect 2 "makes weights, which .pb, .pt2 and .pt can hold" opt named.gn -p 'fold-constants{values=true}' -o folded.gn
+expect 0 "fold-constants{values=true}" opt "$samples/resnet.pb" -p 'fold-constants{values=true}' -o folded.pb
+expect 0 "o0   bit-equal" diff-run "$samples/resnet.pb" folded.pb --weights=own
+
 # --- Values stay behind.
 "$graphnet" convert named.gn valued.pb
 "$graphnet" convert "$samples/resnet.pb" bare.pb --strip-weights

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "c10/util/Exception.h"
 #include "c10/util/Logging.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/cli/engine/commands.h"
@@ -25,6 +26,7 @@
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/interp/observe.h"
+#include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/passes/spmd/shard_sample.h"
@@ -69,6 +71,14 @@ class TorchEngine final : public Engine {
     draw.max_elements = kMaxElementsWithData;
     ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, draw));
     return graphnet::InferShapes(sample->module.get(), values).status();
+  }
+  absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
+      const Module& module, const std::map<std::string, TensorData>& values) const override {
+    ASSIGN_OR_RETURN(const PreparedRun prepared,
+                     PrepareRun(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
+    ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
+                     prepared.executable->Run(prepared.inputs));
+    return NameOutputs(outputs);
   }
   absl::Status InferValues(const Sample& sample, bool name_sizes,
                            ObservedValues* found) const override {
