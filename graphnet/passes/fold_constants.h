@@ -30,7 +30,8 @@ namespace graphnet {
 // each. With values=true the calls are run once, and the values are stored.
 //
 // Risks and limitations: with values=true a call whose dtype depends on a mode of the program, as
-// under autocast, stays; random calls and what is written to stay, too. A size is believed from the meta: a graph that is run on
+// under autocast, stays; random calls and what is written to stay, too. Where a value cannot be
+// computed, all stay, with a note. A size is believed from the meta: a graph that is run on
 // inputs of other sizes than its metas say gets other results. What is an error in
 // Python, leaves 64 bits, or is rounded by the platform (powers and logarithms of
 // floats) stays.

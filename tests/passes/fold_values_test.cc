@@ -130,6 +130,13 @@ TEST(FoldValuesTest, WhatAModeChangesStays) {
   EXPECT_THAT(text, HasSubstr("torch.matmul(%a, %b)"));
 }
 
+TEST(FoldValuesTest, WhatFailsStays) {
+  EXPECT_THAT(Folded("  %l = torch.linalg.cholesky(%a) : f32[2, 2]\n  %y = torch.add(%x, %l)\n"
+                     "  return (%y,)\n",
+                     "values=true", /*compares=*/false),
+              HasSubstr("torch.linalg.cholesky(%a)"));
+}
+
 TEST(FoldValuesTest, LimitsAndUnknownValues) {
   constexpr absl::string_view kCalls =
       "  %m = torch.mul(%a, %b) : f32[2, 2]\n  %y = torch.add(%x, %m)\n  return (%y,)\n";
