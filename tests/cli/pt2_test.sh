@@ -147,6 +147,10 @@ same "$data/buffers.0.out.safetensors" out.safetensors
 refused "no more than 64" run "$derived.pt2" --input "args_0=f32[65,4]" --input "args_1=f32[130,4]"
 "$graphnet" convert "$data/buffers.pt2" b.gn
 "$graphnet" convert "$data/cond_several.pt2" folder
+# What is kept of a program follows its graph: sizes that the pass freed are free, in a protobuf too.
+"$graphnet" opt "$data/buffers.pt2" -p generalize-dims -o general.pb >/dev/null
+contains "$("$graphnet" run general.pb --input 'f32[7,4]')" "f32[7, 4]"
+refused "size 1 is 3, the program takes 4" run general.pb --input 'f32[7,3]'
 [ -e folder/torch_export.json ] || fail "the program is not kept"
 # A folder says how its weights are drawn, also by way of a protobuf, with the weights beside it.
 "$graphnet" convert "$data/buffers.pt2" described
