@@ -28,11 +28,10 @@ std::string Decimal(int64_t count, absl::string_view unit = "") {
   return absl::StrFormat("%.*f%s%s", digits, value, unit_of_it.empty() ? "" : " ", unit_of_it);
 }
 
-std::string NameOf(CostKey key, const Module& module, const Node& node) {
+std::string NameOf(CallKey key, const Module& module, const Node& node) {
   switch (key) {
-    case CostKey::kTarget: return std::string(node.target());
-    case CostKey::kModule:
-      return node.module_path().empty() ? "(none)" : std::string(node.module_path());
+    case CallKey::kTarget: return std::string(node.target());
+    case CallKey::kModule: return ModuleNameOf(node);
     default:
       return node.graph() == module.main() ? std::string(node.name())
                                            : absl::StrCat(node.graph()->name(), ":", node.name());
@@ -50,7 +49,7 @@ TableRow RowOf(const std::string& name, const Cost& cost, int64_t alive) {
 }
 
 // The most of the calls of each name.
-std::map<std::string, int64_t> AliveBy(CostKey key, const Module& module, const ModuleCost& cost,
+std::map<std::string, int64_t> AliveBy(CallKey key, const Module& module, const ModuleCost& cost,
                                        const AliveBytes& alive) {
   std::map<std::string, int64_t> most;
   for (const auto& [node, of] : cost.calls) {
@@ -64,6 +63,14 @@ std::map<std::string, int64_t> AliveBy(CostKey key, const Module& module, const 
 
 }  // namespace
 
+const char* KeyName(CallKey key) {
+  return key == CallKey::kNode ? "node" : key == CallKey::kModule ? "module" : "target";
+}
+
+std::string ModuleNameOf(const Node& node) {
+  return node.module_path().empty() ? "(no module)" : std::string(node.module_path());
+}
+
 std::string Size(int64_t bytes) {
   static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return absl::StrCat(bytes, " bytes");
@@ -73,7 +80,7 @@ std::string Size(int64_t bytes) {
   return absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
-std::vector<std::pair<std::string, Cost>> CostsBy(CostKey key, const Module& module,
+std::vector<std::pair<std::string, Cost>> CostsBy(CallKey key, const Module& module,
                                                   const ModuleCost& cost) {
   std::map<std::string, Cost> sums;
   for (const auto& [node, of] : cost.calls) sums[NameOf(key, module, *node)] += of;
@@ -85,10 +92,9 @@ std::vector<std::pair<std::string, Cost>> CostsBy(CostKey key, const Module& mod
   return rows;
 }
 
-void PrintCosts(CostKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
+void PrintCosts(CallKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
                 int64_t peak) {
-  const char* name = key == CostKey::kNode ? "node" : key == CostKey::kModule ? "module" : "target";
-  std::vector<TableRow> rows = {{name, "FLOPs", "other", "moved", "alive", "calls"}};
+  std::vector<TableRow> rows = {{KeyName(key), "FLOPs", "other", "moved", "alive", "calls"}};
   std::map<std::string, int64_t> most = AliveBy(key, module, cost, alive);
   for (const auto& [of, sum] : CostsBy(key, module, cost)) rows.push_back(RowOf(of, sum, most[of]));
   rows.push_back(RowOf("total", cost.total, peak));
@@ -131,11 +137,11 @@ void SetCost(const Cost& cost, Json* json) {
   (*json)["num_unknown_calls"] = cost.unknown;
 }
 
-void SetCosts(CostKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
+void SetCosts(CallKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
               Json* json) {
   SetCost(cost.total, json);
   (*json)["open_loops"] = cost.open_loops;
-  if (key == CostKey::kNone) return;
+  if (key == CallKey::kNone) return;
   std::vector<Json> rows;
   const std::map<std::string, int64_t> most = AliveBy(key, module, cost, alive);
   for (const auto& [name, sum] : CostsBy(key, module, cost)) {

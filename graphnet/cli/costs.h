@@ -14,18 +14,23 @@
 
 namespace graphnet {
 
-enum class CostKey : uint8_t { kNone, kNode, kModule, kTarget };
+// What calls are summed by.
+enum class CallKey : uint8_t { kNone, kNode, kModule, kTarget };
+// "node", "module" or "target", as options and tables call it.
+const char* KeyName(CallKey key);
+// The module of a call, "(no module)" if it is in none.
+std::string ModuleNameOf(const Node& node);
 
 // Bytes of the tensors that live while a node runs; nodes of bodies are not there.
 using AliveBytes = absl::flat_hash_map<const Node*, int64_t>;
 
 // The costs of the calls of one name, most FLOPs first, then most other operations, then most
-// bytes. A node of a body is called "body:node", a node in no module "(none)".
-std::vector<std::pair<std::string, Cost>> CostsBy(CostKey key, const Module& module,
+// bytes. A node of a body is called "body:node", a node in no module "(no module)".
+std::vector<std::pair<std::string, Cost>> CostsBy(CallKey key, const Module& module,
                                                   const ModuleCost& cost);
 
 // A row a name, and the total. `peak`, of all nodes, is in the total; 0 if it is not known.
-void PrintCosts(CostKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
+void PrintCosts(CallKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
                 int64_t peak);
 // Says on stderr, a line each, what the numbers do not count.
 void PrintCostNotes(const ModuleCost& cost);
@@ -35,7 +40,7 @@ std::string CostLine(const Cost& cost);
 void SetCost(const Cost& cost, Json* json);
 // The same of a module, with "open_loops" and, by a key, "costs": a list with a name each, and
 // "alive_bytes", the most while one of the nodes runs.
-void SetCosts(CostKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
+void SetCosts(CallKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
               Json* json);
 // "97.5 MiB".
 std::string Size(int64_t bytes);

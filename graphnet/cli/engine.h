@@ -34,9 +34,6 @@ namespace spmd {
 struct ShardedSample;
 }  // namespace spmd
 
-// The table of --profile has a row for each of these.
-enum class ProfileBy { kNothing, kTarget, kNode, kModule };
-
 // The options of the commands of the engine.
 struct RunFlags {
   std::string in;
@@ -49,7 +46,7 @@ struct RunFlags {
   int repeat = 1;
   int threads = 0;
   int64_t max_memory_mib = 0;
-  ProfileBy profile = ProfileBy::kNothing;
+  CallKey profile = CallKey::kNone;
   bool trust = false;
   bool json = false;
 };
@@ -74,7 +71,7 @@ struct ShapesFlags {
   std::string in;
   InputOptions inputs;
   uint64_t seed = 0;
-  CostKey cost = CostKey::kNone;
+  CallKey cost = CallKey::kNone;
   bool check = false;
   bool trust = false;
   bool json = false;

@@ -39,15 +39,14 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
                    "MiB that all tensors may take at once; 0: what the machine has free")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
-  const std::map<std::string, ProfileBy> by = {
-      {"target", ProfileBy::kTarget}, {"node", ProfileBy::kNode}, {"module", ProfileBy::kModule}};
+  const std::map<std::string, CallKey> by = {
+      {"target", CallKey::kTarget}, {"node", CallKey::kNode}, {"module", CallKey::kModule}};
   AddChoiceOption(command, "--profile-by", &options->profile, by,
                   "Print the time of each target, node or module. A run that does not count goes "
                   "before");
   command
       ->add_flag_callback(
-          "--profile", [options] { options->profile = ProfileBy::kTarget; },
-          "As --profile-by target")
+          "--profile", [options] { options->profile = CallKey::kTarget; }, "As --profile-by target")
       ->excludes("--profile-by");
   AddTrustOption(command, &options->trust);
   AddJsonOption(

@@ -24,8 +24,8 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   CLI::Option* check = command->add_flag("--check", options->check,
                                          "Run the graph too and compare each value's shape");
-  const std::map<std::string, CostKey> keys = {
-      {"node", CostKey::kNode}, {"module", CostKey::kModule}, {"target", CostKey::kTarget}};
+  const std::map<std::string, CallKey> keys = {
+      {"node", CallKey::kNode}, {"module", CallKey::kModule}, {"target", CallKey::kTarget}};
   AddChoiceOption(command, "--cost", &options->cost, keys,
                   "Print a table instead: what each node, module or target costs in FLOPs, other "
                   "operations, bytes moved, bytes alive while it runs, and calls, most FLOPs first")

@@ -45,7 +45,7 @@ double Milliseconds(Clock::duration time) {
 // The time from one node's end to the next one's, by what `by` says.
 class Profile {
  public:
-  explicit Profile(ProfileBy by) : by_(by) {}
+  explicit Profile(CallKey by) : by_(by) {}
   void Start() { last_ = Clock::now(); }
   void Add(const Node& node) {
     const Clock::time_point now = Clock::now();
@@ -65,7 +65,7 @@ class Profile {
   void Print(FILE* out) const {
     Clock::duration total{};
     for (const auto& [target, entry] : entries_) total += entry.first;
-    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", Name());
+    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", KeyName(by_));
     for (const auto& [target, entry] : rows()) {
       const double ms = Milliseconds(entry.first);
       std::fprintf(out, "%10.3f %6.1f %8zu %10.2f  %s\n", ms,
@@ -77,7 +77,7 @@ class Profile {
     Json list = Json::List();
     for (const auto& [target, entry] : rows()) {
       Json row;
-      row[Name()] = target;
+      row[KeyName(by_)] = target;
       row["ms"] = Milliseconds(entry.first);
       row["num_calls"] = entry.second;
       list.push_back(std::move(row));
@@ -86,17 +86,13 @@ class Profile {
   }
 
  private:
-  const char* Name() const {
-    return by_ == ProfileBy::kNode ? "node" : by_ == ProfileBy::kModule ? "module" : "target";
-  }
   std::string KeyOf(const Node& node) const {
-    if (by_ == ProfileBy::kTarget) return std::string(node.target());
-    if (by_ == ProfileBy::kModule)
-      return node.module_path().empty() ? "(no module)" : std::string(node.module_path());
+    if (by_ == CallKey::kTarget) return std::string(node.target());
+    if (by_ == CallKey::kModule) return ModuleNameOf(node);
     return absl::StrCat("%", node.name(), " = ", node.target());
   }
 
-  const ProfileBy by_;
+  const CallKey by_;
   std::map<std::string, std::pair<Clock::duration, size_t>> entries_;
   Clock::time_point last_;
 };
@@ -139,7 +135,7 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, const RunOnce& once,
                                  Progress& progress) {
   Profile profile(options.profile);
   Observer observer;
-  const bool profiles = options.profile != ProfileBy::kNothing;
+  const bool profiles = options.profile != CallKey::kNone;
   if (profiles) {
     if (warm_up != nullptr) RETURN_IF_ERROR(warm_up());
     observer = [&profile](const Node& node, const c10::IValue&) {
@@ -273,7 +269,7 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& opt
 
 // All samples of a folder, one after the other: they share the random generator.
 absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw) {
-  if (options.repeat > 1 || options.profile != ProfileBy::kNothing || !options.outputs.empty() ||
+  if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
       !options.state.empty()) {
     return absl::InvalidArgumentError(
         "--repeat, --profile, --out and --state are for one sample, not for a folder of them");

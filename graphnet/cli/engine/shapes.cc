@@ -121,7 +121,7 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     PrintJson(document);
     return 0;
   }
-  if (options.cost == CostKey::kNone) {
+  if (options.cost == CallKey::kNone) {
     std::fputs(PrintSample(sample).c_str(), stdout);
   } else {
     PrintCosts(options.cost, *sample.module, cost, report.alive_bytes, report.peak_bytes);
