@@ -228,10 +228,10 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
       ->type_name("TARGET")
       ->delimiter(',')
       ->excludes("--calls");
-  AddJsonOption(
-      command, &options->json,
-      "samples with path, passed, num_nodes, seconds, and no_folder, why a folder cannot hold it; with "
-      "--for, path and targets, by name works and missing: target, count and reason");
+  AddJsonOption(command, &options->json,
+                "samples with path, passed, num_nodes, seconds, and no_folder, why a folder cannot "
+                "hold it; with "
+                "--for, path and targets, by name works and missing: target, count and reason");
   AddTrustOption(command, &options->trust);
   command->callback([options, run] {
     *run = [options] {

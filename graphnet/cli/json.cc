@@ -156,7 +156,6 @@ void PrintJson(const Json& document, FILE* out) {
   std::fputc('\n', out);
 }
 
-
 Json ErrorJson(const absl::Status& status) {
   Json error;
   error["message"] = absl::string_view(status.message());

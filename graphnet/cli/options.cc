@@ -117,7 +117,9 @@ CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed) {
 }
 
 CLI::Option* AddThreadsOption(CLI::App* command, int* threads) {
-  return command->add_option("--threads", *threads, "Of operators; 0: as OMP_NUM_THREADS says, else all cores")
+  return command
+      ->add_option("--threads", *threads,
+                   "Of operators; 0: as OMP_NUM_THREADS says, else all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
 }

@@ -67,7 +67,8 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, Budget
   ValueTree tree;
   if (depth > kMaxDepth) return absl::UnimplementedError("a value that nests too deep");
   if (!parts->Charge(1))
-    return absl::UnimplementedError("lists and tuples outside of subgraphs that hold too many values");
+    return absl::UnimplementedError(
+        "lists and tuples outside of subgraphs that hold too many values");
   const auto add = [&](const IValue& element) -> absl::Status {
     ASSIGN_OR_RETURN(ValueTree made, ToTree(element, number, parts, depth + 1));
     tree.elements.push_back(std::move(made));
