@@ -63,7 +63,11 @@ ValueType ValueType::element() const {
 ValueType ListOf(Kind element) {
   static const std::array<ValueType, kNumKinds>* const elements = [] {
     auto* all = new std::array<ValueType, kNumKinds>;
-    for (size_t i = 0; i < kNumKinds; ++i) (*all)[i] = static_cast<Kind>(i);
+    for (size_t i = 0; i < kNumKinds; ++i) {
+      const auto kind = static_cast<Kind>(i);
+      // Of lists in lists it is not known what they hold.
+      (*all)[i] = kind == Kind::kList || kind == Kind::kTuple ? Kind::kUnknown : kind;
+    }
     return all;
   }();
   return ValueType(Kind::kList, absl::MakeConstSpan(&(*elements)[static_cast<size_t>(element)], 1));
@@ -97,7 +101,8 @@ ValueType ResultType(const Schema& schema, Arena* arena) {
 
 std::string TypeName(const ValueType& type) {
   const absl::string_view name = kNames[static_cast<size_t>(type.kind)];
-  if (type.kind == Kind::kList) return absl::StrCat("list of ", TypeName(type.elements[0]));
+  if (type.kind == Kind::kList && type.element().kind == Kind::kUnknown) return "list";
+  if (type.kind == Kind::kList) return absl::StrCat("list of ", TypeName(type.element()));
   if (type.kind != Kind::kTuple) return std::string(name);
   return absl::StrCat("(",
                       absl::StrJoin(type.elements, ", ",

@@ -46,7 +46,7 @@ struct ValueType {
   ValueType element() const;
 };
 
-// Lists of the common types; they live for good.
+// Lists of the common types; they live for good. Of lists and tuples in a list nothing is known.
 ValueType ListOf(ValueType::Kind element);
 
 // What a placeholder's annotation names ("torch.SymInt", "List[int]"); a Tensor

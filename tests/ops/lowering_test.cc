@@ -171,6 +171,16 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
 }
 
+// The name of the type of a list in a list was read from nowhere.
+TEST(LoweringTest, TypesOfListsInListsHaveNames) {
+  for (const char* sequences :
+       {"(([%x],), ([%y],))", "[([%x],), ([%y],)]", "((%x, %y), (%y, %x))"}) {
+    const std::string call =
+        absl::StrCat("operator.mul(", sequences, ", 2)\n  %s = torch.relu(%r)");
+    EXPECT_THAT(Lowered(call), HasSubstr("self cannot be a list")) << sequences;
+  }
+}
+
 // torch-to-aten writes it: it must be a call that Python takes.
 TEST(LoweringTest, WhatStaysACallOfPythonIsLoweredToItself) {
   for (const char* call :
