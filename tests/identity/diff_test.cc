@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/text/parsed_module.h"
 
 namespace graphnet {
@@ -140,6 +141,27 @@ TEST(DiffTest, OrderOfEffectsCounts) {
   const std::string mul = "  %m = aten.mul_.Tensor(%x, 2)\n";
   EXPECT_EQ(DiffOf(program(add, mul), program(add, mul)), "");
   EXPECT_NE(DiffOf(program(add, mul), program(mul, add)), "");
+}
+
+// Writes that are alike but for what they write to were paired across each other.
+TEST(DiffTest, AModuleIsItself) {
+  std::string text =
+      "graph @forward(%v0 : f32[3, 3]) {\n  %v1 = aten.view.default(%v0, [9])\n"
+      "  %v2 = aten.split.Tensor(%v1, 1)\n"
+      "  %v3 = torch.ops.higher_order.wrap(@b, %v1, k = @b)\n"
+      "  %v4 = aten.split.Tensor(%v3, 1)\n"
+      "  %v5 = torch.ops.higher_order.wrap(@b, %v0, k = @b)\n";
+  int made = 5;
+  for (const int written :
+       {4,  2,  4,  1,  0,  1, 4, 9, 2,  10, 4,  15, 10, 5,  0,  16, 12, 8,  4,  0,
+        22, 19, 16, 13, 10, 7, 4, 1, 32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10})
+    absl::StrAppend(&text, "  %v", ++made, " = aten.add_.Tensor(%v", written, ", 1)\n");
+  absl::StrAppend(&text, "  return (%v", made, ", %v23)\n}\n",
+                  "graph @b(%x) {\n  %y = torch.relu(%x)\n  return %y\n}\n");
+  const auto a = Parse(text), b = Parse(text);
+  const GraphDiff diff = DiffModules(*a, *b);
+  EXPECT_TRUE(diff.empty());
+  EXPECT_EQ(diff.pairs.size(), a->num_nodes());
 }
 
 TEST(DiffTest, MetasOnlyOnRequest) {
