@@ -14,7 +14,7 @@
 
 namespace graphnet {
 
-// What calls are summed by.
+// Calls are summed by one of these.
 enum class CallKey : uint8_t { kNone, kNode, kModule, kTarget };
 // "node", "module" or "target", as options and tables call it.
 const char* KeyName(CallKey key);

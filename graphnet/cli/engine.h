@@ -119,7 +119,7 @@ class Engine {
   virtual absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const = 0;
   // interp/shapes.h: on inputs that are drawn.
   virtual absl::Status InferShapes(Sample* sample) const = 0;
-  // What a module without inputs returns, o0, o1, … in order, for values of its attributes.
+  // Returns what a module without inputs yields, o0, o1, … in order, for values of its attributes.
   virtual absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
       const Module& module, const std::map<std::string, TensorData>& values) const = 0;
   // interp/observe.h.

@@ -18,7 +18,7 @@ struct ShapeReport {
   // Bytes of all tensors that live at once, at most, inputs included; views
   // count with what they are views of. What operators use inside does not count.
   int64_t peak_bytes = 0;
-  // Of nodes of the main graph that ran: the same while the node runs.
+  // The same for each node of the main graph that ran, while it runs.
   absl::flat_hash_map<const Node*, int64_t> alive_bytes;
   size_t nodes = 0;  // that got a meta
 };

@@ -27,7 +27,7 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
 
 // "cpu", "cuda:0".
 absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text);
-// Of operators; 0: as many as OMP_NUM_THREADS says, or else as there are cores.
+// Sets how many threads operators use. 0 stands for what OMP_NUM_THREADS says, or for all cores.
 void SetNumThreads(int threads);
 
 }  // namespace graphnet

@@ -65,7 +65,7 @@ ValueType ListOf(Kind element) {
     auto* all = new std::array<ValueType, kNumKinds>;
     for (size_t i = 0; i < kNumKinds; ++i) {
       const auto kind = static_cast<Kind>(i);
-      // Of lists in lists it is not known what they hold.
+      // It is not known what lists in lists hold.
       (*all)[i] = kind == Kind::kList || kind == Kind::kTuple ? Kind::kUnknown : kind;
     }
     return all;

@@ -18,6 +18,7 @@
 #include "graphnet/base/tensor_size.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/effects.h"
+#include "graphnet/passes/dead_code.h"
 
 namespace graphnet {
 namespace {
@@ -88,7 +89,7 @@ class Folding {
     return chosen;
   }
 
-  // Of a tensor on the CPU of which all is known; else more than any limit.
+  // Returns more than any limit unless it is a tensor on the CPU of which all is known.
   static int64_t BytesOf(const Node& node) {
     constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
     const TensorMeta* const meta = node.tensor_meta();
@@ -158,7 +159,7 @@ class Folding {
     run_.SetValue(name, std::move(value));
   }
 
-  // What only the replaced calls were for, attributes too.
+  // Erases the calls that only the replaced ones needed, and attributes that are not read any more.
   void EraseDead() {
     const auto read = [&] {
       absl::flat_hash_set<std::string> names;
@@ -170,8 +171,7 @@ class Folding {
       return names;
     };
     const absl::flat_hash_set<std::string> before = read();
-    const Effects effects(module_);
-    graph_.EliminateDeadCode([&](const Node& node) { return effects.Of(node).is_pure(); });
+    EliminateDeadCode(&module_);
     const absl::flat_hash_set<std::string> after = read();
     for (const std::string& name : before) {
       if (!after.contains(name)) module_.EraseAttribute(name);

@@ -130,6 +130,21 @@ TEST(FoldValuesTest, WhatAModeChangesStays) {
   EXPECT_THAT(text, HasSubstr("torch.matmul(%a, %b)"));
 }
 
+// A call that nobody uses goes together with its body: a module has no graph without a user.
+TEST(FoldValuesTest, DeadBodiesGoToo) {
+  Sample sample = SampleOf(
+      "  %m = torch.mul(%a, %b) : f32[2, 2]\n  %c = torch.vmap(@body, (%m,))\n"
+      "  %y = torch.add(%x, %m)\n  return (%y,)\n}\n"
+      "graph @body(%v) {\n  %r = torch.relu(%v)\n  return %r\n");
+  PipelineOptions run;
+  run.verify_each = true;
+  run.run_constants = RunOn;
+  const auto results = RunPipeline(*ParsePipeline("fold-constants{values=true}"), &sample, run);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_THAT(PrintModule(*sample.module), HasSubstr("torch.add(%x, %_folded_0)"));
+  EXPECT_EQ(sample.module->graphs().size(), 1u);
+}
+
 TEST(FoldValuesTest, WhatFailsStays) {
   EXPECT_THAT(Folded("  %l = torch.linalg.cholesky(%a) : f32[2, 2]\n  %y = torch.add(%x, %l)\n"
                      "  return (%y,)\n",
