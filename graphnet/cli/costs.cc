@@ -38,33 +38,35 @@ std::string NameOf(CallKey key, const Module& module, const Node& node) {
   }
 }
 
-// `alive`: 0 if it is not known.
-TableRow RowOf(const std::string& name, const Cost& cost, int64_t alive) {
-  return {Printable(name, kMaxNameBytes),
-          Decimal(cost.flops, "FLOP"),
-          Decimal(cost.other),
-          Size(cost.bytes),
-          alive > 0 ? Size(alive) : "-",
-          absl::StrCat(cost.calls)};
+TableRow TextOf(const CostRow& row) {
+  return {Printable(row.name, kMaxNameBytes),
+          Decimal(row.cost.flops, "FLOP"),
+          Decimal(row.cost.other),
+          Size(row.cost.bytes),
+          row.alive_bytes > 0 ? Size(row.alive_bytes) : "-",
+          absl::StrCat(row.cost.calls)};
 }
 
-// The most of the calls of each name.
-std::map<std::string, int64_t> AliveBy(CallKey key, const Module& module, const ModuleCost& cost,
-                                       const AliveBytes& alive) {
-  std::map<std::string, int64_t> most;
-  for (const auto& [node, of] : cost.calls) {
-    const auto it = alive.find(node);
-    if (it == alive.end()) continue;
-    int64_t& bytes = most[NameOf(key, module, *node)];
-    bytes = std::max(bytes, it->second);
-  }
-  return most;
+void SetCost(const Cost& cost, Json* json) {
+  (*json)["flops"] = cost.flops;
+  (*json)["other"] = cost.other;
+  (*json)["bytes_moved"] = cost.bytes;
+  (*json)["num_calls"] = cost.calls;
+  (*json)["num_unknown_calls"] = cost.unknown;
 }
 
 }  // namespace
 
-const char* KeyName(CallKey key) {
-  return key == CallKey::kNode ? "node" : key == CallKey::kModule ? "module" : "target";
+const std::map<std::string, CallKey>& CallKeys() {
+  static const auto* keys = new std::map<std::string, CallKey>{
+      {"node", CallKey::kNode}, {"module", CallKey::kModule}, {"target", CallKey::kTarget}};
+  return *keys;
+}
+
+std::string KeyName(CallKey key) {
+  for (const auto& [name, of] : CallKeys())
+    if (of == key) return name;
+  return "";
 }
 
 std::string ModuleNameOf(const Node& node) {
@@ -80,24 +82,36 @@ std::string Size(int64_t bytes) {
   return absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
-std::vector<std::pair<std::string, Cost>> CostsBy(CallKey key, const Module& module,
-                                                  const ModuleCost& cost) {
-  std::map<std::string, Cost> sums;
-  for (const auto& [node, of] : cost.calls) sums[NameOf(key, module, *node)] += of;
-  std::vector<std::pair<std::string, Cost>> rows(sums.begin(), sums.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.second.flops, a.second.other, a.second.bytes) >
-           std::tie(b.second.flops, b.second.other, b.second.bytes);
+CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost,
+                  const AliveBytes& alive, int64_t peak_bytes) {
+  CostTable table = {.key = key,
+                     .rows = {},
+                     .total = cost.total,
+                     .open_loops = cost.open_loops,
+                     .peak_bytes = peak_bytes};
+  if (key == CallKey::kNone) return table;
+  std::map<std::string, CostRow> rows;
+  for (const auto& [node, of] : cost.calls) {
+    CostRow& row = rows[NameOf(key, module, *node)];
+    row.cost += of;
+    if (const auto it = alive.find(node); it != alive.end())
+      row.alive_bytes = std::max(row.alive_bytes, it->second);
+  }
+  for (auto& [name, row] : rows) {
+    row.name = name;
+    table.rows.push_back(std::move(row));
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const CostRow& a, const CostRow& b) {
+    return std::tie(a.cost.flops, a.cost.other, a.cost.bytes) >
+           std::tie(b.cost.flops, b.cost.other, b.cost.bytes);
   });
-  return rows;
+  return table;
 }
 
-void PrintCosts(CallKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
-                int64_t peak) {
-  std::vector<TableRow> rows = {{KeyName(key), "FLOPs", "other", "moved", "alive", "calls"}};
-  std::map<std::string, int64_t> most = AliveBy(key, module, cost, alive);
-  for (const auto& [of, sum] : CostsBy(key, module, cost)) rows.push_back(RowOf(of, sum, most[of]));
-  rows.push_back(RowOf("total", cost.total, peak));
+void PrintCosts(const CostTable& table) {
+  std::vector<TableRow> rows = {{KeyName(table.key), "FLOPs", "other", "moved", "alive", "calls"}};
+  for (const CostRow& row : table.rows) rows.push_back(TextOf(row));
+  rows.push_back(TextOf({"total", table.total, table.peak_bytes}));
   PrintTable(rows);
 }
 
@@ -129,26 +143,17 @@ std::string CostLine(const Cost& cost) {
                       Size(cost.bytes), " moved");
 }
 
-void SetCost(const Cost& cost, Json* json) {
-  (*json)["flops"] = cost.flops;
-  (*json)["other"] = cost.other;
-  (*json)["bytes_moved"] = cost.bytes;
-  (*json)["num_calls"] = cost.calls;
-  (*json)["num_unknown_calls"] = cost.unknown;
-}
-
-void SetCosts(CallKey key, const Module& module, const ModuleCost& cost, const AliveBytes& alive,
-              Json* json) {
-  SetCost(cost.total, json);
-  (*json)["open_loops"] = cost.open_loops;
-  if (key == CallKey::kNone) return;
+void SetCosts(const CostTable& table, Json* json) {
+  SetCost(table.total, json);
+  (*json)["open_loops"] = table.open_loops;
+  (*json)["peak_bytes"] = table.peak_bytes;
+  if (table.key == CallKey::kNone) return;
   std::vector<Json> rows;
-  const std::map<std::string, int64_t> most = AliveBy(key, module, cost, alive);
-  for (const auto& [name, sum] : CostsBy(key, module, cost)) {
+  for (const CostRow& of : table.rows) {
     Json row;
-    row["name"] = name;
-    SetCost(sum, &row);
-    if (const auto it = most.find(name); it != most.end()) row["alive_bytes"] = it->second;
+    row["name"] = of.name;
+    SetCost(of.cost, &row);
+    if (of.alive_bytes > 0) row["alive_bytes"] = of.alive_bytes;
     rows.push_back(std::move(row));
   }
   (*json)["costs"] = Json::List(rows);

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -36,6 +37,7 @@ struct DecomposeFlags {
   std::string config_file;
   DecomposeConfig config;
   DecompositionFolderOptions folder;
+  bool format_is_given = false;
   PortOptions ports;
   bool no_head_and_tail = false;
   bool minimal_inputs = false;
@@ -165,7 +167,15 @@ void NotePassingValues(Decomposition* made) {
   if (taken < kMany) return;
   made->notes.push_back(absl::StrCat(
       "the pieces of this chain take ", taken, " values, most of which only pass through and are ",
-      "text of each folder they pass; --style dag or --format protobuf is smaller by far"));
+      "text of each folder they pass; --style dag or --to protobuf is smaller by far"));
+}
+
+// Of the pieces of one sample: folders of a folder and as Python GraphNet has them, else files.
+PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
+  if (options.format_is_given) return options.folder.format;
+  return options.folder.layout == FolderLayout::kPeer || IsFolder(path)
+             ? PieceFormat::kGraphNetFolder
+             : PieceFormat::kProtobuf;
 }
 
 // Says of the values of a folder form what the program says that it was made of. That has the same
@@ -186,21 +196,22 @@ void AddMetas(const Graph& program, const Sample& form, ObservedValues* values) 
 absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std::string& folder,
                                               const DecomposeConfig& config,
                                               const DecomposeFlags& options, bool print) {
+  const DecompositionFolderOptions form = {FormatOf(path, options), options.folder.layout};
+  const bool as_folders = form.format == PieceFormat::kGraphNetFolder;
   LoadOptions load;
   load.trust = options.trust;
-  load.weights = options.folder.format == PieceFormat::kProtobuf;
+  load.weights = !as_folders;
   load.statistics = true;
   ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
   // A GraphNet folder has no attributes; lifted from each piece, they would be
   // inputs that no other piece returns.
-  const bool lift =
-      options.folder.format == PieceFormat::kGraphNetFolder && !sample.module->attributes().empty();
+  const bool lift = as_folders && !sample.module->attributes().empty();
   std::unique_ptr<Module> lifted;
   if (lift) {
-    absl::StatusOr<Sample> form = FolderFormOfSample(sample, /*keep_module_paths=*/true);
-    if (!form.ok()) return WithFolderAdvice(form.status());
+    absl::StatusOr<Sample> folder_form = FolderFormOfSample(sample, /*keep_module_paths=*/true);
+    if (!folder_form.ok()) return WithFolderAdvice(folder_form.status());
     lifted = std::move(sample.module);
-    sample = *std::move(form);
+    sample = *std::move(folder_form);
   }
   ASSIGN_OR_RETURN(PortValues ports, FindPortValues(options.ports, &sample));
   if (lift && options.ports.facts != PortFacts::kNone)
@@ -211,10 +222,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
     made.notes.push_back(
         "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
   }
-  if (made.config.cut.style == Style::kChain &&
-      options.folder.format == PieceFormat::kGraphNetFolder) {
-    NotePassingValues(&made);
-  }
+  if (made.config.cut.style == Style::kChain && as_folders) NotePassingValues(&made);
   DecomposeOutcome outcome;
   outcome.pieces = made.pieces.size();
   const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
@@ -224,7 +232,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
     PrintDecomposition(known, made);
   }
   if (options.dry_run) return outcome;
-  const absl::StatusOr<WriteReport> written = WriteDecomposition(made, folder, options.folder);
+  const absl::StatusOr<WriteReport> written = WriteDecomposition(made, folder, form);
   if (!written.ok()) return WithFolderAdvice(written.status());
   outcome.written = *written;
   if (options.json) {
@@ -388,8 +396,10 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
-  AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
-                  "graphnet (default): folders; protobuf: files");
+  CLI::Option* to =
+      AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
+                      "graphnet: folders (default for folders and for --layout peer); protobuf: "
+                      "files, with their weights (default for all else)");
   const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs},
                                                        {"peer", FolderLayout::kPeer}};
   AddChoiceOption(
@@ -403,7 +413,10 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   AddJsonOption(command, &options->json,
                 "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
                 "notes, out, written and kept");
-  command->callback([options, run] { *run = [options] { return Run(*options); }; });
+  command->callback([options, run, to] {
+    options->format_is_given = !to->empty();
+    *run = [options] { return Run(*options); };
+  });
 }
 
 }  // namespace graphnet

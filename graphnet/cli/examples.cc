@@ -16,7 +16,7 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
       {"stats", {"graphnet stats samples/gpt.pb --all", "graphnet stats samples"}},
       {"shapes",
        {"graphnet shapes samples/resnet.pb --input f32[8,3,64,64]",
-        "graphnet shapes samples/vit.pb --cost module",
+        "graphnet shapes samples/vit.pb --cost-by module",
         "graphnet shapes samples/vit.pb | graphnet show - -o shapes.html"}},
       {"find",
        {"graphnet find 'softmax(?, -1)' samples",
@@ -38,13 +38,13 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
         "graphnet opt samples -p 'change-dtype{to=bf16}' -o half"}},
       {"passes", {"graphnet passes", "graphnet passes dce"}},
       {"decompose",
-       {"graphnet decompose samples/resnet.pb --pieces 4 --to protobuf -o pieces",
+       {"graphnet decompose samples/resnet.pb --pieces 4 -o pieces",
         "graphnet decompose samples/vit.pb --blocks --dry-run"}},
       {"subgraph",
        {"graphnet subgraph samples/resnet.pb --range 8:20 -o part.pb",
         "graphnet subgraph samples/vit.pb --module blocks.0 -o block.pb"}},
       {"compose",
-       {"graphnet decompose samples/gpt.pb --pieces 3 --to protobuf -o parts && "
+       {"graphnet decompose samples/gpt.pb --pieces 3 -o parts && "
         "graphnet compose parts -o whole.pb"}},
       {"validate",
        {"graphnet decompose samples/resnet.pb --pieces 4 -o layers && "

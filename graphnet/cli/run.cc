@@ -39,9 +39,7 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
                    "MiB that all tensors may take at once; 0: what the machine has free")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
-  const std::map<std::string, CallKey> by = {
-      {"target", CallKey::kTarget}, {"node", CallKey::kNode}, {"module", CallKey::kModule}};
-  AddChoiceOption(command, "--profile-by", &options->profile, by,
+  AddChoiceOption(command, "--profile-by", &options->profile, CallKeys(),
                   "Print the time of each target, node or module. A run that does not count goes "
                   "before");
   command

@@ -24,9 +24,7 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   CLI::Option* check = command->add_flag("--check", options->check,
                                          "Run the graph too and compare each value's shape");
-  const std::map<std::string, CallKey> keys = {
-      {"node", CallKey::kNode}, {"module", CallKey::kModule}, {"target", CallKey::kTarget}};
-  AddChoiceOption(command, "--cost", &options->cost, keys,
+  AddChoiceOption(command, "--cost-by,--cost", &options->cost, CallKeys(),
                   "Print a table instead: what each node, module or target costs in FLOPs, other "
                   "operations, bytes moved, bytes alive while it runs, and calls, most FLOPs first")
       ->excludes(check);
@@ -34,9 +32,8 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   AddJsonOption(
       command, &options->json,
       "as show has it, peak_bytes, flops, other, bytes_moved, num_calls, num_unknown_calls, "
-      "open_loops, "
-      "with "
-      "--cost costs, of a name each; with --check passed, failed and the names that are wrong");
+      "open_loops, with --cost-by costs, of a name each; with --check passed, failed and the names "
+      "that are wrong");
   command->callback([options, run] {
     *run = [options]() -> absl::StatusOr<int> {
       ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());

@@ -38,6 +38,7 @@ struct StatsFlags {
   bool csv = false;
   bool all = false;
   bool cost = false;
+  CallKey cost_by = CallKey::kNone;
   bool trust = false;
 };
 
@@ -96,15 +97,18 @@ void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool a
 struct Counted {
   ModuleStatistics statistics;
   std::string hash;
-  Cost cost;
+  CostTable cost;
   std::map<std::string, Cost> costs;  // by op and target, as the statistics count them
 };
 
-void PrintCost(const Cost& cost) {
-  std::printf("\n  %s\n", CostLine(cost).c_str());
-  if (cost.unknown > 0) {
+void PrintCost(const CostTable& cost) {
+  std::printf("\n");
+  if (cost.key != CallKey::kNone) PrintCosts(cost);
+  std::printf("  %s, %s alive at once\n", CostLine(cost.total).c_str(),
+              Size(cost.peak_bytes).c_str());
+  if (cost.total.unknown > 0) {
     std::printf("  not counted: %s calls of %s; graphnet shapes finds more shapes\n",
-                Grouped(cost.unknown).c_str(), Grouped(cost.calls).c_str());
+                Grouped(cost.total.unknown).c_str(), Grouped(cost.total.calls).c_str());
   }
 }
 
@@ -159,7 +163,7 @@ Json CountedJson(const std::string& path, const absl::Status& status, const Coun
   sample["parameter_elements"] = s.parameter_elements;
   sample["parameter_bytes"] = s.parameter_bytes;
   sample["symbols"] = s.symbols;
-  if (with_cost) SetCost(counted.cost, &sample);
+  if (with_cost) SetCosts(counted.cost, &sample);
   return sample;
 }
 
@@ -175,7 +179,8 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         if (options.json || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
         if (options.cost) {
           const ModuleCost cost = CostOf(*sample.module);
-          result->cost = cost.total;
+          result->cost =
+              CostsBy(options.cost_by, *sample.module, cost, cost.alive_bytes, cost.peak_bytes);
           for (const auto& [node, of] : cost.calls)
             result->costs[absl::StrCat(OpName(node->op()), " ", node->target())] += of;
         }
@@ -188,7 +193,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
       });
   std::vector<Json> samples;
   ModuleStatistics total;
-  Cost total_cost;
+  CostTable total_cost;  // of all calls, and the largest peak
   size_t done = 0;
   std::set<std::string> hashes;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -200,7 +205,8 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
       if (done++ > 0) std::printf("\n");
       PrintStatistics(Printable(inputs[i], 1000), results[i].statistics, options.all);
       if (options.cost) PrintCost(results[i].cost);
-      total_cost += results[i].cost;
+      total_cost.total += results[i].cost.total;
+      total_cost.peak_bytes = std::max(total_cost.peak_bytes, results[i].cost.peak_bytes);
       total += results[i].statistics;
       hashes.insert(results[i].hash);
     }
@@ -224,25 +230,34 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
   AddManySamplesOption(command, &options->in);
-  CLI::Option* json =
-      AddJsonOption(command, &options->json,
-                    "samples with path, hash, num_inputs, num_outputs, num_nodes, counts "
-                    "of targets, bytes and parameters; with --cost flops, other, "
-                    "bytes_moved, num_calls and num_unknown_calls");
+  CLI::Option* json = AddJsonOption(
+      command, &options->json,
+      "samples with path, hash, num_inputs, num_outputs, num_nodes, counts "
+      "of targets, bytes and parameters; with --cost flops, other, bytes_moved, "
+      "num_calls, num_unknown_calls, open_loops and peak_bytes, with --cost-by costs, "
+      "of a name each");
   command
       ->add_flag("--all", options->all,
                  absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))
       ->excludes(json);
-  command
-      ->add_flag("--csv", options->csv,
-                 "Print CSV of all samples together: op, target, count, samples that have one")
-      ->excludes(json);
-  command->add_flag("--cost", options->cost,
-                    "Also FLOPs, other operations and bytes moved, as far as shapes are known "
-                    "without running anything");
+  CLI::Option* csv =
+      command
+          ->add_flag("--csv", options->csv,
+                     "Print CSV of all samples together: op, target, count, samples that have one")
+          ->excludes(json);
+  command->add_flag(
+      "--cost", options->cost,
+      "Also FLOPs, other operations, bytes moved and the most bytes alive at once, as "
+      "far as shapes are known without running anything");
+  AddChoiceOption(command, "--cost-by", &options->cost_by, CallKeys(),
+                  "As --cost, and a table of what each node, module or target costs")
+      ->excludes(csv);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
-  command->callback([options, run] { *run = [options] { return Stats(*options); }; });
+  command->callback([options, run] {
+    options->cost |= options->cost_by != CallKey::kNone;
+    *run = [options] { return Stats(*options); };
+  });
 }
 
 }  // namespace graphnet

@@ -431,11 +431,6 @@ class Compiler {
           s.last_use = uses[s.slot] == 1 && absl::c_linear_search(dead[i], s.slot);
         });
       }
-      std::vector<uint32_t> kept;
-      for (const uint32_t slot : dead[i]) {
-        if (slot == instruction.result || uses[slot] != 1) kept.push_back(slot);
-      }
-      dead[i] = std::move(kept);
     }
     for (const uint32_t slot : program_->inputs) {
       // An input that nobody uses is let go at the first instruction.

@@ -14,6 +14,7 @@
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/alive_bytes.h"
 #include "graphnet/torch/status.h"
 #include "graphnet/torch/tensors.h"
 #include "graphnet/torch/types.h"
@@ -55,62 +56,64 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
   return tensor;
 }
 
-// Adds up the memory that is alive. It goes through all storages that are at each value, so it is
-// used only where the peak is asked for.
+// Where the values of a run lie, each storage counted once.
 class MemoryMeter {
  public:
-  explicit MemoryMeter(bool is_on) : is_on_(is_on) {}
+  explicit MemoryMeter(const Graph& graph) : alive_(graph) {}
 
-  void Add(const c10::IValue& value) {
-    if (!is_on_) return;
+  // An input or attribute.
+  void Keep(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage()) return;
+    if (!Enter(tensor.storage(), AliveBytes::kNone)) return;
+    alive_.Keep(static_cast<int64_t>(tensor.storage().nbytes()));
+    kept_ += static_cast<int64_t>(tensor.storage().nbytes());
+  }
+  int64_t kept() const { return kept_; }
+  void Observe(const Node& node, const c10::IValue& value) {
+    observed_.push_back(&node);
     absl::flat_hash_set<const void*> seen;
-    Add(value, &seen);
+    Add(node, value, &seen);
   }
-  // While a value is made, what was alive before it still is: returns the bytes of both. A value
-  // that is not kept is gone before the next one is made.
-  int64_t Measure(bool is_kept = true) {
-    if (!is_on_) return 0;
-    const int64_t bytes = alive_ + added_;
-    peak_ = std::max(peak_, bytes);
-    int64_t alive = is_kept ? 0 : -added_;
-    added_ = 0;
-    for (auto it = storages_.begin(); it != storages_.end();) {
-      if (it->second.storage.expired()) {
-        storages_.erase(it++);
-      } else {
-        alive += it->second.bytes;
-        ++it;
-      }
-    }
-    alive_ = alive;
-    return bytes;
+  // Of the nodes that were observed.
+  absl::flat_hash_map<const Node*, int64_t> ByNode() {
+    const auto all = alive_.ByNode();
+    const absl::flat_hash_map<const Node*, int64_t> bytes(all.begin(), all.end());
+    absl::flat_hash_map<const Node*, int64_t> result;
+    for (const Node* node : observed_) result[node] = bytes.at(node);
+    return result;
   }
-  int64_t peak() const { return peak_; }
 
  private:
+  struct Entry {
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // so that no other gets its address
+    AliveBytes::Memory memory;
+  };
+
+  // False if it is there already.
+  bool Enter(const c10::Storage& storage, AliveBytes::Memory memory) {
+    return storages_
+        .try_emplace(storage.unsafeGetStorageImpl(), Entry{storage.getWeakStorageImpl(), memory})
+        .second;
+  }
   // `seen`: tuples, which may be shared.
-  void Add(const c10::IValue& value, absl::flat_hash_set<const void*>* seen) {
+  void Add(const Node& node, const c10::IValue& value, absl::flat_hash_set<const void*>* seen) {
     if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
       const c10::Storage& storage = value.toTensor().storage();
-      const auto bytes = static_cast<int64_t>(storage.nbytes());
-      const auto [it, is_new] = storages_.try_emplace(storage.unsafeGetStorageImpl(),
-                                                      Entry{storage.getWeakStorageImpl(), bytes});
-      if (is_new) added_ += bytes;
+      if (const auto it = storages_.find(storage.unsafeGetStorageImpl()); it != storages_.end()) {
+        alive_.Share(node, it->second.memory);
+      } else {
+        Enter(storage, alive_.Take(node, static_cast<int64_t>(storage.nbytes())));
+      }
     } else if (value.isTuple() || value.isTensorList()) {
       if (value.isTuple() && !seen->insert(&value.toTupleRef()).second) return;
-      for (const c10::IValue& element : Elements(value)) Add(element, seen);
+      for (const c10::IValue& element : Elements(value)) Add(node, element, seen);
     }
   }
 
-  struct Entry {
-    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-    int64_t bytes;
-  };
-  const bool is_on_;
+  AliveBytes alive_;
+  int64_t kept_ = 0;
   absl::flat_hash_map<const void*, Entry> storages_;
-  int64_t alive_ = 0;
-  int64_t added_ = 0;
-  int64_t peak_ = 0;
+  std::vector<const Node*> observed_;
 };
 
 // A tensor, or a tuple of tensors, of the sizes that a meta says for the example values;
@@ -156,11 +159,12 @@ absl::Status RunForShapes(const Module& module, const std::map<std::string, Tens
   };
   CompileOptions options;
   options.device = kMeta;
-  MemoryMeter memory(shape_run.peak != nullptr);
+  std::optional<MemoryMeter> memory;
+  if (shape_run.peak != nullptr) memory.emplace(*module.main());
   for (const Attribute& attribute : module.attributes()) {
     ASSIGN_OR_RETURN(at::Tensor tensor,
                      InputTensor(module, attribute.name, attribute.meta, find(attribute.name)));
-    memory.Add(tensor);
+    if (memory) memory->Keep(tensor);
     options.attributes.emplace(attribute.name, std::move(tensor));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(module, options));
@@ -187,7 +191,7 @@ absl::Status RunForShapes(const Module& module, const std::map<std::string, Tens
     }
     ASSIGN_OR_RETURN(at::Tensor tensor,
                      InputTensor(module, node->target(), node->tensor_meta(), value));
-    memory.Add(tensor);
+    if (memory) memory->Keep(tensor);
     if (tensor.is_meta()) {
       inputs.emplace_back(std::move(tensor));
     } else {
@@ -195,19 +199,21 @@ absl::Status RunForShapes(const Module& module, const std::map<std::string, Tens
       inputs.push_back(std::move(input));
     }
   }
-  memory.Measure();
   RunOptions run;
   run.observer = [&](const Node& node, const c10::IValue& value) {
-    memory.Add(value);
-    const int64_t bytes = memory.Measure(node.has_uses());
-    if (shape_run.alive != nullptr) (*shape_run.alive)[&node] = bytes;
+    if (memory) memory->Observe(node, value);
     return shape_run.observer ? shape_run.observer(node, value) : absl::OkStatus();
   };
   run.recover = shape_run.recover;
   run.recover_errors = shape_run.recover_errors;
   run.reads_data = shape_run.reads_data;
   absl::Status ran = executable->Run(inputs, run).status();
-  if (shape_run.peak != nullptr) *shape_run.peak = memory.peak();
+  if (memory) {
+    absl::flat_hash_map<const Node*, int64_t> alive = memory->ByNode();
+    *shape_run.peak = memory->kept();
+    for (const auto& [node, bytes] : alive) *shape_run.peak = std::max(*shape_run.peak, bytes);
+    if (shape_run.alive != nullptr) *shape_run.alive = std::move(alive);
+  }
   return ran;
 }
 

@@ -18,8 +18,10 @@
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/ops/alive_bytes.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/region_call.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/ops/tensor_facts.h"
@@ -42,6 +44,16 @@ struct Value {
   TensorFacts facts;
   std::vector<TensorFacts> elements;  // of a tuple or list, as far as they are known
 };
+
+// Of its tensors, as far as their sizes are known.
+int64_t BytesOf(const Value& value) {
+  if (value.facts.is_tensor()) return BytesOfTensor(value.facts).value_or(0);
+  Cost sum;  // stays within int64
+  for (const TensorFacts& element : value.elements) {
+    if (element.is_tensor()) sum += {.bytes = BytesOfTensor(element).value_or(0)};
+  }
+  return sum.bytes;
+}
 
 // Levels of vmap that calls open and close one by one: what is computed of values that are batched
 // there is computed for each element of the batch.
@@ -139,10 +151,47 @@ class Walk {
       }
     }
     for (const auto& [node, cost] : result.calls) result.total += cost;
+    SetAliveBytes(&result);
     return result;
   }
 
  private:
+  // What calls use inside, bodies included, does not count. What may be a view of an operand and
+  // has its dtype counts as one.
+  void SetAliveBytes(ModuleCost* result) {
+    const Graph& graph = *lowered_.module->main();
+    AliveBytes alive(graph);
+    for (const Attribute& attribute : original_.attributes()) {
+      if (attribute.meta != nullptr) alive.Keep(BytesOfTensor(OfMeta(attribute.meta)).value_or(0));
+    }
+    for (const Node* node : graph.nodes()) {
+      const int64_t bytes = BytesOf(values_[node]);
+      if (node->is_placeholder()) {
+        alive.Keep(bytes);
+      } else if (node->is_call() && !SharesMemory(*node, values_[node], &alive)) {
+        alive.Take(*node, bytes);
+      }
+    }
+    for (const auto& [node, bytes] : alive.ByNode()) {
+      int64_t& most = result->alive_bytes[lowered_.origins[node]];
+      most = std::max(most, bytes);
+      result->peak_bytes = std::max(result->peak_bytes, bytes);
+    }
+  }
+
+  // False if the value of the call lies in no memory of its operands.
+  bool SharesMemory(const Node& call, const Value& value, AliveBytes* alive) const {
+    if (call.HasBody()) return false;  // of these nothing is known but that they may
+    bool shares = false;
+    for (const Node* operand : MemoryUseOf(call).shared) {
+      const TensorFacts& from = values_[operand].facts;
+      if (from.is_tensor() && value.facts.is_tensor() && from.dtype != value.facts.dtype) continue;
+      shares = true;
+      alive->Share(call, alive->Of(*operand));
+    }
+    return shares;
+  }
+
   // Nullopt: the budget is spent.
   std::optional<size_t> Visit(const Graph& graph, std::vector<TensorFacts> parameters) {
     std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(&graph));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ops/flops.h"
 
@@ -19,6 +20,10 @@ struct ModuleCost {
   Cost total;
   // Calls of loops that run an unknown number of times: their bodies count once.
   int64_t open_loops = 0;
+  // Bytes of the tensors that live while a node of the main graph runs (alive_bytes.h), and the
+  // most of them, as far as sizes are known.
+  absl::flat_hash_map<const Node*, int64_t> alive_bytes;
+  int64_t peak_bytes = 0;
 };
 
 // A body counts as often as it is run: under vmap and in scans and maps as often as they have

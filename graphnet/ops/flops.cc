@@ -481,12 +481,6 @@ bool IsIdleDropout(const Call& call) {
   return false;
 }
 
-Count BytesOf(const TensorFacts& facts) {
-  const int64_t bytes = DTypeBytes(facts.dtype);
-  if (bytes == 0) return std::nullopt;
-  return bytes * Shape(facts).Elements();
-}
-
 // Whether all that it takes and yields is of the dtypes that it was of.
 bool KeepsDType(const Call& call) {
   const TensorFacts from = call.of(call.node.args().empty() ? Argument() : call.node.args()[0]);
@@ -496,13 +490,13 @@ bool KeepsDType(const Call& call) {
 
 Count BytesMoved(const Call& call, bool is_move) {
   Count written = 0;
-  for (const TensorFacts& result : call.results) written = written + BytesOf(result);
+  for (const TensorFacts& result : call.results) written = written + BytesOfTensor(result);
   Count read = 0;
   absl::flat_hash_set<const Node*> seen;
   call.node.ForEachOperand([&](Node* operand) {
     const TensorFacts facts = call.of(Argument(operand));
     if (facts.kind == TensorFacts::Kind::kOther || !seen.insert(operand).second) return;
-    Count bytes = BytesOf(facts);
+    Count bytes = BytesOfTensor(facts);
     if (is_move && bytes.has_value() && written.has_value()) bytes = std::min(*bytes, *written);
     read = read + bytes;
   });
@@ -539,13 +533,13 @@ Cost CostOfSubscript(const Node& node, FactsOfArgument of, absl::Span<const Tens
   Count bytes = 0;
   if (node.target() == "operator.setitem") {
     const TensorFacts value = of(node.args().back());
-    if (value.is_tensor()) bytes = 2 * BytesOf(value);
+    if (value.is_tensor()) bytes = 2 * BytesOfTensor(value);
   } else if (!results.empty() && of(node.args()[0]).is_tensor()) {
     bool picks = false;
     graphnet::ForEachArgument(node.args()[1], [&](const Argument& index) {
       picks |= index.is_node() && of(index).is_tensor();
     });
-    if (picks) bytes = 2 * BytesOf(results[0]);
+    if (picks) bytes = 2 * BytesOfTensor(results[0]);
   }
   cost.bytes = bytes.value_or(0);
   cost.unknown = bytes.has_value() ? 0 : 1;
@@ -555,6 +549,12 @@ Cost CostOfSubscript(const Node& node, FactsOfArgument of, absl::Span<const Tens
 Cost Unknown() { return {.calls = 1, .unknown = 1}; }
 
 }  // namespace
+
+std::optional<int64_t> BytesOfTensor(const TensorFacts& facts) {
+  const int64_t bytes = DTypeBytes(facts.dtype);
+  if (bytes == 0) return std::nullopt;
+  return bytes * Shape(facts).Elements();
+}
 
 Cost& Cost::operator+=(const Cost& more) {
   flops = Add(flops, more.flops);

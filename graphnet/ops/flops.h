@@ -9,6 +9,7 @@
 #define GRAPHNET_OPS_FLOPS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -31,6 +32,9 @@ struct Cost {
   Cost Times(int64_t times) const;
   friend bool operator==(const Cost& a, const Cost& b) = default;
 };
+
+// Of one tensor; none if its sizes or dtype are not known.
+std::optional<int64_t> BytesOfTensor(const TensorFacts& facts);
 
 // Of a call of a lowered graph (lowering.h), which is one call. `of` tells of a node or constant,
 // `results` of the tensors that the call yields. A call of numbers only costs nothing.

@@ -52,9 +52,9 @@ done
   echo '  return (%y499,)'
   echo '}'
 } >wide.gn
-"$graphnet" decompose wide.gn -o nothing --every 1 --style chain --dry-run | grep -q '^note: the pieces of this chain take ' ||
+"$graphnet" decompose wide.gn -o nothing --every 1 --style chain --to graphnet --dry-run | grep -q '^note: the pieces of this chain take ' ||
   fail "nothing is said of a chain's many values"
-"$graphnet" decompose wide.gn -o nothing --every 1 --style chain --format protobuf --dry-run >out.txt
+"$graphnet" decompose wide.gn -o nothing --every 1 --style chain --dry-run >out.txt
 ! grep -q '^note: the pieces' out.txt || fail "values that pass through cost little in protobuf"
 
 # --- GraphNet folders, by default beside the sample; the configuration replays them.
@@ -67,8 +67,15 @@ diff -r resnet_decomposed again || fail "the configuration does not replay the d
 cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the original"
 "$graphnet" check again >/dev/null || fail "a piece is no whole sample"
 
+# --- The pieces have the form of the sample, with its weights, unless they are asked for otherwise.
+"$graphnet" decompose resnet.pb -o files --at 20,60 >out.txt
+[ -e files/subgraph_0.pb ] && [ -e files/subgraph_0.safetensors ] || fail "pieces of a file are no files"
+! grep '^note: parameters' out.txt || fail "files keep their parameters"
+"$graphnet" compose files -o composed_files.pb >/dev/null
+"$graphnet" diff-run resnet.pb composed_files.pb >out.txt || fail "weights are not kept: $(cat out.txt)"
+
 # --- Attributes become inputs of a folder, as convert --lift has it.
-"$graphnet" decompose resnet.pb -o lifted --at 20,60 >out.txt
+"$graphnet" decompose resnet.pb -o lifted --at 20,60 --to graphnet >out.txt
 grep -q '^note: parameters and buffers are inputs' out.txt || fail "lifting is not mentioned"
 "$graphnet" compose lifted -o composed_lifted >/dev/null
 cmp resnet/model.py composed_lifted/model.py || fail "pieces with parameters do not compose in folders"
@@ -205,7 +212,7 @@ done
 [ ! -e bad ] || fail "an output in spite of the error"
 
 # --- Pieces run by themselves, as their ports say what they take.
-for options in "--format graphnet" "--format protobuf" "--ports stats"; do
+for options in "--to graphnet" "--to protobuf" "--ports stats --to graphnet"; do
   rm -rf ports
   "$graphnet" decompose "$samples/bert.pb" -o ports --every 40 --style dag $options >/dev/null
   for piece in ports/subgraph_*; do
@@ -216,7 +223,7 @@ grep -q 'max_val = [0-9.]*[1-9]' ports/subgraph_3/weight_meta.py || fail "no sta
 "$graphnet" validate "$samples/bert.pb" ports --run | grep -q '^valid$' || fail "ports make pieces invalid"
 rm -rf ports
 "$graphnet" decompose "$samples/bert.pb" -o ports --every 40 --style dag --ports none >/dev/null
-if "$graphnet" run ports/subgraph_3 2>err.txt; then fail "--ports none says something"; fi
+if "$graphnet" run ports/subgraph_3.pb 2>err.txt; then fail "--ports none says something"; fi
 printf 'graph @forward(%%x) {\n  %%y = torch.relu(%%x)\n  %%z = torch.neg(%%y)\n  return (%%z,)\n}\n' >bare.txt
 "$graphnet" decompose bare.txt -o bare --at 1 | grep -q 'note: shapes of what pieces take are not known: input x' ||
   fail "no note of what is not known"

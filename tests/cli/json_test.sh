@@ -123,12 +123,17 @@ shapes = run(0, "shapes", "a.gn")
 nodes = {node["name"]: node for node in shapes["graphs"][0]["nodes"]}
 assert nodes["y"]["shape"] == [2, 3] and shapes["peak_bytes"] > 0
 assert (shapes["flops"], shapes["num_calls"], shapes["num_unknown_calls"], shapes["open_loops"]) == (36, 3, 0, 0)
-costs = {row["name"]: row for row in run(0, "shapes", "a.gn", "--cost", "target")["costs"]}
+costs = {row["name"]: row for row in run(0, "shapes", "a.gn", "--cost-by", "target")["costs"]}
 assert list(costs)[0] == "torch.matmul" and costs["torch.matmul"]["flops"] == 36, costs
 assert costs["torch.exp"]["other"] == 6 and costs["torch.exp"]["bytes_moved"] == 48, costs
 # Two inputs of 24 and 36 bytes, and values of 24.
 assert [costs[name]["alive_bytes"] for name in ("torch.matmul", "torch.exp", "torch.relu")] == [84, 108, 108], costs
-assert [row["name"] for row in run(0, "shapes", "a.gn", "--cost", "node")["costs"]][0] == "y"
+# Without running anything, of what shapes found.
+open("shaped.gn", "w").write(subprocess.run([graphnet, "shapes", "a.gn"], stdout=subprocess.PIPE, text=True).stdout)
+told = by_name(run(0, "stats", "shaped.gn", "--cost-by", "target"), 1, 0)["shaped.gn"]
+assert told["peak_bytes"] == shapes["peak_bytes"] == 108, told
+assert {row["name"]: row for row in told["costs"]} == costs, told
+assert [row["name"] for row in run(0, "shapes", "a.gn", "--cost-by", "node")["costs"]][0] == "y"
 assert run(0, "shapes", "a.gn", "--check") == {"passed": 3, "failed": 0, "wrong": []}
 part = run(0, "subgraph", "a.gn", "--range", "1:3", "-o", "part.gn")
 assert (part["start"], part["end"], part["num_operators"]) == (1, 3, 3) and part["inputs"][0]["name"] == "y"

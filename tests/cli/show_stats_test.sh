@@ -100,7 +100,17 @@ EOF
 # What the calls cost, as far as rules tell it: a product, and three calls on eight elements.
 "$graphnet" stats in/a.txt --cost | tail -n 1 >out.txt
 expect "stats --cost" <<'EOF'
-  128 FLOP, 24 other operations, 448 bytes moved
+  128 FLOP, 24 other operations, 448 bytes moved, 288 bytes alive at once
+EOF
+"$graphnet" stats in/a.txt --cost-by target | tail -n 7 >out.txt
+expect "stats --cost-by" <<'EOF'
+target                         FLOPs  other      moved      alive  calls
+torch.nn.functional.linear  128 FLOP      0  224 bytes  224 bytes      1
+operator.mul                  0 FLOP     16  128 bytes  256 bytes      2
+torch.add                     0 FLOP      8   96 bytes  288 bytes      1
+view                          0 FLOP      0    0 bytes  224 bytes      1
+total                       128 FLOP     24  448 bytes  288 bytes      5
+  128 FLOP, 24 other operations, 448 bytes moved, 288 bytes alive at once
 EOF
 "$graphnet" stats in/a.txt --cost --json | python3 -c 'import json, sys
 sample = json.load(sys.stdin)["samples"][0]

@@ -48,7 +48,7 @@ done
 # --- The default folder; a given configuration; the peer's layout; parts of a graph.
 "$graphnet" decompose net.txt --balanced 2 >/dev/null
 expect 0 "valid" net.txt
-expect 0 "valid" net.txt --config net_decomposed/decompose_config.json
+expect 0 "valid" net.txt --config net_decomposed/decompose_config.pb
 "$graphnet" decompose net.txt -o peer --pieces 2 --layout peer >/dev/null
 expect 0 "valid" net.txt peer
 rm peer/_decomposed/decompose_config.json
@@ -58,9 +58,9 @@ expect 0 "note: operators [0, 1) are in no piece, and not validated" net.txt par
 
 # --- Parameters of the original are inputs of pieces in folders.
 "$graphnet" convert "$samples/resnet.pt" resnet.pb
-"$graphnet" decompose resnet.pb -o resnet_pieces --pieces 4 >/dev/null
+"$graphnet" decompose resnet.pb -o resnet_pieces --pieces 4 --to graphnet >/dev/null
 expect 0 "valid" resnet.pb resnet_pieces
-"$graphnet" decompose resnet.pb -o resnet_files --pieces 4 --style dag --format protobuf >/dev/null
+"$graphnet" decompose resnet.pb -o resnet_files --pieces 4 --style dag >/dev/null
 expect 0 "valid" resnet.pb resnet_files
 
 # --- The original knows all shapes; folders keep those of ports, which is enough.
@@ -72,7 +72,7 @@ for format in graphnet protobuf; do
     expect 0 "1 of 1 outputs bit-equal" shaped.txt pieces --run
   done
 done
-"$graphnet" decompose shaped.txt -o pieces_wrong --at 1,3 >/dev/null
+"$graphnet" decompose shaped.txt -o pieces_wrong --at 1,3 --to graphnet >/dev/null
 sed -i 's/shape = \[8, 4\]/shape = [8, 5]/' pieces_wrong/subgraph_1/weight_meta.py
 expect 1 "E4 port" shaped.txt pieces_wrong
 
@@ -138,7 +138,7 @@ expect 0 "1 of 1 outputs bit-equal" holds.txt held --run "${words[@]}"
 "$graphnet" run held >/dev/null || fail "the pieces do not run"
 
 # --- Numbers between pieces are tensors without dimensions in a folder, as Python makes them.
-"$graphnet" decompose "$samples/vit.pb" -o numbers --pieces 3 --ports stats >/dev/null
+"$graphnet" decompose "$samples/vit.pb" -o numbers --pieces 3 --ports stats --to graphnet >/dev/null
 grep -q 'torch.SymInt' numbers/subgraph_1/model.py || fail "no number between the pieces"
 ! grep -q 'dtype = None' numbers/subgraph_*/weight_meta.py || fail "an input without a dtype"
 expect 0 "1 of 1 outputs bit-equal" "$samples/vit.pb" numbers --run
@@ -170,7 +170,7 @@ for sample in symbols.gn two.gn; do
     done
   done
 done
-"$graphnet" decompose symbols.gn -o symbols --single-op >/dev/null
+"$graphnet" decompose symbols.gn -o symbols --single-op --to graphnet >/dev/null
 : >symbols/subgraph_0/input_tensor_constraints.py
 expect 1 "piece 0: lacks constraints of its inputs" symbols.gn symbols
 

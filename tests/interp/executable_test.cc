@@ -301,22 +301,36 @@ TEST(ExecutableTest, ParametersAskForGradients) {
   EXPECT_TRUE(at::equal(held, at::linear(x.transpose(2, 3), w, b)));
 }
 
-TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
-  // Of a chain of large values no more than two are alive at once.
+// Whether the value of %a is gone when %d has run.
+bool IsGone(absl::string_view lines) {
   c10::weak_intrusive_ptr<c10::TensorImpl> first(
       c10::intrusive_ptr<c10::TensorImpl>::reclaim(nullptr));
-  bool died = false;
+  bool gone = false;
   RunOptions options;
   options.observer = [&](const Node& node, const c10::IValue& value) {
     if (node.name() == "a") first = value.toTensor().getIntrusivePtr();
-    if (node.name() == "c") died = first.expired();
+    if (node.name() == "d") gone = first.expired();
     return absl::OkStatus();
   };
-  ASSERT_TRUE(RunText("graph @forward(%x) {\n  %a = torch.neg(%x)\n  %b = torch.neg(%a)\n"
-                      "  %c = torch.neg(%b)\n  return (%c,)\n}\n",
-                      {at::ones({2})}, options)
-                  .ok());
-  EXPECT_TRUE(died);
+  EXPECT_OK(RunText(absl::StrCat("graph @forward(%x) {\n  %a = torch.neg(%x)\n", lines,
+                                 "  %d = torch.neg(%c)\n  return (%d,)\n}\n"),
+                    {at::ones({2})}, options));
+  return gone;
+}
+
+TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
+  // Of a chain of large values no more than two are alive at once.
+  EXPECT_TRUE(IsGone("  %b = torch.neg(%a)\n  %c = torch.neg(%b)\n"));
+  // Also those in the lists and tuples of calls, and those that subscripts take apart.
+  EXPECT_TRUE(IsGone("  %b = torch.cat([%a, %x])\n  %c = torch.neg(%b)\n"));
+  EXPECT_TRUE(IsGone("  %b = torch.block_diag(%a, %x)\n  %c = torch.neg(%b)\n"));
+  EXPECT_TRUE(
+      IsGone("  %b = torch.meshgrid([%a, %x], indexing = \"ij\")\n"
+             "  %b0 = operator.getitem(%b, 0)\n  %b1 = torch.neg(%b0)\n"
+             "  %c = torch.neg(%b1)\n"));
+  EXPECT_TRUE(
+      IsGone("  %b = operator.getitem(%a, 0)\n  %b0 = torch.neg(%b)\n"
+             "  %c = torch.neg(%b0)\n"));
 }
 
 TEST(ExecutableTest, WhatReachesOutsideIsRefused) {

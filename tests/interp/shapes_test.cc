@@ -191,6 +191,18 @@ TEST(InferShapesTest, PeakMemory) {
   EXPECT_EQ(report->nodes, 4u);
 }
 
+TEST(InferShapesTest, ListsKeepNothingAlive) {
+  // The parts are gone once they are joined: the largest are the two that the last call reads and
+  // makes, of four parts each, beside the input.
+  const ParsedModule module = Parse(
+      "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %b = torch.neg(%x)\n"
+      "  %c = torch.cat([%a, %b, %a, %b])\n  %d = torch.neg(%c)\n  %e = torch.neg(%d)\n"
+      "  return (%e,)\n}\n");
+  const auto report = InferShapes(module.get(), {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->peak_bytes, 9 * 4096 * 4 * 4);
+}
+
 TEST(InferShapesTest, PeakMemoryOfWhatComesBeforeUnknownShapes) {
   const ParsedModule module = Parse(
       "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %n = torch.nonzero(%a)\n"

@@ -1,6 +1,7 @@
 #include "graphnet/ops/cost.h"
 
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -198,6 +199,62 @@ TEST(CostTest, VisitsSharedBodiesOnce) {
   const ModuleCost cost = CostOfText(text);
   EXPECT_EQ(cost.total.unknown, 0);
   EXPECT_EQ(cost.total.other, std::numeric_limits<int64_t>::max());  // more than 9 * 2^60
+}
+
+// The bytes that live while each node of a graph of one f32[8] input runs, 32 bytes a value.
+std::map<std::string, int64_t> AliveOfLines(absl::string_view lines, absl::string_view head = "") {
+  const absl::StatusOr<std::unique_ptr<Module>> module =
+      ParseModule(absl::StrCat(head, "graph @forward(%x : f32[8]) {\n", lines, "}\n"), "test");
+  EXPECT_OK(module) << lines;
+  std::map<std::string, int64_t> result;
+  if (!module.ok()) return result;
+  const ModuleCost cost = CostOf(**module);
+  for (const auto& [node, bytes] : cost.alive_bytes) {
+    if (node->is_call()) result[std::string(node->name())] = bytes;
+    EXPECT_LE(bytes, cost.peak_bytes);
+  }
+  return result;
+}
+
+TEST(CostTest, MemoryLivesUntilItsLastUse) {
+  using ::testing::ElementsAre;
+  using ::testing::Pair;
+  // The input lives all the time; a dead value only while it is made.
+  EXPECT_THAT(AliveOfLines("  %a = torch.neg(%x)\n  %b = torch.neg(%a)\n  %dead = torch.neg(%b)\n"
+                           "  %d = torch.neg(%b)\n  return (%d,)\n"),
+              ElementsAre(Pair("a", 64), Pair("b", 96), Pair("d", 96), Pair("dead", 96)));
+  // Views and what writes in place lie in the memory of another value, and keep it.
+  EXPECT_THAT(
+      AliveOfLines("  %a = torch.neg(%x)\n  %b = .view(%a, 4, 2)\n  %c = .relu_(%b)\n"
+                   "  %d = torch.neg(%x)\n  %e = torch.add(%c, 1)\n  return (%e,)\n"),
+      ElementsAre(Pair("a", 64), Pair("b", 64), Pair("c", 64), Pair("d", 96), Pair("e", 96)));
+  // A cast makes a tensor of its own, unless there is nothing to cast.
+  EXPECT_THAT(
+      AliveOfLines(
+          "  %a = .to(%x, torch.float16)\n  %b = .to(%x, torch.float32)\n  return (%a, %b)\n"),
+      ElementsAre(Pair("a", 48), Pair("b", 48)));
+  // A tuple keeps its elements, and what takes them out has no memory of its own.
+  EXPECT_THAT(AliveOfLines("  %a = torch.sort(%x)\n  %b = operator.getitem(%a, 0)\n"
+                           "  %c = torch.neg(%b)\n  %d = torch.neg(%c)\n  return (%d,)\n"),
+              ElementsAre(Pair("a", 128), Pair("b", 128), Pair("c", 160), Pair("d", 96)));
+}
+
+TEST(CostTest, AttributesLiveAllTheTime) {
+  using ::testing::ElementsAre;
+  using ::testing::Pair;
+  EXPECT_THAT(AliveOfLines("  %w = get_attr w : f32[8]\n  %v = get_attr w : f32[8]\n"
+                           "  %a = torch.add(%w, %v)\n  %b = torch.neg(%a)\n  return (%b,)\n",
+                           "attribute w : f32[8] as torch.nn.parameter.Parameter\n"
+                           "attribute unused : f32[100]\n"),
+              ElementsAre(Pair("a", 496), Pair("b", 528)));
+}
+
+TEST(CostTest, MemoryBeyondInt64StaysAtTheLargest) {
+  const std::string size = "[4611686018427387904]";  // 2^62 elements of one byte
+  const ModuleCost cost =
+      CostOfText(absl::StrCat("graph @forward(%x : u8", size, ", %y : u8", size,
+                              ") {\n  %a = torch.add(%x, %y) : u8", size, "\n  return (%a,)\n}\n"));
+  EXPECT_EQ(cost.peak_bytes, std::numeric_limits<int64_t>::max());
 }
 
 TEST(CostTest, EachNameOfTheTableIsAnOperator) {

@@ -6,7 +6,7 @@
 
 A program of torch.export runs node by node under FlopCounterMode and sdpa_kernel(MATH), on its
 example inputs or on inputs drawn as its metas say: each call must count what `graphnet shapes
---cost node` says, bodies of control flow in total. Of a GraphNet sample the totals must be equal.
+--cost-by node` says, bodies of control flow in total. Of a GraphNet sample the totals must be equal.
 Recurrent layers run without oneDNN, whose kernel PyTorch's counter does not know. Prints a line a
 program, with what differs by target. The exit status is 0 if nothing does.
 """
@@ -124,7 +124,7 @@ def count_sample(path, seed):
 
 
 def graphnet_counts(command, path):
-    words = [*command.split(), "shapes", str(path), "--cost", "node", "--json"]
+    words = [*command.split(), "shapes", str(path), "--cost-by", "node", "--json"]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip()[:300])

@@ -65,7 +65,8 @@ class Profile {
   void Print(FILE* out) const {
     Clock::duration total{};
     for (const auto& [target, entry] : entries_) total += entry.first;
-    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call", KeyName(by_));
+    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call",
+                 KeyName(by_).c_str());
     for (const auto& [target, entry] : rows()) {
       const double ms = Milliseconds(entry.first);
       std::fprintf(out, "%10.3f %6.1f %8zu %10.2f  %s\n", ms,

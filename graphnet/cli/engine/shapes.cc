@@ -114,17 +114,18 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
   sample.weights.clear();
   sample.extra_files.clear();
   const ModuleCost cost = CostOf(*sample.module);
+  const CostTable table =
+      CostsBy(options.cost, *sample.module, cost, report.alive_bytes, report.peak_bytes);
   if (options.json) {
     Json document = OutlineJson(sample);
-    document["peak_bytes"] = report.peak_bytes;
-    SetCosts(options.cost, *sample.module, cost, report.alive_bytes, &document);
+    SetCosts(table, &document);
     PrintJson(document);
     return 0;
   }
   if (options.cost == CallKey::kNone) {
     std::fputs(PrintSample(sample).c_str(), stdout);
   } else {
-    PrintCosts(options.cost, *sample.module, cost, report.alive_bytes, report.peak_bytes);
+    PrintCosts(table);
   }
   PrintCostNotes(cost);
   std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once; %s\n", report.nodes,
