@@ -513,6 +513,26 @@ def add_folder(name: str, lines: Callable[[Size], List[str]]) -> None:
     add(name, "folder", write)
 
 
+def wrong_records(folder: pathlib.Path, size: Size, _: Bases) -> pathlib.Path:
+    """A folder whose records each contradict themselves: `lint` says where each stands."""
+    path = folder / "folder-wrong-records"
+    path.mkdir()
+    names = [f"L_x{i}_" for i in range(size.names)]
+    (path / "model.py").write_text(
+        "import torch\n\n\nclass GraphModule(torch.nn.Module):\n"
+        f"    def forward(self, {', '.join(f'{name}: torch.Tensor' for name in names)}):\n"
+        f"        y = torch.relu({names[-1]})\n        return (y,)\n")
+    (path / "weight_meta.py").write_text("\n\n".join(
+        f'class Program_weight_tensor_meta_{name}:\n    name = "{name}"\n    shape = [3]\n'
+        '    dtype = "torch.float32"\n    device = "cpu"\n    mean = 0.0\n    std = -1.0\n'
+        '    min_val = 2.0\n    max_val = 1.0\n    data = None\n' for name in names))
+    (path / "input_meta.py").write_text("")
+    (path / "graph_net.json").write_text('{"framework": "torch", "num_devices_required": 1}\n')
+    return path
+
+
+add("folder-wrong-records", "folder", wrong_records)
+
 PYTHON_STEPS = {
     "tuple": ("(x, x)", "({v}, {v})"),
     "list": ("[x, x]", "[{v}, {v}]"),
@@ -847,3 +867,20 @@ add_torchscript("torchscript-chain", lambda size: (
     [f"return v{size.chain // 10 - 1}"]))
 add_torchscript("torchscript-loop", lambda size: (
     ["l = [x]", "for i in range(1000000000):", "  _0 = torch.append(l, x)", "return torch.stack(l)"]))
+
+
+# --- Listings of Paddle --------------------------------------------------------------------------
+
+def pir_attributes(folder: pathlib.Path, size: Size, _: Bases) -> pathlib.Path:
+    path = folder / "pir-attributes.txt"
+    attributes = ",".join(f"a{i}:true" for i in range(size.names))
+    path.write_text(
+        '{\n    (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",'
+        'place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[3],stop_gradient:[false]} '
+        ': () -> builtin.tensor<3xf32>\n'
+        f'    (%1) = "pd_op.relu" [id:2] (%0) {{{attributes}}} '
+        ': (builtin.tensor<3xf32>) -> builtin.tensor<3xf32>\n}\n')
+    return path
+
+
+add("pir-attributes", "pir", pir_attributes)
