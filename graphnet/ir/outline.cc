@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
@@ -87,7 +88,7 @@ void WriteBody(const Subgraph& subgraph, absl::FunctionRef<Graph*(Graph*)> map_g
 // getitem that it stands for.
 void ReplaceUses(Node* node, const Argument& value, size_t known) {
   // `node`, then getitems of what is before them, which go.
-  std::vector<std::pair<Node*, Argument>> replaced = {{node, value}};
+  absl::InlinedVector<std::pair<Node*, Argument>, 1> replaced = {{node, value}};
   for (size_t i = 0; i < replaced.size(); ++i) {
     const auto [from, to] = replaced[i];
     if (to.is_node()) {
@@ -98,7 +99,8 @@ void ReplaceUses(Node* node, const Argument& value, size_t known) {
       if (const Argument* element = ElementOf(*user, from, to)) {
         replaced.emplace_back(user, *element);
       } else {
-        user->MapArguments([&](const Argument& a) { return a == Argument(from) ? to : a; });
+        user->MapArguments(
+            [&](const Argument& a) { return a.is_node() && a.node() == from ? to : a; });
       }
     }
   }
@@ -267,10 +269,11 @@ Node* CopyNode(const Node& node, Graph* to, absl::FunctionRef<Argument(const Arg
 }
 
 const Argument* ElementOf(const Node& user, const Node* node, const Argument& value) {
+  if (!value.is_tuple() && !value.is_list()) return nullptr;
   const bool is_getitem = user.is_call_function("operator.getitem") && user.args().size() == 2 &&
                           user.args()[0].is_node() && user.args()[0].node() == node &&
                           user.args()[1].is_int();
-  if (!is_getitem || (!value.is_tuple() && !value.is_list())) return nullptr;
+  if (!is_getitem) return nullptr;
   const auto size = static_cast<int64_t>(value.elements().size());
   const int64_t i = user.args()[1].integer();
   if (i < -size || i >= size) return nullptr;

@@ -33,9 +33,12 @@ class Check {
     if (known != has_vmap_.end()) return known->second;
     bool has_vmap = false;
     for (const Node* node : graph.nodes()) {
-      has_vmap |= IsVmapCall(*node);
-      node->ForEachArgument(
-          [&](const Argument& a) { has_vmap |= a.is_graph() && HasVmap(*a.graph()); });
+      has_vmap = IsVmapCall(*node);
+      if (!has_vmap) {
+        node->ForEachArgument(
+            [&](const Argument& a) { has_vmap |= a.is_graph() && HasVmap(*a.graph()); });
+      }
+      if (has_vmap) break;
     }
     has_vmap_[&graph] = has_vmap;
     return has_vmap;

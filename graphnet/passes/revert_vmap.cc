@@ -527,7 +527,8 @@ class Analysis {
 // are open where it is called.
 class AllAnalyses {
  public:
-  AllAnalyses(const Module& module, const NestingCalls& calls) : calls_(calls), effects_(module) {}
+  AllAnalyses(const Module& module, const NestingCalls& calls)
+      : calls_(calls), effects_(module), has_bodies_(module.graphs().size() > 1) {}
 
   absl::Status Visit(Graph* graph, int outer_levels) {
     if (!visited_.insert({graph, outer_levels}).second) return absl::OkStatus();
@@ -542,6 +543,7 @@ class AllAnalyses {
       RETURN_IF_ERROR(analyses.back().Run());
       break;
     }
+    if (!has_bodies_) return absl::OkStatus();
     for (const Node* node : graph->nodes()) {
       const NestingCall call = calls_[node];
       if (call == NestingCall::kIncrement) ++outer_levels;
@@ -561,6 +563,7 @@ class AllAnalyses {
  private:
   const NestingCalls& calls_;
   ModuleEffects effects_;
+  const bool has_bodies_;
   absl::flat_hash_set<std::pair<const Graph*, int>> visited_;
   absl::flat_hash_map<const Graph*, int> outer_levels_;  // of those that hold flat nesting
 };

@@ -3,7 +3,7 @@
 that a walk which takes them for trees never ends (amplify_shapes.py).
 
     tests/tools/amplify.py --graphnet bazel-bin/graphnet/cli/graphnet [--quick] [--asan]
-        [--shapes REGEX] [--commands REGEX] [--jobs N] [--keep DIR]
+        [--in-turn N] [--shapes REGEX] [--commands REGEX] [--jobs N] [--keep DIR]
 
 Each run has to end with an answer (exit code 0), or with one line and exit code 1 or 2. A crash,
 more than 10 seconds of processor time or 2 GiB is a fault (of a build with ASan: 60 s, 6 GiB; with
@@ -12,8 +12,9 @@ What is linear in the shared program has to answer; what may refuse because its 
 than a budget is listed in docs/shared_values.md, and no other refusal by a budget is allowed.
 
 Commands come from `graphnet --help`, formats from `--help` of each command, passes from
-`graphnet passes`, so that new ones are taken up by themselves. --quick takes smaller shapes and
-gives each some of the commands, in turn, so that every shape and every command occurs.
+`graphnet passes`, so that new ones are taken up by themselves. --quick takes smaller shapes.
+--quick and --in-turn give each shape some of the commands, in turn, so that every shape and every
+command occurs: under ASan all commands on all shapes take a day.
 """
 
 import argparse
@@ -244,6 +245,8 @@ def main() -> int:
     parser.add_argument("--graphnet", required=True)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--asan", action="store_true")
+    parser.add_argument("--in-turn", type=int, metavar="N",
+                        help="of the commands each shape gets N, in turn (--quick: 4; default: all)")
     parser.add_argument("--shapes", default="")
     parser.add_argument("--commands", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -252,6 +255,7 @@ def main() -> int:
     options = parser.parse_args()
     graphnet = str(pathlib.Path(options.graphnet).resolve())
     size = amplify_shapes.Size.quick() if options.quick else amplify_shapes.Size.full()
+    step = options.in_turn or (4 if options.quick else 0)
     allowed = may_refuse()
 
     with tempfile.TemporaryDirectory() as folder:
@@ -290,9 +294,8 @@ def main() -> int:
             path = shape.write(home, size, bases)
             pieces = home / "pieces"
             chosen = on_shapes
-            if options.quick:  # checks, and some others in turn
+            if step:  # checks, and some others in turn
                 others = [c for c in on_shapes if c.label != "check"]
-                step = 4
                 chosen = [c for c in on_shapes if c.label == "check"]
                 chosen += [others[(number * step + i) % len(others)] for i in range(min(step, len(others)))]
                 if cut and any("{pieces}" in c.words for c in chosen):
