@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -36,6 +38,11 @@ absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string
     if (distance >= best) continue;
     best = distance;
     nearest = candidate;
+  }
+  if (!nearest.empty() || name.empty()) return nearest;
+  for (const absl::string_view candidate : names) {
+    absl::string_view before = candidate;
+    if (absl::ConsumeSuffix(&before, name) && absl::EndsWith(before, ".")) return candidate;
   }
   return nearest;
 }

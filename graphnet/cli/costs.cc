@@ -42,8 +42,8 @@ TableRow TextOf(const CostRow& row) {
   return {Printable(row.name, kMaxNameBytes),
           Decimal(row.cost.flops, "FLOP"),
           Decimal(row.cost.other),
-          Size(row.cost.bytes),
-          row.alive_bytes > 0 ? Size(row.alive_bytes) : "-",
+          BytesText(row.cost.bytes),
+          row.alive_bytes > 0 ? BytesText(row.alive_bytes) : "-",
           absl::StrCat(row.cost.calls)};
 }
 
@@ -71,15 +71,6 @@ std::string KeyName(CallKey key) {
 
 std::string ModuleNameOf(const Node& node) {
   return node.module_path().empty() ? "(no module)" : std::string(node.module_path());
-}
-
-std::string Size(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return absl::StrCat(bytes, " bytes");
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  for (; value >= 1024; value /= 1024) ++unit;
-  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
 CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost,
@@ -140,7 +131,7 @@ void PrintCostNotes(const ModuleCost& cost) {
 
 std::string CostLine(const Cost& cost) {
   return absl::StrCat(Decimal(cost.flops, "FLOP"), ", ", Decimal(cost.other), " other operations, ",
-                      Size(cost.bytes), " moved");
+                      BytesText(cost.bytes), " moved");
 }
 
 void SetCosts(const CostTable& table, Json* json) {

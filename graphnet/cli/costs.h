@@ -51,9 +51,6 @@ std::string CostLine(const Cost& cost);
 // Sets "flops", "other", "bytes_moved", "num_calls", "num_unknown_calls", "open_loops" and
 // "peak_bytes", as whole numbers, and where the table has a key "costs", a list with a name each.
 void SetCosts(const CostTable& table, Json* json);
-// "97.5 MiB".
-std::string Size(int64_t bytes);
-
 }  // namespace graphnet
 
 #endif  // GRAPHNET_CLI_COSTS_H_

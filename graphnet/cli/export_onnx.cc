@@ -170,8 +170,7 @@ namespace {
 absl::Status CheckCalls(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) {
-      const Callable callee = CalleeOf(*node);
-      if (callee.kind == Callable::Kind::kForeign && !callee.overloads.empty()) {
+      if (CalleeOf(*node).is_of_library()) {
         return NodeError(*node,
                          "PyTorch does not have this operator, and its exporter for ONNX has "
                          "nothing for it");

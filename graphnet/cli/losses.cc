@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/node.h"
@@ -72,10 +72,7 @@ void Losses::Add(const Losses& other) {
 std::string Losses::Text() const {
   std::vector<std::string> parts;
   if (weights > 0) {
-    const double mib = static_cast<double>(weight_bytes) / (1 << 20);
-    parts.push_back(Plural(weights, "weight",
-                           mib < 0.1 ? absl::StrCat(" (", weight_bytes, " bytes)")
-                                     : absl::StrFormat(" (%.1f MiB)", mib)));
+    parts.push_back(Plural(weights, "weight", absl::StrCat(" (", BytesText(weight_bytes), ")")));
   }
   if (metas > 0) parts.push_back(Plural(metas, "shape", " of values"));
   if (module_paths > 0) parts.push_back(Plural(module_paths, "module path"));

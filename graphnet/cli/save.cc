@@ -52,14 +52,8 @@ absl::Status SaveMlir(const Sample& sample, const std::string& path) {
   }
   if (weights.empty()) return WriteFileAtomic(path, program.text);
   // Not x.safetensors, which belongs to x.pb.
-  const std::string beside = absl::StrCat(absl::StripSuffix(path, ".mlir"), ".mlir.safetensors");
-  const auto write = [&](const ByteSink& sink) { return StreamSafetensors(weights, sink); };
-  ASSIGN_OR_RETURN(StagedFile weights_file, StagedFile::Write(beside, write));
-  ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program.text));
-  // An older program must not be seen beside these weights, not even after a kill.
-  std::remove(path.c_str());
-  RETURN_IF_ERROR(weights_file.Commit());
-  return program_file.Commit();
+  return SaveWithTensors(program.text, path, weights,
+                         absl::StrCat(absl::StripSuffix(path, ".mlir"), ".mlir.safetensors"));
 }
 
 absl::Status SavePt2(const Sample& sample, const std::string& path) {
@@ -95,6 +89,18 @@ absl::StatusOr<std::string> BytesOf(const Sample& sample, Target format, bool em
 }
 
 }  // namespace
+
+absl::Status SaveWithTensors(absl::string_view program, const std::string& path,
+                             const std::map<std::string, TensorData>& tensors,
+                             const std::string& beside) {
+  const auto write = [&](const ByteSink& sink) { return StreamSafetensors(tensors, sink); };
+  ASSIGN_OR_RETURN(StagedFile tensors_file, StagedFile::Write(beside, write));
+  ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program));
+  // An older program must not be seen beside these tensors, not even after a kill.
+  std::remove(path.c_str());
+  RETURN_IF_ERROR(tensors_file.Commit());
+  return program_file.Commit();
+}
 
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also,
                               const std::string& help) {

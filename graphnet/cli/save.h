@@ -95,6 +95,11 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
                                                         const std::string& root,
                                                         const Output& output);
 
+// Writes the text of a program to `path` and its tensors to `beside`, both or none of them.
+absl::Status SaveWithTensors(absl::string_view program, const std::string& path,
+                             const std::map<std::string, TensorData>& tensors,
+                             const std::string& beside);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_CLI_SAVE_H_

@@ -23,6 +23,7 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/part.h"
 #include "graphnet/cli/picture.h"
+#include "graphnet/cli/runnable_python.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -57,6 +58,7 @@ struct ShowFlags {
   bool shapes = false;
   bool fused = false;
   bool bound = false;
+  bool runnable = false;
   bool trust = false;
   bool json = false;
 };
@@ -207,14 +209,20 @@ absl::Status CheckEnding(const ShowFlags& options) {
     return absl::OkStatus();
   const std::string ending = EndingOfFile(options.out);
   if (ending.empty() || ending == ".txt" || ending == ".gn") return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Printable(options.out, 1000),
-                   ": show writes .svg, .png, .html, .dot, .json and text in .txt or .gn, not ",
-                   ending, "; --to says which if it is to be called so"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Printable(options.out, 1000),
+      ": show writes .svg, .png, .html, .dot, .json, .py and text in .txt or .gn, not ", ending,
+      "; --to says which if it is to be called so"));
 }
 
-absl::StatusOr<int> Show(const ShowFlags& options) {
+absl::StatusOr<int> Show(ShowFlags options) {
+  if (options.form == Form::kAuto && EndingOfFile(options.out) == ".py")
+    options.form = Form::kPython;
   RETURN_IF_ERROR(CheckEnding(options));
+  if (options.runnable && (options.form != Form::kPython || options.out == "-")) {
+    return absl::InvalidArgumentError(
+        "--runnable is for Python in a file, which has its weights beside it: -o FILE.py");
+  }
   const std::optional<PictureForm> picture = PictureOf(options);
   const bool is_text = !picture.has_value() && !options.json &&
                        (options.form == Form::kAuto || options.form == Form::kText ||
@@ -236,7 +244,12 @@ absl::StatusOr<int> Show(const ShowFlags& options) {
   }
   LoadOptions load;
   load.trust = options.trust;
+  load.weights = options.runnable;
   ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, load));
+  if (options.runnable) {
+    RETURN_IF_ERROR(Annotate(WriteRunnablePython(std::move(sample), options.out), options.in));
+    return 0;
+  }
   if (options.json) {
     PrintJson(OutlineJson(sample));
     return 0;
@@ -288,6 +301,11 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
   command->add_flag("--shapes", options->shapes,
                     "With the shape and dtype of each value, as graphnet shapes infers them");
   AddDrawingOptions(command, &options->drawing);
+  command
+      ->add_flag("--runnable", options->runnable,
+                 "python: with functions that run it, and its weights and an input in "
+                 "FILE.py.safetensors: python FILE.py [RESULTS.safetensors]")
+      ->needs("--out");
   command->add_flag("--fused", options->fused,
                     "pir: operators that make one kernel in a cinn_op.fusion");
   command->add_flag("--bound", options->bound, "loops: bound to the blocks and threads of a GPU");

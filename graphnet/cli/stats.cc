@@ -58,10 +58,10 @@ void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool a
       {"inputs", Grouped(s.placeholders),
        s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : ""},
       {"parameters", Grouped(s.parameters),
-       absl::StrCat(Grouped(s.parameter_elements), " elements, ", Size(s.parameter_bytes))},
+       absl::StrCat(Grouped(s.parameter_elements), " elements, ", BytesText(s.parameter_bytes))},
       {"outputs", Grouped(s.outputs), ""},
       {"nodes", Grouped(s.nodes),
-       absl::StrFormat("%s in memory, %.0f bytes a node", Size(static_cast<int64_t>(s.bytes)),
+       absl::StrFormat("%s in memory, %.0f bytes a node", BytesText(static_cast<int64_t>(s.bytes)),
                        s.bytes_per_node())},
   };
   size_t width = 0;
@@ -105,7 +105,7 @@ void PrintCost(const CostTable& cost) {
   std::printf("\n");
   if (cost.key != CallKey::kNone) PrintCosts(cost);
   std::printf("  %s, %s alive at once\n", CostLine(cost.total).c_str(),
-              Size(cost.peak_bytes).c_str());
+              BytesText(cost.peak_bytes).c_str());
   if (cost.total.unknown > 0) {
     std::printf("  not counted: %s calls of %s; graphnet shapes finds more shapes\n",
                 Grouped(cost.total.unknown).c_str(), Grouped(cost.total.calls).c_str());

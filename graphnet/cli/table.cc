@@ -29,6 +29,15 @@ void PrintTable(const std::vector<TableRow>& rows, bool last_is_text, FILE* out)
   }
 }
 
+std::string BytesText(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return absl::StrCat(bytes, " bytes");
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024; value /= 1024) ++unit;
+  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
 std::string CsvLine(const TableRow& row) {
   std::string line;
   for (const std::string& cell : row) {

@@ -123,7 +123,10 @@ absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const G
     Node* const node = index.node(index.operator_node(k));
     if (std::string own = PathOfOperator(index, index.operator_node(k)); !own.empty())
       current = std::move(own);
-    if (!current.empty()) paths.insert(current);
+    // With the modules that it lies in.
+    absl::string_view module = current;
+    while (!module.empty() && paths.emplace(module).second)
+      module = module.substr(0, module.find('.') == module.npos ? 0 : module.rfind('.'));
     absl::string_view below = current;
     if (!absl::ConsumePrefix(&below, path) || !(below.empty() || below[0] == '.')) continue;
     nodes.push_back(node);

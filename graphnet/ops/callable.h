@@ -47,6 +47,13 @@ struct Callable {
   bool is_function(absl::string_view function) const {
     return kind == Kind::kFunction && name == function;
   }
+  // Whether PyTorch lacks the operator, and its schema is known: a library's, or a declared one.
+  bool is_of_library() const { return kind == Kind::kForeign && !overloads.empty(); }
+  // Of the one operator that the target names, of ATen or of a library; null if it names none.
+  const Schema* named_operator() const {
+    const bool names_one = is_of_library() || (kind == Kind::kAten && names_overload);
+    return names_one ? &overloads[0] : nullptr;
+  }
   Schema::Bracket bracket() const {
     return kind == Kind::kFunction ? overloads[0].bracket : Schema::Bracket::kNone;
   }

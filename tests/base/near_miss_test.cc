@@ -23,5 +23,11 @@ TEST(NearMissTest, TheNearestOrNone) {
   EXPECT_EQ(NearMissHint("xyz", {"show"}), "");
 }
 
+TEST(NearMissTest, TheEndOfALongerName) {
+  EXPECT_EQ(NearMiss("layer.10", {"m.head", "m.layer.10", "n.layer.10"}), "m.layer.10");
+  EXPECT_EQ(NearMiss("ayer.10", {"m.long.layer.10"}), "");
+  EXPECT_EQ(NearMiss("", {"m."}), "");
+}
+
 }  // namespace
 }  // namespace graphnet

@@ -208,4 +208,26 @@ for command in "find conv2d" hash stats; do
   "$graphnet" $command many/a.gn bad/a.gn >/dev/null 2>&1 || code=$?
   [ "$code" -eq 2 ] || { echo "FAILED: $command of a broken sample: $code"; exit 1; }
 done
+# --- Python that runs by itself (tests/tools/compare_runnable.py runs it) has its values beside it.
+"$graphnet" show in/a.txt -o net.py --runnable
+python3 - <<'EOF'
+import json, py_compile, struct
+py_compile.compile("net.py", doraise=True)
+data = open("net.py.safetensors", "rb").read()
+size, = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + size])
+assert {name: row["shape"] for name, row in header.items()} == {"x": [2, 8], "w": [4, 8]}, header
+EOF
+printf 'graph @forward(%%t as "Tuple[Tensor, Tensor]") {\n  %%y = operator.getitem(%%t, 0)\n  return (%%y,)\n}\n' >tuple.gn
+refused() {
+  local message=$1 code=0
+  shift
+  "$graphnet" show "$@" >/dev/null 2>err.txt || code=$?
+  { [ "$code" -eq 2 ] && grep -q -e "$message" err.txt; } || { echo "FAILED: show $*: $code $(cat err.txt)"; exit 1; }
+}
+refused "--runnable is for Python in a file" in/a.txt --to python --runnable -o -
+refused "--runnable is for Python in a file" in/a.txt --runnable -o net.svg
+refused "input t is no tensor and no number" tuple.gn --runnable -o tuple.py
+refused "its shape is not known" unknown.txt --runnable -o unknown.py
+if [ -e tuple.py ] || [ -e unknown.py ]; then echo "FAILED: a file in spite of the error"; exit 1; fi
 echo PASSED

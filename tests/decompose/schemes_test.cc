@@ -108,6 +108,15 @@ TEST(NodesOfModuleTest, AllThatIsBelow) {
   }
 }
 
+TEST(NodesOfModuleTest, TheModuleThatIsMeant) {
+  const Cuttable g(
+      "graph @forward(%x) {\n  %a = torch.relu(%x) in model.encoder.layer.0.output\n"
+      "  %b = torch.neg(%a) in model.encoder.layer.1.output\n  return (%b,)\n}\n");
+  EXPECT_THAT(
+      NodesOfModule("encoder.layer.1", g.index).status(),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("; is model.encoder.layer.1 meant?")));
+}
+
 constexpr absl::string_view kBranches = R"(
 graph @forward(%x, %y) {
   %a = torch.relu(%x)

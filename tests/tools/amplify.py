@@ -214,7 +214,8 @@ class Runner:
             return result("fault", f"ended by {signal.Signals(-code).name}")
         if code == 0:
             return result("answer", "")
-        if code not in (1, 2) or "Sanitizer" in stderr:
+        # A warning of ASan that memory cannot be allocated is none: the tool says so itself.
+        if code not in (1, 2) or re.search(r"ERROR: \w*Sanitizer|runtime error: ", stderr):
             return result("fault", f"exit code {code}: {stderr[:2000]}")
         if len(errors) > 1:
             return result("fault", f"{len(errors)} lines of error")

@@ -19,6 +19,7 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/ir/verifier.h"
@@ -128,8 +129,8 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     PrintCosts(table);
   }
   PrintCostNotes(cost);
-  std::fprintf(stderr, "%zu values, at most %.1f MiB alive at once; %s\n", report.nodes,
-               static_cast<double>(report.peak_bytes) / (1 << 20), CostLine(cost.total).c_str());
+  std::fprintf(stderr, "%zu values, at most %s alive at once; %s\n", report.nodes,
+               BytesText(report.peak_bytes).c_str(), CostLine(cost.total).c_str());
   return 0;
 }
 

@@ -365,14 +365,14 @@ absl::Status Writer::WriteCall(const Node& node) {
   if (node.is_call_function("operator.getitem")) return WriteGetItem(node);
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator) return WriteArithmetic(node, callee);
-  const bool is_of_library = callee.kind == Callable::Kind::kForeign && !callee.overloads.empty();
-  if (!is_of_library && (callee.kind != Callable::Kind::kAten || !callee.names_overload)) {
+  const Schema* const named = callee.named_operator();
+  if (named == nullptr) {
     return Error(node.HasBody() ? "it has graphs, which is not written as MLIR"
                                 : "it is no overload of ATen; pass torch-to-aten makes it one");
   }
-  const Schema& schema = OverloadFor(node, callee.overloads[0]);
+  const Schema& schema = OverloadFor(node, *named);
   if (schema.mutates()) return Error("it writes to memory");
-  if (is_of_library) return WriteOperator(node, schema);
+  if (callee.is_of_library()) return WriteOperator(node, schema);
   if (schema.name == "sym_size" || schema.name == "size") return WriteSize(node, schema);
   if (schema.name == "item" || schema.name == "_local_scalar_dense") return WriteItem(node, schema);
   RETURN_IF_ERROR(CheckIndices(node, schema));

@@ -349,7 +349,10 @@ class PictureMaker {
     for (const Graph* graph : module_.graphs()) {
       for (const Node* node : graph->nodes()) {
         absl::string_view below = paths_[node->index()];
-        all.insert(below);
+        // With the modules that it lies in.
+        absl::string_view module = below;
+        while (!module.empty() && all.insert(module).second)
+          module = module.substr(0, module.find('.') == module.npos ? 0 : module.rfind('.'));
         if (!absl::ConsumePrefix(&below, wanted) || !(below.empty() || below[0] == '.')) continue;
         SelectNode(*node);
         found = true;

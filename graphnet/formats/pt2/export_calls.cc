@@ -383,8 +383,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   }
   const Callable callee = CalleeOf(node);
   // Operators of ATen, those of libraries, and those that PyTorch defines in Python.
-  if ((callee.kind == Callable::Kind::kAten && callee.names_overload) ||
-      (callee.kind == Callable::Kind::kForeign && !callee.overloads.empty()) ||
+  if (callee.named_operator() != nullptr ||
       (callee.kind == Callable::Kind::kFunction && absl::StartsWith(target, "torch.ops."))) {
     return ExportAten(node, callee.overloads[0], args, scope);
   }

@@ -354,12 +354,8 @@ bool LacksMeta(const Node& node) {
     return tensor != nullptr && tensor->dtype != DType::kUnknown;
   };
   if (meta != nullptr && (meta->is_tuple || is_known(meta->tensor))) return false;
-  const Callable callee = CalleeOf(node);
-  if ((callee.kind == Callable::Kind::kAten && callee.names_overload) ||
-      (callee.kind == Callable::Kind::kForeign && !callee.overloads.empty())) {
-    const Schema& schema = callee.overloads[0];
-    return !schema.returns.empty() && schema.returns[0].kind == SchemaType::Kind::kTensor;
-  }
+  if (const Schema* const schema = CalleeOf(node).named_operator())
+    return !schema->returns.empty() && schema->returns[0].kind == SchemaType::Kind::kTensor;
   return node.HasBody() || node.is_call_function("operator.getitem") ||
          node.is_call_function("torch.tensor");
 }

@@ -1,0 +1,41 @@
+
+
+# --- The program above runs with the values that lie in FILE.py.safetensors beside this file:
+#
+#     python FILE.py [RESULTS.safetensors]
+#     from FILE import GraphModule, arguments; GraphModule()(**arguments(x=my_tensor))
+#
+import inspect
+import sys
+
+import safetensors.torch
+
+
+def arguments(**given):
+    """What forward takes, by name: the weights and inputs of the file, or what is given."""
+    # Tensors of a mapped file lie at any address, for which kernels may round otherwise: they are copied.
+    values = {name: tensor.clone() for name, tensor in
+              safetensors.torch.load_file(__file__ + ".safetensors").items()}
+    values.update(given)
+    numbers = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
+    taken = {}
+    for name, parameter in list(inspect.signature(GraphModule.forward).parameters.items())[1:]:
+        value = values.pop(name, None)
+        if isinstance(value, torch.Tensor) and parameter.annotation in numbers:
+            value = value.item()
+        elif isinstance(value, torch.Tensor) and parameter.annotation is torch.nn.parameter.Parameter:
+            value = torch.nn.Parameter(value, requires_grad=value.is_floating_point())
+        taken[name] = value
+    if values:
+        raise TypeError("forward takes no " + ", ".join(values))
+    return taken
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        leaves = torch.utils._pytree.tree_leaves(GraphModule()(**arguments()))
+    results = {f"o{i}": torch.as_tensor(leaf).contiguous() for i, leaf in enumerate(leaves)}
+    for name, result in results.items():
+        print(name, result.dtype, list(result.shape))
+    if len(sys.argv) > 1:
+        safetensors.torch.save_file(results, sys.argv[1])
