@@ -42,6 +42,12 @@ absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
   Json text, hint;
   RETURN_IF_ERROR(ReadFields(value.value, {{"expr_str", &text}, {"hint", &hint, false}}));
   ASSIGN_OR_RETURN(const absl::string_view srepr, text.String());
+  JsonUnion example;
+  if (!hint.is_null()) {
+    ASSIGN_OR_RETURN(example, ReadUnion(hint));
+    if (example.kind != "as_int" && example.kind != "as_float" && example.kind != "as_bool")
+      return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(example.kind)));
+  }
   const auto [it, is_new] = expressions_.try_emplace(srepr);
   if (is_new) {
     absl::StatusOr<const SymExpr*> parsed = ParseSympy(srepr, &module_);
@@ -50,12 +56,10 @@ absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
     }
     it->second = *parsed;
     // The value it had in the example.
-    if (*parsed != nullptr && (*parsed)->kind == SymExpr::Kind::kSymbol && !hint.is_null()) {
-      ASSIGN_OR_RETURN(const JsonUnion example, ReadUnion(hint));
-      if (example.kind == "as_int") {
-        ASSIGN_OR_RETURN(const int64_t number, example.value.Int());
-        module_.AddSymbol((*parsed)->name, number);
-      }
+    if (*parsed != nullptr && (*parsed)->kind == SymExpr::Kind::kSymbol &&
+        example.kind == "as_int") {
+      ASSIGN_OR_RETURN(const int64_t number, example.value.Int());
+      module_.AddSymbol((*parsed)->name, number);
     }
   }
   if (it->second == nullptr) return std::optional<Dim>();
@@ -105,6 +109,7 @@ absl::StatusOr<const ValueMeta*> GraphImporter::ReadMeta(Json meta) {
     }
   }
   RETURN_IF_ERROR(ReadSize(offset).status());
+  RETURN_IF_ERROR(ReadLayout(layout).status());
   RETURN_IF_ERROR(requires_grad.Bool().status());
   return module_.InternValueMeta(made);
 }

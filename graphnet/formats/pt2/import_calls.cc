@@ -107,6 +107,12 @@ absl::string_view InnermostPath(absl::string_view stack) {
   return path;
 }
 
+// Of texts, and of lists of constants: what a program says only of what a call takes.
+bool IsConstant(absl::string_view kind) {
+  return kind == "as_string" || kind == "as_strings" || kind == "as_ints" || kind == "as_floats" ||
+         kind == "as_bools";
+}
+
 }  // namespace
 
 // --- Calls -------------------------------------------------------------------
@@ -313,6 +319,9 @@ absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json
       ASSIGN_OR_RETURN(name, value.value.String());
     } else if (value.kind == "as_tensor") {
       ASSIGN_OR_RETURN(name, ReadName(value.value));
+    } else if (IsConstant(value.kind)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", i, " is ", Printable(value.kind), ", which no call yields"));
     } else if (value.value.is_there() && value.value.kind() == Json::Kind::kArray) {
       list = value.value;
     } else if (value.kind != "as_none") {

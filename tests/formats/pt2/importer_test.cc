@@ -217,6 +217,28 @@ TEST(Pt2Importer, ListsOfResultsAreTakenApart) {
                                      Not(HasSubstr("%rest"))));
 }
 
+TEST(Pt2Importer, ResultsAreNoConstants) {
+  const auto with_second = [](absl::string_view second) {
+    ArchiveFiles files = ProgramFiles();
+    std::string& json = files["models/model.json"];
+    json = Replaced(json, "torch.ops.aten.mul.Tensor", "torch.ops.aten.frexp.Tensor");
+    json = Replaced(json, R"(,
+    {"name": "other", "arg": {"as_tensor": {"name": "add_"}}, "kind": 1}],
+   "outputs": [{"as_tensor": {"name": "mul"}}],)",
+                    absl::StrCat(R"(], "outputs": [{"as_tensor": {"name": "mul"}}, )", second,
+                                 R"(], "name": "parts",)"));
+    return Import(files).status();
+  };
+  EXPECT_OK(with_second(R"({"as_none": true})"));
+  for (const absl::string_view kind : {"as_string", "as_ints", "as_floats"}) {
+    EXPECT_THAT(
+        std::string(
+            with_second(absl::StrCat("{\"", kind, kind == "as_string" ? "\": \"x\"}" : "\": [1]}"))
+                .message()),
+        HasSubstr(absl::StrCat("node parts: output 1 is ", kind, ", which no call yields")));
+  }
+}
+
 // As ExportedProgram.run_decompositions() leaves a call that has effects.
 std::string WithTokens(std::string json) {
   json = Replaced(json, R"("inputs": [{"as_tensor": {"name": "p_w"}})",
@@ -402,6 +424,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("strides": [{"as_int": 1}])", R"("strides": [])", "value p_w: 1 sizes and 0 strides"},
       {R"("storage_offset": {"as_int": 0})", R"("storage_offset": [])",
        "value x: expected an object"},
+      {R"("layout": 7)", R"("layout": 8)", "value x: no layout has the number 8"},
       {R"("persistent": true)", R"("persistent": 1)", "input 1: expected a bool"},
       {R"("fqn": "")", R"("fqn": "x")", "module_call_graph: the first module is x, not the whole"},
       {R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": -1}])", "a negative stride"},
