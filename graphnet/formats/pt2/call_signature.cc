@@ -10,6 +10,9 @@
 namespace graphnet::pt2 {
 
 absl::StatusOr<std::optional<CallSignature>> ReadCallSignature(Json module_call_graph) {
+  RETURN_IF_ERROR(module_call_graph.ExpectArray());
+  if (module_call_graph.size() == 0)
+    return absl::InvalidArgumentError("it does not say how the program is called");
   bool is_first = true;
   for (const Json call : module_call_graph.elements()) {
     Json path, signature, in_spec, out_spec, names, inputs, outputs;

@@ -30,24 +30,41 @@ absl::Status GraphImporter::ReadTable(Json table,
   });
 }
 
-absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
+namespace {
+
+// A size as it is written: a number, or an expression with its value in the example, if that is said.
+struct WrittenSize {
+  std::optional<int64_t> number;
+  absl::string_view srepr;
+  JsonUnion hint;
+};
+
+absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
+  WrittenSize written;
   ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(size));
   if (value.kind == "as_int") {
-    ASSIGN_OR_RETURN(const int64_t number, value.value.Int());
-    return Dim(number);
+    ASSIGN_OR_RETURN(written.number, value.value.Int());
+    return written;
   }
-  if (value.kind != "as_expr") {
+  if (value.kind != "as_expr")
     return absl::InvalidArgumentError(absl::StrCat("a size is no ", Printable(value.kind)));
-  }
   Json text, hint;
   RETURN_IF_ERROR(ReadFields(value.value, {{"expr_str", &text}, {"hint", &hint, false}}));
-  ASSIGN_OR_RETURN(const absl::string_view srepr, text.String());
-  JsonUnion example;
-  if (!hint.is_null()) {
-    ASSIGN_OR_RETURN(example, ReadUnion(hint));
-    if (example.kind != "as_int" && example.kind != "as_float" && example.kind != "as_bool")
-      return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(example.kind)));
-  }
+  ASSIGN_OR_RETURN(written.srepr, text.String());
+  if (hint.is_null()) return written;
+  ASSIGN_OR_RETURN(written.hint, ReadUnion(hint));
+  const absl::string_view kind = written.hint.kind;
+  if (kind != "as_int" && kind != "as_float" && kind != "as_bool")
+    return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(kind)));
+  return written;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
+  ASSIGN_OR_RETURN(const WrittenSize written, ReadWrittenSize(size));
+  if (written.number.has_value()) return Dim(*written.number);
+  const absl::string_view srepr = written.srepr;
   const auto [it, is_new] = expressions_.try_emplace(srepr);
   if (is_new) {
     absl::StatusOr<const SymExpr*> parsed = ParseSympy(srepr, &module_);
@@ -57,9 +74,9 @@ absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
     it->second = *parsed;
     // The value it had in the example.
     if (*parsed != nullptr && (*parsed)->kind == SymExpr::Kind::kSymbol &&
-        example.kind == "as_int") {
-      ASSIGN_OR_RETURN(const int64_t number, example.value.Int());
-      module_.AddSymbol((*parsed)->name, number);
+        written.hint.kind == "as_int") {
+      ASSIGN_OR_RETURN(const int64_t example, written.hint.value.Int());
+      module_.AddSymbol((*parsed)->name, example);
     }
   }
   if (it->second == nullptr) return std::optional<Dim>();
@@ -125,10 +142,13 @@ absl::StatusOr<const ValueMeta*> GraphImporter::MetaOf(absl::string_view value, 
 // --- The whole ---------------------------------------------------------------
 
 absl::Status GraphImporter::Run(Json graph_module) {
-  Json graph, signature, calls;
-  RETURN_IF_ERROR(ReadFields(
-      graph_module,
-      {{"graph", &graph}, {"signature", &signature}, {"module_call_graph", &calls, false}}));
+  Json graph, signature, calls, named_tuples;
+  RETURN_IF_ERROR(ReadFields(graph_module, {{"graph", &graph},
+                                            {"signature", &signature},
+                                            {"module_call_graph", &calls},
+                                            {"treespec_namedtuple_fields", &named_tuples, false}}));
+  if (named_tuples.is_there() && named_tuples.kind() != Json::Kind::kObject)
+    return absl::InvalidArgumentError("treespec_namedtuple_fields: expected an object");
   Json input_specs, output_specs;
   RETURN_IF_ERROR(Annotate(
       ReadFields(signature, {{"input_specs", &input_specs}, {"output_specs", &output_specs}}),
@@ -155,6 +175,10 @@ absl::Status GraphImporter::ReadValues(Json graph, Scope* scope) {
                                      {"sym_float_values", &floats, false}}));
   RETURN_IF_ERROR(ReadTable(tensors, &scope->tensors));
   RETURN_IF_ERROR(ReadTable(ints, &scope->sizes));
+  for (const auto& [name, size] : scope->sizes) {
+    RETURN_IF_ERROR(Annotate(ReadWrittenSize(size).status(),
+                             absl::StrCat("sym_int_values: ", Printable(name))));
+  }
   for (const Json table : {bools, floats, objects}) {
     RETURN_IF_ERROR(ReadTable(table, &scope->others));
   }

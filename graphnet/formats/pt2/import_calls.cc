@@ -107,10 +107,14 @@ absl::string_view InnermostPath(absl::string_view stack) {
   return path;
 }
 
-// Of texts, and of lists of constants: what a program says only of what a call takes.
-bool IsConstant(absl::string_view kind) {
-  return kind == "as_string" || kind == "as_strings" || kind == "as_ints" || kind == "as_floats" ||
-         kind == "as_bools";
+// Texts, lists of constants, and numbers that are none: what no call yields.
+bool IsConstant(const JsonUnion& value) {
+  for (const absl::string_view kind :
+       {"as_string", "as_strings", "as_ints", "as_floats", "as_bools"}) {
+    if (value.kind == kind) return true;
+  }
+  return value.value.is_there() && value.value.kind() == Json::Kind::kObject &&
+         (value.kind == "as_int" || value.kind == "as_float" || value.kind == "as_bool");
 }
 
 }  // namespace
@@ -319,7 +323,7 @@ absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json
       ASSIGN_OR_RETURN(name, value.value.String());
     } else if (value.kind == "as_tensor") {
       ASSIGN_OR_RETURN(name, ReadName(value.value));
-    } else if (IsConstant(value.kind)) {
+    } else if (IsConstant(value)) {
       return absl::InvalidArgumentError(
           absl::StrCat("output ", i, " is ", Printable(value.kind), ", which no call yields"));
     } else if (value.value.is_there() && value.value.kind() == Json::Kind::kArray) {

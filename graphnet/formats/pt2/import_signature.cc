@@ -162,6 +162,11 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
     return absl::InvalidArgumentError(absl::StrCat("two inputs are ", Printable(name)));
   }
   const auto payload = payloads_.find(name);
+  // An archive may have no values at all.
+  if (payload == payloads_.end() && !payloads_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the archive has no value of ", Printable(name)));
+  }
   Node* node = nullptr;
   if (payload != payloads_.end()) {
     // One tensor under several names is one attribute.

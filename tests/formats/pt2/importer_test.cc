@@ -134,8 +134,7 @@ TEST(Pt2Importer, StridesAndOffsetsAreRespected) {
   files["data/weights/weight_0"].assign(reinterpret_cast<const char*>(storage), sizeof(storage));
   const std::string meta =
       TensorMetaJson(R"({"as_int": 2}, {"as_int": 3})", R"({"as_int": 1}, {"as_int": 2})", 7, 1);
-  files["data/weights/model_weights_config.json"] =
-      absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", meta), "}}");
+  files["data/weights/model_weights_config.json"] = WeightsConfigJson(meta);
   const auto sample = Import(files);
   ASSERT_OK(sample);
   const TensorData& w = sample->weights.at("w");
@@ -159,10 +158,8 @@ TEST(Pt2Importer, WeightsThatReachBeyondTheirStorageAreRefused) {
   }
   // A stride of 0 makes much of little.
   files = ProgramFiles();
-  files["data/weights/model_weights_config.json"] = absl::StrCat(
-      R"({"config": {"w": )",
-      PayloadJson("weight_0", TensorMetaJson(R"({"as_int": 1073741824})", R"({"as_int": 0})")),
-      "}}");
+  files["data/weights/model_weights_config.json"] =
+      WeightsConfigJson(TensorMetaJson(R"({"as_int": 1073741824})", R"({"as_int": 0})"));
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expanded")));
 }
 
@@ -425,6 +422,15 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("storage_offset": {"as_int": 0})", R"("storage_offset": [])",
        "value x: expected an object"},
       {R"("layout": 7)", R"("layout": 8)", "value x: no layout has the number 8"},
+      {R"("parameter_name": "w")", R"("parameter_name": "v")", "the archive has no value of v"},
+      {R"("module_call_graph": [)", R"("module_call_graph": [], "rest": [)",
+       "module_call_graph: it does not say how the program is called"},
+      {R"("sym_int_values": {})", R"("sym_int_values": {"n": []})", "sym_int_values: n: expected"},
+      {R"("sym_int_values": {})",
+       R"("sym_int_values": {"n": {"as_expr": {"expr_str": "s0", "hint": {"as_string": "a"}}}})",
+       "sym_int_values: n: a hint is no as_string"},
+      {R"("module_call_graph": [)", R"("treespec_namedtuple_fields": [], "module_call_graph": [)",
+       "treespec_namedtuple_fields: expected an object"},
       {R"("persistent": true)", R"("persistent": 1)", "input 1: expected a bool"},
       {R"("fqn": "")", R"("fqn": "x")", "module_call_graph: the first module is x, not the whole"},
       {R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": -1}])", "a negative stride"},

@@ -72,9 +72,11 @@ inline std::string PayloadJson(const std::string& record, const std::string& met
                       R"(", "is_param": true, "use_pickle": false, "tensor_meta": )", meta, "}");
 }
 
-inline std::string WeightsConfigJson() {
+// `w`: what is said of the first of the two weights.
+inline std::string WeightsConfigJson(const std::string& w = TensorMetaJson(R"({"as_int": 2})",
+                                                                           R"({"as_int": 1})")) {
   const std::string two = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})");
-  return absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", two), R"(, "block.b": )",
+  return absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", w), R"(, "block.b": )",
                       PayloadJson("weight_1", two), "}}");
 }
 
