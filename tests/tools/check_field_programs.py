@@ -56,6 +56,8 @@ REFUSED = [
     (r"force_field|no_grad_scripted", r"convert (pt2|mlir)", r"torch\.export has no such call"),
     (r"packed_lstm", r"convert (pt2|mlir)", r"Length of all samples has to be greater than 0"),
     (r"packed_lstm", r"convert pt", r"Cannot match List\[t\] to Tensor"),
+    # An operator of transformers' own, in Python.
+    (r"mixtral", r".*", r"grouped_mm_fallback"),
     # A text is said by --input, and an archive of TorchScript made anew has no default for it.
     (r"modes", r"convert (pt2|mlir)", r"its shape and dtype are not known; --input says them"),
     (r"modes", r"convert pt", r"which text it is is not known"),

@@ -22,7 +22,8 @@ namespace graphnet::pt2 {
 
 absl::Status GraphImporter::ReadTable(Json table,
                                       absl::flat_hash_map<absl::string_view, Json>* values) {
-  if (table.is_null()) return absl::OkStatus();
+  if (!table.is_there()) return absl::OkStatus();
+  RETURN_IF_ERROR(table.ExpectObject());
   values->reserve(table.size() / 2);
   return table.ForEachMember([&](absl::string_view name, Json value) {
     if (values->try_emplace(name, value).second) return absl::OkStatus();
@@ -57,6 +58,17 @@ absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
   if (kind != "as_int" && kind != "as_float" && kind != "as_bool")
     return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(kind)));
   return written;
+}
+
+// The numbers of a table, which nobody may use, are expressions or constants of the kind.
+absl::Status CheckNumbers(absl::string_view table, absl::string_view constant, Json numbers) {
+  if (!numbers.is_there()) return absl::OkStatus();
+  return numbers.ForEachMember([&](absl::string_view name, Json number) -> absl::Status {
+    const absl::StatusOr<JsonUnion> value = ReadUnion(number);
+    absl::Status status = value.status();
+    if (value.ok() && value->kind != constant) status = ReadWrittenSize(number).status();
+    return Annotate(status, absl::StrCat(table, ": ", Printable(name)));
+  });
 }
 
 }  // namespace
@@ -175,10 +187,9 @@ absl::Status GraphImporter::ReadValues(Json graph, Scope* scope) {
                                      {"sym_float_values", &floats, false}}));
   RETURN_IF_ERROR(ReadTable(tensors, &scope->tensors));
   RETURN_IF_ERROR(ReadTable(ints, &scope->sizes));
-  for (const auto& [name, size] : scope->sizes) {
-    RETURN_IF_ERROR(Annotate(ReadWrittenSize(size).status(),
-                             absl::StrCat("sym_int_values: ", Printable(name))));
-  }
+  RETURN_IF_ERROR(CheckNumbers("sym_int_values", "as_int", ints));
+  RETURN_IF_ERROR(CheckNumbers("sym_bool_values", "as_bool", bools));
+  RETURN_IF_ERROR(CheckNumbers("sym_float_values", "as_float", floats));
   for (const Json table : {bools, floats, objects}) {
     RETURN_IF_ERROR(ReadTable(table, &scope->others));
   }
