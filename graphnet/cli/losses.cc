@@ -72,7 +72,8 @@ void Losses::Add(const Losses& other) {
 std::string Losses::Text() const {
   std::vector<std::string> parts;
   if (weights > 0) {
-    parts.push_back(Plural(weights, "weight", absl::StrCat(" (", BytesText(weight_bytes), ")")));
+    parts.push_back(Plural(weights, "weight",
+                           absl::StrCat(" (", BytesText(static_cast<int64_t>(weight_bytes)), ")")));
   }
   if (metas > 0) parts.push_back(Plural(metas, "shape", " of values"));
   if (module_paths > 0) parts.push_back(Plural(module_paths, "module path"));

@@ -145,6 +145,8 @@ assert trip["files"][0]["piece"] == "original" and trip["files"][1]["bytes"] > 0
 ran = run(0, "run", "a.gn", "--repeat", "3", "--profile", "-o", "out.safetensors")["samples"][0]
 assert ran["outputs"] == [{"name": "o0", "dtype": "f32", "shape": [2, 3]}] and len(ran["ms"]) == 3
 assert sorted(ran["ms"])[1] == ran["median_ms"] and ran["instructions"] > 0
+four = run(0, "run", "a.gn", "--repeat", "4")["samples"][0]
+assert math.isclose(sum(sorted(four["ms"])[1:3]) / 2, four["median_ms"]), four
 assert {row["target"] for row in ran["profile"]} == {"torch.matmul", "torch.exp", "torch.relu"}, ran["profile"]
 found = run(0, "find", "torch.exp(%)", "a.gn")
 assert [call["target"] for call in found["samples"][0]["calls"]] == ["torch.exp"] and found["num_calls"] == 1, found
