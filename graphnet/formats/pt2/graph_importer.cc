@@ -54,9 +54,18 @@ absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
   ASSIGN_OR_RETURN(written.srepr, text.String());
   if (hint.is_null()) return written;
   ASSIGN_OR_RETURN(written.hint, ReadUnion(hint));
-  const absl::string_view kind = written.hint.kind;
-  if (kind != "as_int" && kind != "as_float" && kind != "as_bool")
+  const auto& [kind, value_of_hint] = written.hint;
+  absl::Status status;
+  if (kind == "as_int") {
+    status = value_of_hint.Int().status();
+  } else if (kind == "as_float") {
+    status = value_of_hint.Float().status();
+  } else if (kind == "as_bool") {
+    status = value_of_hint.Bool().status();
+  } else {
     return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(kind)));
+  }
+  RETURN_IF_ERROR(Annotate(status, "hint"));
   return written;
 }
 
