@@ -73,19 +73,18 @@ std::string ModuleNameOf(const Node& node) {
   return node.module_path().empty() ? "(no module)" : std::string(node.module_path());
 }
 
-CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost,
-                  const AliveBytes& alive, int64_t peak_bytes) {
+CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost) {
   CostTable table = {.key = key,
                      .rows = {},
                      .total = cost.total,
                      .open_loops = cost.open_loops,
-                     .peak_bytes = peak_bytes};
+                     .peak_bytes = cost.peak_bytes};
   if (key == CallKey::kNone) return table;
   std::map<std::string, CostRow> rows;
   for (const auto& [node, of] : cost.calls) {
     CostRow& row = rows[NameOf(key, module, *node)];
     row.cost += of;
-    if (const auto it = alive.find(node); it != alive.end())
+    if (const auto it = cost.alive_bytes.find(node); it != cost.alive_bytes.end())
       row.alive_bytes = std::max(row.alive_bytes, it->second);
   }
   for (auto& [name, row] : rows) {

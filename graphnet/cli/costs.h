@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ops/cost.h"
@@ -22,9 +21,6 @@ std::string KeyName(CallKey key);
 // The module of a call, "(no module)" if it is in none.
 std::string ModuleNameOf(const Node& node);
 
-// Bytes of the tensors that live while a node runs; nodes of bodies are not there.
-using AliveBytes = absl::flat_hash_map<const Node*, int64_t>;
-
 // The calls of one name. A node of a body is called "body:node", a node in no module "(no module)".
 struct CostRow {
   std::string name;
@@ -38,9 +34,8 @@ struct CostTable {
   int64_t open_loops = 0;
   int64_t peak_bytes = 0;  // of all nodes
 };
-// `alive` and `peak_bytes` of the same module; without rows for CallKey::kNone.
-CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost,
-                  const AliveBytes& alive, int64_t peak_bytes);
+// `cost` is that of the module. There are no rows for CallKey::kNone.
+CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost);
 
 // A row a name, and the total.
 void PrintCosts(const CostTable& table);
@@ -51,6 +46,7 @@ std::string CostLine(const Cost& cost);
 // Sets "flops", "other", "bytes_moved", "num_calls", "num_unknown_calls", "open_loops" and
 // "peak_bytes", as whole numbers, and where the table has a key "costs", a list with a name each.
 void SetCosts(const CostTable& table, Json* json);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_CLI_COSTS_H_

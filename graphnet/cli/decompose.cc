@@ -170,7 +170,8 @@ void NotePassingValues(Decomposition* made) {
       "text of each folder they pass; --style dag or --to protobuf is smaller by far"));
 }
 
-// Of the pieces of one sample: folders of a folder and as Python GraphNet has them, else files.
+// The form of the pieces of one sample: folders where it is a folder itself or where they lie as
+// Python GraphNet has them, else files.
 PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
   if (options.format_is_given) return options.folder.format;
   return options.folder.layout == FolderLayout::kPeer || IsFolder(path)

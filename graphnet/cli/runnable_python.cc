@@ -26,8 +26,8 @@
 namespace graphnet {
 namespace {
 
-// Where the values of a folder's arguments come from: the placeholders of the module, then the
-// attributes that it reads, in the order in which a folder takes them.
+// The names of the values that a folder takes, in its order: the placeholders of the module come
+// first, then the attributes that it reads.
 std::vector<std::string> SourcesOfArguments(const Module& module) {
   std::vector<std::string> sources;
   absl::flat_hash_set<absl::string_view> read;
@@ -46,17 +46,17 @@ bool IsOfTorchScriptAlone(const Node& node) {
          IsOfTorchScript(node.target());
 }
 
-// Many operators of TorchScript's own, such as those on lists, cannot be called from Python. The
-// program of torch.export does without them.
-absl::StatusOr<Sample> WithoutTorchScript(Sample sample,
+// Many operators of TorchScript's own, such as those on lists, cannot be called from Python.
+bool HasOperatorsOfTorchScript(const Module& module) {
+  return absl::c_any_of(module.graphs(), [](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(),
+                          [](const Node* node) { return IsOfTorchScriptAlone(*node); });
+  });
+}
+
+// The program of torch.export does without them. It takes the same inputs.
+absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
                                           const std::map<std::string, TensorData>& values) {
-  const auto graphs = sample.module->graphs();
-  if (absl::c_none_of(graphs, [](const Graph* graph) {
-        return absl::c_any_of(graph->nodes(),
-                              [](const Node* node) { return IsOfTorchScriptAlone(*node); });
-      })) {
-    return sample;
-  }
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
   ASSIGN_OR_RETURN(Sample program, ImportPt2(archive.ToString(), sample.name, {.weights = true}));
   const std::vector<Node*> inputs = sample.module->main()->placeholders();
@@ -84,8 +84,10 @@ absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
   for (const Attribute& attribute : sample.module->attributes())
     drawn += sample.weights.contains(std::string(attribute.name)) ? 0 : 1;
   ASSIGN_OR_RETURN(auto values, ReadInputs({}, DrawOptions(), &sample));
-  ASSIGN_OR_RETURN(sample, WithoutTorchScript(std::move(sample), values));
-  ASSIGN_OR_RETURN(values, ReadInputs({}, DrawOptions(), &sample));
+  if (HasOperatorsOfTorchScript(*sample.module)) {
+    ASSIGN_OR_RETURN(sample, WithoutTorchScript(sample, values));
+    ASSIGN_OR_RETURN(values, ReadInputs({}, DrawOptions(), &sample));
+  }
   ASSIGN_OR_RETURN(const Sample form, FolderFormOfSample(sample));
   ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(form));
   const std::vector<std::string> sources = SourcesOfArguments(*sample.module);

@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// What stands behind the model.py of a GraphNet folder (runnable.py).
+// The functions of runnable.py, which follow the model.py of a GraphNet folder.
 absl::string_view RunnableTail();
 
 // Writes `path`, the model.py of the sample and functions that run it, and `path`.safetensors, the

@@ -179,8 +179,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         if (options.json || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
         if (options.cost) {
           const ModuleCost cost = CostOf(*sample.module);
-          result->cost =
-              CostsBy(options.cost_by, *sample.module, cost, cost.alive_bytes, cost.peak_bytes);
+          result->cost = CostsBy(options.cost_by, *sample.module, cost);
           for (const auto& [node, of] : cost.calls)
             result->costs[absl::StrCat(OpName(node->op()), " ", node->target())] += of;
         }

@@ -56,7 +56,7 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
   return tensor;
 }
 
-// Where the values of a run lie, each storage counted once.
+// Tells how many bytes live at once in a run. It counts each storage once.
 class MemoryMeter {
  public:
   explicit MemoryMeter(const Graph& graph) : alive_(graph) {}
@@ -74,7 +74,7 @@ class MemoryMeter {
     absl::flat_hash_set<const void*> seen;
     Add(node, value, &seen);
   }
-  // Of the nodes that were observed.
+  // Has the nodes that were observed.
   absl::flat_hash_map<const Node*, int64_t> ByNode() {
     const auto all = alive_.ByNode();
     const absl::flat_hash_map<const Node*, int64_t> bytes(all.begin(), all.end());

@@ -13,7 +13,7 @@
 
 namespace graphnet {
 
-// What one says of each value, in program order, and what follows from that:
+// The caller says where each value lies, in program order, and learns what lives at once:
 //
 //   AliveBytes alive(graph);
 //   alive.Keep(4096);                       // an input
@@ -27,7 +27,7 @@ namespace graphnet {
 class AliveBytes {
  public:
   using Memory = size_t;
-  // Where a value lies that takes no memory, or memory that is kept.
+  // Stands for no memory, and for memory that is kept: a value that lies there frees nothing.
   static constexpr Memory kNone = 0;
 
   explicit AliveBytes(const Graph& graph)

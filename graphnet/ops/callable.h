@@ -49,7 +49,8 @@ struct Callable {
   }
   // Whether PyTorch lacks the operator, and its schema is known: a library's, or a declared one.
   bool is_of_library() const { return kind == Kind::kForeign && !overloads.empty(); }
-  // Of the one operator that the target names, of ATen or of a library; null if it names none.
+  // The schema of the operator of ATen or of a library that the target names; null if the target
+  // names none.
   const Schema* named_operator() const {
     const bool names_one = is_of_library() || (kind == Kind::kAten && names_overload);
     return names_one ? &overloads[0] : nullptr;

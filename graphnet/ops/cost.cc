@@ -45,7 +45,7 @@ struct Value {
   std::vector<TensorFacts> elements;  // of a tuple or list, as far as they are known
 };
 
-// Of its tensors, as far as their sizes are known.
+// The bytes of its tensors, as far as their sizes are known.
 int64_t BytesOf(const Value& value) {
   if (value.facts.is_tensor()) return BytesOfTensor(value.facts).value_or(0);
   Cost sum;  // stays within int64
@@ -156,8 +156,8 @@ class Walk {
   }
 
  private:
-  // What calls use inside, bodies included, does not count. What may be a view of an operand and
-  // has its dtype counts as one.
+  // Memory that a call or its bodies use inside does not count. A value that may be a view of an
+  // operand, and has its dtype, counts as one.
   void SetAliveBytes(ModuleCost* result) {
     const Graph& graph = *lowered_.module->main();
     AliveBytes alive(graph);

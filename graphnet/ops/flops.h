@@ -33,7 +33,7 @@ struct Cost {
   friend bool operator==(const Cost& a, const Cost& b) = default;
 };
 
-// Of one tensor; none if its sizes or dtype are not known.
+// The bytes of one tensor; none if its sizes or dtype are not known.
 std::optional<int64_t> BytesOfTensor(const TensorFacts& facts);
 
 // Of a call of a lowered graph (lowering.h), which is one call. `of` tells of a node or constant,

@@ -319,7 +319,7 @@ bool IsGone(absl::string_view lines) {
 }
 
 TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
-  // Of a chain of large values no more than two are alive at once.
+  // No more than two values of a chain are alive at once.
   EXPECT_TRUE(IsGone("  %b = torch.neg(%a)\n  %c = torch.neg(%b)\n"));
   // Also those in the lists and tuples of calls, and those that subscripts take apart.
   EXPECT_TRUE(IsGone("  %b = torch.cat([%a, %x])\n  %c = torch.neg(%b)\n"));

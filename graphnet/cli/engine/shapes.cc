@@ -114,9 +114,11 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
   // The graph is asked for, not what lies beside it: a program's description of itself is long.
   sample.weights.clear();
   sample.extra_files.clear();
-  const ModuleCost cost = CostOf(*sample.module);
-  const CostTable table =
-      CostsBy(options.cost, *sample.module, cost, report.alive_bytes, report.peak_bytes);
+  ModuleCost cost = CostOf(*sample.module);
+  // The run knows which values share memory.
+  cost.alive_bytes = std::move(report.alive_bytes);
+  cost.peak_bytes = report.peak_bytes;
+  const CostTable table = CostsBy(options.cost, *sample.module, cost);
   if (options.json) {
     Json document = OutlineJson(sample);
     SetCosts(table, &document);
