@@ -197,7 +197,7 @@ class Compiler {
     instruction->is_container_call = !handle.has_value();
     if (handle.has_value() && !NeedsGuard(handle->schema())) {
       if (!options_.device.is_meta()) instruction->direct = FindDirectCall(*handle);
-      instruction->is_composite = IsComposite(*handle) && !lowered_.asks_for_gradients;
+      instruction->is_composite = IsComposite(*handle) && !options_.records_gradients;
       schema = &handle->schema();
     } else {
       for (const auto& candidate :

@@ -22,13 +22,13 @@ using c10::IValue;
 
 class ExecutableImpl : public Executable {
  public:
-  absl::Status Build(const Module& module, const CompileOptions& options) {
+  absl::Status Build(const Module& module, CompileOptions options) {
     device_ = options.device;
     ASSIGN_OR_RETURN(lowered_, LowerToAten(module));
-    // The sizes of gradients are known without.
-    lowered_.asks_for_gradients |= options.records_gradients;
-    records_ = lowered_.asks_for_gradients && !device_.is_meta();
     keeps_records_ = options.records_gradients;
+    options.records_gradients |= AsksForGradients(module);
+    // Shape inference knows the sizes of gradients without them.
+    records_ = options.records_gradients && !device_.is_meta();
     for (const Graph* graph : lowered_.module->graphs()) {
       programs_[graph] = std::make_unique<interp::Program>();
     }

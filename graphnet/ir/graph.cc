@@ -34,17 +34,23 @@ absl::string_view BaseOfTarget(absl::string_view target) {
 
 // As torch.fx does it: a run of characters that an identifier cannot hold
 // becomes one "_".
+bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool IsLegalInIdentifier(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
 std::string Identifier(absl::string_view candidate) {
+  if (candidate.empty()) return "_unnamed";
   std::string out;
-  out.reserve(candidate.size() + 1);
+  const auto illegal = absl::c_find_if(candidate, [](char c) { return !IsLegalInIdentifier(c); });
+  out.append(candidate.begin(), illegal);
   bool in_run = false;
-  for (const char c : candidate) {
-    const bool legal = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+  for (const char c : candidate.substr(out.size())) {
+    const bool legal = IsLegalInIdentifier(c);
     if (legal || !in_run) out += legal ? c : '_';
     in_run = !legal;
   }
-  if (out.empty()) return "_unnamed";
-  if (absl::ascii_isdigit(static_cast<unsigned char>(out[0]))) out.insert(out.begin(), '_');
+  if (IsDigit(out[0])) out.insert(out.begin(), '_');
   return out;
 }
 
@@ -97,22 +103,24 @@ Node* Graph::FindNode(absl::string_view name) const {
 
 std::string Graph::UniqueName(absl::string_view candidate) {
   BuildNameIndex();
-  std::string name = Identifier(candidate);
+  std::string wanted = Identifier(candidate);
   // "relu_3" counts on from the base "relu", and "relu" from it.
-  std::string base = name;
+  absl::string_view base = wanted;
   int suffix = 0;
-  if (const size_t bar = name.rfind('_'); bar != std::string::npos && bar > 0) {
-    const absl::string_view digits = absl::string_view(name).substr(bar + 1);
-    if (!digits.empty() && digits.size() < 9 && absl::c_all_of(digits, absl::ascii_isdigit)) {
+  if (const size_t bar = IsDigit(base.back()) ? base.rfind('_') : 0;
+      bar != absl::string_view::npos && bar > 0) {
+    const absl::string_view digits = base.substr(bar + 1);
+    if (digits.size() < 9 && absl::c_all_of(digits, [](char c) { return IsDigit(c); })) {
       CHECK(absl::SimpleAtoi(digits, &suffix));
-      base.resize(bar);
+      base = base.substr(0, bar);
     }
   }
-  const bool taken = by_name_.contains(name);
-  if (!taken && suffix == 0) return name;
+  const bool taken = by_name_.contains(wanted);
+  if (!taken && suffix == 0) return wanted;
   int& next = next_suffix_[base];
   next = std::max(next, suffix + 1);
-  if (!taken) return name;
+  if (!taken) return wanted;
+  std::string name;
   do {
     name = absl::StrCat(base, "_", next++);
   } while (by_name_.contains(name));

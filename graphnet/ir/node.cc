@@ -248,8 +248,8 @@ void Node::ReplaceInput(Node* from, Node* to) {
   for (Argument* slot : slots) Relink({this, slot}, to);
 }
 
-std::vector<Use> Node::uses() const {
-  std::vector<Use> out(num_uses_);
+Node::Uses Node::uses() const {
+  Uses out(num_uses_);
   // By user: its operands are counted once, however many of them are uses.
   for (uint32_t i = 0; i < num_uses_; ++i) out[i] = {use_array()[i].user, -1};
   for (uint32_t i = 0; i < num_uses_; ++i) {
@@ -264,10 +264,11 @@ std::vector<Use> Node::uses() const {
   return out;
 }
 
-std::vector<Node*> Node::users() const {
-  std::vector<Node*> out;
+Node::Users Node::users() const {
+  Users out;
   out.reserve(num_uses_);
   for (uint32_t i = 0; i < num_uses_; ++i) out.push_back(use_array()[i].user);
+  if (num_uses_ < 2) return out;
   std::sort(out.begin(), out.end(), [](const Node* a, const Node* b) { return a->IsBefore(b); });
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

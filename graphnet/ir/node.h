@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/attributes.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -119,13 +120,17 @@ class Node {
 
   int num_uses() const { return static_cast<int>(num_uses_); }
   bool has_uses() const { return num_uses_ > 0; }
+  // Copies, so that the graph may change while they are read. O(uses); a value of at most four
+  // uses takes no memory.
+  using Uses = absl::InlinedVector<Use, 4>;
+  using Users = absl::InlinedVector<Node*, 4>;
   // The order is unspecified but deterministic.
-  std::vector<Use> uses() const;
+  Uses uses() const;
   // Each user once, in the graph's order.
-  std::vector<Node*> users() const;
+  Users users() const;
   // Points all uses of this node to `value`. O(uses).
   void ReplaceAllUsesWith(Node* value);
-  // Ditto, those for which `replace(user)` is true; it is called once a use and
+  // Points the uses for which `replace(user)` is true to `value`. It is called once a use and
   // must not change the graph.
   template <typename Fn>
   void ReplaceUsesWithIf(Node* value, Fn&& replace) {

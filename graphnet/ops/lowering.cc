@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -40,24 +41,35 @@ ValueType Lowering::TypeOf(const Argument& argument) const {
 ValueType Lowering::ResultOfBody(const Graph& body) {
   // It may not be lowered yet: what it was made of says what it returns.
   const Graph* from = originals_.at(&body);
+  absl::InlinedVector<const Graph*, 8> asked;  // They return the same.
+  ValueType result = Kind::kUnknown;
   for (int depth = 0; depth < kMaxNesting; ++depth) {
+    if (const auto known = body_results_.find(from); known != body_results_.end()) {
+      result = known->second;
+      break;
+    }
+    asked.push_back(from);
     const Node* const output = from->output();
-    if (output == nullptr) return Kind::kTensor;
-    const Argument& returned = output->args()[0];
+    const Argument returned = output == nullptr ? Argument() : output->args()[0];
     if (returned.is_tuple() || returned.is_list()) {
       const std::vector<ValueType> elements(returned.elements().size(), Kind::kTensor);
-      return ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));
+      result = ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));
+      break;
     }
     // What another body returns, if it is another vmap's.
     const Node* const call = returned.is_node() ? returned.node() : nullptr;
-    if (call == nullptr || !call->HasBody()) return Kind::kTensor;
+    if (call == nullptr || !call->HasBody()) {
+      result = Kind::kTensor;
+      break;
+    }
     const Callable callee = CalleeOf(*call);
     const bool is_vmap =
         callee.is_known() && !callee.overloads.empty() && callee.overloads[0].name == "torch.vmap";
-    if (!is_vmap || call->args().empty() || !call->args()[0].is_graph()) return Kind::kUnknown;
+    if (!is_vmap || call->args().empty() || !call->args()[0].is_graph()) break;
     from = call->args()[0].graph();
   }
-  return Kind::kUnknown;
+  for (const Graph* graph : asked) body_results_.emplace(graph, result);
+  return result;
 }
 
 Argument Lowering::List(absl::Span<const Argument> elements) {
@@ -332,7 +344,6 @@ absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* re
     lowering.originals_[lowering.graphs_[graph]] = graph;
   }
   lowering.result_.original = &module;
-  lowering.result_.asks_for_gradients = AsksForGradients(module);
   lowering.result_.values = NodeTable<Argument>(module);
   for (const Graph* graph : module.graphs()) {
     RETURN_IF_ERROR(lowering.LowerGraph(*graph, lowering.graphs_[graph], refused));

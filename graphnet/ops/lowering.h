@@ -14,6 +14,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +39,6 @@ struct LoweredModule {
   // For each node of `module` the node it was made for. The value of that one is
   // the value of the last of them, or what `values` says.
   NodeTable<const Node*> origins;
-  bool asks_for_gradients = false;  // as AsksForGradients has it
   // The value of each original node: a node of `module`, a constant, or a
   // structure of them. None of nodes that were made since.
   NodeTable<Argument> values;
@@ -77,7 +77,11 @@ class Lowering {
   }
   // A tensor, or a tuple of as many as `body` returns.
   ValueType ResultOfBody(const Graph& body);
-  bool asks_for_gradients() const { return result_.asks_for_gradients; }
+  // Of the module that is being lowered.
+  bool asks_for_gradients() {
+    if (!asks_for_gradients_.has_value()) asks_for_gradients_ = AsksForGradients(*result_.original);
+    return *asks_for_gradients_;
+  }
   bool IsTensor(const Argument& argument) const { return TypeOf(argument).is_tensor(); }
   // Lists and tuples that live as long as this object.
   Argument List(absl::Span<const Argument> elements);
@@ -116,6 +120,8 @@ class Lowering {
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
   absl::flat_hash_map<const Graph*, const Graph*> originals_;  // the other way round
   absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;
+  std::optional<bool> asks_for_gradients_;                     // once it is known
+  absl::flat_hash_map<const Graph*, ValueType> body_results_;  // by what is being lowered
 };
 
 }  // namespace graphnet

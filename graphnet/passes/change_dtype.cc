@@ -444,7 +444,7 @@ class DTypeChange {
   // Whether it converts to what only kept calls use, as they want it: a cast that was made.
   bool FeedsKept(const Node& node) const {
     if (!node.is_call() || !IsMeant(ConvertsTo(node)) || !node.has_uses()) return false;
-    const std::vector<Use> uses = node.uses();
+    const Node::Uses uses = node.uses();
     return absl::c_all_of(uses, [this](const Use& use) { return kept_[use.user] != 0; });
   }
 
@@ -611,7 +611,7 @@ class DTypeChange {
     const auto wants = [&](const Node* user) {
       return kept_[user] == 0 && ConvertsTo(*user) == DType::kUnknown && !KeepsOperand(user, node);
     };
-    const std::vector<Use> uses = node->uses();
+    const Node::Uses uses = node->uses();
     if (absl::c_none_of(uses, [&](const Use& use) { return wants(use.user); })) return;
     Node* cast = CastBefore(node->next(), node, dtype);
     cast->set_location(node->location());

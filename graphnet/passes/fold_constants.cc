@@ -21,10 +21,10 @@ bool IsConstant(const Argument& argument) {
 
 // Whether a graph returns `node`, of this value, or an element that is taken from it.
 bool IsReturned(const Node& node, const Argument& value) {
-  return absl::c_any_of(node.users(), [&](const Node* user) {
-    if (user->is_output()) return true;
-    const Argument* const element = ElementOf(*user, &node, value);
-    return element != nullptr && IsReturned(*user, *element);
+  return absl::c_any_of(node.uses(), [&](const Use& use) {
+    if (use.user->is_output()) return true;
+    const Argument* const element = ElementOf(*use.user, &node, value);
+    return element != nullptr && IsReturned(*use.user, *element);
   });
 }
 

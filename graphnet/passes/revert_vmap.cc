@@ -118,6 +118,10 @@ class RoundTrips {
  private:
   // What the call removes a dimension from, before it was added; null if that is another tensor.
   Node* TensorOf(const Node& remove) const {
+    bool takes_added = false;
+    remove.ForEachOperand(
+        [&](const Node* operand) { takes_added |= calls_[operand] == NestingCall::kAdd; });
+    if (!takes_added) return nullptr;
     const auto removal = NestingArguments(remove);
     if (!removal.ok() || !(*removal)[0].is_node()) return nullptr;
     const Node& added = *(*removal)[0].node();
@@ -239,10 +243,10 @@ class Analysis {
     if (level.depth > kMaxVmapLevels) {
       return NodeError(*node, absl::StrCat("more than ", kMaxVmapLevels, " vmap levels"));
     }
-    for (const Node* user : node->users()) {
-      const NestingCall call = calls_[user];
+    for (const Use& use : node->uses()) {
+      const NestingCall call = calls_[use.user];
       if (call != NestingCall::kAdd && call != NestingCall::kRemove) {
-        return NodeError(*user, absl::StrCat("uses the level number of node ", node->name()));
+        return NodeError(*use.user, absl::StrCat("uses the level number of node ", node->name()));
       }
     }
     const int index = static_cast<int>(levels.size());

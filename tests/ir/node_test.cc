@@ -261,7 +261,7 @@ TEST_F(NodeTest, ReplacesManyOperands) {
   Node* cat =
       graph_->CallFunction("torch.cat", {Argument::List(std::vector<Argument>(kOperands, x_))});
   graph_->Output(cat);
-  std::vector<Use> uses = x_->uses();
+  Node::Uses uses = x_->uses();
   std::sort(uses.begin(), uses.end(),
             [](const Use& a, const Use& b) { return a.operand < b.operand; });
   for (int i = 0; i < kOperands; ++i) ASSERT_EQ(uses[i].operand, i);

@@ -61,7 +61,7 @@ class RandomEdits {
       std::vector<std::pair<Node*, int>> found;
       for (const Use& use : node->uses()) found.emplace_back(use.user, use.operand);
       std::sort(found.begin(), found.end());
-      std::vector<Node*> users;  // in order
+      Node::Users users;  // in order
       for (const auto& [user, operand] : uses[node]) {
         if (users.empty() || users.back() != user) users.push_back(user);
       }
