@@ -24,7 +24,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/parallel.h"
-#include "graphnet/cli/load.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/proto/sample_proto.h"
 

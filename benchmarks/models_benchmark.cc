@@ -17,7 +17,7 @@
 #include "benchmarks/models.h"
 #include "c10/core/CPUAllocator.h"
 #include "c10/core/InferenceMode.h"
-#include "graphnet/cli/load.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/interp/executable.h"
 
 namespace graphnet {
@@ -115,7 +115,7 @@ bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& i
 }
 
 bool CompileSample(const std::string& path) {
-  const absl::StatusOr<Sample> sample = LoadSample(path);
+  const absl::StatusOr<Sample> sample = Load(path);
   if (!sample.ok()) {
     std::fprintf(stderr, "%s\n", std::string(sample.status().message()).c_str());
     return false;

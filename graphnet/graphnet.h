@@ -22,6 +22,7 @@
 #include "graphnet/evaluate/report_page.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/manifest.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/picture/dot.h"

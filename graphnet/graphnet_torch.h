@@ -8,6 +8,7 @@
 #include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/extract/stitched.h"
+#include "graphnet/formats/libtorch.h"
 #include "graphnet/formats/torchscript/exporter.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
 #include "graphnet/formats/torchscript/import_graph.h"

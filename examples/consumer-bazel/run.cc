@@ -1,11 +1,12 @@
-// Runs a sample on inputs that are drawn from what it says of them: run IN.pb. Links LibTorch.
+// Runs a sample on inputs that are drawn from what it says of them: run IN. Links LibTorch.
 #include <cstdio>
 #include <string>
 
 #include "graphnet/graphnet_torch.h"
 
 absl::Status Run(const std::string& in) {
-  absl::StatusOr<graphnet::Sample> sample = graphnet::ReadSampleFile(in, /*with_weights=*/true);
+  graphnet::UseLibTorch();  // so that TorchScript is read, too
+  absl::StatusOr<graphnet::Sample> sample = graphnet::Load(in, {.weights = true});
   if (!sample.ok()) return sample.status();
   auto values = graphnet::DrawInputs(*sample, {});
   if (!values.ok()) return values.status();
@@ -21,7 +22,7 @@ absl::Status Run(const std::string& in) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: run IN.pb\n");
+    std::fprintf(stderr, "usage: run IN\n");
     return 2;
   }
   const absl::Status status = Run(argv[1]);

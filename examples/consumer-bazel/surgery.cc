@@ -1,11 +1,11 @@
-// Makes every ReLU of a sample a GELU: surgery IN.pb OUT.pb. Needs no LibTorch.
+// Makes every ReLU of a sample a GELU: surgery IN OUT, of any formats. Needs no LibTorch.
 #include <cstdio>
 #include <string>
 
 #include "graphnet/graphnet.h"
 
 absl::Status Run(const std::string& in, const std::string& out) {
-  absl::StatusOr<graphnet::Sample> sample = graphnet::ReadSampleFile(in, /*with_weights=*/true);
+  absl::StatusOr<graphnet::Sample> sample = graphnet::Load(in, {.weights = true});
   if (!sample.ok()) return sample.status();
   graphnet::Graph* graph = sample->module->main();
   for (graphnet::Node* node : graph->nodes()) {
@@ -16,12 +16,12 @@ absl::Status Run(const std::string& in, const std::string& out) {
     graph->EraseNode(node);
   }
   if (absl::Status status = graphnet::Verify(*sample->module); !status.ok()) return status;
-  return graphnet::WriteSampleFile(*sample, out);
+  return graphnet::Save(*sample, out);
 }
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: surgery IN.pb OUT.pb\n");
+    std::fprintf(stderr, "usage: surgery IN OUT\n");
     return 2;
   }
   const absl::Status status = Run(argv[1], argv[2]);

@@ -15,9 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/formats/formats.h"
 
 namespace graphnet {
 

@@ -17,10 +17,10 @@
 #include "graphnet/cli/bench_run.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/formats/formats.h"
 
 namespace graphnet {
 namespace {

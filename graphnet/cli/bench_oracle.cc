@@ -17,12 +17,12 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/bench_sample.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/evaluate/reduce.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ops/effects.h"
 
 namespace graphnet {
@@ -56,7 +56,7 @@ OracleFinding BenchOracle::Find(const std::string& path, Contender* backend) {
   OracleFinding finding;
   // As elsewhere, what hostile input throws is how it ended.
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = run_.trust, .weights = true}));
+    ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
     if (DrawsRandomNumbers(*sample.module))
       return absl::FailedPreconditionError("it draws random numbers, in float64 other ones");
     ASSIGN_OR_RETURN(finding.verdict, Judge(path, backend));

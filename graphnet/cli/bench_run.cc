@@ -20,12 +20,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
 #include "graphnet/cli/bench_workers.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/worker_process.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/types.h"
 #include "nlohmann/json.hpp"
 
@@ -157,7 +157,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
     if (path == "-")
       return absl::InvalidArgumentError("a benchmark reads files, not the standard input");
     // What is no sample fails on no backend.
-    if (const absl::Status status = RecogniseFormat(path).status(); !status.ok()) {
+    if (const absl::Status status = Recognise(path).status(); !status.ok()) {
       made.unusable.push_back(status);
     } else {
       paths.push_back(path);

@@ -13,9 +13,9 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_rewrite.h"
-#include "graphnet/cli/export_program.h"
 #include "graphnet/cli/inputs.h"
-#include "graphnet/cli/load.h"
+#include "graphnet/formats/export_program.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/ir/verifier.h"
@@ -155,7 +155,7 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   made->path_ = std::filesystem::absolute(path).string();
   made->folder_ = folder;
   made->options_ = options;
-  ASSIGN_OR_RETURN(made->program_, LoadSample(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(made->program_, graphnet::Load(path, {.trust = options.trust, .weights = true}));
   Sample& sample = made->program_;
   if (sample.module->main() == nullptr) return absl::InvalidArgumentError("there is no graph");
   made->model_ = ModelName(sample, path);
@@ -290,7 +290,8 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(const Backend& backend) {
 
 // As it is, with the values that were drawn for its inputs and attributes.
 absl::StatusOr<Sample> BenchSample::LoadDrawn() const {
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path_, {.trust = options_.trust, .weights = true}));
+  ASSIGN_OR_RETURN(Sample sample,
+                   graphnet::Load(path_, {.trust = options_.trust, .weights = true}));
   RETURN_IF_ERROR(GiveInputs({}, options_.seed, &sample));
   sample.weights = values_.front();
   if (!weights_.empty()) {

@@ -18,8 +18,8 @@
 #include "graphnet/cli/check_for.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/pt2/exporter.h"
@@ -151,11 +151,11 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   outcome->nodes = sample.module->num_nodes();
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
   RETURN_IF_ERROR(CheckWeights(sample));
-  if (RecogniseFormat(path).value_or(Format::kText) == Format::kPt2) {
+  if (const auto format = Recognise(path); format.ok() && (*format)->name == "pt2") {
     RETURN_IF_ERROR(Annotate(VerifyMetas(*sample.module), "metas"));
     if (sample.extra_files.contains(std::string(kProgramWeightsFile))) {
       RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));

@@ -13,13 +13,13 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
-#include "graphnet/cli/export_program.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/onnx_operators.h"
+#include "graphnet/formats/export_program.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/inputs/elements.h"
@@ -159,7 +159,7 @@ absl::StatusOr<int> CheckFor(const CheckForFlags& flags) {
   const BatchCount count = RunBatch<AllMissing>(
       inputs, flags.jobs,
       [&](const std::string& path, AllMissing* missing) {
-        absl::StatusOr<Sample> sample = LoadSample(path, {.trust = flags.trust, .weights = true});
+        absl::StatusOr<Sample> sample = Load(path, {.trust = flags.trust, .weights = true});
         if (!sample.ok()) return sample.status();
         for (const std::string& target : flags.targets)
           missing->push_back(MissingFor(target, *sample));

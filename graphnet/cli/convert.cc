@@ -11,10 +11,10 @@
 #include "graphnet/cli/convert_paddle.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/losses.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
@@ -39,22 +39,21 @@ struct ConvertFlags {
 absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
                         Losses* losses) {
   RETURN_IF_ERROR(CheckOutput(out));
-  const bool is_archive = out.format() == Target::kPt2 || out.format() == Target::kTorchScript ||
-                          out.format() == Target::kOnnx;
+  const bool is_archive = out.is("pt2") || out.is("torchscript") || out.is("onnx");
   if (options.strip && is_archive) {
     return absl::InvalidArgumentError(absl::StrCat("--strip-weights: a file of ",
                                                    EndingOf(out.format()),
                                                    " holds its weights; .pb needs none"));
   }
-  if (out.embeds_weights && out.format() != Target::kProtobuf && !is_archive) {
+  if (out.embeds_weights && !out.is("protobuf") && !is_archive) {
     return absl::InvalidArgumentError(
         "--embed-weights: a protobuf can hold them, and .pt, .pt2 and .onnx always do");
   }
   const bool weights = out.keeps_weights() && !options.strip;
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust,
-                                                    .weights = weights,
-                                                    .values_if_there = !weights,
-                                                    .statistics = options.lift || !weights}));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust,
+                                              .weights = weights,
+                                              .values_if_there = !weights,
+                                              .statistics = options.lift || !weights}));
   if (options.strip) sample.weights.clear();
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
@@ -78,9 +77,8 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
 absl::StatusOr<int> Convert(const ConvertFlags& options) {
   // Who names a file means one sample; loading it says what the folder is instead.
   RETURN_IF_ERROR(CheckOutput(options.out));
-  const bool to_file =
-      options.out.target == Target::kAuto && options.out.format() != Target::kFolder;
-  if (options.out.target == Target::kPaddle) {
+  const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
+  if (options.out.to == "paddle") {
     return ConvertToPaddle({.in = options.in,
                             .list = options.list,
                             .report = options.report,
@@ -99,7 +97,7 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
     TellLosses(losses, options.out);
     return 0;
   }
-  if (options.out.target == Target::kAuto)
+  if (options.out.to.empty())
     return absl::InvalidArgumentError("a folder of samples needs --to: the format of all");
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
@@ -131,7 +129,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ConvertFlags>();
   CLI::App* command = app.add_subcommand("convert", "Convert samples to another format");
   AddSamplesOption(command, &options->in);
-  AddOutputOptions(command, &options->out, ",OUT", kTargetsHelp)->required();
+  AddOutputOptions(command, &options->out, ",OUT", TargetsHelp())->required();
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);

@@ -21,9 +21,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/losses.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/sample.h"
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
     const auto [it, is_new] = lines.emplace(path.string(), line);
     if (!is_new) return refuse(absl::StrCat("is in line ", it->second, ", too"));
     paths.push_back(JoinPath(root, path.string()));
-    if (!RecogniseFormat(paths.back()).ok()) return refuse("is no sample");
+    if (!Recognise(paths.back()).ok()) return refuse("is no sample");
   }
   if (paths.empty())
     return absl::InvalidArgumentError(absl::StrCat(Printable(list, 1000), ": names no sample"));
@@ -68,7 +68,7 @@ struct Converted {
 absl::Status ConvertOne(const std::string& path, const Output& out, bool trust,
                         Converted* converted) {
   ASSIGN_OR_RETURN(const Sample sample,
-                   LoadSample(path, {.trust = trust, .values_if_there = true, .statistics = true}));
+                   Load(path, {.trust = trust, .values_if_there = true, .statistics = true}));
   ASSIGN_OR_RETURN(PaddleSample made, MakePaddleSample(sample));
   converted->coverage = std::move(made.coverage);
   if (!converted->coverage.left.empty()) {

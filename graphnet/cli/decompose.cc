@@ -14,7 +14,6 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/ports.h"
 #include "graphnet/cli/save.h"
@@ -22,6 +21,8 @@
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/decompose/graph_index.h"
+#include "graphnet/formats/core_formats.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/graph.h"
 
@@ -203,7 +204,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   load.trust = options.trust;
   load.weights = !as_folders;
   load.statistics = true;
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   // A GraphNet folder has no attributes; lifted from each piece, they would be
   // inputs that no other piece returns.
   const bool lift = as_folders && !sample.module->attributes().empty();

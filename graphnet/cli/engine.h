@@ -13,16 +13,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graphnet/base/shared_bytes.h"
 #include "graphnet/cli/costs.h"
 #include "graphnet/cli/inputs.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/extract/bounds.h"
 #include "graphnet/extract/folder.h"
+#include "graphnet/formats/torch_functions.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/validate/rank_output.h"
@@ -101,7 +99,7 @@ struct LintFinding {
   bool is_fixed = false;
 };
 
-class Engine {
+class Engine : public TorchFunctions {
  public:
   // Commands: as CommandRunner has it.
   virtual absl::StatusOr<int> Run(const RunFlags& flags) const = 0;
@@ -111,14 +109,6 @@ class Engine {
   // Answers a benchmark as backend nope or jit.
   virtual absl::StatusOr<int> ServeWorker(const std::string& backend) const = 0;
 
-  // formats/torchscript/importer.h, exporter.h.
-  virtual absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes,
-                                                   const std::string& name,
-                                                   const LoadOptions& options) const = 0;
-  virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
-  virtual absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const = 0;
-  // interp/shapes.h: on inputs that are drawn.
-  virtual absl::Status InferShapes(Sample* sample) const = 0;
   // Returns what a module without inputs yields, o0, o1, … in order, for values of its attributes.
   virtual absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
       const Module& module, const std::map<std::string, TensorData>& values) const = 0;

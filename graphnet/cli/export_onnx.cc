@@ -17,11 +17,11 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
-#include "graphnet/cli/export_program.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/formats/export_program.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
 

@@ -9,9 +9,9 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/passes/call_query.h"
 #include "graphnet/text/printer.h"
@@ -41,7 +41,7 @@ struct FoundCall {
 
 absl::StatusOr<std::vector<FoundCall>> FindCallsIn(const std::string& path, const CallQuery& query,
                                                    bool trust, bool with_arguments) {
-  ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = trust}));
+  ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = trust}));
   ASSIGN_OR_RETURN(const std::vector<Node*> nodes, query.Find(sample.module.get()));
   std::vector<FoundCall> found;
   for (const Node* node : nodes) {

@@ -11,9 +11,9 @@
 #include "graphnet/cli/identity.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 
 namespace graphnet {

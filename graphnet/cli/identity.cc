@@ -7,7 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/load.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/identity/normal_form.h"
 #include "graphnet/inputs/example_input.h"
 
@@ -72,12 +72,11 @@ absl::StatusOr<NormalFormOptions> FixedInputs(const std::vector<std::string>& wo
 }  // namespace
 
 absl::StatusOr<Sample> LoadForIdentity(const std::string& path, const IdentityOptions& options) {
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(path, {.trust = options.trust, .weights = options.weights}));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust, .weights = options.weights}));
   if (options.normal_form && path != "-" &&
       absl::c_any_of(sample.module->attributes(), IsUnknownNumber)) {
     if (!options.weights) {
-      ASSIGN_OR_RETURN(sample, LoadSample(path, {.trust = options.trust, .weights = true}));
+      ASSIGN_OR_RETURN(sample, Load(path, {.trust = options.trust, .weights = true}));
     }
     AddNumbers(sample.weights, sample.module.get());
     if (!options.weights) sample.weights.clear();

@@ -9,8 +9,8 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/formats/source.h"
 #include "graphnet/inputs/elements.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/annotation.h"
@@ -122,39 +122,6 @@ void ReplaceZeros(Sample* sample) {
     if (holds_zeros(input->target(), input->tensor_meta(), input->draw_spec()))
       input->set_draw_spec(ValuesForZeros(input->draw_spec()));
   }
-}
-
-absl::Status CheckKnown(const Sample& sample) {
-  for (const Node* node : sample.module->main()->placeholders()) {
-    const std::string name = Printable(node->target());
-    if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
-      continue;
-    const bool has_data = node->draw_spec() != nullptr && node->draw_spec()->data.is_list();
-    if (IsText(node->annotation())) {
-      if (has_data || absl::StartsWith(node->annotation(), "Optional[")) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", name, ": which text it is is not known; say it, such as --input ",
-                       name, "=str=sum"));
-    }
-    if (IsStructure(node->annotation())) {
-      if (has_data || !ElementsOf(sample.weights, node->target()).empty() ||
-          absl::StartsWith(node->annotation(), "Optional["))
-        continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
-                       ": what it holds is not known; say it, such as --input '", name,
-                       "=list(f32[2,3],f32[4])'"));
-    }
-    const TensorMeta* meta = node->tensor_meta();
-    if ((node->meta() != nullptr && node->meta()->is_tuple) ||
-        (meta != nullptr && meta->has_shape) || absl::StartsWith(node->annotation(), "Optional["))
-      continue;
-    return absl::InvalidArgumentError(absl::StrCat("input ", name,
-                                                   ": its shape is not known; say it, such as "
-                                                   "--input ",
-                                                   name, "=f32[1,3,224,224]"));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* sample) {

@@ -38,8 +38,6 @@ std::vector<std::string> NamesOfValues(const Sample& sample);
 
 // Draws other values than zeros for what holds nothing else: kRandomInputs.
 void ReplaceZeros(Sample* sample);
-// InvalidArgument that names --input for an input of which too little is known to draw it.
-absl::Status CheckKnown(const Sample& sample);
 
 // Describes the inputs of a sample and puts the values of the file into `sample->weights`, so
 // that the rest can be drawn. InvalidArgument that names --input for an input of which too

@@ -19,9 +19,9 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/bounds_writer.h"
 #include "graphnet/formats/graphnet_folder/contradictions.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -155,15 +155,13 @@ absl::Status FixFolder(const std::string& path, const Sample& sample, const Boun
 }
 
 absl::Status Fix(const std::string& path, const Sample& sample, const BoundsByName& before) {
-  ASSIGN_OR_RETURN(const Format format, RecogniseFormat(path));
-  switch (format) {
-    case Format::kGraphNetFolder: return FixFolder(path, sample, before);
-    case Format::kProtobuf: return SaveSample(sample, {path, Target::kProtobuf});
-    case Format::kText: return SaveSample(sample, {path, Target::kText});
-    default:
-      return absl::UnimplementedError(
-          "an archive of PyTorch has no place for bounds; --out FILE.pb has");
+  ASSIGN_OR_RETURN(const Format* format, Recognise(path));
+  if (format->is_folder) return FixFolder(path, sample, before);
+  if (format->lacks.draw_specs || !format->can_be_written()) {
+    return absl::UnimplementedError(
+        absl::StrCat(format->content, " has no place for bounds; --out FILE.pb has"));
   }
+  return SaveSample(sample, {path, format->name});
 }
 
 using FindingsByRule = std::map<std::string, Findings>;
@@ -171,7 +169,7 @@ using FindingsByRule = std::map<std::string, Findings>;
 // Writes the sample, too, as the rules that repair have it, if that is asked for.
 absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& out,
                                        const LintFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust, .weights = true}));
   const BoundsByName before = BoundsOf(*sample.module);
   FindingsByRule all;
   bool fixed = false;

@@ -13,39 +13,10 @@
 namespace graphnet {
 namespace {
 
-// What a form has no place for.
-struct Lacks {
-  bool weights = false;
-  bool metas = false;        // of values within
-  bool input_metas = false;  // of inputs
-  bool module_paths = false;
-  bool annotations = false;
-  bool draw_specs_of_bodies = false;
-  bool draw_specs = false;  // of the graph itself and of attributes
-};
-
 Lacks LacksOf(const Output& output) {
-  switch (output.format()) {
-    case Target::kFolder:
-    case Target::kPaddle:
-      return {.weights = true,
-              .metas = true,
-              .module_paths = true,
-              .annotations = true,
-              .draw_specs_of_bodies = true};
-    case Target::kTorchScript:
-      return {.metas = true,
-              .input_metas = true,
-              .module_paths = true,
-              .draw_specs_of_bodies = true,
-              .draw_specs = true};
-    case Target::kPt2: return {.draw_specs_of_bodies = true, .draw_specs = true};
-    // A picture, and what a compiler is given: nobody reads a sample from it.
-    case Target::kDot:
-    case Target::kMlir:
-    case Target::kOnnx: return {};
-    default: return {.weights = !output.keeps_weights()};
-  }
+  Lacks lacks = output.format().lacks;
+  lacks.weights |= output.is("protobuf") && !output.keeps_weights();
+  return lacks;
 }
 
 bool SaysSomething(const DrawSpec* spec) {
@@ -127,7 +98,7 @@ Losses LossesOf(const Sample& sample, const Output& output) {
 
 void TellLosses(const Losses& losses, const Output& output) {
   if (!losses.any()) return;
-  const bool is_proto = output.format() == Target::kProtobuf;
+  const bool is_proto = output.is("protobuf");
   std::fprintf(stderr, "note: lost%s: %s; %s\n",
                losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples").c_str() : "",
                losses.Text().c_str(), is_proto ? "a file keeps them" : "--to protobuf keeps them");

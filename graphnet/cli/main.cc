@@ -27,6 +27,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/examples.h"
 #include "graphnet/cli/export_onnx.h"
+#include "graphnet/cli/formats.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/text/excerpt.h"
@@ -160,6 +161,8 @@ int Main(int argc, char** argv) {
   if (const char* folder = std::getenv("BUILD_WORKING_DIRECTORY"); folder != nullptr) {
     if (chdir(folder) != 0) std::perror("graphnet: cannot go to BUILD_WORKING_DIRECTORY");
   }
+  if (const absl::Status status = graphnet::RegisterToolFormats(); !status.ok())
+    return Fail(status, /*json=*/false);
   CLI::App app("Computation graphs of PyTorch: import, look at, check, cut and convert.",
                "graphnet");
   app.require_subcommand(1);

@@ -69,4 +69,14 @@ absl::StatusOr<const Engine*> OpenEngine() {
   return engine;
 }
 
+namespace {
+
+// Formats ask the same library.
+[[maybe_unused]] const bool kIsSet = [] {
+  SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
+  return true;
+}();
+
+}  // namespace
+
 }  // namespace graphnet

@@ -15,11 +15,11 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/losses.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
@@ -122,7 +122,7 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   load.weights = folds_values || (!out.path.empty() && out.keeps_weights());
   load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(path, load));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   // This pass goes by the sizes of all values; where they cannot be found it says what it lacks.
   const bool wants_sizes = absl::c_any_of(
@@ -326,7 +326,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
           "Passes with commas between them, options in braces: stabilize{allow=linear},dce")
       ->type_name("PASSES")
       ->required();
-  AddOutputOptions(command, &options->out, "", kTargetsHelp);
+  AddOutputOptions(command, &options->out, "", TargetsHelp());
   command->add_flag("--verify-each", options->verify_each,
                     "Verify the graph, and what the pass says, after each pass");
   command->add_flag("--timing", options->timing, "Print the time of each pass");

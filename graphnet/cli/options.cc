@@ -124,4 +124,16 @@ CLI::Option* AddThreadsOption(CLI::App* command, int* threads) {
       ->capture_default_str();
 }
 
+CLI::Option* AddChoiceOption(CLI::App* command, const std::string& flag, std::string* value,
+                             const std::vector<std::string>& choices, const std::string& help) {
+  return command->add_option(flag, *value, help)
+      ->type_name(absl::StrJoin(choices, "|"))
+      ->check(CLI::Validator(
+          [choices](const std::string& text) {
+            if (absl::c_linear_search(choices, text)) return std::string();
+            return absl::StrCat(text, " is none of ", absl::StrJoin(choices, ", "));
+          },
+          /*validator_desc=*/""));
+}
+
 }  // namespace graphnet

@@ -41,6 +41,9 @@ CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed);
 CLI::Option* AddThreadsOption(CLI::App* command, int* threads);
 
 // An option that takes one of some names.
+CLI::Option* AddChoiceOption(CLI::App* command, const std::string& flag, std::string* value,
+                             const std::vector<std::string>& choices, const std::string& help);
+// The same, each of which stands for a value.
 template <typename Enum>
 CLI::Option* AddChoiceOption(CLI::App* command, const std::string& flag, Enum* value,
                              const std::map<std::string, Enum>& choices, const std::string& help) {

@@ -14,7 +14,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/load.h"
+#include "graphnet/formats/formats.h"
 
 namespace graphnet {
 
@@ -36,7 +36,7 @@ absl::Status DeclareOne(absl::string_view declaration) {
     body = absl::StripAsciiWhitespace(declaration.substr(equals + 1));
   std::shared_ptr<const Module> module;
   if (!body.empty() && body != "identity") {
-    ASSIGN_OR_RETURN(Sample sample, LoadSample(std::string(body)));
+    ASSIGN_OR_RETURN(Sample sample, Load(std::string(body)));
     module = std::move(sample.module);
   }
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());

@@ -32,12 +32,12 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/scratch_folder.h"
 #include "graphnet/evaluate/failure_kind.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/passes/pipeline.h"
 
@@ -159,8 +159,7 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
     }
     return std::make_unique<CommandQuestion>(options.command, options.run.timeout_s);
   }
-  const Target format = options.out.format();
-  if (format == Target::kMlir || format == Target::kDot || format == Target::kOnnx)
+  if (options.out.format().read == nullptr)
     return absl::InvalidArgumentError("with --backend, --out is of a format that graphnet reads");
   ASSIGN_OR_RETURN(std::vector<Backend> backends, BackendsOf(options.run.settings));
   auto question = std::make_unique<BackendQuestion>(options.run, std::move(backends), folder);
@@ -230,8 +229,8 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   if (options.out.path.empty()) options.out.path = DefaultOut(options.in);
   RETURN_IF_ERROR(CheckOutput(options.out));
   const absl::Time begin = absl::Now();
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, {.trust = options.run.trust,
-                                                          .weights = options.out.keeps_weights()}));
+  ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.run.trust,
+                                                    .weights = options.out.keeps_weights()}));
   const uint64_t seed = options.run.settings.seed;
   RETURN_IF_ERROR(GiveInputs({.words = options.inputs}, seed, &sample));
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
@@ -239,8 +238,8 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
 
   // Samples are asked about as they will be written.
   Output candidate = options.out;
-  candidate.target = options.out.format();
-  candidate.path = JoinPath(folder->path(), absl::StrCat("sample", EndingOf(candidate.target)));
+  candidate.to = options.out.format().name;
+  candidate.path = JoinPath(folder->path(), absl::StrCat("sample", EndingOf(candidate.format())));
   Progress progress("reducing");
   ReduceOptions reduce;
   bool has_asked = false;
@@ -294,7 +293,7 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
       "Make a sample small that a compiler fails on, so that it still fails the same way");
   AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out, "",
-                   absl::StrCat(kTargetHelp, " (default: NAME_reduced.gn)"));
+                   absl::StrCat(TargetHelp(), " (default: NAME_reduced.gn)"));
   CLI::Option_group* what = command->add_option_group("What is kept", "One of");
   what->add_option("--backend", settings.backends,
                    "How bench says that this compiler fails: the status, and the reason but for "

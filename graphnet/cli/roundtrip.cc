@@ -19,13 +19,13 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/equality.h"
@@ -192,7 +192,7 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
-  ASSIGN_OR_RETURN(const Sample original, LoadSample(options.in, load));
+  ASSIGN_OR_RETURN(const Sample original, Load(options.in, load));
   watch.Step("import");
 
   std::vector<Sample> pieces;

@@ -16,10 +16,10 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/passes/spmd/mesh.h"
 #include "graphnet/passes/spmd/reshard.h"
@@ -193,8 +193,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
                      " says already how inputs are divided"));
   if (!options.stored.empty() && !options.out.empty())
     return absl::InvalidArgumentError("--stored: nothing is written; leave out -o");
-  ASSIGN_OR_RETURN(Sample original,
-                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(Sample original, Load(options.in, {.trust = options.trust, .weights = true}));
   RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &original));
   Sample sample = {.name = original.name,
                    .module = original.module->Clone(),

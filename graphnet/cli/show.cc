@@ -19,13 +19,13 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/part.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/runnable_python.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/decompose/range_decomposer.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/pir/fusion.h"
 #include "graphnet/formats/pir/loops.h"
@@ -245,7 +245,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
   LoadOptions load;
   load.trust = options.trust;
   load.weights = options.runnable;
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(options.in, load));
+  ASSIGN_OR_RETURN(Sample sample, Load(options.in, load));
   if (options.runnable) {
     RETURN_IF_ERROR(Annotate(WriteRunnablePython(std::move(sample), options.out), options.in));
     return 0;

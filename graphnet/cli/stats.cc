@@ -18,9 +18,9 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/costs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
 #include "graphnet/ops/cost.h"
@@ -174,7 +174,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
   const BatchCount count = RunBatch<Counted>(
       inputs, options.jobs,
       [&](const std::string& path, Counted* result) -> absl::Status {
-        ASSIGN_OR_RETURN(const Sample sample, LoadSample(path, {.trust = options.trust}));
+        ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = options.trust}));
         result->statistics = ComputeStatistics(*sample.module);
         if (options.json || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
         if (options.cost) {

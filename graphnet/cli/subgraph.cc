@@ -7,13 +7,13 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/part.h"
 #include "graphnet/cli/ports.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
+#include "graphnet/formats/formats.h"
 
 namespace graphnet {
 namespace {
@@ -28,11 +28,10 @@ struct SubgraphFlags {
 };
 
 absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(options.in, {.trust = options.trust,
-                                           .weights = options.out.keeps_weights(),
-                                           .values_if_there = !options.out.keeps_weights(),
-                                           .statistics = !options.out.keeps_weights()}));
+  ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.trust,
+                                                    .weights = options.out.keeps_weights(),
+                                                    .values_if_there = !options.out.keeps_weights(),
+                                                    .statistics = !options.out.keeps_weights()}));
   RETURN_IF_ERROR(CheckModule(sample));
   ASSIGN_OR_RETURN(const Part part, FindPart(options.part, sample.module->main()));
   const Range range = part.range;

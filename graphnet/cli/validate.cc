@@ -15,12 +15,12 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/folder.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/validate/folder.h"
 
 namespace graphnet {
@@ -46,7 +46,7 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   load.trust = options.trust;
   load.weights = true;
   load.statistics = true;  // as when it was cut
-  ASSIGN_OR_RETURN(Sample original, LoadSample(path, load));
+  ASSIGN_OR_RETURN(Sample original, Load(path, load));
   if (!FileExists(decomposed)) {
     return absl::NotFoundError(
         absl::StrCat(Printable(decomposed, 1000), ": there are no pieces, nothing is there"));

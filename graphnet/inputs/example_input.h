@@ -58,6 +58,9 @@ absl::Status DrawExamples(const ExampleInput& input, const std::string& name, ui
 // known of it has another dtype or rank, or `sizes` contradict each other.
 absl::Status DescribeInputs(absl::Span<const std::string> texts, uint64_t seed, Sample* sample);
 
+// InvalidArgument that names --input for an input of which too little is known to draw it.
+absl::Status CheckKnown(const Sample& sample);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_INPUTS_EXAMPLE_INPUT_H_

@@ -119,6 +119,24 @@ if command -v cmake >/dev/null; then
   fi
 fi
 
+# --- A plug-in, which links nothing ----------------------------------------------
+
+if command -v g++ >/dev/null; then
+  plugin_builds() {
+    clean g++ -std=c++20 -O2 -shared -fPIC -I "$folder/include" "$project/examples/plugin.cc" \
+      -o "$scratch/libchain.so"
+  }
+  plugin_works() {
+    printf 'chain\nrelu\ntanh\n' >"$scratch/net.chain"
+    clean GRAPHNET_PLUGINS="$scratch/libchain.so" "$tool" convert "$scratch/net.chain" \
+      "$scratch/net.pb" &&
+      clean GRAPHNET_PLUGINS="$scratch/libchain.so" "$tool" convert "$scratch/net.pb" \
+        "$scratch/back.chain" && cmp "$scratch/net.chain" "$scratch/back.chain"
+  }
+  check "a plug-in is built" plugin_builds
+  check "the tool takes it" plugin_works
+fi
+
 # --- pkg-config ----------------------------------------------------------------
 
 if command -v pkg-config >/dev/null; then

@@ -21,10 +21,10 @@
 #include "graphnet/cli/engine/dead_paths.h"
 #include "graphnet/cli/engine/paired_values.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
@@ -176,8 +176,8 @@ absl::StatusOr<Compared> CompareOutput(size_t i, const c10::IValue& a, const c10
 
 absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   SetNumThreads(options.threads);
-  ASSIGN_OR_RETURN(Sample a, LoadSample(options.a, {.trust = options.trust, .weights = true}));
-  ASSIGN_OR_RETURN(Sample b, LoadSample(options.b, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(Sample a, Load(options.a, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(Sample b, Load(options.b, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
   draw.seed = options.seed;
   ASSIGN_OR_RETURN(PairedValues values, PairValues(options.inputs, options.weights, draw, &a, &b));

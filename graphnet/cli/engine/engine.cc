@@ -21,8 +21,7 @@
 #include "graphnet/base/version.h"
 #include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/engine/entry.h"
-#include "graphnet/formats/torchscript/exporter.h"
-#include "graphnet/formats/torchscript/importer.h"
+#include "graphnet/formats/libtorch.h"
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/interp/observe.h"
@@ -56,22 +55,16 @@ class TorchEngine final : public Engine {
   }
 
   absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
-                                           const LoadOptions& options) const override {
-    return graphnet::ImportTorchScript(bytes, name,
-                                       {.trust = options.trust, .weights = options.weights});
+                                           bool trust, bool weights) const override {
+    return torch_.ImportTorchScript(bytes, name, trust, weights);
   }
   absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
-    return ExportTorchScriptToString(sample);
+    return torch_.ExportTorchScript(sample);
   }
   absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const override {
-    return graphnet::CheckTorchScript(sample, missing);
+    return torch_.CheckTorchScript(sample, missing);
   }
-  absl::Status InferShapes(Sample* sample) const override {
-    DrawOptions draw;
-    draw.max_elements = kMaxElementsWithData;
-    ASSIGN_OR_RETURN(const auto values, DrawInputs(*sample, draw));
-    return graphnet::InferShapes(sample->module.get(), values).status();
-  }
+  absl::Status InferShapes(Sample* sample) const override { return torch_.InferShapes(sample); }
   absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
       const Module& module, const std::map<std::string, TensorData>& values) const override {
     ASSIGN_OR_RETURN(const PreparedRun prepared,
@@ -131,6 +124,9 @@ class TorchEngine final : public Engine {
     return graphnet::DeclareOperator({schema, is_identity, std::move(body)});
   }
   std::string LibTorchVersion() const override { return TORCH_VERSION; }
+
+ private:
+  const TorchFunctions& torch_ = LinkedTorchFunctions();
 };
 
 // PyTorch's warnings, each once, as lines of the tool instead of those with the place in its own

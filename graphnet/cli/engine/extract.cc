@@ -17,7 +17,6 @@
 #include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
@@ -26,6 +25,7 @@
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/inputs/elements.h"
 #include "graphnet/interp/structured_input.h"
@@ -298,11 +298,11 @@ std::string Stem(const std::string& path) {
 
 absl::StatusOr<int> Run(const ExtractFlags& options) {
   SetNumThreads(options.threads);
-  ASSIGN_OR_RETURN(const Format format, RecogniseFormat(options.in));
-  if (format != Format::kTorchScript) {
+  ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
+  if (format->name != "torchscript") {
     return absl::InvalidArgumentError(absl::StrCat(
         Printable(options.in, 1000), ": ",
-        format == Format::kPt2 ? "a program of torch.export" : "a sample",
+        format->name == "pt2" ? "a program of torch.export" : "a sample",
         " is one graph already, with nothing between that breaks it: run, convert, decompose and "
         "the others take it as it is"));
   }

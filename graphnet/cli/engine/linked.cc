@@ -5,4 +5,14 @@ namespace graphnet {
 
 absl::StatusOr<const Engine*> OpenEngine() { return TheEngine(); }
 
+namespace {
+
+// Formats ask the same library.
+[[maybe_unused]] const bool kIsSet = [] {
+  SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
+  return true;
+}();
+
+}  // namespace
+
 }  // namespace graphnet

@@ -19,11 +19,11 @@
 #include "graphnet/cli/engine/run_stitched.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/evaluate/trials.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/stitched.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/input_check.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
@@ -254,7 +254,7 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& path, const RunFlags& opt
                                     const DrawOptions& draw, Sample* sample, double* ms,
                                     size_t* drawn) {
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(options.device));
-  ASSIGN_OR_RETURN(*sample, LoadSample(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(*sample, Load(path, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, sample));
   RETURN_IF_ERROR(Annotate(CheckProgramInputs(*sample, values), Printable(path, 1000)));
   *drawn = CountDrawn(*sample->module, sample->weights);

@@ -17,9 +17,9 @@
 #include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/load.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/ir/verifier.h"
@@ -99,8 +99,7 @@ absl::StatusOr<int> Check(const Sample& sample, std::map<std::string, TensorData
 }  // namespace
 
 absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
-  ASSIGN_OR_RETURN(Sample sample,
-                   LoadSample(options.in, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
   draw.seed = options.seed;
   if (!options.check) draw.max_elements = kMaxElementsWithData;

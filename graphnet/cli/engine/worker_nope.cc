@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/worker_program.h"
-#include "graphnet/cli/load.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
@@ -107,7 +107,7 @@ class NopeProgram final : public WorkerProgram {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request) {
-  ASSIGN_OR_RETURN(Sample sample, LoadSample(request.program));
+  ASSIGN_OR_RETURN(Sample sample, Load(request.program));
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(request.device));
   return std::make_unique<NopeProgram>(std::move(sample), request.written, device);
 }

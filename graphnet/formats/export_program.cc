@@ -1,4 +1,4 @@
-#include "graphnet/cli/export_program.h"
+#include "graphnet/formats/export_program.h"
 
 #include <memory>
 #include <string>
@@ -8,10 +8,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/formats/torch_functions.h"
 #include "graphnet/identity/canonical_calls.h"
 #include "graphnet/identity/partial_evaluation.h"
+#include "graphnet/inputs/example_input.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/pipeline.h"
@@ -104,17 +104,18 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
   const Sample& written = lowered == nullptr ? sample : *lowered;
   if (!LacksMetas(*written.module)) return PreparePt2(written, flat_calls, missing);
   Sample described = CopyOf(written);
-  RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &described));
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  RETURN_IF_ERROR(engine->InferShapes(&described));
+  RETURN_IF_ERROR(DescribeInputs({}, /*seed=*/0, &described));
+  RETURN_IF_ERROR(CheckKnown(described));
+  ASSIGN_OR_RETURN(const TorchFunctions* torch, OpenTorchFunctions());
+  RETURN_IF_ERROR(torch->InferShapes(&described));
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
-  if (expanded) RETURN_IF_ERROR(engine->InferShapes(&described));
+  if (expanded) RETURN_IF_ERROR(torch->InferShapes(&described));
   absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls, missing);
   if (program.ok()) return program;
   // Inside of bodies nothing is known of values.
   absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
   if (!evaluated.ok() || *evaluated == nullptr) return program;
-  if (!engine->InferShapes(evaluated->get()).ok()) return program;
+  if (!torch->InferShapes(evaluated->get()).ok()) return program;
   absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated, flat_calls);
   if (again.ok() && missing != nullptr) missing->clear();
   return again.ok() ? again : program;
@@ -122,14 +123,14 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
 
 absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, PlainFor(sample));
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  return engine->ExportTorchScript(plain == nullptr ? sample : *plain);
+  ASSIGN_OR_RETURN(const TorchFunctions* torch, OpenTorchFunctions());
+  return torch->ExportTorchScript(plain == nullptr ? sample : *plain);
 }
 
 absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, PlainFor(sample));
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  return engine->CheckTorchScript(plain == nullptr ? sample : *plain, missing);
+  ASSIGN_OR_RETURN(const TorchFunctions* torch, OpenTorchFunctions());
+  return torch->CheckTorchScript(plain == nullptr ? sample : *plain, missing);
 }
 
 absl::StatusOr<Sample> WithoutEffects(const Sample& sample) {

@@ -1,6 +1,6 @@
 // Inputs that hold no graph which graphnet reads: what they are, and what helps.
-#ifndef GRAPHNET_CLI_FOREIGN_H_
-#define GRAPHNET_CLI_FOREIGN_H_
+#ifndef GRAPHNET_FORMATS_FOREIGN_H_
+#define GRAPHNET_FORMATS_FOREIGN_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ std::string DescribeForeignFolder(const std::vector<std::string>& names);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_FOREIGN_H_
+#endif  // GRAPHNET_FORMATS_FOREIGN_H_

@@ -1,6 +1,6 @@
 // The program that torch.export would make of a sample, in the forms that compilers read.
-#ifndef GRAPHNET_CLI_EXPORT_PROGRAM_H_
-#define GRAPHNET_CLI_EXPORT_PROGRAM_H_
+#ifndef GRAPHNET_FORMATS_EXPORT_PROGRAM_H_
+#define GRAPHNET_FORMATS_EXPORT_PROGRAM_H_
 
 #include <string>
 
@@ -45,4 +45,4 @@ absl::StatusOr<Sample> WithoutEffects(const Sample& sample);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_EXPORT_PROGRAM_H_
+#endif  // GRAPHNET_FORMATS_EXPORT_PROGRAM_H_

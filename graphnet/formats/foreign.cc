@@ -1,4 +1,4 @@
-#include "graphnet/cli/foreign.h"
+#include "graphnet/formats/foreign.h"
 
 #include <algorithm>
 #include <cstdint>

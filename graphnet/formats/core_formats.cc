@@ -1,0 +1,254 @@
+#include "graphnet/formats/core_formats.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/export_program.h"
+#include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/formats/torch_functions.h"
+#include "graphnet/proto/sample_proto.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+
+namespace graphnet {
+namespace {
+
+// --- GraphNet folders --------------------------------------------------------------
+
+Format GraphNetFolder() {
+  Format format;
+  format.name = "graphnet";
+  format.title = "a GraphNet folder";
+  format.content = "a GraphNet folder";
+  format.is_folder = true;
+  format.verifies = true;
+  format.lacks = {.weights = true,
+                  .metas = true,
+                  .module_paths = true,
+                  .annotations = true,
+                  .draw_specs_of_bodies = true};
+  format.sniff = [](Source& source) {
+    return source.is_folder() && IsGraphNetFolder(source.path());
+  };
+  format.read = [](Source& source, const LoadOptions&) {
+    return ReadGraphNetFolder(source.path());
+  };
+  format.write_to = [](const Sample& sample, const std::string& path, const SaveOptions&) {
+    return WithFolderAdvice(WriteGraphNetFolder(sample, path));
+  };
+  return format;
+}
+
+// --- Protobuf ----------------------------------------------------------------------
+
+Format Protobuf() {
+  Format format;
+  format.name = "protobuf";
+  format.title = "protobuf";
+  format.content = "a graphnet protobuf";
+  format.verifies = true;
+  format.endings = {".pb"};
+  format.is_binary = true;
+  format.keeps_weights = true;
+  format.sniff = [](Source& source) {
+    const auto head = source.head();
+    return head.ok() && LooksLikeSample(*head);
+  };
+  // Its weights lie beside it, so that bytes alone have none.
+  format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
+    if (!source.path().empty()) return ReadSampleFile(source.path(), options.weights);
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(kMaxProtoBytes));
+    return DeserializeSample(*bytes, source.name());
+  };
+  format.write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
+    absl::StatusOr<std::string> bytes =
+        options.embeds_weights ? SerializeSampleWithWeights(sample) : SerializeSample(sample);
+    return bytes.ok() ? sink(*bytes) : bytes.status();
+  };
+  format.write_to = [](const Sample& sample, const std::string& path, const SaveOptions& options) {
+    if (!options.embeds_weights) return WriteSampleFile(sample, path);
+    absl::StatusOr<std::string> bytes = SerializeSampleWithWeights(sample);
+    return bytes.ok() ? WriteFileAtomic(path, *bytes) : bytes.status();
+  };
+  return format;
+}
+
+// --- Archives of PyTorch -----------------------------------------------------------
+
+// They cannot be read in parts.
+size_t MaxArchiveBytes(const Source& source) {
+  if (!source.path().empty()) return kMaxArchiveBytes;
+  return std::min<size_t>(kMaxArchiveBytes, static_cast<size_t>(AvailableMemoryBytes()) / 3);
+}
+
+// Bytes that no file holds are called nothing.
+absl::StatusOr<Sample> WithoutName(absl::StatusOr<Sample> sample) {
+  if (sample.ok()) sample->name.clear();
+  return sample;
+}
+
+Format Pt2() {
+  Format format;
+  format.name = "pt2";
+  format.title = "torch.export";
+  format.content = "an archive of torch.export";
+  format.verifies = true;
+  format.endings = {".pt2"};
+  format.is_binary = true;
+  format.keeps_weights = true;
+  format.lacks = {.draw_specs_of_bodies = true, .draw_specs = true};
+  format.sniff = [](Source& source) {
+    if (!source.is_zip()) return false;
+    const absl::StatusOr<SharedBytes> bytes = source.bytes(MaxArchiveBytes(source));
+    return bytes.ok() && LooksLikePt2(**bytes);
+  };
+  format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
+    const Pt2ImportOptions import = {.program = source.part(), .weights = options.weights};
+    if (!source.path().empty()) return ImportPt2File(source.path(), import);
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(MaxArchiveBytes(source)));
+    return WithoutName(ImportPt2(*bytes, source.name(), import));
+  };
+  format.parts = [](Source& source) -> absl::StatusOr<std::vector<std::string>> {
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(MaxArchiveBytes(source)));
+    return ListPt2Programs(*bytes, source.name());
+  };
+  format.write = [](const Sample& sample, const SaveOptions& options,
+                    const ByteSink& sink) -> absl::Status {
+    ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
+    if (!archive.classes().empty() && options.notes != nullptr) {
+      options.notes->push_back(absl::StrCat("tuples are in the place of ",
+                                            Printable(absl::StrJoin(archive.classes(), ", "), 1000),
+                                            ", which PyTorch alone does not know"));
+    }
+    return archive.WriteTo(sink);
+  };
+  return format;
+}
+
+Format TorchScript() {
+  Format format;
+  format.name = "torchscript";
+  format.title = "TorchScript";
+  format.content = "an archive of TorchScript";
+  format.endings = {".pt"};
+  format.is_binary = true;
+  format.keeps_weights = true;
+  format.lacks = {.metas = true,
+                  .input_metas = true,
+                  .module_paths = true,
+                  .draw_specs_of_bodies = true,
+                  .draw_specs = true};
+  format.sniff = [](Source& source) { return source.is_zip(); };
+  format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
+    const absl::StatusOr<const TorchFunctions*> torch = OpenTorchFunctions();
+    if (!torch.ok()) return Annotate(torch.status(), Printable(source.name(), 1000));
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(MaxArchiveBytes(source)));
+    absl::StatusOr<Sample> sample =
+        (*torch)->ImportTorchScript(bytes, source.name(), options.trust, options.weights);
+    return source.path().empty() ? WithoutName(std::move(sample)) : std::move(sample);
+  };
+  format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
+    const absl::StatusOr<std::string> bytes = ExportTorchScriptProgram(sample);
+    return bytes.ok() ? sink(*bytes) : bytes.status();
+  };
+  return format;
+}
+
+// --- Text --------------------------------------------------------------------------
+
+Format Text() {
+  Format format;
+  format.name = "text";
+  format.title = "text";
+  format.content = "graphnet text";
+  format.endings = {".gn", ".txt"};
+  format.lacks = {.weights = true};
+  // Found in a folder, a fragment may be anything; whoever names it means it.
+  format.sniff = [](Source& source) {
+    const auto head = source.head();
+    return head.ok() && !source.is_folder() && LooksLikeText(*head, source.is_named());
+  };
+  format.read = [](Source& source, const LoadOptions&) -> absl::StatusOr<Sample> {
+    ASSIGN_OR_RETURN(const std::string text, source.text(kMaxTextFileBytes));
+    ASSIGN_OR_RETURN(Sample sample, ParseSample(text, source.name()));
+    if (sample.module == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(source.name(), 1000), ": holds no module"));
+    }
+    if (sample.name.empty() && !source.path().empty()) sample.name = BaseName(source.path());
+    return sample;
+  };
+  // Weights do not lie beside it.
+  format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
+    PrintOptions options = PrintOptions::Complete();
+    options.weights = false;
+    return sink(PrintSample(sample, options));
+  };
+  return format;
+}
+
+// --- MLIR --------------------------------------------------------------------------
+
+Format Mlir() {
+  Format format;
+  format.name = "mlir";
+  format.title = "the torch dialect of MLIR";
+  format.content = "text of MLIR";
+  format.endings = {".mlir"};
+  format.keeps_weights = true;
+  format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
+    const absl::StatusOr<MlirProgram> program = ExportMlirProgram(sample);
+    return program.ok() ? sink(program->text) : program.status();
+  };
+  // The weights, arguments of the program as they are, lie beside it.
+  format.write_to = [](const Sample& sample, const std::string& path,
+                       const SaveOptions&) -> absl::Status {
+    ASSIGN_OR_RETURN(const MlirProgram program, ExportMlirProgram(sample));
+    std::map<std::string, TensorData> weights;
+    for (const std::string& attribute : program.attributes) {
+      const auto it = sample.weights.find(attribute);
+      if (it != sample.weights.end()) weights.insert(*it);
+    }
+    if (weights.empty()) return WriteFileAtomic(path, program.text);
+    // Not x.safetensors, which belongs to x.pb.
+    return SaveWithTensors(program.text, path, weights,
+                           absl::StrCat(absl::StripSuffix(path, ".mlir"), ".mlir.safetensors"));
+  };
+  return format;
+}
+
+}  // namespace
+
+std::vector<Format> CoreFormats() {
+  return {GraphNetFolder(), Protobuf(), Pt2(), TorchScript(), Mlir(), Text()};
+}
+
+absl::Status WithFolderAdvice(const absl::Status& status) {
+  if (!absl::IsUnimplemented(status)) return status;
+  return absl::UnimplementedError(
+      absl::StrCat(status.message(), "; a GraphNet folder cannot hold it, --to protobuf can"));
+}
+
+absl::Status SaveWithTensors(absl::string_view program, const std::string& path,
+                             const std::map<std::string, TensorData>& tensors,
+                             const std::string& beside) {
+  const auto write = [&](const ByteSink& sink) { return StreamSafetensors(tensors, sink); };
+  ASSIGN_OR_RETURN(StagedFile tensors_file, StagedFile::Write(beside, write));
+  ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program));
+  // An older program must not be seen beside these tensors, not even after a kill.
+  std::remove(path.c_str());
+  RETURN_IF_ERROR(tensors_file.Commit());
+  return program_file.Commit();
+}
+
+}  // namespace graphnet

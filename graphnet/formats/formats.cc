@@ -1,0 +1,362 @@
+#include "graphnet/formats/formats.h"
+
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/core_formats.h"
+#include "graphnet/formats/foreign.h"
+#include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/inputs/weights.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+// --- The registry ------------------------------------------------------------------
+
+class Registry {
+ public:
+  static Registry& Get() {
+    static Registry* const registry = new Registry;
+    return *registry;
+  }
+
+  absl::Status Register(Format format) {
+    if (format.name.empty() || (format.sniff == nullptr) != (format.read == nullptr) ||
+        (format.read == nullptr && !format.can_be_written())) {
+      return absl::InvalidArgumentError(
+          "a format has a name, and reads (sniff and read), writes, or both");
+    }
+    const absl::MutexLock lock(&mutex_);
+    for (const Format* other : ordered_) {
+      if (other->name == format.name)
+        return absl::AlreadyExistsError(absl::StrCat("there is a format ", format.name));
+      for (const std::string& ending : format.endings) {
+        if (!absl::c_linear_search(other->endings, ending)) continue;
+        return absl::AlreadyExistsError(
+            absl::StrCat("format ", format.name, ": ", ending, " is that of ", other->name));
+      }
+    }
+    formats_.push_back(std::move(format));
+    ordered_.insert(ordered_.begin() + static_cast<ptrdiff_t>(num_registered_++), &formats_.back());
+    return absl::OkStatus();
+  }
+
+  // The registered ones, then those of every program.
+  std::vector<const Format*> All() {
+    const absl::MutexLock lock(&mutex_);
+    return ordered_;
+  }
+  size_t num_registered() {
+    const absl::MutexLock lock(&mutex_);
+    return num_registered_;
+  }
+
+ private:
+  Registry() {
+    for (Format& format : CoreFormats()) {
+      formats_.push_back(std::move(format));
+      ordered_.push_back(&formats_.back());
+    }
+  }
+
+  absl::Mutex mutex_;
+  std::deque<Format> formats_ ABSL_GUARDED_BY(mutex_);
+  std::vector<const Format*> ordered_ ABSL_GUARDED_BY(mutex_);
+  size_t num_registered_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// --- What a source holds -----------------------------------------------------------
+
+// Marks errors of inputs that cannot be used.
+constexpr char kUnusable[] = "graphnet.unusable";
+
+absl::Status Unusable(absl::Status status) {
+  if (!status.ok()) status.SetPayload(kUnusable, absl::Cord());
+  return status;
+}
+
+absl::Status Foreign(const std::string& name, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", what));
+}
+
+// Null if no format knows it. The error is that of a source that cannot be read, or of an archive
+// that holds no program.
+absl::StatusOr<const Format*> FormatOf(Source& source) {
+  RETURN_IF_ERROR(source.head().status());
+  const std::vector<const Format*> formats = Registry::Get().All();
+  const size_t registered = Registry::Get().num_registered();
+  const auto is_it = [&](const Format* format) {
+    return format->sniff != nullptr && format->sniff(source) &&
+           (source.part().empty() || format->parts != nullptr);
+  };
+  for (size_t i = 0; i < formats.size(); ++i) {
+    // An archive may hold anything: rows that know it better have been asked.
+    if (i == registered && source.is_zip()) {
+      ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(kMaxArchiveBytes));
+      if (const std::string known = DescribeForeignArchive(*bytes); !known.empty())
+        return Foreign(source.name(), known);
+    }
+    if (is_it(formats[i])) return formats[i];
+  }
+  return nullptr;
+}
+
+// A folder that is no sample.
+absl::Status DescribeFolder(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
+  // Not further down: this may be the root of a disk.
+  const bool has_samples = absl::c_any_of(names, [&](const std::string& name) {
+    Source below = Source::OfPath(JoinPath(path, name), /*is_named=*/false);
+    const absl::StatusOr<const Format*> format = FormatOf(below);
+    return format.ok() && *format != nullptr;
+  });
+  if (has_samples) {
+    return Foreign(path,
+                   "a folder of samples, not one; stats, check, lint, find, hash, run, convert, "
+                   "opt, decompose, validate and bench take folders");
+  }
+  if (const std::string known = DescribeForeignFolder(names); !known.empty())
+    return Foreign(path, known);
+  return Foreign(path, "not a sample: the folder has no graph_net.json");
+}
+
+// "neither A, B nor C".
+std::string NoneOfAll() {
+  std::vector<std::string> contents;
+  std::vector<const Format*> formats = Formats();
+  absl::c_rotate(formats,
+                 formats.begin() + static_cast<ptrdiff_t>(Registry::Get().num_registered()));
+  for (const Format* format : formats) {
+    if (format->read != nullptr) contents.push_back(format->content);
+  }
+  const std::string last = std::move(contents.back());
+  contents.pop_back();
+  return absl::StrCat("neither ", absl::StrJoin(contents, ", "), " nor ", last);
+}
+
+absl::StatusOr<const Format*> RecogniseSource(Source& source) {
+  const absl::StatusOr<const Format*> format = FormatOf(source);
+  if (!format.ok()) return Unusable(format.status());
+  if (*format != nullptr) return format;
+  if (source.is_folder()) return Unusable(DescribeFolder(source.path()));
+  if (!source.part().empty()) {
+    return Unusable(absl::NotFoundError(
+        absl::StrCat(Printable(source.name(), 1000), ": no such file or folder")));
+  }
+  const std::string known = DescribeForeignFile(*source.head());
+  return Unusable(Foreign(source.name(), known.empty() ? NoneOfAll() : known));
+}
+
+// --- Loading -----------------------------------------------------------------------
+
+absl::StatusOr<Sample> Read(const Format& format, Source& source, const LoadOptions& options) {
+  absl::StatusOr<Sample> sample = format.read(source, options);
+  const std::string name = Printable(source.name(), 1000);
+  if (!sample.ok()) {
+    const absl::string_view said = sample.status().message();
+    if (absl::StrContains(said, name)) return sample;
+    if (said.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(said[0])))
+      return Annotate(sample.status(), name);
+    return absl::Status(sample.status().code(), absl::StrCat(name, ":", said));
+  }
+  if (!format.verifies) RETURN_IF_ERROR(Annotate(Verify(*sample->module), source.name()));
+  return sample;
+}
+
+// An input whose shape is known may have the value that a program was saved with.
+bool IsDescribed(const Module& module) {
+  return absl::c_all_of(
+             module.attributes(),
+             [](const Attribute& attribute) { return attribute.draw_spec != nullptr; }) &&
+         absl::c_all_of(module.main()->placeholders(), [](const Node* input) {
+           return input->draw_spec() != nullptr || input->tensor_meta() == nullptr;
+         });
+}
+
+absl::StatusOr<Sample> LoadSource(Source& source, const LoadOptions& options) {
+  ASSIGN_OR_RETURN(const Format* format, RecogniseSource(source));
+  LoadOptions load = options;
+  load.weights |= options.values_if_there;
+  // What is no file can be read once.
+  const bool can_read_again = !source.path().empty();
+  load.weights |= options.statistics && !can_read_again;
+  // The file beside a protobuf may be gone.
+  const auto read_tolerantly = [&]() -> absl::StatusOr<Sample> {
+    absl::StatusOr<Sample> sample = Read(*format, source, load);
+    if (options.weights || !load.weights || !absl::IsNotFound(sample.status())) return sample;
+    load.weights = false;
+    return Read(*format, source, load);
+  };
+  ASSIGN_OR_RETURN(Sample sample, read_tolerantly());
+  if (options.statistics && !can_read_again) {
+    DescribeWeights(&sample);
+  } else if (options.statistics && format->keeps_weights && !IsDescribed(*sample.module)) {
+    if (!load.weights && !options.values_if_there) {
+      load.weights = true;
+      ASSIGN_OR_RETURN(sample, read_tolerantly());
+    }
+    DescribeWeights(&sample);
+  }
+  if (!options.weights && !options.values_if_there) sample.weights.clear();
+  return sample;
+}
+
+// --- Finding -----------------------------------------------------------------------
+
+// The programs of an archive that holds several, else the source itself.
+void AddInput(const Format& format, Source& source, std::vector<std::string>* inputs) {
+  if (format.parts != nullptr && source.part().empty()) {
+    const auto parts = format.parts(source);
+    if (parts.ok() && parts->size() > 1) {
+      for (const std::string& part : *parts)
+        inputs->push_back(absl::StrCat(source.path(), "#", part));
+      return;
+    }
+  }
+  inputs->push_back(source.name());
+}
+
+absl::Status FindIn(const std::string& folder, int depth, std::vector<std::string>* inputs) {
+  if (depth > kMaxNesting) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(folder, 1000), ": folders nest too deep"));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
+  for (const std::string& name : names) {
+    if (absl::StartsWith(name, ".")) continue;
+    Source source = Source::OfPath(JoinPath(folder, name), /*is_named=*/false);
+    const absl::StatusOr<const Format*> format = FormatOf(source);
+    if (format.ok() && *format != nullptr) {
+      AddInput(**format, source, inputs);
+    } else if (source.is_folder()) {
+      // Links to samples are followed. Any other may lead anywhere, and around in circles.
+      if (std::error_code ignored; std::filesystem::is_symlink(source.path(), ignored)) continue;
+      // The others go on where one cannot be listed.
+      if (!FindIn(source.path(), depth + 1, inputs).ok()) inputs->push_back(source.path());
+    } else if (source.is_zip() && !source.bytes(kMaxArchiveBytes).ok()) {
+      inputs->push_back(source.name());  // Loading it says why.
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteToStandardOutput(absl::string_view part) {
+  std::fwrite(part.data(), 1, part.size(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RegisterFormat(Format format) { return Registry::Get().Register(std::move(format)); }
+
+std::vector<const Format*> Formats() { return Registry::Get().All(); }
+
+const Format* FindFormat(absl::string_view name) {
+  for (const Format* format : Formats()) {
+    if (format->name == name) return format;
+  }
+  return nullptr;
+}
+
+const Format* FormatOfPath(absl::string_view path) {
+  for (const Format* format : Formats()) {
+    for (const std::string& ending : format->endings) {
+      if (format->can_be_written() && absl::EndsWith(path, ending)) return format;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<const Format*> Recognise(const std::string& path) {
+  Source source = Source::OfPath(path, /*is_named=*/true);
+  return RecogniseSource(source);
+}
+
+bool IsUnusable(const absl::Status& status) { return status.GetPayload(kUnusable).has_value(); }
+
+absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options) {
+  if (path == "-") {
+    ASSIGN_OR_RETURN(Source source, Source::OfStandardInput());
+    return LoadSource(source, options);
+  }
+  Source source = Source::OfPath(path, /*is_named=*/true);
+  return LoadSource(source, options);
+}
+
+absl::StatusOr<Sample> LoadBytes(absl::string_view bytes, const std::string& name,
+                                 const LoadOptions& options) {
+  Source source = Source::OfBytes(bytes, name);
+  return LoadSource(source, options);
+}
+
+absl::Status Save(const Sample& sample, const std::string& path, const SaveOptions& options) {
+  const bool to_stdout = path == "-";
+  const Format* format = options.format.empty() ? FormatOfPath(path) : FindFormat(options.format);
+  if (format == nullptr && !options.format.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no format ", Printable(options.format)));
+  }
+  if (format == nullptr) format = FindFormat(to_stdout ? "text" : "graphnet");
+  if (!format->can_be_written()) {
+    return absl::UnimplementedError(
+        absl::StrCat(Printable(path, 1000), ": ", format->content, " is only read"));
+  }
+  if (to_stdout && format->write == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(format->content, " cannot go to the standard output"));
+  }
+  if (to_stdout) return format->write(sample, options, WriteToStandardOutput);
+  if (format->write_to != nullptr) return format->write_to(sample, path, options);
+  return WriteFileAtomic(
+      path, [&](const ByteSink& sink) { return format->write(sample, options, sink); });
+}
+
+absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths) {
+  std::vector<std::string> inputs;
+  for (const std::string& path : paths) {
+    if (IsFolderOfSamples(path)) {
+      const size_t before = inputs.size();
+      absl::Status status = FindIn(path, 0, &inputs);
+      if (status.ok() && inputs.size() == before) {
+        status =
+            absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no samples in this folder"));
+      }
+      if (!status.ok() && paths.size() == 1) return Unusable(status);
+      if (!status.ok()) inputs.push_back(path);
+      continue;
+    }
+    if (path == "-") {
+      inputs.push_back(path);
+      continue;
+    }
+    Source source = Source::OfPath(path, /*is_named=*/true);
+    const absl::StatusOr<const Format*> format = RecogniseSource(source);
+    if (!format.ok() && paths.size() == 1) return format.status();
+    if (format.ok()) {
+      AddInput(**format, source, &inputs);
+    } else {
+      inputs.push_back(path);
+    }
+  }
+  return inputs;
+}
+
+bool IsFolderOfSamples(const std::string& path) {
+  return IsFolder(path) && !IsGraphNetFolder(path);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,137 @@
+// Load, Save and the registry. That the bytes are right, the tests of each format say.
+#include "graphnet/formats/formats.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graphnet/base/file.h"
+#include "graphnet/formats/torch_functions.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "gtest/gtest.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kText[] = R"(graph @forward(%x : f32[2, 3]) {
+  %y = aten.relu.default(%x) : f32[2, 3]
+  return (%y,)
+}
+)";
+
+std::string PathOf(const std::string& name) {
+  const std::string folder =
+      JoinPath(testing::TempDir(), testing::UnitTest::GetInstance()->current_test_info()->name());
+  (void)WriteFolderAtomic(folder, /*replace=*/false,
+                          [](const std::string&) { return absl::OkStatus(); });
+  return JoinPath(folder, name);
+}
+
+Sample MakeSample() { return *ParseSample(kText, "test.gn"); }
+
+TEST(FormatsTest, WhatIsSavedByItsEndingIsLoadedByItsContent) {
+  const Sample sample = MakeSample();
+  const std::vector<std::pair<std::string, std::string>> files = {{"a.pb", "protobuf"},
+                                                                  {"a.gn", "text"},
+                                                                  {"a.txt", "text"},
+                                                                  {"a.pt2", "pt2"},
+                                                                  {"a", "graphnet"}};
+  for (const auto& [name, format] : files) {
+    const std::string path = PathOf(name);
+    ASSERT_TRUE(Save(sample, path).ok()) << name << Save(sample, path);
+    const auto recognised = Recognise(path);
+    ASSERT_TRUE(recognised.ok()) << recognised.status();
+    EXPECT_EQ((*recognised)->name, format);
+    const absl::StatusOr<Sample> loaded = Load(path);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->module->main()->num_nodes(), 3u) << name;
+  }
+  // The name of a file says nothing of its content.
+  const std::string renamed = PathOf("b.pt");
+  ASSERT_TRUE(Save(sample, renamed, {.format = "text"}).ok());
+  EXPECT_EQ((*Recognise(renamed))->name, "text");
+}
+
+TEST(FormatsTest, BytesInMemory) {
+  const absl::StatusOr<Sample> sample = LoadBytes(kText, "net.gn");
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  EXPECT_EQ(PrintModule(*sample->module), PrintModule(*MakeSample().module));
+  EXPECT_THAT(std::string(LoadBytes("graph @f(", "net.gn").status().message()),
+              HasSubstr("net.gn:1:"));
+  const absl::Status nothing = LoadBytes("%PDF-1.4", "paper").status();
+  EXPECT_TRUE(IsUnusable(nothing));
+  EXPECT_THAT(std::string(nothing.message()), HasSubstr("paper: a PDF document"));
+}
+
+TEST(FormatsTest, WhatCannotBe) {
+  const Sample sample = MakeSample();
+  EXPECT_EQ(Save(sample, PathOf("a.pb"), {.format = "word"}).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Save(sample, "-", {.format = "graphnet"}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(IsUnusable(Load(PathOf("nothing")).status()));
+  EXPECT_TRUE(absl::IsNotFound(Load(PathOf("nothing#part")).status()));
+  // Only archives have parts.
+  ASSERT_TRUE(Save(sample, PathOf("a.gn")).ok());
+  EXPECT_TRUE(absl::IsNotFound(Load(PathOf("a.gn#part")).status()));
+}
+
+TEST(FormatsTest, WithoutLibTorchTheErrorSaysWhatToLink) {
+  const absl::Status status = Save(MakeSample(), PathOf("a.pt"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("UseLibTorch"));
+}
+
+// "relu" and "tanh", a line each, as a zip would begin: such an archive is taken before those of
+// PyTorch are asked.
+Format MakeFormat(const std::string& name, const std::string& ending) {
+  Format format;
+  format.name = name;
+  format.content = "a test";
+  format.endings = {ending};
+  format.sniff = [](Source& source) {
+    return source.is_zip() && absl::StrContains(*source.head(), "test");
+  };
+  format.read = [](Source& source, const LoadOptions&) -> absl::StatusOr<Sample> {
+    const std::string text = *source.text(1 << 20);
+    if (absl::StrContains(text, "bad")) return absl::InvalidArgumentError("4: not so");
+    if (!absl::StrContains(text, "empty")) return MakeSample();
+    Sample sample;
+    sample.module = std::make_unique<Module>();
+    return sample;
+  };
+  format.write = [](const Sample&, const SaveOptions&, const ByteSink& sink) {
+    const absl::Status first = sink("PK\x03\x04");
+    return first.ok() ? sink("test") : first;
+  };
+  return format;
+}
+
+TEST(FormatsTest, FormatsOfOthers) {
+  ASSERT_TRUE(RegisterFormat(MakeFormat("mine", ".mine")).ok());
+  const std::string path = PathOf("a.mine");
+  ASSERT_TRUE(Save(MakeSample(), path).ok());
+  EXPECT_EQ(*ReadFile(path, 100), "PK\x03\x04test");
+  EXPECT_EQ((*Recognise(path))->name, "mine");
+  EXPECT_TRUE(Load(path).ok());
+  const auto found = FindInputs({PathOf("")});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(*found, testing::ElementsAre(path));
+  // What it says is said of the file; what it reads is verified.
+  EXPECT_EQ(LoadBytes("PK\x03\x04test bad", "b.mine").status().message(), "b.mine:4: not so");
+  EXPECT_FALSE(LoadBytes("PK\x03\x04test empty", "c.mine").ok());
+
+  EXPECT_EQ(RegisterFormat(MakeFormat("mine", ".other")).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(RegisterFormat(MakeFormat("other", ".pb")).code(), absl::StatusCode::kAlreadyExists);
+  Format blind = MakeFormat("blind", ".blind");
+  blind.sniff = nullptr;
+  EXPECT_EQ(RegisterFormat(blind).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(RegisterFormat({}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace graphnet
