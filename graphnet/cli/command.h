@@ -30,6 +30,7 @@ void RegisterHash(CLI::App& app, CommandRunner* run);
 void RegisterLint(CLI::App& app, CommandRunner* run);
 void RegisterMan(CLI::App& app, CommandRunner* run);
 void RegisterOpt(CLI::App& app, CommandRunner* run);
+void RegisterPaddleMap(CLI::App& app, CommandRunner* run);
 void RegisterPasses(CLI::App& app, CommandRunner* run);
 void RegisterReduce(CLI::App& app, CommandRunner* run);
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run);

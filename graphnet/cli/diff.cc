@@ -48,7 +48,7 @@ struct DiffFlags {
 };
 
 // A checkpoint alone has no module.
-absl::StatusOr<Sample> Load(const std::string& path, const DiffFlags& options) {
+absl::StatusOr<Sample> LoadSide(const std::string& path, const DiffFlags& options) {
   if (options.weights && absl::EndsWith(path, ".safetensors")) {
     Sample checkpoint;
     ASSIGN_OR_RETURN(checkpoint.weights, ReadSafetensorsFile(path));
@@ -197,8 +197,8 @@ void PrintText(const GraphDiff& diff) {
 }
 
 absl::StatusOr<int> Diff(const DiffFlags& options) {
-  ASSIGN_OR_RETURN(const Sample a, Load(options.a, options));
-  ASSIGN_OR_RETURN(const Sample b, Load(options.b, options));
+  ASSIGN_OR_RETURN(const Sample a, LoadSide(options.a, options));
+  ASSIGN_OR_RETURN(const Sample b, LoadSide(options.b, options));
   std::optional<GraphDiff> diff;
   if (a.module != nullptr && b.module != nullptr)
     diff = DiffModules(*a.module, *b.module, {.metas = options.metas});

@@ -36,6 +36,7 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
       {"opt",
        {"graphnet opt samples/resnet.pb -p cse,dce -o smaller.pb",
         "graphnet opt samples -p 'change-dtype{to=bf16}' -o half"}},
+      {"paddle-map", {"graphnet paddle-map gelu"}},
       {"passes", {"graphnet passes", "graphnet passes dce"}},
       {"decompose",
        {"graphnet decompose samples/resnet.pb --pieces 4 -o pieces",

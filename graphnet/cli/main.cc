@@ -59,6 +59,7 @@ constexpr Command kCommands[] = {
     {"Change and convert", graphnet::RegisterConvert},
     {"Change and convert", graphnet::RegisterOpt},
     {"Change and convert", graphnet::RegisterPasses},
+    {"Change and convert", graphnet::RegisterPaddleMap},
     {"Cut and join", graphnet::RegisterDecompose},
     {"Cut and join", graphnet::RegisterSubgraph},
     {"Cut and join", graphnet::RegisterCompose},

@@ -24,7 +24,6 @@
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/documentation.h"
-#include "graphnet/passes/paddle_mapping.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 
@@ -292,12 +291,7 @@ absl::StatusOr<int> ListPasses(bool json) {
   return 0;
 }
 
-absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool paddle, bool json) {
-  if (paddle) {
-    const std::string page = PaddleMappingPage();
-    std::fwrite(page.data(), 1, page.size(), stdout);
-    return 0;
-  }
+absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
   if (markdown) {
     ASSIGN_OR_RETURN(const std::string page, PassesPage());
     std::fwrite(page.data(), 1, page.size(), stdout);
@@ -347,19 +341,14 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
 void RegisterPasses(CLI::App& app, CommandRunner* run) {
   auto name = std::make_shared<std::string>();
   auto markdown = std::make_shared<bool>(false);
-  auto paddle = std::make_shared<bool>(false);
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("passes", "List the passes, or explain one");
   CLI::Option* pass = command->add_option("NAME", *name, "The pass to explain")->type_name("PASS");
   CLI::Option* page =
       command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
-  CLI::Option* mapping =
-      command->add_flag("--paddle", *paddle, "Print docs/paddle_mapping.md: calls in Paddle")
-          ->excludes(pass, page);
-  AddJsonOption(command, json.get(), "passes with pass, summary and options")
-      ->excludes(pass, page, mapping);
-  command->callback([name, markdown, paddle, json, run] {
-    *run = [name, markdown, paddle, json] { return Passes(*name, *markdown, *paddle, *json); };
+  AddJsonOption(command, json.get(), "passes with pass, summary and options")->excludes(pass, page);
+  command->callback([name, markdown, json, run] {
+    *run = [name, markdown, json] { return Passes(*name, *markdown, *json); };
   });
 }
 

@@ -149,7 +149,7 @@ std::string NoneOfAll() {
 }
 
 absl::StatusOr<const Format*> RecogniseSource(Source& source) {
-  const absl::StatusOr<const Format*> format = FormatOf(source);
+  absl::StatusOr<const Format*> format = FormatOf(source);
   if (!format.ok()) return Unusable(format.status());
   if (*format != nullptr) return format;
   if (source.is_folder()) return Unusable(DescribeFolder(source.path()));

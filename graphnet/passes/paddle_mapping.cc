@@ -13,6 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/check.h"
+#include "graphnet/base/near_miss.h"
+#include "graphnet/base/status.h"
 #include "graphnet/ops/schema.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/paddle_rules.h"
@@ -206,15 +208,32 @@ std::string PaddleCallText(const PaddleTerm& call) {
                       ")");
 }
 
+namespace {
+
+// Calls `fn` with the rules of each name.
+template <typename Fn>
+void ForEachName(Fn&& fn) {
+  const absl::Span<const PaddleRule> all = AllPaddleRules();
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin;
+    while (end < all.size() && all[end].name == all[begin].name) ++end;
+    fn(all.subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+absl::string_view LastComponent(absl::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
 std::string PaddleMappingPage() {
   const absl::Span<const PaddleRule> all = AllPaddleRules();
   std::array<size_t, kClasses.size()> count = {};
   for (const PaddleRule& rule : all) ++count[static_cast<size_t>(rule.mapping_class)];
   std::string out =
       "# Calls of PyTorch in Paddle\n\n"
-      "Made by `graphnet passes --paddle` from `graphnet/passes/paddle_rules.txt`, which\n"
-      "[paddle.md](paddle.md) explains. A section is a name in the tables of `ops`, which stands "
-      "for\n"
+      "Made by `graphnet paddle-map` from `graphnet/passes/paddle_rules.txt`, which\n"
+      "docs/paddle.md explains. A section is a name in the tables of `ops`, which stands for\n"
       "all spellings of the call. Its rows are tried in their order. Where a parameter is "
       "\"default\n"
       "only\", a call that gives it another value stays as it is. The examples have been run in\n"
@@ -223,13 +242,29 @@ std::string PaddleMappingPage() {
   for (size_t i = 1; i < kClasses.size(); ++i) {
     absl::StrAppend(&out, "| ", i, " ", kClasses[i], " | ", count[i], " |\n");
   }
-  for (size_t begin = 0; begin < all.size();) {
-    size_t end = begin;
-    while (end < all.size() && all[end].name == all[begin].name) ++end;
-    AppendSection(all.subspan(begin, end - begin), &out);
-    begin = end;
-  }
+  ForEachName([&](absl::Span<const PaddleRule> rules) { AppendSection(rules, &out); });
   return out;
+}
+
+absl::StatusOr<std::vector<absl::Span<const PaddleRule>>> FindPaddleRules(absl::string_view api) {
+  std::vector<absl::Span<const PaddleRule>> exact, alike;
+  std::vector<absl::string_view> names;
+  ForEachName([&](absl::Span<const PaddleRule> rules) {
+    const absl::string_view name = rules[0].name;
+    names.push_back(name);
+    if (api.empty() || name == api) exact.push_back(rules);
+    if (LastComponent(name) == LastComponent(api)) alike.push_back(rules);
+  });
+  if (!exact.empty()) return exact;
+  if (!alike.empty()) return alike;
+  return absl::NotFoundError(
+      absl::StrCat("there is no rule for ", Printable(api), NearMissHint(api, names)));
+}
+
+std::string PaddleMappingSection(absl::Span<const PaddleRule> rules) {
+  std::string text;
+  AppendSection(rules, &text);
+  return text.substr(1);  // without the blank line before it
 }
 
 }  // namespace graphnet

@@ -1,11 +1,13 @@
-// docs/paddle_mapping.md: what each call of PyTorch is in Paddle, written from paddle_rules.txt.
+// What each call of PyTorch is in Paddle, for people to read: written from paddle_rules.txt.
 #ifndef GRAPHNET_PASSES_PADDLE_MAPPING_H_
 #define GRAPHNET_PASSES_PADDLE_MAPPING_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/passes/paddle_rules.h"
 
 namespace graphnet {
@@ -29,6 +31,12 @@ std::string PaddleCallText(const PaddleTerm& call);
 // The page: a section a name, with the signatures that PyTorch has, the class and the call of
 // each row, which argument is which, and examples.
 std::string PaddleMappingPage();
+// The rules of one call, those of a name together: of the name itself, as in "Tensor.size", or of
+// all names that end as it does, as in "gelu" or "torch.nn.functional.gelu"; of all calls for "".
+// NotFound, with names that are near, if there is none.
+absl::StatusOr<std::vector<absl::Span<const PaddleRule>>> FindPaddleRules(absl::string_view api);
+// The section of a name.
+std::string PaddleMappingSection(absl::Span<const PaddleRule> rules);
 
 }  // namespace graphnet
 

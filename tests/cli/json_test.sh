@@ -63,6 +63,11 @@ def broken(sample):
     return True
 
 
+# --- Rules of one call.
+rules = run(0, "paddle-map", "gelu")["rules"]
+assert [rule["name"] for rule in rules] == ["gelu", "gelu"], rules
+assert rules[0]["paddle"] == "paddle.nn.functional.gelu(x=self)" and rules[0]["class"] == 3, rules
+
 # --- Many samples: one object each, those that fail with an error, in order.
 stats = by_name(run(2, "stats", "many"), 2, 1)
 assert stats["a.gn"]["counts"] == {"call_function torch.exp": 1, "call_function torch.matmul": 1,
