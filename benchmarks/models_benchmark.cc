@@ -18,6 +18,7 @@
 #include "c10/core/CPUAllocator.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/formats/libtorch.h"
 #include "graphnet/interp/executable.h"
 
 namespace graphnet {
@@ -115,6 +116,7 @@ bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& i
 }
 
 bool CompileSample(const std::string& path) {
+  UseLibTorch();  // for TorchScript
   const absl::StatusOr<Sample> sample = Load(path);
   if (!sample.ok()) {
     std::fprintf(stderr, "%s\n", std::string(sample.status().message()).c_str());

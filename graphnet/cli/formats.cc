@@ -10,12 +10,15 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/engine.h"
 #include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/picture.h"
+#include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/pir/reader.h"
+#include "graphnet/formats/torch_functions.h"
 
 namespace graphnet {
 namespace {
@@ -28,8 +31,7 @@ Format Dot() {
   format.content = "a picture for Graphviz";
   format.endings = {".dot", ".gv"};
   format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
-    const absl::StatusOr<std::string> text = DrawPicture(*sample.module, PictureForm::kDot, {});
-    return text.ok() ? sink(*text) : text.status();
+    return PassTo(sink, DrawPicture(*sample.module, PictureForm::kDot, {}));
   };
   return format;
 }
@@ -113,6 +115,7 @@ absl::Status OpenPlugin(const std::string& path) {
 }  // namespace
 
 absl::Status RegisterToolFormats() {
+  SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
   for (Format (*make)() : {Dot, Onnx, Paddle, Pir}) RETURN_IF_ERROR(RegisterFormat(make()));
   const char* const plugins = std::getenv("GRAPHNET_PLUGINS");
   for (const auto path : absl::StrSplit(plugins == nullptr ? "" : plugins, ':', absl::SkipEmpty()))

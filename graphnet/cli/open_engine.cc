@@ -69,14 +69,4 @@ absl::StatusOr<const Engine*> OpenEngine() {
   return engine;
 }
 
-namespace {
-
-// Formats ask the same library.
-[[maybe_unused]] const bool kIsSet = [] {
-  SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
-  return true;
-}();
-
-}  // namespace
-
 }  // namespace graphnet

@@ -23,7 +23,7 @@
 namespace graphnet {
 namespace {
 
-// Those that can be written, by name.
+// Returns the formats that can be written, by name.
 std::vector<const Format*> WrittenFormats() {
   std::vector<const Format*> formats = Formats();
   formats.erase(std::remove_if(formats.begin(), formats.end(),

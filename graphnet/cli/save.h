@@ -1,4 +1,4 @@
-// Where commands write samples, and as what.
+// The outputs of commands: where they write samples, and in which format.
 #ifndef GRAPHNET_CLI_SAVE_H_
 #define GRAPHNET_CLI_SAVE_H_
 

@@ -1,6 +1,5 @@
 #include "graphnet/formats/core_formats.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -8,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -21,6 +19,11 @@
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
+
+absl::Status PassTo(const ByteSink& sink, const absl::StatusOr<std::string>& bytes) {
+  return bytes.ok() ? sink(*bytes) : bytes.status();
+}
+
 namespace {
 
 // --- GraphNet folders --------------------------------------------------------------
@@ -70,26 +73,21 @@ Format Protobuf() {
     ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(kMaxProtoBytes));
     return DeserializeSample(*bytes, source.name());
   };
-  format.write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
-    absl::StatusOr<std::string> bytes =
-        options.embeds_weights ? SerializeSampleWithWeights(sample) : SerializeSample(sample);
-    return bytes.ok() ? sink(*bytes) : bytes.status();
+  const auto write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
+    return PassTo(sink, options.embeds_weights ? SerializeSampleWithWeights(sample)
+                                               : SerializeSample(sample));
   };
-  format.write_to = [](const Sample& sample, const std::string& path, const SaveOptions& options) {
+  format.write = write;
+  format.write_to = [write](const Sample& sample, const std::string& path,
+                            const SaveOptions& options) {
     if (!options.embeds_weights) return WriteSampleFile(sample, path);
-    absl::StatusOr<std::string> bytes = SerializeSampleWithWeights(sample);
-    return bytes.ok() ? WriteFileAtomic(path, *bytes) : bytes.status();
+    return WriteFileAtomic(path,
+                           [&](const ByteSink& sink) { return write(sample, options, sink); });
   };
   return format;
 }
 
 // --- Archives of PyTorch -----------------------------------------------------------
-
-// They cannot be read in parts.
-size_t MaxArchiveBytes(const Source& source) {
-  if (!source.path().empty()) return kMaxArchiveBytes;
-  return std::min<size_t>(kMaxArchiveBytes, static_cast<size_t>(AvailableMemoryBytes()) / 3);
-}
 
 // Bytes that no file holds are called nothing.
 absl::StatusOr<Sample> WithoutName(absl::StatusOr<Sample> sample) {
@@ -109,17 +107,17 @@ Format Pt2() {
   format.lacks = {.draw_specs_of_bodies = true, .draw_specs = true};
   format.sniff = [](Source& source) {
     if (!source.is_zip()) return false;
-    const absl::StatusOr<SharedBytes> bytes = source.bytes(MaxArchiveBytes(source));
+    const absl::StatusOr<SharedBytes> bytes = source.archive();
     return bytes.ok() && LooksLikePt2(**bytes);
   };
   format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
     const Pt2ImportOptions import = {.program = source.part(), .weights = options.weights};
     if (!source.path().empty()) return ImportPt2File(source.path(), import);
-    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(MaxArchiveBytes(source)));
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
     return WithoutName(ImportPt2(*bytes, source.name(), import));
   };
   format.parts = [](Source& source) -> absl::StatusOr<std::vector<std::string>> {
-    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(MaxArchiveBytes(source)));
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
     return ListPt2Programs(*bytes, source.name());
   };
   format.write = [](const Sample& sample, const SaveOptions& options,
@@ -152,14 +150,13 @@ Format TorchScript() {
   format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
     const absl::StatusOr<const TorchFunctions*> torch = OpenTorchFunctions();
     if (!torch.ok()) return Annotate(torch.status(), Printable(source.name(), 1000));
-    ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(MaxArchiveBytes(source)));
+    ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
     absl::StatusOr<Sample> sample =
         (*torch)->ImportTorchScript(bytes, source.name(), options.trust, options.weights);
     return source.path().empty() ? WithoutName(std::move(sample)) : std::move(sample);
   };
   format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
-    const absl::StatusOr<std::string> bytes = ExportTorchScriptProgram(sample);
-    return bytes.ok() ? sink(*bytes) : bytes.status();
+    return PassTo(sink, ExportTorchScriptProgram(sample));
   };
   return format;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/formats/formats.h"
 
@@ -14,6 +15,9 @@ namespace graphnet {
 
 // In the order in which they are asked about a file.
 std::vector<Format> CoreFormats();
+
+// Passes all bytes to `sink`, or returns the error in their place.
+absl::Status PassTo(const ByteSink& sink, const absl::StatusOr<std::string>& bytes);
 
 // An error of a GraphNet folder that cannot hold a sample, with the format that can.
 absl::Status WithFolderAdvice(const absl::Status& status);

@@ -106,7 +106,7 @@ absl::StatusOr<const Format*> FormatOf(Source& source) {
   for (size_t i = 0; i < formats.size(); ++i) {
     // An archive may hold anything: rows that know it better have been asked.
     if (i == registered && source.is_zip()) {
-      ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(kMaxArchiveBytes));
+      ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
       if (const std::string known = DescribeForeignArchive(*bytes); !known.empty())
         return Foreign(source.name(), known);
     }
@@ -191,7 +191,7 @@ absl::StatusOr<Sample> LoadSource(Source& source, const LoadOptions& options) {
   ASSIGN_OR_RETURN(const Format* format, RecogniseSource(source));
   LoadOptions load = options;
   load.weights |= options.values_if_there;
-  // What is no file can be read once.
+  // A source that is no file can be read only once.
   const bool can_read_again = !source.path().empty();
   load.weights |= options.statistics && !can_read_again;
   // The file beside a protobuf may be gone.
@@ -247,7 +247,7 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
       if (std::error_code ignored; std::filesystem::is_symlink(source.path(), ignored)) continue;
       // The others go on where one cannot be listed.
       if (!FindIn(source.path(), depth + 1, inputs).ok()) inputs->push_back(source.path());
-    } else if (source.is_zip() && !source.bytes(kMaxArchiveBytes).ok()) {
+    } else if (source.is_zip() && !source.archive().ok()) {
       inputs->push_back(source.name());  // Loading it says why.
     }
   }

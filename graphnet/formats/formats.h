@@ -45,7 +45,7 @@ struct SaveOptions {
   std::vector<std::string>* notes = nullptr;
 };
 
-// What a form has no place for.
+// The things that a form has no place for.
 struct Lacks {
   bool weights = false;
   bool metas = false;        // of values within

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -11,7 +12,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/mapped_file.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -111,6 +114,11 @@ absl::StatusOr<std::string> Source::text(size_t max_bytes) {
   if (!path_.empty()) return ReadFile(path_, max_bytes);
   ASSIGN_OR_RETURN(const SharedBytes all, bytes(max_bytes));
   return std::string(*all);
+}
+
+absl::StatusOr<SharedBytes> Source::archive() {
+  if (!is_stdin_) return bytes(kMaxArchiveBytes);
+  return bytes(std::min<size_t>(kMaxArchiveBytes, static_cast<size_t>(AvailableMemoryBytes()) / 3));
 }
 
 bool Source::is_zip() {

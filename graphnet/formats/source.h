@@ -1,5 +1,5 @@
-// Where a format reads from: a file, a folder, bytes in memory or the standard input. Nothing is
-// read before it is asked for.
+// A source is what a format reads from: a file, a folder, bytes in memory or the standard input.
+// Nothing is read before it is asked for.
 #ifndef GRAPHNET_FORMATS_SOURCE_H_
 #define GRAPHNET_FORMATS_SOURCE_H_
 
@@ -27,7 +27,7 @@ class Source {
   // The standard input, read as far as the head. Errors call it "<stdin>".
   static absl::StatusOr<Source> OfStandardInput();
 
-  // What errors call it.
+  // The name that errors give it.
   const std::string& name() const { return name_; }
   // Without the part; empty if it is neither a file nor a folder.
   const std::string& path() const { return path_; }
@@ -42,6 +42,9 @@ class Source {
   absl::StatusOr<SharedBytes> bytes(size_t max_bytes);
   // The same as a string, a file read.
   absl::StatusOr<std::string> text(size_t max_bytes);
+  // All of an archive, which cannot be read in parts: of the standard input at most a third of the
+  // memory that there is, as no file is behind it.
+  absl::StatusOr<SharedBytes> archive();
   // Whether it begins as every zip archive does.
   bool is_zip();
 

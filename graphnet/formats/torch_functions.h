@@ -1,4 +1,4 @@
-// What formats ask of LibTorch. A program that links it, or opens a library that does, says where
+// The functions of LibTorch that formats ask for. A program that links it, or opens a library that does, says where
 // these functions are; without them everything else works.
 #ifndef GRAPHNET_FORMATS_TORCH_FUNCTIONS_H_
 #define GRAPHNET_FORMATS_TORCH_FUNCTIONS_H_
