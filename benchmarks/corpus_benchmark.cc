@@ -26,7 +26,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/proto/sample_proto.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 
 namespace graphnet {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "benchmark/benchmark.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 

@@ -5,9 +5,9 @@
 
 #include "benchmark/benchmark.h"
 #include "benchmarks/ratio_reporter.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 

@@ -5,9 +5,9 @@
 
 #include "benchmark/benchmark.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/passes/expand_vmap.h"
-#include "graphnet/passes/flatten_vmap.h"
-#include "graphnet/passes/revert_vmap.h"
+#include "graphnet/passes/vmap/expand_vmap.h"
+#include "graphnet/passes/vmap/flatten_vmap.h"
+#include "graphnet/passes/vmap/revert_vmap.h"
 
 namespace graphnet {
 namespace {

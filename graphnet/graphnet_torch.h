@@ -22,11 +22,11 @@
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/torch/annotation.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
-#include "graphnet/torch/values.h"
+#include "graphnet/interp/torch/annotation.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/interp/torch/values.h"
+#include "graphnet/shard/validate_ranks.h"
 #include "graphnet/validate/numeric.h"
-#include "graphnet/validate/ranks.h"
 
 #endif  // GRAPHNET_GRAPHNET_TORCH_H_

@@ -22,8 +22,8 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/evaluate/reduce.h"
+#include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/ops/effects.h"
 
 namespace graphnet {
 namespace {

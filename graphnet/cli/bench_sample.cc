@@ -14,14 +14,14 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_rewrite.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/ops/effects.h"
 #include "graphnet/passes/pipeline.h"
-#include "graphnet/proto/sample_proto.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {

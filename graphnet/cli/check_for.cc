@@ -20,11 +20,11 @@
 #include "graphnet/evaluate/onnx_operators.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/inputs/elements.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/paddle/paddle_sample.h"
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {

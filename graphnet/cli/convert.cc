@@ -17,8 +17,8 @@
 #include "graphnet/formats/formats.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/inputs/weights.h"
+#include "graphnet/ir/lift_attributes.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/passes/lift_attributes.h"
 
 namespace graphnet {
 namespace {
@@ -58,9 +58,9 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);
-    PassRun run;
-    RETURN_IF_ERROR(LiftAttributes(sample.module.get(), run).status());
-    RETURN_IF_ERROR(FollowGraph(run.renamed(), before, &sample));
+    std::map<std::string, std::string> renamed;
+    RETURN_IF_ERROR(LiftAttributes(sample.module.get(), &renamed).status());
+    RETURN_IF_ERROR(FollowGraph(renamed, before, &sample));
     RETURN_IF_ERROR(Verify(*sample.module));
   }
   return SaveSample(sample, out, losses);

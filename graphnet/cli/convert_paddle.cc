@@ -24,9 +24,9 @@
 #include "graphnet/cli/losses.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/formats/graphnet_folder/paddle_sample.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/paddle/paddle_sample.h"
 
 namespace graphnet {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "graphnet/cli/json.h"
+#include "graphnet/facts/cost/cost.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/ops/cost.h"
 
 namespace graphnet {
 

@@ -23,7 +23,7 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/validate/rank_output.h"
+#include "graphnet/shard/rank_output.h"
 #include "graphnet/validate/report.h"
 
 namespace graphnet {

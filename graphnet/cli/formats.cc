@@ -7,18 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graphnet/base/file.h"
-#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/formats/graphnet_folder/paddle_sample.h"
-#include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/formats/pir/reader.h"
 #include "graphnet/formats/torch_functions.h"
+#include "graphnet/paddle/formats.h"
 
 namespace graphnet {
 namespace {
@@ -54,47 +50,6 @@ Format Onnx() {
   return format;
 }
 
-// A GraphNet folder of Paddle's calls.
-Format Paddle() {
-  Format format;
-  format.name = "paddle";
-  format.title = "a sample of Paddle";
-  format.content = "a sample of Paddle";
-  format.is_folder = true;
-  format.lacks = FindFormat("graphnet")->lacks;
-  // Where a sample of Paddle cannot be made, the error says which calls are in the way.
-  format.write_to = [](const Sample& sample, const std::string& path,
-                       const SaveOptions&) -> absl::Status {
-    ASSIGN_OR_RETURN(const PaddleSample made, MakePaddleSample(sample));
-    if (!made.is_whole()) {
-      return absl::UnimplementedError(
-          absl::StrCat("no calls of Paddle: ", LeftCalls(made.coverage)));
-    }
-    return WriteGraphNetFolder(made.sample, path);
-  };
-  return format;
-}
-
-Format Pir() {
-  Format format;
-  format.name = "pir";
-  format.title = "PIR";
-  format.content = "text of PIR";
-  format.verifies = true;
-  format.sniff = [](Source& source) {
-    const auto head = source.head();
-    return head.ok() && pir::LooksLikePir(*head);
-  };
-  format.read = [](Source& source, const LoadOptions&) -> absl::StatusOr<Sample> {
-    ASSIGN_OR_RETURN(const std::string text, source.text(kMaxTextFileBytes));
-    Sample sample;
-    ASSIGN_OR_RETURN(sample.module, pir::ReadPir(text, source.name()));
-    if (!source.path().empty()) sample.name = BaseName(source.path());
-    return sample;
-  };
-  return format;
-}
-
 absl::Status OpenPlugin(const std::string& path) {
   const auto refuse = [&](absl::string_view why) {
     return absl::FailedPreconditionError(
@@ -116,7 +71,8 @@ absl::Status OpenPlugin(const std::string& path) {
 
 absl::Status RegisterToolFormats() {
   SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
-  for (Format (*make)() : {Dot, Onnx, Paddle, Pir}) RETURN_IF_ERROR(RegisterFormat(make()));
+  for (Format (*make)() : {Dot, Onnx}) RETURN_IF_ERROR(RegisterFormat(make()));
+  RETURN_IF_ERROR(UsePaddle());
   const char* const plugins = std::getenv("GRAPHNET_PLUGINS");
   for (const auto path : absl::StrSplit(plugins == nullptr ? "" : plugins, ':', absl::SkipEmpty()))
     RETURN_IF_ERROR(OpenPlugin(std::string(path)));

@@ -11,7 +11,7 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/passes/paddle_mapping.h"
+#include "graphnet/paddle/mapping.h"
 
 namespace graphnet {
 namespace {

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/formats/picture/dot.h"
-#include "graphnet/formats/picture/graphviz.h"
-#include "graphnet/formats/picture/layout.h"
-#include "graphnet/formats/picture/model_explorer.h"
-#include "graphnet/formats/picture/page.h"
-#include "graphnet/formats/picture/svg.h"
+#include "graphnet/view/dot.h"
+#include "graphnet/view/graphviz.h"
+#include "graphnet/view/layout.h"
+#include "graphnet/view/model_explorer.h"
+#include "graphnet/view/page.h"
+#include "graphnet/view/svg.h"
 
 namespace graphnet {
 namespace {

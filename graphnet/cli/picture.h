@@ -7,8 +7,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "graphnet/formats/picture/picture.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/view/picture.h"
 
 namespace graphnet {
 

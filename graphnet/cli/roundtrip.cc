@@ -26,8 +26,8 @@
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/equality.h"
 #include "graphnet/validate/structure.h"
 

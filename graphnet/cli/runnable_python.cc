@@ -12,6 +12,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/facts/cost/flops.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -22,7 +23,6 @@
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ops/callable.h"
-#include "graphnet/ops/flops.h"
 
 namespace graphnet {
 namespace {

@@ -21,12 +21,12 @@
 #include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/inputs/draw.h"
-#include "graphnet/passes/spmd/mesh.h"
-#include "graphnet/passes/spmd/reshard.h"
-#include "graphnet/passes/spmd/shard_plan.h"
-#include "graphnet/passes/spmd/shard_sample.h"
-#include "graphnet/passes/spmd/sharding.h"
-#include "graphnet/validate/rank_output.h"
+#include "graphnet/shard/mesh.h"
+#include "graphnet/shard/rank_output.h"
+#include "graphnet/shard/reshard.h"
+#include "graphnet/shard/shard_plan.h"
+#include "graphnet/shard/shard_sample.h"
+#include "graphnet/shard/sharding.h"
 
 namespace graphnet {
 namespace {

@@ -27,10 +27,10 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/formats/pir/fusion.h"
-#include "graphnet/formats/pir/loops.h"
-#include "graphnet/formats/pir/lower.h"
-#include "graphnet/formats/pir/printer.h"
+#include "graphnet/paddle/pir/fusion.h"
+#include "graphnet/paddle/pir/loops.h"
+#include "graphnet/paddle/pir/lower.h"
+#include "graphnet/paddle/pir/printer.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {

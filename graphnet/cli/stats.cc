@@ -20,10 +20,10 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/facts/cost/cost.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
-#include "graphnet/ops/cost.h"
 
 namespace graphnet {
 namespace {

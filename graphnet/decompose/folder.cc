@@ -18,7 +18,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/proto/sample_proto.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/text/equality.h"
 #include "nlohmann/json.hpp"
 

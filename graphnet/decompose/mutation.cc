@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "graphnet/ops/memory_use.h"
+#include "graphnet/facts/memory/memory_use.h"
 
 namespace graphnet {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/ops/callable.h"
-#include "graphnet/ops/memory_use.h"
 
 namespace graphnet {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
-#include "graphnet/torch/status.h"
+#include "graphnet/interp/torch/status.h"
 
 namespace graphnet {
 namespace {

@@ -7,7 +7,7 @@
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/session.h"
 #include "graphnet/formats/torchscript/import_graph.h"
-#include "graphnet/torch/status.h"
+#include "graphnet/interp/torch/status.h"
 
 namespace graphnet {
 

@@ -6,7 +6,7 @@
 #include "ATen/core/jit_type.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/torch/tensors.h"
+#include "graphnet/interp/torch/tensors.h"
 
 namespace graphnet {
 namespace {

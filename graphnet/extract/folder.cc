@@ -17,8 +17,8 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/safetensors/safetensors.h"
-#include "graphnet/proto/sample_proto.h"
 
 namespace graphnet {
 namespace {

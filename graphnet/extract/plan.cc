@@ -10,7 +10,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/no_grad.h"
-#include "graphnet/torch/allowed_operators.h"
+#include "graphnet/interp/torch/allowed_operators.h"
 #include "torch/csrc/jit/ir/constants.h"
 #include "torch/csrc/jit/passes/dead_code_elimination.h"
 

@@ -7,10 +7,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/interp/torch/types.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/torch/types.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet::extract {
 namespace {

@@ -12,12 +12,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/serialization/import.h"
 
 namespace graphnet {

@@ -12,8 +12,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/torch/status.h"
 
 namespace graphnet::extract {
 

@@ -10,10 +10,10 @@
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/interp/no_grad.h"
+#include "graphnet/interp/torch/allowed_operators.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/torch/allowed_operators.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/values.h"
 #include "torch/csrc/jit/runtime/operator.h"
 #include "torch/custom_class.h"
 

@@ -12,10 +12,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/formats/torchscript/attributes.h"
+#include "graphnet/interp/torch/types.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/torch/types.h"
 #include "torch/csrc/jit/frontend/script_type_parser.h"
 #include "torch/custom_class.h"
 

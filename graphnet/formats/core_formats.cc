@@ -11,10 +11,10 @@
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torch_functions.h"
-#include "graphnet/proto/sample_proto.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
 

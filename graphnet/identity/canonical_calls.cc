@@ -17,10 +17,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graphnet/identity/infer_meta.h"
+#include "graphnet/facts/memory/effects.h"
+#include "graphnet/facts/shapes/infer_meta.h"
+#include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/ir/node_table.h"
-#include "graphnet/ops/effects.h"
-#include "graphnet/ops/result_rules.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {

@@ -21,12 +21,12 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tensor_size.h"
-#include "graphnet/identity/infer_meta.h"
+#include "graphnet/facts/memory/memory_use.h"
+#include "graphnet/facts/shapes/infer_meta.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ops/callable.h"
-#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/scalar_arithmetic.h"
 #include "graphnet/text/printer.h"
@@ -88,8 +88,6 @@ std::optional<int64_t> CodeOf(const Argument& a) {
   if (a.dtype() == DType::kBFloat16) return 15;
   return std::nullopt;
 }
-
-bool IsNumber(const Argument& a) { return a.is_bool() || a.is_int() || a.is_float(); }
 
 class Evaluator {
  public:
@@ -354,7 +352,7 @@ class Evaluator {
         node.args()[1].is_graph() && node.args()[2].is_graph()) {
       const Value predicate = ValueOf(node.args()[0]);
       const auto operands = ElementsOf(ValueOf(node.args()[3]));
-      if (operands.has_value() && predicate.is_constant() && IsNumber(predicate.argument)) {
+      if (operands.has_value() && predicate.is_constant() && predicate.argument.is_number()) {
         const Argument& p = predicate.argument;
         const bool taken = p.is_bool()  ? p.boolean()
                            : p.is_int() ? p.integer() != 0
@@ -706,7 +704,8 @@ class Evaluator {
     }
     if (aten == "len" && numbers[0].is_string())
       return Value{static_cast<int64_t>(numbers[0].string().size())};
-    if (!absl::c_all_of(numbers, IsNumber)) return std::nullopt;
+    if (!absl::c_all_of(numbers, [](const Argument& a) { return a.is_number(); }))
+      return std::nullopt;
     if (has_number_tensor) return OfNumberTensors(aten, numbers);
     // A float that is a tensor's element is rounded there, so only Python's own.
     if (!absl::StartsWith(target, "aten.")) {

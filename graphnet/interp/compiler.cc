@@ -13,13 +13,13 @@
 #include "graphnet/interp/no_grad.h"
 #include "graphnet/interp/program.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/allowed_operators.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/foreign_operators.h"
 #include "graphnet/ops/region_call.h"
-#include "graphnet/torch/allowed_operators.h"
-#include "graphnet/torch/tensors.h"
 #include "torch/csrc/jit/runtime/operator.h"
 
 namespace graphnet::interp {

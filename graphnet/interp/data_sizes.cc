@@ -14,11 +14,11 @@
 #include "graphnet/interp/shape_run.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/structured_input.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {

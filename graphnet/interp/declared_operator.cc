@@ -12,8 +12,8 @@
 #include "c10/util/Exception.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/ops/foreign_operators.h"
-#include "graphnet/torch/status.h"
 #include "torch/csrc/jit/frontend/function_schema_parser.h"
 #include "torch/library.h"
 

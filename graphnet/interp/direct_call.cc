@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "c10/util/SmallVector.h"
-#include "graphnet/torch/operator_library.h"
+#include "graphnet/interp/torch/operator_library.h"
 
 namespace graphnet::interp {
 namespace {

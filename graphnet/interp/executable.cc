@@ -12,8 +12,8 @@
 #include "graphnet/interp/builtins.h"
 #include "graphnet/interp/frame.h"
 #include "graphnet/interp/program.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/torch/status.h"
 
 namespace graphnet {
 namespace {

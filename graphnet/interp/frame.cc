@@ -11,8 +11,8 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/no_grad.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/ir/node_error.h"
-#include "graphnet/torch/status.h"
 
 namespace graphnet::interp {
 namespace {

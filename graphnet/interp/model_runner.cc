@@ -9,15 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/formats/pt2/input_check.h"
 #include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/interp/executable.h"
-#include "graphnet/ops/memory_use.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
-#include "graphnet/torch/types.h"
-#include "graphnet/torch/values.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/interp/torch/types.h"
+#include "graphnet/interp/torch/values.h"
 
 namespace graphnet {
 namespace {

@@ -15,8 +15,8 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shape_run.h"
 #include "graphnet/interp/shapes.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/ir/shared_walk.h"
-#include "graphnet/torch/status.h"
 
 namespace graphnet {
 namespace {

@@ -10,8 +10,8 @@
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
-#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

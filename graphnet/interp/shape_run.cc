@@ -10,15 +10,15 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/cost/alive_bytes.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/interp/torch/types.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/ops/alive_bytes.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
-#include "graphnet/torch/types.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {

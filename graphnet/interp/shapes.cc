@@ -7,9 +7,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/shape_run.h"
 #include "graphnet/interp/symbol_prober.h"
+#include "graphnet/interp/torch/types.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/shared_walk.h"
-#include "graphnet/torch/types.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {

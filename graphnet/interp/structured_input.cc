@@ -8,9 +8,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/elements.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/annotation.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/ir/annotation.h"
-#include "graphnet/torch/annotation.h"
-#include "graphnet/torch/status.h"
 
 namespace graphnet {
 namespace {

@@ -9,9 +9,9 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/inputs/elements.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 

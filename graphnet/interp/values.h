@@ -10,9 +10,9 @@
 #include "ATen/core/ivalue.h"
 #include "ATen/core/jit_type.h"
 #include "absl/types/span.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/types.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet::interp {
 

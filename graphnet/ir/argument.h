@@ -131,6 +131,9 @@ class Argument {
   bool is_graph() const { return kind_ == Kind::kGraph; }
   bool is_list() const { return kind_ == Kind::kList; }
   bool is_tuple() const { return kind_ == Kind::kTuple; }
+  // A number of Python.
+  bool is_number() const { return is_bool() || is_int() || is_float(); }
+  bool is_sequence() const { return is_list() || is_tuple(); }
   // List, tuple, dict or slice: has elements().
   bool is_aggregate() const { return kind_ >= Kind::kList && kind_ <= Kind::kSlice; }
 

@@ -76,8 +76,6 @@ size_t HashDim(const Dim& dim) {
   return dim.is_static() ? absl::HashOf(dim.value) : HashSym(dim.expr);
 }
 
-bool IsNumber(const Argument& a) { return a.is_bool() || a.is_int() || a.is_float(); }
-
 // Calls fn(Graph*) for every reference to a graph in the arguments of `graph`.
 template <typename Fn>
 void ForEachGraphReference(const Graph& graph, Fn&& fn) {
@@ -547,7 +545,8 @@ const DrawSpec* Module::CopyDrawSpec(const DrawSpec& spec) {
   copy->min = CopyArgument(spec.min);
   copy->max = CopyArgument(spec.max);
   // Literal data does not recur: looking for an equal one would be wasted.
-  if (spec.data.is_aggregate() && absl::c_all_of(spec.data.elements(), IsNumber)) {
+  if (spec.data.is_aggregate() &&
+      absl::c_all_of(spec.data.elements(), [](const Argument& a) { return a.is_number(); })) {
     const absl::Span<const Argument> values = arena_.Copy(spec.data.elements());
     copy->data = Argument(spec.data.kind(), values.data(), static_cast<uint32_t>(values.size()));
   } else {

@@ -149,8 +149,8 @@ class Fit {
       if ((kind == Wildcard::kValue || kind == Wildcard::kLiteral) && value.is_none()) return false;
       return Bind(*parameter, absl::MakeConstSpan(&value, 1));
     }
-    if (!IsSequence(pattern)) return pattern == value;
-    return IsSequence(value) && TakesAll(pattern.elements(), value.elements());
+    if (!pattern.is_sequence()) return pattern == value;
+    return value.is_sequence() && TakesAll(pattern.elements(), value.elements());
   }
 
   // At most one of the patterns stands for several values.
@@ -222,7 +222,7 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
   const FusedOperator* const fused = FindFusedOperator(call.schema().name);
   CHECK(fused != nullptr);  // Who asks has a call of one.
   for (size_t i = 0; i < call.schema().arguments.size(); ++i) {
-    if (IsSequence(call[i]) && call[i].elements().size() > kMaxFusedElements) {
+    if (call[i].is_sequence() && call[i].elements().size() > kMaxFusedElements) {
       return absl::InvalidArgumentError(absl::StrCat(call.schema().arguments[i].name, " has ",
                                                      call[i].elements().size(),
                                                      " elements, more than ", kMaxFusedElements));

@@ -13,7 +13,6 @@ absl::string_view FusedText();        // fused.txt
 absl::string_view WordText();         // words.txt
 absl::string_view PublicText();       // public.txt
 absl::string_view TorchScriptText();  // torchscript.txt
-absl::string_view ResultText();       // results.txt
 
 }  // namespace graphnet
 

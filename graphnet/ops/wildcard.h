@@ -32,10 +32,6 @@ inline bool IsVariadic(const Argument& argument) {
 inline bool IsKeywords(const Argument& argument) {
   return IsWildcard(argument, Wildcard::kKeywords);
 }
-inline bool IsSequence(const Argument& argument) {
-  return argument.is_list() || argument.is_tuple();
-}
-
 // The nodes of a pattern that stand for one value for each element of a list: parameters "as
 // each", and calls that take such a node itself, not in a list.
 using EachNodes = absl::flat_hash_set<const Node*>;

@@ -12,6 +12,7 @@
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -145,5 +146,11 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
   if (changed > 0) run.Note("overloads of ATen written as public calls", changed);
   return changed > 0;
 }
+
+namespace {
+
+const RegisteredPass kAtenToTorchPass("aten-to-torch", "aten_to_torch.h", AtenToTorch);
+
+}  // namespace
 
 }  // namespace graphnet

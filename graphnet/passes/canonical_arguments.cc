@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/parameter_names.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -42,5 +43,12 @@ absl::StatusOr<bool> CanonicalizeArguments(Module* module, PassRun& run) {
   if (changed > 0) run.Note("calls with keywords moved to their position", changed);
   return changed > 0;
 }
+
+namespace {
+
+const RegisteredPass kCanonicalArgumentsPass("canonical-arguments", "canonical_arguments.h",
+                                             CanonicalizeArguments);
+
+}  // namespace
 
 }  // namespace graphnet

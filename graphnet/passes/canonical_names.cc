@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/ir/unchecked_builder.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -64,5 +65,14 @@ absl::StatusOr<bool> CanonicalizeNames(Module* module) {
   for (Graph* graph : module->graphs()) changed |= RunOn(graph);
   return changed;
 }
+
+namespace {
+
+const RegisteredPass kCanonicalNamesPass("canonical-names", "canonical_names.h",
+                                         [](Module* module, PassRun&) {
+                                           return CanonicalizeNames(module);
+                                         });
+
+}  // namespace
 
 }  // namespace graphnet

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -116,5 +117,12 @@ absl::StatusOr<bool> ChangeDevice(Module* module, PassRun& run) {
   }
   return DeviceChange(module, to, from).Run();
 }
+
+namespace {
+
+const RegisteredPass kChangeDevicePass("change-device", "change_device.h", ChangeDevice,
+                                       {"from", "to"});
+
+}  // namespace
 
 }  // namespace graphnet

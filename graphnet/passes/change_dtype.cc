@@ -15,16 +15,17 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
+#include "graphnet/facts/shapes/facts_table.h"
+#include "graphnet/facts/shapes/operator_name.h"
+#include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/ops/tensor_facts.h"
 #include "graphnet/passes/cpu_dtypes.h"
-#include "graphnet/passes/facts_table.h"
-#include "graphnet/passes/operator_name.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -703,5 +704,12 @@ absl::StatusOr<bool> ChangeDType(Module* module, PassRun& run) {
   if (from.empty()) from = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
   return DTypeChange(module, *to, std::move(from), &run).Run();
 }
+
+namespace {
+
+const RegisteredPass kChangeDtypePass("change-dtype", "change_dtype.h", ChangeDType,
+                                      {"from", "to"});
+
+}  // namespace
 
 }  // namespace graphnet

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -61,5 +62,12 @@ absl::StatusOr<bool> CheckStable(Module* module, PassRun& run) {
   }
   return absl::FailedPreconditionError(message);
 }
+
+namespace {
+
+const RegisteredPass kCheckStablePass("check-stable", "check_stable.h", CheckStable,
+                                      {"all", "allow"});
+
+}  // namespace
 
 }  // namespace graphnet

@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/arena.h"
-#include "graphnet/ops/effects.h"
+#include "graphnet/facts/memory/effects.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -81,5 +82,12 @@ absl::StatusOr<bool> EliminateCommonSubexpressions(Module* module, PassRun& run)
   if (erased > 0) run.Note("calls computed once instead of again", erased);
   return erased > 0;
 }
+
+namespace {
+
+const RegisteredPass kCommonSubexpressionsPass("cse", "common_subexpressions.h",
+                                               EliminateCommonSubexpressions);
+
+}  // namespace
 
 }  // namespace graphnet

@@ -13,11 +13,12 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/inputs/drawn_values.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/domain.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/traced_inputs.h"
 
 namespace graphnet {
@@ -232,5 +233,12 @@ absl::StatusOr<bool> ConstrainDomains(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
   return Domains(module, lowered, &run).Run();
 }
+
+namespace {
+
+const RegisteredPass kConstrainDomainsPass("constrain-domains", "constrain_domains.h",
+                                           ConstrainDomains);
+
+}  // namespace
 
 }  // namespace graphnet

@@ -11,6 +11,7 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/domain.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/traced_inputs.h"
 
 namespace graphnet {
@@ -86,5 +87,12 @@ absl::StatusOr<bool> ConstrainVariance(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
   return Variances(module, lowered, &run).Run();
 }
+
+namespace {
+
+const RegisteredPass kConstrainVariancePass("constrain-variance", "constrain_variance.h",
+                                            ConstrainVariance);
+
+}  // namespace
 
 }  // namespace graphnet

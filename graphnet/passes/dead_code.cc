@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "graphnet/ops/effects.h"
+#include "graphnet/base/status.h"
+#include "graphnet/facts/memory/effects.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 
@@ -37,5 +39,19 @@ size_t EraseUnusedAttributes(Module* module) {
   }
   return erased;
 }
+
+namespace {
+
+absl::StatusOr<bool> DeadCode(Module* module, PassRun& run) {
+  ASSIGN_OR_RETURN(const bool attributes, run.flag("attributes"));
+  const size_t nodes = EliminateDeadCode(module);
+  const size_t erased = attributes ? EraseUnusedAttributes(module) : 0;
+  if (erased > 0) run.Note("attributes that nothing reads", erased);
+  return nodes + erased > 0;
+}
+
+const RegisteredPass kDeadCodePass("dce", "dead_code.h", DeadCode, {"attributes"});
+
+}  // namespace
 
 }  // namespace graphnet

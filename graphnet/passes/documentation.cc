@@ -9,8 +9,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
-#include "graphnet/passes/batching_rules.h"
 #include "graphnet/passes/registry.h"
+#include "graphnet/passes/vmap/batching_rules.h"
 
 namespace graphnet {
 namespace {
@@ -118,13 +118,14 @@ absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view heade
 }
 
 absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass) {
+  absl::string_view text = pass.header_text();
   for (const HeaderText& header : HeaderTexts()) {
-    if (header.name != pass.header()) continue;
-    auto documentation = ParsePassDocumentation(header.text);
-    if (!documentation.ok()) return Annotate(documentation.status(), header.name);
-    return documentation;
+    if (header.name == pass.header()) text = header.text;
   }
-  return absl::NotFoundError(absl::StrCat(pass.header(), " is not built in"));
+  if (text.empty()) return absl::NotFoundError(absl::StrCat(pass.header(), " is not built in"));
+  auto documentation = ParsePassDocumentation(text);
+  if (!documentation.ok()) return Annotate(documentation.status(), pass.header());
+  return documentation;
 }
 
 std::string PassSection(const Pass& pass, const PassDocumentation& documentation) {

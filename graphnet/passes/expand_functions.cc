@@ -15,11 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/facts_table.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/passes/facts_table.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -488,5 +489,12 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
   }
   return changed;
 }
+
+namespace {
+
+const RegisteredPass kExpandFunctionsPass("expand-functions", "expand_functions.h", ExpandFunctions,
+                                          {"fused", "keep_interpolate"});
+
+}  // namespace
 
 }  // namespace graphnet

@@ -8,6 +8,7 @@
 #include "graphnet/ir/graph_copier.h"
 #include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -67,5 +68,11 @@ absl::StatusOr<bool> ExpandFused(Module* module, PassRun& run) {
   if (!calls.empty()) run.Note("calls of fused operators written out", calls.size());
   return !calls.empty();
 }
+
+namespace {
+
+const RegisteredPass kExpandFusedPass("expand-fused", "expand_fused.h", ExpandFused);
+
+}  // namespace
 
 }  // namespace graphnet

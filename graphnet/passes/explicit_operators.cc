@@ -12,13 +12,14 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/facts_table.h"
+#include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/python_operator.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/ops/tensor_facts.h"
-#include "graphnet/passes/facts_table.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -168,5 +169,12 @@ absl::StatusOr<bool> ExplicitOperators(Module* module, PassRun& /*run*/) {
   for (const Change& change : changes) Make(change);
   return !changes.empty();
 }
+
+namespace {
+
+const RegisteredPass kExplicitOperatorsPass("explicit-operators", "explicit_operators.h",
+                                            ExplicitOperators);
+
+}  // namespace
 
 }  // namespace graphnet

@@ -8,6 +8,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/passes/fold_values.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/scalar_arithmetic.h"
 
 namespace graphnet {
@@ -90,5 +91,12 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const bool more, FoldValues(module, run));
   return folded > 0 || more;
 }
+
+namespace {
+
+const RegisteredPass kFoldConstantsPass("fold-constants", "fold_constants.h", FoldConstants,
+                                        {"max_bytes", "values"});
+
+}  // namespace
 
 }  // namespace graphnet

@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tensor_size.h"
+#include "graphnet/facts/memory/effects.h"
 #include "graphnet/ir/node_table.h"
-#include "graphnet/ops/effects.h"
 #include "graphnet/passes/dead_code.h"
 
 namespace graphnet {

@@ -17,12 +17,13 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
+#include "graphnet/facts/shapes/facts_table.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/passes/facts_table.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/pattern.h"
 
 namespace graphnet {
@@ -422,5 +423,11 @@ absl::StatusOr<bool> Fuse(Module* module, PassRun& run) {
   if (changed) module->EraseUnusedGraphs();
   return changed;
 }
+
+namespace {
+
+const RegisteredPass kFusePass("fuse", "fuse.h", Fuse, {"operators"});
+
+}  // namespace
 
 }  // namespace graphnet

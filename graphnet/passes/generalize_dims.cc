@@ -13,11 +13,12 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/growth.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
-#include "graphnet/passes/growth.h"
 #include "graphnet/passes/inline_regions.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/rename_inputs.h"
 
 namespace graphnet {
@@ -312,5 +313,12 @@ absl::StatusOr<bool> GeneralizeDims(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const bool generalized, Generalization(module, &run).Run());
   return inlined || generalized;
 }
+
+namespace {
+
+const RegisteredPass kGeneralizeDimsPass("generalize-dims", "generalize_dims.h", GeneralizeDims,
+                                         {"dim", "inputs", "to"});
+
+}  // namespace
 
 }  // namespace graphnet

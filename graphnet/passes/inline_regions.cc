@@ -22,6 +22,7 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/region_call.h"
 #include "graphnet/passes/autocast.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -446,5 +447,11 @@ absl::StatusOr<bool> InlineRegions(Module* module, PassRun& run) {
   if (module->main() == nullptr) return false;
   return RegionInliner(module, &run).Run();
 }
+
+namespace {
+
+const RegisteredPass kInlineRegionsPass("inline-regions", "inline_regions.h", InlineRegions);
+
+}  // namespace
 
 }  // namespace graphnet

@@ -55,8 +55,6 @@ namespace graphnet {
 //
 // Returns whether anything changed.
 absl::StatusOr<bool> LiftAttributes(Module* module, PassRun& run);
-// The same for those who keep no values by name.
-absl::StatusOr<bool> LiftAttributes(Module* module);
 
 }  // namespace graphnet
 

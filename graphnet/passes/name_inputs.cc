@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -70,5 +71,11 @@ absl::StatusOr<bool> NameInputs(Module* module, PassRun& run) {
   }
   return changed;
 }
+
+namespace {
+
+const RegisteredPass kNameInputsPass("rename-inputs", "name_inputs.h", NameInputs, {kAnyOption});
+
+}  // namespace
 
 }  // namespace graphnet

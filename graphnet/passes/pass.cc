@@ -1,10 +1,42 @@
 #include "graphnet/passes/pass.h"
 
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
+namespace {
+
+// Passes register themselves before main(), in an order that nothing defines.
+struct Registered {
+  absl::Mutex mutex;
+  std::vector<Pass> passes ABSL_GUARDED_BY(mutex);
+};
+
+Registered& AllRegistered() {
+  static auto* const registered = new Registered;
+  return *registered;
+}
+
+}  // namespace
+
+RegisteredPass::RegisteredPass(absl::string_view name, absl::string_view header,
+                               Pass::Function function, std::vector<absl::string_view> options,
+                               absl::string_view header_text) {
+  Registered& registered = AllRegistered();
+  const absl::MutexLock lock(&registered.mutex);
+  registered.passes.emplace_back(name, header, function, std::move(options), header_text);
+}
+
+std::vector<Pass> TakeRegisteredPasses() {
+  Registered& registered = AllRegistered();
+  const absl::MutexLock lock(&registered.mutex);
+  return std::exchange(registered.passes, {});
+}
 
 absl::string_view PassRun::option(absl::string_view name, absl::string_view otherwise) const {
   const auto it = options_.find(std::string(name));

@@ -102,12 +102,18 @@ class Pass {
   using Function = absl::StatusOr<bool> (*)(Module* module, PassRun& run);
 
   Pass(absl::string_view name, absl::string_view header, Function function,
-       std::vector<absl::string_view> options = {})
-      : name_(name), header_(header), function_(function), options_(std::move(options)) {}
+       std::vector<absl::string_view> options = {}, absl::string_view header_text = {})
+      : name_(name),
+        header_(header),
+        function_(function),
+        options_(std::move(options)),
+        header_text_(header_text) {}
 
   absl::string_view name() const { return name_; }      // "dce"
   absl::string_view header() const { return header_; }  // "dead_code.h", which documents it
   absl::Span<const absl::string_view> options() const { return options_; }
+  // The text of that header; empty for the headers of this folder (documentation.h).
+  absl::string_view header_text() const { return header_text_; }
 
   absl::StatusOr<bool> Run(Module& module, PassRun& run) const { return function_(&module, run); }
 
@@ -116,7 +122,22 @@ class Pass {
   absl::string_view header_;
   Function function_;
   std::vector<absl::string_view> options_;
+  absl::string_view header_text_;
 };
+
+// Makes a pass known to pipelines for as long as the program runs. It is a constant at namespace
+// scope beside the pass, in a library that is linked as a whole (alwayslink):
+//
+//   const RegisteredPass kDeadCodePass("dce", "dead_code.h", DeadCode, {"attributes"});
+class RegisteredPass {
+ public:
+  // The arguments are those of Pass.
+  RegisteredPass(absl::string_view name, absl::string_view header, Pass::Function function,
+                 std::vector<absl::string_view> options = {}, absl::string_view header_text = {});
+};
+
+// Internal, for registry.h: what was registered since the last call.
+std::vector<Pass> TakeRegisteredPasses();
 
 }  // namespace graphnet
 

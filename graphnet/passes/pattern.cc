@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/ir/node_table.h"
-#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/wildcard.h"
 #include "graphnet/passes/pattern_matcher.h"
 

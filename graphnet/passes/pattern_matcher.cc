@@ -44,7 +44,7 @@ class SameBody {
   bool Arguments(const Argument& a, const Argument& b) {
     if (a.is_node()) return b.is_node() && same_[a.node()] == b.node();
     if (a.is_graph()) return b.is_graph() && SameBody().Graphs(*a.graph(), *b.graph());
-    if (IsSequence(a)) return IsSequence(b) && All(a.elements(), b.elements());
+    if (a.is_sequence()) return b.is_sequence() && All(a.elements(), b.elements());
     return a == b;
   }
 
@@ -59,7 +59,8 @@ std::optional<double> NumberOf(const Argument& value) {
 }
 
 bool AreEqual(const Argument& a, const Argument& b) {
-  if (IsSequence(a) && IsSequence(b)) return absl::c_equal(a.elements(), b.elements(), AreEqual);
+  if (a.is_sequence() && b.is_sequence())
+    return absl::c_equal(a.elements(), b.elements(), AreEqual);
   const std::optional<double> x = NumberOf(a), y = NumberOf(b);
   return a == b || (x.has_value() && y.has_value() && *x == *y);
 }
@@ -70,13 +71,13 @@ bool Compares(const Argument& value, ArgumentCondition::Relation relation, const
   if (relation == Relation::kNotEqual)
     return !HoldsNode(value) && !Compares(value, Relation::kEqual, with);
   if (relation == Relation::kIn) {
-    return IsSequence(with) && absl::c_any_of(with.elements(), [&](const Argument& one) {
+    return with.is_sequence() && absl::c_any_of(with.elements(), [&](const Argument& one) {
              return Compares(value, Relation::kEqual, one);
            });
   }
-  if (IsSequence(value) && !IsSequence(with)) {
+  if (value.is_sequence() && !with.is_sequence()) {
     return !value.elements().empty() && absl::c_all_of(value.elements(), [&](const Argument& one) {
-      return !IsSequence(one) && Compares(one, relation, with);
+      return !one.is_sequence() && Compares(one, relation, with);
     });
   }
   if (relation == Relation::kEqual) return AreEqual(value, with);
@@ -293,7 +294,7 @@ bool PatternMatcher::MatchArgument(const Argument& pattern, const Argument& valu
   if (pattern.is_graph() && value.is_graph())
     return SameBody().Graphs(*pattern.graph(), *value.graph());
   // As PyTorch, which takes a tuple for a list.
-  if (IsSequence(pattern) && IsSequence(value))
+  if (pattern.is_sequence() && value.is_sequence())
     return MatchAll(pattern.elements(), value.elements(), /*in_list=*/true);
   if (pattern.is_aggregate()) {
     return pattern.kind() == value.kind() &&

@@ -25,7 +25,7 @@ namespace {
 bool MisplacesInList(const Argument& argument, const EachNodes& each) {
   if (!argument.is_aggregate()) return false;
   const auto is_spread = [&](const Argument& a) { return IsSpread(a, each); };
-  return absl::c_count_if(argument.elements(), is_spread) > (IsSequence(argument) ? 1 : 0) ||
+  return absl::c_count_if(argument.elements(), is_spread) > (argument.is_sequence() ? 1 : 0) ||
          absl::c_any_of(argument.elements(),
                         [&](const Argument& a) { return MisplacesInList(a, each); });
 }

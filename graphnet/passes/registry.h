@@ -1,4 +1,4 @@
-// All passes that a pipeline can name.
+// The passes that a pipeline can name: all that are linked (pass.h, RegisteredPass).
 #ifndef GRAPHNET_PASSES_REGISTRY_H_
 #define GRAPHNET_PASSES_REGISTRY_H_
 
@@ -8,9 +8,10 @@
 
 namespace graphnet {
 
-// By name.
+// All passes that are registered, sorted by name. What is returned stays valid; a pass that is
+// registered later is not in it. The program ends when two passes have one name. Thread-safe.
 absl::Span<const Pass> AllPasses();
-// Null when there is none of that name.
+// The pass of that name, or null.
 const Pass* FindPass(absl::string_view name);
 
 }  // namespace graphnet

@@ -8,6 +8,7 @@
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -68,5 +69,11 @@ absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run) {
   if (removed > 0) run.Note("calls that yield what they are given removed", removed);
   return removed > 0;
 }
+
+namespace {
+
+const RegisteredPass kRemoveAliasesPass("remove-aliases", "remove_aliases.h", RemoveAliases);
+
+}  // namespace
 
 }  // namespace graphnet

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 
@@ -52,5 +53,11 @@ absl::StatusOr<bool> RenameInputs(Module* module, PassRun& run) {
   }
   return !renamed.empty();
 }
+
+namespace {
+
+const RegisteredPass kRenameInputsPass("rename", "rename_inputs.h", RenameInputs);
+
+}  // namespace
 
 }  // namespace graphnet

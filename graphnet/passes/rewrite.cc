@@ -7,6 +7,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/pattern.h"
 
 namespace graphnet {
@@ -29,5 +30,11 @@ absl::StatusOr<bool> Rewrite(Module* module, PassRun& run) {
   }
   return changed;
 }
+
+namespace {
+
+const RegisteredPass kRewritePass("rewrite", "rewrite.h", Rewrite, {"rules"});
+
+}  // namespace
 
 }  // namespace graphnet

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/passes/pattern.h"
 
 namespace graphnet {
@@ -74,5 +75,11 @@ absl::StatusOr<bool> Simplify(Module* module, PassRun& run) {
   }
   return changed;
 }
+
+namespace {
+
+const RegisteredPass kSimplifyPass("simplify", "simplify.h", Simplify);
+
+}  // namespace
 
 }  // namespace graphnet

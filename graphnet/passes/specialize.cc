@@ -9,9 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "graphnet/facts/memory/effects.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/ops/effects.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
@@ -176,5 +177,11 @@ class Specialization {
 absl::StatusOr<bool> Specialize(Module* module, PassRun& /*run*/) {
   return module->main() != nullptr && Specialization(module).Run();
 }
+
+namespace {
+
+const RegisteredPass kSpecializePass("specialize", "specialize.h", Specialize);
+
+}  // namespace
 
 }  // namespace graphnet

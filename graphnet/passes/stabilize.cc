@@ -11,12 +11,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/ops/memory_use.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/check_stable.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/text/printer.h"
 
 namespace graphnet {
@@ -363,5 +364,11 @@ class Stabilizer {
 absl::StatusOr<bool> Stabilize(Module* module, PassRun& run) {
   return Stabilizer(module, run.list("allow")).Run(run);
 }
+
+namespace {
+
+const RegisteredPass kStabilizePass("stabilize", "stabilize.h", Stabilize, {"allow"});
+
+}  // namespace
 
 }  // namespace graphnet

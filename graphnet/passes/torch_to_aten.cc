@@ -7,6 +7,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/passes/pass.h"
 #include "graphnet/text/equality.h"
 
 namespace graphnet {
@@ -62,5 +63,12 @@ absl::StatusOr<bool> TorchToAten(Module* module) {
   module->EraseUnusedGraphs();
   return true;
 }
+
+namespace {
+
+const RegisteredPass kTorchToAtenPass("torch-to-aten", "torch_to_aten.h",
+                                      [](Module* module, PassRun&) { return TorchToAten(module); });
+
+}  // namespace
 
 }  // namespace graphnet

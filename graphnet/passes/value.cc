@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
+#include "graphnet/facts/shapes/facts_table.h"
 #include "graphnet/ir/types.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/passes/facts_table.h"
 
 namespace graphnet {
 namespace {

@@ -53,8 +53,6 @@ Binding BindingOf(const SymExpr& expr) {
   }
 }
 
-bool IsNumber(const Argument& a) { return a.is_bool() || a.is_int() || a.is_float(); }
-
 }  // namespace
 
 void ValuePrinter::NodeName(const Node* node) {
@@ -112,7 +110,7 @@ void ValuePrinter::Elements(char open, const Argument& argument, char close, int
   size_t shown = elements.size();
   if (max_elements_ > 0 && shown > max_elements_) {
     bool constant = true;
-    for (const Argument& element : elements) constant = constant && IsNumber(element);
+    for (const Argument& element : elements) constant = constant && element.is_number();
     if (constant) shown = kShownElements;
   }
   for (size_t i = 0; i < shown; ++i) {

@@ -26,12 +26,12 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/comparison.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/interp/torch/types.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/torch/comparison.h"
-#include "graphnet/torch/tensors.h"
-#include "graphnet/torch/types.h"
 
 namespace graphnet {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
-#include "graphnet/proto/sample_proto.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "graphnet/torch/operator_library.h"
+#include "graphnet/interp/torch/operator_library.h"
 #include "tests/extract/check_program.h"
 
 int main(int argc, char** argv) {

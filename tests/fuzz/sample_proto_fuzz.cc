@@ -14,10 +14,10 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
+#include "graphnet/formats/protobuf/envelope.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
+#include "graphnet/formats/protobuf/sample_stream.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/proto/envelope.h"
-#include "graphnet/proto/sample_proto.h"
-#include "graphnet/proto/sample_stream.h"
 #include "graphnet/text/equality.h"
 
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/identity/diff.h"
 #include "graphnet/identity/normal_form.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/proto/sample_proto.h"
 
 namespace graphnet {
 namespace {

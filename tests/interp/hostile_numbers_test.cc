@@ -23,9 +23,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/torch/allowed_operators.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/torch/allowed_operators.h"
 #include "tests/ops/table_calls.h"
 #include "torch/csrc/jit/runtime/operator.h"
 

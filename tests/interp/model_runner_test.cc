@@ -13,8 +13,8 @@
 #include "gmock/gmock.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/text/parser.h"
-#include "graphnet/torch/tensors.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/text/parser.h"

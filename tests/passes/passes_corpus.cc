@@ -27,6 +27,7 @@
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
+#include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/text/printer.h"

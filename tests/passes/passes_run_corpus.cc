@@ -31,10 +31,10 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/passes/pipeline.h"
-#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls of PyTorch for the rows of graphnet/passes/paddle_rules.txt, run there and in Paddle.
+"""Calls of PyTorch for the rows of graphnet/paddle/paddle_rules.txt, run there and in Paddle.
 
     check_paddle_calls.py --paddle-python ENV/bin/python -o DIR [--only NAME…] [--write FILE]
 
@@ -8,7 +8,7 @@ lack, are written as graphs of one call each. `graphnet convert --to paddle` con
 Paddle runs what it made on the same inputs. The outputs must be of the same dtype and shape and
 agree at t = -5 (run_paddle.py). DIR/calls.json has what became of each call, and prints are what
 is not equal, by rule. With --write, one call that is equal of each row, and how it was converted,
-goes to FILE, which tests/passes/paddle_examples_test.cc holds the pass to.
+goes to FILE, which tests/paddle/examples_test.cc holds the pass to.
 
 The exit status is 0 if no call that was converted gives another result. Needs expecttest beside
 PyTorch, as torch.testing does.
@@ -25,7 +25,7 @@ import sys
 import run_paddle as common
 
 HERE = pathlib.Path(__file__).resolve().parent
-RULES = HERE.parents[1] / "graphnet/passes/paddle_rules.txt"
+RULES = HERE.parents[1] / "graphnet/paddle/paddle_rules.txt"
 MOST = 8  # calls of a name
 LARGEST = 4096  # elements of an input
 EXAMPLES = 3  # of a name

@@ -1,4 +1,4 @@
-"""Asks Paddle whether it has what graphnet/passes/paddle_rules.txt says it has.
+"""Asks Paddle whether it has what graphnet/paddle/paddle_rules.txt says it has.
 
   check_paddle_rules.py [RULES]
 
@@ -16,7 +16,7 @@ import warnings
 
 import paddle
 
-RULES = pathlib.Path(__file__).parents[2] / "graphnet/passes/paddle_rules.txt"
+RULES = pathlib.Path(__file__).parents[2] / "graphnet/paddle/paddle_rules.txt"
 OURS = {"complement", "subscript", "last_axes", "axes", "dtype_of", "several", "positive"}
 PYTHON = ("operator.", "builtins.", "math.")
 

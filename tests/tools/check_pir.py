@@ -213,7 +213,7 @@ def signatures():
 
 def operand_names():
     found = {"expand": ["x", "shape"], "assign_out_": ["x", "output"]}
-    with open(pathlib.Path(__file__).parents[2] / "graphnet/formats/pir/operators.txt", encoding="utf-8") as file:
+    with open(pathlib.Path(__file__).parents[2] / "graphnet/paddle/pir/operators.txt", encoding="utf-8") as file:
         for line in file:
             if row := re.match(r"(\w+)\((.*?);", line):
                 found[row[1]] = [p.split(":")[0].strip() for p in split(row[2])]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Lists the operators of core ATen, for tests/torch/core_operators_test.cc.
+"""Lists the operators of core ATen, for tests/interp/torch/core_operators_test.cc.
 
-    list_core_operators.py FOLDER > tests/torch/core_operators.txt
+    list_core_operators.py FOLDER > tests/interp/torch/core_operators.txt
 
 They are those that PyTorch tags as core, and those that run_decompositions() leaves of PyTorch's
 database of operators, whose programs `make_pt2_operators.py FOLDER --samples 1 --core` wrote. A line

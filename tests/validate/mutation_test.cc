@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/proto/sample_proto.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/validate/mutations.h"

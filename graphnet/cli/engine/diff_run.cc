@@ -28,11 +28,11 @@
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/comparison.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/interp/torch/types.h"
 #include "graphnet/text/equality.h"
-#include "graphnet/torch/comparison.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
-#include "graphnet/torch/types.h"
 
 namespace graphnet {
 namespace {

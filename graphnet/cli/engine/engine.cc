@@ -28,10 +28,10 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/passes/spmd/shard_sample.h"
-#include "graphnet/torch/operator_library.h"
+#include "graphnet/interp/torch/operator_library.h"
+#include "graphnet/shard/shard_sample.h"
+#include "graphnet/shard/validate_ranks.h"
 #include "graphnet/validate/numeric.h"
-#include "graphnet/validate/ranks.h"
 #include "torch/version.h"
 
 namespace graphnet {

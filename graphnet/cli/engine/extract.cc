@@ -30,8 +30,8 @@
 #include "graphnet/inputs/elements.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
 
 namespace graphnet {
 namespace {

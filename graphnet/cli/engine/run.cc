@@ -30,8 +30,8 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
-#include "graphnet/torch/tensors.h"
 
 namespace graphnet {
 namespace {

@@ -13,8 +13,8 @@
 #include "graphnet/extract/folder.h"
 #include "graphnet/inputs/example_input.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
 
 namespace graphnet {
 namespace {

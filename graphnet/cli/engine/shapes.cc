@@ -19,14 +19,14 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
+#include "graphnet/facts/cost/cost.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/torch/types.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/ops/cost.h"
 #include "graphnet/text/printer.h"
-#include "graphnet/torch/types.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet {
 namespace {

@@ -8,7 +8,7 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/torch/status.h"
+#include "graphnet/interp/torch/status.h"
 
 namespace graphnet {
 namespace {

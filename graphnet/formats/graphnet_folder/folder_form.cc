@@ -13,8 +13,8 @@
 #include "graphnet/base/unique_names.h"
 #include "graphnet/base/utf8.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/lift_attributes.h"
 #include "graphnet/ir/unchecked_builder.h"
-#include "graphnet/passes/lift_attributes.h"
 
 namespace graphnet {
 namespace {

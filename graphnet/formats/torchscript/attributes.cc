@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "c10/util/strides.h"
 #include "graphnet/inputs/weights.h"
-#include "graphnet/torch/types.h"
+#include "graphnet/interp/torch/types.h"
 
 namespace graphnet::torchscript {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/base/status.h"
-#include "graphnet/torch/values.h"
+#include "graphnet/interp/torch/values.h"
 
 namespace graphnet::torchscript {
 

@@ -8,10 +8,10 @@
 #include "graphnet/formats/torchscript/exporter_graph.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
 #include "graphnet/formats/torchscript/exporter_types.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/torch/status.h"
 #include "torch/csrc/jit/serialization/export.h"
 
 namespace graphnet {

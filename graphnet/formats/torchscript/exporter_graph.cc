@@ -9,11 +9,11 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/missing_calls.h"
-#include "graphnet/torch/status.h"
-#include "graphnet/torch/tensors.h"
-#include "graphnet/torch/values.h"
 
 namespace graphnet::torchscript {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/strip.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/formats/torchscript/exporter_attributes.h"
+#include "graphnet/interp/torch/annotation.h"
 #include "graphnet/ir/tensor_meta.h"
-#include "graphnet/torch/annotation.h"
 #include "torch/csrc/jit/frontend/resolver.h"
 
 namespace graphnet::torchscript {

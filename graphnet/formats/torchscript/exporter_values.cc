@@ -7,7 +7,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
-#include "graphnet/torch/values.h"
+#include "graphnet/interp/torch/values.h"
 
 namespace graphnet::torchscript {
 

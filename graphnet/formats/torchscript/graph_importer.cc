@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/annotation.h"
-#include "graphnet/torch/values.h"
 #include "torch/csrc/jit/ir/constants.h"
 #include "torch/csrc/jit/runtime/operator.h"
 

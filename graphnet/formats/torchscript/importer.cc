@@ -27,7 +27,7 @@
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/program.h"
 #include "graphnet/inputs/example_input.h"
-#include "graphnet/torch/status.h"
+#include "graphnet/interp/torch/status.h"
 #include "torch/csrc/jit/api/function_impl.h"
 #include "torch/csrc/jit/api/module.h"
 #include "torch/csrc/jit/serialization/import.h"

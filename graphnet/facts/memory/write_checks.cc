@@ -1,0 +1,157 @@
+// Whether a write can be told as a value.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/facts/memory/view_steps.h"
+#include "graphnet/facts/memory/write_analysis.h"
+#include "graphnet/facts/shapes/facts_table.h"
+#include "graphnet/facts/shapes/result_rules.h"
+#include "graphnet/ops/schema_table.h"
+
+namespace graphnet {
+namespace {
+
+// A value through so many views costs as many calls, each time.
+constexpr int kMaxViews = 64;
+
+}  // namespace
+
+void WriteAnalysis::CheckWritable(int view, const Node& call) {
+  const int memory = views_[static_cast<size_t>(view)].memory;
+  if (views_[static_cast<size_t>(view)].depth > kMaxViews) {
+    return Block(memory, "it is a view of too many views", call);
+  }
+  for (; views_[static_cast<size_t>(view)].parent >= 0;
+       view = views_[static_cast<size_t>(view)].parent) {
+    const ViewStep& step = views_[static_cast<size_t>(view)].step;
+    if (step.inverse == ViewStep::Inverse::kNone) {
+      return Block(memory, absl::StrCat("nothing is written through ", step.target), call);
+    }
+  }
+}
+
+void WriteAnalysis::CheckOperands(const Write& write, const Node& call, const Argument* written,
+                                  bool same_is_fine) {
+  const int memory = views_[static_cast<size_t>(write.view)].memory;
+  bool is_first = true;
+  call.ForEachOperand([&](const Node* operand) {
+    // That which is written comes first.
+    if (std::exchange(is_first, false) && operand == written->node()) return;
+    const int view = CurrentView(operand);
+    if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
+    if (view == write.view ? same_is_fine : AreDisjointViews(view, write.view)) return;
+    // Where a mask is true is found first.
+    if (write.form == Write::Form::kIndexPut && facts_.Of(operand).dtype == DType::kBool &&
+        !(write.value.is_node() && write.value.node() == operand)) {
+      return;
+    }
+    Block(memory, "it is read where it is written to", call);
+  });
+}
+
+void WriteAnalysis::CheckOut(const Write& copy) {
+  const int memory = views_[static_cast<size_t>(copy.view)].memory;
+  const Node* const made = copy.node->args()[1].is_node() ? copy.node->args()[1].node() : nullptr;
+  const Schema* const schema = made == nullptr ? nullptr : FindOverload(made->target());
+  const TensorFacts to = facts_.Of(copy.node->args()[0].node());
+  const TensorFacts from = made == nullptr ? TensorFacts() : facts_.Of(made);
+  if (schema == nullptr || !to.is_static() || from.sizes != to.sizes ||
+      to.dtype == DType::kUnknown || to.dtype != from.dtype) {
+    return Block(memory, "out may have other sizes or another dtype than what is written to it",
+                 *copy.node);
+  }
+  made->ForEachOperand([&](const Node* operand) {
+    const int view = CurrentView(operand);
+    if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
+    if (view == copy.view ? IsPointwise(*schema) : AreDisjointViews(view, copy.view)) return;
+    Block(memory, "it is read where it is written to", *copy.node);
+  });
+}
+
+bool WriteAnalysis::AreDisjointViews(int a, int b) const {
+  const auto at = [this](int i) -> const View& { return views_[static_cast<size_t>(i)]; };
+  while (at(a).depth > at(b).depth) a = at(a).parent;
+  while (at(b).depth > at(a).depth) b = at(b).parent;
+  if (a == b) return false;
+  while (at(a).parent != at(b).parent) {
+    a = at(a).parent;
+    b = at(b).parent;
+  }
+  const Node* const like = at(at(a).parent).like;
+  return AreDisjoint(at(a).step, at(b).step,
+                     like == nullptr ? Sizes() : facts_.Of(like).sizes.value_or(Sizes()));
+}
+
+void WriteAnalysis::DropFinalCopies(const Graph& graph) {
+  std::vector<int> count(memories_.size());
+  for (const Write& write : writes_) {
+    ++count[static_cast<size_t>(GroupOf(views_[static_cast<size_t>(write.view)].memory))];
+  }
+  absl::flat_hash_set<int> used;  // groups, by what follows
+  const auto use = [&](const Node* node) {
+    if (const int memory = MemoryOf(node); memory >= 0) used.insert(GroupOf(memory));
+  };
+  const Node* node = graph.output();
+  if (node == nullptr) return;
+  node->ForEachOperand(use);
+  for (node = node->prev(); node != nullptr; node = node->prev()) {
+    const int i = write_of_[node];
+    if (i == 0 || node->has_uses() || !node->is_call_function("aten.copy_.default") ||
+        shared_.out_copies.contains(shared_.lowered->origins[node])) {
+      break;
+    }
+    Write& write = writes_[static_cast<size_t>(i) - 1];
+    const View& view = views_[static_cast<size_t>(write.view)];
+    const int group = GroupOf(view.memory);
+    const Argument& value = node->args()[1];
+    if (view.parent >= 0 || !memory(view.memory).is_escaping || used.contains(group) ||
+        count[static_cast<size_t>(group)] != 1 || memory(group).blocked >= 0 || !value.is_node() ||
+        MemoryOf(value.node()) < 0 || GroupOf(MemoryOf(value.node())) == group) {
+      return;
+    }
+    use(value.node());
+    used.insert(group);
+    final_copies_.push_back(node);
+    write.node = nullptr;
+    write_of_[node] = 0;
+  }
+  absl::c_reverse(final_copies_);
+}
+
+void WriteAnalysis::FindConflicts() {
+  // Memories are in the order in which they were made, writes in that of the program.
+  std::vector<int> by_last_use;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    if (!memories_[i].is_escaping) by_last_use.push_back(static_cast<int>(i));
+  }
+  absl::c_stable_sort(by_last_use,
+                      [this](int a, int b) { return memory(a).last_use < memory(b).last_use; });
+  std::vector<int> alive(memories_.size());  // by group
+  size_t born = 0, dead = 0;
+  for (const Write& write : writes_) {
+    if (write.node == nullptr) continue;
+    const uint32_t now = write.node->index();
+    for (; born < memories_.size() && memories_[born].born < now; ++born)
+      ++alive[static_cast<size_t>(GroupOf(static_cast<int>(born)))];
+    for (; dead < by_last_use.size() && memory(by_last_use[dead]).last_use < now; ++dead)
+      --alive[static_cast<size_t>(GroupOf(by_last_use[dead]))];
+    for (const int view : {write.view, write.second}) {
+      if (view < 0) continue;
+      const int memory = views_[static_cast<size_t>(view)].memory;
+      if (alive[static_cast<size_t>(GroupOf(memory))] > 1) {
+        Block(memory, "what may or may not share its memory is used later", *write.node);
+      }
+      if (!is_main_ && this->memory(memory).is_escaping) {
+        Block(memory, "a body writes to what it is given", *write.node);
+      }
+    }
+  }
+}
+
+}  // namespace graphnet

@@ -1,0 +1,34 @@
+// The rows of results.txt: what operators of ATen yield, and how they are batched.
+#ifndef GRAPHNET_FACTS_SHAPES_RESULT_RULES_H_
+#define GRAPHNET_FACTS_SHAPES_RESULT_RULES_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graphnet/ops/schema.h"
+
+namespace graphnet {
+
+struct ResultRule {
+  absl::string_view sizes = "-";  // a word that SizesOfResult knows
+  // How many dimensions there are where that says nothing, or how many more than those of the
+  // first tensor.
+  std::optional<int> rank;
+  bool adds_rank = false;
+  absl::string_view type = "-";  // one that TypeOfResult knows
+  absl::string_view batching = "-";
+};
+
+// Of operator `name`, and of "name_", which is the one in place.
+const ResultRule& ResultRuleOf(absl::string_view name);
+// Whether an operator works element by element, and yields one tensor.
+bool IsPointwise(const Schema& schema);
+// "abs" of "absolute"; the name itself of what is no other name of an operator.
+absl::string_view CommonName(absl::string_view name);
+// All operators that results.txt names.
+std::vector<absl::string_view> OperatorsWithRules();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FACTS_SHAPES_RESULT_RULES_H_

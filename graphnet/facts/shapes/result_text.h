@@ -1,0 +1,13 @@
+// Internal: what results.txt says.
+#ifndef GRAPHNET_FACTS_SHAPES_RESULT_TEXT_H_
+#define GRAPHNET_FACTS_SHAPES_RESULT_TEXT_H_
+
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+absl::string_view ResultText();
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FACTS_SHAPES_RESULT_TEXT_H_

@@ -1,0 +1,45 @@
+// A bound on what a small file may unfold to. Strings share parts, templates are
+// used by many nodes and expressions are shared, so that without a bound a
+// kilobyte could unfold to gigabytes.
+#ifndef GRAPHNET_FORMATS_PROTOBUF_BUDGET_H_
+#define GRAPHNET_FORMATS_PROTOBUF_BUDGET_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace graphnet::proto_internal {
+
+// What a message of `bytes` may unfold to. Real samples need a factor of 20 to
+// 40; small ones may have any.
+inline constexpr uint64_t kUnfoldBase = uint64_t{128} << 20;
+inline constexpr uint64_t kUnfoldFactor = 128;
+inline uint64_t UnfoldLimit(size_t bytes) { return kUnfoldBase + kUnfoldFactor * bytes; }
+
+// What things count for, about what they take in memory.
+inline constexpr uint64_t kArgumentCost = 16;
+inline constexpr uint64_t kExpressionCost = 64;
+inline constexpr uint64_t kMetaCost = 64;  // and kArgumentCost for a dimension
+
+// Costs are below this before they are added, so that a sum of two is exact.
+inline constexpr uint64_t kMaxCost = uint64_t{1} << 62;
+inline uint64_t AddCosts(uint64_t a, uint64_t b) { return a + b < kMaxCost ? a + b : kMaxCost - 1; }
+
+class Budget {
+ public:
+  explicit Budget(uint64_t limit) : left_(limit) {}
+  // False when `cost` exceeds what is left.
+  bool Charge(uint64_t cost) {
+    if (cost > left_) [[unlikely]]
+      return false;
+    left_ -= cost;
+    return true;
+  }
+  uint64_t left() const { return left_; }
+
+ private:
+  uint64_t left_;
+};
+
+}  // namespace graphnet::proto_internal
+
+#endif  // GRAPHNET_FORMATS_PROTOBUF_BUDGET_H_

@@ -1,0 +1,371 @@
+#include "graphnet/interp/torch/allowed_operators.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/Functions.h"
+#include "ATen/core/Tensor.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/interp/torch/operator_library.h"
+#include "graphnet/ops/schema_table.h"
+
+namespace graphnet {
+namespace {
+
+// What an operator takes, by the names of its schema.
+class Operands {
+ public:
+  Operands(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values)
+      : schema_(schema), values_(values) {}
+
+  // None if the operator has no such argument.
+  const c10::IValue& operator[](const char* name) const {
+    static const c10::IValue none;
+    const std::optional<int> i = schema_.argumentIndexWithName(name);
+    return i.has_value() ? values_[static_cast<size_t>(*i)] : none;
+  }
+  // Undefined if it is None, or the operator has no such argument.
+  at::Tensor Tensor(const char* name) const {
+    const c10::IValue& value = (*this)[name];
+    return value.isTensor() ? value.toTensor() : at::Tensor();
+  }
+  bool IsTrue(const char* name, bool otherwise) const {
+    const c10::IValue& value = (*this)[name];
+    return value.isBool() ? value.toBool() : otherwise;
+  }
+  std::vector<int64_t> Ints(const char* name) const {
+    const c10::IValue& value = (*this)[name];
+    TORCH_CHECK(value.isIntList(), name, " is a list of ints");
+    return value.toIntVector();
+  }
+  int64_t Int(const char* name) const {
+    const c10::IValue& value = (*this)[name];
+    TORCH_CHECK(value.isInt(), name, " is an int");
+    return value.toInt();
+  }
+  // Kernels that need a guard know no other layout.
+  void CheckStrided() const {
+    for (const c10::IValue& value : values_) {
+      if (!value.isTensor() || !value.toTensor().defined()) continue;
+      TORCH_CHECK(value.toTensor().layout() == at::kStrided, "takes strided tensors only");
+    }
+  }
+
+ private:
+  const c10::FunctionSchema& schema_;
+  c10::ArrayRef<c10::IValue> values_;
+};
+
+using Guard = void (*)(const Operands&);
+using NumberGuard = void (*)(c10::ArrayRef<c10::IValue> operands);
+
+// _weight_norm(v, g, dim): along the first and the last dimension its kernel takes an
+// element of g for each of v's.
+void GuardWeightNorm(const Operands& operands) {
+  const at::Tensor v = operands.Tensor("v");
+  const at::Tensor g = operands.Tensor("g");
+  const int64_t dim = operands.Int("dim");
+  TORCH_CHECK(dim >= -1 && dim < v.dim(), "there is no dimension ", dim);
+  if (dim != 0 && dim != v.dim() - 1) return;
+  TORCH_CHECK(g.numel() == v.size(dim), "expected ", v.size(dim), " norms, not ", g.numel());
+  TORCH_CHECK(g.scalar_type() == v.scalar_type(), "expected norms of type ", v.scalar_type());
+}
+
+// Kernels of batch norm take an element of each statistic and parameter for each channel, and
+// statistics that are there when they do not compute them.
+void GuardBatchNorm(const Operands& operands) {
+  const at::Tensor input = operands.Tensor("input");
+  TORCH_CHECK(input.defined() && input.dim() >= 2, "expected an input of 2 dimensions or more");
+  const int64_t channels = input.size(1);
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const at::Tensor tensor = operands.Tensor(name);
+    if (!tensor.defined()) continue;
+    TORCH_CHECK(tensor.dim() == 1 && tensor.numel() == channels, "expected ", channels,
+                " elements in ", name, ", not ", tensor.numel());
+  }
+  const bool has_mean = operands.Tensor("running_mean").defined();
+  const bool has_variance = operands.Tensor("running_var").defined();
+  TORCH_CHECK(has_mean == has_variance, "running_mean and running_var go together");
+  TORCH_CHECK(has_mean || operands.IsTrue("training", false),
+              "running_mean and running_var are needed outside of training");
+}
+
+void CheckInRange(const at::Tensor& positions, int64_t size, const char* name) {
+  if (positions.numel() == 0) return;
+  TORCH_CHECK(positions.min().item<int64_t>() >= 0 && positions.max().item<int64_t>() < size, name,
+              " is out of range: there are ", size);
+}
+
+// Kernels of embedding bags trust offsets, and in part indices.
+void GuardEmbeddingBag(const Operands& operands) {
+  const at::Tensor weight = operands.Tensor("weight");
+  const at::Tensor indices = operands.Tensor("indices");
+  const at::Tensor offsets = operands.Tensor("offsets");
+  TORCH_CHECK(weight.defined() && weight.dim() == 2, "expected a weight of 2 dimensions");
+  for (const at::Tensor& tensor : {indices, offsets}) {
+    TORCH_CHECK(tensor.defined() && tensor.dim() == 1 &&
+                    (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt),
+                "indices and offsets are rows of int32 or int64");
+  }
+  const int64_t mode = operands.Int("mode");
+  TORCH_CHECK(mode >= 0 && mode <= 2, "there is no mode ", mode);
+  const at::Tensor weights = operands.Tensor("per_sample_weights");
+  TORCH_CHECK(!weights.defined() || (weights.dim() == 1 && weights.numel() == indices.numel() &&
+                                     weights.scalar_type() == weight.scalar_type()),
+              "expected a per_sample_weight for each index");
+  TORCH_CHECK(offsets.numel() > 0 || !operands.IsTrue("include_last_offset", false),
+              "the last offset is missing");
+  if (indices.is_meta() || offsets.is_meta()) return;
+  CheckInRange(indices, weight.size(0), "an index");
+  CheckInRange(offsets, indices.numel() + 1, "an offset");
+  if (offsets.numel() < 2) return;
+  const at::Tensor steps = at::sub(offsets.slice(0, 1), offsets.slice(0, 0, -1));
+  TORCH_CHECK(steps.min().item<int64_t>() >= 0, "offsets decrease");
+}
+
+// The transforms behind torch.fft trust dimensions and sizes.
+void GuardFft(const Operands& operands) {
+  const at::Tensor self = operands.Tensor("self");
+  const std::vector<int64_t> dims = operands.Ints("dim");
+  std::vector<bool> is_taken(static_cast<size_t>(self.dim()), false);
+  for (const int64_t dim : dims) {
+    TORCH_CHECK(dim >= 0 && dim < self.dim(), "there is no dimension ", dim);
+    TORCH_CHECK(!is_taken[static_cast<size_t>(dim)], "the dimension ", dim, " comes twice");
+    is_taken[static_cast<size_t>(dim)] = true;
+    TORCH_CHECK(self.size(dim) > 0, "a transform of no elements");
+  }
+  const int64_t normalization = operands.Int("normalization");
+  TORCH_CHECK(normalization >= 0 && normalization <= 2, "there is no normalization ",
+              normalization);
+  if (!operands["last_dim_size"].isInt()) return;
+  TORCH_CHECK(!dims.empty(), "expected a dimension");
+  const int64_t size = operands.Int("last_dim_size");
+  TORCH_CHECK(size > 0 && size / 2 + 1 <= self.size(dims.back()), "expected ", size / 2 + 1,
+              " elements to make ", size, " of, not ", self.size(dims.back()));
+}
+void GuardRealFft(const Operands& operands) {
+  TORCH_CHECK(!operands.Ints("dim").empty(), "expected a dimension");
+  GuardFft(operands);
+}
+
+// --- TorchScript's own operators on numbers and text, which take what they are given ---
+
+// The ints a and b of a division, whose quotient must be an int64, too.
+void GuardDivision(c10::ArrayRef<c10::IValue> operands) {
+  if (!operands[0].isInt() || !operands[1].isInt()) return;
+  const int64_t a = operands[0].toInt(), b = operands[1].toInt();
+  TORCH_CHECK(b != 0, "division by zero");
+  TORCH_CHECK(a != std::numeric_limits<int64_t>::min() || b != -1, "the quotient is no int64");
+}
+// It divides each by the other.
+void GuardGreatestDivisor(c10::ArrayRef<c10::IValue> operands) {
+  for (const c10::IValue& operand : operands) {
+    TORCH_CHECK(operand.toInt() != std::numeric_limits<int64_t>::min(),
+                "the least int64 has no greatest common divisor");
+  }
+}
+void GuardFactorial(c10::ArrayRef<c10::IValue> operands) {
+  TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(), " is no int64");
+}
+
+// matrix_power(tensor, n) makes n positive.
+void GuardPower(c10::ArrayRef<c10::IValue> operands) {
+  TORCH_CHECK(operands[1].toInt() != std::numeric_limits<int64_t>::min(),
+              "the least int64 has no absolute value");
+}
+
+// Elements of a list, or characters of a text, that an operator may make of few.
+constexpr int64_t kMaxMade = 1'000'000;
+
+// ljust(text, width, …), expandtabs(text, width)
+void GuardWidth(c10::ArrayRef<c10::IValue> operands) {
+  const int64_t width = operands[1].toInt();
+  TORCH_CHECK(width <= kMaxMade && width >= -kMaxMade, "a text of ", width, " characters");
+}
+void GuardTabs(c10::ArrayRef<c10::IValue> operands) {
+  GuardWidth(operands);
+  const auto tabs =
+      std::count(operands[0].toStringRef().begin(), operands[0].toStringRef().end(), '\t');
+  TORCH_CHECK(operands[1].toInt() * tabs <= kMaxMade, "tabs of ", operands[1].toInt(),
+              " characters");
+}
+// count(text, part, …), replace(text, part, …): an empty part is found without end.
+void GuardPart(c10::ArrayRef<c10::IValue> operands) {
+  TORCH_CHECK(!operands[1].toStringRef().empty(), "an empty text to look for");
+}
+// list * int, int * list
+void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
+  const bool is_left = operands[0].isList();
+  const auto size = static_cast<int64_t>(operands[is_left ? 0 : 1].toListRef().size());
+  const int64_t times = operands[is_left ? 1 : 0].toInt();
+  TORCH_CHECK(size == 0 || times <= kMaxMade / size, "a list of ", size, " elements ", times,
+              " times");
+}
+
+// list + list, list.extend(list): a list may be added to itself again and again.
+constexpr size_t kMaxElements = 10'000'000;
+void GuardLength(c10::ArrayRef<c10::IValue> operands) {
+  const size_t size = operands[0].toListRef().size() + operands[1].toListRef().size();
+  TORCH_CHECK(size <= kMaxElements, "a list of ", size, " elements");
+}
+
+// to(tensor, dtype, …), to(tensor, device, dtype, …): an int that stands for a dtype.
+void GuardDType(c10::ArrayRef<c10::IValue> operands) {
+  for (const c10::IValue& operand : operands.slice(1)) {
+    TORCH_CHECK(
+        !operand.isInt() || (operand.toInt() >= 0 &&
+                             operand.toInt() < static_cast<int64_t>(c10::ScalarType::Undefined)),
+        operand.toInt(), " stands for no dtype");
+  }
+}
+
+// Parts that a tensor may be cut into: each is a tensor of its own, however small it is.
+constexpr int64_t kMaxParts = 1 << 20;
+
+void CheckParts(int64_t parts) { TORCH_CHECK(parts <= kMaxParts, "makes ", parts, " tensors"); }
+
+// The size of tensor operands[0] along the dimension operands[i], or 0 if there is none, which
+// the operator itself refuses.
+int64_t SizeAlong(c10::ArrayRef<c10::IValue> operands, size_t i) {
+  if (i >= operands.size() || !operands[0].isTensor() || !operands[i].isInt()) return 0;
+  const at::Tensor& self = operands[0].toTensor();
+  if (!self.defined() || self.is_nested()) return 0;
+  const int64_t dim =
+      operands[i].toInt() < 0 ? operands[i].toInt() + self.dim() : operands[i].toInt();
+  return dim < 0 || dim >= self.dim() ? 0 : self.size(dim);
+}
+
+// split(self, split_size, dim)
+void GuardSplit(c10::ArrayRef<c10::IValue> operands) {
+  const int64_t size = SizeAlong(operands, 2);
+  if (operands[1].isInt() && operands[1].toInt() > 0) CheckParts(size / operands[1].toInt());
+}
+
+// chunk(self, chunks, dim)
+void GuardChunk(c10::ArrayRef<c10::IValue> operands) {
+  if (operands[1].isInt()) CheckParts(std::min(operands[1].toInt(), SizeAlong(operands, 2)));
+}
+
+// tensor_split(self, sections, dim), hsplit(self, sections), which makes empty parts, too
+void GuardSections(c10::ArrayRef<c10::IValue> operands) {
+  if (operands[1].isInt()) CheckParts(operands[1].toInt());
+}
+
+// unbind(self, dim)
+void GuardUnbind(c10::ArrayRef<c10::IValue> operands) { CheckParts(SizeAlong(operands, 1)); }
+
+// adaptive_max_pool2d(self, output_size), adaptive_max_pool3d(…): the kernel goes through all rows of
+// an output, also of one that has no columns and takes no memory.
+void GuardEmptyOutput(c10::ArrayRef<c10::IValue> operands) {
+  if (!operands[1].isIntList()) return;
+  const std::vector<int64_t> sizes = operands[1].toIntVector();
+  if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) return;
+  for (const int64_t size : sizes)
+    TORCH_CHECK(size <= kMaxMade, "an output of ", size, " empty rows");
+}
+
+// The check that an operator needs, of one kind or the other.
+struct Guards {
+  Guard kernel = nullptr;
+  NumberGuard numbers = nullptr;
+  explicit operator bool() const { return kernel != nullptr || numbers != nullptr; }
+};
+
+Guards FindGuard(const c10::FunctionSchema& schema) {
+  static const auto* const numbers = new absl::flat_hash_map<absl::string_view, NumberGuard>{
+      {"aten::remainder.", GuardDivision},
+      {"aten::remainder.int", GuardDivision},
+      {"aten::floordiv.", GuardDivision},
+      {"aten::floordiv.int", GuardDivision},
+      {"aten::divmod.int", GuardDivision},
+      {"aten::__round_to_zero_floordiv.int", GuardDivision},
+      {"aten::gcd.int", GuardGreatestDivisor},
+      {"aten::factorial.int", GuardFactorial},
+      {"aten::ljust.", GuardWidth},
+      {"aten::rjust.", GuardWidth},
+      {"aten::center.", GuardWidth},
+      {"aten::zfill.", GuardWidth},
+      {"aten::expandtabs.", GuardTabs},
+      {"aten::count.", GuardPart},
+      {"aten::replace.", GuardPart},
+      {"aten::mul.left_t", GuardRepetition},
+      {"aten::mul_.t", GuardRepetition},
+      {"aten::add.t", GuardLength},
+      {"aten::add_.t", GuardLength},
+      {"aten::extend.t", GuardLength},
+      {"aten::linalg_matrix_power.", GuardPower},
+      {"aten::linalg_matrix_power.out", GuardPower},
+      {"aten::matrix_power.", GuardPower},
+      {"aten::matrix_power.out", GuardPower},
+      {"aten::adaptive_max_pool2d.", GuardEmptyOutput},
+      {"aten::adaptive_max_pool3d.", GuardEmptyOutput},
+      {"aten::to.prim_dtype", GuardDType},
+      {"aten::to.prim_Device", GuardDType},
+      {"aten::mul.right_", GuardRepetition},
+      {"aten::split.Tensor", GuardSplit},
+      {"aten::split_copy.Tensor", GuardSplit},
+      {"aten::unsafe_split.Tensor", GuardSplit},
+      {"aten::chunk.", GuardChunk},
+      {"aten::unsafe_chunk.", GuardChunk},
+      {"aten::tensor_split.sections", GuardSections},
+      {"aten::hsplit.int", GuardSections},
+      {"aten::vsplit.int", GuardSections},
+      {"aten::dsplit.int", GuardSections},
+      {"aten::unbind.int", GuardUnbind},
+      {"aten::unbind_copy.int", GuardUnbind},
+  };
+  static const auto* const kernels = new absl::flat_hash_map<absl::string_view, Guard>{
+      {"aten::_batch_norm_no_update", GuardBatchNorm},
+      {"aten::_embedding_bag", GuardEmbeddingBag},
+      {"aten::_embedding_bag_forward_only", GuardEmbeddingBag},
+      {"aten::_fft_c2c", GuardFft},
+      {"aten::_fft_c2r", GuardFft},
+      {"aten::_fft_r2c", GuardRealFft},
+      {"aten::_native_batch_norm_legit", GuardBatchNorm},
+      {"aten::_weight_norm", GuardWeightNorm},
+      {"aten::embedding_bag", GuardEmbeddingBag},
+      {"aten::native_batch_norm", GuardBatchNorm},
+  };
+  Guards found;
+  if (const auto it = numbers->find(absl::StrCat(schema.name(), ".", schema.overload_name()));
+      it != numbers->end())
+    found.numbers = it->second;
+  // Those that write to what they are given, out=, are other kernels.
+  if (schema.overload_name().find("out") != std::string::npos) return found;
+  if (const auto it = kernels->find(schema.name()); it != kernels->end()) found.kernel = it->second;
+  return found;
+}
+
+}  // namespace
+
+bool IsAllowed(const c10::FunctionSchema& schema) {
+  return MayRun(schema.name(), schema.overload_name()) || NeedsGuard(schema) ||
+         IsOfLibrary(schema.operator_name());
+}
+
+bool NeedsGuard(const c10::FunctionSchema& schema) { return static_cast<bool>(FindGuard(schema)); }
+
+torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
+                                torch::jit::Operation operation) {
+  const Guards guards = FindGuard(schema);
+  if (!guards) return operation;
+  return [guards, operation = std::move(operation), schema](torch::jit::Stack& stack) mutable {
+    const auto values = torch::jit::last(stack, schema.arguments().size());
+    if (guards.numbers != nullptr) guards.numbers(values);
+    if (guards.kernel != nullptr) {
+      const Operands operands(schema, values);
+      operands.CheckStrided();
+      guards.kernel(operands);
+    }
+    operation(stack);
+  };
+}
+
+}  // namespace graphnet

@@ -1,0 +1,25 @@
+// The scalar types of the IR in LibTorch's terms, and back: the one map of them.
+#ifndef GRAPHNET_INTERP_TORCH_TYPES_H_
+#define GRAPHNET_INTERP_TORCH_TYPES_H_
+
+#include "c10/core/Device.h"
+#include "c10/core/Layout.h"
+#include "c10/core/ScalarType.h"
+#include "graphnet/ir/types.h"
+
+namespace graphnet {
+
+// kUnknown for those that the IR has no name for.
+DType DTypeOf(c10::ScalarType type);
+// Throws c10::Error for kUnknown.
+c10::ScalarType ScalarTypeOf(DType dtype);
+
+// kPrivateuseone for those that the IR has no name for.
+Device DeviceOf(c10::Device device);
+
+c10::Layout LayoutOf(Layout layout);
+std::optional<Layout> LayoutOf(c10::Layout layout);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_INTERP_TORCH_TYPES_H_

@@ -1,0 +1,502 @@
+#include "graphnet/paddle/pir/result_types.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/strip.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/paddle/pir/operators.h"
+
+namespace graphnet::pir {
+namespace {
+
+using Sizes = std::vector<Dim>;
+
+struct TensorType {
+  DType dtype = DType::kUnknown;
+  Sizes sizes;
+};
+using Result = std::optional<TensorType>;
+
+// One call as the rules see it.
+struct Call {
+  const Node& node;
+
+  const ValueMeta* meta(size_t i) const {
+    return i < node.args().size() && node.args()[i].is_node() ? node.args()[i].node()->meta()
+                                                              : nullptr;
+  }
+  Result tensor(size_t i) const {
+    const ValueMeta* m = meta(i);
+    if (m == nullptr || m->tensor == nullptr || !m->tensor->has_shape) return std::nullopt;
+    return TensorType{m->tensor->dtype, Sizes(m->tensor->shape.begin(), m->tensor->shape.end())};
+  }
+  bool is_true(absl::string_view name) const {
+    const Argument* value = node.kwarg(name);
+    return value != nullptr && value->is_bool() && value->boolean();
+  }
+  std::optional<int64_t> integer(absl::string_view name) const {
+    const Argument* value = node.kwarg(name);
+    return value != nullptr && value->is_int() ? std::optional(value->integer()) : std::nullopt;
+  }
+  static std::vector<int64_t> Numbers(const Argument* list) {
+    std::vector<int64_t> numbers;
+    if (list == nullptr || !list->is_list()) return numbers;
+    for (const Argument& e : list->elements()) {
+      if (e.is_int()) numbers.push_back(e.integer());
+      if (e.is_float()) numbers.push_back(static_cast<int64_t>(e.real()));
+    }
+    return numbers;
+  }
+  std::vector<int64_t> list(absl::string_view name) const { return Numbers(node.kwarg(name)); }
+  // The constant that operand `i` is made of.
+  std::optional<std::vector<int64_t>> constant(size_t i) const {
+    if (i >= node.args().size() || !node.args()[i].is_node()) return std::nullopt;
+    const Node* of = node.args()[i].node();
+    if (of->target() == "pd_op.full_int_array") return Numbers(of->kwarg("value"));
+    const Argument* value = of->target() == "pd_op.full" ? of->kwarg("value") : nullptr;
+    if (value == nullptr || !value->is_float()) return std::nullopt;
+    return std::vector<int64_t>{static_cast<int64_t>(value->real())};
+  }
+};
+
+int64_t At(int64_t axis, size_t rank) {
+  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
+}
+
+bool IsOne(const Dim& dim) { return dim.is_static() && dim.value == 1; }
+
+std::optional<Sizes> Broadcast(Sizes a, Sizes b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  for (size_t i = 0; i < b.size(); ++i) {
+    Dim& to = a[a.size() - b.size() + i];
+    if (IsOne(to)) {
+      to = b[i];
+    } else if (!IsOne(b[i]) && !(to == b[i])) {
+      return std::nullopt;
+    }
+  }
+  return a;
+}
+
+Result Same(const Call& call) { return call.tensor(0); }
+
+Result Binary(const Call& call) {
+  const Result a = call.tensor(0);
+  const Result b = call.tensor(1);
+  if (!a || !b) return std::nullopt;
+  const std::optional<Sizes> sizes = Broadcast(a->sizes, b->sizes);
+  if (!sizes) return std::nullopt;
+  return TensorType{a->dtype, *sizes};
+}
+
+Result Compared(const Call& call) {
+  Result result = Binary(call);
+  if (result) result->dtype = DType::kBool;
+  return result;
+}
+
+Result Cast(const Call& call) {
+  Result result = call.tensor(0);
+  const Argument* dtype = call.node.kwarg("dtype");
+  if (!result || dtype == nullptr || dtype->kind() != Argument::Kind::kDType) return std::nullopt;
+  result->dtype = dtype->dtype();
+  return result;
+}
+
+Result Full(const Call& call) {
+  const Argument* dtype = call.node.kwarg("dtype");
+  if (dtype == nullptr || dtype->kind() != Argument::Kind::kDType) return std::nullopt;
+  TensorType type{dtype->dtype(), {}};
+  if (call.node.target() == "pd_op.full_int_array") {
+    type.sizes.emplace_back(call.list("value").size());
+  } else {
+    for (const int64_t size : call.list("shape")) type.sizes.emplace_back(size);
+  }
+  return type;
+}
+
+Result Matmul(const Call& call) {
+  Result a = call.tensor(0);
+  Result b = call.tensor(1);
+  if (!a || !b || a->sizes.empty() || b->sizes.empty()) return std::nullopt;
+  if (call.is_true("transpose_x") && a->sizes.size() > 1) {
+    std::swap(a->sizes[a->sizes.size() - 1], a->sizes[a->sizes.size() - 2]);
+  }
+  if (call.is_true("transpose_y") && b->sizes.size() > 1) {
+    std::swap(b->sizes[b->sizes.size() - 1], b->sizes[b->sizes.size() - 2]);
+  }
+  Sizes rows = a->sizes;
+  rows.pop_back();
+  Sizes columns = b->sizes;
+  const size_t inner = columns.size() == 1 ? 0 : columns.size() - 2;
+  columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(inner));
+  Sizes last;
+  if (b->sizes.size() > 1) {
+    last.push_back(columns.back());
+    columns.pop_back();
+  }
+  Sizes row;
+  if (a->sizes.size() > 1) {
+    row.push_back(rows.back());
+    rows.pop_back();
+  }
+  std::optional<Sizes> batch = Broadcast(rows, columns);
+  if (!batch) return std::nullopt;
+  batch->insert(batch->end(), row.begin(), row.end());
+  batch->insert(batch->end(), last.begin(), last.end());
+  return TensorType{a->dtype, *batch};
+}
+
+Result Transpose(const Call& call) {
+  const Result x = call.tensor(0);
+  const std::vector<int64_t> perm = call.list("perm");
+  if (!x || perm.size() != x->sizes.size()) return std::nullopt;
+  TensorType type{x->dtype, {}};
+  for (const int64_t axis : perm) {
+    const int64_t at = At(axis, perm.size());
+    if (at < 0 || at >= static_cast<int64_t>(perm.size())) return std::nullopt;
+    type.sizes.push_back(x->sizes[static_cast<size_t>(at)]);
+  }
+  return type;
+}
+
+Result Reshape(const Call& call) {
+  const Result x = call.tensor(0);
+  const auto shape = call.constant(1);
+  if (!x || !shape) return std::nullopt;
+  TensorType type{x->dtype, {}};
+  int64_t known = 1;
+  std::optional<size_t> open;
+  for (const int64_t size : *shape) {
+    if (size == -1) open = type.sizes.size();
+    type.sizes.emplace_back(size);
+    if (size != -1 && __builtin_mul_overflow(known, size, &known)) return std::nullopt;
+  }
+  if (!open) return type;
+  int64_t all = 1;
+  for (const Dim& dim : x->sizes) {
+    if (!dim.is_static() || __builtin_mul_overflow(all, dim.value, &all)) return std::nullopt;
+  }
+  if (known <= 0 || all % known != 0) return std::nullopt;
+  type.sizes[*open] = all / known;
+  return type;
+}
+
+Result Unsqueeze(const Call& call) {
+  Result x = call.tensor(0);
+  const auto axes = call.constant(1);
+  if (!x || !axes) return std::nullopt;
+  for (const int64_t axis : *axes) {
+    const int64_t at = At(axis, x->sizes.size() + 1);
+    if (at < 0 || at > static_cast<int64_t>(x->sizes.size())) return std::nullopt;
+    x->sizes.insert(x->sizes.begin() + at, Dim(1));
+  }
+  return x;
+}
+
+Result Squeeze(const Call& call) {
+  Result x = call.tensor(0);
+  const auto axes = call.constant(1);
+  if (!x || !axes || axes->empty()) return std::nullopt;
+  std::vector<int64_t> sorted;
+  for (const int64_t axis : *axes) sorted.push_back(At(axis, x->sizes.size()));
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  for (const int64_t at : sorted) {
+    if (at < 0 || at >= static_cast<int64_t>(x->sizes.size())) return std::nullopt;
+    if (IsOne(x->sizes[static_cast<size_t>(at)])) x->sizes.erase(x->sizes.begin() + at);
+  }
+  return x;
+}
+
+// How many steps there are from `start` to `end`, as Python counts them.
+std::optional<int64_t> Steps(int64_t start, int64_t end, int64_t step, const Dim& dim) {
+  if (!dim.is_static() || step <= 0) return std::nullopt;
+  const auto clip = [&](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + dim.value : i, 0, dim.value);
+  };
+  return std::max<int64_t>(0, (clip(end) - clip(start) + step - 1) / step);
+}
+
+Result Slice(const Call& call) {
+  Result x = call.tensor(0);
+  const auto starts = call.constant(1);
+  const auto ends = call.constant(2);
+  const bool is_strided = call.node.target() == "pd_op.strided_slice";
+  const auto strides = is_strided ? call.constant(3) : std::nullopt;
+  const std::vector<int64_t> axes = call.list("axes");
+  if (!x || !starts || !ends || starts->size() != axes.size() || ends->size() != axes.size() ||
+      (is_strided && (!strides || strides->size() != axes.size()))) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < 0 || axes[i] >= static_cast<int64_t>(x->sizes.size())) return std::nullopt;
+    Dim& dim = x->sizes[static_cast<size_t>(axes[i])];
+    const auto steps = Steps((*starts)[i], (*ends)[i], is_strided ? (*strides)[i] : 1, dim);
+    if (!steps) return std::nullopt;
+    dim = *steps;
+  }
+  std::vector<int64_t> dropped = call.list("decrease_axis");
+  std::sort(dropped.begin(), dropped.end(), std::greater<>());
+  for (const int64_t axis : dropped) {
+    if (axis < 0 || axis >= static_cast<int64_t>(x->sizes.size())) return std::nullopt;
+    x->sizes.erase(x->sizes.begin() + axis);
+  }
+  return x;
+}
+
+Result Convolution(const Call& call) {
+  const Result x = call.tensor(0);
+  const Result w = call.tensor(1);
+  const Argument* algorithm = call.node.kwarg("padding_algorithm");
+  const std::vector<int64_t> strides = call.list("strides");
+  const std::vector<int64_t> paddings = call.list("paddings");
+  const std::vector<int64_t> dilations = call.list("dilations");
+  const size_t rank = strides.size() + 2;
+  if (!x || !w || x->sizes.size() != rank || w->sizes.size() != rank || algorithm == nullptr ||
+      !algorithm->is_string() || algorithm->string() != "EXPLICIT" ||
+      paddings.size() != strides.size() || dilations.size() != strides.size()) {
+    return std::nullopt;
+  }
+  TensorType type{x->dtype, {x->sizes[0], w->sizes[0]}};
+  for (size_t i = 2; i < rank; ++i) {
+    if (!x->sizes[i].is_static() || !w->sizes[i].is_static() || strides[i - 2] <= 0) {
+      return std::nullopt;
+    }
+    const int64_t window = dilations[i - 2] * (w->sizes[i].value - 1) + 1;
+    const int64_t span = x->sizes[i].value + 2 * paddings[i - 2] - window;
+    type.sizes.emplace_back(std::max<int64_t>(0, span / strides[i - 2] + 1));
+  }
+  return type;
+}
+
+// Over the last dimension or the one that `axis` says.
+Result Norm(const Call& call) {
+  Result x = call.tensor(0);
+  const auto axis = call.integer("axis");
+  if (!x || !axis) return std::nullopt;
+  const int64_t at = At(*axis, x->sizes.size());
+  if (at < 0 || at >= static_cast<int64_t>(x->sizes.size())) return std::nullopt;
+  if (call.is_true("keepdim")) {
+    x->sizes[static_cast<size_t>(at)] = 1;
+  } else {
+    x->sizes.erase(x->sizes.begin() + at);
+  }
+  return x;
+}
+
+Result Reduction(const Call& call) {
+  Result x = call.tensor(0);
+  const auto axes = call.constant(1);
+  if (!x || !axes) return std::nullopt;
+  std::vector<bool> is_reduced(x->sizes.size(), axes->empty());
+  for (const int64_t axis : *axes) {
+    const int64_t at = At(axis, x->sizes.size());
+    if (at < 0 || at >= static_cast<int64_t>(x->sizes.size())) return std::nullopt;
+    is_reduced[static_cast<size_t>(at)] = true;
+  }
+  Sizes sizes;
+  for (size_t i = 0; i < x->sizes.size(); ++i) {
+    if (!is_reduced[i]) {
+      sizes.push_back(x->sizes[i]);
+    } else if (call.is_true("keepdim")) {
+      sizes.emplace_back(1);
+    }
+  }
+  x->sizes = sizes;
+  const Argument* dtype = call.node.kwarg("dtype");
+  if (dtype != nullptr && dtype->kind() == Argument::Kind::kDType) x->dtype = dtype->dtype();
+  return x;
+}
+
+using Rule = Result (*)(const Call&);
+
+const absl::flat_hash_map<absl::string_view, Rule>& Rules() {
+  static const auto* const kRules =
+      new absl::flat_hash_map<absl::string_view, Rule>{{"abs", Same},
+                                                       {"add", Binary},
+                                                       {"add_", Binary},
+                                                       {"assign", Same},
+                                                       {"bitwise_not", Same},
+                                                       {"cast", Cast},
+                                                       {"conv2d", Convolution},
+                                                       {"conv3d", Convolution},
+                                                       {"divide", Binary},
+                                                       {"elementwise_pow", Binary},
+                                                       {"equal", Compared},
+                                                       {"exp", Same},
+                                                       {"floor_divide", Binary},
+                                                       {"full", Full},
+                                                       {"full_int_array", Full},
+                                                       {"full_like", Cast},
+                                                       {"greater_equal", Compared},
+                                                       {"greater_than", Compared},
+                                                       {"less_equal", Compared},
+                                                       {"less_than", Compared},
+                                                       {"matmul", Matmul},
+                                                       {"max", Reduction},
+                                                       {"maximum", Binary},
+                                                       {"mean", Reduction},
+                                                       {"min", Reduction},
+                                                       {"minimum", Binary},
+                                                       {"multiply", Binary},
+                                                       {"not_equal", Compared},
+                                                       {"p_norm", Norm},
+                                                       {"relu", Same},
+                                                       {"remainder", Binary},
+                                                       {"reshape", Reshape},
+                                                       {"rsqrt", Same},
+                                                       {"scale", Same},
+                                                       {"sigmoid", Same},
+                                                       {"slice", Slice},
+                                                       {"softmax", Same},
+                                                       {"sqrt", Same},
+                                                       {"squeeze", Squeeze},
+                                                       {"strided_slice", Slice},
+                                                       {"subtract", Binary},
+                                                       {"sum", Reduction},
+                                                       {"tanh", Same},
+                                                       {"transpose", Transpose},
+                                                       {"unsqueeze", Unsqueeze}};
+  return *kRules;
+}
+
+const ValueMeta* MetaOf(Module* module, const Result& type) {
+  if (!type) return nullptr;
+  TensorMeta meta;
+  meta.dtype = type->dtype;
+  meta.has_shape = true;
+  meta.shape = type->sizes;
+  return module->InternValueMeta(meta);
+}
+
+// Several results, or a vec.
+std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* module) {
+  const absl::string_view name = absl::StripPrefix(call.node.target(), "pd_op.");
+  std::vector<const ValueMeta*> metas;
+  if (call.node.target() == "builtin.combine") {
+    for (size_t i = 0; i < call.node.args().size(); ++i) {
+      const ValueMeta* meta = call.meta(i);
+      metas.push_back(meta != nullptr ? meta : module->InternValueMeta(TensorMeta()));
+    }
+    return std::vector<const ValueMeta*>{module->InternTupleMeta(metas)};
+  }
+  if (call.node.target() == "builtin.split") {
+    const ValueMeta* vec = call.meta(0);
+    if (vec == nullptr || !vec->is_tuple) return std::nullopt;
+    return std::vector<const ValueMeta*>(vec->elements.begin(), vec->elements.end());
+  }
+  if (name == "meshgrid") {
+    const ValueMeta* vec = call.meta(0);
+    if (vec == nullptr || !vec->is_tuple) return std::nullopt;
+    Sizes sizes;
+    for (const ValueMeta* element : vec->elements) {
+      const TensorMeta* line = element->tensor;
+      if (line == nullptr || !line->has_shape || line->shape.size() != 1) return std::nullopt;
+      sizes.push_back(line->shape[0]);
+    }
+    for (const ValueMeta* element : vec->elements) {
+      metas.push_back(MetaOf(module, TensorType{element->tensor->dtype, sizes}));
+    }
+    return std::vector<const ValueMeta*>{module->InternTupleMeta(metas)};
+  }
+  const Result x = call.tensor(0);
+  if (!x) return std::nullopt;
+  const auto rank = static_cast<int64_t>(x->sizes.size());
+  const auto vec = [&](const std::vector<Result>& types) {
+    for (const Result& type : types) metas.push_back(MetaOf(module, type));
+    return std::vector<const ValueMeta*>{module->InternTupleMeta(metas)};
+  };
+  const auto axis_at = [&](int64_t axis) -> std::optional<size_t> {
+    const int64_t at = At(axis, x->sizes.size());
+    const bool fits = at >= 0 && at < rank && x->sizes[static_cast<size_t>(at)].is_static();
+    return fits ? std::optional(static_cast<size_t>(at)) : std::nullopt;
+  };
+  if (name == "unbind") {
+    const auto at = axis_at(call.integer("axis").value_or(0));
+    if (!at || x->sizes[*at].value > 100000) return std::nullopt;
+    TensorType part = *x;
+    part.sizes.erase(part.sizes.begin() + static_cast<std::ptrdiff_t>(*at));
+    return vec(std::vector<Result>(static_cast<size_t>(x->sizes[*at].value), part));
+  }
+  if (name == "split_with_num" || name == "split") {
+    const auto axis = call.constant(name == "split" ? 2 : 1);
+    const auto at = axis && axis->size() == 1 ? axis_at((*axis)[0]) : std::nullopt;
+    if (!at) return std::nullopt;
+    std::vector<int64_t> sections;
+    if (name == "split") {
+      const auto given = call.constant(1);
+      if (!given) return std::nullopt;
+      sections = *given;
+    } else {
+      const int64_t num = call.integer("num").value_or(0);
+      if (num <= 0 || num > 100000 || x->sizes[*at].value % num != 0) return std::nullopt;
+      sections.assign(static_cast<size_t>(num), x->sizes[*at].value / num);
+    }
+    std::vector<Result> parts;
+    for (const int64_t size : sections) {
+      TensorType part = *x;
+      part.sizes[*at] = size;
+      parts.emplace_back(std::move(part));
+    }
+    return vec(parts);
+  }
+  if (name == "argsort") {
+    return std::vector<const ValueMeta*>{MetaOf(module, x),
+                                         MetaOf(module, TensorType{DType::kInt64, x->sizes})};
+  }
+  if (name == "topk") {
+    const auto k = call.constant(1);
+    const auto at = axis_at(call.integer("axis").value_or(-1));
+    if (!k || k->size() != 1 || !at) return std::nullopt;
+    TensorType top = *x;
+    top.sizes[*at] = (*k)[0];
+    return std::vector<const ValueMeta*>{MetaOf(module, top),
+                                         MetaOf(module, TensorType{DType::kInt64, top.sizes})};
+  }
+  if (name == "layer_norm") {
+    const int64_t begin = call.integer("begin_norm_axis").value_or(-1);
+    if (begin < 0 || begin > rank) return std::nullopt;
+    TensorType rows{x->dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32,
+                    Sizes(x->sizes.begin(), x->sizes.begin() + begin)};
+    const ValueMeta* meta = MetaOf(module, rows);
+    return std::vector<const ValueMeta*>{MetaOf(module, x), meta, meta};
+  }
+  if (name == "dropout") {
+    return std::vector<const ValueMeta*>{MetaOf(module, x),
+                                         MetaOf(module, TensorType{DType::kUInt8, x->sizes})};
+  }
+  if (name == "batch_norm_" && x->sizes.size() > 1) {
+    const Result mean = call.tensor(1);
+    const ValueMeta* meta = MetaOf(module, mean);
+    return std::vector<const ValueMeta*>{MetaOf(module, x), meta, meta, meta, meta, nullptr};
+  }
+  if (name == "group_norm" && !x->sizes.empty()) {
+    const ValueMeta* meta = MetaOf(
+        module, TensorType{x->dtype, {x->sizes[0], Dim(call.integer("groups").value_or(1))}});
+    return std::vector<const ValueMeta*>{MetaOf(module, x), meta, meta};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<const ValueMeta*> InferResults(const Node& node) {
+  Module* module = node.graph()->module();
+  const Call call{node};
+  if (auto several = Several(call, module)) return *several;
+  const Operator* op = FindOperator(node.target());
+  std::vector<const ValueMeta*> metas(op == nullptr ? 1 : std::max<size_t>(1, op->results.size()));
+  const auto rule = Rules().find(absl::StripPrefix(node.target(), "pd_op."));
+  if (op != nullptr && rule != Rules().end()) metas[0] = MetaOf(module, rule->second(call));
+  return metas;
+}
+
+}  // namespace graphnet::pir

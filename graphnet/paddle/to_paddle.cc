@@ -1,0 +1,637 @@
+#include "graphnet/paddle/to_paddle.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/facts_table.h"
+#include "graphnet/facts/shapes/tensor_facts.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ops/binder.h"
+#include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
+#include "graphnet/ops/python_operator.h"
+#include "graphnet/ops/value_type.h"
+#include "graphnet/paddle/rule_text.h"
+#include "graphnet/paddle/rules.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+namespace {
+
+// A list of more is none that a program would write.
+constexpr int64_t kMaxPieces = 10000;
+
+// Why no rule takes a call.
+absl::Status No(absl::string_view why) { return absl::UnimplementedError(why); }
+
+std::string RuleName(const Node& node, const Callable& callee) {
+  if (callee.kind == Callable::Kind::kPythonOperator) {
+    return absl::StrCat("operator.", callee.python_operator->name);
+  }
+  return std::string(callee.name.empty() ? node.target() : callee.name);
+}
+
+bool IsSpelledInPlace(absl::string_view name) {
+  return absl::EndsWith(name, "_") && !absl::EndsWith(name, "__");
+}
+
+class PaddleConversion {
+ public:
+  explicit PaddleConversion(Module* module) : module_(module) {}
+
+  PaddleCoverage Run() {
+    FindFacts();
+    for (Graph* graph : module_->graphs()) {
+      for (Node* node : graph->nodes()) {
+        if (!node->is_call()) continue;
+        const std::string target(node->target());
+        const absl::Status status = Convert(node);
+        if (status.ok()) {
+          ++coverage_.converted;
+        } else {
+          ++coverage_.left[{target, std::string(status.message())}];
+        }
+      }
+    }
+    return std::move(coverage_);
+  }
+
+ private:
+  // What is known of the values before they are Paddle's.
+  void FindFacts() {
+    RefusedCalls refused;
+    const absl::StatusOr<LoweredModule> lowered = LowerToAten(*module_, &refused);
+    if (!lowered.ok()) return;  // nothing is
+    const FactsTable facts(*lowered, refused);
+    for (const Graph* graph : module_->graphs()) {
+      for (const Node* node : graph->nodes()) {
+        const Argument& value = lowered->values[node];
+        if (value.is_node()) facts_[node] = facts.Of(value.node());
+        types_[node] =
+            graphnet::TypeOf(value, [&](const Node* made) { return TypeOfLowered(made); });
+      }
+    }
+  }
+
+  // Of a node of the lowered module, whose overload is the one that is called. What Python computes
+  // of sizes is a number, too.
+  ValueType TypeOfLowered(const Node* node) {
+    const auto known = lowered_types_.find(node);
+    if (known != lowered_types_.end()) return known->second;
+    lowered_types_[node] = ValueType();
+    ValueType type;
+    if (node->is_placeholder() || node->op() == Op::kGetAttr) {
+      type = TypeOfAnnotation(node->annotation());
+    } else if (const Callable callee = CalleeOf(*node);
+               callee.kind == Callable::Kind::kPythonOperator) {
+      type = TypeOfOperator(*node, *callee.python_operator);
+    } else if (node->target() == "builtins.getattr" && node->args().size() > 1 &&
+               node->args()[1] == Argument("shape")) {
+      type = ListOf(ValueType::Kind::kInt);
+    } else if (!callee.overloads.empty()) {
+      type = ResultType(callee.overloads[0], &arena_);
+    }
+    lowered_types_[node] = type;
+    return type;
+  }
+
+  ValueType TypeOfOperator(const Node& node, const PythonOperator& op) {
+    const auto type_of = [&](const Argument& a) {
+      return graphnet::TypeOf(a, [&](const Node* made) { return TypeOfLowered(made); });
+    };
+    if (op.name == "getitem" && node.args().size() == 2) {
+      const ValueType whole = type_of(node.args()[0]);
+      if (whole.is_tensor()) return ValueType::Kind::kTensor;
+      if (node.args()[1].kind() == Argument::Kind::kSlice) return whole;
+      return whole.element();
+    }
+    const auto all_are = [&](const auto& test) {
+      return absl::c_all_of(node.args(), [&](const Argument& a) { return test(type_of(a)); });
+    };
+    if (!all_are([](const ValueType& type) { return type.is_number(); })) return ValueType();
+    if (op.result == 'f') return ValueType::Kind::kFloat;
+    if (op.result == 'b') return ValueType::Kind::kBool;
+    const bool are_ints =
+        all_are([](const ValueType& type) { return type.kind == ValueType::Kind::kInt; });
+    return op.result == 'i' || are_ints ? ValueType::Kind::kInt : ValueType::Kind::kNumber;
+  }
+
+  TensorFacts FactsOf(const Argument& argument) const {
+    const auto found = argument.is_node() ? facts_.find(argument.node()) : facts_.end();
+    return found == facts_.end() ? TensorFacts() : found->second;
+  }
+
+  ValueType TypeOf(const Node* node) {
+    const auto known = types_.find(node);
+    if (known != types_.end() && known->second.kind != ValueType::Kind::kUnknown)
+      return known->second;
+    if (node->is_placeholder() || node->op() == Op::kGetAttr) {
+      return node->tensor_meta() == nullptr ? ValueType() : TypeOfAnnotation(node->annotation());
+    }
+    const Callable callee = CalleeOf(*node);
+    return callee.overloads.empty() ? ValueType() : ResultType(callee.overloads[0], &arena_);
+  }
+
+  absl::Status Convert(Node* node) {
+    if (absl::StartsWith(node->target(), "paddle.")) return absl::OkStatus();
+    const Callable callee = CalleeOf(*node);
+    const std::string name = RuleName(*node, callee);
+    absl::Span<const PaddleRule> rules = PaddleRulesOf(name);
+    bool in_place = false;
+    if (rules.empty() && IsSpelledInPlace(name)) {
+      rules = PaddleRulesOf(absl::string_view(name).substr(0, name.size() - 1));
+      in_place = true;
+    }
+    if (rules.empty()) return No("no rule");
+    switch (rules[0].kind) {
+      case PaddleRule::Kind::kNone:
+        if (rules[0].conditions.empty()) return No(rules[0].reason);
+        break;
+      case PaddleRule::Kind::kKeep: return Keep(node);
+      case PaddleRule::Kind::kDrop:
+        if (node->has_uses()) return No("its value is used");
+        facts_.erase(node);
+        node->graph()->EraseNode(node);
+        coverage_.changed = true;
+        return absl::OkStatus();
+      case PaddleRule::Kind::kCall: break;
+    }
+    ASSIGN_OR_RETURN(const BoundCall call,
+                     Bind(callee, node->args(), node->kwargs(),
+                          [this](const Node* operand) { return TypeOf(operand); }));
+    absl::Status why;
+    for (const PaddleRule& rule : rules) {
+      if (rule.kind == PaddleRule::Kind::kNone) {
+        if (AllHold(rule, call)) return No(rule.reason);
+        continue;
+      }
+      const absl::Status fits = Fits(rule, call);
+      absl::Status made = fits.ok() ? Replace(node, rule, call, in_place) : fits;
+      if (made.ok()) return made;
+      why.Update(made);  // of the first, which is the usual one
+    }
+    return why;
+  }
+
+  // A call that is written alike, but for dtypes and devices.
+  absl::Status Keep(Node* node) {
+    absl::Status status;
+    coverage_.changed |= node->MapArguments([&](const Argument& argument) {
+      absl::StatusOr<Argument> word = Word(argument);
+      status.Update(word.status());
+      return word.ok() ? *word : argument;
+    });
+    return status;
+  }
+
+  // A constant as Paddle has it.
+  absl::StatusOr<Argument> Word(const Argument& argument) {
+    switch (argument.kind()) {
+      case Argument::Kind::kDType: return Argument(DTypeName(argument.dtype()));
+      case Argument::Kind::kDevice: return Argument(DeviceWord(argument.device()));
+      case Argument::Kind::kLayout:
+      case Argument::Kind::kMemoryFormat: return No("a layout");
+      case Argument::Kind::kGraph: return No("a graph");
+      case Argument::Kind::kString:
+        if (absl::StartsWith(argument.string(), "torch.")) return No("the name of a type");
+        return argument;
+      default: return argument;
+    }
+  }
+
+  absl::string_view DeviceWord(Device device) {
+    std::string word = DeviceName(device);
+    if (device.type == DeviceType::kCuda)
+      word = absl::StrCat("gpu", absl::StripPrefix(word, "cuda"));
+    if (device.type == DeviceType::kCpu) word = "cpu";
+    return module_->InternString(word);
+  }
+
+  absl::StatusOr<Argument> Words(const Argument& argument) {
+    absl::Status status;
+    const Argument mapped = MapArgument(argument, &arena_, [&](const Argument& leaf) {
+      const absl::StatusOr<Argument> word = Word(leaf);
+      status.Update(word.status());
+      return word.ok() ? *word : leaf;
+    });
+    RETURN_IF_ERROR(status);
+    return mapped;
+  }
+
+  static bool IsOfParameter(const PaddleTerm& term) {
+    return term.kind == PaddleTerm::Kind::kParameter || term.kind == PaddleTerm::Kind::kVariadic ||
+           term.kind == PaddleTerm::Kind::kPieces;
+  }
+
+  static bool Mentions(const PaddleTerm& term, absl::string_view parameter) {
+    if (IsOfParameter(term)) return term.name == parameter;
+    return absl::c_any_of(
+        term.arguments, [&](const PaddleTerm& argument) { return Mentions(argument, parameter); });
+  }
+
+  static absl::Status HasParameters(const PaddleTerm& term, const Schema& schema) {
+    if (IsOfParameter(term) && !term.may_lack && schema.IndexOf(term.name) < 0) {
+      return No(absl::StrCat("no parameter ", term.name));
+    }
+    for (const PaddleTerm& argument : term.arguments) {
+      RETURN_IF_ERROR(HasParameters(argument, schema));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsEqual(const Argument& given, const Argument& wanted) {
+    SchemaArgument parameter;  // compares numbers as Python does
+    parameter.has_default = true;
+    parameter.default_text = wanted.is_none() ? "None" : "";
+    parameter.default_value = wanted;
+    return parameter.IsDefault(given);
+  }
+
+  // Whether it is the same to leave the argument out: it is the default, or the one number that
+  // stands for several is written for each of them, or the strides that the operator yields anyhow.
+  static bool SaysNothing(const SchemaArgument& parameter, const Argument& given) {
+    if (parameter.IsDefault(given)) return true;
+    if (given.kind() == Argument::Kind::kMemoryFormat) {
+      return given == Argument(MemoryFormat::kContiguous) ||
+             given == Argument(MemoryFormat::kPreserve);
+    }
+    const auto is_each = [](const Argument& list, const Argument& one) {
+      return !list.elements().empty() &&
+             absl::c_all_of(list.elements(), [&](const Argument& a) { return IsEqual(a, one); });
+    };
+    const auto is_list = [](const Argument& a) { return a.is_list() || a.is_tuple(); };
+    const auto is_number = [](const Argument& a) { return a.is_int() || a.is_float(); };
+    const Argument& usual = parameter.default_value;
+    if (!parameter.has_default) return false;
+    if (is_list(given) && is_number(usual)) return is_each(given, usual);
+    return is_list(usual) && is_number(given) && is_each(usual, given);
+  }
+
+  // The sizes of the pieces of `call`, which has self and dim, if it cuts in so many; none if it is
+  // not known.
+  std::optional<std::vector<int64_t>> PiecesOf(const BoundCall& call,
+                                               const Argument& chunks) const {
+    const TensorFacts self = FactsOf(call.self());
+    const Argument& dim = call["dim"];
+    if (!self.is_tensor() || !self.sizes.has_value() || !chunks.is_int() || !dim.is_int())
+      return std::nullopt;
+    const int64_t rank = self.rank();
+    const int64_t at = dim.integer() < 0 ? dim.integer() + rank : dim.integer();
+    if (at < 0 || at >= rank || chunks.integer() <= 0) return std::nullopt;
+    int64_t left = (*self.sizes)[static_cast<size_t>(at)];
+    if (left <= 0) return std::nullopt;
+    const int64_t size = (left - 1) / chunks.integer() + 1;
+    if (left / size > kMaxPieces) return std::nullopt;
+    std::vector<int64_t> pieces;
+    for (; left > 0; left -= size) pieces.push_back(std::min(left, size));
+    return pieces;
+  }
+
+  bool IsUneven(const BoundCall& call, const Argument& chunks) const {
+    const auto pieces = PiecesOf(call, chunks);
+    return pieces.has_value() && (static_cast<int64_t>(pieces->size()) != chunks.integer() ||
+                                  pieces->front() != pieces->back());
+  }
+
+  bool AllHold(const PaddleRule& rule, const BoundCall& call) const {
+    return absl::c_all_of(rule.conditions,
+                          [&](const PaddleCondition& condition) { return Holds(condition, call); });
+  }
+
+  bool Holds(const PaddleCondition& condition, const BoundCall& call) const {
+    const int i = call.schema().IndexOf(condition.parameter);
+    if (i < 0) return false;
+    const Argument& given = call[condition.parameter];
+    bool holds = false;
+    switch (condition.kind) {
+      case PaddleCondition::Kind::kIs: holds = IsEqual(given, condition.value); break;
+      case PaddleCondition::Kind::kTensor:
+        holds = given.is_node() && call.schema().arguments[static_cast<size_t>(i)].type.kind ==
+                                       SchemaType::Kind::kTensor;
+        break;
+      case PaddleCondition::Kind::kBool: holds = FactsOf(given).dtype == DType::kBool; break;
+      case PaddleCondition::Kind::kFloating: holds = IsFloatingPoint(FactsOf(given).dtype); break;
+      case PaddleCondition::Kind::kUneven: holds = IsUneven(call, given); break;
+    }
+    return holds != condition.is_not;
+  }
+
+  absl::Status Fits(const PaddleRule& rule, const BoundCall& call) const {
+    const Schema& schema = call.schema();
+    RETURN_IF_ERROR(HasParameters(rule.call, schema));
+    for (const PaddleCondition& condition : rule.conditions) {
+      if (!Holds(condition, call)) return No(absl::StrCat("another ", condition.parameter));
+    }
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      const SchemaArgument& parameter = schema.arguments[i];
+      if (!call.is_given(i) || SaysNothing(parameter, call[i]) || parameter.name == "inplace")
+        continue;
+      if (call[i].kind() == Argument::Kind::kLayout && call[i].layout() != Layout::kStrided) {
+        return No("a layout");
+      }
+      const bool is_known = Mentions(rule.call, parameter.name) ||
+                            absl::c_linear_search(rule.dropped, parameter.name) ||
+                            absl::c_any_of(rule.conditions, [&](const PaddleCondition& condition) {
+                              return condition.parameter == parameter.name &&
+                                     condition.kind == PaddleCondition::Kind::kIs &&
+                                     !condition.is_not;
+                            });
+      if (!is_known) return No(absl::StrCat("Paddle has no ", parameter.name));
+    }
+    return absl::OkStatus();
+  }
+
+  // Makes the calls of a rule before a node.
+  struct Making {
+    Node* node;
+    const BoundCall& call;
+    std::vector<Node*> made;
+  };
+
+  absl::StatusOr<Argument> ValueOf(const PaddleTerm& term, Making& making) {
+    switch (term.kind) {
+      case PaddleTerm::Kind::kLiteral: return term.literal;
+      case PaddleTerm::Kind::kParameter: return Words(making.call[term.name]);
+      case PaddleTerm::Kind::kVariadic: return absl::InternalError("*args within a call");
+      case PaddleTerm::Kind::kPieces: {
+        const auto pieces = PiecesOf(making.call, making.call[term.name]);
+        if (!pieces.has_value()) return No("pieces of sizes that are not known");
+        const std::vector<Argument> sizes(pieces->begin(), pieces->end());
+        return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
+      }
+      case PaddleTerm::Kind::kCall: break;
+    }
+    if (const Constant* constant = ConstantOf(term.name)) {
+      ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
+      return (this->**constant)(of);
+    }
+    ASSIGN_OR_RETURN(Node * made, Make(term, making));
+    return Argument(made);
+  }
+
+  // What rules make of constants, by name.
+  using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
+  static const Constant* ConstantOf(absl::string_view name) {
+    static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
+        {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
+        {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
+        {"dtype_of", &PaddleConversion::DTypeOf},      {"several", &PaddleConversion::Several},
+        {"positive", &PaddleConversion::Positive},     {"grown", &PaddleConversion::Grown},
+        {"cropped", &PaddleConversion::Cropped},
+    };
+    for (const auto& row : kConstants) {
+      if (row.first == name) return &row.second;
+    }
+    return nullptr;
+  }
+
+  // NOLINTBEGIN(readability-convert-member-functions-to-static): one type for all
+  absl::StatusOr<Argument> Complement(const Argument& of) {
+    if (!of.is_float()) return No("a momentum that is not written");
+    return Argument(1.0 - of.real());
+  }
+
+  // The axes of as many sizes, from the last.
+  absl::StatusOr<Argument> LastAxes(const Argument& of) {
+    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not written");
+    const size_t size = of.elements().size();
+    Argument* const axes = arena_.NewArray<Argument>(size);
+    for (size_t i = 0; i < size; ++i)
+      new (&axes[i]) Argument(static_cast<int64_t>(i) - static_cast<int64_t>(size));
+    return Argument::List(absl::MakeConstSpan(axes, size));
+  }
+
+  // A list of one, where PyTorch takes the one for it.
+  absl::StatusOr<Argument> Axes(const Argument& of) {
+    if (!of.is_int()) return of;
+    Argument* const axes = arena_.NewArray<Argument>(1);
+    new (axes) Argument(of);
+    return Argument::List(absl::MakeConstSpan(axes, 1));
+  }
+
+  absl::StatusOr<Argument> Several(const Argument& of) {
+    const bool are_several = (of.is_list() || of.is_tuple()) && of.elements().size() > 1;
+    if (!are_several) return No("one size");
+    return of;
+  }
+
+  absl::StatusOr<Argument> Positive(const Argument& of) {
+    const bool has_negative =
+        (of.is_list() || of.is_tuple()) && absl::c_any_of(of.elements(), [](const Argument& a) {
+          return a.is_int() && a.integer() < 0;
+        });
+    if (has_negative) return No("a number below 0");
+    return of;
+  }
+
+  // Of a padding, what is added: no less than nothing.
+  absl::StatusOr<Argument> Grown(const Argument& of) {
+    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    const size_t size = of.elements().size();
+    Argument* const sizes = arena_.NewArray<Argument>(size);
+    for (size_t i = 0; i < size; ++i)
+      new (&sizes[i]) Argument(std::max<int64_t>(of.elements()[i].integer(), 0));
+    return Argument::List(absl::MakeConstSpan(sizes, size));
+  }
+
+  // Of a padding, from the last dimension on, what is taken away: an index that leaves the rest.
+  absl::StatusOr<Argument> Cropped(const Argument& of) {
+    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    const size_t dims = of.elements().size() / 2;
+    Argument* const index = arena_.NewArray<Argument>(dims + 1);
+    new (&index[0]) Argument(Argument::Ellipsis());
+    for (size_t i = 0; i < dims; ++i) {
+      const int64_t left = of.elements()[2 * i].integer();
+      const int64_t right = of.elements()[2 * i + 1].integer();
+      Argument* const bounds = arena_.NewArray<Argument>(3);
+      new (&bounds[0]) Argument(left < 0 ? Argument(-left) : Argument());
+      new (&bounds[1]) Argument(right < 0 ? Argument(right) : Argument());
+      new (&bounds[2]) Argument();
+      new (&index[dims - i]) Argument(Argument::Slice(absl::MakeConstSpan(bounds, 3)));
+    }
+    return Argument::Tuple(absl::MakeConstSpan(index, dims + 1));
+  }
+
+  static bool IsWrittenPadding(const Argument& of) {
+    return (of.is_list() || of.is_tuple()) && of.elements().size() % 2 == 0 &&
+           absl::c_all_of(of.elements(), [](const Argument& a) {
+             return a.is_int() && a.integer() > -(int64_t{1} << 40);
+           });
+  }
+
+  // That PyTorch gives a tensor of a number.
+  absl::StatusOr<Argument> DTypeOf(const Argument& of) {
+    if (of.is_bool()) return Argument("bool");
+    if (of.is_int()) return Argument("int64");
+    if (of.is_float()) return Argument("float32");
+    return No("a number that is not written");
+  }
+  // NOLINTEND(readability-convert-member-functions-to-static)
+
+  absl::StatusOr<Argument> Subscript(const Argument& of) {
+    if (!of.is_list() && !of.is_tuple()) return No("indices that are not written");
+    const size_t size = of.elements().size();
+    Argument* const elements = arena_.NewArray<Argument>(size);
+    for (size_t i = 0; i < size; ++i) {
+      const Argument& element = of.elements()[i];
+      Argument* const bounds = arena_.NewArray<Argument>(3);
+      for (size_t k = 0; k < 3; ++k) new (&bounds[k]) Argument();
+      new (&elements[i])
+          Argument(element.is_none() ? Argument::Slice(absl::MakeConstSpan(bounds, 3)) : element);
+    }
+    return Argument::Tuple(absl::MakeConstSpan(elements, size));
+  }
+
+  absl::Status Arguments(const PaddleTerm& term, Making& making, std::vector<Argument>* args,
+                         std::vector<KwArg>* kwargs) {
+    const Schema& schema = making.call.schema();
+    for (const PaddleTerm& operand : term.arguments) {
+      if (operand.kind == PaddleTerm::Kind::kVariadic) {
+        for (const Argument& argument : making.call.variadic()) {
+          ASSIGN_OR_RETURN(const Argument value, Words(argument));
+          // PyTorch takes a list for them, too.
+          if (value.is_list() || value.is_tuple()) {
+            args->insert(args->end(), value.elements().begin(), value.elements().end());
+          } else {
+            args->push_back(value);
+          }
+        }
+        continue;
+      }
+      // A parameter, be it under axes(p).
+      const PaddleTerm& asked = operand.kind == PaddleTerm::Kind::kCall && operand.name == "axes"
+                                    ? operand.arguments[0]
+                                    : operand;
+      if (asked.kind == PaddleTerm::Kind::kParameter) {
+        const int i = schema.IndexOf(asked.name);
+        if (i < 0) continue;  // of another overload
+        const auto at = static_cast<size_t>(i);
+        const bool says_nothing =
+            !making.call.is_given(at) || SaysNothing(schema.arguments[at], making.call[at]);
+        if (says_nothing && !asked.is_written && schema.arguments[at].has_default &&
+            !operand.keyword.empty()) {
+          continue;
+        }
+        // Trailing ones by position.
+        if (says_nothing && operand.keyword.empty() && schema.arguments[at].has_default) continue;
+      }
+      ASSIGN_OR_RETURN(const Argument value, ValueOf(operand, making));
+      if (operand.keyword.empty()) {
+        args->push_back(value);
+      } else {
+        kwargs->push_back({operand.keyword, value});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Node*> Make(const PaddleTerm& term, Making& making) {
+    std::vector<Argument> args;
+    std::vector<KwArg> kwargs;
+    RETURN_IF_ERROR(Arguments(term, making, &args, &kwargs));
+    Graph* graph = making.node->graph();
+    const InsertionGuard guard(graph, making.node);
+    Node* made = term.name[0] == '.'
+                     ? graph->CallMethod(absl::string_view(term.name).substr(1), args, kwargs)
+                     : graph->CallFunction(term.name, args, kwargs);
+    made->set_location(making.node->location());
+    made->set_module_path(making.node->module_path());
+    making.made.push_back(made);
+    return made;
+  }
+
+  absl::Status Replace(Node* node, const PaddleRule& rule, const BoundCall& call, bool in_place) {
+    Making making = {node, call, {}};
+    const int inplace = call.schema().IndexOf("inplace");
+    if (inplace >= 0 && call.is_true("inplace") && !Mentions(rule.call, "inplace") &&
+        !absl::c_linear_search(rule.dropped, "inplace") &&
+        absl::c_none_of(rule.conditions, [](const PaddleCondition& condition) {
+          return condition.parameter == "inplace";
+        })) {
+      in_place = true;
+    }
+    absl::Status status = [&]() -> absl::Status {
+      std::vector<Argument> args;
+      std::vector<KwArg> kwargs;
+      std::string target = rule.call.name;
+      if (in_place) {
+        if (!call.self().is_node()) return No("it writes to no tensor");
+        ASSIGN_OR_RETURN(Node * value, Make(rule.call, making));
+        target = "paddle.assign";
+        kwargs = {{"x", value}, {"output", call.self()}};
+      } else {
+        RETURN_IF_ERROR(Arguments(rule.call, making, &args, &kwargs));
+      }
+      if (IsSame(*node, target, args, kwargs)) return absl::OkStatus();
+      Node* made = node->graph()->CallLike(*node, target, args, kwargs);
+      const std::string name(node->name());
+      if (const auto facts = facts_.extract(node); !facts.empty()) facts_[made] = facts.mapped();
+      if (const auto type = types_.extract(node); !type.empty()) types_[made] = type.mapped();
+      node->ReplaceAllUsesWith(made);
+      node->graph()->EraseNode(node);
+      made->set_name(name);
+      coverage_.changed = true;
+      return absl::OkStatus();
+    }();
+    if (!status.ok()) {
+      for (auto it = making.made.rbegin(); it != making.made.rend(); ++it) {
+        node->graph()->EraseNode(*it);
+      }
+    }
+    return status;
+  }
+
+  static bool IsSame(const Node& node, absl::string_view target, absl::Span<const Argument> args,
+                     absl::Span<const KwArg> kwargs) {
+    const bool is_method = absl::ConsumePrefix(&target, ".");
+    return is_method == (node.op() == Op::kCallMethod) && node.target() == target &&
+           absl::c_equal(node.args(), args) &&
+           absl::c_equal(node.kwargs(), kwargs, [](const KwArg& a, const KwArg& b) {
+             return a.name == b.name && a.value == b.value;
+           });
+  }
+
+  Module* const module_;
+  Arena arena_;
+  absl::flat_hash_map<const Node*, TensorFacts> facts_;
+  absl::flat_hash_map<const Node*, ValueType> types_;          // before they are Paddle's
+  absl::flat_hash_map<const Node*, ValueType> lowered_types_;  // of the lowered module
+  PaddleCoverage coverage_;
+};
+
+}  // namespace
+
+absl::StatusOr<PaddleCoverage> ConvertCallsToPaddle(Module* module) {
+  return PaddleConversion(module).Run();
+}
+
+absl::StatusOr<bool> ToPaddle(Module* module, PassRun& run) {
+  ASSIGN_OR_RETURN(const PaddleCoverage coverage, ConvertCallsToPaddle(module));
+  if (coverage.converted > 0) run.Note("calls in Paddle's terms", coverage.converted);
+  for (const auto& [call, count] : coverage.left)
+    run.Note(absl::StrCat("left ", call.first, ": ", call.second), count);
+  return coverage.changed;
+}
+
+namespace {
+
+const RegisteredPass kToPaddlePass("to-paddle", "to_paddle.h", ToPaddle, {}, ToPaddleHeaderText());
+
+}  // namespace
+
+}  // namespace graphnet

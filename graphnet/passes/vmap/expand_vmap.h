@@ -1,0 +1,76 @@
+// vmap becomes plain operators on tensors with the batch dimensions in front.
+#ifndef GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_
+#define GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
+
+namespace graphnet {
+
+// Removes torch.vmap by batching rules.
+//
+// Applicable in scenarios where a consumer knows no vmap: compilers, other formats,
+// passes that look at shapes. Flat nesting is taken by revert-vmap first.
+//
+// When applied, this pass will put the operators of the bodies in the place of each
+// torch.vmap, all levels at once. Every batched value has the dimensions of the levels
+// in front of its own, of size 1 for a level that it does not depend on, so that
+// broadcasting does the rest. What depends on no batched value is copied as it is
+// written; what does becomes ATen operators whose dimensions, sizes and indices count
+// the levels. Where PyTorch promotes a tensor without dimensions otherwise than one
+// with some, it is converted before. Random numbers are drawn once at levels with
+// randomness "same", and of all elements at once at those with "different". The table
+// at the end of passes.md lists the operators that have a rule. A call with an operator
+// without one, with random numbers that would be drawn in another order, or of whose
+// values the number of dimensions is not known, stays; those inside of it are tried by
+// themselves.
+//
+// Performance impact: O(nodes written). Running needs no dispatch through vmap's
+// levels; the kernels are the same.
+//
+// Risks and limitations: sums, convolutions and products of matrices may be taken in
+// another order than under vmap and differ by rounding. Random numbers for a batched
+// tensor, as dropout and rand_like draw them, follow its memory and are left; so are
+// those of randperm and the like with randomness "different". The number of dimensions
+// is taken from metas and by rules, not by running.
+//
+// Example: what a causal mask is made of
+//   graph @forward(%q : i64[5], %k : i64[5]) {
+//     %m = torch.vmap(@body, (%q, %k), in_dims = (0, None), out_dims = 0)
+//     return (%m,)
+//   }
+//   graph @body(%a, %k) {
+//     %r = torch.vmap(@inner, (%k, %a), in_dims = (0, None), out_dims = 0)
+//     return %r
+//   }
+//   graph @inner(%b, %a) {
+//     %le = torch.le(%b, %a)
+//     return %le
+//   }
+//   becomes
+//   graph @forward(%q : i64[5], %k : i64[5]) {
+//     %b = aten.unsqueeze.default(%k, 0)
+//     %le = aten.unsqueeze.default(%q, 1)
+//     %m = aten.le.Tensor(%b, %le)
+//     return (%m,)
+//   }
+//
+// Counter-example: an operator without a rule
+//   graph @forward(%x : f32[3,4]) {
+//     %m = torch.vmap(@body, (%x,), in_dims = (0,), out_dims = 0)
+//     return (%m,)
+//   }
+//   graph @body(%a) {
+//     %n = torch.histc(%a)
+//     return %n
+//   }
+//
+// Returns whether anything changed. A note a call that stays says why, and how many
+// stay for it. InvalidArgument names a call that is wrong; the module is then as it
+// was.
+absl::StatusOr<bool> ExpandVmap(Module* module, PassRun& run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_

@@ -1,0 +1,73 @@
+// The higher-order vmap becomes flat nesting.
+#ifndef GRAPHNET_PASSES_VMAP_FLATTEN_VMAP_H_
+#define GRAPHNET_PASSES_VMAP_FLATTEN_VMAP_H_
+
+#include <cstddef>
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+
+namespace graphnet {
+
+// A body that several calls share is written out once a call; more nodes than this
+// in all are refused.
+inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
+
+// Writes out every torch.vmap as the calls that open and close its level.
+//
+// Applicable in scenarios where a graph has to look as tracers record it, or where
+// what runs it knows no higher-order calls. It is the inverse of revert-vmap.
+//
+// When applied, this pass will put the body of every torch.vmap in the place of the
+// call, level by level: the loading of decompositions, an increment of the nesting
+// with the batch size (the number, if the meta of the operand says it, else its
+// size()), an added dimension an operand that is batched, the nodes of the body, a
+// removed dimension a result, a decrement. A result with out_dim None is used as it
+// is. The spelling is that of torch._functorch.predispatch. In the body of another
+// higher-order call the levels count on from those that are open at the call. Bodies that
+// nobody calls any more go.
+//
+// Performance impact: O(nodes written). Running takes as long as before.
+//
+// Risks and limitations: at most 63 levels, as in PyTorch. A body that several calls
+// share is copied. chunk_size, which changes no value, is lost. Operands that are
+// structures of tensors and chunk_size with randomness "different" are refused.
+//
+// Example: a batched and a captured operand
+//   graph @forward(%x : f32[3,2], %c) {
+//     %q = torch.vmap(@body, (%x, %c), in_dims = (0, None), out_dims = 1, randomness = "error")
+//     return (%q,)
+//   }
+//   graph @body(%a, %b) {
+//     %s = torch.mul(%a, %b)
+//     return %s
+//   }
+//   becomes
+//   graph @forward(%x : f32[3,2], %c) {
+//     %lazy_load_decompositions = torch._functorch.predispatch.lazy_load_decompositions()
+//     %_vmap_increment_nesting = torch._functorch.predispatch._vmap_increment_nesting(3, "error")
+//     %a = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)
+//     %s = torch.mul(%a, %c)
+//     %q = torch._functorch.predispatch._remove_batch_dim(%s, 1, 3, 1)
+//     %_vmap_decrement_nesting = torch._functorch.predispatch._vmap_decrement_nesting()
+//     return (%q,)
+//   }
+//
+// Counter-example: no operand says how large the batch is
+//   graph @forward(%x) {
+//     %q = torch.vmap(@body, (%x,), in_dims = None)
+//     return (%q,)
+//   }
+//   graph @body(%a) {
+//     %s = torch.neg(%a)
+//     return %s
+//   }
+//   refused: at least one operand must have a batch dimension
+//
+// Returns whether anything changed. InvalidArgument or Unimplemented names the call
+// that is wrong or cannot be written so; the module is then as it was.
+absl::StatusOr<bool> FlattenVmap(Module* module);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PASSES_VMAP_FLATTEN_VMAP_H_

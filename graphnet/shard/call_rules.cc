@@ -1,0 +1,781 @@
+#include "graphnet/shard/call_rules.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/facts/shapes/result_rules.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/shard/dim_rules.h"
+
+namespace graphnet::spmd {
+namespace {
+
+using Result = std::optional<Notation>;
+using Letters = std::vector<int>;
+
+// A notation in which nothing is divided yet.
+Notation Start(const CallFacts& call) {
+  Notation notation;
+  for (const TensorFacts& operand : call.operands)
+    notation.operands.push_back(
+        {Letters(static_cast<size_t>(std::max(operand.rank(), 0)), kNoLetter)});
+  return notation;
+}
+
+// Gives the dimensions of an operand, from the last on, the letters that they broadcast to.
+// Where a size is neither 1 nor that of the letter, or is unknown, it stays whole.
+void Align(const CallFacts& call, size_t operand, absl::Span<const int> letters,
+           Notation* notation) {
+  const TensorFacts& facts = call.operands[operand];
+  if (facts.kind == TensorFacts::Kind::kOther) return;
+  Letters& dims = notation->operands[operand].dims;
+  if (!facts.sizes.has_value() || dims.size() > letters.size()) {
+    for (const int letter : letters) notation->KeepWhole(letter);
+    return;
+  }
+  const size_t missing = letters.size() - dims.size();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int letter = letters[missing + d];
+    if (letter < 0) continue;
+    const int64_t size = (*facts.sizes)[d];
+    const int64_t whole = notation->letters[static_cast<size_t>(letter)].sizes[0];
+    if (size == whole && size >= 0) {
+      dims[d] = letter;
+    } else if (size != 1 || whole < 0) {
+      notation->KeepWhole(letter);
+    }
+  }
+}
+
+const Sizes* SizesOf(const CallFacts& call, size_t operand) {
+  if (operand >= call.operands.size()) return nullptr;
+  const auto& sizes = call.operands[operand].sizes;
+  return sizes.has_value() ? &*sizes : nullptr;
+}
+
+const Sizes* SizesOf(const CallFacts& call, absl::string_view parameter) {
+  const std::vector<size_t> operands = call.operands_of(parameter);
+  return operands.size() == 1 ? SizesOf(call, operands[0]) : nullptr;
+}
+
+Letters* DimsOfOperand(const CallFacts& call, absl::string_view parameter, Notation* notation) {
+  const std::vector<size_t> operands = call.operands_of(parameter);
+  return operands.size() == 1 ? &notation->operands[operands[0]].dims : nullptr;
+}
+
+size_t NumResults(const CallFacts& call) {
+  return call.schema == nullptr ? 1 : std::max<size_t>(call.schema->returns.size(), 1);
+}
+
+// All operands broadcast to the result.
+Result Pointwise(const CallFacts& call) {
+  if (!call.result.is_tensor() || !call.result.sizes.has_value()) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*call.result.sizes);
+  for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &notation);
+  notation.results.push_back({letters});
+  return notation;
+}
+
+// The first operand with the dimensions `whole` kept, and results of the same dimensions, or
+// without those. Other operands are replicated.
+Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop = false) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*sizes);
+  notation.operands[0].dims = letters;
+  Letters result;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    const bool is_whole = absl::c_linear_search(whole, i);
+    if (is_whole) notation.KeepWhole(letters[i]);
+    if (!is_whole || !drop) result.push_back(letters[i]);
+  }
+  notation.results.assign(NumResults(call), {result});
+  return notation;
+}
+
+// The dimensions that a call says, under the first of these names that it has: all for none.
+std::optional<std::vector<size_t>> DimsSaid(const CallFacts& call) {
+  for (const absl::string_view name : {"dim", "dims"}) {
+    if (!call.has(name)) continue;
+    const Argument said = call.arg(name);
+    const bool none = said.is_none() || (said.is_aggregate() && said.elements().empty());
+    if (!none) return DimsOf(said, call.operands[0].rank());
+    break;
+  }
+  std::vector<size_t> all(static_cast<size_t>(std::max(call.operands[0].rank(), 0)));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
+}
+
+Result AlongDims(const CallFacts& call) {
+  if (SizesOf(call, size_t{0}) == nullptr) return std::nullopt;
+  const auto dims = DimsSaid(call);
+  return dims.has_value() ? KeepDims(call, *dims) : std::nullopt;
+}
+
+Result ReduceBy(const CallFacts& call, std::optional<ReduceType> type) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr) return std::nullopt;
+  const auto dims = DimsSaid(call);
+  if (!dims.has_value()) return std::nullopt;
+  const bool keep = call.has("keepdim") && call.arg("keepdim") == Argument(true);
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*sizes);
+  notation.operands[0].dims = letters;
+  Letters result;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (!absl::c_linear_search(*dims, i)) {
+      result.push_back(letters[i]);
+      continue;
+    }
+    // Which element it was, the second result, no reduction tells.
+    if (NumResults(call) == 1) notation.letters[static_cast<size_t>(letters[i])].reduced = type;
+    if (keep) result.push_back(kNoLetter);
+  }
+  notation.results.assign(NumResults(call), {result});
+  return notation;
+}
+Result Reduce(const CallFacts& call) { return ReduceBy(call, std::nullopt); }
+template <ReduceType kType>
+Result ReducePartially(const CallFacts& call) {
+  return ReduceBy(call, kType);
+}
+
+// How many of the last dimensions an operator works on.
+std::optional<size_t> NumTrailing(const CallFacts& call) {
+  const auto length = [&](absl::string_view parameter) -> std::optional<size_t> {
+    const Argument list = call.arg(parameter);
+    if (!list.is_aggregate()) return std::nullopt;
+    return list.elements().size();
+  };
+  if (call.has("normalized_shape")) return length("normalized_shape");
+  if (call.has("pad")) {
+    const auto pads = length("pad");
+    return pads.has_value() ? std::optional<size_t>(*pads / 2) : std::nullopt;
+  }
+  const absl::string_view name = call.schema->name;
+  if (name == "tril" || name == "triu") return 2;
+  if (absl::StartsWith(name, "pixel_")) return 3;
+  for (const auto& [ending, dims] :
+       {std::pair("1d", size_t{1}), std::pair("2d", size_t{2}), std::pair("3d", size_t{3})}) {
+    if (absl::StrContains(name, ending)) return dims;
+  }
+  return std::nullopt;
+}
+
+Result Trailing(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  const auto trailing = NumTrailing(call);
+  if (sizes == nullptr || !trailing.has_value() || *trailing > sizes->size()) return std::nullopt;
+  std::vector<size_t> dims;
+  for (size_t i = sizes->size() - *trailing; i < sizes->size(); ++i) dims.push_back(i);
+  return KeepDims(call, dims);
+}
+
+// What groups of channels have in common is computed over all but the first dimension.
+Result Samples(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || sizes->size() < 2) return std::nullopt;
+  if (!call.operands_of("running_mean").empty()) return std::nullopt;  // of the whole batch
+  std::vector<size_t> dims;
+  for (size_t i = 1; i < sizes->size(); ++i) dims.push_back(i);
+  return KeepDims(call, dims);
+}
+
+// Element by element, with a number for each channel (dimension 1).
+Result Channels(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || sizes->size() < 2) return std::nullopt;
+  if (call.has("training") && call.arg("training") != Argument(false)) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*sizes);
+  notation.operands[0].dims = letters;
+  for (size_t i = 1; i < call.operands.size(); ++i) Align(call, i, {letters[1]}, &notation);
+  notation.results.push_back({letters});
+  return notation;
+}
+
+// The product of two operands, from `first` on; the one before, if there is one, is added.
+Result Product(const CallFacts& call, size_t first) {
+  const Sizes* a = SizesOf(call, first);
+  const Sizes* b = SizesOf(call, first + 1);
+  if (a == nullptr || b == nullptr || a->empty() || b->empty()) return std::nullopt;
+  if (!call.result.sizes.has_value()) return std::nullopt;
+  Notation notation = Start(call);
+  const bool has_m = a->size() > 1;
+  const bool has_n = b->size() > 1;
+  const Letters letters = notation.NewLetters(*call.result.sizes);
+  const size_t own = static_cast<size_t>(has_m) + static_cast<size_t>(has_n);
+  if (letters.size() < own) return std::nullopt;
+  const absl::Span<const int> batch = absl::MakeConstSpan(letters).first(letters.size() - own);
+  const int k = notation.NewLetter(a->back());
+  notation.letters.back().reduced = ReduceType::kSum;
+  // The letters of both with the batch in front, and as many as there are dimensions.
+  Letters of_a(batch.begin(), batch.end());
+  Letters of_b = of_a;
+  if (has_m) of_a.push_back(letters[batch.size()]);
+  of_a.push_back(k);
+  of_b.push_back(k);
+  if (has_n) of_b.push_back(letters.back());
+  Align(call, first, of_a, &notation);
+  Align(call, first + 1, of_b, &notation);
+  if (first > 0) {
+    Align(call, 0, letters, &notation);
+    notation.operands[0].is_term = true;
+  }
+  notation.results.push_back({letters});
+  return notation;
+}
+Result Matmul(const CallFacts& call) { return Product(call, 0); }
+Result AddMatmul(const CallFacts& call) { return Product(call, 1); }
+
+Result Linear(const CallFacts& call) {
+  const Sizes* x = SizesOf(call, "input");
+  const Sizes* weight = SizesOf(call, "weight");
+  if (x == nullptr || weight == nullptr || x->empty() || weight->size() != 2) return std::nullopt;
+  Notation notation = Start(call);
+  Letters letters = notation.NewLetters(*x);
+  const int k = letters.back();
+  notation.letters[static_cast<size_t>(k)].reduced = ReduceType::kSum;
+  const int n = notation.NewLetter((*weight)[0]);
+  *DimsOfOperand(call, "input", &notation) = letters;
+  Align(call, 1, {n, k}, &notation);
+  for (const size_t bias : call.operands_of("bias")) {
+    Align(call, bias, {n}, &notation);
+    notation.operands[bias].is_term = true;
+  }
+  letters.back() = n;
+  notation.results.push_back({letters});
+  return notation;
+}
+
+Result Outer(const CallFacts& call) {
+  const Sizes* a = SizesOf(call, size_t{0});
+  const Sizes* b = SizesOf(call, 1);
+  if (a == nullptr || b == nullptr || a->size() != 1 || b->size() != 1) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters({(*a)[0], (*b)[0]});
+  notation.operands[0].dims = {letters[0]};
+  notation.operands[1].dims = {letters[1]};
+  notation.results.push_back({letters});
+  return notation;
+}
+
+Result Einsum(const CallFacts& call) {
+  const Argument equation = call.arg("equation");
+  if (!equation.is_string() || absl::StrContains(equation.string(), '.')) return std::nullopt;
+  std::string text(equation.string());
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  const std::string terms = text.substr(0, text.find("->"));
+  const std::vector<std::string> inputs = absl::StrSplit(terms, ',');
+  if (inputs.size() != call.operands.size()) return std::nullopt;
+  Notation notation = Start(call);
+  absl::flat_hash_map<char, int> letters;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Sizes* sizes = SizesOf(call, i);
+    if (sizes == nullptr || sizes->size() != inputs[i].size()) return std::nullopt;
+    for (size_t d = 0; d < sizes->size(); ++d) {
+      const char c = inputs[i][d];
+      const auto [letter, is_new] = letters.try_emplace(c, 0);
+      if (is_new) letter->second = notation.NewLetter((*sizes)[d]);
+      // A diagonal, or a size that broadcasts.
+      if (inputs[i].find(c) != d || notation.letters[letter->second].sizes[0] != (*sizes)[d])
+        notation.KeepWhole(letter->second);
+      notation.operands[i].dims[d] = letter->second;
+    }
+  }
+  const std::string output = OutputOfEinsum(equation.string());
+  Letters result;
+  for (const char c : output) {
+    const auto letter = letters.find(c);
+    if (letter == letters.end()) return std::nullopt;
+    result.push_back(letter->second);
+  }
+  for (const auto& [c, letter] : letters) {
+    if (!absl::StrContains(output, c))
+      notation.letters[static_cast<size_t>(letter)].reduced = ReduceType::kSum;
+  }
+  notation.results.push_back({result});
+  return notation;
+}
+
+Result Convolution(const CallFacts& call) {
+  const Sizes* x = SizesOf(call, "input");
+  const Sizes* weight = SizesOf(call, "weight");
+  if (x == nullptr || weight == nullptr || x->size() != weight->size() || x->size() < 3)
+    return std::nullopt;
+  const bool transposed = absl::StrContains(call.schema->name, "transpose") ||
+                          (call.has("transposed") && call.arg("transposed") != Argument(false));
+  Notation notation = Start(call);
+  const int n = notation.NewLetter((*x)[0]);
+  Letters result(x->size(), kNoLetter);
+  Letters& of_x = *DimsOfOperand(call, "input", &notation);
+  of_x[0] = result[0] = n;
+  if (call.arg("groups") == Argument(1)) {
+    const size_t out = transposed ? 1 : 0;
+    const int o = notation.NewLetter((*weight)[out]);
+    const int c = notation.NewLetter((*x)[1]);
+    notation.letters.back().reduced = ReduceType::kSum;
+    Letters& of_weight = *DimsOfOperand(call, "weight", &notation);
+    of_weight[out] = result[1] = o;
+    of_weight[1 - out] = of_x[1] = c;
+    for (const size_t bias : call.operands_of("bias")) {
+      Align(call, bias, {o}, &notation);
+      notation.operands[bias].is_term = true;
+    }
+  }
+  notation.results.push_back({result});
+  return notation;
+}
+
+Result Attention(const CallFacts& call) {
+  const Sizes* query = SizesOf(call, "query");
+  if (query == nullptr || query->size() < 3 || !call.result.sizes.has_value()) return std::nullopt;
+  Notation notation = Start(call);
+  Letters letters = notation.NewLetters(*call.result.sizes);
+  letters.resize(letters.size() - 2);
+  letters.resize(letters.size() + 2, kNoLetter);
+  for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &notation);
+  notation.results.push_back({letters});
+  return notation;
+}
+
+Result Embedding(const CallFacts& call) {
+  const Sizes* weight = SizesOf(call, "weight");
+  const Sizes* indices = SizesOf(call, "indices");
+  if (weight == nullptr || indices == nullptr || weight->size() != 2) return std::nullopt;
+  Notation notation = Start(call);
+  Letters letters = notation.NewLetters(*indices);
+  *DimsOfOperand(call, "indices", &notation) = letters;
+  letters.push_back(notation.NewLetter((*weight)[1]));
+  DimsOfOperand(call, "weight", &notation)->back() = letters.back();
+  notation.results.push_back({letters});
+  return notation;
+}
+
+Result Gather(const CallFacts& call) {
+  const Sizes* self = SizesOf(call, "self");
+  const Sizes* index = SizesOf(call, "index");
+  if (self == nullptr || index == nullptr || index->size() != self->size()) return std::nullopt;
+  const auto dim = DimsOf(call.arg("dim"), call.operands[0].rank());
+  if (!dim.has_value() || dim->size() != 1) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*index);
+  *DimsOfOperand(call, "index", &notation) = letters;
+  Letters& of_self = *DimsOfOperand(call, "self", &notation);
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (i == (*dim)[0]) continue;
+    // Of a smaller index the rows of a rank are not those of its part.
+    if ((*self)[i] == (*index)[i])
+      of_self[i] = letters[i];
+    else
+      notation.KeepWhole(letters[i]);
+  }
+  notation.results.push_back({letters});
+  return notation;
+}
+
+// A dimension of the first operand gives way to those of an index.
+Result TakeAlong(const CallFacts& call, size_t dim, size_t index) {
+  const Sizes* self = SizesOf(call, size_t{0});
+  const Sizes* of_index = SizesOf(call, index);
+  if (self == nullptr || of_index == nullptr || dim >= self->size()) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*self);
+  notation.operands[0].dims = letters;
+  const Letters taken = notation.NewLetters(*of_index);
+  notation.operands[index].dims = taken;
+  Letters result(letters.begin(), letters.begin() + static_cast<ptrdiff_t>(dim));
+  result.insert(result.end(), taken.begin(), taken.end());
+  result.insert(result.end(), letters.begin() + static_cast<ptrdiff_t>(dim) + 1, letters.end());
+  notation.results.push_back({result});
+  return notation;
+}
+
+Result IndexSelect(const CallFacts& call) {
+  const auto dim = DimsOf(call.arg("dim"), call.operands[0].rank());
+  const std::vector<size_t> index = call.operands_of("index");
+  if (!dim.has_value() || dim->size() != 1 || index.size() != 1) return std::nullopt;
+  const Sizes* sizes = SizesOf(call, index[0]);
+  if (sizes == nullptr || sizes->size() != 1) return std::nullopt;
+  return TakeAlong(call, (*dim)[0], index[0]);
+}
+
+Result Index(const CallFacts& call) {
+  const Argument indices = call.arg("indices");
+  if (!indices.is_aggregate() || call.operands.size() != 2 || !call.operands[1].is_index())
+    return std::nullopt;
+  for (size_t i = 0; i < indices.elements().size(); ++i) {
+    if (indices.elements()[i].is_node()) return TakeAlong(call, i, 1);
+  }
+  return std::nullopt;
+}
+
+Result Join(const CallFacts& call) {
+  if (!call.result.sizes.has_value()) return std::nullopt;
+  const auto dim = DimsOf(call.arg("dim"), call.result.rank());
+  if (!dim.has_value() || dim->size() != 1) return std::nullopt;
+  const bool adds_dim = call.schema->name == "stack";
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*call.result.sizes);
+  notation.KeepWhole(letters[(*dim)[0]]);
+  Letters own = letters;
+  if (adds_dim) own.erase(own.begin() + static_cast<ptrdiff_t>((*dim)[0]));
+  for (Notation::Tensor& operand : notation.operands) {
+    if (operand.dims.size() != own.size()) return std::nullopt;
+    operand.dims = own;
+  }
+  notation.results.push_back({letters});
+  return notation;
+}
+
+Result Pieces(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || call.operands.size() != 1) return std::nullopt;
+  const auto dim = DimsOf(call.arg("dim"), call.operands[0].rank());
+  if (!dim.has_value()) return std::nullopt;
+  const absl::string_view name = call.schema->name;
+  return KeepDims(call, *dim, /*drop=*/name == "unbind" || name == "select");
+}
+
+// The dimensions of the first operand in another order: of the result, that of the operand.
+Result Reordered(const CallFacts& call, absl::Span<const size_t> order) {
+  const Sizes& sizes = *SizesOf(call, size_t{0});
+  std::vector<DimTransform> dims;
+  for (const size_t dim : order) dims.push_back(DimTransform::InputDim(dim));
+  return NotationOf(sizes, dims);
+}
+
+Result Permute(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr) return std::nullopt;
+  const auto dims = DimsOf(call.arg("dims"), call.operands[0].rank());
+  if (!dims.has_value() || dims->size() != sizes->size()) return std::nullopt;
+  return Reordered(call, *dims);
+}
+
+Result Transpose(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr) return std::nullopt;
+  const int rank = call.operands[0].rank();
+  std::vector<size_t> order(sizes->size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const absl::string_view name = call.schema->name;
+  if (name == "t" || name == "numpy_T") {
+    std::reverse(order.begin(), order.end());
+    return Reordered(call, order);
+  }
+  int64_t first = -2;
+  int64_t second = -1;
+  if (call.schema->arguments.size() > 1) {  // transpose, swapaxes, swapdims
+    const Argument a = call.arg(call.schema->arguments[1].name);
+    const Argument b = call.arg(call.schema->arguments[2].name);
+    if (!a.is_int() || !b.is_int()) return std::nullopt;
+    first = a.integer();
+    second = b.integer();
+  }
+  if (rank == 0) return Reordered(call, order);
+  const auto a = NormalDims({first}, sizes->size());
+  const auto b = NormalDims({second}, sizes->size());
+  if (!a.ok() || !b.ok()) return std::nullopt;
+  std::swap(order[(*a)[0]], order[(*b)[0]]);
+  return Reordered(call, order);
+}
+
+Result MoveDim(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr) return std::nullopt;
+  const int rank = call.operands[0].rank();
+  const auto from = DimsOf(call.arg("source"), rank);
+  const auto to = DimsOf(call.arg("destination"), rank);
+  if (!from.has_value() || !to.has_value() || from->size() != to->size()) return std::nullopt;
+  std::vector<size_t> order(sizes->size(), sizes->size());
+  for (size_t i = 0; i < from->size(); ++i) order[(*to)[i]] = (*from)[i];
+  size_t next = 0;
+  for (size_t& dim : order) {
+    if (dim < sizes->size()) continue;
+    while (absl::c_linear_search(*from, next)) ++next;
+    dim = next++;
+  }
+  return Reordered(call, order);
+}
+
+Result Reshape(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || call.operands.size() != 1 || !call.result.sizes.has_value())
+    return std::nullopt;
+  if (call.has("dtype")) return std::nullopt;  // view.dtype
+  return ReshapeNotation(*sizes, *call.result.sizes);
+}
+
+template <typename T>
+Result IfOk(absl::StatusOr<T> notation) {
+  if (!notation.ok()) return std::nullopt;
+  notation->results.resize(1);
+  return *std::move(notation);
+}
+
+Result Flatten(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || !call.has("start_dim")) return std::nullopt;
+  const Argument start = call.arg("start_dim");
+  const Argument end = call.arg("end_dim");
+  if (!start.is_int() || !end.is_int()) return std::nullopt;
+  return IfOk(FlattenNotation(*sizes, start.integer(), end.integer()));
+}
+
+Result Squeeze(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || absl::c_any_of(*sizes, [](int64_t size) { return size < 0; }))
+    return std::nullopt;
+  if (!call.has("dim")) return IfOk(SqueezeNotation(*sizes, {}));
+  const Argument dim = call.arg("dim");
+  const auto dims = dim.is_int() ? std::optional<Sizes>(Sizes{dim.integer()}) : NumbersOf(dim);
+  if (!dims.has_value() || sizes->empty()) return std::nullopt;
+  if (dims->empty()) return KeepDims(call, {});  // of squeeze.dims: none
+  return IfOk(SqueezeNotation(*sizes, *dims));
+}
+
+Result Unsqueeze(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  const Argument dim = call.arg("dim");
+  if (sizes == nullptr || !dim.is_int()) return std::nullopt;
+  return IfOk(UnsqueezeNotation(*sizes, {dim.integer()}));
+}
+
+Result Expand(const CallFacts& call) {
+  if (!call.result.sizes.has_value() || call.operands.size() != 1) return std::nullopt;
+  return Pointwise(call);
+}
+
+Result Repeat(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  const auto repeats = NumbersOf(call.arg("repeats"));
+  if (sizes == nullptr || !repeats.has_value() || repeats->size() < sizes->size())
+    return std::nullopt;
+  Notation notation = Start(call);
+  notation.operands[0].dims = notation.NewLetters(*sizes);
+  const size_t added = repeats->size() - sizes->size();
+  Letters result(repeats->size(), kNoLetter);
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    if ((*repeats)[added + i] == 1) result[added + i] = notation.operands[0].dims[i];
+  }
+  notation.results.push_back({result});
+  return notation;
+}
+
+Result Slice(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  const Argument dim = call.arg("dim");
+  if (sizes == nullptr || !dim.is_int()) return std::nullopt;
+  if (!call.has("step")) return IfOk(SliceNotation(*sizes, {dim.integer()}));  // narrow
+  const auto number = [&](absl::string_view name, int64_t otherwise) {
+    const Argument value = call.arg(name);
+    return value.is_int() ? value.integer() : value.is_none() ? otherwise : -1;
+  };
+  const SliceRange range = {number("start", 0), number("end", INT64_MAX), number("step", 1)};
+  const auto sliced = DimsOf(dim, static_cast<int>(sizes->size()));
+  // All of it, and so all of a part.
+  if (sliced.has_value() && range.start == 0 && range.step == 1 && (*sizes)[(*sliced)[0]] >= 0 &&
+      range.end >= (*sizes)[(*sliced)[0]])
+    return KeepDims(call, {});
+  return IfOk(SliceNotation(*sizes, {dim.integer()}, {}, {range}));
+}
+
+// Whether a slice of Python takes all of a dimension, and so all of a part of it.
+bool TakesAll(const Argument& slice, int64_t size) {
+  const Argument& start = slice.elements()[0];
+  const Argument& stop = slice.elements()[1];
+  const Argument& step = slice.elements()[2];
+  return (start.is_none() || start == Argument(0)) && (step.is_none() || step == Argument(1)) &&
+         (stop.is_none() || (stop.is_int() && size >= 0 && stop.integer() >= size));
+}
+
+// x[0, :, 1:, None, ...] of a tensor.
+Result Subscript(const CallFacts& call) {
+  const Sizes* sizes = SizesOf(call, size_t{0});
+  if (sizes == nullptr || call.operands.size() != 1 || call.node.args().size() != 2)
+    return std::nullopt;
+  const Argument& index = call.node.args()[1];
+  const absl::Span<const Argument> elements =
+      index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
+  const auto taken = static_cast<size_t>(absl::c_count_if(elements, [](const Argument& a) {
+    return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
+  }));
+  if (taken > sizes->size()) return std::nullopt;
+  Notation notation = Start(call);
+  const Letters letters = notation.NewLetters(*sizes);
+  notation.operands[0].dims = letters;
+  Letters result;
+  size_t next = 0;
+  for (const Argument& element : elements) {
+    if (element.is_none()) {
+      result.push_back(kNoLetter);
+    } else if (element.kind() == Argument::Kind::kEllipsis) {
+      for (size_t i = taken; i < sizes->size(); ++i) result.push_back(letters[next++]);
+    } else if (element.kind() == Argument::Kind::kSlice) {
+      if (!TakesAll(element, (*sizes)[next])) notation.KeepWhole(letters[next]);
+      result.push_back(letters[next++]);
+    } else if (element.is_int()) {
+      ++next;
+    } else {
+      return std::nullopt;
+    }
+  }
+  result.insert(result.end(), letters.begin() + static_cast<ptrdiff_t>(next), letters.end());
+  notation.results.push_back({result});
+  return notation;
+}
+
+constexpr CallRule kRules[] = {
+    {"pointwise", "all dimensions; a size of 1 that broadcasts stays whole",
+     "alias clone contiguous detach dropout empty_like fill full_like lift_fresh ones_like to "
+     "zero zeros_like _to_copy",
+     &Pointwise, ""},
+    {"channels", "all dimensions, and what there is one of for each channel with them",
+     "batch_norm prelu", &Channels, ""},
+    {"matmul", "rows, columns, batch; along what is summed over, to a partial sum",
+     "bmm dot matmul mm mv", &Matmul, "", /*adds_up=*/true},
+    {"addmm", "as matmul; what is added is a term of a partial sum", "addmm addmv baddbmm",
+     &AddMatmul, "", /*adds_up=*/true},
+    {"linear", "as matmul; the bias is a term of a partial sum", "linear", &Linear, "",
+     /*adds_up=*/true},
+    {"outer", "both dimensions", "ger outer", &Outer, ""},
+    {"einsum", "all letters; along those that are summed over, to a partial sum", "einsum", &Einsum,
+     "", /*adds_up=*/true},
+    {"sum", "all dimensions; along the reduced, to a partial sum", "sum nansum count_nonzero",
+     &ReducePartially<ReduceType::kSum>, "", /*adds_up=*/true},
+    {"mean", "ditto, to a partial average", "mean", &ReducePartially<ReduceType::kAvg>, "",
+     /*adds_up=*/true},
+    {"max", "ditto, to a partial maximum; not with the place it was found", "amax max",
+     &ReducePartially<ReduceType::kMax>, ""},
+    {"min", "ditto, to a partial minimum", "amin min", &ReducePartially<ReduceType::kMin>, ""},
+    {"prod", "ditto, to a partial product", "prod", &ReducePartially<ReduceType::kProduct>, "",
+     /*adds_up=*/true},
+    {"any", "ditto, to a partial or", "any", &ReducePartially<ReduceType::kAny>, ""},
+    {"all", "ditto, to a partial and", "all", &ReducePartially<ReduceType::kAll>, ""},
+    {"reduce", "the dimensions that are not reduced",
+     "argmax argmin kthvalue linalg_vector_norm logsumexp median mode nanmean norm std std_mean "
+     "var var_mean",
+     &Reduce, "", /*adds_up=*/true},
+    {"along", "the dimensions that it does not work along",
+     "_log_softmax _softmax argsort cummax cummin cumprod cumsum flip glu log_softmax "
+     "logcumsumexp roll softmax sort topk",
+     &AlongDims, "", /*adds_up=*/true},
+    {"trailing", "the dimensions before those that it works on",
+     "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d avg_pool1d "
+     "avg_pool2d avg_pool3d constant_pad_nd layer_norm max_pool1d max_pool2d max_pool3d "
+     "max_pool2d_with_indices pad pixel_shuffle pixel_unshuffle rms_norm tril triu "
+     "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d "
+     "upsample_nearest2d upsample_nearest3d upsample_trilinear3d",
+     &Trailing, "", /*adds_up=*/true},
+    {"samples", "the first dimension", "group_norm instance_norm", &Samples, "", /*adds_up=*/true},
+    {"conv", "batch and, without groups, output channels; along input channels, to a partial sum",
+     "_convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+     "convolution",
+     &Convolution, "", /*adds_up=*/true},
+    {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, "",
+     /*adds_up=*/true},
+    {"embedding", "the dimensions of the indices, and of an entry", "embedding", &Embedding, ""},
+    {"gather", "the dimensions of the index; of the source all but the one that is indexed",
+     "gather", &Gather, ""},
+    {"index_select", "ditto", "index_select", &IndexSelect, ""},
+    {"index", "ditto, with one tensor of integers", "index", &Index, ""},
+    {"join", "all dimensions but the one along which they are joined", "cat stack", &Join, ""},
+    {"pieces", "all dimensions but the one that is cut",
+     "chunk select split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split", &Pieces,
+     ""},
+    {"slice", "all dimensions but the one that is sliced", "narrow slice", &Slice, ""},
+    {"subscript", "the dimensions that are taken whole", "operator.getitem", &Subscript, ""},
+    {"permute", "all dimensions", "permute", &Permute, ""},
+    {"transpose", "all dimensions", "adjoint mH mT numpy_T swapaxes swapdims t transpose",
+     &Transpose, ""},
+    {"movedim", "all dimensions", "moveaxis movedim", &MoveDim, ""},
+    {"view", "of dimensions that become one, or come of one, the first", "_unsafe_view view",
+     &Reshape, "size"},
+    {"reshape", "ditto", "reshape", &Reshape, "shape"},
+    {"unflatten", "ditto", "unflatten", &Reshape, "sizes"},
+    {"flatten", "ditto", "flatten", &Flatten, ""},
+    {"squeeze", "all dimensions that are not of size 1", "squeeze", &Squeeze, ""},
+    {"unsqueeze", "ditto", "unsqueeze", &Unsqueeze, ""},
+    {"expand", "the dimensions that are not expanded", "broadcast_to expand", &Expand, "size"},
+    {"repeat", "the dimensions that are not repeated", "repeat", &Repeat, ""},
+};
+
+}  // namespace
+
+CallFacts::CallFacts(const Node& call, std::vector<TensorFacts> operand_facts,
+                     TensorFacts result_facts)
+    : node(call),
+      schema(FindOverload(call.target())),
+      operands(std::move(operand_facts)),
+      result(std::move(result_facts)) {}
+
+bool CallFacts::has(absl::string_view parameter) const {
+  return schema != nullptr && schema->FindArgument(parameter) != nullptr;
+}
+
+Argument CallFacts::arg(absl::string_view parameter) const {
+  return schema == nullptr ? Argument() : ArgumentOf(node, *schema, parameter);
+}
+
+std::vector<size_t> CallFacts::operands_of(absl::string_view parameter) const {
+  std::vector<size_t> found;
+  size_t next = 0;
+  const auto add = [&](bool is_it, const Argument& argument) {
+    ForEachArgument(argument, [&](const Argument& a) {
+      if (!a.is_node()) return;
+      if (is_it) found.push_back(next);
+      ++next;
+    });
+  };
+  const int at = schema == nullptr ? -1 : schema->IndexOf(parameter);
+  for (size_t i = 0; i < node.args().size(); ++i) add(static_cast<int>(i) == at, node.args()[i]);
+  for (const KwArg& kwarg : node.kwargs()) add(kwarg.name == parameter, kwarg.value);
+  return found;
+}
+
+bool DrawsNothing(const Node& call) {
+  const Schema* schema = FindOverload(call.target());
+  if (schema == nullptr) return false;
+  if (!schema->is_random) return true;
+  for (const absl::string_view name : {"train", "training"}) {
+    if (schema->FindArgument(name) != nullptr)
+      return ArgumentOf(call, *schema, name) == Argument(false);
+  }
+  const Argument p = ArgumentOf(call, *schema, "dropout_p");
+  return p == Argument(0.0) || p == Argument(0);
+}
+
+absl::Span<const CallRule> CallRules() { return kRules; }
+
+const CallRule* FindCallRule(const Node& call) {
+  static const auto* const rules = [] {
+    auto* by_name = new absl::flat_hash_map<absl::string_view, const CallRule*>;
+    for (const CallRule& rule : kRules) {
+      for (const absl::string_view name : absl::StrSplit(rule.operators, ' '))
+        by_name->emplace(name, &rule);
+    }
+    return by_name;
+  }();
+  const Schema* schema = FindOverload(call.target());
+  if (schema != nullptr && IsPointwise(*schema)) return &kRules[0];
+  const auto rule = rules->find(schema == nullptr ? call.target() : CommonName(schema->name));
+  return rule == rules->end() ? nullptr : rule->second;
+}
+
+std::optional<Notation> NotationOfCall(const CallFacts& call) {
+  const CallRule* rule = FindCallRule(call.node);
+  if (rule == nullptr || call.operands.empty()) return std::nullopt;
+  if (call.schema != nullptr && !DrawsNothing(call.node)) return std::nullopt;
+  return rule->notation(call);
+}
+
+}  // namespace graphnet::spmd

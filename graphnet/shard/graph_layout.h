@@ -1,0 +1,54 @@
+// How the values of a sharded graph are laid out: one as PropagateShardings (propagate.h) leaves
+// it, or as its text was read. And what a rank calls in the place of a call on whole tensors.
+#ifndef GRAPHNET_SHARD_GRAPH_LAYOUT_H_
+#define GRAPHNET_SHARD_GRAPH_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ir/node_table.h"
+#include "graphnet/shard/mesh.h"
+#include "graphnet/shard/reshard.h"
+#include "graphnet/shard/sharding.h"
+
+namespace graphnet::spmd {
+
+// InvalidArgument unless the shape of the value is known.
+absl::StatusOr<std::vector<int64_t>> WholeSizes(const Node& node);
+
+class GraphLayout {
+ public:
+  // Of the main graph, by its annotations. InvalidArgument names the first that is no sharding, or
+  // one over another mesh than those before it.
+  static absl::StatusOr<GraphLayout> Read(const Module& module);
+
+  const std::optional<Mesh>& mesh() const { return mesh_; }  // none: nothing is annotated
+  // Of a tensor, or of the elements of a tuple, of a list that of each; empty: it is whole.
+  const std::vector<Sharding>& Of(const Node* node) const { return shardings_[node]; }
+  Sharding OfTensor(const Node* node, size_t rank) const;
+  // Whether all ranks compute the same.
+  bool IsAlike(const Node& node) const;
+
+  // How a call of spmd.reshard gets from its operand to what it asks for. InvalidArgument if
+  // that cannot be, or is not what it is annotated with.
+  absl::StatusOr<ReshardPlan> PlanOf(const Node& reshard, int64_t element_bytes) const;
+  // `copy` stands for `node` on one rank: sizes that it is given, which are those of the whole,
+  // become those of a part.
+  absl::Status SetLocalSizes(const Node& node, Node* copy) const;
+
+ private:
+  explicit GraphLayout(const Module& module) : shardings_(module) {}
+  absl::Status ReadNode(const Node& node);
+
+  std::optional<Mesh> mesh_;
+  NodeTable<std::vector<Sharding>> shardings_;
+};
+
+}  // namespace graphnet::spmd
+
+#endif  // GRAPHNET_SHARD_GRAPH_LAYOUT_H_

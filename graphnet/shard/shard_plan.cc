@@ -1,0 +1,189 @@
+#include "graphnet/shard/shard_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/tensor_size.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet::spmd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Kind = ReshardStep::Kind;
+
+Json TensorJson(const LaidOutTensor& tensor, bool is_input) {
+  Json json;
+  json["name"] = tensor.name;
+  if (is_input) json["argument"] = tensor.argument;
+  if (!tensor.number.empty()) json["number"] = tensor.number;
+  if (tensor.dtype != DType::kUnknown) json["dtype"] = std::string(DTypeShortName(tensor.dtype));
+  json["shape"] = tensor.sizes;
+  json["sharding"] = tensor.sharding.dims_mapping;
+  if (!is_input) json["exact"] = tensor.is_exact;
+  return json;
+}
+
+Json CommunicationJson(const Communication& communication) {
+  const ReshardStep& step = communication.step;
+  Json json;
+  json["value"] = communication.value;
+  json["call"] = std::string(ReshardKindName(step.kind));
+  json["dtype"] = std::string(DTypeShortName(communication.dtype));
+  if (step.dim >= 0) json["dim"] = step.dim;
+  if (step.to_dim >= 0) json["to_dim"] = step.to_dim;
+  if (step.kind == Kind::kAllReduce || step.kind == Kind::kReduceScatter)
+    json["reduce"] = std::string(ReduceTypeName(step.reduce));
+  json["groups"] = step.groups;
+  json["bytes_per_link"] = step.bytes_per_link;
+  json["links"] = step.num_links;
+  return json;
+}
+
+// Names need not be UTF-8.
+std::string Line(const Json& json) {
+  return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+// A list with an element on each line.
+std::string Lines(const std::vector<Json>& elements) {
+  if (elements.empty()) return "[]";
+  return absl::StrCat(
+      "[\n  ",
+      absl::StrJoin(elements, ",\n  ",
+                    [](std::string* out, const Json& element) { out->append(Line(element)); }),
+      "\n]");
+}
+
+// Reads one plan; the error tells where.
+class PlanReader {
+ public:
+  explicit PlanReader(absl::string_view name) : name_(name) {}
+
+  absl::StatusOr<ShardPlan> Read(absl::string_view text) const {
+    const Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded() || !json.is_object()) return Error("is no JSON object");
+    ShardPlan plan;
+    ASSIGN_OR_RETURN(const std::vector<int64_t> shape, Integers(json, "mesh", "the plan"));
+    int64_t ranks = 1;
+    for (const int64_t size : shape) {
+      if (size < 1 || size > kMaxRanks || (ranks *= size) > kMaxRanks)
+        return Error("has a mesh of no shape there is");
+    }
+    if (shape.empty()) return Error("has no mesh");
+    plan.mesh = Mesh::Of(shape);
+    RETURN_IF_ERROR(ReadTensors(json, "inputs", plan.mesh, &plan.inputs));
+    RETURN_IF_ERROR(ReadTensors(json, "outputs", plan.mesh, &plan.outputs));
+    RETURN_IF_ERROR(CheckCommunication(json));
+    return plan;
+  }
+
+ private:
+  absl::Status Error(absl::string_view what) const {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(name_, 1000), ": ", what));
+  }
+
+  absl::StatusOr<std::vector<int64_t>> Integers(const Json& object, const char* key,
+                                                absl::string_view of) const {
+    const auto found = object.find(key);
+    std::vector<int64_t> numbers;
+    if (found == object.end() || !found->is_array() || found->size() > kMaxRank)
+      return Error(absl::StrCat(of, " has no list ", key));
+    for (const Json& number : *found) {
+      if (!number.is_number_integer())
+        return Error(absl::StrCat(of, ": ", key, " holds what is no integer"));
+      numbers.push_back(number.get<int64_t>());
+    }
+    return numbers;
+  }
+
+  static std::string Text(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+  }
+
+  absl::Status ReadTensors(const Json& json, const char* key, const Mesh& mesh,
+                           std::vector<LaidOutTensor>* tensors) const {
+    const auto list = json.find(key);
+    if (list == json.end() || !list->is_array()) return Error(absl::StrCat("has no list ", key));
+    for (const Json& object : *list) {
+      if (!object.is_object()) return Error(absl::StrCat(key, " holds what is no object"));
+      LaidOutTensor tensor;
+      tensor.name = Text(object, "name");
+      tensor.argument = Text(object, "argument");
+      tensor.number = Text(object, "number");
+      const std::string of = absl::StrCat(key, " ", Printable(tensor.name));
+      if (tensor.name.empty()) return Error(absl::StrCat(key, " has a tensor without a name"));
+      if (object.contains("dtype")) {
+        const std::optional<DType> dtype = ParseDTypeShortName(Text(object, "dtype"));
+        if (!dtype.has_value()) return Error(absl::StrCat(of, ": dtype is none there is"));
+        tensor.dtype = *dtype;
+      }
+      ASSIGN_OR_RETURN(tensor.sizes, Integers(object, "shape", of));
+      if (!NumElements(tensor.sizes).has_value())
+        return Error(absl::StrCat(of, ": no tensor has such a shape"));
+      ASSIGN_OR_RETURN(const std::vector<int64_t> mapping, Integers(object, "sharding", of));
+      for (const int64_t axis : mapping)
+        tensor.sharding.dims_mapping.push_back(
+            static_cast<int>(std::clamp<int64_t>(axis, -2, mesh.num_axes())));
+      if (!mapping.empty()) {
+        const absl::Status status = CheckSharding(tensor.sharding, mesh, tensor.sizes);
+        if (!status.ok()) return Error(absl::StrCat(of, ": ", status.message()));
+      }
+      const auto exact = object.find("exact");
+      tensor.is_exact = exact == object.end() || *exact != Json(false);
+      tensors->push_back(std::move(tensor));
+    }
+    return absl::OkStatus();
+  }
+
+  // It follows from the programs of the ranks and is not read, but is to say what there is.
+  absl::Status CheckCommunication(const Json& json) const {
+    const auto list = json.find("communication");
+    if (list == json.end()) return absl::OkStatus();
+    if (!list->is_array()) return Error("has no list communication");
+    for (const Json& object : *list) {
+      if (!object.is_object()) return Error("communication holds what is no object");
+      if (!object.contains("reduce")) continue;
+      const std::string reduce = Text(object, "reduce");
+      if (ParseReduceType(reduce).has_value()) continue;
+      return Error(absl::StrCat("communication ", Printable(Text(object, "value")), ": ",
+                                reduce.empty() ? "what is no text" : Printable(reduce),
+                                " is no reduction"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::string_view name_;
+};
+
+}  // namespace
+
+std::string PlanToJson(const ShardPlan& plan) {
+  Json ranks = Json::array();
+  for (const int rank : plan.mesh.ranks) ranks.push_back(absl::StrCat("rank_", rank));
+  std::vector<Json> inputs;
+  for (const LaidOutTensor& input : plan.inputs) inputs.push_back(TensorJson(input, true));
+  std::vector<Json> outputs;
+  for (const LaidOutTensor& output : plan.outputs) outputs.push_back(TensorJson(output, false));
+  std::vector<Json> communication;
+  for (const Communication& step : plan.communication)
+    communication.push_back(CommunicationJson(step));
+  const Json replicated = plan.replicated.empty() ? Json::object() : Json(plan.replicated);
+  return absl::StrCat("{\n\"mesh\": ", Line(plan.mesh.shape), ",\n\"ranks\": ", Line(ranks),
+                      ",\n\"inputs\": ", Lines(inputs), ",\n\"outputs\": ", Lines(outputs),
+                      ",\n\"communication\": ", Lines(communication),
+                      ",\n\"replicated\": ", Line(replicated), "\n}\n");
+}
+
+absl::StatusOr<ShardPlan> ParsePlan(absl::string_view text, absl::string_view name) {
+  return PlanReader(name).Read(text);
+}
+
+}  // namespace graphnet::spmd

@@ -1,0 +1,189 @@
+#include "graphnet/shard/validate_ranks.h"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "ATen/Functions.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/tolerance.h"
+#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
+#include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
+#include "graphnet/ir/types.h"
+#include "graphnet/shard/join_ranks.h"
+#include "graphnet/shard/shard_plan.h"
+#include "graphnet/shard/tensor_pieces.h"
+
+namespace graphnet {
+namespace {
+
+using Values = std::map<std::string, TensorData>;
+using State = RankOutput::State;
+
+absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values values, uint64_t seed,
+                                                const PrepareOptions& prepare = {}) {
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), prepare));
+  return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed});
+}
+
+// What each rank is given, by the names of the joined graph.
+absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Values& whole) {
+  Values all;
+  for (size_t i = 0; i < shards.ranks.size(); ++i) {
+    ASSIGN_OR_RETURN(Values held, spmd::ValuesOfRank(shards.plan, whole, i));
+    if (i < shards.values.size()) {
+      for (const auto& [argument, value] : shards.values[i]) held[argument] = value;
+    }
+    for (auto& [argument, value] : held)
+      all[spmd::JoinedInput(shards.plan.mesh.ranks[i], argument)] = std::move(value);
+  }
+  return all;
+}
+
+// Inputs of the joined graph that stand for parameters of the sample.
+absl::flat_hash_set<std::string> ParametersOfAll(const spmd::ShardedSample& shards) {
+  absl::flat_hash_set<std::string> all;
+  for (size_t i = 0; i < shards.ranks.size(); ++i) {
+    for (const Node* node : shards.ranks[i].module->main()->placeholders()) {
+      if (IsLiftedParameter(*node))
+        all.insert(spmd::JoinedInput(shards.plan.mesh.ranks[i], node->target()));
+    }
+  }
+  return all;
+}
+
+void Compare(const TensorData& expected, const TensorData& actual, bool is_exact,
+             RankOutput* output) {
+  output->max_difference = std::numeric_limits<double>::infinity();
+  if (expected.dtype != actual.dtype || expected.shape != actual.shape) {
+    output->how = "in shape or dtype";
+    return;
+  }
+  if (*expected.bytes == *actual.bytes) {
+    output->state = State::kBitEqual;
+    output->max_difference = 0;
+    return;
+  }
+  const absl::Status status = Guarded([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const at::Tensor a, ToTensor(expected, c10::Device(c10::kCPU)));
+    ASSIGN_OR_RETURN(const at::Tensor b, ToTensor(actual, c10::Device(c10::kCPU)));
+    const at::ScalarType wide = a.is_complex() ? at::kComplexDouble : at::kDouble;
+    const at::Tensor x = a.to(wide);
+    const at::Tensor y = b.to(wide);
+    const Tolerance tolerance =
+        ToleranceAt(kCustomaryToleranceLevel, ToleranceClassOf(DTypeName(expected.dtype)));
+    const bool is_close = at::allclose(y, x, tolerance.rtol, tolerance.atol, /*equal_nan=*/true);
+    if (is_close && !is_exact) output->state = State::kClose;
+    const at::Tensor both = x.ne(y).logical_and(x.eq(x).logical_or(y.eq(y)));
+    const at::Tensor difference = at::sub(x, y).abs().masked_select(both);
+    if (difference.numel() == 0) {  // nan of other bits
+      output->state = State::kClose;
+      output->max_difference = 0;
+      return absl::OkStatus();
+    }
+    output->max_difference = difference.max().item<double>();
+    output->how = absl::StrFormat("by at most %.3g, in %d of %d elements", output->max_difference,
+                                  difference.numel(), x.numel());
+    return absl::OkStatus();
+  });
+  if (!status.ok()) output->how = absl::StrCat("and cannot be compared: ", status.message());
+}
+
+class Validation {
+ public:
+  explicit Validation(const spmd::ShardedSample& shards) : shards_(shards) {}
+
+  absl::StatusOr<std::vector<RankOutput>> Run(const std::vector<c10::IValue>& expected,
+                                              const std::vector<c10::IValue>& joined) {
+    const size_t count = expected.size();
+    if (joined.size() != count * shards_.ranks.size() || shards_.plan.outputs.size() != count)
+      return absl::FailedPreconditionError(absl::StrCat(
+          shards_.ranks.size(), " ranks return ", joined.size(), " values, the plan has ",
+          shards_.plan.outputs.size(), ", the sample returns ", count));
+    std::vector<RankOutput> outputs;
+    for (size_t i = 0; i < count; ++i) {
+      ASSIGN_OR_RETURN(RankOutput output, CheckOutput(i, expected[i], joined));
+      outputs.push_back(std::move(output));
+    }
+    return outputs;
+  }
+
+ private:
+  absl::StatusOr<RankOutput> CheckOutput(size_t i, const c10::IValue& expected,
+                                         const std::vector<c10::IValue>& joined) const {
+    const spmd::LaidOutTensor& planned = shards_.plan.outputs[i];
+    const size_t count = shards_.plan.outputs.size();
+    RankOutput output;
+    output.name = planned.name;
+    output.max_difference = std::numeric_limits<double>::infinity();
+    std::vector<TensorData> parts;
+    for (size_t rank = 0; rank < shards_.ranks.size(); ++rank) {
+      const c10::IValue& part = joined[rank * count + i];
+      if (!expected.isTensor()) {
+        if (part.tagKind() != expected.tagKind() || part != expected) {
+          output.how = "and no tensor";
+          return output;
+        }
+        continue;
+      }
+      if (!part.isTensor()) {
+        output.how = "as it is no tensor";
+        return output;
+      }
+      ASSIGN_OR_RETURN(TensorData data, ToTensorData(part.toTensor()));
+      parts.push_back(std::move(data));
+    }
+    if (parts.empty()) {
+      output.state = State::kBitEqual;
+      output.max_difference = 0;
+      return output;
+    }
+    const absl::StatusOr<TensorData> whole =
+        spmd::WholeOf(parts, planned.sharding, shards_.plan.mesh, planned.sizes);
+    if (!whole.ok()) {
+      output.how = absl::StrCat("as it ", whole.status().message());
+      return output;
+    }
+    ASSIGN_OR_RETURN(const TensorData wanted, ToTensorData(expected.toTensor()));
+    Compare(wanted, *whole, planned.is_exact, &output);
+    return output;
+  }
+
+  const spmd::ShardedSample& shards_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
+                                                      const spmd::ShardedSample& shards,
+                                                      const RankOptions& options) {
+  std::vector<const Module*> programs;
+  for (const Sample& rank : shards.ranks) programs.push_back(rank.module.get());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined,
+                   spmd::JoinRanks(programs, shards.plan.mesh));
+  DrawOptions draw;
+  draw.seed = options.seed;
+  draw.max_bytes = options.max_bytes.value_or(AvailableMemoryBytes() / 2);
+  ASSIGN_OR_RETURN(Values values, DrawInputs(original, draw));
+  ASSIGN_OR_RETURN(Values of_ranks, ValuesOfAll(shards, values));
+  ASSIGN_OR_RETURN(std::vector<c10::IValue> expected,
+                   RunOne(*original.module, std::move(values), options.seed));
+  std::erase_if(expected, [](const c10::IValue& value) { return value.isNone(); });
+  absl::StatusOr<std::vector<c10::IValue>> found =
+      RunOne(*joined, std::move(of_ranks), options.seed,
+             PrepareOptions{.parameters = ParametersOfAll(shards)});
+  if (!found.ok()) return Annotate(found.status(), "the ranks");
+  return Validation(shards).Run(expected, *found);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,14 @@
+// The page of this folder, built in.
+#ifndef GRAPHNET_VIEW_PAGE_TEXT_H_
+#define GRAPHNET_VIEW_PAGE_TEXT_H_
+
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+absl::string_view PageText();    // page.html
+absl::string_view ScriptText();  // page.js
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_VIEW_PAGE_TEXT_H_

@@ -1,0 +1,119 @@
+// Each row of the table of rules has a section in the page of paddle-map, and each name a call in
+// paddle_examples.txt, which Paddle has run as PyTorch does (tests/tools/check_paddle_calls.py).
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/paddle/mapping.h"
+#include "graphnet/paddle/rules.h"
+#include "graphnet/paddle/to_paddle.h"
+#include "graphnet/text/parser.h"
+#include "graphnet/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(PaddleExamplesTest, AreConvertedSo) {
+  ASSERT_FALSE(AllPaddleExamples().empty());
+  for (const PaddleExample& example : AllPaddleExamples()) {
+    const auto module = ParseModule(std::string(example.graph), "example");
+    ASSERT_OK(module) << example.graph;
+    const auto coverage = ConvertCallsToPaddle(module->get());
+    ASSERT_OK(coverage);
+    EXPECT_TRUE(coverage->left.empty()) << example.graph;
+    EXPECT_OK(Verify(**module));
+    std::vector<std::string> lines;
+    for (const Node* node : (*module)->main()->nodes()) {
+      if (!node->is_placeholder()) lines.push_back(PrintNode(*node));
+    }
+    EXPECT_EQ(absl::StrJoin(lines, " ; "), absl::StrJoin(example.converted, " ; "))
+        << example.graph;
+  }
+}
+
+// Why Paddle has run no call of a name, or not to the same result; checked by hand.
+const std::map<std::string, std::string>& NotRun() {
+  static const auto* const names = new std::map<std::string, std::string>{
+      {"Tensor.cuda", "needs a GPU"},
+      {"__lshift__", "PyTorch's own tests have no call"},
+      {"__rshift__", "PyTorch's own tests have no call"},
+      {"bilinear", "Paddle's takes matrices only, and a bias of another shape"},
+      {"bitwise_left_shift", "PyTorch's own tests have no call"},
+      {"bitwise_right_shift", "PyTorch's own tests have no call"},
+      {"index", "PyTorch's own tests have no call"},
+      {"nonzero", "as_tuple, which PyTorch's own tests always say, is not taken"},
+      {"operator.iand", "not run since it is another method"},
+      {"operator.ilshift", "not run since it is another method"},
+      {"operator.ior", "not run since it is another method"},
+      {"operator.irshift", "not run since it is another method"},
+      {"operator.ixor", "not run since it is another method"},
+      {"real", "Paddle has it for complex numbers only"},
+      {"slice", "PyTorch's own tests have other starts only"},
+      {"torch.nn.functional.interpolate", "expand-functions writes it out before"},
+      {"torch.nn.functional.upsample", "expand-functions writes it out before"}};
+  return *names;
+}
+
+TEST(PaddleExamplesTest, EachNameHasOne) {
+  std::set<std::string> names;
+  std::set<std::string> without;
+  for (const PaddleExample& example : AllPaddleExamples()) names.emplace(example.name);
+  for (const PaddleRule& rule : AllPaddleRules()) {
+    const bool is_call =
+        rule.kind == PaddleRule::Kind::kCall || rule.kind == PaddleRule::Kind::kKeep;
+    if (!is_call || names.contains(rule.name)) continue;
+    if (!NotRun().contains(rule.name)) without.insert(rule.name);
+  }
+  EXPECT_EQ(absl::StrJoin(without, " "), "");
+  for (const auto& [name, why] : NotRun()) {
+    EXPECT_FALSE(names.contains(name)) << name << " has an example: " << why << " is not so";
+    EXPECT_FALSE(PaddleRulesOf(name).empty()) << name;
+  }
+}
+
+TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
+  const auto exact = FindPaddleRules("Tensor.bfloat16");
+  ASSERT_TRUE(exact.ok()) << exact.status();
+  ASSERT_EQ(exact->size(), 1u);
+  const std::string section = PaddleMappingSection(exact->front());
+  EXPECT_THAT(section, StartsWith("## `Tensor.bfloat16`\n"));
+  EXPECT_THAT(PaddleMappingPage(), HasSubstr(section));
+  const auto end = FindPaddleRules("torch.Tensor.bfloat16");
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_EQ(PaddleMappingSection(end->front()), section);
+  EXPECT_THAT(std::string(FindPaddleRules("bfloat61").status().message()),
+              HasSubstr("there is no rule for bfloat61"));
+}
+
+TEST(PaddleMappingTest, EachRowIsDocumented) {
+  const std::string page = PaddleMappingPage();
+  std::set<std::string> names;
+  for (const PaddleRule& rule : AllPaddleRules()) {
+    names.insert(rule.name);
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("\n## `", rule.name, "`\n")));
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("class ", rule.mapping_class, ", ",
+                                             MappingClassName(rule.mapping_class))));
+    if (rule.kind == PaddleRule::Kind::kCall) {
+      EXPECT_THAT(page, HasSubstr(absl::StrCat("`", PaddleCallText(rule.call), "`"))) << rule.name;
+    }
+  }
+  size_t sections = 0;
+  for (size_t at = page.find("\n## "); at != std::string::npos; at = page.find("\n## ", at + 1))
+    ++sections;
+  EXPECT_EQ(sections, names.size());
+}
+
+}  // namespace
+}  // namespace graphnet
