@@ -355,6 +355,11 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+absl::Status MakeFoldersOf(const std::string& path) {
+  std::vector<std::string> made;
+  return MakeFoldersOf(path, &made) ? absl::OkStatus() : SystemError("cannot create", path);
+}
+
 absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path) {
   RETURN_IF_ERROR(CheckPath(path));
   DIR* dir = opendir(path.c_str());

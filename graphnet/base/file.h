@@ -98,6 +98,9 @@ absl::StatusOr<bool> IsRegularFile(const std::string& path);
 bool FileExists(const std::string& path);
 bool IsFolder(const std::string& path);
 
+// Makes the folders that `path` lies in where they are missing.
+absl::Status MakeFoldersOf(const std::string& path);
+
 // Names in a folder, sorted, without "." and "..".
 absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path);
 

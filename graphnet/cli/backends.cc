@@ -14,16 +14,16 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/bench_workers.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/scratch_folder.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/scratch_folder.h"
 
 namespace graphnet {
 namespace {

@@ -27,13 +27,4 @@ absl::Status Claim(const std::string& path, const std::string& input, Claims* cl
                                                  Printable(path, 1000)));
 }
 
-absl::Status MakeFoldersOf(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (!error) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot create the folder of ", Printable(path, 1000), ": ", error.message()));
-}
-
 }  // namespace graphnet

@@ -77,8 +77,6 @@ std::string PathBelow(const std::string& out, const std::string& root, const std
 using Claims = std::map<std::string, std::string>;
 // InvalidArgument if another input has claimed `path`, which would hold both.
 absl::Status Claim(const std::string& path, const std::string& input, Claims* claims);
-// Makes the folders that `path` is to lie in.
-absl::Status MakeFoldersOf(const std::string& path);
 
 }  // namespace graphnet
 

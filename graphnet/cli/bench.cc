@@ -1,3 +1,5 @@
+#include "graphnet/evaluate/bench.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -14,12 +16,14 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_options.h"
-#include "graphnet/cli/bench_run.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/formats/formats.h"
 
 namespace graphnet {
@@ -112,13 +116,47 @@ std::string FreeFolder() {
   return folder;
 }
 
+// The lines that are printed for a sample at once: none if it is right.
+std::string FailureLines(const std::string& path, const Backend& backend,
+                         const BenchOutcome& outcome) {
+  const SampleResult& result = outcome.result;
+  const Outcome how = FailureKindOf(result).outcome;
+  if (how == Outcome::kCorrect) return "";
+  const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
+  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name,
+                                   ": ", OutcomeName(how), reason, "\n");
+  if (!outcome.oracle.has_value()) return lines;
+  return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
+                      DescribeFinding(*outcome.oracle, backend.name), "\n");
+}
+
+absl::StatusOr<BenchResults> RunWithProgress(BenchRun run, bool quiet) {
+  std::unique_ptr<Progress> progress;
+  const auto print = [&](const std::string& lines) {
+    if (quiet || lines.empty()) return;
+    progress->Print(lines);
+    std::fflush(stdout);  // It may be long until the next one.
+  };
+  run.host = HostOfTool();
+  run.observe = ObserverOfTool();
+  run.listener.on_begin = [&](size_t samples) { progress = std::make_unique<Progress>(samples); };
+  run.listener.on_outcome = [&](const std::string& path, const Backend& backend,
+                                const BenchOutcome& outcome) {
+    print(FailureLines(path, backend, outcome));
+  };
+  run.listener.on_step = [&](size_t done, size_t wrong) { progress->Step(done, wrong); };
+  run.listener.on_note = [&](const std::string& note) {
+    print(absl::StrCat("note: ", note, "\n"));
+  };
+  return RunBench(run);
+}
+
 absl::StatusOr<int> RunAndTell(BenchFlags options) {
   BenchRun& run = options.run;
   if (!options.resume.empty() && !options.out.empty()) {
     return absl::InvalidArgumentError(
         "--resume: results go to the folder of the benchmark; leave out -o");
   }
-  run.quiet = options.json;
   run.folder = !options.resume.empty() ? options.resume
                : !options.out.empty()  ? options.out
                                        : FreeFolder();
@@ -139,7 +177,7 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
     RETURN_IF_ERROR(FindInputs(run.settings.in).status());
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
   }
-  ASSIGN_OR_RETURN(const BenchResults made, RunBench(run));
+  ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run, options.json));
   const std::vector<BackendResults>& results = made.backends;
   if (options.json) {
     Json document = ResultsJson(results);

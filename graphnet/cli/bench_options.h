@@ -3,7 +3,7 @@
 #define GRAPHNET_CLI_BENCH_OPTIONS_H_
 
 #include "CLI/CLI.hpp"
-#include "graphnet/cli/bench_run.h"
+#include "graphnet/evaluate/bench.h"
 
 namespace graphnet {
 

@@ -9,8 +9,9 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/picture.h"
+#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/torch_functions.h"
@@ -42,10 +43,10 @@ Format Onnx() {
   format.keeps_weights = true;
   format.check_writer = CheckOnnxExporter;
   format.write_to = [](const Sample& sample, const std::string& path, const SaveOptions&) {
-    return ExportOnnx(sample, path);
+    return ExportOnnx(sample, path, HostOfTool);
   };
   format.write = [](const Sample& sample, const SaveOptions&, const ByteSink&) {
-    return ExportOnnx(sample, "-");
+    return ExportOnnx(sample, "-", HostOfTool);
   };
   return format;
 }

@@ -26,10 +26,10 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/examples.h"
-#include "graphnet/cli/export_onnx.h"
 #include "graphnet/cli/formats.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/text/excerpt.h"
 
 namespace {

@@ -1,33 +1,21 @@
 #include "graphnet/evaluate/reduce.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_options.h"
-#include "graphnet/cli/bench_workers.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
@@ -35,11 +23,11 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
-#include "graphnet/cli/scratch_folder.h"
-#include "graphnet/evaluate/failure_kind.h"
+#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/reduce_question.h"
+#include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/graph.h"
-#include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
 namespace {
@@ -63,93 +51,6 @@ std::string DefaultOut(const std::string& in) {
   return absl::StrCat(name, "_reduced.gn");
 }
 
-// What a sample must still do.
-class Question {
- public:
-  virtual ~Question() = default;
-  // Of the sample at `path`; the first is the one to be reduced, and an error says why there is
-  // nothing to reduce.
-  virtual absl::StatusOr<bool> Ask(const std::string& path) = 0;
-  // What is kept, once it is known.
-  virtual std::string Kept() const = 0;
-};
-
-class CommandQuestion final : public Question {
- public:
-  CommandQuestion(std::string command, double seconds)
-      : command_(std::move(command)), seconds_(seconds) {}
-
-  absl::StatusOr<bool> Ask(const std::string& path) override {
-    const std::string quoted = absl::StrCat("'", absl::StrReplaceAll(path, {{"'", "'\\''"}}), "'");
-    const std::string command = absl::StrReplaceAll(command_, {{"{}", quoted}});
-    ASSIGN_OR_RETURN(const int code, Run(command));
-    if (!std::exchange(has_asked_, true) && code != 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("--command exits with ", code,
-                       " on the sample itself; with 0 it says that a sample is of interest"));
-    }
-    return code == 0;
-  }
-  std::string Kept() const override { return Printable(command_, 1000); }
-
- private:
-  // The exit code, as a shell has it; 124 if it took too long. What it prints goes nowhere.
-  absl::StatusOr<int> Run(std::string command) const {
-    std::string seconds = absl::StrCat(seconds_);
-    std::string words[] = {"timeout", "-k", "1", seconds, "sh", "-c", std::move(command)};
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-      posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-    pid_t pid = 0;
-    const int error = posix_spawnp(&pid, "timeout", &files, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (error != 0) return absl::FailedPreconditionError("--command cannot be started");
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
-  const std::string command_;
-  const double seconds_;
-  bool has_asked_ = false;
-};
-
-class BackendQuestion final : public Question {
- public:
-  BackendQuestion(const BenchRun& run, std::vector<Backend> backends, const std::string& folder)
-      : backends_(std::move(backends)), workers_(run, backends_, JoinPath(folder, "workers")) {}
-
-  absl::Status Start() { return workers_.Start(); }
-
-  absl::StatusOr<bool> Ask(const std::string& path) override {
-    FailureKind kind;
-    RETURN_IF_ERROR(workers_.Run(path, {true}, [&](size_t, const BenchOutcome& outcome) {
-      kind = FailureKindOf(outcome.result);
-      return absl::OkStatus();
-    }));
-    if (kept_.has_value()) return kind == *kept_;
-    if (kind.outcome == Outcome::kCorrect) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("nothing to reduce: ", backends_[0].name, " is right on this sample"));
-    }
-    kept_ = std::move(kind);
-    return true;
-  }
-  std::string Kept() const override {
-    return kept_.has_value() ? absl::StrCat(backends_[0].name, ": ", DescribeFailure(*kept_)) : "";
-  }
-
- private:
-  const std::vector<Backend> backends_;
-  BenchWorkers workers_;
-  std::optional<FailureKind> kept_;
-};
-
 absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& options,
                                                        const std::string& folder) {
   if (!options.command.empty()) {
@@ -157,14 +58,11 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
       return absl::InvalidArgumentError(
           "--command: where the path of a sample goes, it needs {}: 'my_compiler {}'");
     }
-    return std::make_unique<CommandQuestion>(options.command, options.run.timeout_s);
+    return MakeCommandQuestion(options.command, options.run.timeout_s);
   }
   if (options.out.format().read == nullptr)
     return absl::InvalidArgumentError("with --backend, --out is of a format that graphnet reads");
-  ASSIGN_OR_RETURN(std::vector<Backend> backends, BackendsOf(options.run.settings));
-  auto question = std::make_unique<BackendQuestion>(options.run, std::move(backends), folder);
-  RETURN_IF_ERROR(question->Start());
-  return question;
+  return MakeBackendQuestion(options.run, folder);
 }
 
 Json SizeJson(const SampleSize& size) {
@@ -206,25 +104,6 @@ void Tell(const ReduceFlags& options, const Reduction& reduction, const std::str
   if (options.out.path != "-") std::fprintf(out, "%s\n", Printable(options.out.path, 1000).c_str());
 }
 
-bool HasBodies(const Module& module) {
-  return absl::c_any_of(module.main()->nodes(), [](const Node* node) { return node->HasBody(); });
-}
-
-// The graphs of calls become part of the main one, where that shows the same: what is in them is
-// reduced, too.
-absl::Status ExpandBodies(const ReduceOptions& reduce, Sample* sample) {
-  ASSIGN_OR_RETURN(const bool is_interesting, reduce.is_interesting(*sample));
-  if (!is_interesting) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("revert-vmap,expand-vmap,dce"));
-  std::unique_ptr<Module> original = sample->module->Clone();
-  bool is_same = false;
-  if (RunPipeline(pipeline, sample).ok()) {
-    ASSIGN_OR_RETURN(is_same, reduce.is_interesting(*sample));
-  }
-  if (!is_same) sample->module = std::move(original);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   if (options.out.path.empty()) options.out.path = DefaultOut(options.in);
   RETURN_IF_ERROR(CheckOutput(options.out));
@@ -233,6 +112,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
                                                     .weights = options.out.keeps_weights()}));
   const uint64_t seed = options.run.settings.seed;
   RETURN_IF_ERROR(GiveInputs({.words = options.inputs}, seed, &sample));
+  options.run.host = HostOfTool();
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
   ASSIGN_OR_RETURN(const std::unique_ptr<Question> question, MakeQuestion(options, folder->path()));
 
@@ -255,23 +135,18 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   std::string note;
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   if (engine.ok()) {
-    reduce.infer = [&](const Sample& smaller, ObservedValues* found) {
-      return (*engine)->InferValues(smaller, /*name_sizes=*/false, found);
-    };
-    reduce.measure = [&](const Sample& smaller, ObservedValues* found) {
-      return (*engine)->MeasureValues(
-          smaller, {.seed = seed, .max_bytes = AvailableMemoryBytes() / 2}, found);
-    };
+    reduce.observe = ObserverOfTool();
   } else {
     note = absl::StrCat("sizes and numbers stay as they are: ", engine.status().message());
   }
+  reduce.seed = seed;
   reduce.deadline = begin + absl::Seconds(options.max_time_s);
   reduce.on_try = [&](const SampleSize& size, int tries) {
     progress.Say(absl::StrCat("reducing: ", size.operators, " operators, ", size.elements,
                               " elements, ", tries, " tries"));
   };
   const SampleSize before = SizeOfSample(sample);
-  if (HasBodies(*sample.module)) RETURN_IF_ERROR(ExpandBodies(reduce, &sample));
+  RETURN_IF_ERROR(ExpandBodies(reduce, &sample));
   ASSIGN_OR_RETURN(Reduction reduction, Reduce(sample, reduce));
   reduction.before = before;
   progress.End();

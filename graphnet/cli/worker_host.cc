@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/libtorch_location.h"
 #include "graphnet/cli/own_operators.h"
@@ -18,6 +20,20 @@ WorkerHost HostOfTool() {
     host.torch = LoadedLibTorch();
   }
   return host;
+}
+
+SampleObserver ObserverOfTool() {
+  SampleObserver observe;
+  observe.infer = [](const Sample& sample, ObservedValues* found) -> absl::Status {
+    ASSIGN_OR_RETURN(const Engine* const engine, OpenEngine());
+    return engine->InferValues(sample, /*name_sizes=*/false, found);
+  };
+  observe.measure = [](const Sample& sample, uint64_t seed, ObservedValues* found) -> absl::Status {
+    ASSIGN_OR_RETURN(const Engine* const engine, OpenEngine());
+    const DrawOptions draw = {.seed = seed, .max_bytes = AvailableMemoryBytes() / 2};
+    return engine->MeasureValues(sample, draw, found);
+  };
+  return observe;
 }
 
 }  // namespace graphnet

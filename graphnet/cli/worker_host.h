@@ -3,10 +3,13 @@
 #define GRAPHNET_CLI_WORKER_HOST_H_
 
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/reduce.h"
 
 namespace graphnet {
 
 WorkerHost HostOfTool();
+// What runs samples to see what their values are: the engine, which is opened by the first call.
+SampleObserver ObserverOfTool();
 
 }  // namespace graphnet
 

@@ -159,14 +159,14 @@ class Reducer {
     RETURN_IF_ERROR(Prepare());
     do {
       has_changed_ = false;
-      if (options_.measure) {
+      if (options_.observe.measure) {
         observed_ = {};
-        options_.measure(best_, &observed_).IgnoreError();
+        options_.observe.measure(best_, options_.seed, &observed_).IgnoreError();
       }
       RETURN_IF_ERROR(DropOutputs());
       RETURN_IF_ERROR(DropOperators());
       RETURN_IF_ERROR(MakePlain());
-      if (!options_.infer) continue;
+      if (!options_.observe.infer) continue;
       RETURN_IF_ERROR(ShrinkSizes());
       RETURN_IF_ERROR(SimplifyNumbers());
       RETURN_IF_ERROR(DropKeywords());
@@ -204,7 +204,8 @@ class Reducer {
   // Of one whose values may have other shapes than before.
   absl::StatusOr<bool> TryAnew(Sample candidate) {
     ObservedValues found;
-    if (!Verify(*candidate.module).ok() || !options_.infer(candidate, &found).ok()) return false;
+    if (!Verify(*candidate.module).ok() || !options_.observe.infer(candidate, &found).ok())
+      return false;
     candidate.module = std::move(found.module);
     return Try(std::move(candidate));
   }
@@ -530,6 +531,22 @@ absl::StatusOr<Reduction> Reduce(const Sample& sample, const ReduceOptions& opti
   if (sample.module == nullptr || sample.module->main() == nullptr)
     return absl::InvalidArgumentError("there is no graph");
   return Reducer(sample, options).Run();
+}
+
+absl::Status ExpandBodies(const ReduceOptions& options, Sample* sample) {
+  const bool has_bodies = absl::c_any_of(sample->module->main()->nodes(),
+                                         [](const Node* node) { return node->HasBody(); });
+  if (!has_bodies) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool is_interesting, options.is_interesting(*sample));
+  if (!is_interesting) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("revert-vmap,expand-vmap,dce"));
+  std::unique_ptr<Module> original = sample->module->Clone();
+  bool is_same = false;
+  if (RunPipeline(pipeline, sample).ok()) {
+    ASSIGN_OR_RETURN(is_same, options.is_interesting(*sample));
+  }
+  if (!is_same) sample->module = std::move(original);
+  return absl::OkStatus();
 }
 
 }  // namespace graphnet

@@ -29,15 +29,21 @@ struct Reduction {
   bool is_minimal = false;  // no step makes it smaller; else the time was up
 };
 
+// How the values of a sample are observed (interp/observe.h does so with LibTorch).
+struct SampleObserver {
+  // The shapes of all values. The error says that the graph cannot run on shapes like these. Null:
+  // sizes and numbers stay as they are.
+  std::function<absl::Status(const Sample&, ObservedValues*)> infer;
+  // What values are like, by a run on inputs of this seed, so that inputs can take their place.
+  // The error says why no more is known. Null: what the sample says.
+  std::function<absl::Status(const Sample&, uint64_t seed, ObservedValues*)> measure;
+};
+
 struct ReduceOptions {
   // Whether a sample, which verifies, shows what is looked for. An error ends all.
   std::function<absl::StatusOr<bool>(const Sample&)> is_interesting;
-  // Shapes of all values, with an error if the graph cannot run on shapes like these. Null: sizes
-  // and numbers stay as they are.
-  std::function<absl::Status(const Sample&, ObservedValues*)> infer;
-  // What values are like, so that inputs can take their place: `infer`, or by a run. An error says
-  // why no more is known. Null: what the sample says.
-  std::function<absl::Status(const Sample&, ObservedValues*)> measure;
+  SampleObserver observe;
+  uint64_t seed = 0;                             // of the runs of `observe`
   absl::Time deadline = absl::InfiniteFuture();  // no try but the first begins after it
   // Called before each try with what there is so far.
   std::function<void(const SampleSize&, int tries)> on_try;
@@ -55,6 +61,10 @@ struct ReduceOptions {
 // Names of values stay. InvalidArgument if the module does not verify, FailedPrecondition if the
 // sample is not interesting.
 absl::StatusOr<Reduction> Reduce(const Sample& sample, const ReduceOptions& options);
+
+// Makes the bodies of calls part of the main graph where the sample stays interesting, so that
+// Reduce sees what is in them.
+absl::Status ExpandBodies(const ReduceOptions& options, Sample* sample);
 
 }  // namespace graphnet
 

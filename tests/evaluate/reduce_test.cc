@@ -45,7 +45,7 @@ absl::StatusOr<Reduction> ReduceText(absl::string_view text,
                                      absl::Time deadline = absl::InfiniteFuture()) {
   ReduceOptions options;
   options.is_interesting = [&](const Sample& sample) { return holds(sample); };
-  options.infer = [](const Sample& sample, ObservedValues* found) {
+  options.observe.infer = [](const Sample& sample, ObservedValues* found) {
     found->module = sample.module->Clone();
     return absl::OkStatus();
   };

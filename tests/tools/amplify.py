@@ -299,7 +299,7 @@ def main() -> int:
                 others = [c for c in on_shapes if c.label != "check"]
                 chosen = [c for c in on_shapes if c.label == "check"]
                 chosen += [others[(number * step + i) % len(others)] for i in range(min(step, len(others)))]
-                if cut and any("{pieces}" in c.words for c in chosen):
+                if cut and cut not in chosen and any("{pieces}" in c.words for c in chosen):
                     chosen.insert(0, cut)
             for command in sorted(chosen, key=lambda c: "{pieces}" in c.words):
                 take(runner.judge(shape.name, command, path, pieces))

@@ -1,7 +1,6 @@
-#include "graphnet/cli/export_onnx.h"
+#include "graphnet/evaluate/export_onnx.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -11,16 +10,16 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/batch.h"
-#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
@@ -35,30 +34,6 @@ constexpr absl::Duration kLimit = absl::Hours(1);
 
 const Backend& Exporter() { return *FindBackend("onnxruntime"); }
 
-// A folder that goes with what is in it.
-class ScratchFolder {
- public:
-  // Its name begins with `prefix`.
-  static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make(const std::string& prefix) {
-    std::string path = absl::StrCat(prefix, ".XXXXXX");
-    if (mkdtemp(path.data()) == nullptr)
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot create a folder ", Printable(path, 1000)));
-    return std::unique_ptr<ScratchFolder>(new ScratchFolder(path));
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(const std::string& path) : path_(fs::absolute(path).string()) {}
-  std::string path_;
-};
-
 // A worker for each thread that exports at the same time; starting one takes seconds.
 class Exporters {
  public:
@@ -67,7 +42,7 @@ class Exporters {
     std::unique_ptr<Contender> contender;  // which runs in it
   };
 
-  absl::StatusOr<std::unique_ptr<One>> Take() {
+  absl::StatusOr<std::unique_ptr<One>> Take(absl::FunctionRef<WorkerHost()> host) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!idle_.empty()) {
@@ -77,11 +52,9 @@ class Exporters {
       }
     }
     auto one = std::make_unique<One>();
-    ASSIGN_OR_RETURN(one->folder,
-                     ScratchFolder::Make((fs::temp_directory_path() / "graphnet").string()));
-    one->contender =
-        std::make_unique<Contender>(&Exporter(), HostOfTool(), WorkerLimits{.time = kLimit},
-                                    JoinPath(one->folder->path(), "worker"));
+    ASSIGN_OR_RETURN(one->folder, ScratchFolder::Make());
+    one->contender = std::make_unique<Contender>(&Exporter(), host(), WorkerLimits{.time = kLimit},
+                                                 JoinPath(one->folder->path(), "worker"));
     return one;
   }
   void Return(std::unique_ptr<One> one) {
@@ -182,13 +155,14 @@ absl::Status CheckCalls(const Module& module) {
 
 }  // namespace
 
-absl::Status ExportOnnx(const Sample& sample, const std::string& path) {
+absl::Status ExportOnnx(const Sample& sample, const std::string& path,
+                        absl::FunctionRef<WorkerHost()> host) {
   RETURN_IF_ERROR(CheckOnnxExporter());
   ASSIGN_OR_RETURN(const Sample program, WithoutEffects(sample));
   RETURN_IF_ERROR(CheckCalls(*program.module));
   ExportRequest request = NamesOf(*program.module);
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program, /*flat_calls=*/true));
-  ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take());
+  ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take(host));
   // Beside where it goes, so that it can be moved there in one step.
   const std::string file = path == "-" ? "model.onnx" : BaseName(path);
   const std::vector<fs::path> missing =

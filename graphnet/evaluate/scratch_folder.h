@@ -1,6 +1,6 @@
-// A folder among the temporary files, for workers and what they read.
-#ifndef GRAPHNET_CLI_SCRATCH_FOLDER_H_
-#define GRAPHNET_CLI_SCRATCH_FOLDER_H_
+// A folder for workers and the files that they read, which goes when it is no longer needed.
+#ifndef GRAPHNET_EVALUATE_SCRATCH_FOLDER_H_
+#define GRAPHNET_EVALUATE_SCRATCH_FOLDER_H_
 
 #include <memory>
 #include <string>
@@ -12,7 +12,8 @@ namespace graphnet {
 
 class ScratchFolder {
  public:
-  static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make();
+  // Its path begins with `prefix`; without one it lies among the temporary files.
+  static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make(const std::string& prefix = "");
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   // It goes with all in it, and with the processes that workers below it have left.
@@ -27,4 +28,4 @@ class ScratchFolder {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_SCRATCH_FOLDER_H_
+#endif  // GRAPHNET_EVALUATE_SCRATCH_FOLDER_H_

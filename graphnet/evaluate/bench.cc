@@ -1,4 +1,4 @@
-#include "graphnet/cli/bench_run.h"
+#include "graphnet/evaluate/bench.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -19,9 +18,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
-#include "graphnet/cli/bench_workers.h"
-#include "graphnet/cli/progress.h"
-#include "graphnet/cli/terminal.h"
+#include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/worker_process.h"
@@ -75,20 +72,6 @@ absl::Status CheckDevice(const std::string& device) {
   if (ParseDevice(device).has_value()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--device: there is no device ", Printable(device), "; cpu, cuda:0"));
-}
-
-// What people are told of it at once: nothing if it is right.
-std::string FailureLines(const std::string& path, const Backend& backend,
-                         const BenchOutcome& outcome) {
-  const SampleResult& result = outcome.result;
-  const Outcome how = FailureKindOf(result).outcome;
-  if (how == Outcome::kCorrect) return "";
-  const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
-  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name,
-                                   ": ", OutcomeName(how), reason, "\n");
-  if (!outcome.oracle.has_value()) return lines;
-  return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
-                      DescribeFinding(*outcome.oracle, backend.name), "\n");
 }
 
 }  // namespace
@@ -188,7 +171,8 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   std::atomic<size_t> next = 0;
   size_t done = 0;
   size_t wrong = 0;
-  Progress progress(todo.size());
+  const BenchListener& listener = run.listener;
+  if (listener.on_begin) listener.on_begin(todo.size());
   const int jobs = static_cast<int>(std::min(static_cast<size_t>(run.jobs), todo.size()));
   const auto work_on = [&](int thread) -> absl::Status {
     BenchWorkers bench(run, backends, JoinPath(scratch, absl::StrCat(thread)), jobs);
@@ -208,18 +192,15 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
             const std::lock_guard<std::mutex> guard(mutex);
             RETURN_IF_ERROR(logs[b]->Add(outcome.result, outcome.duel,
                                          outcome.oracle.has_value() ? &*outcome.oracle : nullptr));
-            const std::string lines = FailureLines(todo[i], backends[b], outcome);
-            is_wrong |= !lines.empty();
-            if (!lines.empty() && !run.quiet) {
-              progress.Print(lines);
-              std::fflush(stdout);  // It may be long until the next one.
-            }
+            is_wrong |= FailureKindOf(outcome.result).outcome != Outcome::kCorrect;
+            if (listener.on_outcome) listener.on_outcome(todo[i], backends[b], outcome);
             return absl::OkStatus();
           });
       RETURN_IF_ERROR(status);
       const std::lock_guard<std::mutex> guard(mutex);
       wrong += is_wrong ? 1 : 0;
-      progress.Step(++done, wrong);
+      ++done;
+      if (listener.on_step) listener.on_step(done, wrong);
     }
   };
   // What a thread throws ends the benchmark with its words, and what is done stays.
@@ -234,11 +215,10 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
     for (int thread = 1; thread < jobs; ++thread) threads.emplace_back(work, thread);
     return absl::OkStatus();
   });
-  if (!started.ok() && !run.quiet)
-    progress.Print(absl::StrCat("note: fewer threads than asked for: ", started.message(), "\n"));
+  if (!started.ok() && listener.on_note)
+    listener.on_note(absl::StrCat("fewer threads than asked for: ", started.message()));
   if (!todo.empty()) work(0);
   for (std::thread& thread : threads) thread.join();
-  progress.End();
   clean();
   RETURN_IF_ERROR(failed);
 

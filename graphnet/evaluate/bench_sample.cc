@@ -1,4 +1,4 @@
-#include "graphnet/cli/bench_sample.h"
+#include "graphnet/evaluate/bench_sample.h"
 
 #include <filesystem>
 #include <utility>
@@ -12,14 +12,14 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/bench_rewrite.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/evaluate/bench_rewrite.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
+#include "graphnet/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
 #include "nlohmann/json.hpp"
@@ -159,7 +159,8 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   Sample& sample = made->program_;
   if (sample.module->main() == nullptr) return absl::InvalidArgumentError("there is no graph");
   made->model_ = ModelName(sample, path);
-  RETURN_IF_ERROR(GiveInputs({}, options.seed, &sample));
+  RETURN_IF_ERROR(DescribeInputs({}, options.seed, &sample));
+  RETURN_IF_ERROR(CheckKnown(sample));
   RETURN_IF_ERROR(made->Draw(sample));
   PrepareRequest& request = made->request_;
   for (const Node* node : sample.module->main()->placeholders())
@@ -292,7 +293,8 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(const Backend& backend) {
 absl::StatusOr<Sample> BenchSample::LoadDrawn() const {
   ASSIGN_OR_RETURN(Sample sample,
                    graphnet::Load(path_, {.trust = options_.trust, .weights = true}));
-  RETURN_IF_ERROR(GiveInputs({}, options_.seed, &sample));
+  RETURN_IF_ERROR(DescribeInputs({}, options_.seed, &sample));
+  RETURN_IF_ERROR(CheckKnown(sample));
   sample.weights = values_.front();
   if (!weights_.empty()) {
     ASSIGN_OR_RETURN(const auto attributes, ReadSafetensorsFile(weights_));

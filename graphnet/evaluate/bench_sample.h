@@ -1,6 +1,6 @@
 // A sample as a benchmark runs it: values drawn, programs written in the forms that workers read.
-#ifndef GRAPHNET_CLI_BENCH_SAMPLE_H_
-#define GRAPHNET_CLI_BENCH_SAMPLE_H_
+#ifndef GRAPHNET_EVALUATE_BENCH_SAMPLE_H_
+#define GRAPHNET_EVALUATE_BENCH_SAMPLE_H_
 
 #include <array>
 #include <cstdint>
@@ -77,4 +77,4 @@ class BenchSample {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_BENCH_SAMPLE_H_
+#endif  // GRAPHNET_EVALUATE_BENCH_SAMPLE_H_

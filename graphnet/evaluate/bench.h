@@ -1,17 +1,25 @@
 // A benchmark: samples, each by several backends, its results in a folder from which it goes on
 // when it was stopped.
-#ifndef GRAPHNET_CLI_BENCH_RUN_H_
-#define GRAPHNET_CLI_BENCH_RUN_H_
+#ifndef GRAPHNET_EVALUATE_BENCH_H_
+#define GRAPHNET_EVALUATE_BENCH_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/duel.h"
+#include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/oracle.h"
+#include "graphnet/evaluate/reduce.h"
 #include "graphnet/evaluate/result_log.h"
+#include "graphnet/evaluate/sample_result.h"
 
 namespace graphnet {
 
@@ -29,15 +37,34 @@ struct BenchSettings {
   ProgramForm exec_reads = ProgramForm::kPt2;
 };
 
+// The result of a sample with a backend.
+struct BenchOutcome {
+  SampleResult result;
+  Duel duel;
+  std::optional<OracleFinding> oracle;  // if it was asked
+};
+
+// The functions that are called while a benchmark runs, one at a time. Each may be null.
+struct BenchListener {
+  std::function<void(size_t num_samples)> on_begin;
+  std::function<void(const std::string& path, const Backend& backend, const BenchOutcome& outcome)>
+      on_outcome;
+  // `wrong` counts the samples on which a backend failed.
+  std::function<void(size_t done, size_t wrong)> on_step;
+  std::function<void(const std::string& note)> on_note;
+};
+
 struct BenchRun {
   BenchSettings settings;
+  WorkerHost host;         // which program and which LibTorch the workers are
+  SampleObserver observe;  // for the oracle, which makes samples small
+  BenchListener listener;
   std::string folder;      // of results
   double timeout_s = 600;  // of each request to a worker
   double oracle_s = 60;    // for each sample and backend that differ
   int64_t memory_mib = 0;  // of a worker; 0: what the machine has free
   int jobs = 1;
   bool trust = false;
-  bool quiet = false;  // no lines of samples that fail
 };
 
 // Makes the folder, which must be new or empty.
@@ -64,4 +91,4 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_BENCH_RUN_H_
+#endif  // GRAPHNET_EVALUATE_BENCH_H_

@@ -1,4 +1,4 @@
-#include "graphnet/cli/bench_rewrite.h"
+#include "graphnet/evaluate/bench_rewrite.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,14 +1,14 @@
 // The oracle of a benchmark: of a sample on which a backend and eager differ, who is wrong, at which
 // node first, and a small sample that shows it.
-#ifndef GRAPHNET_CLI_BENCH_ORACLE_H_
-#define GRAPHNET_CLI_BENCH_ORACLE_H_
+#ifndef GRAPHNET_EVALUATE_BENCH_ORACLE_H_
+#define GRAPHNET_EVALUATE_BENCH_ORACLE_H_
 
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "graphnet/cli/bench_run.h"
+#include "graphnet/evaluate/bench.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/ir/sample.h"
@@ -40,4 +40,4 @@ class BenchOracle {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_BENCH_ORACLE_H_
+#endif  // GRAPHNET_EVALUATE_BENCH_ORACLE_H_

@@ -1,6 +1,6 @@
 // What a thread of a benchmark has: a worker of each backend and one of the eager side.
-#ifndef GRAPHNET_CLI_BENCH_WORKERS_H_
-#define GRAPHNET_CLI_BENCH_WORKERS_H_
+#ifndef GRAPHNET_EVALUATE_BENCH_WORKERS_H_
+#define GRAPHNET_EVALUATE_BENCH_WORKERS_H_
 
 #include <memory>
 #include <optional>
@@ -10,10 +10,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graphnet/cli/bench_oracle.h"
-#include "graphnet/cli/bench_run.h"
-#include "graphnet/cli/bench_sample.h"
 #include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/bench.h"
+#include "graphnet/evaluate/bench_oracle.h"
+#include "graphnet/evaluate/bench_sample.h"
 #include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/duel.h"
 #include "graphnet/evaluate/oracle.h"
@@ -23,15 +23,8 @@ namespace graphnet {
 
 // InvalidArgument, with a name that may be meant, if there is none of that name.
 absl::StatusOr<const Backend*> BackendOfName(absl::string_view name);
-// Ditto, or if one comes twice.
+// The backends that the settings name. InvalidArgument like BackendOfName, or if one comes twice.
 absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings);
-
-// What came of a sample with a backend.
-struct BenchOutcome {
-  SampleResult result;
-  Duel duel;
-  std::optional<OracleFinding> oracle;  // if it was asked
-};
 
 class BenchWorkers {
  public:
@@ -62,4 +55,4 @@ class BenchWorkers {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_BENCH_WORKERS_H_
+#endif  // GRAPHNET_EVALUATE_BENCH_WORKERS_H_

@@ -1,4 +1,4 @@
-#include "graphnet/cli/bench_workers.h"
+#include "graphnet/evaluate/bench_workers.h"
 
 #include <sys/resource.h>
 
@@ -20,8 +20,7 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
-#include "graphnet/cli/bench_rewrite.h"
-#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/bench_rewrite.h"
 #include "graphnet/evaluate/failure_kind.h"
 
 namespace graphnet {
@@ -143,7 +142,7 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
       folder_(std::move(folder)),
       hardware_(ProcessorName()),
       nope_(*FindBackend("nope")) {
-  WorkerHost host = HostOfTool();
+  WorkerHost host = run.host;
   host.exec = run.settings.exec;
   const WorkerLimits limits = LimitsOf(run, threads);
   eager_ = std::make_unique<Contender>(&nope_, host, limits, JoinPath(folder_, "eager"));

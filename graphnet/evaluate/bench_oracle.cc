@@ -1,4 +1,4 @@
-#include "graphnet/cli/bench_oracle.h"
+#include "graphnet/evaluate/bench_oracle.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,10 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
-#include "graphnet/cli/batch.h"
-#include "graphnet/cli/bench_sample.h"
-#include "graphnet/cli/engine.h"
-#include "graphnet/cli/save.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
+#include "graphnet/evaluate/bench_sample.h"
 #include "graphnet/evaluate/reduce.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/formats.h"
@@ -72,19 +69,13 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Conte
   const Wrong wrong = finding->verdict->wrong;
   const absl::Time deadline = absl::Now() + absl::Seconds(run_.oracle_s);
   ASSIGN_OR_RETURN(const Sample part, ShortestPart(sample, wrong, backend, deadline, finding));
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   ReduceOptions options;
   options.is_interesting = [&](const Sample& smaller) -> absl::StatusOr<bool> {
     const absl::StatusOr<OracleVerdict> verdict = JudgeSample(smaller, backend);
     return verdict.ok() && verdict->wrong == wrong;
   };
-  options.infer = [&](const Sample& smaller, ObservedValues* found) {
-    return engine->InferValues(smaller, /*name_sizes=*/false, found);
-  };
-  options.measure = [&](const Sample& smaller, ObservedValues* found) {
-    return engine->MeasureValues(
-        smaller, {.seed = run_.settings.seed, .max_bytes = AvailableMemoryBytes() / 2}, found);
-  };
+  options.observe = run_.observe;
+  options.seed = run_.settings.seed;
   options.deadline = deadline;
   ASSIGN_OR_RETURN(const Reduction reduction, Reduce(part, options));
   // Text has no weights.
@@ -92,8 +83,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Conte
   const std::string folder =
       JoinPath(run_.folder, absl::StrCat("reduced/", FileNameOf(backend->backend())));
   const std::string reduced = absl::StrCat(PathBelowFolder(folder, path), ending);
-  RETURN_IF_ERROR(MakeFoldersOf(reduced));
-  RETURN_IF_ERROR(SaveSample(reduction.sample, {.path = reduced}));
+  RETURN_IF_ERROR(Save(reduction.sample, reduced));
   finding->reduced = reduced;
   finding->operators = reduction.after.operators;
   return reduction.is_minimal
@@ -138,12 +128,12 @@ absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wro
 }
 
 absl::StatusOr<OracleVerdict> BenchOracle::JudgeSample(const Sample& sample, Contender* backend) {
-  const Output out = {.path = JoinPath(folder_, "part.pb")};
+  const std::string part = JoinPath(folder_, "part.pb");
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
   std::filesystem::remove(JoinPath(folder_, "part.safetensors"), ignored);
-  RETURN_IF_ERROR(SaveSample(sample, out));
-  return Judge(out.path, backend);
+  RETURN_IF_ERROR(Save(sample, part));
+  return Judge(part, backend);
 }
 
 absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, Contender* backend) {

@@ -3,8 +3,8 @@
 //   pass:stabilize+check-stable          passes, one after the other
 //   pass:change-dtype{from=f32;to=bf16}  an option ends with a semicolon, as commas part backends
 //   decompose:pieces=3                   cut into pieces, and those put together again
-#ifndef GRAPHNET_CLI_BENCH_REWRITE_H_
-#define GRAPHNET_CLI_BENCH_REWRITE_H_
+#ifndef GRAPHNET_EVALUATE_BENCH_REWRITE_H_
+#define GRAPHNET_EVALUATE_BENCH_REWRITE_H_
 
 #include <functional>
 #include <string>
@@ -25,4 +25,4 @@ absl::StatusOr<Rewriter> RewriterOf(absl::string_view name);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_BENCH_REWRITE_H_
+#endif  // GRAPHNET_EVALUATE_BENCH_REWRITE_H_
