@@ -19,11 +19,11 @@ class UniqueNames {
 
   // Takes `base`, or else the first of base_1, base_2, … that is free and allowed. O(1) amortised:
   // counting goes on where it stopped for this base.
-  std::string Claim(absl::string_view base) {
-    return Claim(base, [](absl::string_view) { return true; });
+  std::string Reserve(absl::string_view base) {
+    return Reserve(base, [](absl::string_view) { return true; });
   }
   template <typename Allowed>
-  std::string Claim(absl::string_view base, Allowed&& allowed) {
+  std::string Reserve(absl::string_view base, Allowed&& allowed) {
     std::string name(base);
     if (!allowed(name) || !Insert(name)) {
       int& count = count_[base];

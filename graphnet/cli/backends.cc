@@ -19,9 +19,9 @@
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/bench_workers.h"
-#include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
 #include "graphnet/evaluate/scratch_folder.h"
 
@@ -38,9 +38,9 @@ struct BackendsFlags {
 // What the worker says of itself.
 absl::StatusOr<WorkerGreeting> SayHello(const Backend& backend, const WorkerHost& host) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
-  Contender contender(&backend, host, {.time = kTimeToSayHello},
-                      JoinPath(folder->path(), "worker"));
-  ASSIGN_OR_RETURN(Worker * worker, contender.worker());
+  BackendProcess process(&backend, host, {.time = kTimeToSayHello},
+                         JoinPath(folder->path(), "worker"));
+  ASSIGN_OR_RETURN(Worker * worker, process.worker());
   return worker->greeting();
 }
 
@@ -113,7 +113,7 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
     const Backend& backend = backends[i];
     const absl::StatusOr<WorkerGreeting>& greeting = greetings[i];
     const bool is_users = backend.kind == BackendKind::kCommand;
-    // What is there and does not work is not to be installed but to be mended.
+    // What is there and does not work is to be fixed, not installed.
     const std::string why_not =
         greeting.ok() || is_users ? "" : std::string(greeting.status().message());
     if (options.json) {

@@ -19,8 +19,9 @@ std::string PathBelow(const std::string& out, const std::string& root, const std
   return JoinPath(out, std::filesystem::path(path).lexically_relative(root).string());
 }
 
-absl::Status Claim(const std::string& path, const std::string& input, Claims* claims) {
-  const auto [it, is_new] = claims->emplace(path, input);
+absl::Status ReservePath(const std::string& path, const std::string& input,
+                         ReservedPaths* reserved) {
+  const auto [it, is_new] = reserved->emplace(path, input);
   if (is_new) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(Printable(it->second, 1000), " and ",
                                                  Printable(input, 1000), " would both be ",

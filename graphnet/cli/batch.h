@@ -74,9 +74,10 @@ inline std::string FailLine(const std::string& path, const absl::Status& status,
 // The path below `out` that `path` has below `root`.
 std::string PathBelow(const std::string& out, const std::string& root, const std::string& path);
 // Who has claimed a path.
-using Claims = std::map<std::string, std::string>;
+using ReservedPaths = std::map<std::string, std::string>;
 // InvalidArgument if another input has claimed `path`, which would hold both.
-absl::Status Claim(const std::string& path, const std::string& input, Claims* claims);
+absl::Status ReservePath(const std::string& path, const std::string& input,
+                         ReservedPaths* reserved);
 
 }  // namespace graphnet
 

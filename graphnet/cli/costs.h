@@ -1,4 +1,4 @@
-// The cost of a module (ops/cost.h), as `shapes` and `stats` show it.
+// The cost of a module (facts/cost/cost.h), as `shapes` and `stats` show it.
 #ifndef GRAPHNET_CLI_COSTS_H_
 #define GRAPHNET_CLI_COSTS_H_
 

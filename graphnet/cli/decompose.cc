@@ -279,9 +279,10 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
     return DecomposedPath(PathBelow(options.out, options.in, path));
   };
   if (!options.dry_run) {
-    Claims claims;
-    for (const std::string& path : inputs) RETURN_IF_ERROR(Claim(folder_of(path), path, &claims));
-    for (const auto& [folder, path] : claims) RETURN_IF_ERROR(MakeFoldersOf(folder));
+    ReservedPaths reserved;
+    for (const std::string& path : inputs)
+      RETURN_IF_ERROR(ReservePath(folder_of(path), path, &reserved));
+    for (const auto& [folder, path] : reserved) RETURN_IF_ERROR(MakeFoldersOf(folder));
   }
   DecomposeOutcome sum;
   std::map<absl::string_view, size_t> reasons;

@@ -124,12 +124,12 @@ class Engine : public TorchFunctions {
   virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,
                                        Style style, uint64_t seed, int threads,
                                        ValidationReport* report) const = 0;
-  // validate/ranks.h.
+  // shard/validate_ranks.h.
   virtual absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                                 const spmd::ShardedSample& shards,
                                                                 uint64_t seed,
                                                                 int threads) const = 0;
-  // torch/operator_library.h.
+  // interp/torch/operator_library.h.
   virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
   // interp/declared_operator.h.
   virtual absl::Status DeclareOperator(const std::string& schema, bool is_identity,

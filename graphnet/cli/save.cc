@@ -150,7 +150,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
   if (output.path == "-")
     return absl::InvalidArgumentError("the standard output takes one sample, not a folder of them");
   std::map<std::string, Output> outputs;
-  Claims taken;
+  ReservedPaths taken;
   for (const std::string& input : inputs) {
     Output& made = outputs[input] = output;
     if (output.path.empty()) continue;
@@ -162,7 +162,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
       if (name == input) name = std::string(absl::StripSuffix(input, ending));
     }
     made.path = PathBelow(output.path, root, name) + EndingOf(made.format());
-    RETURN_IF_ERROR(Claim(made.path, input, &taken));
+    RETURN_IF_ERROR(ReservePath(made.path, input, &taken));
   }
   return outputs;
 }

@@ -70,18 +70,18 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
 }
 
 // Times and bytes over all links, by what ranks call.
-struct Talk {
+struct Collective {
   int64_t times = 0;
   int64_t bytes = 0;
 };
-std::map<std::string, Talk> TalkOf(const spmd::ShardPlan& plan) {
-  std::map<std::string, Talk> talk;
+std::map<std::string, Collective> CollectivesOf(const spmd::ShardPlan& plan) {
+  std::map<std::string, Collective> collective;
   for (const spmd::Communication& communication : plan.communication) {
-    Talk& row = talk[std::string(spmd::ReshardKindName(communication.step.kind))];
+    Collective& row = collective[std::string(spmd::ReshardKindName(communication.step.kind))];
     ++row.times;
     row.bytes += communication.step.bytes_per_link * communication.step.num_links;
   }
-  return talk;
+  return collective;
 }
 
 bool IsDivided(const spmd::LaidOutTensor& tensor) { return !tensor.sharding.is_replicated(); }
@@ -95,9 +95,9 @@ Json PlanOverview(const spmd::ShardPlan& plan) {
   json["num_outputs"] = plan.outputs.size();
   json["divided_outputs"] = absl::c_count_if(plan.outputs, IsDivided);
   Json& communication = json["communication"] = Json::Object();
-  for (const auto& [call, talk] : TalkOf(plan)) {
-    communication[call]["times"] = talk.times;
-    communication[call]["bytes"] = talk.bytes;
+  for (const auto& [call, collective] : CollectivesOf(plan)) {
+    communication[call]["times"] = collective.times;
+    communication[call]["bytes"] = collective.bytes;
   }
   Json& replicated = json["replicated"] = Json::Object();
   for (const auto& [target, times] : plan.replicated) replicated[target] = times;
@@ -109,10 +109,10 @@ void PrintPlan(const spmd::ShardPlan& plan) {
               spmd::MeshName(plan.mesh).c_str(), plan.mesh.num_ranks(),
               static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)), plan.inputs.size(),
               static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)), plan.outputs.size());
-  const std::map<std::string, Talk> talk = TalkOf(plan);
-  if (!talk.empty()) {
+  const std::map<std::string, Collective> collective = CollectivesOf(plan);
+  if (!collective.empty()) {
     std::vector<TableRow> rows = {{"communication", "times", "bytes"}};
-    for (const auto& [call, row] : talk)
+    for (const auto& [call, row] : collective)
       rows.push_back({call, absl::StrCat(row.times), absl::StrCat(row.bytes)});
     PrintTable(rows);
   }

@@ -14,7 +14,7 @@
 namespace graphnet {
 
 // A class is a set of values of which each may share memory with another one, by
-// the effects of the operators (ops/memory_use.h) and as several get_attrs of one
+// the effects of the operators (facts/memory/memory_use.h) and as several get_attrs of one
 // attribute do. Placeholders are taken to share nothing.
 class MutableClasses {
  public:

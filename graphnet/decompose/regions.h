@@ -8,7 +8,7 @@
 //
 //   One that is never closed lasts to the end of the graph; a closing operator
 //   that closes nothing is ignored.
-// - From an operator that yields a tuple (YieldsTuple in ops/memory_use.h) to the last
+// - From an operator that yields a tuple (YieldsTuple in facts/memory/memory_use.h) to the last
 //   one that takes it: a port of a piece is one value.
 //
 // Not a region: _set_grad_enabled. It changes whether gradients are recorded,

@@ -190,7 +190,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
       const absl::Status status =
           bench.Run(todo[i], wanted, [&](size_t b, const BenchOutcome& outcome) -> absl::Status {
             const std::lock_guard<std::mutex> guard(mutex);
-            RETURN_IF_ERROR(logs[b]->Add(outcome.result, outcome.duel,
+            RETURN_IF_ERROR(logs[b]->Add(outcome.result, outcome.ab_run,
                                          outcome.oracle.has_value() ? &*outcome.oracle : nullptr));
             is_wrong |= FailureKindOf(outcome.result).outcome != Outcome::kCorrect;
             if (listener.on_outcome) listener.on_outcome(todo[i], backends[b], outcome);

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graphnet/evaluate/ab_run.h"
 #include "graphnet/evaluate/backend_table.h"
-#include "graphnet/evaluate/duel.h"
 #include "graphnet/evaluate/environment.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/reduce.h"
@@ -40,7 +40,7 @@ struct BenchSettings {
 // The result of a sample with a backend.
 struct BenchOutcome {
   SampleResult result;
-  Duel duel;
+  AbRun ab_run;
   std::optional<OracleFinding> oracle;  // if it was asked
 };
 

@@ -49,7 +49,7 @@ BenchOracle::BenchOracle(const BenchRun& run, const Backend* nope, const WorkerH
                          const WorkerLimits& limits, const std::string& folder)
     : run_(run), folder_(folder), eager_(nope, host, limits, JoinPath(folder, "eager")) {}
 
-OracleFinding BenchOracle::Find(const std::string& path, Contender* backend) {
+OracleFinding BenchOracle::Find(const std::string& path, BackendProcess* backend) {
   OracleFinding finding;
   // As elsewhere, what hostile input throws is how it ended.
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
@@ -64,7 +64,7 @@ OracleFinding BenchOracle::Find(const std::string& path, Contender* backend) {
   return finding;
 }
 
-absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Contender* backend,
+absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, BackendProcess* backend,
                                    OracleFinding* finding) {
   const Wrong wrong = finding->verdict->wrong;
   const absl::Time deadline = absl::Now() + absl::Seconds(run_.oracle_s);
@@ -93,7 +93,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Conte
 
 // By halving: what is wrong stays wrong to the end.
 absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wrong,
-                                                 Contender* backend, absl::Time deadline,
+                                                 BackendProcess* backend, absl::Time deadline,
                                                  OracleFinding* finding) {
   const GraphIndex index(*sample.module->main());
   const Regions regions(index);
@@ -127,7 +127,8 @@ absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wro
   return part_to(ends[high]);
 }
 
-absl::StatusOr<OracleVerdict> BenchOracle::JudgeSample(const Sample& sample, Contender* backend) {
+absl::StatusOr<OracleVerdict> BenchOracle::JudgeSample(const Sample& sample,
+                                                       BackendProcess* backend) {
   const std::string part = JoinPath(folder_, "part.pb");
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
@@ -136,7 +137,7 @@ absl::StatusOr<OracleVerdict> BenchOracle::JudgeSample(const Sample& sample, Con
   return Judge(part, backend);
 }
 
-absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, Contender* backend) {
+absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, BackendProcess* backend) {
   const std::string folder = JoinPath(folder_, "sample");
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
@@ -154,7 +155,7 @@ absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, Conten
   return JudgeByReference(reference, eager, outputs);
 }
 
-absl::StatusOr<Outputs> BenchOracle::OutputsOf(Contender* side,
+absl::StatusOr<Outputs> BenchOracle::OutputsOf(BackendProcess* side,
                                                const absl::StatusOr<PrepareRequest>& request) {
   RETURN_IF_ERROR(request.status());
   ASSIGN_OR_RETURN(Worker * worker, side->worker());

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/bench.h"
-#include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/ir/sample.h"
 
@@ -22,20 +22,21 @@ class BenchOracle {
               const WorkerLimits& limits, const std::string& folder);
 
   // Takes BenchRun::oracle_s seconds and one comparison, at most. What it cannot tell is said.
-  OracleFinding Find(const std::string& path, Contender* backend);
+  OracleFinding Find(const std::string& path, BackendProcess* backend);
 
  private:
-  absl::StatusOr<OracleVerdict> Judge(const std::string& path, Contender* backend);
-  absl::StatusOr<OracleVerdict> JudgeSample(const Sample& sample, Contender* backend);
-  absl::Status FindMore(const std::string& path, Sample sample, Contender* backend,
+  absl::StatusOr<OracleVerdict> Judge(const std::string& path, BackendProcess* backend);
+  absl::StatusOr<OracleVerdict> JudgeSample(const Sample& sample, BackendProcess* backend);
+  absl::Status FindMore(const std::string& path, Sample sample, BackendProcess* backend,
                         OracleFinding* finding);
-  absl::StatusOr<Sample> ShortestPart(const Sample& sample, Wrong wrong, Contender* backend,
+  absl::StatusOr<Sample> ShortestPart(const Sample& sample, Wrong wrong, BackendProcess* backend,
                                       absl::Time deadline, OracleFinding* finding);
-  absl::StatusOr<Outputs> OutputsOf(Contender* side, const absl::StatusOr<PrepareRequest>& request);
+  absl::StatusOr<Outputs> OutputsOf(BackendProcess* side,
+                                    const absl::StatusOr<PrepareRequest>& request);
 
   const BenchRun& run_;
   const std::string folder_;
-  Contender eager_;
+  BackendProcess eager_;
 };
 
 }  // namespace graphnet

@@ -16,7 +16,6 @@
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/inputs/draw.h"
 #include "graphnet/inputs/example_input.h"
@@ -209,7 +208,7 @@ absl::Status BenchSample::WriteInputs() const {
   return absl::OkStatus();
 }
 
-DuelInputs BenchSample::inputs() {
+AbInputs BenchSample::inputs() {
   return {.files = files_, .restore = [this] { return WriteInputs(); }};
 }
 
@@ -333,9 +332,8 @@ absl::StatusOr<PrepareRequest> BenchSample::RewrittenRequest(const Backend& back
     RETURN_IF_ERROR(WriteSafetensorsFile(sample.weights, request.weights));
     sample.weights.clear();
   }
-  ASSIGN_OR_RETURN(const std::string bytes, SerializeSample(sample));
   request.program = JoinPath(folder_, absl::StrCat(FileNameOf(backend), ".pb"));
-  RETURN_IF_ERROR(WriteFileAtomic(request.program, bytes));
+  RETURN_IF_ERROR(Save(sample, request.program));
   return request;
 }
 
@@ -349,8 +347,7 @@ absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
   request.inputs = JoinPath(folder_, "reference.safetensors");
   RETURN_IF_ERROR(WriteSafetensorsFile(sample.weights, request.inputs));
   sample.weights.clear();
-  ASSIGN_OR_RETURN(const std::string bytes, SerializeSample(sample));
-  RETURN_IF_ERROR(WriteFileAtomic(request.program, bytes));
+  RETURN_IF_ERROR(Save(sample, request.program));
   return request;
 }
 

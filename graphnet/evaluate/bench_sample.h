@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graphnet/evaluate/ab_run.h"
 #include "graphnet/evaluate/backend_table.h"
-#include "graphnet/evaluate/duel.h"
 #include "graphnet/evaluate/worker.h"
 #include "graphnet/ir/sample.h"
 
@@ -41,7 +41,7 @@ class BenchSample {
 
   // What it is called in logs.
   const std::string& model() const { return model_; }
-  DuelInputs inputs();
+  AbInputs inputs();
   // For a worker that reads this form; an error says why the sample has none.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
   // For the worker of a backend: in the form that it reads, or rewritten (bench_rewrite.h).

@@ -47,32 +47,32 @@ WorkerLimits LimitsOf(const BenchRun& run, int threads) {
   return limits;
 }
 
-Duel Fight(BenchSample& sample, Contender* contender, EagerSide* eager) {
-  const Backend& backend = contender->backend();
+AbRun Compare(BenchSample& sample, BackendProcess* process, EagerSide* eager) {
+  const Backend& backend = process->backend();
   const absl::StatusOr<PrepareRequest> request =
       WithoutExceptions([&] { return sample.RequestFor(backend); });
-  Duel duel;
+  AbRun ab_run;
   if (request.ok()) {
-    const absl::Status fought = WithoutExceptions([&] {
-      duel = eager->Fight(contender, *request);
+    const absl::Status compared = WithoutExceptions([&] {
+      ab_run = eager->Compare(process, *request);
       return absl::OkStatus();
     });
-    if (fought.ok()) return duel;
+    if (compared.ok()) return ab_run;
     // Both may be in the middle of an answer.
-    contender->Stop();
+    process->Stop();
     eager->Stop();
-    duel = {};
-    duel.status = Outcome::kRuntimeFail;
-    duel.reason = std::string(fought.message());
-    return duel;
+    ab_run = {};
+    ab_run.status = Outcome::kRuntimeFail;
+    ab_run.reason = std::string(compared.message());
+    return ab_run;
   }
-  duel.status = Outcome::kCompileFail;
+  ab_run.status = Outcome::kCompileFail;
   const std::string how = backend.kind == BackendKind::kRewrite
                               ? "rewritten"
                               : absl::StrCat("written as ", FormName(backend.reads));
-  duel.reason =
+  ab_run.reason =
       absl::StrCat("cannot be ", how, ": ", absl::string_view(request.status().message()));
-  return duel;
+  return ab_run;
 }
 
 // Whether there was no room for a file, which tells nothing of a backend: a message says so, and
@@ -145,9 +145,9 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
   WorkerHost host = run.host;
   host.exec = run.settings.exec;
   const WorkerLimits limits = LimitsOf(run, threads);
-  eager_ = std::make_unique<Contender>(&nope_, host, limits, JoinPath(folder_, "eager"));
+  eager_ = std::make_unique<BackendProcess>(&nope_, host, limits, JoinPath(folder_, "eager"));
   for (const Backend& backend : backends) {
-    contenders_.push_back(std::make_unique<Contender>(
+    processes_.push_back(std::make_unique<BackendProcess>(
         &backend, host, limits, JoinPath(folder_, absl::StrCat("backend_", FileNameOf(backend)))));
   }
   if (run.settings.oracle) {
@@ -157,9 +157,9 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
 
 absl::Status BenchWorkers::Start() {
   RETURN_IF_ERROR(eager_->worker().status());
-  for (const auto& contender : contenders_) {
-    RETURN_IF_ERROR(Annotate(contender->worker().status(),
-                             absl::StrCat("backend ", contender->backend().name)));
+  for (const auto& process : processes_) {
+    RETURN_IF_ERROR(
+        Annotate(process->worker().status(), absl::StrCat("backend ", process->backend().name)));
   }
   return absl::OkStatus();
 }
@@ -173,9 +173,9 @@ absl::Status BenchWorkers::Run(
   std::filesystem::create_directories(sample_folder, error);
   absl::StatusOr<std::unique_ptr<BenchSample>> sample = Load(path, sample_folder);
   absl::Status ready = sample.status();
-  const DuelOptions options = {
+  const AbOptions options = {
       .warmup = run_.settings.warmup, .trials = run_.settings.trials, .seed = run_.settings.seed};
-  EagerSide eager(eager_.get(), sample.ok() ? (*sample)->inputs() : DuelInputs(), options);
+  EagerSide eager(eager_.get(), sample.ok() ? (*sample)->inputs() : AbInputs(), options);
   const auto prepare = [&] {
     return WithoutExceptions([&]() -> absl::Status {
       ASSIGN_OR_RETURN(const PrepareRequest request, (*sample)->RequestFor(ProgramForm::kSample));
@@ -183,31 +183,31 @@ absl::Status BenchWorkers::Run(
     });
   };
   if (ready.ok()) ready = prepare();
-  for (size_t i = 0; i < contenders_.size(); ++i) {
+  for (size_t i = 0; i < processes_.size(); ++i) {
     if (!wanted[i]) continue;
     BenchOutcome outcome;
-    Duel& duel = outcome.duel;
+    AbRun& ab_run = outcome.ab_run;
     if (ready.ok() && !eager.is_ready()) ready = prepare();
     if (!ready.ok()) {
-      duel.status = Outcome::kEagerFail;
-      duel.reason = std::string(ready.message());
-      duel.is_loaded = sample.ok();
+      ab_run.status = Outcome::kEagerFail;
+      ab_run.reason = std::string(ready.message());
+      ab_run.is_loaded = sample.ok();
     } else {
-      duel = Fight(**sample, contenders_[i].get(), &eager);
+      ab_run = Compare(**sample, processes_[i].get(), &eager);
     }
-    if (IsDiskFull(duel.reason, /*is_workers=*/sample.ok(), folder_)) {
+    if (IsDiskFull(ab_run.reason, /*is_workers=*/sample.ok(), folder_)) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "no room for the files of the benchmark: ", duel.reason, "; graphnet bench --resume ",
+          "no room for the files of the benchmark: ", ab_run.reason, "; graphnet bench --resume ",
           Printable(run_.folder, 1000), " goes on when there is"));
     }
     SampleResult& result = outcome.result;
-    result = ResultOf(duel, *contenders_[i]);
+    result = ResultOf(ab_run, *processes_[i]);
     result.path = path;
     if (sample.ok()) result.config.insert(result.config.begin(), {"model", (*sample)->model()});
-    if (ready.ok() && duel.status != Outcome::kEagerFail)
+    if (ready.ok() && ab_run.status != Outcome::kEagerFail)
       result.eager_dtypes = DTypesOf(eager.outputs());
     if (oracle_ != nullptr && Differs(result))
-      outcome.oracle = oracle_->Find(path, contenders_[i].get());
+      outcome.oracle = oracle_->Find(path, processes_[i].get());
     RETURN_IF_ERROR(take(i, outcome));
   }
   return absl::OkStatus();
@@ -225,24 +225,24 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchWorkers::Load(const std::strin
   });
 }
 
-SampleResult BenchWorkers::ResultOf(const Duel& duel, const Contender& contender) const {
+SampleResult BenchWorkers::ResultOf(const AbRun& ab_run, const BackendProcess& process) const {
   SampleResult result;
-  result.status = duel.status;
-  result.reason = duel.reason;
-  const WorkerGreeting& greeting = contender.greeting();
+  result.status = ab_run.status;
+  result.reason = ab_run.reason;
+  const WorkerGreeting& greeting = process.greeting();
   result.config = {
       {"device", run_.settings.device},
       {"hardware", hardware_},
-      {"compiler", std::string(contender.backend().name)},
+      {"compiler", std::string(process.backend().name)},
       {"warmup", absl::StrCat(run_.settings.warmup)},
       {"trials", absl::StrCat(run_.settings.trials)},
       {"compile_framework_version", absl::StrCat(greeting.name, " ", greeting.version)}};
-  result.compiled_dtypes = duel.compiled_dtypes;
-  result.outputs = duel.outputs;
-  if (duel.speedup.speedup > 0) {
-    result.eager_times = {{"e2e", StatisticsOf(duel.trials.AllEager())}};
-    result.compiled_times = {{"e2e", StatisticsOf(duel.trials.AllCompiled())}};
-    result.speedups = {{"e2e", duel.speedup.speedup}};
+  result.compiled_dtypes = ab_run.compiled_dtypes;
+  result.outputs = ab_run.outputs;
+  if (ab_run.speedup.speedup > 0) {
+    result.eager_times = {{"e2e", StatisticsOf(ab_run.trials.AllEager())}};
+    result.compiled_times = {{"e2e", StatisticsOf(ab_run.trials.AllCompiled())}};
+    result.speedups = {{"e2e", ab_run.speedup.speedup}};
   }
   return result;
 }

@@ -10,12 +10,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graphnet/evaluate/ab_run.h"
+#include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/bench.h"
 #include "graphnet/evaluate/bench_oracle.h"
 #include "graphnet/evaluate/bench_sample.h"
-#include "graphnet/evaluate/contender.h"
-#include "graphnet/evaluate/duel.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/sample_result.h"
 
@@ -42,14 +42,14 @@ class BenchWorkers {
  private:
   absl::StatusOr<std::unique_ptr<BenchSample>> Load(const std::string& path,
                                                     const std::string& folder) const;
-  SampleResult ResultOf(const Duel& duel, const Contender& contender) const;
+  SampleResult ResultOf(const AbRun& ab_run, const BackendProcess& process) const;
 
   const BenchRun& run_;
   const std::string folder_;
   const std::string hardware_;
   const Backend nope_;
-  std::unique_ptr<Contender> eager_;
-  std::vector<std::unique_ptr<Contender>> contenders_;
+  std::unique_ptr<BackendProcess> eager_;
+  std::vector<std::unique_ptr<BackendProcess>> processes_;
   std::unique_ptr<BenchOracle> oracle_;  // null: nobody asks it
 };
 

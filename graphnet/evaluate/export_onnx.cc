@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
-#include "graphnet/evaluate/contender.h"
 #include "graphnet/evaluate/environment.h"
 #include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/formats/export_program.h"
@@ -39,7 +39,7 @@ class Exporters {
  public:
   struct One {
     std::unique_ptr<ScratchFolder> folder;
-    std::unique_ptr<Contender> contender;  // which runs in it
+    std::unique_ptr<BackendProcess> process;  // which runs in it
   };
 
   absl::StatusOr<std::unique_ptr<One>> Take(absl::FunctionRef<WorkerHost()> host) {
@@ -53,8 +53,8 @@ class Exporters {
     }
     auto one = std::make_unique<One>();
     ASSIGN_OR_RETURN(one->folder, ScratchFolder::Make());
-    one->contender = std::make_unique<Contender>(&Exporter(), host(), WorkerLimits{.time = kLimit},
-                                                 JoinPath(one->folder->path(), "worker"));
+    one->process = std::make_unique<BackendProcess>(
+        &Exporter(), host(), WorkerLimits{.time = kLimit}, JoinPath(one->folder->path(), "worker"));
     return one;
   }
   void Return(std::unique_ptr<One> one) {
@@ -181,7 +181,7 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path,
   request.out = JoinPath(scratch->path(), file);
   RETURN_IF_ERROR(WriteFileAtomic(request.program,
                                   [&](const ByteSink& sink) { return archive.WriteTo(sink); }));
-  ASSIGN_OR_RETURN(Worker* const worker, exporter->contender->worker());
+  ASSIGN_OR_RETURN(Worker* const worker, exporter->process->worker());
   const absl::Status status = worker->Export(request);
   AllExporters().Return(std::move(exporter));
   RETURN_IF_ERROR(status);

@@ -27,7 +27,7 @@ using Config = std::vector<std::pair<std::string, std::string>>;
 struct Part {
   std::vector<LoggedSample> samples;
   Config config;
-  LogOddities oddities;
+  LogWarnings warnings;
 };
 
 // Leaves what both say.
@@ -69,11 +69,11 @@ absl::Status ReadPart(absl::string_view bytes, const LogReadOptions& options, Pa
     part->samples.push_back(Condense(result, line));
     return absl::OkStatus();
   };
-  return ReadLogLines(bytes, options, &part->oddities, take);
+  return ReadLogLines(bytes, options, &part->warnings, take);
 }
 
 // Of samples with the same path the last is left, at its own place.
-void DropRepeated(std::vector<LoggedSample>* samples, LogOddities* oddities) {
+void DropRepeated(std::vector<LoggedSample>* samples, LogWarnings* warnings) {
   absl::flat_hash_map<absl::string_view, size_t> last;
   last.reserve(samples->size());
   bool repeated = false;
@@ -82,7 +82,7 @@ void DropRepeated(std::vector<LoggedSample>* samples, LogOddities* oddities) {
     if (is_new) continue;
     it->second = i;
     repeated = true;
-    oddities->Add(LogOddity::kRepeatedSample, (*samples)[i].line);
+    warnings->Add(LogOddity::kRepeatedSample, (*samples)[i].line);
   }
   if (!repeated) return;
   std::vector<LoggedSample> kept;
@@ -121,7 +121,7 @@ absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, i
   if (const size_t dot = log.name.rfind('.'); dot != std::string::npos && dot > 0) {
     log.name.resize(dot);
   }
-  LogOddities oddities;
+  LogWarnings warnings;
   bool first = true;
   for (size_t i = 0; i < n; ++i) {
     RETURN_IF_ERROR(statuses[i]);
@@ -132,21 +132,21 @@ absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, i
       Intersect(parts[i].config, &log.config);
     }
     first = false;
-    oddities.Merge(parts[i].oddities);
+    warnings.Merge(parts[i].warnings);
     std::move(parts[i].samples.begin(), parts[i].samples.end(), std::back_inserter(log.samples));
   }
   if (log.samples.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(file, 1000), ": no sample in it: no line has [Processing]"));
   }
-  DropRepeated(&log.samples, &oddities);
+  DropRepeated(&log.samples, &warnings);
   for (const LoggedSample& sample : log.samples) {
     if (sample.correct_levels == 0 || sample.speedup > 0) continue;
     return ErrorAt(file, sample.line, 0,
                    absl::StrCat("no end-to-end speedup of sample ", Printable(sample.path),
                                 ", which is correct"));
   }
-  log.notes = oddities.Messages(file);
+  log.notes = warnings.Messages(file);
   return log;
 }
 

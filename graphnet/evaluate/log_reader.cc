@@ -75,7 +75,7 @@ bool MentionsError(absl::string_view line) {
 // The lines of one sample, in any order, and what they mean together.
 class SampleLines {
  public:
-  SampleLines(bool times, LogOddities* oddities) : times_(times), oddities_(oddities) {}
+  SampleLines(bool times, LogWarnings* warnings) : times_(times), oddities_(warnings) {}
 
   size_t line() const { return line_; }
   const SampleResult& result() const { return result_; }
@@ -327,7 +327,7 @@ class SampleLines {
   }
 
   bool times_;
-  LogOddities* oddities_;
+  LogWarnings* oddities_;
   size_t line_ = 0;
   Seen seen_;
   uint64_t known_ = 0;  // of comparisons_, those that are there
@@ -384,19 +384,19 @@ bool IsCut(absl::string_view line, absl::string_view prompt, size_t outputs) {
 
 }  // namespace
 
-void LogOddities::Add(LogOddity oddity, size_t line) {
+void LogWarnings::Add(LogOddity oddity, size_t line) {
   Count& count = counts[static_cast<size_t>(oddity)];
   if (count.count++ == 0 || line < count.first_line) count.first_line = line;
 }
 
-void LogOddities::Merge(const LogOddities& later) {
+void LogWarnings::Merge(const LogWarnings& later) {
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i].count == 0) counts[i].first_line = later.counts[i].first_line;
     counts[i].count += later.counts[i].count;
   }
 }
 
-std::vector<std::string> LogOddities::Messages(absl::string_view file) const {
+std::vector<std::string> LogWarnings::Messages(absl::string_view file) const {
   static constexpr absl::string_view kWhat[kNumLogOddities] = {
       "other numbers of values than of outputs: wrong at every t",
       "nothing to compare, as there are no outputs: wrong at every t",
@@ -414,9 +414,9 @@ std::vector<std::string> LogOddities::Messages(absl::string_view file) const {
 }
 
 absl::Status ReadLogLines(absl::string_view bytes, const LogReadOptions& options,
-                          LogOddities* oddities,
+                          LogWarnings* warnings,
                           absl::FunctionRef<absl::Status(size_t line, const SampleResult&)> take) {
-  SampleLines sample(options.times, oddities);
+  SampleLines sample(options.times, warnings);
   absl::string_view prompt;
   bool inside = false;
   size_t number = options.first_line;

@@ -1,7 +1,7 @@
 // Reads benchmark logs: ours, those of GraphNet's tools and of older versions of them, between
 // other output, their lines in any order.
 //
-//   RETURN_IF_ERROR(ReadLogLines(bytes, {}, &oddities, [&](size_t line, SampleResult& sample) {
+//   RETURN_IF_ERROR(ReadLogLines(bytes, {}, &warnings, [&](size_t line, SampleResult& sample) {
 //     …
 //   }));
 //
@@ -33,7 +33,7 @@ enum class LogOddity {
 };
 inline constexpr int kNumLogOddities = 4;
 
-struct LogOddities {
+struct LogWarnings {
   struct Count {
     size_t count = 0;
     size_t first_line = 0;  // from 1
@@ -41,7 +41,7 @@ struct LogOddities {
   std::array<Count, kNumLogOddities> counts;
 
   void Add(LogOddity oddity, size_t line);
-  void Merge(const LogOddities& later);
+  void Merge(const LogWarnings& later);
   // "bench.log:12: 3 samples …", one for each kind that there is.
   std::vector<std::string> Messages(absl::string_view file) const;
 };
@@ -56,7 +56,7 @@ struct LogReadOptions {
 // is the reader's, and lives until it returns. An error is what `take` returns, or names the line
 // that the log ends in the middle of.
 absl::Status ReadLogLines(absl::string_view bytes, const LogReadOptions& options,
-                          LogOddities* oddities,
+                          LogWarnings* warnings,
                           absl::FunctionRef<absl::Status(size_t line, const SampleResult&)> take);
 
 // Where samples begin that divide `bytes` into at most `parts` of about the same size: the

@@ -77,7 +77,7 @@ Object ObjectOf(const OracleFinding& finding) {
   return object;
 }
 
-Object LineOf(const SampleResult& result, const Duel& duel, const OracleFinding* oracle,
+Object LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFinding* oracle,
               int64_t log_bytes) {
   Object line;
   line["path"] = result.path;
@@ -99,16 +99,16 @@ Object LineOf(const SampleResult& result, const Duel& duel, const OracleFinding*
     line["equal"].push_back(output.equal);
     line["max_diff"].push_back(output.max_diff);
   }
-  if (duel.speedup.speedup > 0) {
-    line["speedup"] = duel.speedup.speedup;
-    line["speedup_95"] = {duel.speedup.low, duel.speedup.high};
-    line["eager_ms"] = duel.trials.eager;
-    line["compiled_ms"] = duel.trials.compiled;
-    line["fluctuates"] = duel.fluctuates;
+  if (ab_run.speedup.speedup > 0) {
+    line["speedup"] = ab_run.speedup.speedup;
+    line["speedup_95"] = {ab_run.speedup.low, ab_run.speedup.high};
+    line["eager_ms"] = ab_run.trials.eager;
+    line["compiled_ms"] = ab_run.trials.compiled;
+    line["fluctuates"] = ab_run.fluctuates;
   }
-  if (!duel.is_loaded) line["loaded"] = false;
-  if (duel.prepare_ms > 0) line["prepare_ms"] = duel.prepare_ms;
-  if (!duel.proof.empty()) line["proof"] = duel.proof;
+  if (!ab_run.is_loaded) line["loaded"] = false;
+  if (ab_run.prepare_ms > 0) line["prepare_ms"] = ab_run.prepare_ms;
+  if (!ab_run.proof.empty()) line["proof"] = ab_run.proof;
   if (oracle != nullptr) line["oracle"] = ObjectOf(*oracle);
   line["log_bytes"] = log_bytes;
   return line;
@@ -189,12 +189,12 @@ absl::Status ResultLog::GoOn() {
   return Cut(lines_, lines_bytes_, lines_path_);
 }
 
-absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel,
+absl::Status ResultLog::Add(const SampleResult& result, const AbRun& ab_run,
                             const OracleFinding* oracle) {
   const int64_t log_before = log_bytes_;
   RETURN_IF_ERROR(Append(log_, WriteLog(result), &log_bytes_, log_path_));
   const std::string line =
-      LineOf(result, duel, oracle, log_bytes_)
+      LineOf(result, ab_run, oracle, log_bytes_)
           .dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Object::error_handler_t::replace);
   absl::Status status = Append(lines_, absl::StrCat(line, "\n"), &lines_bytes_, lines_path_);
   if (!status.ok()) {
@@ -205,9 +205,9 @@ absl::Status ResultLog::Add(const SampleResult& result, const Duel& duel,
   ResultSummary summary;
   summary.status = result.status;
   summary.is_right = result.IsRight();
-  summary.speedup = duel.speedup.speedup;
-  summary.fluctuates = duel.fluctuates;
-  summary.is_loaded = duel.is_loaded;
+  summary.speedup = ab_run.speedup.speedup;
+  summary.fluctuates = ab_run.fluctuates;
+  summary.is_loaded = ab_run.is_loaded;
   results_[result.path] = summary;
   return absl::OkStatus();
 }

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graphnet/evaluate/duel.h"
+#include "graphnet/evaluate/ab_run.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/sample_result.h"
 
@@ -43,7 +43,7 @@ class ResultLog {
   const std::string& log_path() const { return log_path_; }
 
   // Both lines whole, or, if the disk is full, nothing.
-  absl::Status Add(const SampleResult& result, const Duel& duel,
+  absl::Status Add(const SampleResult& result, const AbRun& ab_run,
                    const OracleFinding* oracle = nullptr);
 
  private:

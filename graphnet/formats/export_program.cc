@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torch_functions.h"
-#include "graphnet/identity/canonical_calls.h"
-#include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/inputs/example_input.h"
+#include "graphnet/passes/canonical_calls.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/inline_regions.h"
+#include "graphnet/passes/partial_evaluation.h"
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {

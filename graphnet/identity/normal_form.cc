@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/effects.h"
-#include "graphnet/identity/canonical_calls.h"
-#include "graphnet/identity/partial_evaluation.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/passes/canonical_calls.h"
 #include "graphnet/passes/dead_code.h"
+#include "graphnet/passes/partial_evaluation.h"
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {

@@ -3,7 +3,7 @@
 //
 // Nodes go together if they are convex: no way that follows operands leaves the set and
 // comes back to it. Only operands count here: who moves calls that write to memory asks
-// ops/effects.h first.
+// facts/memory/effects.h first.
 #ifndef GRAPHNET_IR_OUTLINE_H_
 #define GRAPHNET_IR_OUTLINE_H_
 

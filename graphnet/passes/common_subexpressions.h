@@ -13,7 +13,7 @@ namespace graphnet {
 // Applicable in scenarios where layers each derive the same masks, positions or sizes.
 //
 // When applied, this pass will point the users of a call to an earlier call of the same
-// target on the same arguments, and erase it, when both are pure (ops/effects.h), no
+// target on the same arguments, and erase it, when both are pure (facts/memory/effects.h), no
 // call writes to memory that either of them, or one of their operands, may share, and
 // no call changes a mode (gradients, autocast) in between. The first one keeps its name,
 // location and module path; a meta that it lacks it takes from the other.

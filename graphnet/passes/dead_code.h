@@ -14,7 +14,7 @@ namespace graphnet {
 // program computes more than it returns.
 //
 // When applied, this pass will erase every get_attr and every pure call
-// (ops/effects.h) without users, in all graphs, what thereby loses its last
+// (facts/memory/effects.h) without users, in all graphs, what thereby loses its last
 // user, and bodies that nothing refers to any more. What writes to a value, draws
 // random numbers, asserts, changes a mode or is unknown stays, as do placeholders.
 // Metas and locations of the rest stay as they are.

@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
-#include "graphnet/facts/shapes/growth.h"
+#include "graphnet/facts/shapes/dim_propagation.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
@@ -26,9 +26,9 @@ namespace {
 
 constexpr int kMaxRounds = 64;
 
-class Generalization : private Growth {
+class Generalization : private DimPropagation {
  public:
-  Generalization(Module* module, PassRun* run) : Growth(module), run_(*run) {}
+  Generalization(Module* module, PassRun* run) : DimPropagation(module), run_(*run) {}
 
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(ChooseInputs());
@@ -37,7 +37,7 @@ class Generalization : private Growth {
       again_ = false;
       edits_.clear();
       expands_.clear();
-      values_ = NodeTable<Extent>(module_);
+      values_ = NodeTable<SymbolicSizes>(module_);
       for (Node* node : module_.main()->nodes()) {
         RETURN_IF_ERROR(Visit(node));
       }
@@ -179,7 +179,7 @@ class Generalization : private Growth {
         expanded += expand->second.size();
         for (const auto& [operand, dims] : expand->second) ExpandFor(node, operand, dims);
       }
-      const Extent& extent = values_[node];
+      const SymbolicSizes& extent = values_[node];
       if (extent.any() && node->meta() != nullptr) {
         const ValueMeta* meta = WithSymbols(*node->meta(), extent);
         changed_ |= meta != node->meta();
@@ -227,7 +227,7 @@ class Generalization : private Growth {
         !node->args()[0].is_node()) {
       return;
     }
-    const auto factors = [&](const Extent& of) {
+    const auto factors = [&](const SymbolicSizes& of) {
       int64_t most = 0;
       for (size_t i = 0; i < of.grows.size(); ++i) most = of.grows[i] ? of.sizes[i] : most;
       return most;
@@ -249,7 +249,7 @@ class Generalization : private Growth {
     made->set_location(node->location());
     made->set_module_path(node->module_path());
     if (operand->meta() != nullptr) {
-      Extent extent = values_[operand];
+      SymbolicSizes extent = values_[operand];
       for (const size_t i : dims) extent.grows[i] = 1;
       made->set_meta(WithSymbols(*operand->meta(), extent));
     }
@@ -278,7 +278,7 @@ class Generalization : private Growth {
     return false;
   }
 
-  const ValueMeta* WithSymbols(const ValueMeta& meta, const Extent& extent) {
+  const ValueMeta* WithSymbols(const ValueMeta& meta, const SymbolicSizes& extent) {
     if (meta.is_tuple) {
       std::vector<const ValueMeta*> elements;
       for (size_t i = 0; i < meta.elements.size(); ++i) {

@@ -143,7 +143,7 @@ absl::StatusOr<RewriteRule> ParsePattern(absl::string_view text, absl::string_vi
 // first rule that matches first. A match is anchored at what the pattern returns and
 // followed through operands, so that it costs the size of the pattern, and all of them
 // O(nodes) unless many rules end in calls of the same target. The nodes inside of a
-// match must be used in it only, have no effects (ops/memory_use.h) on other memory, and
+// match must be used in it only, have no effects (facts/memory/memory_use.h) on other memory, and
 // no call between them and the anchor may write to memory. A rule that gives an operand back
 // is not applied where that or the anchor is written to afterwards. What is made has the location
 // and module path of the anchor, the last of it its name and meta.

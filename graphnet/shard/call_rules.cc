@@ -15,27 +15,26 @@
 namespace graphnet::spmd {
 namespace {
 
-using Result = std::optional<Notation>;
+using Result = std::optional<ShardingRule>;
 using Letters = std::vector<int>;
 
-// A notation in which nothing is divided yet.
-Notation Start(const CallFacts& call) {
-  Notation notation;
+// A rule in which nothing is divided yet.
+ShardingRule Start(const CallFacts& call) {
+  ShardingRule rule;
   for (const TensorFacts& operand : call.operands)
-    notation.operands.push_back(
-        {Letters(static_cast<size_t>(std::max(operand.rank(), 0)), kNoLetter)});
-  return notation;
+    rule.operands.push_back({Letters(static_cast<size_t>(std::max(operand.rank(), 0)), kNoLetter)});
+  return rule;
 }
 
 // Gives the dimensions of an operand, from the last on, the letters that they broadcast to.
 // Where a size is neither 1 nor that of the letter, or is unknown, it stays whole.
 void Align(const CallFacts& call, size_t operand, absl::Span<const int> letters,
-           Notation* notation) {
+           ShardingRule* rule) {
   const TensorFacts& facts = call.operands[operand];
   if (facts.kind == TensorFacts::Kind::kOther) return;
-  Letters& dims = notation->operands[operand].dims;
+  Letters& dims = rule->operands[operand].dims;
   if (!facts.sizes.has_value() || dims.size() > letters.size()) {
-    for (const int letter : letters) notation->KeepWhole(letter);
+    for (const int letter : letters) rule->KeepWhole(letter);
     return;
   }
   const size_t missing = letters.size() - dims.size();
@@ -43,11 +42,11 @@ void Align(const CallFacts& call, size_t operand, absl::Span<const int> letters,
     const int letter = letters[missing + d];
     if (letter < 0) continue;
     const int64_t size = (*facts.sizes)[d];
-    const int64_t whole = notation->letters[static_cast<size_t>(letter)].sizes[0];
+    const int64_t whole = rule->letters[static_cast<size_t>(letter)].sizes[0];
     if (size == whole && size >= 0) {
       dims[d] = letter;
     } else if (size != 1 || whole < 0) {
-      notation->KeepWhole(letter);
+      rule->KeepWhole(letter);
     }
   }
 }
@@ -63,9 +62,9 @@ const Sizes* SizesOf(const CallFacts& call, absl::string_view parameter) {
   return operands.size() == 1 ? SizesOf(call, operands[0]) : nullptr;
 }
 
-Letters* DimsOfOperand(const CallFacts& call, absl::string_view parameter, Notation* notation) {
+Letters* DimsOfOperand(const CallFacts& call, absl::string_view parameter, ShardingRule* rule) {
   const std::vector<size_t> operands = call.operands_of(parameter);
-  return operands.size() == 1 ? &notation->operands[operands[0]].dims : nullptr;
+  return operands.size() == 1 ? &rule->operands[operands[0]].dims : nullptr;
 }
 
 size_t NumResults(const CallFacts& call) {
@@ -75,11 +74,11 @@ size_t NumResults(const CallFacts& call) {
 // All operands broadcast to the result.
 Result Pointwise(const CallFacts& call) {
   if (!call.result.is_tensor() || !call.result.sizes.has_value()) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*call.result.sizes);
-  for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &notation);
-  notation.results.push_back({letters});
-  return notation;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*call.result.sizes);
+  for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &rule);
+  rule.results.push_back({letters});
+  return rule;
 }
 
 // The first operand with the dimensions `whole` kept, and results of the same dimensions, or
@@ -87,17 +86,17 @@ Result Pointwise(const CallFacts& call) {
 Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop = false) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*sizes);
-  notation.operands[0].dims = letters;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*sizes);
+  rule.operands[0].dims = letters;
   Letters result;
   for (size_t i = 0; i < letters.size(); ++i) {
     const bool is_whole = absl::c_linear_search(whole, i);
-    if (is_whole) notation.KeepWhole(letters[i]);
+    if (is_whole) rule.KeepWhole(letters[i]);
     if (!is_whole || !drop) result.push_back(letters[i]);
   }
-  notation.results.assign(NumResults(call), {result});
-  return notation;
+  rule.results.assign(NumResults(call), {result});
+  return rule;
 }
 
 // The dimensions that a call says, under the first of these names that it has: all for none.
@@ -126,9 +125,9 @@ Result ReduceBy(const CallFacts& call, std::optional<ReduceType> type) {
   const auto dims = DimsSaid(call);
   if (!dims.has_value()) return std::nullopt;
   const bool keep = call.has("keepdim") && call.arg("keepdim") == Argument(true);
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*sizes);
-  notation.operands[0].dims = letters;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*sizes);
+  rule.operands[0].dims = letters;
   Letters result;
   for (size_t i = 0; i < letters.size(); ++i) {
     if (!absl::c_linear_search(*dims, i)) {
@@ -136,11 +135,11 @@ Result ReduceBy(const CallFacts& call, std::optional<ReduceType> type) {
       continue;
     }
     // Which element it was, the second result, no reduction tells.
-    if (NumResults(call) == 1) notation.letters[static_cast<size_t>(letters[i])].reduced = type;
+    if (NumResults(call) == 1) rule.letters[static_cast<size_t>(letters[i])].reduced = type;
     if (keep) result.push_back(kNoLetter);
   }
-  notation.results.assign(NumResults(call), {result});
-  return notation;
+  rule.results.assign(NumResults(call), {result});
+  return rule;
 }
 Result Reduce(const CallFacts& call) { return ReduceBy(call, std::nullopt); }
 template <ReduceType kType>
@@ -194,12 +193,12 @@ Result Channels(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr || sizes->size() < 2) return std::nullopt;
   if (call.has("training") && call.arg("training") != Argument(false)) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*sizes);
-  notation.operands[0].dims = letters;
-  for (size_t i = 1; i < call.operands.size(); ++i) Align(call, i, {letters[1]}, &notation);
-  notation.results.push_back({letters});
-  return notation;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*sizes);
+  rule.operands[0].dims = letters;
+  for (size_t i = 1; i < call.operands.size(); ++i) Align(call, i, {letters[1]}, &rule);
+  rule.results.push_back({letters});
+  return rule;
 }
 
 // The product of two operands, from `first` on; the one before, if there is one, is added.
@@ -208,15 +207,15 @@ Result Product(const CallFacts& call, size_t first) {
   const Sizes* b = SizesOf(call, first + 1);
   if (a == nullptr || b == nullptr || a->empty() || b->empty()) return std::nullopt;
   if (!call.result.sizes.has_value()) return std::nullopt;
-  Notation notation = Start(call);
+  ShardingRule rule = Start(call);
   const bool has_m = a->size() > 1;
   const bool has_n = b->size() > 1;
-  const Letters letters = notation.NewLetters(*call.result.sizes);
+  const Letters letters = rule.NewLetters(*call.result.sizes);
   const size_t own = static_cast<size_t>(has_m) + static_cast<size_t>(has_n);
   if (letters.size() < own) return std::nullopt;
   const absl::Span<const int> batch = absl::MakeConstSpan(letters).first(letters.size() - own);
-  const int k = notation.NewLetter(a->back());
-  notation.letters.back().reduced = ReduceType::kSum;
+  const int k = rule.NewLetter(a->back());
+  rule.letters.back().reduced = ReduceType::kSum;
   // The letters of both with the batch in front, and as many as there are dimensions.
   Letters of_a(batch.begin(), batch.end());
   Letters of_b = of_a;
@@ -224,14 +223,14 @@ Result Product(const CallFacts& call, size_t first) {
   of_a.push_back(k);
   of_b.push_back(k);
   if (has_n) of_b.push_back(letters.back());
-  Align(call, first, of_a, &notation);
-  Align(call, first + 1, of_b, &notation);
+  Align(call, first, of_a, &rule);
+  Align(call, first + 1, of_b, &rule);
   if (first > 0) {
-    Align(call, 0, letters, &notation);
-    notation.operands[0].is_term = true;
+    Align(call, 0, letters, &rule);
+    rule.operands[0].is_term = true;
   }
-  notation.results.push_back({letters});
-  return notation;
+  rule.results.push_back({letters});
+  return rule;
 }
 Result Matmul(const CallFacts& call) { return Product(call, 0); }
 Result AddMatmul(const CallFacts& call) { return Product(call, 1); }
@@ -240,32 +239,32 @@ Result Linear(const CallFacts& call) {
   const Sizes* x = SizesOf(call, "input");
   const Sizes* weight = SizesOf(call, "weight");
   if (x == nullptr || weight == nullptr || x->empty() || weight->size() != 2) return std::nullopt;
-  Notation notation = Start(call);
-  Letters letters = notation.NewLetters(*x);
+  ShardingRule rule = Start(call);
+  Letters letters = rule.NewLetters(*x);
   const int k = letters.back();
-  notation.letters[static_cast<size_t>(k)].reduced = ReduceType::kSum;
-  const int n = notation.NewLetter((*weight)[0]);
-  *DimsOfOperand(call, "input", &notation) = letters;
-  Align(call, 1, {n, k}, &notation);
+  rule.letters[static_cast<size_t>(k)].reduced = ReduceType::kSum;
+  const int n = rule.NewLetter((*weight)[0]);
+  *DimsOfOperand(call, "input", &rule) = letters;
+  Align(call, 1, {n, k}, &rule);
   for (const size_t bias : call.operands_of("bias")) {
-    Align(call, bias, {n}, &notation);
-    notation.operands[bias].is_term = true;
+    Align(call, bias, {n}, &rule);
+    rule.operands[bias].is_term = true;
   }
   letters.back() = n;
-  notation.results.push_back({letters});
-  return notation;
+  rule.results.push_back({letters});
+  return rule;
 }
 
 Result Outer(const CallFacts& call) {
   const Sizes* a = SizesOf(call, size_t{0});
   const Sizes* b = SizesOf(call, 1);
   if (a == nullptr || b == nullptr || a->size() != 1 || b->size() != 1) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters({(*a)[0], (*b)[0]});
-  notation.operands[0].dims = {letters[0]};
-  notation.operands[1].dims = {letters[1]};
-  notation.results.push_back({letters});
-  return notation;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters({(*a)[0], (*b)[0]});
+  rule.operands[0].dims = {letters[0]};
+  rule.operands[1].dims = {letters[1]};
+  rule.results.push_back({letters});
+  return rule;
 }
 
 Result Einsum(const CallFacts& call) {
@@ -276,7 +275,7 @@ Result Einsum(const CallFacts& call) {
   const std::string terms = text.substr(0, text.find("->"));
   const std::vector<std::string> inputs = absl::StrSplit(terms, ',');
   if (inputs.size() != call.operands.size()) return std::nullopt;
-  Notation notation = Start(call);
+  ShardingRule rule = Start(call);
   absl::flat_hash_map<char, int> letters;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Sizes* sizes = SizesOf(call, i);
@@ -284,11 +283,11 @@ Result Einsum(const CallFacts& call) {
     for (size_t d = 0; d < sizes->size(); ++d) {
       const char c = inputs[i][d];
       const auto [letter, is_new] = letters.try_emplace(c, 0);
-      if (is_new) letter->second = notation.NewLetter((*sizes)[d]);
+      if (is_new) letter->second = rule.NewLetter((*sizes)[d]);
       // A diagonal, or a size that broadcasts.
-      if (inputs[i].find(c) != d || notation.letters[letter->second].sizes[0] != (*sizes)[d])
-        notation.KeepWhole(letter->second);
-      notation.operands[i].dims[d] = letter->second;
+      if (inputs[i].find(c) != d || rule.letters[letter->second].sizes[0] != (*sizes)[d])
+        rule.KeepWhole(letter->second);
+      rule.operands[i].dims[d] = letter->second;
     }
   }
   const std::string output = OutputOfEinsum(equation.string());
@@ -300,10 +299,10 @@ Result Einsum(const CallFacts& call) {
   }
   for (const auto& [c, letter] : letters) {
     if (!absl::StrContains(output, c))
-      notation.letters[static_cast<size_t>(letter)].reduced = ReduceType::kSum;
+      rule.letters[static_cast<size_t>(letter)].reduced = ReduceType::kSum;
   }
-  notation.results.push_back({result});
-  return notation;
+  rule.results.push_back({result});
+  return rule;
 }
 
 Result Convolution(const CallFacts& call) {
@@ -313,51 +312,51 @@ Result Convolution(const CallFacts& call) {
     return std::nullopt;
   const bool transposed = absl::StrContains(call.schema->name, "transpose") ||
                           (call.has("transposed") && call.arg("transposed") != Argument(false));
-  Notation notation = Start(call);
-  const int n = notation.NewLetter((*x)[0]);
+  ShardingRule rule = Start(call);
+  const int n = rule.NewLetter((*x)[0]);
   Letters result(x->size(), kNoLetter);
-  Letters& of_x = *DimsOfOperand(call, "input", &notation);
+  Letters& of_x = *DimsOfOperand(call, "input", &rule);
   of_x[0] = result[0] = n;
   if (call.arg("groups") == Argument(1)) {
     const size_t out = transposed ? 1 : 0;
-    const int o = notation.NewLetter((*weight)[out]);
-    const int c = notation.NewLetter((*x)[1]);
-    notation.letters.back().reduced = ReduceType::kSum;
-    Letters& of_weight = *DimsOfOperand(call, "weight", &notation);
+    const int o = rule.NewLetter((*weight)[out]);
+    const int c = rule.NewLetter((*x)[1]);
+    rule.letters.back().reduced = ReduceType::kSum;
+    Letters& of_weight = *DimsOfOperand(call, "weight", &rule);
     of_weight[out] = result[1] = o;
     of_weight[1 - out] = of_x[1] = c;
     for (const size_t bias : call.operands_of("bias")) {
-      Align(call, bias, {o}, &notation);
-      notation.operands[bias].is_term = true;
+      Align(call, bias, {o}, &rule);
+      rule.operands[bias].is_term = true;
     }
   }
-  notation.results.push_back({result});
-  return notation;
+  rule.results.push_back({result});
+  return rule;
 }
 
 Result Attention(const CallFacts& call) {
   const Sizes* query = SizesOf(call, "query");
   if (query == nullptr || query->size() < 3 || !call.result.sizes.has_value()) return std::nullopt;
-  Notation notation = Start(call);
-  Letters letters = notation.NewLetters(*call.result.sizes);
+  ShardingRule rule = Start(call);
+  Letters letters = rule.NewLetters(*call.result.sizes);
   letters.resize(letters.size() - 2);
   letters.resize(letters.size() + 2, kNoLetter);
-  for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &notation);
-  notation.results.push_back({letters});
-  return notation;
+  for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &rule);
+  rule.results.push_back({letters});
+  return rule;
 }
 
 Result Embedding(const CallFacts& call) {
   const Sizes* weight = SizesOf(call, "weight");
   const Sizes* indices = SizesOf(call, "indices");
   if (weight == nullptr || indices == nullptr || weight->size() != 2) return std::nullopt;
-  Notation notation = Start(call);
-  Letters letters = notation.NewLetters(*indices);
-  *DimsOfOperand(call, "indices", &notation) = letters;
-  letters.push_back(notation.NewLetter((*weight)[1]));
-  DimsOfOperand(call, "weight", &notation)->back() = letters.back();
-  notation.results.push_back({letters});
-  return notation;
+  ShardingRule rule = Start(call);
+  Letters letters = rule.NewLetters(*indices);
+  *DimsOfOperand(call, "indices", &rule) = letters;
+  letters.push_back(rule.NewLetter((*weight)[1]));
+  DimsOfOperand(call, "weight", &rule)->back() = letters.back();
+  rule.results.push_back({letters});
+  return rule;
 }
 
 Result Gather(const CallFacts& call) {
@@ -366,20 +365,20 @@ Result Gather(const CallFacts& call) {
   if (self == nullptr || index == nullptr || index->size() != self->size()) return std::nullopt;
   const auto dim = DimsOf(call.arg("dim"), call.operands[0].rank());
   if (!dim.has_value() || dim->size() != 1) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*index);
-  *DimsOfOperand(call, "index", &notation) = letters;
-  Letters& of_self = *DimsOfOperand(call, "self", &notation);
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*index);
+  *DimsOfOperand(call, "index", &rule) = letters;
+  Letters& of_self = *DimsOfOperand(call, "self", &rule);
   for (size_t i = 0; i < letters.size(); ++i) {
     if (i == (*dim)[0]) continue;
     // Of a smaller index the rows of a rank are not those of its part.
     if ((*self)[i] == (*index)[i])
       of_self[i] = letters[i];
     else
-      notation.KeepWhole(letters[i]);
+      rule.KeepWhole(letters[i]);
   }
-  notation.results.push_back({letters});
-  return notation;
+  rule.results.push_back({letters});
+  return rule;
 }
 
 // A dimension of the first operand gives way to those of an index.
@@ -387,16 +386,16 @@ Result TakeAlong(const CallFacts& call, size_t dim, size_t index) {
   const Sizes* self = SizesOf(call, size_t{0});
   const Sizes* of_index = SizesOf(call, index);
   if (self == nullptr || of_index == nullptr || dim >= self->size()) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*self);
-  notation.operands[0].dims = letters;
-  const Letters taken = notation.NewLetters(*of_index);
-  notation.operands[index].dims = taken;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*self);
+  rule.operands[0].dims = letters;
+  const Letters taken = rule.NewLetters(*of_index);
+  rule.operands[index].dims = taken;
   Letters result(letters.begin(), letters.begin() + static_cast<ptrdiff_t>(dim));
   result.insert(result.end(), taken.begin(), taken.end());
   result.insert(result.end(), letters.begin() + static_cast<ptrdiff_t>(dim) + 1, letters.end());
-  notation.results.push_back({result});
-  return notation;
+  rule.results.push_back({result});
+  return rule;
 }
 
 Result IndexSelect(const CallFacts& call) {
@@ -423,17 +422,17 @@ Result Join(const CallFacts& call) {
   const auto dim = DimsOf(call.arg("dim"), call.result.rank());
   if (!dim.has_value() || dim->size() != 1) return std::nullopt;
   const bool adds_dim = call.schema->name == "stack";
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*call.result.sizes);
-  notation.KeepWhole(letters[(*dim)[0]]);
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*call.result.sizes);
+  rule.KeepWhole(letters[(*dim)[0]]);
   Letters own = letters;
   if (adds_dim) own.erase(own.begin() + static_cast<ptrdiff_t>((*dim)[0]));
-  for (Notation::Tensor& operand : notation.operands) {
+  for (ShardingRule::Tensor& operand : rule.operands) {
     if (operand.dims.size() != own.size()) return std::nullopt;
     operand.dims = own;
   }
-  notation.results.push_back({letters});
-  return notation;
+  rule.results.push_back({letters});
+  return rule;
 }
 
 Result Pieces(const CallFacts& call) {
@@ -450,7 +449,7 @@ Result Reordered(const CallFacts& call, absl::Span<const size_t> order) {
   const Sizes& sizes = *SizesOf(call, size_t{0});
   std::vector<DimTransform> dims;
   for (const size_t dim : order) dims.push_back(DimTransform::InputDim(dim));
-  return NotationOf(sizes, dims);
+  return ShardingRuleOf(sizes, dims);
 }
 
 Result Permute(const CallFacts& call) {
@@ -512,14 +511,14 @@ Result Reshape(const CallFacts& call) {
   if (sizes == nullptr || call.operands.size() != 1 || !call.result.sizes.has_value())
     return std::nullopt;
   if (call.has("dtype")) return std::nullopt;  // view.dtype
-  return ReshapeNotation(*sizes, *call.result.sizes);
+  return ReshapeRule(*sizes, *call.result.sizes);
 }
 
 template <typename T>
-Result IfOk(absl::StatusOr<T> notation) {
-  if (!notation.ok()) return std::nullopt;
-  notation->results.resize(1);
-  return *std::move(notation);
+Result IfOk(absl::StatusOr<T> rule) {
+  if (!rule.ok()) return std::nullopt;
+  rule->results.resize(1);
+  return *std::move(rule);
 }
 
 Result Flatten(const CallFacts& call) {
@@ -528,26 +527,26 @@ Result Flatten(const CallFacts& call) {
   const Argument start = call.arg("start_dim");
   const Argument end = call.arg("end_dim");
   if (!start.is_int() || !end.is_int()) return std::nullopt;
-  return IfOk(FlattenNotation(*sizes, start.integer(), end.integer()));
+  return IfOk(FlattenRule(*sizes, start.integer(), end.integer()));
 }
 
 Result Squeeze(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr || absl::c_any_of(*sizes, [](int64_t size) { return size < 0; }))
     return std::nullopt;
-  if (!call.has("dim")) return IfOk(SqueezeNotation(*sizes, {}));
+  if (!call.has("dim")) return IfOk(SqueezeRule(*sizes, {}));
   const Argument dim = call.arg("dim");
   const auto dims = dim.is_int() ? std::optional<Sizes>(Sizes{dim.integer()}) : NumbersOf(dim);
   if (!dims.has_value() || sizes->empty()) return std::nullopt;
   if (dims->empty()) return KeepDims(call, {});  // of squeeze.dims: none
-  return IfOk(SqueezeNotation(*sizes, *dims));
+  return IfOk(SqueezeRule(*sizes, *dims));
 }
 
 Result Unsqueeze(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   const Argument dim = call.arg("dim");
   if (sizes == nullptr || !dim.is_int()) return std::nullopt;
-  return IfOk(UnsqueezeNotation(*sizes, {dim.integer()}));
+  return IfOk(UnsqueezeRule(*sizes, {dim.integer()}));
 }
 
 Result Expand(const CallFacts& call) {
@@ -560,22 +559,22 @@ Result Repeat(const CallFacts& call) {
   const auto repeats = NumbersOf(call.arg("repeats"));
   if (sizes == nullptr || !repeats.has_value() || repeats->size() < sizes->size())
     return std::nullopt;
-  Notation notation = Start(call);
-  notation.operands[0].dims = notation.NewLetters(*sizes);
+  ShardingRule rule = Start(call);
+  rule.operands[0].dims = rule.NewLetters(*sizes);
   const size_t added = repeats->size() - sizes->size();
   Letters result(repeats->size(), kNoLetter);
   for (size_t i = 0; i < sizes->size(); ++i) {
-    if ((*repeats)[added + i] == 1) result[added + i] = notation.operands[0].dims[i];
+    if ((*repeats)[added + i] == 1) result[added + i] = rule.operands[0].dims[i];
   }
-  notation.results.push_back({result});
-  return notation;
+  rule.results.push_back({result});
+  return rule;
 }
 
 Result Slice(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   const Argument dim = call.arg("dim");
   if (sizes == nullptr || !dim.is_int()) return std::nullopt;
-  if (!call.has("step")) return IfOk(SliceNotation(*sizes, {dim.integer()}));  // narrow
+  if (!call.has("step")) return IfOk(SliceRule(*sizes, {dim.integer()}));  // narrow
   const auto number = [&](absl::string_view name, int64_t otherwise) {
     const Argument value = call.arg(name);
     return value.is_int() ? value.integer() : value.is_none() ? otherwise : -1;
@@ -586,7 +585,7 @@ Result Slice(const CallFacts& call) {
   if (sliced.has_value() && range.start == 0 && range.step == 1 && (*sizes)[(*sliced)[0]] >= 0 &&
       range.end >= (*sizes)[(*sliced)[0]])
     return KeepDims(call, {});
-  return IfOk(SliceNotation(*sizes, {dim.integer()}, {}, {range}));
+  return IfOk(SliceRule(*sizes, {dim.integer()}, {}, {range}));
 }
 
 // Whether a slice of Python takes all of a dimension, and so all of a part of it.
@@ -610,9 +609,9 @@ Result Subscript(const CallFacts& call) {
     return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
   }));
   if (taken > sizes->size()) return std::nullopt;
-  Notation notation = Start(call);
-  const Letters letters = notation.NewLetters(*sizes);
-  notation.operands[0].dims = letters;
+  ShardingRule rule = Start(call);
+  const Letters letters = rule.NewLetters(*sizes);
+  rule.operands[0].dims = letters;
   Letters result;
   size_t next = 0;
   for (const Argument& element : elements) {
@@ -621,7 +620,7 @@ Result Subscript(const CallFacts& call) {
     } else if (element.kind() == Argument::Kind::kEllipsis) {
       for (size_t i = taken; i < sizes->size(); ++i) result.push_back(letters[next++]);
     } else if (element.kind() == Argument::Kind::kSlice) {
-      if (!TakesAll(element, (*sizes)[next])) notation.KeepWhole(letters[next]);
+      if (!TakesAll(element, (*sizes)[next])) rule.KeepWhole(letters[next]);
       result.push_back(letters[next++]);
     } else if (element.is_int()) {
       ++next;
@@ -630,8 +629,8 @@ Result Subscript(const CallFacts& call) {
     }
   }
   result.insert(result.end(), letters.begin() + static_cast<ptrdiff_t>(next), letters.end());
-  notation.results.push_back({result});
-  return notation;
+  rule.results.push_back({result});
+  return rule;
 }
 
 constexpr CallRule kRules[] = {
@@ -771,11 +770,11 @@ const CallRule* FindCallRule(const Node& call) {
   return rule == rules->end() ? nullptr : rule->second;
 }
 
-std::optional<Notation> NotationOfCall(const CallFacts& call) {
+std::optional<ShardingRule> ShardingRuleOfCall(const CallFacts& call) {
   const CallRule* rule = FindCallRule(call.node);
   if (rule == nullptr || call.operands.empty()) return std::nullopt;
   if (call.schema != nullptr && !DrawsNothing(call.node)) return std::nullopt;
-  return rule->notation(call);
+  return rule->rule(call);
 }
 
 }  // namespace graphnet::spmd

@@ -1,5 +1,5 @@
 // Which dimensions of the tensors of a call are divided alike: a rule for each family of
-// operators of ATen, in the form of a Notation.
+// operators of ATen, in the form of a ShardingRule.
 #ifndef GRAPHNET_SHARD_CALL_RULES_H_
 #define GRAPHNET_SHARD_CALL_RULES_H_
 
@@ -12,7 +12,7 @@
 #include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ir/node.h"
 #include "graphnet/ops/schema.h"
-#include "graphnet/shard/notation.h"
+#include "graphnet/shard/sharding_rule.h"
 
 namespace graphnet::spmd {
 
@@ -35,7 +35,7 @@ struct CallRule {
   absl::string_view what;       // what may be divided, a line of docs/sharding.md
   absl::string_view operators;  // of ATen, by name
   // None where the call is not of the kind that the rule is for, or too little is known.
-  std::optional<Notation> (*notation)(const CallFacts& call);
+  std::optional<ShardingRule> (*rule)(const CallFacts& call);
   // A parameter of sizes of the result, which are those of the whole: a rank has others.
   absl::string_view sizes_parameter;
   // Elements are added up (or multiplied), in an order that may follow how many there are.
@@ -49,7 +49,7 @@ absl::Span<const CallRule> CallRules();
 // Null: all of its tensors must be replicated, and its results are.
 const CallRule* FindCallRule(const Node& call);
 // Of a call; none without a rule, or when the rule has none.
-std::optional<Notation> NotationOfCall(const CallFacts& call);
+std::optional<ShardingRule> ShardingRuleOfCall(const CallFacts& call);
 
 }  // namespace graphnet::spmd
 

@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<size_t>> NormalDims(absl::Span<const int64_t> dims, s
   return normal;
 }
 
-absl::StatusOr<Notation> SliceNotation(SizeSpan sizes, SizeSpan axes, SizeSpan decrease_axes,
+absl::StatusOr<ShardingRule> SliceRule(SizeSpan sizes, SizeSpan axes, SizeSpan decrease_axes,
                                        absl::Span<const SliceRange> ranges) {
   ASSIGN_OR_RETURN(const std::vector<size_t> sliced, NormalDims(axes, sizes.size()));
   ASSIGN_OR_RETURN(const std::vector<bool> gone, Marked(decrease_axes, sizes.size()));
@@ -47,21 +47,21 @@ absl::StatusOr<Notation> SliceNotation(SizeSpan sizes, SizeSpan axes, SizeSpan d
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (!gone[i]) dims.push_back(DimTransform::InputDim(i));
   }
-  Notation notation = NotationOf(sizes, dims);
+  ShardingRule rule = ShardingRuleOf(sizes, dims);
   if (sliced.size() == 1 && ranges.size() == 1 && sliced[0] + 1 == sizes.size()) {
     const auto& [start, end, step] = ranges[0];
     if (step > 1 && start == 0 && end >= sizes.back() && sizes.back() % step == 0) {
       // n divides size / step if and only if step divides size / n, where both are whole.
-      notation.letters[sliced[0]].sizes.push_back(sizes.back() / step);
-      return notation;
+      rule.letters[sliced[0]].sizes.push_back(sizes.back() / step);
+      return rule;
     }
   }
-  for (const size_t axis : sliced) notation.KeepWhole(notation.operands[0].dims[axis]);
-  return notation;
+  for (const size_t axis : sliced) rule.KeepWhole(rule.operands[0].dims[axis]);
+  return rule;
 }
 
-absl::StatusOr<Notation> FlattenNotation(SizeSpan sizes, int64_t start, int64_t stop) {
-  if (sizes.empty()) return NotationOf(sizes, {DimTransform::Singleton()});
+absl::StatusOr<ShardingRule> FlattenRule(SizeSpan sizes, int64_t start, int64_t stop) {
+  if (sizes.empty()) return ShardingRuleOf(sizes, {DimTransform::Singleton()});
   ASSIGN_OR_RETURN(const std::vector<size_t> first, NormalDims({start}, sizes.size()));
   ASSIGN_OR_RETURN(const std::vector<size_t> last, NormalDims({stop}, sizes.size()));
   if (first[0] > last[0])
@@ -77,28 +77,28 @@ absl::StatusOr<Notation> FlattenNotation(SizeSpan sizes, int64_t start, int64_t 
     flat.push_back(DimTransform::InputDim(i));
     if (i == last[0]) dims.push_back(DimTransform::Flatten(flat));
   }
-  return NotationOf(sizes, dims);
+  return ShardingRuleOf(sizes, dims);
 }
 
-absl::StatusOr<Notation> SqueezeNotation(SizeSpan sizes, SizeSpan axes) {
+absl::StatusOr<ShardingRule> SqueezeRule(SizeSpan sizes, SizeSpan axes) {
   ASSIGN_OR_RETURN(const std::vector<bool> listed, Marked(axes, sizes.size()));
   std::vector<DimTransform> dims;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1 && (axes.empty() || listed[i])) continue;
     dims.push_back(sizes[i] == 1 ? DimTransform::Singleton() : DimTransform::InputDim(i));
   }
-  Notation notation = NotationOf(sizes, dims);
-  Notation::Tensor xshape = {{kNoLetter}};
+  ShardingRule rule = ShardingRuleOf(sizes, dims);
+  ShardingRule::Tensor xshape = {{kNoLetter}};
   for (size_t i = 0; i < sizes.size(); ++i) {
-    int& letter = notation.operands[0].dims[i];
+    int& letter = rule.operands[0].dims[i];
     if (sizes[i] == 1) letter = kNoLetter;
     xshape.dims.push_back(letter);
   }
-  notation.results.push_back(std::move(xshape));
-  return notation;
+  rule.results.push_back(std::move(xshape));
+  return rule;
 }
 
-absl::StatusOr<Notation> UnsqueezeNotation(SizeSpan sizes, SizeSpan axes) {
+absl::StatusOr<ShardingRule> UnsqueezeRule(SizeSpan sizes, SizeSpan axes) {
   const size_t rank = sizes.size() + axes.size();
   ASSIGN_OR_RETURN(const std::vector<bool> added, Marked(axes, rank, sizes.size() + 1));
   std::vector<DimTransform> dims;
@@ -111,13 +111,13 @@ absl::StatusOr<Notation> UnsqueezeNotation(SizeSpan sizes, SizeSpan axes) {
     }
     if (!added[i]) ++next;
   }
-  return NotationOf(sizes, dims);
+  return ShardingRuleOf(sizes, dims);
 }
 
-Notation ReshapeNotation(SizeSpan from, SizeSpan to) {
+ShardingRule ReshapeRule(SizeSpan from, SizeSpan to) {
   const auto is_none = [](int64_t size) { return size <= 0; };
   const auto nothing = [&] {
-    return NotationOf(from, std::vector<DimTransform>(to.size(), DimTransform::Singleton()));
+    return ShardingRuleOf(from, std::vector<DimTransform>(to.size(), DimTransform::Singleton()));
   };
   if (absl::c_any_of(from, is_none) || absl::c_any_of(to, is_none)) return nothing();
   std::vector<DimTransform> dims(to.size(), DimTransform::Singleton());
@@ -151,7 +151,7 @@ Notation ReshapeNotation(SizeSpan from, SizeSpan to) {
     for (size_t k = 0; k < places.size(); ++k)
       dims[places[k]] = split.size() == 1 ? whole : DimTransform::Split(whole, split, k);
   }
-  return NotationOf(from, dims);
+  return ShardingRuleOf(from, dims);
 }
 
 }  // namespace graphnet::spmd

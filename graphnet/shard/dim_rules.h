@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graphnet/shard/notation.h"
+#include "graphnet/shard/sharding_rule.h"
 
 namespace graphnet::spmd {
 
@@ -27,18 +27,18 @@ struct SliceRange {
 // The sliced axes stay whole; those of `decrease_axes` are gone. Where it starts and ends does
 // not matter, but for a slice of the last dimension alone by a step: if that runs over all of
 // it and divides the local extent, the dimension may stay divided.
-absl::StatusOr<Notation> SliceNotation(SizeSpan sizes, SizeSpan axes, SizeSpan decrease_axes = {},
+absl::StatusOr<ShardingRule> SliceRule(SizeSpan sizes, SizeSpan axes, SizeSpan decrease_axes = {},
                                        absl::Span<const SliceRange> ranges = {});
 // `start` to `stop` as one.
-absl::StatusOr<Notation> FlattenNotation(SizeSpan sizes, int64_t start, int64_t stop);
+absl::StatusOr<ShardingRule> FlattenRule(SizeSpan sizes, int64_t start, int64_t stop);
 // Without those of `axes` that have size 1; none given: without all of size 1. The second
 // result is Paddle's xshape: 0 and the sizes of the operand.
-absl::StatusOr<Notation> SqueezeNotation(SizeSpan sizes, SizeSpan axes);
+absl::StatusOr<ShardingRule> SqueezeRule(SizeSpan sizes, SizeSpan axes);
 // `axes` of the result, all counted as for one more dimension than the operand has, and
 // from 0 on for the dimensions of the result.
-absl::StatusOr<Notation> UnsqueezeNotation(SizeSpan sizes, SizeSpan axes);
+absl::StatusOr<ShardingRule> UnsqueezeRule(SizeSpan sizes, SizeSpan axes);
 // The same elements in other sizes. Where a size is unknown or 0, nothing is divided.
-Notation ReshapeNotation(SizeSpan from, SizeSpan to);
+ShardingRule ReshapeRule(SizeSpan from, SizeSpan to);
 
 }  // namespace graphnet::spmd
 

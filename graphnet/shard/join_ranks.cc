@@ -26,7 +26,7 @@ namespace graphnet::spmd {
 namespace {
 
 // What a named call asks for.
-struct Talk {
+struct Collective {
   ReshardStep::Kind kind = ReshardStep::Kind::kSend;
   int64_t dim = 0;
   int64_t to_dim = 0;
@@ -35,13 +35,13 @@ struct Talk {
 };
 
 // By name: what stands between the value and the group.
-struct TalkForm {
+struct CollectiveForm {
   absl::string_view name;
   ReshardStep::Kind kind;
   int dims;
   bool has_reduce;
 };
-constexpr TalkForm kForms[] = {
+constexpr CollectiveForm kForms[] = {
     {"all_gather", ReshardStep::Kind::kAllGather, 1, false},
     {"all_reduce", ReshardStep::Kind::kAllReduce, 0, true},
     {"reduce_scatter", ReshardStep::Kind::kReduceScatter, 1, true},
@@ -49,46 +49,46 @@ constexpr TalkForm kForms[] = {
     {"keep_first", ReshardStep::Kind::kKeepFirst, 0, true},
 };
 
-bool IsTalk(const Node& node) {
+bool IsCollective(const Node& node) {
   return node.is_call() && absl::StartsWith(node.target(), kNamedCallPrefix);
 }
 
-absl::StatusOr<Talk> ParseTalk(const Node& node, int rank) {
+absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   absl::string_view name = node.target();
   absl::ConsumePrefix(&name, kNamedCallPrefix);
   absl::ConsumeSuffix(&name, ".default");
   const auto* const form =
-      absl::c_find_if(kForms, [&](const TalkForm& f) { return f.name == name; });
+      absl::c_find_if(kForms, [&](const CollectiveForm& f) { return f.name == name; });
   if (form == std::end(kForms)) return NodeError(node, "is no call that ranks make");
   const absl::Span<const Argument> args = node.args();
   const size_t count = 2 + static_cast<size_t>(form->dims) + (form->has_reduce ? 1 : 0);
   if (args.size() != count || !node.kwargs().empty() || !args[0].is_node())
     return NodeError(node, absl::StrCat("expected a value and ", count - 1, " constants"));
-  Talk talk = {.kind = form->kind};
+  Collective collective = {.kind = form->kind};
   size_t next = 1;
   for (int i = 0; i < form->dims; ++i, ++next) {
     if (!args[next].is_int()) return NodeError(node, "expected a dimension");
-    (i == 0 ? talk.dim : talk.to_dim) = args[next].integer();
+    (i == 0 ? collective.dim : collective.to_dim) = args[next].integer();
   }
   if (form->has_reduce) {
     const std::optional<ReduceType> reduce =
         args[next].is_string() ? ParseReduceType(args[next].string()) : std::nullopt;
     if (!reduce.has_value()) return NodeError(node, "is of no reduction there is");
-    talk.reduce = *reduce;
+    collective.reduce = *reduce;
     ++next;
   }
   if (!args[next].is_list() && !args[next].is_tuple()) return NodeError(node, "expected a group");
   for (const Argument& member : args[next].elements()) {
     if (!member.is_int()) return NodeError(node, "expected ranks in its group");
-    talk.group.push_back(static_cast<int>(member.integer()));
+    collective.group.push_back(static_cast<int>(member.integer()));
   }
-  if (!absl::c_linear_search(talk.group, rank))
+  if (!absl::c_linear_search(collective.group, rank))
     return NodeError(node, absl::StrCat("rank ", rank, " is not in its group"));
-  return talk;
+  return collective;
 }
 
 // Up to the value and who calls it.
-bool IsSameTalk(const Node& a, const Node& b) {
+bool IsSameCollective(const Node& a, const Node& b) {
   return a.target() == b.target() && a.args().size() == b.args().size() &&
          absl::c_equal(a.args().subspan(1), b.args().subspan(1));
 }
@@ -156,8 +156,8 @@ class Joiner {
       if (node.op() == Op::kGetAttr) return NodeError(node, "reads an attribute");
       if (node.is_placeholder()) return NodeError(node, "is an input behind calls");
       bool done = true;  // then all that took part have got on
-      if (IsTalk(node)) {
-        ASSIGN_OR_RETURN(done, TryTalk(rank));
+      if (IsCollective(node)) {
+        ASSIGN_OR_RETURN(done, TryCollective(rank));
       } else if (Draws(*rank, node)) {
         done = TryDraw();
       } else {
@@ -193,22 +193,23 @@ class Joiner {
     return true;
   }
 
-  absl::StatusOr<bool> TryTalk(Rank* rank) {
+  absl::StatusOr<bool> TryCollective(Rank* rank) {
     const Node& node = *rank->at;
-    ASSIGN_OR_RETURN(const Talk talk, ParseTalk(node, rank->number));
+    ASSIGN_OR_RETURN(const Collective collective, ParseCollective(node, rank->number));
     std::vector<Rank*> group;
-    for (const int number : talk.group) {
+    for (const int number : collective.group) {
       const auto member = by_rank_.find(number);
       if (member == by_rank_.end())
         return NodeError(node, absl::StrCat("its group has rank ", number, ", the mesh has not"));
       group.push_back(member->second);
     }
     // Nobody waits for others to keep the first.
-    if (talk.kind == ReshardStep::Kind::kKeepFirst) {
+    if (collective.kind == ReshardStep::Kind::kKeepFirst) {
       Node* x = rank->values[node.args()[0].node()];
-      if (talk.group[0] != rank->number)
-        x = graph_->CallFunction(talk.reduce == ReduceType::kProduct ? "aten.ones_like.default"
-                                                                     : "aten.zeros_like.default",
+      if (collective.group[0] != rank->number)
+        x = graph_->CallFunction(collective.reduce == ReduceType::kProduct
+                                     ? "aten.ones_like.default"
+                                     : "aten.zeros_like.default",
                                  {x});
       rank->values[&node] = x;
       rank->at = node.next();
@@ -216,10 +217,10 @@ class Joiner {
     }
     std::vector<Node*> parts;
     for (Rank* member : group) {
-      if (!IsTalk(*member->at) || !IsSameTalk(*member->at, node)) return false;
+      if (!IsCollective(*member->at) || !IsSameCollective(*member->at, node)) return false;
       parts.push_back(member->values[member->at->args()[0].node()]);
     }
-    const std::vector<Node*> made = Exchange(talk, parts);
+    const std::vector<Node*> made = Exchange(collective, parts);
     for (size_t i = 0; i < group.size(); ++i) {
       group[i]->values[group[i]->at] = made[i];
       group[i]->at = group[i]->at->next();
@@ -228,7 +229,7 @@ class Joiner {
   }
 
   // What each of the group has then.
-  std::vector<Node*> Exchange(const Talk& talk, absl::Span<Node* const> parts) {
+  std::vector<Node*> Exchange(const Collective& collective, absl::Span<Node* const> parts) {
     const auto n = static_cast<int64_t>(parts.size());
     const auto join = [&](absl::Span<Node* const> nodes, int64_t dim) {
       const std::vector<Argument> elements(nodes.begin(), nodes.end());
@@ -241,23 +242,23 @@ class Joiner {
         made.push_back(graph_->CallFunction("operator.getitem", {pieces, i}));
       return made;
     };
-    switch (talk.kind) {
+    switch (collective.kind) {
       case ReshardStep::Kind::kAllGather:
-        return std::vector<Node*>(parts.size(), join(parts, talk.dim));
+        return std::vector<Node*>(parts.size(), join(parts, collective.dim));
       case ReshardStep::Kind::kAllReduce:
-        return std::vector<Node*>(parts.size(), ReduceParts(parts, talk.reduce, graph_));
+        return std::vector<Node*>(parts.size(), ReduceParts(parts, collective.reduce, graph_));
       case ReshardStep::Kind::kReduceScatter:
-        return cut(ReduceParts(parts, talk.reduce, graph_), talk.dim);
+        return cut(ReduceParts(parts, collective.reduce, graph_), collective.dim);
       default: break;
     }
     // All to all.
     std::vector<std::vector<Node*>> cuts;
-    for (Node* part : parts) cuts.push_back(cut(part, talk.to_dim));
+    for (Node* part : parts) cuts.push_back(cut(part, collective.to_dim));
     std::vector<Node*> made;
     for (size_t i = 0; i < parts.size(); ++i) {
       std::vector<Node*> received;
       for (const std::vector<Node*>& pieces : cuts) received.push_back(pieces[i]);
-      made.push_back(join(received, talk.dim));
+      made.push_back(join(received, collective.dim));
     }
     return made;
   }

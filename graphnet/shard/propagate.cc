@@ -18,7 +18,7 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/shard/call_rules.h"
-#include "graphnet/shard/notation.h"
+#include "graphnet/shard/sharding_rule.h"
 
 namespace graphnet::spmd {
 namespace {
@@ -164,19 +164,19 @@ class Propagation {
       given.push_back(ShardingOf(operand));
     }
     const CallFacts call(*node, std::move(facts), facts_[node]);
-    std::optional<Notation> notation = NotationOfCall(call);
-    if (notation.has_value() && !Fits(node, *notation)) notation.reset();
+    std::optional<ShardingRule> rule = ShardingRuleOfCall(call);
+    if (rule.has_value() && !Fits(node, *rule)) rule.reset();
     std::vector<Sharding> wanted;
     Inferred inferred;
-    if (notation.has_value()) {
-      ASSIGN_OR_RETURN(inferred, InferForward(*notation, mesh_, given, OnConflict::kFirstCounts,
-                                              Order(operands)));
+    if (rule.has_value()) {
+      ASSIGN_OR_RETURN(
+          inferred, InferForward(*rule, mesh_, given, OnConflict::kFirstCounts, Order(operands)));
       // What is of no known shape cannot be laid out anew.
       for (size_t i = 0; i < operands.size(); ++i) {
-        if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) notation.reset();
+        if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) rule.reset();
       }
     }
-    if (notation.has_value()) {
+    if (rule.has_value()) {
       wanted = std::move(inferred.operands);
       Annotate(node, std::move(inferred.results));
     } else {
@@ -211,24 +211,23 @@ class Propagation {
   // Whether the results are tensors whose sizes are known, some of them as those of dimensions
   // that are divided alike. A tuple or list that is not taken apart has no other layout than
   // whole.
-  bool Fits(Node* node, const Notation& notation) {
-    if (facts_[node].is_tensor()) return LearnSizes(node, notation, 0);
+  bool Fits(Node* node, const ShardingRule& rule) {
+    if (facts_[node].is_tensor()) return LearnSizes(node, rule, 0);
     return absl::c_all_of(node->users(), [&](Node* user) {
       return user->target() == "operator.getitem" && user->args().size() == 2 &&
              user->args()[0] == Argument(node) && user->args()[1].is_int() &&
              user->args()[1].integer() >= 0 &&
-             LearnSizes(user, notation, static_cast<size_t>(user->args()[1].integer()));
+             LearnSizes(user, rule, static_cast<size_t>(user->args()[1].integer()));
     });
   }
 
-  bool LearnSizes(Node* value, const Notation& notation, size_t result) {
-    const std::vector<int>& dims =
-        notation.results[std::min(result, notation.results.size() - 1)].dims;
+  bool LearnSizes(Node* value, const ShardingRule& rule, size_t result) {
+    const std::vector<int>& dims = rule.results[std::min(result, rule.results.size() - 1)].dims;
     TensorFacts& facts = facts_[value];
     if (facts.rank() != static_cast<int>(dims.size())) return false;
     for (size_t i = 0; i < dims.size(); ++i) {
       if (dims[i] < 0 || (*facts.sizes)[i] >= 0) continue;
-      const Notation::Letter& letter = notation.letters[static_cast<size_t>(dims[i])];
+      const ShardingRule::Letter& letter = rule.letters[static_cast<size_t>(dims[i])];
       if (letter.shardable) (*facts.sizes)[i] = letter.sizes[0];
     }
     SetMeta(value);

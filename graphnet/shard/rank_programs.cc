@@ -22,7 +22,7 @@ namespace {
 
 using Kind = ReshardStep::Kind;
 
-bool IsTalk(const ReshardStep& step) {
+bool IsCollective(const ReshardStep& step) {
   return step.kind != Kind::kTakePiece && step.kind != Kind::kKeepFirst;
 }
 
@@ -71,7 +71,7 @@ class Partition {
                          });
       if (made.is_of_input) continue;
       for (const ReshardStep& step : made.plan.steps) {
-        if (!IsTalk(step)) continue;
+        if (!IsCollective(step)) continue;
         result_.plan.communication.push_back({std::string(node->name()), dtype, step});
       }
     }

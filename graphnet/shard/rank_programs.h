@@ -1,5 +1,5 @@
 // A sharded graph as the programs of its ranks: ordinary graphs of ATen's operators on the parts
-// that a rank holds. Ranks talk at named calls alone, which all ranks of a group make in the same
+// that a rank holds. Ranks collective at named calls alone, which all ranks of a group make in the same
 // order, each with the ranks of its group:
 //
 //   spmd.all_gather.default(x, dim, group)              the parts of all, joined along dim

@@ -30,7 +30,7 @@ struct LaidOutTensor {
   bool is_exact = true;
 };
 
-// A step in which ranks talk.
+// A step in which ranks collective.
 struct Communication {
   std::string value;  // that it makes
   DType dtype = DType::kUnknown;

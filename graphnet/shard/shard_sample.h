@@ -23,7 +23,7 @@
 namespace graphnet::spmd {
 
 // Makes a sample one that can be divided: attributes are inputs, what follows from sizes is numbers
-// (identity/partial_evaluation.h), writes to memory are values, levels of vmap calls.
+// (passes/partial_evaluation.h), writes to memory are values, levels of vmap calls.
 // FailedPrecondition names what still writes to memory.
 absl::Status PrepareToShard(Sample* sample);
 

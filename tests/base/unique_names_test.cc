@@ -10,12 +10,12 @@ namespace {
 
 TEST(UniqueNamesTest, TheFirstFreeNameIsClaimed) {
   UniqueNames names;
-  EXPECT_EQ(names.Claim("x"), "x");
+  EXPECT_EQ(names.Reserve("x"), "x");
   EXPECT_TRUE(names.Insert("x_2"));
   EXPECT_FALSE(names.Insert("x_2"));
-  EXPECT_EQ(names.Claim("x"), "x_1");
-  EXPECT_EQ(names.Claim("x"), "x_3");
-  EXPECT_EQ(names.Claim("x_2"), "x_2_1");
+  EXPECT_EQ(names.Reserve("x"), "x_1");
+  EXPECT_EQ(names.Reserve("x"), "x_3");
+  EXPECT_EQ(names.Reserve("x_2"), "x_2_1");
   EXPECT_TRUE(names.Contains("x_3"));
   EXPECT_FALSE(names.Contains("x_4"));
 }
@@ -23,7 +23,7 @@ TEST(UniqueNamesTest, TheFirstFreeNameIsClaimed) {
 TEST(UniqueNamesTest, NamesThatAreNotAllowedArePassedOver) {
   UniqueNames names;
   const auto allowed = [](absl::string_view name) { return name != "in" && name != "in_1"; };
-  EXPECT_EQ(names.Claim("in", allowed), "in_2");
+  EXPECT_EQ(names.Reserve("in", allowed), "in_2");
   EXPECT_FALSE(names.Contains("in"));
 }
 
@@ -31,7 +31,7 @@ TEST(UniqueNamesTest, NamesThatAreNotAllowedArePassedOver) {
 TEST(UniqueNamesTest, AMillionCollisionsAreCheap) {
   UniqueNames names;
   std::string last;
-  for (int i = 0; i <= 1'000'000; ++i) last = names.Claim("x");
+  for (int i = 0; i <= 1'000'000; ++i) last = names.Reserve("x");
   EXPECT_EQ(last, "x_1000000");
 }
 

@@ -19,15 +19,15 @@ namespace {
 struct ReadBack {
   std::vector<SampleResult> samples;
   std::vector<size_t> lines;
-  LogOddities oddities;
+  LogWarnings warnings;
   absl::Status status;
 
-  size_t Odd(LogOddity oddity) const { return oddities.counts[static_cast<size_t>(oddity)].count; }
+  size_t Odd(LogOddity oddity) const { return warnings.counts[static_cast<size_t>(oddity)].count; }
 };
 
 ReadBack Read(const std::string& log) {
   ReadBack back;
-  back.status = ReadLogLines(log, {.file = "a.log"}, &back.oddities,
+  back.status = ReadLogLines(log, {.file = "a.log"}, &back.warnings,
                              [&](size_t line, const SampleResult& sample) {
                                back.samples.push_back(sample);
                                back.lines.push_back(line);
@@ -133,7 +133,7 @@ TEST(LogReaderTest, ReadsBackWhatIsWritten) {
   for (const SampleResult& sample : samples) absl::StrAppend(&log, WriteLog(sample));
   const ReadBack back = Read(log);
   EXPECT_OK(back.status);
-  EXPECT_TRUE(back.oddities.Messages("a.log").empty());
+  EXPECT_TRUE(back.warnings.Messages("a.log").empty());
   ASSERT_EQ(back.samples.size(), samples.size());
   for (size_t i = 0; i < samples.size(); ++i) {
     SCOPED_TRACE(samples[i].path);
@@ -192,7 +192,7 @@ TEST(LogReaderTest, ReadsOlderFormats) {
   EXPECT_TRUE(std::isnan(sample.outputs[0].max_diff));
   EXPECT_EQ(sample.eager_times[0].second.mean, 217);
   EXPECT_TRUE(std::isnan(sample.eager_times[0].second.median));
-  EXPECT_TRUE(back.oddities.Messages("a.log").empty());
+  EXPECT_TRUE(back.warnings.Messages("a.log").empty());
 }
 
 TEST(LogReaderTest, OrderOfLinesMeansNothing) {
@@ -268,7 +268,7 @@ TEST(LogReaderTest, OtherNumbersOfValuesThanOutputs) {
   std::string log = WriteLog(MakeSample("a", 2, -5));
   log = absl::StrReplaceAll(log, {{"[eager]: float32", "[eager]: float32 float32"}});
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0);
-  EXPECT_EQ(Read(log).oddities.Messages("a.log"),
+  EXPECT_EQ(Read(log).warnings.Messages("a.log"),
             std::vector<std::string>{
                 "a.log:1: other numbers of values than of outputs: wrong at every t"});
 }

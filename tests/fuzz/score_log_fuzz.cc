@@ -18,8 +18,8 @@ namespace {
 
 std::vector<std::string> WrittenAgain(absl::string_view bytes) {
   std::vector<std::string> written;
-  LogOddities oddities;
-  (void)ReadLogLines(bytes, {.file = "fuzz"}, &oddities, [&](size_t, const SampleResult& sample) {
+  LogWarnings warnings;
+  (void)ReadLogLines(bytes, {.file = "fuzz"}, &warnings, [&](size_t, const SampleResult& sample) {
     written.push_back(WriteLog(sample));
     return absl::OkStatus();
   });

@@ -7,8 +7,8 @@
 
 #include "graphnet/shard/dim_rules.h"
 #include "graphnet/shard/mesh.h"
-#include "graphnet/shard/notation.h"
 #include "graphnet/shard/sharding.h"
+#include "graphnet/shard/sharding_rule.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet::spmd {
@@ -20,17 +20,17 @@ using Mapping = std::vector<int>;
 
 const Mesh kMesh = Mesh::Of({2, 4});
 
-Inferred Forward(const Notation& notation, const Mapping& given) {
-  absl::StatusOr<Inferred> inferred = InferForward(notation, kMesh, {{given, {}}});
+Inferred Forward(const ShardingRule& rule, const Mapping& given) {
+  absl::StatusOr<Inferred> inferred = InferForward(rule, kMesh, {{given, {}}});
   EXPECT_OK(inferred);
   return *std::move(inferred);
 }
 
-Inferred Backward(const Notation& notation, const Mapping& given) {
+Inferred Backward(const ShardingRule& rule, const Mapping& given) {
   std::vector<Sharding> results = {{given, {}}};
-  for (size_t i = 1; i < notation.results.size(); ++i)
-    results.push_back(Sharding::Replicated(notation.results[i].dims.size()));
-  absl::StatusOr<Inferred> inferred = InferBackward(notation, kMesh, results);
+  for (size_t i = 1; i < rule.results.size(); ++i)
+    results.push_back(Sharding::Replicated(rule.results[i].dims.size()));
+  absl::StatusOr<Inferred> inferred = InferBackward(rule, kMesh, results);
   EXPECT_OK(inferred);
   return *std::move(inferred);
 }
@@ -46,7 +46,7 @@ TEST(SliceTest, Forward) {
       {{0, 1, 2, 3}, {0, 1, -1, -1}, {-1, -1, -1, -1}},
   };
   for (const auto& [axes, given, operand] : cases) {
-    const Inferred inferred = Forward(*SliceNotation(shape, axes), given);
+    const Inferred inferred = Forward(*SliceRule(shape, axes), given);
     EXPECT_EQ(inferred.operands[0].dims_mapping, operand);
     EXPECT_EQ(inferred.results[0].dims_mapping, operand);
   }
@@ -62,21 +62,21 @@ TEST(SliceTest, Backward) {
       {{1, 2}, {-1, 1, 0, -1}, {-1, -1, -1, -1}},
   };
   for (const auto& [axes, given, both] : cases) {
-    const Inferred inferred = Backward(*SliceNotation(shape, axes), given);
+    const Inferred inferred = Backward(*SliceRule(shape, axes), given);
     EXPECT_EQ(inferred.operands[0].dims_mapping, both);
     EXPECT_EQ(inferred.results[0].dims_mapping, both);
   }
 }
 
 TEST(SliceTest, DecreasedAxesAreGone) {
-  const Inferred inferred = Forward(*SliceNotation({8, 8, 16}, {1}, {1}), {0, -1, 1});
+  const Inferred inferred = Forward(*SliceRule({8, 8, 16}, {1}, {1}), {0, -1, 1});
   EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{0, -1, 1}));
   EXPECT_EQ(inferred.results[0].dims_mapping, (Mapping{0, 1}));
 }
 
 TEST(SliceTest, AStepThatDividesTheLocalExtentKeepsTheLastDimension) {
   const auto result = [](const Dims& axes, SliceRange range, const Mapping& given) {
-    return Forward(*SliceNotation({8, 16}, axes, {}, {range}), given).results[0].dims_mapping;
+    return Forward(*SliceRule({8, 16}, axes, {}, {range}), given).results[0].dims_mapping;
   };
   EXPECT_EQ(result({-1}, {0, 16, 2}, {0, 1}), (Mapping{0, 1}));   // 4 a rank
   EXPECT_EQ(result({-1}, {0, 16, 8}, {1, 0}), (Mapping{1, 0}));   // 8 a rank
@@ -99,18 +99,18 @@ TEST(FlattenTest, Forward) {
       {0, -1, {1, 0, -1, -1}, {1, -1, -1, -1}, {1}},
   };
   for (const auto& [start, stop, given, operand, result] : cases) {
-    const Inferred inferred = Forward(*FlattenNotation(shape, start, stop), given);
+    const Inferred inferred = Forward(*FlattenRule(shape, start, stop), given);
     EXPECT_EQ(inferred.operands[0].dims_mapping, operand);
     EXPECT_EQ(inferred.results[0].dims_mapping, result);
   }
 }
 
 TEST(FlattenTest, Backward) {
-  Inferred inferred = Backward(*FlattenNotation({8, 16, 8, 24}, 1, -1), {0, 1});
+  Inferred inferred = Backward(*FlattenRule({8, 16, 8, 24}, 1, -1), {0, 1});
   EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{0, 1, -1, -1}));
   EXPECT_EQ(inferred.results[0].dims_mapping, (Mapping{0, 1}));
   // 4 does not divide 6, though it does 6 * 8.
-  inferred = Backward(*FlattenNotation({8, 6, 8}, 1, -1), {0, 1});
+  inferred = Backward(*FlattenRule({8, 6, 8}, 1, -1), {0, 1});
   EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{0, -1, -1}));
   EXPECT_EQ(inferred.results[0].dims_mapping, (Mapping{0, -1}));
 }
@@ -127,17 +127,17 @@ TEST(SqueezeTest, Forward) {
       {{}, {0, 1}},
   };
   for (const auto& [axes, result] : cases) {
-    const Inferred inferred = Forward(*SqueezeNotation(shape, axes), {-1, 0, -1, 1});
+    const Inferred inferred = Forward(*SqueezeRule(shape, axes), {-1, 0, -1, 1});
     EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{-1, 0, -1, 1}));
     EXPECT_EQ(inferred.results[0].dims_mapping, result);
     EXPECT_EQ(inferred.results[1].dims_mapping, (Mapping{-1, -1, 0, -1, 1}));
   }
-  const Inferred inferred = Forward(*SqueezeNotation(shape, {0}), {0, -1, 1, -1});
+  const Inferred inferred = Forward(*SqueezeRule(shape, {0}), {0, -1, 1, -1});
   EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{-1, -1, -1, -1}));
 }
 
 TEST(SqueezeTest, Backward) {
-  const Inferred inferred = Backward(*SqueezeNotation({1, 8, 1, 16}, {0}), {0, 1, -1});
+  const Inferred inferred = Backward(*SqueezeRule({1, 8, 1, 16}, {0}), {0, 1, -1});
   EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{-1, 0, -1, -1}));
   EXPECT_EQ(inferred.results[0].dims_mapping, (Mapping{0, -1, -1}));
 }
@@ -153,14 +153,14 @@ TEST(UnsqueezeTest, Forward) {
       {{1, 8, 16}, {0}, {0, 1, -1}, {-1, 1, -1}, {-1, -1, 1, -1}},
   };
   for (const auto& [shape, axes, given, operand, result] : cases) {
-    const Inferred inferred = Forward(*UnsqueezeNotation(shape, axes), given);
+    const Inferred inferred = Forward(*UnsqueezeRule(shape, axes), given);
     EXPECT_EQ(inferred.operands[0].dims_mapping, operand);
     EXPECT_EQ(inferred.results[0].dims_mapping, result);
   }
 }
 
 TEST(UnsqueezeTest, Backward) {
-  const Inferred inferred = Backward(*UnsqueezeNotation({8, 16}, {1}), {0, 1, -1});
+  const Inferred inferred = Backward(*UnsqueezeRule({8, 16}, {1}), {0, 1, -1});
   EXPECT_EQ(inferred.operands[0].dims_mapping, (Mapping{0, -1}));
   EXPECT_EQ(inferred.results[0].dims_mapping, (Mapping{0, -1, -1}));
 }
@@ -179,22 +179,22 @@ TEST(ReshapeTest, FirstOfDimensionsThatBecomeOneOrComeOfOne) {
       {{8, -1}, {-1, 8}, {1, -1}, {-1, -1}, {-1, -1}},
   };
   for (const auto& [from, to, given, operand, result] : cases) {
-    const Inferred inferred = Forward(ReshapeNotation(from, to), given);
+    const Inferred inferred = Forward(ReshapeRule(from, to), given);
     EXPECT_EQ(inferred.operands[0].dims_mapping, operand);
     EXPECT_EQ(inferred.results[0].dims_mapping, result);
   }
 }
 
 // "mk,kn->mn"
-Notation Matmul() {
-  Notation notation;
-  const int m = notation.NewLetter(8);
-  const int k = notation.NewLetter(16);
-  notation.letters.back().reduced = ReduceType::kSum;
-  const int n = notation.NewLetter(32);
-  notation.operands = {{{m, k}}, {{k, n}}};
-  notation.results = {{{m, n}}};
-  return notation;
+ShardingRule Matmul() {
+  ShardingRule rule;
+  const int m = rule.NewLetter(8);
+  const int k = rule.NewLetter(16);
+  rule.letters.back().reduced = ReduceType::kSum;
+  const int n = rule.NewLetter(32);
+  rule.operands = {{{m, k}}, {{k, n}}};
+  rule.results = {{{m, n}}};
+  return rule;
 }
 
 TEST(MergeTest, Letters) {
@@ -239,13 +239,13 @@ TEST(MergeTest, RefusesShardingsThatCannotBe) {
 }
 
 TEST(DimsTest, RefusesThoseOutOfRangeOrGivenTwice) {
-  EXPECT_THAT(SliceNotation({8, 8}, {2}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(SliceNotation({8, 8}, {-3}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(SliceNotation({8, 8}, {1, -1}),
+  EXPECT_THAT(SliceRule({8, 8}, {2}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(SliceRule({8, 8}, {-3}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(SliceRule({8, 8}, {1, -1}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("twice")));
-  EXPECT_THAT(FlattenNotation({8, 8}, 1, 0), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(SqueezeNotation({8, 1}, {3}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(UnsqueezeNotation({8, 1}, {4}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(FlattenRule({8, 8}, 1, 0), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(SqueezeRule({8, 1}, {3}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(UnsqueezeRule({8, 1}, {4}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST(MeshTest, Parse) {

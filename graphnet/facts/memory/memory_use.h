@@ -1,6 +1,6 @@
 // Which values a call may write to, and which ones its result may share memory
 // with: upper bounds from one look at a node, for graphs as PyTorch programs are
-// written and for lowered ones. Cheaper and coarser than ops/effects.h, which
+// written and for lowered ones. Cheaper and coarser than facts/memory/effects.h, which
 // lowers the module first. Of an operator that nothing is known of (a call_module,
 // one with bodies, a custom one) every operand counts as written and shared.
 #ifndef GRAPHNET_FACTS_MEMORY_MEMORY_USE_H_

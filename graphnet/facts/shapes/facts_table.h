@@ -1,4 +1,4 @@
-// What can be known without running of all values of a lowered module (ops/tensor_facts.h):
+// What can be known without running of all values of a lowered module (facts/shapes/tensor_facts.h):
 // from metas where there are some, else from what calls take.
 #ifndef GRAPHNET_FACTS_SHAPES_FACTS_TABLE_H_
 #define GRAPHNET_FACTS_SHAPES_FACTS_TABLE_H_

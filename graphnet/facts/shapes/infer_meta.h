@@ -1,4 +1,4 @@
-// Metas of calls of ATen that have none, from those of what they take (ops/tensor_facts.h).
+// Metas of calls of ATen that have none, from those of what they take (facts/shapes/tensor_facts.h).
 #ifndef GRAPHNET_FACTS_SHAPES_INFER_META_H_
 #define GRAPHNET_FACTS_SHAPES_INFER_META_H_
 

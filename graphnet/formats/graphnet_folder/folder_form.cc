@@ -40,8 +40,8 @@ std::string Identifier(absl::string_view name) {
 }
 
 // `name` as an identifier that is neither in `taken`, which it joins, nor in `elsewhere`.
-std::string Claim(absl::string_view name, UniqueNames* taken, const UniqueNames& elsewhere = {}) {
-  return taken->Claim(Identifier(name), [&](absl::string_view candidate) {
+std::string Reserve(absl::string_view name, UniqueNames* taken, const UniqueNames& elsewhere = {}) {
+  return taken->Reserve(Identifier(name), [&](absl::string_view candidate) {
     return !IsPythonKeyword(candidate) && !IsReserved(candidate) && !elsewhere.Contains(candidate);
   });
 }
@@ -104,7 +104,7 @@ void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
   const std::vector<Node*> placeholders = graph->placeholders();
   // Parameters first: they are the interface.
   for (Node* node : placeholders) {
-    const std::string target = Claim(node->target(), &taken, taken_everywhere);
+    const std::string target = Reserve(node->target(), &taken, taken_everywhere);
     const bool same_name = node->name() == node->target();
     if (target != node->target()) {
       DrawSpec spec = node->draw_spec() ? *node->draw_spec() : DrawSpec();
@@ -124,12 +124,12 @@ void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
   for (Node* node : graph->nodes()) {
     if (node->is_output()) continue;
     if (node->is_placeholder() && node->name() == node->target()) continue;
-    std::string name = Claim(node->name(), &taken, taken_everywhere);
+    std::string name = Reserve(node->name(), &taken, taken_everywhere);
     if (name != node->name()) renamed.push_back({node, std::move(name)});
   }
   for (const auto& [node, name] : renamed) UncheckedBuilder(graph).SetName(node, name);
   if (Node* output = graph->output()) {
-    UncheckedBuilder(graph).SetName(output, Claim("output", &taken, taken_everywhere));
+    UncheckedBuilder(graph).SetName(output, Reserve("output", &taken, taken_everywhere));
   }
 }
 
@@ -205,7 +205,7 @@ absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framewo
     const bool is_main = graph == form->main();
     if (is_main && graph->name() != "forward") form->RenameGraph(graph, "forward");
     if (!is_main) {
-      const std::string name = Claim(graph->name(), &taken);
+      const std::string name = Reserve(graph->name(), &taken);
       if (name != graph->name()) form->RenameGraph(graph, name);
     }
   }

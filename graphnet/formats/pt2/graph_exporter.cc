@@ -111,7 +111,7 @@ Json Field(Json object, absl::string_view name) {
 // --- Names -------------------------------------------------------------------
 
 std::string GraphExporter::Unique(absl::string_view wanted, Scope* scope) {
-  return scope->names.Claim(Identifier(wanted));
+  return scope->names.Reserve(Identifier(wanted));
 }
 
 absl::string_view GraphExporter::NameOf(const Node& node, Scope* scope) {

@@ -274,7 +274,7 @@ absl::StatusOr<c10::TypePtr> GraphExporter::TypeOfInput(const Node& placeholder)
 
 absl::Status GraphExporter::AddInput(const Node& placeholder) {
   ASSIGN_OR_RETURN(const c10::TypePtr type, TypeOfInput(placeholder));
-  const std::string name = input_names_.Claim(Identifier(placeholder.target()));
+  const std::string name = input_names_.Reserve(Identifier(placeholder.target()));
   jit::Value* const value = graph_->addInput(name)->setType(type);
   bound_[&placeholder] = {.values = {value}};
   // The importer keeps the default value of a number there, and none of others.

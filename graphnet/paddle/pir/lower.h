@@ -4,14 +4,14 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered, ToPir(module));
 //   ASSIGN_OR_RETURN(std::string text, PrintPir(*lowered));
 //
-// A call becomes what to-paddle (passes/to_paddle.h) has for it, and that the operators that
+// A call becomes what to-paddle (paddle/to_paddle.h) has for it, and that the operators that
 // rules.txt says, constants they take as values made pd_op.full and pd_op.full_int_array. The rule
 // for all else: it stays the call that it is, under its own name, so that nothing is lost; what
 // is not in the dialects pd_op, builtin and cf is no operator of Paddle. Constants of subscripts
 // and sizes count as such only where they are written; a size that is computed makes the call
 // that takes it stay.
 //
-// The metas of values are those that the graph has, or what ops/tensor_facts.h tells of them.
+// The metas of values are those that the graph has, or what facts/shapes/tensor_facts.h tells of them.
 // What PIR has no place for is gone: names of values, locations, module paths, draw specs,
 // annotations but that of a parameter, devices but of inputs, relations and examples of symbols,
 // and what is no value in what the main graph returns. What is left prints (printer.h) and reads
@@ -27,7 +27,7 @@
 namespace graphnet::pir {
 
 struct PirOptions {
-  // Writes to memory become values where they can (passes/functionalize.h): what writes is in no
+  // Writes to memory become values where they can (passes/functional/functionalize.h): what writes is in no
   // group of operators.
   bool functional = false;
 };

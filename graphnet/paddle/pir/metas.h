@@ -7,7 +7,7 @@
 namespace graphnet::pir {
 
 // Gives the nodes of a module that say nothing of their values metas of what
-// ops/tensor_facts.h tells of them; a size that is not known is a symbol of its own.
+// facts/shapes/tensor_facts.h tells of them; a size that is not known is a symbol of its own.
 void AddMetas(Module* module);
 
 }  // namespace graphnet::pir

@@ -1,4 +1,4 @@
-// What calls do when they run is what ops/effects.h and ops/memory_use.h say of
+// What calls do when they run is what facts/memory/effects.h and facts/memory/memory_use.h say of
 // them: each call of a table is run, and what its value shares memory with and what
 // it changed are compared with both, which must say at least that.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the rules of ops/tensor_facts.h tell of calls, beside what LibTorch's kernels yield.
+// What the rules of facts/shapes/tensor_facts.h tell of calls, beside what LibTorch's kernels yield.
 #ifndef TESTS_FACTS_SHAPES_COMPARE_FACTS_H_
 #define TESTS_FACTS_SHAPES_COMPARE_FACTS_H_
 

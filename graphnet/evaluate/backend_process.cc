@@ -1,4 +1,4 @@
-#include "graphnet/evaluate/contender.h"
+#include "graphnet/evaluate/backend_process.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-absl::StatusOr<Worker*> Contender::worker() {
+absl::StatusOr<Worker*> BackendProcess::worker() {
   if (worker_ != nullptr && worker_->is_alive()) return worker_.get();
   worker_.reset();
   // What the last one left.

@@ -1,4 +1,4 @@
-#include "graphnet/shard/notation.h"
+#include "graphnet/shard/sharding_rule.h"
 
 #include <numeric>
 #include <utility>
@@ -11,22 +11,22 @@
 namespace graphnet::spmd {
 namespace {
 
-using Tensor = Notation::Tensor;
+using Tensor = ShardingRule::Tensor;
 
 // By letter: the axis that divides it.
 class Axes {
  public:
-  Axes(const Notation& notation, const Mesh& mesh)
-      : notation_(notation), mesh_(mesh), axes_(notation.letters.size(), kReplicated) {
+  Axes(const ShardingRule& rule, const Mesh& mesh)
+      : notation_(rule), mesh_(mesh), axes_(rule.letters.size(), kReplicated) {
     std::vector<bool> counts(axes_.size());
-    for (const Tensor& result : notation.results) {
+    for (const Tensor& result : rule.results) {
       for (const int letter : result.dims) {
         if (letter >= 0) counts[static_cast<size_t>(letter)] = true;
       }
     }
     for (size_t i = 0; i < axes_.size(); ++i)
-      shardable_.push_back(notation.letters[i].shardable &&
-                           (counts[i] || notation.letters[i].reduced.has_value()));
+      shardable_.push_back(rule.letters[i].shardable &&
+                           (counts[i] || rule.letters[i].reduced.has_value()));
   }
 
   absl::Status Merge(absl::Span<const Tensor> tensors, absl::Span<const Sharding> shardings,
@@ -90,7 +90,7 @@ class Axes {
            });
   }
 
-  const Notation& notation_;
+  const ShardingRule& notation_;
   const Mesh& mesh_;
   std::vector<int> axes_;
   std::vector<bool> shardable_;
@@ -98,18 +98,18 @@ class Axes {
 
 }  // namespace
 
-int Notation::NewLetter(int64_t size, bool shardable) {
+int ShardingRule::NewLetter(int64_t size, bool shardable) {
   letters.push_back({.sizes = {size}, .shardable = shardable, .reduced = {}});
   return static_cast<int>(letters.size()) - 1;
 }
 
-std::vector<int> Notation::NewLetters(absl::Span<const int64_t> sizes) {
+std::vector<int> ShardingRule::NewLetters(absl::Span<const int64_t> sizes) {
   std::vector<int> made;
   for (const int64_t size : sizes) made.push_back(NewLetter(size));
   return made;
 }
 
-void Notation::KeepWhole(int letter) {
+void ShardingRule::KeepWhole(int letter) {
   if (letter >= 0) letters[static_cast<size_t>(letter)].shardable = false;
 }
 
@@ -139,19 +139,18 @@ DimTransform DimTransform::Split(DimTransform whole, std::vector<int64_t> sizes,
 
 DimTransform DimTransform::Singleton() { return {}; }
 
-int DimTransform::Apply(absl::Span<const int> operand, Notation* notation) const {
+int DimTransform::Apply(absl::Span<const int> operand, ShardingRule* rule) const {
   switch (kind_) {
     case Kind::kInputDim: return operand[index_];
     case Kind::kFlatten: {
-      const int first = parts_[0].Apply(operand, notation);
-      for (size_t i = 1; i < parts_.size(); ++i)
-        notation->KeepWhole(parts_[i].Apply(operand, notation));
+      const int first = parts_[0].Apply(operand, rule);
+      for (size_t i = 1; i < parts_.size(); ++i) rule->KeepWhole(parts_[i].Apply(operand, rule));
       return first;
     }
     case Kind::kSplit: {
-      const int whole = parts_[0].Apply(operand, notation);
+      const int whole = parts_[0].Apply(operand, rule);
       if (index_ > 0 || whole < 0) return kNoLetter;
-      notation->letters[static_cast<size_t>(whole)].sizes.push_back(sizes_[0]);
+      rule->letters[static_cast<size_t>(whole)].sizes.push_back(sizes_[0]);
       return whole;
     }
     case Kind::kSingleton: return kNoLetter;
@@ -159,34 +158,35 @@ int DimTransform::Apply(absl::Span<const int> operand, Notation* notation) const
   return kNoLetter;
 }
 
-Notation NotationOf(absl::Span<const int64_t> sizes, absl::Span<const DimTransform> results) {
-  Notation notation;
-  const std::vector<int> letters = notation.NewLetters(sizes);
+ShardingRule ShardingRuleOf(absl::Span<const int64_t> sizes,
+                            absl::Span<const DimTransform> results) {
+  ShardingRule rule;
+  const std::vector<int> letters = rule.NewLetters(sizes);
   Tensor result;
-  for (const DimTransform& dim : results) result.dims.push_back(dim.Apply(letters, &notation));
-  notation.operands.push_back({letters});
-  notation.results.push_back(std::move(result));
-  return notation;
+  for (const DimTransform& dim : results) result.dims.push_back(dim.Apply(letters, &rule));
+  rule.operands.push_back({letters});
+  rule.results.push_back(std::move(result));
+  return rule;
 }
 
-absl::StatusOr<Inferred> InferForward(const Notation& notation, const Mesh& mesh,
+absl::StatusOr<Inferred> InferForward(const ShardingRule& rule, const Mesh& mesh,
                                       absl::Span<const Sharding> operands, OnConflict on_conflict,
                                       absl::Span<const size_t> order) {
-  Axes axes(notation, mesh);
-  RETURN_IF_ERROR(axes.Merge(notation.operands, operands, on_conflict, order));
-  Inferred inferred = {axes.Of(notation.operands), axes.Of(notation.results)};
+  Axes axes(rule, mesh);
+  RETURN_IF_ERROR(axes.Merge(rule.operands, operands, on_conflict, order));
+  Inferred inferred = {axes.Of(rule.operands), axes.Of(rule.results)};
   for (Sharding& result : inferred.results) result.partial = axes.Partial();
-  for (size_t i = 0; i < notation.operands.size(); ++i) {
-    if (notation.operands[i].is_term) inferred.operands[i].partial = axes.Partial();
+  for (size_t i = 0; i < rule.operands.size(); ++i) {
+    if (rule.operands[i].is_term) inferred.operands[i].partial = axes.Partial();
   }
   return inferred;
 }
 
-absl::StatusOr<Inferred> InferBackward(const Notation& notation, const Mesh& mesh,
+absl::StatusOr<Inferred> InferBackward(const ShardingRule& rule, const Mesh& mesh,
                                        absl::Span<const Sharding> results) {
-  Axes axes(notation, mesh);
-  RETURN_IF_ERROR(axes.Merge(notation.results, results, OnConflict::kError, {}));
-  return Inferred{axes.Of(notation.operands), axes.Of(notation.results)};
+  Axes axes(rule, mesh);
+  RETURN_IF_ERROR(axes.Merge(rule.results, results, OnConflict::kError, {}));
+  return Inferred{axes.Of(rule.operands), axes.Of(rule.results)};
 }
 
 }  // namespace graphnet::spmd

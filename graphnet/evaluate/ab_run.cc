@@ -1,4 +1,4 @@
-#include "graphnet/evaluate/duel.h"
+#include "graphnet/evaluate/ab_run.h"
 
 #include <sys/stat.h>
 
@@ -43,17 +43,18 @@ std::vector<FileState> StatesOf(const std::vector<std::string>& files) {
 bool SaysItDoesNotCompile(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 bool SaysItDoesNotRun(const absl::Status& status) { return absl::IsUnavailable(status); }
 
-void Fail(Outcome outcome, const absl::Status& status, Duel* duel) {
-  duel->status = outcome;
-  duel->reason = std::string(status.message());
-  duel->outputs.clear();
-  duel->compiled_dtypes.clear();
-  duel->trials = {};
-  duel->speedup = {};
+void Fail(Outcome outcome, const absl::Status& status, AbRun* ab_run) {
+  ab_run->status = outcome;
+  ab_run->reason = std::string(status.message());
+  ab_run->outputs.clear();
+  ab_run->compiled_dtypes.clear();
+  ab_run->trials = {};
+  ab_run->speedup = {};
 }
 
-void FailRun(const absl::Status& status, Duel* duel) {
-  Fail(SaysItDoesNotCompile(status) ? Outcome::kCompileFail : Outcome::kRuntimeFail, status, duel);
+void FailRun(const absl::Status& status, AbRun* ab_run) {
+  Fail(SaysItDoesNotCompile(status) ? Outcome::kCompileFail : Outcome::kRuntimeFail, status,
+       ab_run);
 }
 
 // How many levels and classes an output is right at.
@@ -65,14 +66,14 @@ int Closeness(const std::vector<OutputComparison>& outputs) {
 }
 
 // Of a later run, which must not be worse than the first.
-void TakeIfWorse(OutputsVerdict verdict, const std::string& when, Duel* duel) {
-  const bool is_worse =
-      duel->status == Outcome::kCorrect && (verdict.status != Outcome::kCorrect ||
-                                            Closeness(verdict.outputs) < Closeness(duel->outputs));
+void TakeIfWorse(OutputsVerdict verdict, const std::string& when, AbRun* ab_run) {
+  const bool is_worse = ab_run->status == Outcome::kCorrect &&
+                        (verdict.status != Outcome::kCorrect ||
+                         Closeness(verdict.outputs) < Closeness(ab_run->outputs));
   if (!is_worse) return;
-  duel->status = verdict.status;
-  duel->outputs = std::move(verdict.outputs);
-  duel->reason = absl::StrCat(when, verdict.reason.empty() ? "" : ": ", verdict.reason);
+  ab_run->status = verdict.status;
+  ab_run->outputs = std::move(verdict.outputs);
+  ab_run->reason = absl::StrCat(when, verdict.reason.empty() ? "" : ": ", verdict.reason);
 }
 
 double MedianOf(const std::vector<double>& ms) { return StatisticsOf(ms).median; }
@@ -80,80 +81,80 @@ double MedianOf(const std::vector<double>& ms) { return StatisticsOf(ms).median;
 }  // namespace
 
 absl::Status EagerSide::Prepare(const PrepareRequest& request) {
-  ASSIGN_OR_RETURN(Worker * worker, contender_->worker());
+  ASSIGN_OR_RETURN(Worker * worker, process_->worker());
   RETURN_IF_ERROR(worker->Prepare(request));
   ASSIGN_OR_RETURN(outputs_, OutputsOn(inputs_.files.front()));
   return absl::OkStatus();
 }
 
 std::string EagerSide::OutputsFile() const {
-  return JoinPath(contender_->folder(), "eager.safetensors");
+  return JoinPath(process_->folder(), "eager.safetensors");
 }
 
 absl::StatusOr<Outputs> EagerSide::OutputsOn(const std::string& file) {
-  ASSIGN_OR_RETURN(Worker * worker, contender_->worker());
+  ASSIGN_OR_RETURN(Worker * worker, process_->worker());
   RETURN_IF_ERROR(worker->Run(file, OutputsFile(), options_.seed).status());
   return ReadOutputs(OutputsFile());
 }
 
 absl::StatusOr<std::vector<double>> EagerSide::TimeEager(const std::string& inputs, int warmup,
                                                          int trials) {
-  ASSIGN_OR_RETURN(Worker * worker, contender_->worker());
+  ASSIGN_OR_RETURN(Worker * worker, process_->worker());
   return worker->Time(inputs, OutputsFile(), warmup, trials, options_.seed);
 }
 
-Duel EagerSide::Fight(Contender* compiled, const PrepareRequest& request) {
-  Duel duel;
+AbRun EagerSide::Compare(BackendProcess* compiled, const PrepareRequest& request) {
+  AbRun ab_run;
   const std::vector<FileState> before = StatesOf(inputs_.files);
-  Run(compiled, request, &duel);
+  Run(compiled, request, &ab_run);
   if (StatesOf(inputs_.files) != before) {
-    Fail(Outcome::kRuntimeFail, absl::DataLossError("changed the file of its inputs"), &duel);
+    Fail(Outcome::kRuntimeFail, absl::DataLossError("changed the file of its inputs"), &ab_run);
     if (const absl::Status restored = inputs_.restore(); !restored.ok())
-      Fail(Outcome::kEagerFail, restored, &duel);
+      Fail(Outcome::kEagerFail, restored, &ab_run);
   }
-  return duel;
+  return ab_run;
 }
 
-void EagerSide::Run(Contender* compiled, const PrepareRequest& request, Duel* duel) {
+void EagerSide::Run(BackendProcess* compiled, const PrepareRequest& request, AbRun* ab_run) {
   const absl::StatusOr<Worker*> started = compiled->worker();
-  if (!started.ok()) return Fail(Outcome::kCompileFail, started.status(), duel);
+  if (!started.ok()) return Fail(Outcome::kCompileFail, started.status(), ab_run);
   Worker& worker = **started;
 
   const auto begin = std::chrono::steady_clock::now();
   const absl::Status prepared = worker.Prepare(request);
-  duel->prepare_ms =
+  ab_run->prepare_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (!prepared.ok()) {
     return Fail(SaysItDoesNotRun(prepared) ? Outcome::kRuntimeFail : Outcome::kCompileFail,
-                prepared, duel);
+                prepared, ab_run);
   }
 
   const std::string file = JoinPath(compiled->folder(), "compiled.safetensors");
   const absl::StatusOr<std::string> proof = worker.Run(inputs_.files.front(), file, options_.seed);
-  if (!proof.ok()) return FailRun(proof.status(), duel);
-  duel->proof = *proof;
+  if (!proof.ok()) return FailRun(proof.status(), ab_run);
+  ab_run->proof = *proof;
   const absl::StatusOr<Outputs> outputs = ReadOutputs(file);
-  if (!outputs.ok()) return FailRun(outputs.status(), duel);
-  duel->compiled_dtypes = DTypesOf(*outputs);
+  if (!outputs.ok()) return FailRun(outputs.status(), ab_run);
+  ab_run->compiled_dtypes = DTypesOf(*outputs);
   OutputsVerdict verdict = CompareOutputs(outputs_, *outputs);
-  duel->status = verdict.status;
-  duel->reason = std::move(verdict.reason);
-  duel->outputs = std::move(verdict.outputs);
+  ab_run->status = verdict.status;
+  ab_run->reason = std::move(verdict.reason);
+  ab_run->outputs = std::move(verdict.outputs);
 
   for (int timing = 0; timing < kTimings; ++timing) {
     PairedTrials trials;
-    if (!MeasureBlocks(worker, file, &trials, duel).ok()) return;
-    if (timing == 0 || trials.Fluctuation() < duel->trials.Fluctuation())
-      duel->trials = std::move(trials);
-    if (duel->trials.Fluctuation() <= kFluctuation) break;
+    if (!MeasureBlocks(worker, file, &trials, ab_run).ok()) return;
+    if (timing == 0 || trials.Fluctuation() < ab_run->trials.Fluctuation())
+      ab_run->trials = std::move(trials);
+    if (ab_run->trials.Fluctuation() <= kFluctuation) break;
   }
-  duel->fluctuates = duel->trials.Fluctuation() > kFluctuation;
-  duel->speedup = EstimateSpeedup(duel->trials);
-  if (const absl::Status closed = worker.Close(); !closed.ok()) FailRun(closed, duel);
+  ab_run->fluctuates = ab_run->trials.Fluctuation() > kFluctuation;
+  ab_run->speedup = EstimateSpeedup(ab_run->trials);
+  if (const absl::Status closed = worker.Close(); !closed.ok()) FailRun(closed, ab_run);
 }
 
 absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outputs,
-                                      PairedTrials* trials, Duel* duel) {
+                                      PairedTrials* trials, AbRun* ab_run) {
   const int blocks = std::min(kBlocks, options_.trials);
   for (int block = 0; block < blocks; ++block) {
     const bool is_last = block + 1 == blocks;
@@ -168,7 +169,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
                                                                      : 0;
       const absl::StatusOr<std::vector<double>> ms = TimeEager(inputs, warmup, count);
       if (!ms.ok()) {
-        Fail(Outcome::kEagerFail, ms.status(), duel);
+        Fail(Outcome::kEagerFail, ms.status(), ab_run);
         return ms.status();
       }
       trials->eager.push_back(*ms);
@@ -180,7 +181,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
                                                                         : 0;
       auto ms = compiled.Time(inputs, outputs, warmup, count, options_.seed);
       if (!ms.ok()) {
-        FailRun(ms.status(), duel);
+        FailRun(ms.status(), ab_run);
         return ms.status();
       }
       trials->compiled.push_back(*std::move(ms));
@@ -194,19 +195,19 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
     if (!is_fresh && !is_last) continue;
     const absl::StatusOr<Outputs> actual = ReadOutputs(outputs);
     if (!actual.ok()) {
-      FailRun(actual.status(), duel);
+      FailRun(actual.status(), ab_run);
       return actual.status();
     }
     if (!is_fresh) {
-      TakeIfWorse(CompareOutputs(outputs_, *actual), "wrong in a later run", duel);
+      TakeIfWorse(CompareOutputs(outputs_, *actual), "wrong in a later run", ab_run);
       continue;
     }
     const absl::StatusOr<Outputs> expected = ReadOutputs(OutputsFile());
     if (!expected.ok()) {
-      Fail(Outcome::kEagerFail, expected.status(), duel);
+      Fail(Outcome::kEagerFail, expected.status(), ab_run);
       return expected.status();
     }
-    TakeIfWorse(CompareOutputs(*expected, *actual), "wrong on other inputs", duel);
+    TakeIfWorse(CompareOutputs(*expected, *actual), "wrong on other inputs", ab_run);
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
 // Graphs, subscripts and sizes that are written out.
-#include "graphnet/facts/shapes/growth.h"
+#include "graphnet/facts/shapes/dim_propagation.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,9 +17,11 @@
 
 namespace graphnet {
 
-Growth::Names Growth::Words(absl::string_view text) { return absl::StrSplit(text, ' '); }
+DimPropagation::Names DimPropagation::Words(absl::string_view text) {
+  return absl::StrSplit(text, ' ');
+}
 
-std::optional<int> Growth::DimIn(const Argument* argument, int rank, int otherwise) {
+std::optional<int> DimPropagation::DimIn(const Argument* argument, int rank, int otherwise) {
   if (argument == nullptr || argument->is_none()) return otherwise;
   if (!argument->is_int()) return std::nullopt;
   const int64_t dim = argument->integer() + (argument->integer() < 0 ? rank : 0);
@@ -27,19 +29,19 @@ std::optional<int> Growth::DimIn(const Argument* argument, int rank, int otherwi
   return static_cast<int>(dim);
 }
 
-std::optional<Extent> Growth::FromMeta(const ValueMeta* meta) const {
-  Extent extent;
+std::optional<SymbolicSizes> DimPropagation::FromMeta(const ValueMeta* meta) const {
+  SymbolicSizes extent;
   if (meta == nullptr) return std::nullopt;
   if (meta->is_tuple) {
-    extent.kind = Extent::Kind::kTuple;
+    extent.kind = SymbolicSizes::Kind::kTuple;
     for (const ValueMeta* element : meta->elements) {
-      std::optional<Extent> of = element == nullptr ? std::nullopt : FromMeta(element);
-      extent.elements.push_back(of.value_or(Extent()));
+      std::optional<SymbolicSizes> of = element == nullptr ? std::nullopt : FromMeta(element);
+      extent.elements.push_back(of.value_or(SymbolicSizes()));
     }
     return extent;
   }
   if (meta->tensor == nullptr || !meta->tensor->has_shape) return std::nullopt;
-  extent.kind = Extent::Kind::kTensor;
+  extent.kind = SymbolicSizes::Kind::kTensor;
   for (const Dim& dim : meta->tensor->shape) {
     const auto size = dim.is_static() ? dim.value : EvaluateWithExamples(module_, *dim.expr);
     if (!size.has_value()) return std::nullopt;
@@ -49,7 +51,7 @@ std::optional<Extent> Growth::FromMeta(const ValueMeta* meta) const {
   return extent;
 }
 
-std::vector<Argument> Growth::PositionalArgs(const Node& node) {
+std::vector<Argument> DimPropagation::PositionalArgs(const Node& node) {
   std::vector<Argument> args(node.args().begin(), node.args().end());
   if (node.kwargs().empty()) return args;
   const std::vector<PositionalParameter> names = PositionalParameters(node, CalleeOf(node));
@@ -61,29 +63,30 @@ std::vector<Argument> Growth::PositionalArgs(const Node& node) {
   return args;
 }
 
-absl::Span<const Argument> Growth::ListOf(const Argument* list) {
+absl::Span<const Argument> DimPropagation::ListOf(const Argument* list) {
   if (list == nullptr || list->is_none()) return {};
   if (list->is_list() || list->is_tuple()) return list->elements();
   return absl::MakeConstSpan(list, 1);
 }
 
-const Extent& Growth::Of(const Argument& argument) const {
-  static const Extent kNone;
+const SymbolicSizes& DimPropagation::Of(const Argument& argument) const {
+  static const SymbolicSizes kNone;
   return argument.is_node() ? values_[argument.node()] : kNone;
 }
 
-Extent Growth::ExtentOf(const Argument& argument) const {
+SymbolicSizes DimPropagation::SymbolicSizesOf(const Argument& argument) const {
   if (argument.is_node()) return Of(argument);
-  if (argument.is_int()) return Extent::Number(argument.integer());
-  if (argument.is_bool() || argument.is_float()) return Extent::Number(std::nullopt);
-  Extent extent;
+  if (argument.is_int()) return SymbolicSizes::Number(argument.integer());
+  if (argument.is_bool() || argument.is_float()) return SymbolicSizes::Number(std::nullopt);
+  SymbolicSizes extent;
   if (!argument.is_list() && !argument.is_tuple()) return extent;
-  extent.kind = Extent::Kind::kTuple;
-  for (const Argument& element : argument.elements()) extent.elements.push_back(ExtentOf(element));
+  extent.kind = SymbolicSizes::Kind::kTuple;
+  for (const Argument& element : argument.elements())
+    extent.elements.push_back(SymbolicSizesOf(element));
   return extent;
 }
 
-absl::Status Growth::Visit(Node* node) {
+absl::Status DimPropagation::Visit(Node* node) {
   if (node->is_placeholder() || node->op() == Op::kGetAttr) {
     const ValueMeta* meta = node->meta();
     if (const Attribute* attribute = module_.FindAttribute(node->target());
@@ -91,20 +94,20 @@ absl::Status Growth::Visit(Node* node) {
         attribute->meta != nullptr) {
       meta = module_.InternValueMeta(*attribute->meta);
     }
-    Extent extent = FromMeta(meta).value_or(Extent());
+    SymbolicSizes extent = FromMeta(meta).value_or(SymbolicSizes());
     // A number that tracing has put into a tensor.
     if (const Attribute* attribute = module_.FindAttribute(node->target());
         node->op() == Op::kGetAttr && attribute != nullptr && attribute->draw_spec != nullptr &&
         extent.is_tensor() && extent.rank() == 0 && attribute->draw_spec->data.is_list() &&
         attribute->draw_spec->data.elements().size() == 1 &&
         attribute->draw_spec->data.elements()[0].is_int()) {
-      extent = Extent::Number(attribute->draw_spec->data.elements()[0].integer());
-      extent.kind = Extent::Kind::kTensor;
+      extent = SymbolicSizes::Number(attribute->draw_spec->data.elements()[0].integer());
+      extent.kind = SymbolicSizes::Kind::kTensor;
       extent.holds_number = true;
     }
     if (NumberDType(node->annotation()).has_value()) {
       const Symbol* symbol = module_.FindSymbol(node->target());
-      extent = Extent::Number(symbol == nullptr ? std::nullopt : symbol->example);
+      extent = SymbolicSizes::Number(symbol == nullptr ? std::nullopt : symbol->example);
       extent.number_grows = symbol_ != nullptr && node->target() == symbol_->name;
     } else if (absl::c_linear_search(inputs_, node)) {
       extent.grows[dim_] = 1;
@@ -119,12 +122,12 @@ absl::Status Growth::Visit(Node* node) {
     return absl::OkStatus();
   }
   if (!node->is_call()) return absl::OkStatus();
-  Extent extent = FromMeta(node->meta()).value_or(Extent());
+  SymbolicSizes extent = FromMeta(node->meta()).value_or(SymbolicSizes());
   bool any = forced_.contains(node);
   // What has no sizes of its own may be a number, or a list of them.
-  bool numbers = extent.kind == Extent::Kind::kOther;
+  bool numbers = extent.kind == SymbolicSizes::Kind::kOther;
   node->ForEachOperand([&](const Node* operand) {
-    const Extent& of = values_[operand];
+    const SymbolicSizes& of = values_[operand];
     any |= of.any();
     numbers |= of.is_number() || (of.is_tuple() && operand->meta() == nullptr);
   });
@@ -141,11 +144,11 @@ absl::Status Growth::Visit(Node* node) {
   return absl::OkStatus();
 }
 
-absl::Status Growth::Refuse(const Node& node, absl::string_view why) {
+absl::Status DimPropagation::Refuse(const Node& node, absl::string_view why) {
   return absl::FailedPreconditionError(NodeError(node, why).message());
 }
 
-absl::Status Growth::Follow(Node* node, Extent* out) {
+absl::Status DimPropagation::Follow(Node* node, SymbolicSizes* out) {
   const absl::string_view name = OperatorName(*node);
   const std::vector<Argument> args = PositionalArgs(*node);
   if (name == "getattr" && args.size() > 1 && args[1].is_string()) {
@@ -177,13 +180,13 @@ absl::Status Growth::Follow(Node* node, Extent* out) {
   return FollowTensor(node, name, out);
 }
 
-absl::Status Growth::FollowSize(const Node& node, Extent* out) {
+absl::Status DimPropagation::FollowSize(const Node& node, SymbolicSizes* out) {
   if (node.args().empty()) return absl::FailedPreconditionError("is called in an unknown way");
-  const Extent& in = Of(node.args()[0]);
+  const SymbolicSizes& in = Of(node.args()[0]);
   *out = {};
   if (!in.is_tensor()) return absl::FailedPreconditionError("asks for an unknown size");
   const auto number = [&](size_t i) {
-    Extent one = Extent::Number(in.sizes[i]);
+    SymbolicSizes one = SymbolicSizes::Number(in.sizes[i]);
     one.number_grows = in.grows[i] != 0;
     const TensorMeta* meta = node.args()[0].node()->tensor_meta();
     if (meta != nullptr && i < meta->shape.size() && !meta->shape[i].is_static()) {
@@ -199,14 +202,14 @@ absl::Status Growth::FollowSize(const Node& node, Extent* out) {
     *out = number(static_cast<size_t>(*at));
     return absl::OkStatus();
   }
-  out->kind = Extent::Kind::kTuple;
+  out->kind = SymbolicSizes::Kind::kTuple;
   for (size_t i = 0; i < in.sizes.size(); ++i) out->elements.push_back(number(i));
   return absl::OkStatus();
 }
 
-absl::Status Growth::FollowSubscript(const Node& node, Extent* out) {
+absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* out) {
   if (node.args().size() < 2) return absl::FailedPreconditionError("is called in an unknown way");
-  const Extent& in = Of(node.args()[0]);
+  const SymbolicSizes& in = Of(node.args()[0]);
   const Argument& index = node.args()[1];
   if (in.is_tuple()) {
     const auto size = static_cast<int64_t>(in.elements.size());
@@ -268,7 +271,7 @@ absl::Status Growth::FollowSubscript(const Node& node, Extent* out) {
       }
       grows.push_back(in.grows[next++]);
     } else if (is_tensor) {
-      const Extent& by = Of(element);
+      const SymbolicSizes& by = Of(element);
       if (!by.is_tensor())
         return absl::FailedPreconditionError("is indexed with something unknown");
       const TensorMeta* meta = element.node()->tensor_meta();
@@ -302,11 +305,11 @@ absl::Status Growth::FollowSubscript(const Node& node, Extent* out) {
   return absl::OkStatus();
 }
 
-absl::Status Growth::FollowWrite(const Node& node, Extent* out) {
+absl::Status DimPropagation::FollowWrite(const Node& node, SymbolicSizes* out) {
   if (node.args().size() < 2) return absl::FailedPreconditionError("is called in an unknown way");
-  const Extent& to = Of(node.args()[0]);
+  const SymbolicSizes& to = Of(node.args()[0]);
   const Argument& value = node.args()[node.args().size() - 1];
-  const Extent& from = Of(value);
+  const SymbolicSizes& from = Of(value);
   *out = to;
   if (!from.any()) return absl::OkStatus();
   if (to.any()) return absl::OkStatus();
@@ -320,7 +323,8 @@ absl::Status Growth::FollowWrite(const Node& node, Extent* out) {
                 : absl::FailedPreconditionError("writes what grows to what does not");
 }
 
-Growth::SizeList Growth::SizesOf(const Node& node, size_t position, absl::string_view name) const {
+DimPropagation::SizeList DimPropagation::SizesOf(const Node& node, size_t position,
+                                                 absl::string_view name) const {
   SizeList list;
   const Argument* given = node.FindArg(name, position);
   if (given == nullptr) return list;
@@ -334,12 +338,12 @@ Growth::SizeList Growth::SizesOf(const Node& node, size_t position, absl::string
     for (size_t i = position; i < node.args().size(); ++i) list.sizes.push_back(&node.args()[i]);
     if (position >= node.args().size()) list.sizes.push_back(given);
   }
-  for (const Argument* size : list.sizes) list.extents.push_back(ExtentOf(*size));
+  for (const Argument* size : list.sizes) list.extents.push_back(SymbolicSizesOf(*size));
   return list;
 }
 
-Growth::SizeList Growth::NamedSizes(const Node& node, absl::string_view name,
-                                    size_t position) const {
+DimPropagation::SizeList DimPropagation::NamedSizes(const Node& node, absl::string_view name,
+                                                    size_t position) const {
   const std::vector<PositionalParameter> names = PositionalParameters(node, CalleeOf(node));
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].name == name) position = i;
@@ -347,13 +351,14 @@ Growth::SizeList Growth::NamedSizes(const Node& node, absl::string_view name,
   return SizesOf(node, position, name);
 }
 
-void Growth::Edit(Node* node, const Argument* size, int64_t value) {
+void DimPropagation::Edit(Node* node, const Argument* size, int64_t value) {
   edits_[node].push_back({size, value / example_});
 }
 
-absl::Status Growth::WriteSizes(Node* node, const SizeList& list, const Extent& out) {
+absl::Status DimPropagation::WriteSizes(Node* node, const SizeList& list,
+                                        const SymbolicSizes& out) {
   for (size_t i = 0; i < list.extents.size() && i < out.sizes.size(); ++i) {
-    const Extent& size = list.extents[i];
+    const SymbolicSizes& size = list.extents[i];
     if (!out.grows[i]) {
       if (size.any())
         return absl::FailedPreconditionError("has a size that grows where none should");
@@ -382,12 +387,12 @@ absl::Status Growth::WriteSizes(Node* node, const SizeList& list, const Extent& 
   return absl::OkStatus();
 }
 
-absl::Status Growth::FollowReshape(Node* node, absl::string_view name, const Extent& in,
-                                   Extent* out) {
+absl::Status DimPropagation::FollowReshape(Node* node, absl::string_view name,
+                                           const SymbolicSizes& in, SymbolicSizes* out) {
   if (!in.is_tensor() || !out->is_tensor()) return Fits(*out);
   if (node->args().size() == 2 && node->args()[1].kind() == Argument::Kind::kDType) {
     out->grows = in.grows;
-    return in.sizes == out->sizes ? absl::OkStatus() : Fits(Extent());
+    return in.sizes == out->sizes ? absl::OkStatus() : Fits(SymbolicSizes());
   }
   if (name == "flatten" || name == "view_as" || name == "reshape_as")
     return SplitAndJoin(in, {}, out);
@@ -396,7 +401,7 @@ absl::Status Growth::FollowReshape(Node* node, absl::string_view name, const Ext
     const std::optional<int> dim = DimIn(node->FindArg("dim", 1), in.rank(), 0);
     const SizeList list = SizesOf(*node, 2, "sizes");
     if (!dim.has_value()) return absl::FailedPreconditionError("takes an unknown dimension apart");
-    Extent part = *out;
+    SymbolicSizes part = *out;
     part.sizes.erase(part.sizes.begin(), part.sizes.begin() + *dim);
     part.grows.erase(part.grows.begin(), part.grows.begin() + *dim);
     return WriteSizes(node, list, part);
@@ -408,7 +413,8 @@ absl::Status Growth::FollowReshape(Node* node, absl::string_view name, const Ext
   return WriteSizes(node, list, *out);
 }
 
-absl::Status Growth::SplitAndJoin(const Extent& in, const SizeList& list, Extent* out) const {
+absl::Status DimPropagation::SplitAndJoin(const SymbolicSizes& in, const SizeList& list,
+                                          SymbolicSizes* out) const {
   size_t i = 0, j = 0;
   while (i < in.sizes.size() || j < out->sizes.size()) {
     const size_t i0 = i, j0 = j;
@@ -449,8 +455,8 @@ absl::Status Growth::SplitAndJoin(const Extent& in, const SizeList& list, Extent
   return absl::OkStatus();
 }
 
-absl::Status Growth::FollowExpand(Node* node, const Extent& in, Extent* out) {
-  if (!in.is_tensor() || !out->is_tensor() || out->rank() < in.rank()) return Fits(Extent());
+absl::Status DimPropagation::FollowExpand(Node* node, const SymbolicSizes& in, SymbolicSizes* out) {
+  if (!in.is_tensor() || !out->is_tensor() || out->rank() < in.rank()) return Fits(SymbolicSizes());
   const size_t lead = out->sizes.size() - in.sizes.size();
   for (size_t i = 0; i < in.sizes.size(); ++i) out->grows[lead + i] = in.grows[i];
   const SizeList list = NamedSizes(*node, "size", 1);
@@ -463,7 +469,7 @@ absl::Status Growth::FollowExpand(Node* node, const Extent& in, Extent* out) {
   return WriteSizes(node, list, *out);
 }
 
-absl::Status Growth::FollowFactory(Node* node, absl::string_view name, Extent* out) {
+absl::Status DimPropagation::FollowFactory(Node* node, absl::string_view name, SymbolicSizes* out) {
   if (!out->is_tensor()) return Fits(*out);
   const SizeList list = NamedSizes(*node, "size", absl::StartsWith(name, "new_") ? 1 : 0);
   if (list.extents.size() < out->sizes.size())
@@ -475,7 +481,7 @@ absl::Status Growth::FollowFactory(Node* node, absl::string_view name, Extent* o
   return WriteSizes(node, list, *out);
 }
 
-absl::Status Growth::MarkNumbers(Node* node, Extent* out) {
+absl::Status DimPropagation::MarkNumbers(Node* node, SymbolicSizes* out) {
   const SizeList list = NamedSizes(*node, OperatorName(*node) == "tile" ? "dims" : "repeats", 1);
   if (const auto forced = forced_.find(node); forced != forced_.end()) {
     for (const size_t i : forced->second) {
@@ -492,8 +498,8 @@ absl::Status Growth::MarkNumbers(Node* node, Extent* out) {
   return absl::OkStatus();
 }
 
-bool Growth::Expand(Node* node, const Argument& argument, size_t dim) {
-  const Extent& of = values_[argument.node()];
+bool DimPropagation::Expand(Node* node, const Argument& argument, size_t dim) {
+  const SymbolicSizes& of = values_[argument.node()];
   if (of.sizes[dim] != 1 || example_ != 1) return false;
   expands_[node][argument.node()].insert(dim);
   return true;

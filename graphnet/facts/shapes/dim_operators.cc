@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
-#include "graphnet/facts/shapes/growth.h"
+#include "graphnet/facts/shapes/dim_propagation.h"
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ops/callable.h"
@@ -15,7 +15,7 @@
 
 namespace graphnet {
 
-absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* out) {
+absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
   // Beside those of results.txt.
   static const auto* const same = new Names(Words(
@@ -36,7 +36,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
   static const auto* const reductions = new Names(
       Words("mean sum amax amin max min prod std var norm vector_norm linalg_vector_norm "
             "linalg_norm argmax argmin all any logsumexp median count_nonzero std_mean var_mean"));
-  const Extent& in = args.empty() ? Of(Argument()) : Of(args[0]);
+  const SymbolicSizes& in = args.empty() ? Of(Argument()) : Of(args[0]);
   if (name == "expand_as" && args.size() == 2) {
     out->grows = Of(args[1]).grows;
     return Fits(*out);
@@ -50,13 +50,13 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     return FollowPointwise(node, out);
   }
   if (batch_first->contains(name)) {
-    std::vector<Extent*> parts = {out};
+    std::vector<SymbolicSizes*> parts = {out};
     if (out->is_tuple()) {
       parts.clear();
-      for (Extent& element : out->elements) parts.push_back(&element);
+      for (SymbolicSizes& element : out->elements) parts.push_back(&element);
     }
     if (!in.is_tensor() || in.rank() < 2 || parts.empty() ||
-        absl::c_any_of(parts, [](const Extent* of) { return of->rank() == 0; }) ||
+        absl::c_any_of(parts, [](const SymbolicSizes* of) { return of->rank() == 0; }) ||
         absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1})) {
       return absl::FailedPreconditionError("works on the dimension, or may");
     }
@@ -64,7 +64,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
       if (name != "grid_sample" && Of(args[i]).any())
         return absl::FailedPreconditionError("has weights that grow");
     }
-    for (Extent* part : parts) {
+    for (SymbolicSizes* part : parts) {
       part->grows[0] = in.grows[0];
       if (in.grows[0] && part->sizes[0] != in.sizes[0])
         return absl::FailedPreconditionError("changes the size of the dimension");
@@ -85,7 +85,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
     if (!in.is_tensor() || in.rank() == 0 || in.grows.back() || args.size() < 2 ||
         Of(args[1]).any())
       return absl::FailedPreconditionError("multiplies over the dimension");
-    if (out->rank() != in.rank()) return Fits(Extent());
+    if (out->rank() != in.rank()) return Fits(SymbolicSizes());
     std::copy(in.grows.begin(), in.grows.end() - 1, out->grows.begin());
     return absl::OkStatus();
   }
@@ -110,7 +110,7 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
               in.rank(), name == "topk" || name == "sort" ? in.rank() - 1 : 0);
     if (!in.is_tensor() || !dim.has_value() || in.grows[static_cast<size_t>(*dim)])
       return absl::FailedPreconditionError("takes the dimension apart");
-    for (Extent& element : out->elements) {
+    for (SymbolicSizes& element : out->elements) {
       std::vector<uint8_t> grows = in.grows;
       if (name == "unbind") grows.erase(grows.begin() + *dim);
       if (grows.size() != element.sizes.size())
@@ -142,13 +142,14 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
   }
   if (name == "embedding" || name == "one_hot") {
     // torch's function takes the indices first, ATen's the weight.
-    const Extent& index = name == "embedding" && !in.any() && args.size() > 1 ? Of(args[1]) : in;
+    const SymbolicSizes& index =
+        name == "embedding" && !in.any() && args.size() > 1 ? Of(args[1]) : in;
     out->grows = index.grows;
     out->grows.push_back(0);
     return Fits(*out);
   }
   if (name == "repeat" || name == "tile") {
-    if (!in.is_tensor() || out->rank() < in.rank()) return Fits(Extent());
+    if (!in.is_tensor() || out->rank() < in.rank()) return Fits(SymbolicSizes());
     const size_t lead = out->sizes.size() - in.sizes.size();
     for (size_t i = 0; i < in.grows.size(); ++i) out->grows[lead + i] = in.grows[i];
     return MarkNumbers(node, out);
@@ -198,14 +199,14 @@ absl::Status Growth::FollowTensor(Node* node, absl::string_view name, Extent* ou
   return FollowProbes(*node, out);
 }
 
-absl::Status Growth::FollowAttention(Node* node, Extent* out) {
+absl::Status DimPropagation::FollowAttention(Node* node, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
-  if (args.size() < 3 || !out->is_tensor() || out->rank() < 2) return Fits(Extent());
+  if (args.size() < 3 || !out->is_tensor() || out->rank() < 2) return Fits(SymbolicSizes());
   const auto rank = out->sizes.size();
   std::vector<uint8_t> wanted(rank, 0);  // of the scores: batches, queries, keys
   for (size_t k = 0; k < 3; ++k) {
-    const Extent& of = Of(args[k]);
-    if (!of.is_tensor() || of.sizes.size() != rank) return Fits(Extent());
+    const SymbolicSizes& of = Of(args[k]);
+    if (!of.is_tensor() || of.sizes.size() != rank) return Fits(SymbolicSizes());
     for (size_t i = 0; i + 2 < rank; ++i) wanted[i] |= of.grows[i];
     if (of.grows.back()) return absl::FailedPreconditionError("multiplies over the dimension");
   }
@@ -213,7 +214,7 @@ absl::Status Growth::FollowAttention(Node* node, Extent* out) {
   wanted[rank - 1] = Of(args[1]).grows[rank - 2] | Of(args[2]).grows[rank - 2];
   for (size_t i = 0; i + 1 < rank; ++i) out->grows[i] = wanted[i];
   const auto make = [&](const Argument& operand, size_t i, bool grows, bool broadcasts) {
-    const Extent& of = Of(operand);
+    const SymbolicSizes& of = Of(operand);
     return of.grows[i] == uint8_t{grows} ||
            (grows && ((broadcasts && of.sizes[i] == 1) || Force(operand, i) ||
                       (!broadcasts && Expand(node, operand, i))));
@@ -231,7 +232,7 @@ absl::Status Growth::FollowAttention(Node* node, Extent* out) {
               : absl::FailedPreconditionError("has operands of which not all grow");
 }
 
-absl::Status Growth::FollowNorm(Node* node, const Extent& in, Extent* out) {
+absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, SymbolicSizes* out) {
   if (out->elements.empty() || out->elements[0].sizes != in.sizes || in.grows.back())
     return absl::FailedPreconditionError("works on the dimension");
   out->elements[0].grows = in.grows;
@@ -244,12 +245,12 @@ absl::Status Growth::FollowNorm(Node* node, const Extent& in, Extent* out) {
     }
     SizeList list;
     list.sizes = {batch};
-    list.extents = {ExtentOf(*batch)};
+    list.extents = {SymbolicSizesOf(*batch)};
     RETURN_IF_ERROR(WriteSizes(node, list, in));
   }
   // Statistics: dimension by dimension those that are as large.
   for (size_t k = 1; k < out->elements.size(); ++k) {
-    Extent& part = out->elements[k];
+    SymbolicSizes& part = out->elements[k];
     const bool is_used = absl::c_any_of(node->uses(), [&](const Use& use) {
       return use.user->args().size() != 2 || !use.user->args()[1].is_int() ||
              use.user->args()[1].integer() == static_cast<int64_t>(k);
@@ -262,26 +263,26 @@ absl::Status Growth::FollowNorm(Node* node, const Extent& in, Extent* out) {
   return absl::OkStatus();
 }
 
-bool Growth::IsPythonPointwise(const Node& node) {
+bool DimPropagation::IsPythonPointwise(const Node& node) {
   const Callable callee = CalleeOf(node);
   if (callee.python_operator == nullptr || callee.python_operator->aten.empty()) return false;
   return absl::c_any_of(FindSchemas(callee.python_operator->aten),
                         [](const Schema& s) { return IsPointwise(s); });
 }
 
-absl::Status Growth::Fits(const Extent& out) const {
+absl::Status DimPropagation::Fits(const SymbolicSizes& out) const {
   if (out.is_tensor() && out.grows.size() == out.sizes.size()) return absl::OkStatus();
   return absl::FailedPreconditionError("yields sizes that are not understood");
 }
 
-absl::Status Growth::FollowPointwise(Node* node, Extent* out) {
+absl::Status DimPropagation::FollowPointwise(Node* node, SymbolicSizes* out) {
   if (!out->is_tensor()) return Fits(*out);
   const auto each = [&](const auto& fn) {
     node->ForEachArgument([&](const Argument& a) {
       if (a.is_node() && Of(a).is_tensor()) fn(a, Of(a));
     });
   };
-  each([&](const Argument&, const Extent& of) {
+  each([&](const Argument&, const SymbolicSizes& of) {
     for (int i = 0; i < of.rank() && i < out->rank(); ++i) {
       out->grows[static_cast<size_t>(out->rank() - 1 - i)] |=
           of.grows[static_cast<size_t>(of.rank() - 1 - i)];
@@ -289,7 +290,7 @@ absl::Status Growth::FollowPointwise(Node* node, Extent* out) {
   });
   // What does not grow has to have one element there.
   absl::Status status;
-  each([&](const Argument& a, const Extent& of) {
+  each([&](const Argument& a, const SymbolicSizes& of) {
     for (int i = 0; i < of.rank() && i < out->rank(); ++i) {
       const auto at = static_cast<size_t>(of.rank() - 1 - i);
       if (!out->grows[static_cast<size_t>(out->rank() - 1 - i)] || of.grows[at]) continue;
@@ -301,14 +302,15 @@ absl::Status Growth::FollowPointwise(Node* node, Extent* out) {
   return status;
 }
 
-bool Growth::WritesTo(const Node& node, const Argument& argument) {
+bool DimPropagation::WritesTo(const Node& node, const Argument& argument) {
   if (node.args().empty()) return false;
   const bool in_place =
       absl::EndsWith(node.target(), "_") || absl::StartsWith(node.target(), "operator.i");
   return in_place && node.args()[0] == argument;
 }
 
-absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent* out) {
+absl::Status DimPropagation::FollowReduction(const Node& node, const SymbolicSizes& in,
+                                             SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(node);
   if (!in.is_tensor()) return Fits(*out);
   if (args.size() > 1 && Of(args[1]).is_tensor())
@@ -335,7 +337,7 @@ absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent*
     kept.push_back(reduced[i] ? 0 : in.grows[i]);
     if (!reduced[i]) left.push_back(in.grows[i]);
   }
-  const auto set = [&](Extent* of) {
+  const auto set = [&](SymbolicSizes* of) {
     if (!of->is_tensor()) return false;
     if (of->sizes.size() == kept.size()) {
       of->grows = kept;
@@ -346,20 +348,20 @@ absl::Status Growth::FollowReduction(const Node& node, const Extent& in, Extent*
     }
     return true;
   };
-  if (out->kind == Extent::Kind::kTuple) {
-    for (Extent& element : out->elements) {
+  if (out->kind == SymbolicSizes::Kind::kTuple) {
+    for (SymbolicSizes& element : out->elements) {
       if (!set(&element)) return Fits(element);
     }
     return absl::OkStatus();
   }
-  return set(out) ? absl::OkStatus() : Fits(Extent());
+  return set(out) ? absl::OkStatus() : Fits(SymbolicSizes());
 }
 
-absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
+absl::Status DimPropagation::FollowMatmul(Node* node, size_t first, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
   if (args.size() < first + 2) return absl::FailedPreconditionError("is called in an unknown way");
-  const Extent& a = Of(args[first]);
-  const Extent& b = Of(args[first + 1]);
+  const SymbolicSizes& a = Of(args[first]);
+  const SymbolicSizes& b = Of(args[first + 1]);
   if (!a.is_tensor() || !b.is_tensor() || a.rank() == 0 || b.rank() == 0 || !out->is_tensor())
     return absl::FailedPreconditionError("multiplies what is not known");
   const uint8_t inner_a = a.grows.back();
@@ -376,12 +378,12 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
                                    : absl::OkStatus();
   }
   const auto n = out->sizes.size();
-  if (n < 2) return Fits(Extent());
+  if (n < 2) return Fits(SymbolicSizes());
   out->grows[n - 2] = a.grows[a.grows.size() - 2];
   out->grows[n - 1] = b.grows.back();
   absl::Status status;
   for (size_t i = 0; i + 2 < n; ++i) {
-    const auto of = [&](const Extent& e) -> std::optional<size_t> {
+    const auto of = [&](const SymbolicSizes& e) -> std::optional<size_t> {
       const size_t back = n - i;
       if (e.sizes.size() < back) return std::nullopt;
       return e.sizes.size() - back;
@@ -393,7 +395,7 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
     const bool broadcasts = absl::StrContains(OperatorName(*node), "matmul");
     for (size_t k = 0; k < 2; ++k) {
       const auto at = k == 0 ? at_a : at_b;
-      const Extent& e = k == 0 ? a : b;
+      const SymbolicSizes& e = k == 0 ? a : b;
       if (!at || e.grows[*at] || (broadcasts && e.sizes[*at] == 1)) continue;
       if (!Force(args[first + k], *at) && !Expand(node, args[first + k], *at))
         status = absl::FailedPreconditionError("multiplies what grows with what does not");
@@ -402,7 +404,7 @@ absl::Status Growth::FollowMatmul(Node* node, size_t first, Extent* out) {
   return status;
 }
 
-absl::Status Growth::FollowEinsum(const Node& node, Extent* out) {
+absl::Status DimPropagation::FollowEinsum(const Node& node, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(node);
   if (args.empty() || !args[0].is_string())
     return absl::FailedPreconditionError("is called in an unknown way");
@@ -419,7 +421,7 @@ absl::Status Growth::FollowEinsum(const Node& node, Extent* out) {
     operands.assign(operands[0].elements().begin(), operands[0].elements().end());
   std::map<char, std::pair<bool, bool>> letters;  // grows somewhere, does not
   for (size_t i = 0; i < terms.size() && i < operands.size(); ++i) {
-    const Extent& of = Of(operands[i]);
+    const SymbolicSizes& of = Of(operands[i]);
     if (!of.is_tensor() || of.sizes.size() != terms[i].size())
       return absl::FailedPreconditionError("is called in an unknown way");
     for (size_t d = 0; d < of.sizes.size(); ++d)
@@ -434,8 +436,8 @@ absl::Status Growth::FollowEinsum(const Node& node, Extent* out) {
   return absl::OkStatus();
 }
 
-absl::Status Growth::FollowPermute(const Node& node, absl::string_view name, const Extent& in,
-                                   Extent* out) {
+absl::Status DimPropagation::FollowPermute(const Node& node, absl::string_view name,
+                                           const SymbolicSizes& in, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(node);
   if (!in.is_tensor()) return Fits(*out);
   out->grows = in.grows;
@@ -476,8 +478,8 @@ absl::Status Growth::FollowPermute(const Node& node, absl::string_view name, con
   return Fits(*out);
 }
 
-absl::Status Growth::FollowSqueeze(const Node& node, absl::string_view name, const Extent& in,
-                                   Extent* out) {
+absl::Status DimPropagation::FollowSqueeze(const Node& node, absl::string_view name,
+                                           const SymbolicSizes& in, SymbolicSizes* out) {
   if (!in.is_tensor()) return Fits(*out);
   out->grows = in.grows;
   const Argument* given = node.FindArg("dim", 1);
@@ -504,7 +506,7 @@ absl::Status Growth::FollowSqueeze(const Node& node, absl::string_view name, con
   return Fits(*out);
 }
 
-absl::Status Growth::FollowCat(Node* node, bool stacks, Extent* out) {
+absl::Status DimPropagation::FollowCat(Node* node, bool stacks, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
   const Argument list = args.empty() ? Argument() : args[0];
   if (!list.is_aggregate() || !out->is_tensor())
@@ -517,7 +519,7 @@ absl::Status Growth::FollowCat(Node* node, bool stacks, Extent* out) {
   const auto place = [&](size_t i) { return stacks && i >= along ? i + 1 : i; };
   size_t grows_along = 0;
   for (const Argument& element : list.elements()) {
-    const Extent& of = Of(element);
+    const SymbolicSizes& of = Of(element);
     if (!of.is_tensor()) return absl::FailedPreconditionError("joins what is not known");
     if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;  // of no elements
     for (size_t i = 0; i < of.sizes.size(); ++i) out->grows[place(i)] |= of.grows[i];
@@ -527,7 +529,7 @@ absl::Status Growth::FollowCat(Node* node, bool stacks, Extent* out) {
     return absl::FailedPreconditionError("joins what grows with what does not");
   absl::Status status;
   for (const Argument& element : list.elements()) {
-    const Extent& of = Of(element);
+    const SymbolicSizes& of = Of(element);
     for (size_t i = 0; i < of.sizes.size(); ++i) {
       if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;
       if (!out->grows[place(i)] || of.grows[i]) continue;

@@ -1,6 +1,6 @@
 // What of the sizes in a graph grows when one of its inputs does: what generalize-dims follows.
-#ifndef GRAPHNET_FACTS_SHAPES_GROWTH_H_
-#define GRAPHNET_FACTS_SHAPES_GROWTH_H_
+#ifndef GRAPHNET_FACTS_SHAPES_DIM_PROPAGATION_H_
+#define GRAPHNET_FACTS_SHAPES_DIM_PROPAGATION_H_
 
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ namespace graphnet {
 
 // What is known of a value: the sizes with the example, and which of them grow with the
 // symbol, each by a factor.
-struct Extent {
+struct SymbolicSizes {
   enum class Kind { kOther, kTensor, kNumber, kTuple };
   Kind kind = Kind::kOther;
   std::vector<int64_t> sizes;
@@ -34,10 +34,10 @@ struct Extent {
   bool is_computed = false;       // of sizes that are other symbols
   bool number_grows = false;      // with the symbol, by a factor
   bool number_varies = false;     // with the symbol, in another way
-  std::vector<Extent> elements;
+  std::vector<SymbolicSizes> elements;
 
-  static Extent Number(std::optional<int64_t> value) {
-    Extent made;
+  static SymbolicSizes Number(std::optional<int64_t> value) {
+    SymbolicSizes made;
     made.kind = Kind::kNumber;
     made.number = value;
     made.multiple = value.value_or(1);
@@ -45,7 +45,7 @@ struct Extent {
   }
   bool any() const {
     return number_grows || number_varies || absl::c_linear_search(grows, uint8_t{1}) ||
-           absl::c_any_of(elements, [](const Extent& e) { return e.any(); });
+           absl::c_any_of(elements, [](const SymbolicSizes& e) { return e.any(); });
   }
   bool is_number() const { return kind == Kind::kNumber || holds_number; }
   bool is_tuple() const { return kind == Kind::kTuple; }
@@ -53,9 +53,9 @@ struct Extent {
   int rank() const { return static_cast<int>(sizes.size()); }
 };
 
-class Growth {
+class DimPropagation {
  protected:
-  explicit Growth(Module* module) : module_(*module) {}
+  explicit DimPropagation(Module* module) : module_(*module) {}
 
   // Finds what the value of `node` grows by, the nodes before it known.
   absl::Status Visit(Node* node);
@@ -65,7 +65,7 @@ class Growth {
   std::vector<Node*> inputs_;
   int64_t example_ = 1;
   const SymExpr* symbol_ = nullptr;  // null: to be made
-  NodeTable<Extent> values_;
+  NodeTable<SymbolicSizes> values_;
   // By call, the dimensions that have to grow though no operand does.
   std::map<const Node*, std::set<size_t>> forced_;
   bool again_ = false;  // since something was found that has to
@@ -81,53 +81,56 @@ class Growth {
   // The arguments that say sizes: the position of the first and how many, or of a list.
   struct SizeList {
     std::vector<const Argument*> sizes;
-    std::vector<Extent> extents;  // of each
-    bool is_computed = false;     // as a whole: `sizes` is empty
+    std::vector<SymbolicSizes> extents;  // of each
+    bool is_computed = false;            // as a whole: `sizes` is empty
   };
 
   static Names Words(absl::string_view text);
   static std::optional<int> DimIn(const Argument* argument, int rank, int otherwise);
   // Sizes from the meta, none of which grows.
-  std::optional<Extent> FromMeta(const ValueMeta* meta) const;
+  std::optional<SymbolicSizes> FromMeta(const ValueMeta* meta) const;
   // The arguments by position, those by keyword that come next among them.
   static std::vector<Argument> PositionalArgs(const Node& node);
   // The elements of a list that is written out, or the one number that stands for it.
   static absl::Span<const Argument> ListOf(const Argument* list);
-  const Extent& Of(const Argument& argument) const;
+  const SymbolicSizes& Of(const Argument& argument) const;
   // Ditto, of a number or list that is written out, too.
-  Extent ExtentOf(const Argument& argument) const;
+  SymbolicSizes SymbolicSizesOf(const Argument& argument) const;
   static absl::Status Refuse(const Node& node, absl::string_view why);
   // What `out`, which has the sizes of the meta, grows by.
-  absl::Status Follow(Node* node, Extent* out);
-  absl::Status FollowSize(const Node& node, Extent* out);
-  absl::Status FollowSubscript(const Node& node, Extent* out);
+  absl::Status Follow(Node* node, SymbolicSizes* out);
+  absl::Status FollowSize(const Node& node, SymbolicSizes* out);
+  absl::Status FollowSubscript(const Node& node, SymbolicSizes* out);
   // What is written has to fit what it is written to.
-  absl::Status FollowWrite(const Node& node, Extent* out);
+  absl::Status FollowWrite(const Node& node, SymbolicSizes* out);
   SizeList SizesOf(const Node& node, size_t position, absl::string_view name) const;
   // The parameter of that name, or else the one at `position`, as a call has it.
   SizeList NamedSizes(const Node& node, absl::string_view name, size_t position) const;
   // That the i-th size of a call is to be written as a product of the symbol.
   void Edit(Node* node, const Argument* size, int64_t value);
   // Checks that sizes of `out` which grow are not written as numbers, or will not be.
-  absl::Status WriteSizes(Node* node, const SizeList& list, const Extent& out);
-  absl::Status FollowReshape(Node* node, absl::string_view name, const Extent& in, Extent* out);
+  absl::Status WriteSizes(Node* node, const SizeList& list, const SymbolicSizes& out);
+  absl::Status FollowReshape(Node* node, absl::string_view name, const SymbolicSizes& in,
+                             SymbolicSizes* out);
   // Which sizes of `out` grow if `in` is given them: dimensions that are split or joined
   // have equal products. `list` says some of them.
-  absl::Status SplitAndJoin(const Extent& in, const SizeList& list, Extent* out) const;
-  absl::Status FollowExpand(Node* node, const Extent& in, Extent* out);
-  absl::Status FollowFactory(Node* node, absl::string_view name, Extent* out);
+  absl::Status SplitAndJoin(const SymbolicSizes& in, const SizeList& list,
+                            SymbolicSizes* out) const;
+  absl::Status FollowExpand(Node* node, const SymbolicSizes& in, SymbolicSizes* out);
+  absl::Status FollowFactory(Node* node, absl::string_view name, SymbolicSizes* out);
   // Sizes of `out` grow where the call is given numbers that do.
-  absl::Status MarkNumbers(Node* node, Extent* out);
+  absl::Status MarkNumbers(Node* node, SymbolicSizes* out);
 
-  // growth_numbers.cc
+  // dim_numbers.cc
   // What follows from numbers and sizes alone, a number or a list of them; false if the call
   // is another.
   bool FollowNumbers(const Node& node, absl::string_view name, const std::vector<Argument>& args,
-                     Extent* out) const;
-  Extent Arithmetic(absl::string_view name, const Extent& a, const Extent& b) const;
-  absl::Status FollowRange(Node* node, Extent* out);
+                     SymbolicSizes* out) const;
+  SymbolicSizes Arithmetic(absl::string_view name, const SymbolicSizes& a,
+                           const SymbolicSizes& b) const;
+  absl::Status FollowRange(Node* node, SymbolicSizes* out);
 
-  // growth_demands.cc
+  // dim_demands.cc
   // What the shape engine says of the sizes of a call, one list for each tensor that it yields,
   // if the symbol were `symbol`, and a dimension of one operand, if given, `times` as large.
   struct Stretch {
@@ -138,7 +141,7 @@ class Growth {
   std::optional<std::vector<std::vector<int64_t>>> Probe(const Node& node, int64_t symbol,
                                                          const Stretch& stretch) const;
   // By the shape engine, asked for some sizes of the symbol.
-  absl::Status FollowProbes(const Node& node, Extent* out) const;
+  absl::Status FollowProbes(const Node& node, SymbolicSizes* out) const;
   // Makes a value grow that calls with written sizes yield, and calls on what they yield;
   // false if it is no such.
   bool Force(const Argument& argument, size_t dim);
@@ -147,30 +150,30 @@ class Growth {
   using Demands = std::vector<std::pair<Node*, size_t>>;
   // Which dimensions of operands have to grow for that of the value; none: it is not known.
   std::optional<Demands> DemandsOn(const Node& node, size_t dim) const;
-  static std::optional<size_t> SourceOfSubscript(const Argument& index, const Extent& in,
+  static std::optional<size_t> SourceOfSubscript(const Argument& index, const SymbolicSizes& in,
                                                  size_t dim);
   // Has an operand of one element expanded for a call.
   bool Expand(Node* node, const Argument& argument, size_t dim);
 
-  // growth_operators.cc
-  absl::Status FollowTensor(Node* node, absl::string_view name, Extent* out);
-  absl::Status FollowAttention(Node* node, Extent* out);
+  // dim_operators.cc
+  absl::Status FollowTensor(Node* node, absl::string_view name, SymbolicSizes* out);
+  absl::Status FollowAttention(Node* node, SymbolicSizes* out);
   // Of a norm that yields its statistics, too.
-  absl::Status FollowNorm(Node* node, const Extent& in, Extent* out);
+  absl::Status FollowNorm(Node* node, const SymbolicSizes& in, SymbolicSizes* out);
   static bool IsPythonPointwise(const Node& node);
-  absl::Status Fits(const Extent& out) const;
-  absl::Status FollowPointwise(Node* node, Extent* out);
+  absl::Status Fits(const SymbolicSizes& out) const;
+  absl::Status FollowPointwise(Node* node, SymbolicSizes* out);
   static bool WritesTo(const Node& node, const Argument& argument);
-  absl::Status FollowReduction(const Node& node, const Extent& in, Extent* out);
-  absl::Status FollowMatmul(Node* node, size_t first, Extent* out);
-  absl::Status FollowEinsum(const Node& node, Extent* out);
-  absl::Status FollowPermute(const Node& node, absl::string_view name, const Extent& in,
-                             Extent* out);
-  absl::Status FollowSqueeze(const Node& node, absl::string_view name, const Extent& in,
-                             Extent* out);
-  absl::Status FollowCat(Node* node, bool stacks, Extent* out);
+  absl::Status FollowReduction(const Node& node, const SymbolicSizes& in, SymbolicSizes* out);
+  absl::Status FollowMatmul(Node* node, size_t first, SymbolicSizes* out);
+  absl::Status FollowEinsum(const Node& node, SymbolicSizes* out);
+  absl::Status FollowPermute(const Node& node, absl::string_view name, const SymbolicSizes& in,
+                             SymbolicSizes* out);
+  absl::Status FollowSqueeze(const Node& node, absl::string_view name, const SymbolicSizes& in,
+                             SymbolicSizes* out);
+  absl::Status FollowCat(Node* node, bool stacks, SymbolicSizes* out);
 };
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_FACTS_SHAPES_GROWTH_H_
+#endif  // GRAPHNET_FACTS_SHAPES_DIM_PROPAGATION_H_

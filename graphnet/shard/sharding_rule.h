@@ -1,8 +1,8 @@
-// Notation: an operator as einsum would write it. Each dimension of its tensors has a letter,
+// ShardingRule: an operator as einsum would write it. Each dimension of its tensors has a letter,
 // and dimensions of one letter are divided alike: "mk,kn->mn" of a matmul. All rules for
 // sharding say no more than this (call_rules.h); what follows from it is here.
-#ifndef GRAPHNET_SHARD_NOTATION_H_
-#define GRAPHNET_SHARD_NOTATION_H_
+#ifndef GRAPHNET_SHARD_SHARDING_RULE_H_
+#define GRAPHNET_SHARD_SHARDING_RULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace graphnet::spmd {
 
 inline constexpr int kNoLetter = -1;  // of a dimension that is never divided
 
-struct Notation {
+struct ShardingRule {
   struct Letter {
     // Of the dimensions that it stands for, and of parts that a dimension is split into:
     // an axis that does not divide all of them leaves it replicated. Below 0: unknown.
@@ -54,7 +54,7 @@ class DimTransform {
   static DimTransform Singleton();
 
   // The letter of the result dimension, given those of the operand's.
-  int Apply(absl::Span<const int> operand, Notation* notation) const;
+  int Apply(absl::Span<const int> operand, ShardingRule* rule) const;
 
  private:
   enum class Kind : uint8_t { kInputDim, kFlatten, kSplit, kSingleton };
@@ -64,7 +64,8 @@ class DimTransform {
   std::vector<int64_t> sizes_;
 };
 // Of an operator of one operand.
-Notation NotationOf(absl::Span<const int64_t> sizes, absl::Span<const DimTransform> results);
+ShardingRule ShardingRuleOf(absl::Span<const int64_t> sizes,
+                            absl::Span<const DimTransform> results);
 
 // How the operands must be laid out, and how the results are then.
 struct Inferred {
@@ -79,14 +80,14 @@ enum class OnConflict : uint8_t { kError, kFirstCounts };
 // From how the operands are laid out. A dimension that is not divided yields to one that is;
 // of letters that one axis divides the first keeps it; partial states go. InvalidArgument for
 // shardings of other ranks or with axes that the mesh does not have.
-absl::StatusOr<Inferred> InferForward(const Notation& notation, const Mesh& mesh,
+absl::StatusOr<Inferred> InferForward(const ShardingRule& rule, const Mesh& mesh,
                                       absl::Span<const Sharding> operands,
                                       OnConflict on_conflict = OnConflict::kError,
                                       absl::Span<const size_t> order = {});
 // From how the results are to be laid out.
-absl::StatusOr<Inferred> InferBackward(const Notation& notation, const Mesh& mesh,
+absl::StatusOr<Inferred> InferBackward(const ShardingRule& rule, const Mesh& mesh,
                                        absl::Span<const Sharding> results);
 
 }  // namespace graphnet::spmd
 
-#endif  // GRAPHNET_SHARD_NOTATION_H_
+#endif  // GRAPHNET_SHARD_SHARDING_RULE_H_

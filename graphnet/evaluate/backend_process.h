@@ -1,7 +1,7 @@
 // One side of a comparison: a backend, and the worker that runs it, which is started when it is
 // first needed and anew after it has died.
-#ifndef GRAPHNET_EVALUATE_CONTENDER_H_
-#define GRAPHNET_EVALUATE_CONTENDER_H_
+#ifndef GRAPHNET_EVALUATE_BACKEND_PROCESS_H_
+#define GRAPHNET_EVALUATE_BACKEND_PROCESS_H_
 
 #include <cstdint>
 #include <memory>
@@ -21,11 +21,11 @@ struct WorkerLimits {
   int64_t disk = 0;                                // ditto
 };
 
-class Contender {
+class BackendProcess {
  public:
   // Its worker runs in `folder`, which is made.
-  Contender(const Backend* backend, const WorkerHost& host, const WorkerLimits& limits,
-            std::string folder)
+  BackendProcess(const Backend* backend, const WorkerHost& host, const WorkerLimits& limits,
+                 std::string folder)
       : backend_(backend), host_(host), limits_(limits), folder_(std::move(folder)) {}
 
   const Backend& backend() const { return *backend_; }
@@ -50,4 +50,4 @@ class Contender {
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_EVALUATE_CONTENDER_H_
+#endif  // GRAPHNET_EVALUATE_BACKEND_PROCESS_H_

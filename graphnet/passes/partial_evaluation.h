@@ -1,8 +1,8 @@
 // Partial evaluation: what a program in ATen does once the sizes of its inputs are known. Numbers
 // and lists are computed, branches that are not taken and loops of a known length disappear,
 // and writes to values that nobody else sees become values of their own.
-#ifndef GRAPHNET_IDENTITY_PARTIAL_EVALUATION_H_
-#define GRAPHNET_IDENTITY_PARTIAL_EVALUATION_H_
+#ifndef GRAPHNET_PASSES_PARTIAL_EVALUATION_H_
+#define GRAPHNET_PASSES_PARTIAL_EVALUATION_H_
 
 #include <memory>
 
@@ -16,4 +16,4 @@ absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_IDENTITY_PARTIAL_EVALUATION_H_
+#endif  // GRAPHNET_PASSES_PARTIAL_EVALUATION_H_

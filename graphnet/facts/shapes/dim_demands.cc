@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/arena.h"
-#include "graphnet/facts/shapes/growth.h"
+#include "graphnet/facts/shapes/dim_propagation.h"
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ops/binder.h"
@@ -19,8 +19,8 @@
 
 namespace graphnet {
 
-std::optional<std::vector<Sizes>> Growth::Probe(const Node& node, int64_t symbol,
-                                                const Stretch& stretch) const {
+std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_t symbol,
+                                                        const Stretch& stretch) const {
   const Callable callee = CalleeOf(node);
   if (callee.kind != Callable::Kind::kAten || node.HasBody()) return std::nullopt;
   // The call is made anew, its operands as inputs of the sizes that are asked for.
@@ -30,17 +30,17 @@ std::optional<std::vector<Sizes>> Growth::Probe(const Node& node, int64_t symbol
   absl::flat_hash_map<const Node*, Node*> inputs;
   absl::flat_hash_map<const Node*, TensorFacts> facts;
   bool is_known = true;
-  const auto number = [&](const Extent& of) -> Argument {
+  const auto number = [&](const SymbolicSizes& of) -> Argument {
     is_known &= of.is_number() && of.number.has_value() && !of.number_varies;
     if (!is_known) return Argument();
     return of.number_grows ? *of.number / example_ * symbol : *of.number;
   };
   const auto input = [&](const Node* operand) -> Argument {
-    const Extent& of = values_[operand];
-    if (of.kind == Extent::Kind::kNumber) return number(of);
+    const SymbolicSizes& of = values_[operand];
+    if (of.kind == SymbolicSizes::Kind::kNumber) return number(of);
     if (of.is_tuple()) {
       std::vector<Argument> elements;
-      for (const Extent& element : of.elements) elements.push_back(number(element));
+      for (const SymbolicSizes& element : of.elements) elements.push_back(number(element));
       return Argument::Aggregate(Argument::Kind::kList, arena.Copy(absl::MakeConstSpan(elements)));
     }
     is_known &= of.is_tensor();
@@ -98,14 +98,14 @@ std::optional<std::vector<Sizes>> Growth::Probe(const Node& node, int64_t symbol
   return made;
 }
 
-absl::Status Growth::FollowProbes(const Node& node, Extent* out) const {
+absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) const {
   const auto unknown = [] {
     return absl::FailedPreconditionError("no rule is known of what it does to sizes");
   };
-  std::vector<Extent*> parts = {out};
+  std::vector<SymbolicSizes*> parts = {out};
   if (out->is_tuple()) {
     parts.clear();
-    for (Extent& element : out->elements) parts.push_back(&element);
+    for (SymbolicSizes& element : out->elements) parts.push_back(&element);
   }
   const auto now = Probe(node, example_, {});
   if (!now.has_value() || now->size() != parts.size() || parts.empty()) return unknown();
@@ -120,7 +120,7 @@ absl::Status Growth::FollowProbes(const Node& node, Extent* out) const {
       return absl::FailedPreconditionError("depends on the size in another way than by a factor");
     }
     for (size_t k = 0; k < parts.size(); ++k) {
-      Extent& part = *parts[k];
+      SymbolicSizes& part = *parts[k];
       if ((*then)[k].size() != part.sizes.size())
         return absl::FailedPreconditionError("takes the dimension away where its size is 1");
       for (size_t i = 0; i < part.sizes.size(); ++i) {
@@ -139,7 +139,7 @@ absl::Status Growth::FollowProbes(const Node& node, Extent* out) const {
   return absl::OkStatus();
 }
 
-bool Growth::Force(const Argument& argument, size_t dim) {
+bool DimPropagation::Force(const Argument& argument, size_t dim) {
   constexpr size_t kMost = 10'000;
   if (!argument.is_node()) return false;
   Demands open = {{argument.node(), dim}};
@@ -149,7 +149,7 @@ bool Growth::Force(const Argument& argument, size_t dim) {
     const auto [node, at] = open.back();
     open.pop_back();
     if (!seen.insert({node, at}).second) continue;
-    const Extent& of = values_[node];
+    const SymbolicSizes& of = values_[node];
     if (seen.size() > kMost || !node->is_call() || !of.is_tensor() || at >= of.sizes.size())
       return false;
     if (of.grows[at]) continue;
@@ -169,9 +169,9 @@ bool Growth::Force(const Argument& argument, size_t dim) {
   return is_new;
 }
 
-bool Growth::IsMade(const Node& node, size_t dim) const {
+bool DimPropagation::IsMade(const Node& node, size_t dim) const {
   const absl::string_view name = OperatorName(node), rule = ResultRuleOf(name).sizes;
-  const Extent& of = values_[&node];
+  const SymbolicSizes& of = values_[&node];
   // What counts does not go on where one dimension is several.
   const bool counts = name == "arange" || name == "eye" || name == "linspace" ||
                       name == "randperm" || name == "slice";
@@ -184,14 +184,14 @@ bool Growth::IsMade(const Node& node, size_t dim) const {
   if (name == "slice") {
     // The first of a longer dimension.
     const Argument* end = node.FindArg("end", 3);
-    const Extent& in = node.args().empty() ? of : Of(node.args()[0]);
+    const SymbolicSizes& in = node.args().empty() ? of : Of(node.args()[0]);
     return end != nullptr && end->is_int() && end->integer() == of.sizes[dim] &&
            in.rank() == of.rank() && in.sizes[dim] > of.sizes[dim] &&
            DimIn(node.FindArg("dim", 1), in.rank(), 0) == static_cast<int>(dim);
   }
   if (rule == "repeat" && !node.args().empty()) {
     const SizeList list = NamedSizes(node, "repeats", 1);
-    const Extent& in = Of(node.args()[0]);
+    const SymbolicSizes& in = Of(node.args()[0]);
     const size_t lead = of.sizes.size() - in.sizes.size();
     return in.is_tensor() && !list.is_computed && list.extents.size() == of.sizes.size() &&
            list.extents[dim].number == of.sizes[dim] && (dim < lead || in.sizes[dim - lead] == 1);
@@ -203,14 +203,14 @@ bool Growth::IsMade(const Node& node, size_t dim) const {
     return false;
   if (rule == "listed") return true;
   // Not what has as many elements of its own.
-  const Extent& in = node.args().empty() ? of : Of(node.args()[0]);
+  const SymbolicSizes& in = node.args().empty() ? of : Of(node.args()[0]);
   if (!in.is_tensor() || of.rank() < in.rank()) return false;
   const size_t lead = of.sizes.size() - in.sizes.size();
   return dim < lead || in.sizes[dim - lead] == 1;
 }
 
-std::optional<size_t> Growth::SourceOfSubscript(const Argument& index, const Extent& in,
-                                                size_t dim) {
+std::optional<size_t> DimPropagation::SourceOfSubscript(const Argument& index,
+                                                        const SymbolicSizes& in, size_t dim) {
   const auto elements = index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
   const auto taken = static_cast<size_t>(absl::c_count_if(elements, [](const Argument& a) {
     return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
@@ -236,10 +236,11 @@ std::optional<size_t> Growth::SourceOfSubscript(const Argument& index, const Ext
   return dim >= to && place < in.sizes.size() ? std::optional(place) : std::nullopt;
 }
 
-std::optional<Growth::Demands> Growth::DemandsOn(const Node& node, size_t dim) const {
+std::optional<DimPropagation::Demands> DimPropagation::DemandsOn(const Node& node,
+                                                                 size_t dim) const {
   const absl::string_view name = OperatorName(node), rule = ResultRuleOf(name).sizes;
   const std::vector<Argument> args = PositionalArgs(node);
-  const Extent& of = values_[&node];
+  const SymbolicSizes& of = values_[&node];
   const int64_t size = of.sizes[dim];
   Demands made;
   const bool is_pointwise =
@@ -288,14 +289,14 @@ std::optional<Growth::Demands> Growth::DemandsOn(const Node& node, size_t dim) c
     return made;
   }
   if (args.empty() || !args[0].is_node() || !Of(args[0]).is_tensor()) return std::nullopt;
-  const Extent& in = Of(args[0]);
+  const SymbolicSizes& in = Of(args[0]);
   Node* const operand = args[0].node();
   if (rule == "matmul" || name == "__matmul__") {
     if (args.size() < 2 || !args[1].is_node() || in.rank() < 2 || Of(args[1]).rank() < 2)
       return std::nullopt;
     const size_t behind = of.sizes.size() - dim;
     for (size_t k = 0; k < 2; ++k) {
-      const Extent& factor = Of(args[k]);
+      const SymbolicSizes& factor = Of(args[k]);
       if (behind == k + 1) continue;  // Rows are of the first, columns of the second.
       if (behind <= factor.sizes.size() && factor.sizes[factor.sizes.size() - behind] == size)
         made.push_back({args[k].node(), factor.sizes.size() - behind});
@@ -304,7 +305,7 @@ std::optional<Growth::Demands> Growth::DemandsOn(const Node& node, size_t dim) c
   }
   if (rule == "view" || name == "flatten" || name == "unflatten") {
     // The other way round, what is joined is split.
-    Extent whole = of, parts = in;
+    SymbolicSizes whole = of, parts = in;
     absl::c_fill(whole.grows, uint8_t{0});
     absl::c_fill(parts.grows, uint8_t{0});
     whole.grows[dim] = 1;

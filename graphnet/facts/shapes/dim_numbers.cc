@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "graphnet/facts/shapes/growth.h"
+#include "graphnet/facts/shapes/dim_propagation.h"
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/ops/callable.h"
 
@@ -19,15 +19,15 @@ constexpr size_t kMaxFollowedElements = 10000;
 
 }  // namespace
 
-bool Growth::FollowNumbers(const Node& node, absl::string_view name,
-                           const std::vector<Argument>& args, Extent* out) const {
+bool DimPropagation::FollowNumbers(const Node& node, absl::string_view name,
+                                   const std::vector<Argument>& args, SymbolicSizes* out) const {
   // A tensor of dimensions is no number.
   if (out->is_tensor() ? out->rank() > 0 : out->is_tuple()) return false;
   if (args.empty()) return false;
-  const auto yields = [&](Extent made) {
+  const auto yields = [&](SymbolicSizes made) {
     if (!made.is_tuple()) {
       made.holds_number = out->is_tensor();
-      made.kind = out->is_tensor() ? Extent::Kind::kTensor : Extent::Kind::kNumber;
+      made.kind = out->is_tensor() ? SymbolicSizes::Kind::kTensor : SymbolicSizes::Kind::kNumber;
     }
     *out = std::move(made);
     return true;
@@ -35,19 +35,20 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
   const Callable callee = CalleeOf(node);
   const absl::string_view base =
       callee.python_operator != nullptr ? callee.python_operator->base : CommonName(name);
-  const Extent first = ExtentOf(args[0]);
+  const SymbolicSizes first = SymbolicSizesOf(args[0]);
   static const auto* const copies = new Names(
       Words("Int Float IntImplicit FloatImplicit ScalarImplicit NumToTensor item "
             "_local_scalar_dense int float sym_int sym_float index pos clone detach to _to_copy "
             "lift_fresh lift_fresh_copy alias contiguous long double half bfloat16 tensor "
             "scalar_tensor as_tensor list tuple Size"));
   if (first.is_tuple()) {
-    const Extent second = args.size() > 1 ? ExtentOf(args[1]) : Extent();
-    if (base == "len") return yields(Extent::Number(static_cast<int64_t>(first.elements.size())));
+    const SymbolicSizes second = args.size() > 1 ? SymbolicSizesOf(args[1]) : SymbolicSizes();
+    if (base == "len")
+      return yields(SymbolicSizes::Number(static_cast<int64_t>(first.elements.size())));
     if (base == "add" && second.is_tuple()) {
       // What is added to itself again and again is not followed for ever.
       if (first.elements.size() + second.elements.size() > kMaxFollowedElements) return false;
-      Extent both = first;
+      SymbolicSizes both = first;
       both.elements.insert(both.elements.end(), second.elements.begin(), second.elements.end());
       return yields(std::move(both));
     }
@@ -62,7 +63,7 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
       const std::optional<int64_t> begin = at(1, 0), end = at(2, size);
       const bool steps = args.size() > 3 && !(args[3].is_int() && args[3].integer() == 1);
       if (!begin.has_value() || !end.has_value() || steps) return false;
-      Extent part = first;
+      SymbolicSizes part = first;
       part.elements.assign(first.elements.begin() + *begin,
                            first.elements.begin() + std::max(*begin, *end));
       return yields(std::move(part));
@@ -71,16 +72,16 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
   }
   if (first.is_tensor() && !first.is_number()) {
     if (out->is_tensor()) return false;
-    if (base == "dim" || base == "ndimension") return yields(Extent::Number(first.rank()));
+    if (base == "dim" || base == "ndimension") return yields(SymbolicSizes::Number(first.rank()));
     if (base == "len" && first.rank() > 0) {
-      Extent size = Extent::Number(first.sizes[0]);
+      SymbolicSizes size = SymbolicSizes::Number(first.sizes[0]);
       size.number_grows = first.grows[0] != 0;
       return yields(std::move(size));
     }
     if (base == "numel" || base == "nelement" || base == "sym_numel") {
-      Extent all = Extent::Number(1);
+      SymbolicSizes all = SymbolicSizes::Number(1);
       for (size_t i = 0; i < first.sizes.size(); ++i) {
-        Extent size = Extent::Number(first.sizes[i]);
+        SymbolicSizes size = SymbolicSizes::Number(first.sizes[i]);
         size.number_grows = first.grows[i] != 0;
         all = Arithmetic("mul", all, size);
       }
@@ -93,7 +94,7 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
               "sym_float is_floating_point is_complex is_nonzero IntImplicit FloatImplicit "
               "device dtype layout is_cuda requires_grad __is__ __isnot__ is_ is_not"));
     // What data says is not known, and what a tensor is is the same with any size.
-    Extent number = Extent::Number(std::nullopt);
+    SymbolicSizes number = SymbolicSizes::Number(std::nullopt);
     number.number_varies = others->contains(base) && first.any();
     const bool is_method = node.op() == Op::kCallMethod;  // .float() yields a tensor.
     const bool converts = is_method && (base == "int" || base == "float" || base == "bool");
@@ -108,7 +109,7 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
     all &= Of(argument).is_number();
   });
   if (!all || !nodes || !first.is_number()) return false;
-  Extent second = args.size() > 1 ? ExtentOf(args[1]) : Extent();
+  SymbolicSizes second = args.size() > 1 ? SymbolicSizesOf(args[1]) : SymbolicSizes();
   if (copies->contains(base)) return yields(first);
   const bool is_binary = second.is_number();
   if (is_binary && (base == "rsub" ||
@@ -118,7 +119,7 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
   if (const Argument* alpha = node.kwarg("alpha");
       (args.size() > 2 && (base == "add" || base == "sub")) || alpha != nullptr) {
     const Argument& scale = alpha != nullptr ? *alpha : args[2];
-    second = Arithmetic("mul", second, ExtentOf(scale));
+    second = Arithmetic("mul", second, SymbolicSizesOf(scale));
   }
   // A call that yields a tensor, and is none of these, may have any sizes.
   if (!out->is_tensor() && !callee.overloads.empty() && !is_binary && base != "neg" &&
@@ -130,12 +131,13 @@ bool Growth::FollowNumbers(const Node& node, absl::string_view name,
   return yields(Arithmetic(base, first, second));
 }
 
-Extent Growth::Arithmetic(absl::string_view name, const Extent& a, const Extent& b) const {
+SymbolicSizes DimPropagation::Arithmetic(absl::string_view name, const SymbolicSizes& a,
+                                         const SymbolicSizes& b) const {
   const bool is_fixed = !a.any() && !b.any();
-  Extent varies = Extent::Number(std::nullopt);
+  SymbolicSizes varies = SymbolicSizes::Number(std::nullopt);
   varies.number_varies = !is_fixed;
   const auto result = [&](std::optional<int64_t> value, bool grows) {
-    Extent made = Extent::Number(value);
+    SymbolicSizes made = SymbolicSizes::Number(value);
     made.is_computed = a.is_computed || b.is_computed;
     if (made.is_computed) made.multiple = 1;
     if (int64_t all = 0; name == "mul" && made.is_computed &&
@@ -178,9 +180,9 @@ Extent Growth::Arithmetic(absl::string_view name, const Extent& a, const Extent&
   return divides ? result(x / y, true) : result(0, false);
 }
 
-absl::Status Growth::FollowRange(Node* node, Extent* out) {
+absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
   const absl::string_view name = OperatorName(*node);
-  if (!out->is_tensor() || out->rank() != (name == "eye" ? 2 : 1)) return Fits(Extent());
+  if (!out->is_tensor() || out->rank() != (name == "eye" ? 2 : 1)) return Fits(SymbolicSizes());
   const auto forced = forced_.find(node);
   if (forced != forced_.end()) {
     for (const size_t i : forced->second) out->grows[i] = 1;
@@ -189,8 +191,8 @@ absl::Status Growth::FollowRange(Node* node, Extent* out) {
     return node->FindArg(parameter, position);
   };
   const auto of = [&](const Argument* argument, int64_t otherwise) {
-    return argument == nullptr || argument->is_none() ? Extent::Number(otherwise)
-                                                      : ExtentOf(*argument);
+    return argument == nullptr || argument->is_none() ? SymbolicSizes::Number(otherwise)
+                                                      : SymbolicSizesOf(*argument);
   };
   if (name == "range") {
     bool any = out->any();
@@ -214,7 +216,7 @@ absl::Status Growth::FollowRange(Node* node, Extent* out) {
     if (absl::c_linear_search(list.sizes, nullptr))
       return absl::FailedPreconditionError("is called in an unknown way");
     for (size_t i = 0; i < list.sizes.size(); ++i) {
-      list.extents.push_back(ExtentOf(*list.sizes[i]));
+      list.extents.push_back(SymbolicSizesOf(*list.sizes[i]));
       out->grows[i] |= list.extents[i].number_grows;
     }
     // One number is for both.
@@ -226,8 +228,8 @@ absl::Status Growth::FollowRange(Node* node, Extent* out) {
   const bool ends_first = count == 1 && node->kwarg("end") == nullptr;
   const Argument* end = ends_first ? &node->args()[0] : given("end", 1);
   const Argument* begin = ends_first ? node->kwarg("start") : given("start", 0);
-  const Extent first = of(begin, 0), step = of(given("step", 2), 1), last = of(end, 0);
-  const Extent length = Arithmetic("div", Arithmetic("sub", last, first), step);
+  const SymbolicSizes first = of(begin, 0), step = of(given("step", 2), 1), last = of(end, 0);
+  const SymbolicSizes length = Arithmetic("div", Arithmetic("sub", last, first), step);
   if (!first.any() && !step.any() && !last.any()) {
     if (!out->grows[0]) return absl::OkStatus();
     // It has to grow, though its end is written as a number.

@@ -1,4 +1,4 @@
-#include "graphnet/identity/canonical_calls.h"
+#include "graphnet/passes/canonical_calls.h"
 
 #include <algorithm>
 #include <cmath>

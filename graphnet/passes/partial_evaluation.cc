@@ -1,4 +1,4 @@
-#include "graphnet/identity/partial_evaluation.h"
+#include "graphnet/passes/partial_evaluation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Of several ways to write a call in ATen, one.
-#ifndef GRAPHNET_IDENTITY_CANONICAL_CALLS_H_
-#define GRAPHNET_IDENTITY_CANONICAL_CALLS_H_
+#ifndef GRAPHNET_PASSES_CANONICAL_CALLS_H_
+#define GRAPHNET_PASSES_CANONICAL_CALLS_H_
 
 #include "graphnet/ir/module.h"
 
@@ -13,4 +13,4 @@ void CanonicalizeCalls(Module* module);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_IDENTITY_CANONICAL_CALLS_H_
+#endif  // GRAPHNET_PASSES_CANONICAL_CALLS_H_
