@@ -12,7 +12,7 @@ using graphnet::ModelRunner;
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "model_runner FILE.pt2\n"), 2;
-  absl::StatusOr<graphnet::Sample> sample = graphnet::ImportPt2File(argv[1]);
+  absl::StatusOr<graphnet::Sample> sample = graphnet::Load(argv[1], {.weights = true});
   if (!sample.ok()) return std::fprintf(stderr, "%s\n", sample.status().ToString().c_str()), 2;
   const auto inputs = graphnet::DrawInputs(*sample, {});  // those it was saved with
   const auto model = ModelRunner::Make(*std::move(sample));

@@ -75,19 +75,33 @@ def _libraries_impl(ctx):
     args = ctx.actions.args()
     args.add(ar)
     args.add(static)
-    args.add_all(objects)
+    for linker_input in ours:
+        for library in linker_input.libraries:
+            args.add("whole" if library.alwayslink else "parts")
+            args.add_all(library.pic_objects or [])
 
-    # An archive names its members by file name, which several of ours share.
+    # An archive names its members by file name, which several of ours share. What registers itself
+    # is one member with all else of its library: a linker takes members that somebody refers to.
     ctx.actions.run_shell(
         arguments = [args],
         command = """
           set -e
           ar=$1 out=$PWD/$2 root=$PWD; shift 2
           members=$(mktemp -d)
+          whole=()
+          join() {
+            [ ${#whole[@]} -eq 0 ] || ld -r -o "$members/whole.$((++count)).o" "${whole[@]}"
+            whole=()
+          }
           for object; do
+            case $object in
+              whole | parts) join; kind=$object; continue;;
+            esac
+            if [ "$kind" = whole ]; then whole+=("$root/$object"); continue; fi
             name=${object##*/bin/}; name=${name/_objs\\//}; name=${name//\\//.}
             ln -s "$root/$object" "$members/$name"
           done
+          join
           cd "$members" && rm -f "$out" && "$ar" rcsD "$out" *.o
           rm -r "$members"
         """,

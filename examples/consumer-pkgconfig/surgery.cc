@@ -15,6 +15,8 @@ absl::Status Run(const std::string& in, const std::string& out) {
     node->ReplaceAllUsesWith(gelu);
     graph->EraseNode(node);
   }
+  if (auto ran = RunPipeline(*graphnet::ParsePipeline("dce"), &*sample); !ran.ok())
+    return ran.status();
   if (absl::Status status = graphnet::Verify(*sample->module); !status.ok()) return status;
   return graphnet::Save(*sample, out);
 }

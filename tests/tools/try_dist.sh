@@ -53,6 +53,19 @@ cmake_refuses() {
 # without_libtorch PROGRAM: what it links.
 without_libtorch() { ldd "$1" && ! ldd "$1" | grep -Eq 'libtorch|libc10|not found'; }
 
+# The headers that docs/library.md lists are those that the two big ones include, and two more.
+public_headers() {
+  local include=$folder/include
+  sed -n 's/^| `\(graphnet\/[a-z0-9_\/]*\.h\)` | .*/\1/p' "$project/docs/library.md" | sort >"$scratch/listed"
+  { sed -n 's/^#include "\(.*\)"/\1/p' "$include/graphnet/graphnet.h" "$include/graphnet/graphnet_torch.h" |
+    grep -v '^graphnet/graphnet.h$'
+    echo graphnet/base/status.h
+    echo graphnet/paddle/formats.h
+  } | sort >"$scratch/included"
+  diff "$scratch/listed" "$scratch/included" &&
+    while read -r header; do [ -f "$include/$header" ] || { echo "no $header"; return 1; }; done <"$scratch/listed"
+}
+
 # A program gives what the first one gave.
 surgery() {
   local out=$scratch/out.pb
@@ -69,6 +82,8 @@ for kind in cmake pkgconfig; do
   cp -r "$folder/examples/consumer-$kind" "$scratch/$kind"
   chmod -R u+w "$scratch/$kind"
 done
+
+check "the public headers are those of docs/library.md" public_headers
 
 # --- The tool ------------------------------------------------------------------
 
