@@ -1,6 +1,9 @@
 #include "graphnet/passes/vmap/batched_calls.h"
 
+#include <iterator>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -116,8 +119,9 @@ BatchedValue BatchedCalls::At(const Call& call, absl::string_view name) const {
 bool BatchedCalls::AnyBatched(const Argument& argument) const {
   bool batched = false;
   ForEachArgument(argument, [&](const Argument& a) {
-    if (a.is_node())
-      batched |= tuples_.contains(a.node()) || ValueOf(a).value_or(Value()).batched();
+    if (!a.is_node()) return;
+    const auto it = values_.find(a.node());
+    batched |= it == values_.end() ? tuples_.contains(a.node()) : it->second.batched();
   });
   return batched;
 }
@@ -299,14 +303,16 @@ BatchedCalls::Result BatchedCalls::Pointwise(Call call) {
   const bool in_place = call.schema->mutates();
   std::vector<Value> tensors;
   std::vector<absl::string_view> names;
+  tensors.reserve(call.schema->arguments.size());
+  names.reserve(call.schema->arguments.size());
   for (const SchemaArgument& argument : call.schema->arguments) {
     if (argument.type.kind != SchemaType::Kind::kTensor) {
       if (AnyBatched(call[argument.name])) return NoRuleFor(call.schema->target, kWithOperands);
       continue;
     }
-    const Value v = At(call, argument.name);
+    Value v = At(call, argument.name);
     if (!v.arg.is_node() || v.facts.kind == TensorFacts::Kind::kOther) continue;
-    tensors.push_back(v);
+    tensors.push_back(std::move(v));
     names.push_back(argument.name);
   }
   Batch batch;
@@ -320,9 +326,10 @@ BatchedCalls::Result BatchedCalls::Pointwise(Call call) {
   if (tensors.size() > 1) {
     if (!in_place && call.op() != "masked_fill") {
       const auto begin = tensors.begin() + (call.op() == "where" ? 1 : 0);
-      std::vector<Value> promoted(begin, tensors.end());
+      std::vector<Value> promoted(std::make_move_iterator(begin),
+                                  std::make_move_iterator(tensors.end()));
       RETURN_IF_ERROR(Promote(&promoted));
-      absl::c_copy(promoted, begin);
+      absl::c_move(promoted, begin);
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
       call.Set(names[i],

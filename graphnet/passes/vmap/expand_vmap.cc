@@ -81,6 +81,7 @@ class Expander : private BatchedCalls {
   absl::StatusOr<std::vector<Value>> ExpandOutermost(const Node& call) {
     ASSIGN_OR_RETURN(const VmapCall read, ReadVmapCall(call));
     std::vector<Value> operands;
+    operands.reserve(read.operands.size());
     for (const Argument& operand : read.operands) {
       Value value;
       value.arg = operand;
@@ -92,7 +93,7 @@ class Expander : private BatchedCalls {
           value.facts = it->second;  // It was made by this pass.
         }
       }
-      operands.push_back(value);
+      operands.push_back(std::move(value));
     }
     ASSIGN_OR_RETURN(std::vector<Value> results, ExpandLevel(call, read, std::move(operands), 1));
     yields_tuple_ = read.yields_tuple;
@@ -154,7 +155,7 @@ class Expander : private BatchedCalls {
     for (const Node* parameter : body->nodes()) {
       if (!parameter->is_placeholder()) break;
       const size_t i = next++;
-      Value v = operands[i];
+      Value v = std::move(operands[i]);
       source_ = lowered_.origins[parameter];
       if (read.in_dims[i].has_value()) {
         int64_t dim = *read.in_dims[i];
@@ -176,7 +177,7 @@ class Expander : private BatchedCalls {
         v.levels |= uint64_t{1} << (level - 1);
         if (v.rank() > 0) v.facts.set_rank(v.rank() - 1);
       }
-      values_[parameter] = v;
+      values_[parameter] = std::move(v);
     }
     info.randomness = read.randomness;
     levels_.resize(static_cast<size_t>(level - 1));
@@ -192,25 +193,26 @@ class Expander : private BatchedCalls {
 
     source_ = outer_source;
     std::vector<Value> results;
+    results.reserve(read.results.size());
     for (size_t i = 0; i < read.results.size(); ++i) {
-      const auto result = ValueOf(lowered_.values[read.results[i].node()]);
+      std::optional<Value> result = ValueOf(lowered_.values[read.results[i].node()]);
       if (!result.has_value()) return NoRule("a body returns what is no tensor");
-      Value v = *result;
+      Value& v = *result;
       if (!read.out_dims[i].has_value()) {
         if (v.Has(level - 1)) return NoRule("a batched result with out_dim None");
         if (v.prefix == level) {
           v.arg = Emit("aten.select.int", {v.arg, level - 1, 0});
           v.prefix = level - 1;
         }
-        results.push_back(v);
+        results.push_back(std::move(v));
         continue;
       }
       if (v.rank() < 0 && !(v.Has(level - 1) && *read.out_dims[i] == 0)) {
         return NoRule(absl::StrCat("the number of dimensions of a result of ",
                                    read.results[i].node()->target(), " is not known"));
       }
-      ASSIGN_OR_RETURN(v, Leave(v, level, *read.out_dims[i]));
-      results.push_back(v);
+      ASSIGN_OR_RETURN(v, Leave(std::move(v), level, *read.out_dims[i]));
+      results.push_back(std::move(v));
     }
     levels_.resize(static_cast<size_t>(level - 1));
     return results;
@@ -281,7 +283,7 @@ class Expander : private BatchedCalls {
     if (!batched) return Copy(node);
     for (const Node* call : MadeFor(node)) {  // none: nothing to compute
       ASSIGN_OR_RETURN(Value value, Apply(*call));
-      values_[call] = value;
+      values_[call] = std::move(value);
     }
     return absl::OkStatus();
   }
@@ -289,10 +291,12 @@ class Expander : private BatchedCalls {
   absl::Status ExpandInner(const Node& node, int level) {
     ASSIGN_OR_RETURN(const VmapCall read, ReadVmapCall(node));
     std::vector<Value> operands;
+    operands.reserve(read.operands.size());
     for (const Argument& operand : read.operands) {
-      const auto value = ValueOf(operand.is_node() ? lowered_.values[operand.node()] : operand);
+      std::optional<Value> value =
+          ValueOf(operand.is_node() ? lowered_.values[operand.node()] : operand);
       if (!value.has_value()) return NoRule("an operand of torch.vmap is a structure of tensors");
-      operands.push_back(*value);
+      operands.push_back(*std::move(value));
     }
     ASSIGN_OR_RETURN(std::vector<Value> results,
                      ExpandLevel(node, read, std::move(operands), level + 1));
@@ -300,7 +304,7 @@ class Expander : private BatchedCalls {
     if (read.yields_tuple) {
       tuples_[lowered] = std::move(results);
     } else {
-      values_[lowered] = results[0];
+      values_[lowered] = std::move(results[0]);
     }
     return absl::OkStatus();
   }
