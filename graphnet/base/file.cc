@@ -15,7 +15,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -388,15 +387,6 @@ std::string BaseName(absl::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
   return std::string(slash == absl::string_view::npos ? path : path.substr(slash + 1));
-}
-
-std::string WithoutSampleEnding(absl::string_view path) {
-  for (const absl::string_view ending : {".pb", ".pt2", ".pt", ".pth", ".gn", ".txt"}) {
-    absl::string_view stem = path;
-    if (absl::ConsumeSuffix(&stem, ending) && !stem.empty() && stem.back() != '/')
-      return std::string(stem);
-  }
-  return std::string(path);
 }
 
 }  // namespace graphnet

@@ -110,10 +110,6 @@ std::string JoinPath(absl::string_view folder, absl::string_view name);
 // The last component of a path; "a/b/" gives "b".
 std::string BaseName(absl::string_view path);
 
-// "dir/resnet18" of "dir/resnet18.pb": without the ending of a file that holds a sample, if it has
-// one. Of several it loses the last.
-std::string WithoutSampleEnding(absl::string_view path);
-
 }  // namespace graphnet
 
 #endif  // GRAPHNET_BASE_FILE_H_

@@ -276,7 +276,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   }
   // Where the pieces go: the same path below DIR.
   const auto folder_of = [&](const std::string& path) {
-    return DecomposedPath(PathBelow(options.out, options.in, path));
+    return DecomposedPath(WithoutEnding(PathBelow(options.out, options.in, path)));
   };
   if (!options.dry_run) {
     ReservedPaths reserved;
@@ -326,7 +326,7 @@ absl::StatusOr<int> Run(const DecomposeFlags& options) {
   const bool beside = options.out.empty() && !options.dry_run;
   if (beside && options.in == "-")
     return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
-  const std::string folder = beside ? DecomposedPath(options.in) : options.out;
+  const std::string folder = beside ? DecomposedPath(WithoutEnding(options.in)) : options.out;
   ASSIGN_OR_RETURN(DecomposeOutcome outcome,
                    DecomposeOne(inputs[0], folder, config, options, /*print=*/true));
   if (options.json) {

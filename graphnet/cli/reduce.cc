@@ -44,11 +44,7 @@ struct ReduceFlags {
 
 // NAME_reduced.gn, of "somewhere/NAME.pt" or the folder "somewhere/NAME".
 std::string DefaultOut(const std::string& in) {
-  std::string name = in == "-" ? "stdin" : BaseName(in);
-  for (const absl::string_view ending : {".pb", ".gn", ".txt", ".pt", ".pth", ".pt2"}) {
-    if (absl::EndsWith(name, ending)) name.resize(name.size() - ending.size());
-  }
-  return absl::StrCat(name, "_reduced.gn");
+  return absl::StrCat(in == "-" ? "stdin" : WithoutEnding(BaseName(in)), "_reduced.gn");
 }
 
 absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& options,

@@ -12,7 +12,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
@@ -157,10 +156,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
     const absl::StatusOr<const Format*> format = Recognise(input);
     if (!format.ok()) continue;  // It fails when it is loaded, and the others go on.
     if (made.to.empty()) made.to = (*format)->can_be_written() ? (*format)->name : "graphnet";
-    std::string name = (*format)->is_folder ? input : WithoutSampleEnding(input);
-    for (const std::string& ending : (*format)->endings) {
-      if (name == input) name = std::string(absl::StripSuffix(input, ending));
-    }
+    const std::string name = (*format)->is_folder ? input : WithoutEnding(input);
     made.path = PathBelow(output.path, root, name) + EndingOf(made.format());
     RETURN_IF_ERROR(ReservePath(made.path, input, &taken));
   }

@@ -108,9 +108,10 @@ void PrintReport(const ValidationReport& report) {
 // Where the pieces of one of many samples are: at its own path below DECOMPOSED, as
 // `graphnet decompose` or as Python GraphNet has it; by default beside it.
 std::string DecomposedOf(const std::string& path, const ValidateFlags& options) {
-  if (options.decomposed.empty()) return DecomposedPath(path);
+  if (options.decomposed.empty()) return DecomposedPath(WithoutEnding(path));
   const std::string folder = PathBelow(options.decomposed, options.original, path);
-  return FileExists(DecomposedPath(folder)) ? DecomposedPath(folder) : folder;
+  const std::string decomposed = DecomposedPath(WithoutEnding(folder));
+  return FileExists(decomposed) ? decomposed : folder;
 }
 
 absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
@@ -174,8 +175,9 @@ absl::StatusOr<int> Run(const ValidateFlags& options) {
                   [](const std::string& path) { return absl::StrContains(path, "_decomposed/"); });
     return ValidateAll(inputs, options);
   }
-  const std::string decomposed =
-      options.decomposed.empty() ? DecomposedPath(options.original) : options.decomposed;
+  const std::string decomposed = options.decomposed.empty()
+                                     ? DecomposedPath(WithoutEnding(options.original))
+                                     : options.decomposed;
   Progress progress("validating");
   ASSIGN_OR_RETURN(const ValidationReport report,
                    ValidateOne(options.original, decomposed, options));

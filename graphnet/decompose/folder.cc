@@ -217,10 +217,7 @@ void NameValues(const PortNames& ports, Graph* graph) {
 
 }  // namespace
 
-std::string DecomposedPath(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return absl::StrCat(WithoutSampleEnding(path), kPeerFolder);
-}
+std::string DecomposedPath(const std::string& sample) { return absl::StrCat(sample, kPeerFolder); }
 
 absl::StatusOr<WriteReport> WriteDecomposition(const Decomposition& made, const std::string& folder,
                                                const DecompositionFolderOptions& options) {

@@ -70,8 +70,8 @@ absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights);
 // rename them, and adds the provenance where there is none.
 void ApplyConfig(const DecomposeConfig& config, absl::Span<Sample> pieces);
 
-// "resnet18" -> "resnet18_decomposed".
-std::string DecomposedPath(std::string path);
+// "resnet18" -> "resnet18_decomposed". A file has no ending here (formats/formats.h, WithoutEnding).
+std::string DecomposedPath(const std::string& sample);
 
 }  // namespace graphnet
 

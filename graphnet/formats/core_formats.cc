@@ -138,7 +138,7 @@ Format TorchScript() {
   format.name = "torchscript";
   format.title = "TorchScript";
   format.content = "an archive of TorchScript";
-  format.endings = {".pt"};
+  format.endings = {".pt", ".pth"};
   format.is_binary = true;
   format.keeps_weights = true;
   format.lacks = {.metas = true,

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
@@ -279,6 +280,19 @@ const Format* FormatOfPath(absl::string_view path) {
     }
   }
   return nullptr;
+}
+
+std::string WithoutEnding(absl::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  for (const Format* format : Formats()) {
+    if (format->read == nullptr) continue;
+    for (const std::string& ending : format->endings) {
+      absl::string_view stem = path;
+      if (absl::ConsumeSuffix(&stem, ending) && !stem.empty() && stem.back() != '/')
+        return std::string(stem);
+    }
+  }
+  return std::string(path);
 }
 
 absl::StatusOr<const Format*> Recognise(const std::string& path) {

@@ -102,6 +102,10 @@ const Format* FindFormat(absl::string_view name);
 // The format that is written to a path by its ending; null if no format has it.
 const Format* FormatOfPath(absl::string_view path);
 
+// "dir/resnet18" of "dir/resnet18.pb": the path without the last ending of a format that is read,
+// and without slashes at its end.
+std::string WithoutEnding(absl::string_view path);
+
 // The format of what is at `path`. The error says what it is else, and is unusable.
 absl::StatusOr<const Format*> Recognise(const std::string& path);
 

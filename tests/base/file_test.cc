@@ -395,15 +395,5 @@ TEST(PathTest, BaseName) {
   EXPECT_EQ(BaseName(""), "");
 }
 
-TEST(PathTest, WithoutSampleEnding) {
-  EXPECT_EQ(WithoutSampleEnding("a/b.pb"), "a/b");
-  EXPECT_EQ(WithoutSampleEnding("b.pt2"), "b");
-  EXPECT_EQ(WithoutSampleEnding("b.pth"), "b");
-  EXPECT_EQ(WithoutSampleEnding("b.txt.pb"), "b.txt");
-  EXPECT_EQ(WithoutSampleEnding("resnet50.a1_in1k"), "resnet50.a1_in1k");
-  EXPECT_EQ(WithoutSampleEnding("a/.pb"), "a/.pb");
-  EXPECT_EQ(WithoutSampleEnding(".pb"), ".pb");
-}
-
 }  // namespace
 }  // namespace graphnet

@@ -211,11 +211,5 @@ graph @forward(%x) {
   EXPECT_EQ(WriteDecomposition(*made, folder, {.format = PieceFormat::kProtobuf})->written, 1u);
 }
 
-TEST(DecomposedPathTest, BesideTheSample) {
-  EXPECT_EQ(DecomposedPath("a/resnet18"), "a/resnet18_decomposed");
-  EXPECT_EQ(DecomposedPath("a/resnet18/"), "a/resnet18_decomposed");
-  EXPECT_EQ(DecomposedPath("a/resnet18.pb"), "a/resnet18_decomposed");
-}
-
 }  // namespace
 }  // namespace graphnet

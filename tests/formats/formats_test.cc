@@ -57,6 +57,17 @@ TEST(FormatsTest, WhatIsSavedByItsEndingIsLoadedByItsContent) {
   EXPECT_EQ((*Recognise(renamed))->name, "text");
 }
 
+TEST(FormatsTest, WithoutEnding) {
+  EXPECT_EQ(WithoutEnding("a/b.pb"), "a/b");
+  EXPECT_EQ(WithoutEnding("b.pt2"), "b");
+  EXPECT_EQ(WithoutEnding("b.pth"), "b");
+  EXPECT_EQ(WithoutEnding("b.txt.pb"), "b.txt");
+  EXPECT_EQ(WithoutEnding("resnet50.a1_in1k"), "resnet50.a1_in1k");
+  EXPECT_EQ(WithoutEnding("a/resnet18/"), "a/resnet18");
+  EXPECT_EQ(WithoutEnding("a/.pb"), "a/.pb");
+  EXPECT_EQ(WithoutEnding(".pb"), ".pb");
+}
+
 TEST(FormatsTest, BytesInMemory) {
   const absl::StatusOr<Sample> sample = LoadBytes(kText, "net.gn");
   ASSERT_TRUE(sample.ok()) << sample.status();
