@@ -20,7 +20,6 @@
 namespace graphnet {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr absl::string_view kNet = R"(
