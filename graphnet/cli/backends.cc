@@ -113,7 +113,7 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
     const Backend& backend = backends[i];
     const absl::StatusOr<WorkerGreeting>& greeting = greetings[i];
     const bool is_users = backend.kind == BackendKind::kCommand;
-    // What is there and does not work is to be fixed, not installed.
+    // A backend that is there and does not work has to be fixed, not installed.
     const std::string why_not =
         greeting.ok() || is_users ? "" : std::string(greeting.status().message());
     if (options.json) {

@@ -8,7 +8,7 @@
 namespace graphnet {
 
 WorkerHost HostOfTool();
-// What runs samples to see what their values are: the engine, which is opened by the first call.
+// Observes values by the engine, which the first call opens.
 SampleObserver ObserverOfTool();
 
 }  // namespace graphnet

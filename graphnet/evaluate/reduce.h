@@ -34,7 +34,7 @@ struct SampleObserver {
   // The shapes of all values. The error says that the graph cannot run on shapes like these. Null:
   // sizes and numbers stay as they are.
   std::function<absl::Status(const Sample&, ObservedValues*)> infer;
-  // What values are like, by a run on inputs of this seed, so that inputs can take their place.
+  // Describes values after a run on inputs of this seed, so that inputs can take their place.
   // The error says why no more is known. Null: what the sample says.
   std::function<absl::Status(const Sample&, uint64_t seed, ObservedValues*)> measure;
 };

@@ -1,5 +1,5 @@
-// What a sample that is made small (reduce.h) must still do: fail with a backend in the same way, or
-// be of interest to a command.
+// The question that reduce.h asks of each smaller sample: whether it still fails with a backend in
+// the same way, or is still of interest to a command.
 #ifndef GRAPHNET_EVALUATE_REDUCE_QUESTION_H_
 #define GRAPHNET_EVALUATE_REDUCE_QUESTION_H_
 

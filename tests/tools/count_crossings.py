@@ -94,7 +94,7 @@ def main():
             # Recursion has a name for each depth.
             calls[re.sub(r"'\d+$", "", caller), re.sub(r"'\d+$", "", callee)] += count
 
-    # What has no room of its own has that of its callers, if they all have one.
+    # A function without a room of its own belongs to the room of its callers, if they share one.
     callers = collections.defaultdict(set)
     for caller, callee in calls:
         callers[callee].add(caller)
