@@ -75,6 +75,15 @@ bool operator==(const Argument& a, const Argument& b) {
   }
   if (a.size_ != b.size_) return false;
   if (a.u_.elements == b.u_.elements) return true;
+  for (uint32_t i = 0; i < a.size_; ++i) {
+    const Argument& element = a.u_.elements[i];
+    if (element.is_aggregate()) return Argument::HaveEqualElements(a, b);
+    if (element != b.u_.elements[i]) return false;
+  }
+  return true;
+}
+
+bool Argument::HaveEqualElements(const Argument& a, const Argument& b) {
   PairsToCompare<Argument> pairs;
   pairs.Add(&a, &b);
   while (!pairs.empty()) {

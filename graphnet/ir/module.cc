@@ -43,6 +43,22 @@ size_t HashSym(const SymExpr* expr) {
   return h;
 }
 
+// Whether nothing lies behind an argument, so that the argument is its own copy.
+bool IsPlain(const Argument& a) {
+  switch (a.kind()) {
+    case Argument::Kind::kNone:
+    case Argument::Kind::kEllipsis:
+    case Argument::Kind::kBool:
+    case Argument::Kind::kInt:
+    case Argument::Kind::kFloat:
+    case Argument::Kind::kDType:
+    case Argument::Kind::kDevice:
+    case Argument::Kind::kLayout:
+    case Argument::Kind::kMemoryFormat: return true;
+    default: return false;
+  }
+}
+
 // Of an argument without nodes whose aggregates are shared already, so that
 // their addresses stand for their content.
 size_t HashElement(const Argument& a) {
@@ -420,6 +436,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
     *has_node = true;
     return argument;
   }
+  if (IsPlain(argument)) return argument;
   const auto is_aggregate = [](const Argument& a) { return a.is_aggregate(); };
   const auto is_flat = [&](const Argument& a) {
     return !a.is_aggregate() || absl::c_none_of(a.elements(), is_aggregate);
@@ -457,8 +474,8 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       const size_t base = copied.size();
       bool nodes_inside = false;
       for (const Argument& element : argument.elements()) {
-        if (element.is_node()) {
-          nodes_inside = true;
+        nodes_inside |= element.is_node();
+        if (element.is_node() || IsPlain(element)) {
           copied.push_back(element);
           continue;
         }
