@@ -9,6 +9,7 @@
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
+#include "graphnet/facts/shapes/operator_facts.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/identity/diff.h"
 #include "graphnet/inputs/draw.h"

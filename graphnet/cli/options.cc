@@ -28,8 +28,9 @@ void AddTrustOption(CLI::App* command, bool* trust) {
   command
       ->add_option("--schema", *schemas,
                    "An operator that is not PyTorch's: its schema, as in 'my::f(Tensor x) -> "
-                   "Tensor', which =identity or =SAMPLE makes run; or a file of such lines")
-      ->type_name("SCHEMA[=BODY]|FILE");
+                   "Tensor', which =identity or =SAMPLE makes run; facts may stand before it, as "
+                   "in '= relu my::f(Tensor self) -> Tensor'; or a file of such lines")
+      ->type_name("[FACTS ]SCHEMA[=BODY]|FILE");
   command->parse_complete_callback([libraries, schemas, trust] {
     if (!libraries->empty() && !*trust)
       throw CLI::ValidationError("--library", "its code would run: needs --trust");

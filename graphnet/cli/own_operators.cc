@@ -14,6 +14,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/facts/shapes/operator_facts.h"
 #include "graphnet/formats/formats.h"
 
 namespace graphnet {
@@ -30,7 +31,10 @@ constexpr absl::string_view kArrow = "->";
 absl::Status DeclareOne(absl::string_view declaration) {
   // A parameter's default has a "=", what is returned has none.
   const size_t equals = declaration.find('=', declaration.rfind(kArrow));
-  const std::string schema(absl::StripAsciiWhitespace(declaration.substr(0, equals)));
+  const absl::string_view row = absl::StripAsciiWhitespace(declaration.substr(0, equals));
+  const size_t space = row.rfind(' ', row.find('('));
+  if (space != absl::string_view::npos) RETURN_IF_ERROR(AddOperatorFacts(row));
+  const std::string schema(row.substr(space + 1));
   absl::string_view body;
   if (equals != absl::string_view::npos)
     body = absl::StripAsciiWhitespace(declaration.substr(equals + 1));
@@ -40,7 +44,7 @@ absl::Status DeclareOne(absl::string_view declaration) {
     module = std::move(sample.module);
   }
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  std::string again = schema;
+  std::string again(row);
   if (module != nullptr) {
     absl::StrAppend(&again, "=", std::filesystem::absolute(std::string(body)).string());
   } else if (!body.empty()) {

@@ -11,8 +11,8 @@ namespace graphnet {
 
 // Declares operators for the rest of the process. `word` is "SCHEMA", for an operator that cannot
 // run, "SCHEMA=identity", "SCHEMA=SAMPLE", whose graph computes it, or a file with one of these a
-// line and comments that begin with #. Paths start at the current folder. Errors name the schema,
-// and the file and line.
+// line and comments that begin with #. Facts may stand before a schema (operator_facts.h). Paths
+// start at the current folder. Errors name the schema, and the file and line.
 absl::Status DeclareOperators(const std::string& word);
 
 // The options with which another process of the tool knows the same operators: those of --library

@@ -98,7 +98,7 @@ std::string WhyNot(const Node& node) {
   if (callee.kind == Callable::Kind::kPythonOperator || absl::StartsWith(node.target(), "math.") ||
       absl::StartsWith(node.target(), "torch.sym_"))
     return "";
-  if (callee.kind != Callable::Kind::kAten || !callee.names_overload)
+  if (callee.kind != Callable::Kind::kOperator || !callee.names_overload)
     return "the exporter takes ATen's overloads only";
   const Schema& schema = callee.overloads[0];
   if (IsAssertion(schema.name)) return "";
@@ -177,7 +177,7 @@ MissingCalls MissingInOnnxRuntime(const Module& program) {
         continue;
       }
       const Callable callee = node->is_call() ? CalleeOf(*node) : Callable();
-      if (callee.kind != Callable::Kind::kAten ||
+      if (callee.kind != Callable::Kind::kOperator ||
           absl::c_linear_search(kTakesBFloat16, BareName(*node)))
         continue;
       const bool is_bfloat16 = absl::c_any_of(node->operands(), [](const Node* operand) {

@@ -1,18 +1,25 @@
 #include "graphnet/interp/declared_operator.h"
 
+#include <complex>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "ATen/Functions.h"
 #include "ATen/core/dispatch/Dispatcher.h"
 #include "ATen/core/function_schema.h"
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "c10/util/Exception.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/infer_meta.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/types.h"
+#include "graphnet/interp/torch/values.h"
 #include "graphnet/ops/foreign_operators.h"
 #include "torch/csrc/jit/frontend/function_schema_parser.h"
 #include "torch/library.h"
@@ -31,23 +38,95 @@ bool IsTensor(const c10::Argument& argument) {
   return argument.type()->kind() == c10::TypeKind::TensorType;
 }
 
+// "mylib.observe.default"
+std::string TargetOf(const c10::FunctionSchema& schema) {
+  return absl::StrCat(absl::StrReplaceAll(schema.name(), {{"::", "."}}), ".",
+                      schema.overload_name().empty() ? "default" : schema.overload_name());
+}
+
+// What `input` is as an argument of a call: a placeholder for each tensor of it.
+Argument AsArgument(const IValue& input, const c10::Argument& formal, Graph* graph) {
+  if (input.isTensor()) {
+    const at::Tensor& tensor = input.toTensor();
+    if (!tensor.defined()) return Argument();
+    Node* const node = graph->Placeholder(absl::StrCat("x", graph->num_nodes()));
+    TensorMeta meta;
+    meta.dtype = DTypeOf(tensor.scalar_type());
+    meta.has_shape = true;
+    const std::vector<Dim> dims(tensor.sizes().begin(), tensor.sizes().end());
+    meta.shape = dims;
+    node->set_meta(graph->module()->InternValueMeta(meta));
+    return node;
+  }
+  if (input.isList() || input.isTuple()) {
+    std::vector<Argument> elements;
+    for (const IValue& element : Elements(input))
+      elements.push_back(AsArgument(element, formal, graph));
+    return graph->module()->CopyArgument(Argument::List(elements));
+  }
+  std::complex<double> complex;
+  const std::optional<Argument> constant = ArgumentOf(input, &complex);
+  if (!constant.has_value()) return Argument();
+  return graph->module()->CopyArgument(AsFormal(*constant, formal.real_type()->kind()));
+}
+
+// What an operator yields whose facts are known, of tensors without data.
+absl::StatusOr<std::vector<IValue>> ShapesByFacts(absl::string_view target,
+                                                  const c10::FunctionSchema& schema,
+                                                  const std::vector<IValue>& inputs) {
+  Module module;
+  Graph* const graph = module.AddGraph("call");
+  std::vector<Argument> args;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    args.push_back(AsArgument(inputs[i], schema.arguments()[i], graph));
+  Node* const call = graph->CallFunction(target, args);
+  InferMeta(call);
+  const auto make = [](const ValueMeta* meta) -> absl::StatusOr<at::Tensor> {
+    const TensorMeta* tensor = meta == nullptr ? nullptr : meta->tensor;
+    if (tensor == nullptr || !tensor->is_static() || tensor->dtype == DType::kUnknown)
+      return absl::FailedPreconditionError("has facts that do not say its sizes and dtype here");
+    std::vector<int64_t> sizes;
+    for (const Dim& dim : tensor->shape) sizes.push_back(dim.value);
+    return at::empty(sizes, at::device(c10::kMeta).dtype(ScalarTypeOf(tensor->dtype)));
+  };
+  const ValueMeta* const meta = call->meta();
+  if (meta == nullptr || !meta->is_tuple) {
+    ASSIGN_OR_RETURN(at::Tensor tensor, make(meta));
+    return std::vector<IValue>{std::move(tensor)};
+  }
+  std::vector<at::Tensor> tensors;
+  for (const ValueMeta* element : meta->elements) {
+    ASSIGN_OR_RETURN(tensors.emplace_back(), make(element));
+  }
+  if (schema.returns().size() == 1) return std::vector<IValue>{std::move(tensors)};
+  return std::vector<IValue>(tensors.begin(), tensors.end());
+}
+
 // The kernel of an operator with a body, or with none. Threads may call it at once.
 class Kernel final : public c10::OperatorKernel {
  public:
   Kernel(const c10::FunctionSchema& schema, std::shared_ptr<const Module> body)
-      : name_(schema.name()), num_results_(schema.returns().size()), body_(std::move(body)) {}
+      : name_(schema.name()),
+        target_(TargetOf(schema)),
+        num_results_(schema.returns().size()),
+        body_(std::move(body)) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-    TORCH_CHECK(body_ != nullptr, name_, " is declared without a body");
     const size_t count = op.schema().arguments().size();
     std::vector<IValue> inputs(stack->end() - static_cast<ptrdiff_t>(count), stack->end());
     stack->resize(stack->size() - count);
     const bool is_meta = absl::c_any_of(inputs, [](const IValue& input) {
       return input.isTensor() && input.toTensor().defined() && input.toTensor().is_meta();
     });
-    absl::StatusOr<std::vector<IValue>> results = Run(std::move(inputs), is_meta);
-    TORCH_CHECK(results.ok(), name_, ": ", std::string(results.status().message()));
-    TORCH_CHECK(results->size() == num_results_, name_, ": its body returns ", results->size(),
+    const char* const kNoBody = " is declared without a body";
+    TORCH_CHECK(body_ != nullptr || FindKnownOverload(target_) != nullptr, name_, kNoBody);
+    TORCH_CHECK_NOT_IMPLEMENTED(body_ != nullptr || is_meta, name_, kNoBody);
+    absl::StatusOr<std::vector<IValue>> results = body_ != nullptr
+                                                      ? Run(std::move(inputs), is_meta)
+                                                      : ShapesByFacts(target_, op.schema(), inputs);
+    TORCH_CHECK(results.ok(), name_, body_ != nullptr ? ": " : " ",
+                std::string(results.status().message()));
+    TORCH_CHECK(results->size() == num_results_, name_, ": it returns ", results->size(),
                 " values, not ", num_results_);
     for (IValue& result : *results) stack->push_back(std::move(result));
   }
@@ -62,6 +141,7 @@ class Kernel final : public c10::OperatorKernel {
   }
 
   const std::string name_;
+  const std::string target_;
   const size_t num_results_;
   const std::shared_ptr<const Module> body_;
 };

@@ -22,7 +22,7 @@ struct DeclaredOperator {
 
 // Declares the operator to PyTorch, for the rest of the process. From now on graphs may call it as
 // mylib.observe.default, and programs of TorchScript as mylib::observe; without a body a run ends
-// with an error there. Shapes are found by its body, too. InvalidArgument for a schema that is
+// with an error there. Shapes are found by its body, or by its facts (facts/shapes/operator_facts.h). InvalidArgument for a schema that is
 // none, for one of PyTorch's own namespaces, and for what the body or is_identity does not fit;
 // AlreadyExists if there is an operator of that name. Not while graphs run.
 absl::Status DeclareOperator(DeclaredOperator declared);

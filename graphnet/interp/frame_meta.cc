@@ -249,9 +249,33 @@ void Frame::CallForShapes(const Instruction& instruction) {
   IValue& result = slots_[instruction.result];
   if (tensors == 0 && instruction.op.has_value() && YieldsTensors(*instruction.op))
     return MakeForShapes(instruction, arguments);
+  const auto call_without_data = [&] {
+    stack_.clear();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      stack_.push_back(MapTensors(arguments[i], ToMeta));
+      if (i < instruction.args.size()) Convert(instruction.args[i].wanted, &stack_.back());
+    }
+    if (instruction.op.has_value()) {
+      if (auto made = MetaResult(instruction.op->operator_name().name, stack_)) {
+        result = *std::move(made);
+        return;
+      }
+    }
+    Call(instruction, device_);
+  };
   if (all_real) {
     for (IValue& value : stack_) value = OnCpu(value);
-    Call(instruction, c10::Device(c10::kCPU));
+    try {
+      Call(instruction, c10::Device(c10::kCPU));
+    } catch (const c10::NotImplementedError&) {
+      // An operator of a library may have no kernel here, and sizes all the same.
+      const std::exception_ptr error = std::current_exception();
+      try {
+        return call_without_data();
+      } catch (const c10::Error&) {
+        std::rethrow_exception(error);
+      }
+    }
     // What is no operator may be anything.
     state_.reads_data |= tensors > 0 && (!instruction.op.has_value() || !result.isTensor() ||
                                          DependsOnData(*instruction.op));
@@ -266,19 +290,8 @@ void Frame::CallForShapes(const Instruction& instruction) {
     }
   }
   if (any_nested) return CallOnStandIns(instruction, arguments);
-  stack_.clear();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    stack_.push_back(MapTensors(arguments[i], ToMeta));
-    if (i < instruction.args.size()) Convert(instruction.args[i].wanted, &stack_.back());
-  }
-  if (instruction.op.has_value()) {
-    if (auto made = MetaResult(instruction.op->operator_name().name, stack_)) {
-      result = *std::move(made);
-      return;
-    }
-  }
   try {
-    Call(instruction, device_);
+    call_without_data();
   } catch (const c10::NotImplementedError&) {
     // Without any data, what a result depends on cannot be told by trying some.
     const bool depends = instruction.op.has_value() && DependsOnData(*instruction.op);

@@ -49,7 +49,7 @@ Callable FunctionOf(absl::Span<const Schema> rows, CallForm form) {
 }
 
 Callable OperatorOf(absl::Span<const Schema> overloads, CallForm form) {
-  return {.kind = Callable::Kind::kAten,
+  return {.kind = Callable::Kind::kOperator,
           .form = form,
           .name = overloads[0].name,
           .overloads = overloads};
@@ -120,13 +120,17 @@ Callable LookUp(Op op, absl::string_view target) {
     callable.is_binding = true;
     return callable;
   }
-  if (IsForeignOperator(absl::StripPrefix(target, "torch.ops."))) {
-    Callable callable = {.kind = Callable::Kind::kForeign, .name = target};
-    if (const Schema* schema = FindForeignSchema(absl::StripPrefix(target, "torch.ops.")))
-      callable.overloads = absl::MakeConstSpan(schema, 1);
+  name = absl::StripPrefix(target, "torch.ops.");
+  if (!IsForeignOperator(name)) return {};
+  if (const Schema* const known = FindKnownOverload(name)) {
+    Callable callable = OperatorOf(absl::MakeConstSpan(known, 1), CallForm::kFunction);
+    callable.names_overload = true;
     return callable;
   }
-  return {};
+  Callable callable = {.kind = Callable::Kind::kForeign, .name = target};
+  if (const Schema* schema = FindForeignSchema(name))
+    callable.overloads = absl::MakeConstSpan(schema, 1);
+  return callable;
 }
 
 }  // namespace
@@ -141,6 +145,11 @@ Callable FindCallable(Op op, absl::string_view target) {
   // By where the target lies: modules intern theirs.
   constexpr int kBits = 9;
   thread_local std::vector<Entry> entries(size_t{1} << kBits);
+  thread_local int foreign = 0;
+  if (const int count = CountForeignOperators(); count != foreign) {
+    foreign = count;
+    entries.assign(entries.size(), {});
+  }
   const uint64_t address = reinterpret_cast<uintptr_t>(target.data()) + target.size();
   Entry& entry = entries[(address * 0x9e3779b97f4a7c15) >> (64 - kBits)];
   if (entry.op == op && entry.target == target) return entry.callable;
@@ -189,7 +198,7 @@ TargetKind KindOfTarget(const Node& node) {
                                                     : TargetKind::kFunction;
   }
   const bool constructs =
-      callee.kind == Callable::Kind::kAten && !callee.overloads[0].returns.empty() &&
+      callee.kind == Callable::Kind::kOperator && !callee.overloads[0].returns.empty() &&
       callee.overloads[0].returns[0].kind == SchemaType::Kind::kTensor &&
       absl::c_none_of(callee.overloads[0].arguments, [](const SchemaArgument& a) {
         return a.type.kind == SchemaType::Kind::kTensor;

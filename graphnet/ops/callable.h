@@ -26,7 +26,7 @@ enum class CallForm : uint8_t { kFunction, kMethod };
 struct Callable {
   enum class Kind : uint8_t {
     kNone,            // nothing of PyTorch is called that
-    kAten,            // operators of ATen: `overloads`
+    kOperator,        // of ATen, or one whose facts are known, too (AddKnownOperator): `overloads`
     kFunction,        // of Python: `overloads`, rows of signatures.txt and callables.txt
     kPythonOperator,  // `python_operator`
     kForeign,         // an operator that no table has: TorchScript's own, a library's, or one that
@@ -48,11 +48,14 @@ struct Callable {
     return kind == Kind::kFunction && name == function;
   }
   // Whether PyTorch lacks the operator, and its schema is known: a library's, or a declared one.
-  bool is_of_library() const { return kind == Kind::kForeign && !overloads.empty(); }
+  bool is_of_library() const {
+    return !overloads.empty() &&
+           (kind == Kind::kForeign || (kind == Kind::kOperator && !overloads[0].is_of_aten()));
+  }
   // The schema of the operator of ATen or of a library that the target names; null if the target
   // names none.
   const Schema* named_operator() const {
-    const bool names_one = is_of_library() || (kind == Kind::kAten && names_overload);
+    const bool names_one = is_of_library() || (kind == Kind::kOperator && names_overload);
     return names_one ? &overloads[0] : nullptr;
   }
   Schema::Bracket bracket() const {

@@ -1,13 +1,17 @@
 #include "graphnet/ops/foreign_operators.h"
 
-#include <memory>
+#include <atomic>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
+#include "graphnet/base/status.h"
 
 namespace graphnet {
 namespace {
@@ -15,13 +19,31 @@ namespace {
 // An operator; its schema points into `line`.
 struct Operator {
   std::string line;
+  std::string name;  // "torchvision::roi_align"
   Schema schema;
   bool has_schema = false;
+  bool is_known = false;
 };
 
+// What is in it stays for good.
 struct Table {
   absl::Mutex mutex;
   absl::flat_hash_map<std::string, const Operator*> operators ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<std::string, const std::vector<Schema>*> known ABSL_GUARDED_BY(mutex);
+  std::atomic<int> count = 0;
+  std::atomic<bool> any_known = false;
+
+  const Operator* Find(absl::string_view target) {
+    const absl::ReaderMutexLock lock(&mutex);
+    const auto it = operators.find(target);
+    return it == operators.end() ? nullptr : it->second;
+  }
+  void Add(const Operator* made) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    const std::string& target = made->schema.target;
+    operators[target] = made;
+    if (absl::EndsWith(target, ".default")) operators[target.substr(0, target.rfind('.'))] = made;
+    ++count;
+  }
 };
 
 Table& TheTable() {
@@ -29,38 +51,77 @@ Table& TheTable() {
   return *table;
 }
 
-const Operator* Find(absl::string_view target) {
-  Table& table = TheTable();
-  const absl::ReaderMutexLock lock(&table.mutex);
-  const auto it = table.operators.find(target);
-  return it == table.operators.end() ? nullptr : it->second;
+// Of "torchvision::roi_align(Tensor input, …) -> Tensor". On an error it has a target, no schema.
+absl::Status Read(absl::string_view schema, Operator* made) {
+  const absl::string_view full = schema.substr(0, schema.find('('));
+  const size_t dot = full.find('.');
+  made->name = std::string(full.substr(0, dot));
+  // "torchvision.roi_align.default", or "torchvision.nms.out"
+  const std::string target = absl::StrCat(absl::StrReplaceAll(full, {{"::", "."}}),
+                                          dot == absl::string_view::npos ? ".default" : "");
+  made->schema.target = target;
+  const size_t colons = full.find("::");
+  if (colons == absl::string_view::npos)
+    return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
+  made->line = absl::StrCat("- ", schema.substr(colons + 2));
+  ASSIGN_OR_RETURN(Schema parsed, ParseSchema(made->line));
+  made->schema = std::move(parsed);
+  made->schema.target = target;
+  made->has_schema = true;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 void AddForeignOperator(absl::string_view schema) {
-  // "torchvision.roi_align", or "torchvision.nms.out"
-  const std::string name = absl::StrReplaceAll(schema.substr(0, schema.find('(')), {{"::", "."}});
-  const size_t colons = schema.find("::");
-  auto* made = new Operator;
-  if (colons != absl::string_view::npos) {
-    made->line = absl::StrCat("- ", schema.substr(colons + 2));
-    absl::StatusOr<Schema> parsed = ParseSchema(made->line);
-    made->has_schema = parsed.ok();
-    if (parsed.ok()) made->schema = *std::move(parsed);
-  }
-  const bool has_overload = name.find('.') != name.rfind('.');
-  made->schema.target = has_overload ? name : absl::StrCat(name, ".default");
+  auto* const made = new Operator;
+  (void)Read(schema, made);
   Table& table = TheTable();
   const absl::MutexLock lock(&table.mutex);
-  table.operators[made->schema.target] = made;
-  if (!has_overload) table.operators[name] = made;
+  const auto it = table.operators.find(made->schema.target);
+  if (it == table.operators.end() || !it->second->is_known) table.Add(made);
 }
 
-bool IsForeignOperator(absl::string_view target) { return Find(target) != nullptr; }
+absl::Status AddKnownOperator(absl::string_view schema, absl::string_view like) {
+  auto* const made = new Operator;
+  RETURN_IF_ERROR(Read(schema, made));
+  made->is_known = true;
+  made->schema.name = made->name;
+  if (!like.empty()) made->schema.name = *new std::string(like);
+  Table& table = TheTable();
+  const absl::MutexLock lock(&table.mutex);
+  const auto it = table.operators.find(made->schema.target);
+  if (it != table.operators.end() && it->second->is_known)
+    return absl::AlreadyExistsError("it is known already");
+  const std::vector<Schema>*& overloads = table.known[made->name];
+  auto* const more = overloads == nullptr ? new std::vector<Schema> : new std::vector(*overloads);
+  more->push_back(made->schema);
+  overloads = more;
+  table.Add(made);
+  table.any_known = true;
+  return absl::OkStatus();
+}
+
+absl::Span<const Schema> FindKnownOperator(absl::string_view name) {
+  Table& table = TheTable();
+  if (!table.any_known) return {};
+  const absl::ReaderMutexLock lock(&table.mutex);
+  const auto it = table.known.find(name);
+  return it == table.known.end() ? absl::Span<const Schema>() : *it->second;
+}
+
+const Schema* FindKnownOverload(absl::string_view target) {
+  Table& table = TheTable();
+  const Operator* const found = table.any_known ? table.Find(target) : nullptr;
+  return found == nullptr || !found->is_known ? nullptr : &found->schema;
+}
+
+int CountForeignOperators() { return TheTable().count; }
+
+bool IsForeignOperator(absl::string_view target) { return TheTable().Find(target) != nullptr; }
 
 const Schema* FindForeignSchema(absl::string_view target) {
-  const Operator* const found = Find(target);
+  const Operator* const found = TheTable().Find(target);
   return found == nullptr || !found->has_schema ? nullptr : &found->schema;
 }
 

@@ -2,7 +2,9 @@
 #ifndef GRAPHNET_OPS_FOREIGN_OPERATORS_H_
 #define GRAPHNET_OPS_FOREIGN_OPERATORS_H_
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graphnet/ops/schema.h"
 
 namespace graphnet {
@@ -11,6 +13,18 @@ namespace graphnet {
 // PyTorch writes it, is "torchvision::roi_align(Tensor input, …) -> Tensor": targets of it are
 // torchvision.roi_align and torchvision.roi_align.default. Any thread.
 void AddForeignOperator(absl::string_view schema);
+
+// Like AddForeignOperator, for an operator whose facts are known: FindSchemas, FindOverload and
+// FindCallable know it as they know those of ATen. The name of its schema is that of `like`, the
+// operator of ATen that it is another name of; if that is empty, "torchvision::roi_align". An error
+// if the schema cannot be read, or the operator is known already. Any thread.
+absl::Status AddKnownOperator(absl::string_view schema, absl::string_view like);
+// All overloads of the known operator "torchvision::roi_align". Any thread.
+absl::Span<const Schema> FindKnownOperator(absl::string_view name);
+// Of a target without "torch.ops."; without an overload, the one without a name. Any thread.
+const Schema* FindKnownOverload(absl::string_view target);
+// How many operators were added, for those who remember what they found. Any thread.
+int CountForeignOperators();
 
 // Of a target without "torch.ops.". Any thread.
 bool IsForeignOperator(absl::string_view target);

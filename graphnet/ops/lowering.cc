@@ -119,7 +119,7 @@ absl::StatusOr<Argument> Lowering::Aten(absl::string_view name,
                                         std::initializer_list<KwArg> kwargs) {
   const absl::Span<const Schema> overloads = FindSchemas(name);
   if (overloads.empty()) return Unresolved(name);
-  return CallAten({.kind = Callable::Kind::kAten, .name = name, .overloads = overloads},
+  return CallAten({.kind = Callable::Kind::kOperator, .name = name, .overloads = overloads},
                   absl::MakeConstSpan(args.begin(), args.size()),
                   absl::MakeConstSpan(kwargs.begin(), kwargs.size()));
 }
@@ -200,7 +200,7 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
     const SchemaArgument* argument = overloads[0].FindArgument(flag);
     if (argument != nullptr && !argument->has_default) kwargs.push_back({flag, true});
   }
-  return CallAten({.kind = Callable::Kind::kAten, .name = base, .overloads = overloads}, args,
+  return CallAten({.kind = Callable::Kind::kOperator, .name = base, .overloads = overloads}, args,
                   kwargs);
 }
 
@@ -275,14 +275,14 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
   kwargs.reserve(node.kwargs().size() + 1);
   for (const KwArg& kwarg : node.kwargs()) kwargs.push_back({kwarg.name, Map(kwarg.value)});
   switch (callee.kind) {
-    case Callable::Kind::kAten:
+    case Callable::Kind::kOperator:
       if (LacksReduction(callee, args, kwargs)) kwargs.push_back({"reduction", 0});
       return CallAten(callee, args, kwargs);
     case Callable::Kind::kPythonOperator:
       if (kwargs.empty()) return Operator(*callee.python_operator, args);
       // x.__and__(other=y): only ATen's own methods take keywords.
       if (const auto overloads = FindSchemas(node.target()); !overloads.empty()) {
-        return CallAten({.kind = Callable::Kind::kAten,
+        return CallAten({.kind = Callable::Kind::kOperator,
                          .form = CallForm::kMethod,
                          .name = node.target(),
                          .overloads = overloads},

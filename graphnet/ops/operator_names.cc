@@ -53,7 +53,8 @@ TargetOrigin OriginIf(bool is_there) {
 TargetOrigin OriginOfTarget(absl::string_view target) {
   absl::string_view name = target;
   if (absl::ConsumePrefix(&name, "torch.ops.")) {
-    if (FindOverload(name) != nullptr) return TargetOrigin::kPyTorch;
+    const Schema* const schema = FindOverload(name);
+    if (schema != nullptr && schema->is_of_aten()) return TargetOrigin::kPyTorch;
     const absl::string_view space = name.substr(0, name.find('.'));
     const Names& names = OtherNames();
     if (!names.spaces.contains(space)) return TargetOrigin::kOther;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/argument.h"
@@ -89,6 +90,7 @@ struct Schema {
   // position as the schema does; null when it is left out, or there is none of that name.
   const Argument* Given(const Node& call, size_t i) const;
   const Argument* Given(const Node& call, absl::string_view argument) const;
+  bool is_of_aten() const { return absl::StartsWith(target, "aten."); }
   // Whether it writes to an argument.
   bool mutates() const;
   // Whether its value is a tuple or list.

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/near_miss.h"
+#include "graphnet/ops/foreign_operators.h"
 #include "graphnet/ops/schema_text.h"
 
 namespace graphnet {
@@ -136,7 +137,7 @@ const Table& GetTable() {
 }  // namespace
 
 absl::Span<const Schema> FindSchemas(absl::string_view name) {
-  return GetTable().operators.Find(name);
+  return absl::StrContains(name, "::") ? FindKnownOperator(name) : GetTable().operators.Find(name);
 }
 absl::Span<const Schema> AllSchemas() { return GetTable().operators.all; }
 
@@ -149,7 +150,8 @@ const Schema* FindOverload(absl::string_view target) {
   absl::ConsumePrefix(&target, "torch.ops.");
   const auto& by_target = GetTable().by_target;
   auto it = by_target.find(target);
-  if (it == by_target.end() && absl::StartsWith(target, "aten.")) {
+  if (it == by_target.end()) {
+    if (!absl::StartsWith(target, "aten.")) return FindKnownOverload(target);
     it = by_target.find(absl::StrCat(target, ".default"));
   }
   return it == by_target.end() ? nullptr : it->second;

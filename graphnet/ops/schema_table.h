@@ -1,6 +1,7 @@
 // The operators of ATen and the Python functions around them, from schemas.txt,
 // signatures.txt and public.txt, which make_schemas.py writes, and from callables.txt and
-// words.txt, which are written by hand.
+// words.txt, which are written by hand. FindSchemas and FindOverload know operators of libraries,
+// too, whose facts were given (foreign_operators.h).
 #ifndef GRAPHNET_OPS_SCHEMA_TABLE_H_
 #define GRAPHNET_OPS_SCHEMA_TABLE_H_
 
@@ -14,12 +15,13 @@
 namespace graphnet {
 
 // All overloads of the operator "conv2d", in the order in which PyTorch's Python
-// argument parser tries them; empty when there is none of that name.
+// argument parser tries them, or of "torchvision::roi_align"; empty when there is none of that
+// name.
 absl::Span<const Schema> FindSchemas(absl::string_view name);
 // By the target of a node: "aten.conv2d.default" and "torch.ops.aten.conv2d.default";
 // without an overload, the one without a name. Null when there is none.
 const Schema* FindOverload(absl::string_view target);
-// All operators, by name.
+// All operators of ATen, by name.
 absl::Span<const Schema> AllSchemas();
 
 // Ditto of the functions of Python: "torch.nn.functional.relu", "Tensor.to".

@@ -407,7 +407,7 @@ Function FunctionOf(const Callable& callee, bool fused) {
       callee.is_function("torch.nn.functional.upsample")) {
     return Interpolate;
   }
-  if (callee.kind != Callable::Kind::kAten) return nullptr;
+  if (callee.kind != Callable::Kind::kOperator) return nullptr;
   if (callee.name == "_weight_norm") return WeightNorm;
   if (fused && callee.name == "_native_multi_head_attention") return NativeAttention;
   return nullptr;

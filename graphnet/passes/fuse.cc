@@ -40,7 +40,7 @@ const Schema* SchemaOf(const Node& call) {
   if (!call.is_call()) return nullptr;
   const Callable callee = CalleeOf(call);
   const bool is_one =
-      callee.kind == Callable::Kind::kAten
+      callee.kind == Callable::Kind::kOperator
           ? callee.names_overload
           : callee.kind == Callable::Kind::kFunction && callee.overloads.size() == 1;
   return is_one ? &callee.overloads[0] : nullptr;

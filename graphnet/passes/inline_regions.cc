@@ -163,7 +163,7 @@ class AutocastUse {
     const auto calls = calls_.find(&node);
     return calls != calls_.end() && absl::c_any_of(calls->second, [&](const Node* call) {
              const Callable callee = CalleeOf(*call);
-             if (callee.kind == Callable::Kind::kAten) return IsCastOn(device, callee.name);
+             if (callee.kind == Callable::Kind::kOperator) return IsCastOn(device, callee.name);
              if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) return false;
              return callee.kind != Callable::Kind::kFunction ||
                     (MayYieldTensors(callee.overloads[0]) &&

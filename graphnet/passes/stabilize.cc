@@ -228,7 +228,7 @@ class Stabilizer {
   static std::optional<std::vector<KwArg>> ByName(const Node& node, absl::string_view stable) {
     const Callable from = CalleeOf(node);
     const Callable to = FindCallable(Op::kCallFunction, stable);
-    if (from.kind != Callable::Kind::kAten || to.kind != Callable::Kind::kFunction) {
+    if (from.kind != Callable::Kind::kOperator || to.kind != Callable::Kind::kFunction) {
       return std::nullopt;
     }
     const Schema& schema = from.overloads[0];

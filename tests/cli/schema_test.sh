@@ -113,6 +113,29 @@ contains "$("$graphnet" diff-run clone.gn one.gn "${identity[@]}")" "o0   bit-eq
 refused "mylib::observe is declared without a body" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor'
 "$graphnet" check one.gn --calls --schema 'mylib::observe(Tensor x) -> Tensor' >/dev/null
 
+# Facts before a schema: sizes without a body, and writes that passes know.
+cat >facts.txt <<'END'
+= softmax mylib::soft(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
+broadcast common - mylib::mix(Tensor a, Tensor b) -> Tensor
+= mul mylib::scale_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+END
+cat >facts.gn <<'END'
+graph @forward(%x : f32[4, 8]@cpu, %y : f32[8]@cpu) {
+  %m = mylib.mix.default(%x, %y)
+  %s = mylib.soft.default(%m, 1)
+  %w = mylib.scale_.default(%s, %y)
+  return (%s,)
+}
+END
+contains "$("$graphnet" shapes facts.gn --schema facts.txt)" \
+  '%s = mylib.soft.default(%m, 1) : f32[4, 8]'
+"$graphnet" opt facts.gn -p functionalize -o functional.gn --schema facts.txt >/dev/null
+contains "$(cat functional.gn)" "%w = aten.mul.Tensor(%s, %y)"
+contains "$("$graphnet" shard functional.gn --mesh 2 --shard x:0,-1 --schema facts.txt)" \
+  "1 of 1 outputs"
+refused '"some" says nothing of sizes; known: ' check facts.gn \
+  --schema 'some common - mylib::mix(Tensor a, Tensor b) -> Tensor'
+
 # Schemas that are none, clash, or do not fit.
 refused "aten is PyTorch's own namespace" run one.gn --schema 'aten::observe(Tensor x) -> Tensor'
 refused "there is such an operator already" run one.gn "${identity[@]}" "${identity[@]}"

@@ -105,7 +105,7 @@ class Analysis {
     const Callable callee = CalleeOf(call);
     if (call.HasBody()) {
       AddBodies(call, &effects);
-    } else if (callee.kind == Callable::Kind::kAten && callee.names_overload) {
+    } else if (callee.kind == Callable::Kind::kOperator && callee.names_overload) {
       AddSchema(call, callee.overloads[0], &effects);
     } else if (callee.kind == Callable::Kind::kPythonOperator) {
       if (callee.python_operator->is_in_place) {

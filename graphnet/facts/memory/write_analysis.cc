@@ -213,7 +213,7 @@ void WriteAnalysis::AddCall(const Node& call) {
       if (callee.name == "getitem") return AddGetItem(call);
       if (callee.name == "setitem") return AddSetItem(call);
       return;  // of numbers, or it would be an operator of ATen
-    case Callable::Kind::kAten:
+    case Callable::Kind::kOperator:
       if (!callee.names_overload) return AddUnknown(call, "nothing says what it writes to");
       return AddOperator(call, callee.overloads[0]);
     case Callable::Kind::kFunction:

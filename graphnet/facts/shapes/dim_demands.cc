@@ -22,7 +22,7 @@ namespace graphnet {
 std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_t symbol,
                                                         const Stretch& stretch) const {
   const Callable callee = CalleeOf(node);
-  if (callee.kind != Callable::Kind::kAten || node.HasBody()) return std::nullopt;
+  if (callee.kind != Callable::Kind::kOperator || node.HasBody()) return std::nullopt;
   // The call is made anew, its operands as inputs of the sizes that are asked for.
   Module scratch;
   Graph* graph = scratch.AddGraph("forward");

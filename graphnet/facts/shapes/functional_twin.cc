@@ -70,6 +70,7 @@ const Schema* FunctionalTwin(const Schema& writer) {
     }
     return made;
   }();
+  if (!writer.is_of_aten()) return FindTwin(writer);
   const auto it = twins->find(&writer);
   return it == twins->end() ? nullptr : it->second;
 }

@@ -83,8 +83,7 @@ void InferMeta(Node* node) {
     node->set_meta(MakeMeta(module, TensorFacts::Tensor(0, DType::kInt64)));
     return;
   }
-  if (AtenName(*node).empty()) return;
-  const Schema* schema = FindOverload(node->target());
+  const Schema* schema = node->op() == Op::kCallFunction ? FindOverload(node->target()) : nullptr;
   if (schema == nullptr || (node->meta() != nullptr && node->meta()->is_tuple)) return;
   std::vector<TensorFacts> facts;
   const TensorFacts value = FactsOfCall(*node, *schema, FactsOf, &facts);

@@ -1,37 +1,60 @@
 #include "graphnet/facts/shapes/result_rules.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "graphnet/base/check.h"
+#include "graphnet/base/status.h"
 #include "graphnet/facts/shapes/result_text.h"
 
 namespace graphnet {
 namespace {
 
+// The words of a column, for rules that are given later.
+using Words = absl::flat_hash_set<absl::string_view>;
+
 struct Table {
   absl::flat_hash_map<absl::string_view, ResultRule> rules;
   absl::flat_hash_map<absl::string_view, absl::string_view> aliases;
+  Words sizes, types, batchings;
 };
 
-ResultRule ParseRule(const std::vector<absl::string_view>& words) {
-  ResultRule rule;
+// Rules of operators that are not of ATen.
+struct AddedRules {
+  absl::Mutex mutex;
+  absl::node_hash_map<std::string, ResultRule> rules ABSL_GUARDED_BY(mutex);
+};
+AddedRules& TheAddedRules() {
+  static auto* const added = new AddedRules;
+  return *added;
+}
+
+// False if the number behind the colon is none.
+bool ParseRule(absl::Span<const absl::string_view> words, ResultRule* rule) {
   const std::pair<absl::string_view, absl::string_view> sizes =
       absl::StrSplit(words[0], absl::MaxSplits(':', 1));
-  rule.sizes = sizes.first;
+  rule->sizes = sizes.first;
   if (!sizes.second.empty()) {
     int rank = 0;
-    CHECK(absl::SimpleAtoi(sizes.second, &rank));
-    rule.rank = rank;
-    rule.adds_rank = sizes.second[0] == '+' || sizes.second[0] == '-';
+    if (!absl::SimpleAtoi(sizes.second, &rank)) return false;
+    rule->rank = rank;
+    rule->adds_rank = sizes.second[0] == '+' || sizes.second[0] == '-';
   }
-  rule.type = words[1];
-  rule.batching = words[2];
-  return rule;
+  rule->type = words[1];
+  rule->batching = words[2];
+  return true;
 }
 
 const Table& GetTable() {
@@ -42,7 +65,15 @@ const Table& GetTable() {
       const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
       CHECK(words.size() > 2);
       const bool is_alias = words[0] == "=";
-      const ResultRule rule = is_alias ? made->rules[words[1]] : ParseRule(words);
+      ResultRule rule;
+      if (is_alias) {
+        rule = made->rules[words[1]];
+      } else {
+        CHECK(ParseRule(words, &rule));
+        made->sizes.insert(rule.sizes);
+        made->types.insert(rule.type);
+        made->batchings.insert(rule.batching);
+      }
       for (size_t i = is_alias ? 2 : 3; i < words.size(); ++i) {
         CHECK(made->rules.try_emplace(words[i], rule).second);
         if (is_alias) made->aliases[words[i]] = words[1];
@@ -57,11 +88,46 @@ const Table& GetTable() {
 
 const ResultRule& ResultRuleOf(absl::string_view name) {
   static const ResultRule kNone;
-  const auto& rules = GetTable().rules;
-  auto it = rules.find(name);
-  if (it == rules.end() && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__"))
-    it = rules.find(name.substr(0, name.size() - 1));
-  return it == rules.end() ? kNone : it->second;
+  const bool is_in_place = absl::EndsWith(name, "_") && !absl::EndsWith(name, "__");
+  const auto find = [&](const auto& rules) {
+    auto it = rules.find(name);
+    if (it == rules.end() && is_in_place) it = rules.find(name.substr(0, name.size() - 1));
+    return it == rules.end() ? &kNone : &it->second;
+  };
+  if (!absl::StrContains(name, "::")) return *find(GetTable().rules);
+  AddedRules& added = TheAddedRules();
+  const absl::ReaderMutexLock lock(&added.mutex);
+  return *find(added.rules);
+}
+
+absl::StatusOr<ResultRule> ParseResultRule(absl::string_view text) {
+  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
+  if (words.size() != 3) {
+    return absl::InvalidArgumentError(
+        "facts are three words, for sizes, dtype and batching, or = and an operator");
+  }
+  ResultRule rule;
+  if (!ParseRule(words, &rule))
+    return absl::InvalidArgumentError(absl::StrCat(words[0], ": no number behind the colon"));
+  const Table& table = GetTable();
+  const auto find = [](const Words& all, absl::string_view word,
+                       absl::string_view column) -> absl::StatusOr<absl::string_view> {
+    if (const auto it = all.find(word); it != all.end()) return *it;
+    std::vector<absl::string_view> sorted(all.begin(), all.end());
+    absl::c_sort(sorted);
+    return absl::InvalidArgumentError(absl::StrCat("\"", word, "\" says nothing of ", column,
+                                                   "; known: ", absl::StrJoin(sorted, " ")));
+  };
+  ASSIGN_OR_RETURN(rule.sizes, find(table.sizes, rule.sizes, "sizes"));
+  ASSIGN_OR_RETURN(rule.type, find(table.types, rule.type, "the dtype"));
+  ASSIGN_OR_RETURN(rule.batching, find(table.batchings, rule.batching, "batching"));
+  return rule;
+}
+
+void AddResultRule(absl::string_view name, const ResultRule& rule) {
+  AddedRules& added = TheAddedRules();
+  const absl::MutexLock lock(&added.mutex);
+  added.rules.try_emplace(name, rule);
 }
 
 bool IsPointwise(const Schema& schema) {

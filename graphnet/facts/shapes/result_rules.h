@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ops/schema.h"
 
@@ -20,12 +21,16 @@ struct ResultRule {
   absl::string_view batching = "-";
 };
 
-// Of operator `name`, and of "name_", which is the one in place.
+// Of operator `name`, and of "name_", which is the one in place. Any thread.
 const ResultRule& ResultRuleOf(absl::string_view name);
 // Whether an operator works element by element, and yields one tensor.
 bool IsPointwise(const Schema& schema);
 // "abs" of "absolute"; the name itself of what is no other name of an operator.
 absl::string_view CommonName(absl::string_view name);
+// Reads "<sizes> <dtype> <batching>" as results.txt has it. An error names a word that no rule has.
+absl::StatusOr<ResultRule> ParseResultRule(absl::string_view words);
+// Gives operator "mylib::gain" a rule, for good. Any thread.
+void AddResultRule(absl::string_view name, const ResultRule& rule);
 // All operators that results.txt names.
 std::vector<absl::string_view> OperatorsWithRules();
 

@@ -69,7 +69,7 @@ absl::StatusOr<bool> Writer::WriteFull(const Node& node, const Schema& schema) {
   const TensorMeta* const made = node.tensor_meta();
   if (fill == nullptr || !fill->is_node() || made == nullptr || !made->is_static()) return false;
   const Callable callee = CalleeOf(*fill->node());
-  if (callee.kind != Callable::Kind::kAten ||
+  if (callee.kind != Callable::Kind::kOperator ||
       (callee.name != "item" && callee.name != "_local_scalar_dense"))
     return false;
   const Argument& source = fill->node()->args()[0];

@@ -343,7 +343,7 @@ bool NeedsLowering(const Node& node) {
     return target != "torch.cond" && target != "torch.while_loop" && target != "torch.tensor";
   }
   const Callable callee = CalleeOf(node);
-  return callee.kind == Callable::Kind::kAten && !callee.names_overload;
+  return callee.kind == Callable::Kind::kOperator && !callee.names_overload;
 }
 
 // Whether a call yields tensors of which not all is known.
