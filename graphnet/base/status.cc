@@ -1,9 +1,13 @@
 #include "graphnet/base/status.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/base/utf8.h"
 
 namespace graphnet {
@@ -24,7 +28,29 @@ bool IsControl(absl::string_view s) {
   return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
 }
 
+// A payload: "<line>:<column>:<file>".
+constexpr absl::string_view kPlace = "graphnet/place";
+
 }  // namespace
+
+std::optional<ErrorPlace> PlaceOf(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(kPlace);
+  if (!payload.has_value()) return std::nullopt;
+  const std::vector<std::string> parts =
+      absl::StrSplit(std::string(*payload), absl::MaxSplits(':', 2));
+  ErrorPlace place;
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &place.line) ||
+      !absl::SimpleAtoi(parts[1], &place.column)) {
+    return std::nullopt;
+  }
+  place.file = parts[2];
+  return place;
+}
+
+void SetPlace(const ErrorPlace& place, absl::Status* status) {
+  status->SetPayload(kPlace,
+                     absl::Cord(absl::StrCat(place.line, ":", place.column, ":", place.file)));
+}
 
 std::string Printable(absl::string_view text, size_t max_bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
@@ -57,10 +83,15 @@ std::string Printable(absl::string_view text, size_t max_bytes) {
 
 absl::Status ErrorAt(absl::string_view file, size_t line, size_t column,
                      absl::string_view message) {
-  std::string where = Printable(file, 1000);
+  if (line == 0) column = 0;
+  const ErrorPlace place = {Printable(file, 1000), line, column};
+  std::string where = place.file;
   if (line > 0) absl::StrAppend(&where, ":", line);
-  if (line > 0 && column > 0) absl::StrAppend(&where, ":", column);
-  return absl::InvalidArgumentError(absl::StrCat(where, ": ", Printable(message, 2000)));
+  if (column > 0) absl::StrAppend(&where, ":", column);
+  absl::Status status =
+      absl::InvalidArgumentError(absl::StrCat(where, ": ", Printable(message, 2000)));
+  SetPlace(place, &status);
+  return status;
 }
 
 absl::Status Annotate(const absl::Status& status, absl::string_view context) {

@@ -4,6 +4,8 @@
 #ifndef GRAPHNET_BASE_STATUS_H_
 #define GRAPHNET_BASE_STATUS_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,12 +15,23 @@
 
 namespace graphnet {
 
-// Returns `InvalidArgument("<file>:<line>:<column>: <message>")`. Line and
-// column count from 1; a column of 0 or a line of 0 is left out. File name and
-// message are escaped so that the result is always one clean line.
+// The place in an input that an error is about.
+struct ErrorPlace {
+  std::string file;   // as the message has it
+  size_t line = 0;    // from 1; 0: unknown
+  size_t column = 0;  // from 1, in bytes; 0: unknown
+};
+// None if the status is OK or its error names no place.
+std::optional<ErrorPlace> PlaceOf(const absl::Status& status);
+// Tells PlaceOf, not the message, which place an error is about. Does nothing to an OK status.
+void SetPlace(const ErrorPlace& place, absl::Status* status);
+
+// Returns `InvalidArgument("<file>:<line>:<column>: <message>")`, with that place. A column of 0 or
+// a line of 0 is left out. File name and message are escaped so that the result is always one clean
+// line.
 absl::Status ErrorAt(absl::string_view file, size_t line, size_t column, absl::string_view message);
 
-// Prefixes the message of a non-OK status with "<context>: ".
+// Prefixes the message of a non-OK status with "<context>: ". Its place stays.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
 // Renders untrusted bytes for a message, as one line: bytes that are not UTF-8

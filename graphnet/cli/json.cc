@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "graphnet/base/status.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
 #include "graphnet/text/printer.h"
@@ -55,34 +55,6 @@ struct JsonForm {
 };
 
 namespace {
-
-struct Place {
-  absl::string_view file;
-  int line = 0;
-  int column = 0;
-};
-
-// Of "context: dir/model.py:75:19: what is wrong".
-std::optional<Place> PlaceIn(absl::string_view message) {
-  for (absl::string_view part : absl::StrSplit(message, ": ")) {
-    const auto number = [&](int* value) {
-      const size_t colon = part.rfind(':');
-      if (colon == absl::string_view::npos || !absl::SimpleAtoi(part.substr(colon + 1), value))
-        return false;
-      part = part.substr(0, colon);
-      return true;
-    };
-    Place place;
-    if (!number(&place.line)) continue;
-    if (int before = 0; number(&before)) {
-      place.column = place.line;
-      place.line = before;
-    }
-    place.file = part;
-    if (!part.empty() && place.line > 0) return place;
-  }
-  return std::nullopt;
-}
 
 Json Value(const Node& node) {
   Json value;
@@ -159,9 +131,10 @@ void PrintJson(const Json& document, FILE* out) {
 Json ErrorJson(const absl::Status& status) {
   Json error;
   error["message"] = absl::string_view(status.message());
-  if (const std::optional<Place> place = PlaceIn(status.message())) {
+  if (const std::string format = FormatOfError(status); !format.empty()) error["format"] = format;
+  if (const std::optional<ErrorPlace> place = PlaceOf(status)) {
     error["file"] = place->file;
-    error["line"] = place->line;
+    if (place->line > 0) error["line"] = place->line;
     if (place->column > 0) error["column"] = place->column;
   }
   return error;

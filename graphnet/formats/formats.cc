@@ -8,11 +8,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "graphnet/base/limits.h"
@@ -82,8 +83,9 @@ class Registry {
 
 // --- What a source holds -----------------------------------------------------------
 
-// Marks errors of inputs that cannot be used.
-constexpr char kUnusable[] = "graphnet.unusable";
+// Payloads of errors: the name of a format, and a mark of inputs that cannot be used.
+constexpr char kFormat[] = "graphnet/format";
+constexpr char kUnusable[] = "graphnet/unusable";
 
 absl::Status Unusable(absl::Status status) {
   if (!status.ok()) status.SetPayload(kUnusable, absl::Cord());
@@ -164,18 +166,32 @@ absl::StatusOr<const Format*> RecogniseSource(Source& source) {
 
 // --- Loading -----------------------------------------------------------------------
 
+// What a format says of a file, with the name of the file.
+absl::Status Named(const absl::Status& status, const std::string& name) {
+  absl::string_view said = status.message();
+  if (absl::StrContains(said, name)) return status;
+  // "LINE:COLUMN: what", or "LINE: what"
+  ErrorPlace place = {name};
+  const std::vector<absl::string_view> at =
+      absl::StrSplit(said.substr(0, said.find(": ")), absl::MaxSplits(':', 1));
+  if (!absl::SimpleAtoi(at[0], &place.line) ||
+      (at.size() > 1 && !absl::SimpleAtoi(at[1], &place.column))) {
+    return Annotate(status, name);
+  }
+  absl::Status named(status.code(), absl::StrCat(name, ":", said));
+  SetPlace(place, &named);
+  return named;
+}
+
 absl::StatusOr<Sample> Read(const Format& format, Source& source, const LoadOptions& options) {
   absl::StatusOr<Sample> sample = format.read(source, options);
-  const std::string name = Printable(source.name(), 1000);
-  if (!sample.ok()) {
-    const absl::string_view said = sample.status().message();
-    if (absl::StrContains(said, name)) return sample;
-    if (said.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(said[0])))
-      return Annotate(sample.status(), name);
-    return absl::Status(sample.status().code(), absl::StrCat(name, ":", said));
-  }
-  if (!format.verifies) RETURN_IF_ERROR(Annotate(Verify(*sample->module), source.name()));
-  return sample;
+  absl::Status status =
+      sample.ok()
+          ? format.verifies ? absl::OkStatus() : Annotate(Verify(*sample->module), source.name())
+          : Named(sample.status(), Printable(source.name(), 1000));
+  if (status.ok()) return sample;
+  status.SetPayload(kFormat, absl::Cord(format.name));
+  return status;
 }
 
 // An input whose shape is known may have the value that a program was saved with.
@@ -298,6 +314,11 @@ std::string WithoutEnding(absl::string_view path) {
 absl::StatusOr<const Format*> Recognise(const std::string& path) {
   Source source = Source::OfPath(path, /*is_named=*/true);
   return RecogniseSource(source);
+}
+
+std::string FormatOfError(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(kFormat);
+  return payload.has_value() ? std::string(*payload) : "";
 }
 
 bool IsUnusable(const absl::Status& status) { return status.GetPayload(kUnusable).has_value(); }

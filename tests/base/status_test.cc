@@ -1,6 +1,7 @@
 #include "graphnet/base/status.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,24 @@ TEST(ErrorAtTest, LeavesOutWhatIsUnknown) {
   EXPECT_THAT(ErrorAt("a.py", 3, 0, "m"), StatusIs(code, "a.py:3: m"));
   EXPECT_THAT(ErrorAt("a.py", 0, 7, "m"), StatusIs(code, "a.py: m"));
   EXPECT_THAT(ErrorAt("a\n.py", 1, 1, "b\nc"), StatusIs(code, "a\\n.py:1:1: b\\nc"));
+}
+
+TEST(PlaceOfTest, IsWhatErrorAtWasGiven) {
+  const auto place = [](const absl::Status& status) {
+    const std::optional<ErrorPlace> at = PlaceOf(status);
+    return !at.has_value()
+               ? "none"
+               : at->file + "," + std::to_string(at->line) + "," + std::to_string(at->column);
+  };
+  const absl::Status status = ErrorAt("C:a\n.py", 3, 7, "m");
+  EXPECT_EQ(place(status), "C:a\\n.py,3,7");
+  EXPECT_EQ(place(Annotate(Annotate(status, "b:1:2"), "c")), "C:a\\n.py,3,7");
+  EXPECT_EQ(place(ErrorAt("a.py", 0, 7, "m")), "a.py,0,0");
+  EXPECT_EQ(place(absl::InvalidArgumentError("a.py:3:7: m")), "none");
+  EXPECT_EQ(place(absl::OkStatus()), "none");
+  absl::Status other = absl::InternalError("m");
+  SetPlace({"b.py", 1}, &other);
+  EXPECT_EQ(place(other), "b.py,1,0");
 }
 
 TEST(AnnotateTest, PrefixesErrorsOnly) {

@@ -59,6 +59,7 @@ def broken(sample):
     """What is said of the sample that is broken, with its place."""
     error = sample["error"]
     assert error["file"] == "many/broken.gn" and error["line"] == 6, error
+    assert error["format"] == "text", error
     assert error["column"] > 1 and "nothing" in error["message"], error
     return True
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/text/parser.h"
 #include "graphnet/text/printer.h"
@@ -79,6 +80,27 @@ TEST(FormatsTest, BytesInMemory) {
   EXPECT_THAT(std::string(nothing.message()), HasSubstr("paper: a PDF document"));
 }
 
+TEST(FormatsTest, ErrorsHavePlaceAndFormat) {
+  const absl::Status text = LoadBytes("graphnet.module 1\ngraph @f(\n", "net.gn").status();
+  ASSERT_TRUE(PlaceOf(text).has_value()) << text;
+  EXPECT_EQ(PlaceOf(text)->file, "net.gn");
+  EXPECT_EQ(PlaceOf(text)->line, 3);
+  EXPECT_EQ(FormatOfError(text), "text");
+  EXPECT_FALSE(IsUnusable(text));
+  // A place in a file of a folder.
+  const std::string folder = PathOf("damaged");
+  ASSERT_TRUE(Save(MakeSample(), folder).ok());
+  const std::string model = JoinPath(folder, "model.py");
+  ASSERT_TRUE(WriteFileAtomic(model, "import torch\nclass GraphModule(\n").ok());
+  const absl::Status python = Load(folder).status();
+  ASSERT_TRUE(PlaceOf(python).has_value()) << python;
+  EXPECT_EQ(PlaceOf(python)->file, model);
+  EXPECT_GE(PlaceOf(python)->line, 2);
+  EXPECT_EQ(FormatOfError(python), "graphnet");
+  // No format was recognised.
+  EXPECT_EQ(FormatOfError(LoadBytes("%PDF-1.4", "paper").status()), "");
+}
+
 TEST(FormatsTest, WhatCannotBe) {
   const Sample sample = MakeSample();
   EXPECT_EQ(Save(sample, PathOf("a.pb"), {.format = "word"}).code(),
@@ -133,7 +155,11 @@ TEST(FormatsTest, FormatsOfOthers) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(*found, testing::ElementsAre(path));
   // What it says is said of the file; what it reads is verified.
-  EXPECT_EQ(LoadBytes("PK\x03\x04test bad", "b.mine").status().message(), "b.mine:4: not so");
+  const absl::Status bad = LoadBytes("PK\x03\x04test bad", "b.mine").status();
+  EXPECT_EQ(bad.message(), "b.mine:4: not so");
+  EXPECT_EQ(PlaceOf(bad)->file, "b.mine");
+  EXPECT_EQ(PlaceOf(bad)->line, 4);
+  EXPECT_EQ(FormatOfError(bad), "mine");
   EXPECT_FALSE(LoadBytes("PK\x03\x04test empty", "c.mine").ok());
 
   EXPECT_EQ(RegisterFormat(MakeFormat("mine", ".other")).code(), absl::StatusCode::kAlreadyExists);

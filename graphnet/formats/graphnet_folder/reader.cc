@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -36,7 +37,13 @@ absl::Status ParseModelAndWeights(const std::string& model_py, const std::string
     status =
         ParseMetaPy(weight_meta_py, "weight_meta.py", MetaFile::kWeightMeta, framework, module);
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(Printable(folder, 1000), "/", status.message()));
+  const std::string before = absl::StrCat(Printable(folder, 1000), "/");
+  absl::Status moved(status.code(), absl::StrCat(before, status.message()));
+  if (std::optional<ErrorPlace> place = PlaceOf(status)) {
+    place->file = before + place->file;
+    SetPlace(*place, &moved);
+  }
+  return moved;
 }
 
 absl::Status CheckAllHaveMetas(const Module& module, const std::string& folder) {
