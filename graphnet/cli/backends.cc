@@ -93,7 +93,7 @@ absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
 
 absl::StatusOr<int> List(const BackendsFlags& options) {
   const WorkerHost host = HostOfTool();
-  std::vector<TableRow> rows = {{"backend", "version", "reads", "what it is"}};
+  std::vector<TableRow> rows = {{"backend", "version", "reads", "tier", "what it is"}};
   Json list = Json::List();
   const absl::Span<const Backend> backends = Backends();
   std::vector<absl::StatusOr<WorkerGreeting>> greetings(backends.size(),
@@ -121,6 +121,7 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
       json["name"] = backend.name;
       json["description"] = backend.description;
       json["reads"] = FormName(backend.reads);
+      json["tier"] = TierName(backend.tier);
       json["found"] = greeting.ok();
       if (greeting.ok()) {
         json["version"] = greeting->version;
@@ -136,7 +137,7 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
                     greeting.ok() ? greeting->version
                     : is_users    ? ""
                                   : "not found",
-                    std::string(FormName(backend.reads)),
+                    std::string(FormName(backend.reads)), std::string(TierName(backend.tier)),
                     absl::StrCat(backend.description, why_not.empty() ? "" : "; ", why_not)});
   }
   if (options.json) {
@@ -161,7 +162,8 @@ void RegisterBackends(CLI::App& app, CommandRunner* run) {
                    "~/.local/share/graphnet/backends, and install it with pip")
       ->delimiter(',')
       ->type_name("BACKENDS");
-  AddJsonOption(command, &options->json, "backends with name, reads, found, version or install");
+  AddJsonOption(command, &options->json,
+                "backends with name, reads, tier, found, version or install");
   command->callback([options, run] {
     *run = [options] { return options->install.empty() ? List(*options) : InstallAll(*options); };
   });

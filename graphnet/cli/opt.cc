@@ -274,9 +274,11 @@ absl::StatusOr<int> ListPasses(bool json) {
   Json passes = Json::List();
   for (const Pass& pass : AllPasses()) {
     ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
-    rows.push_back({std::string(pass.name()), documentation.summary});
+    rows.push_back({std::string(pass.name()), std::string(TierName(documentation.tier)),
+                    documentation.summary});
     Json made;
     made["pass"] = pass.name();
+    made["tier"] = TierName(documentation.tier);
     made["summary"] = documentation.summary;
     made["options"] = Json::List(pass.options());
     passes.push_back(std::move(made));
@@ -346,7 +348,8 @@ void RegisterPasses(CLI::App& app, CommandRunner* run) {
   CLI::Option* pass = command->add_option("NAME", *name, "The pass to explain")->type_name("PASS");
   CLI::Option* page =
       command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
-  AddJsonOption(command, json.get(), "passes with pass, summary and options")->excludes(pass, page);
+  AddJsonOption(command, json.get(), "passes with pass, tier, summary and options")
+      ->excludes(pass, page);
   command->callback([name, markdown, json, run] {
     *run = [name, markdown, json] { return Passes(*name, *markdown, *json); };
   });

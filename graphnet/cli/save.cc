@@ -54,6 +54,20 @@ std::string EndingsText() {
   return absl::StrJoin(texts, ", ");
 }
 
+// "core: protobuf, text; supported: dot".
+std::string TiersText(absl::Span<const Format* const> formats) {
+  std::vector<std::string> texts;
+  for (const Tier tier : {Tier::kCore, Tier::kSupported, Tier::kExperimental}) {
+    std::vector<absl::string_view> names;
+    for (const Format* format : formats) {
+      if (format->tier == tier) names.push_back(format->name);
+    }
+    if (names.empty()) continue;
+    texts.push_back(absl::StrCat(TierName(tier), ": ", absl::StrJoin(names, ", ")));
+  }
+  return absl::StrJoin(texts, "; ");
+}
+
 }  // namespace
 
 std::string TargetHelp() {
@@ -73,7 +87,8 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
   CLI::Option* out =
       command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->to, names,
-                  "The format to write, whatever the output is called")
+                  absl::StrCat("The format to write, whatever the output is called (",
+                               TiersText(WrittenFormats()), ")"))
       ->needs(out);
   return out;
 }

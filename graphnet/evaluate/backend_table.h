@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/tier.h"
 
 namespace graphnet {
 
@@ -50,6 +51,7 @@ struct Backend {
   absl::string_view compile = "";
   // Another name that it is known by.
   absl::string_view alias = "";
+  Tier tier = Tier::kSupported;
 };
 
 absl::Span<const Backend> Backends();

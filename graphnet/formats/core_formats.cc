@@ -31,6 +31,7 @@ namespace {
 Format GraphNetFolder() {
   Format format;
   format.name = "graphnet";
+  format.tier = Tier::kCore;
   format.title = "a GraphNet folder";
   format.content = "a GraphNet folder";
   format.is_folder = true;
@@ -57,6 +58,7 @@ Format GraphNetFolder() {
 Format Protobuf() {
   Format format;
   format.name = "protobuf";
+  format.tier = Tier::kCore;
   format.title = "protobuf";
   format.content = "a graphnet protobuf";
   format.verifies = true;
@@ -98,6 +100,7 @@ absl::StatusOr<Sample> WithoutName(absl::StatusOr<Sample> sample) {
 Format Pt2() {
   Format format;
   format.name = "pt2";
+  format.tier = Tier::kCore;
   format.title = "torch.export";
   format.content = "an archive of torch.export";
   format.verifies = true;
@@ -136,6 +139,7 @@ Format Pt2() {
 Format TorchScript() {
   Format format;
   format.name = "torchscript";
+  format.tier = Tier::kCore;
   format.title = "TorchScript";
   format.content = "an archive of TorchScript";
   format.endings = {".pt", ".pth"};
@@ -166,6 +170,7 @@ Format TorchScript() {
 Format Text() {
   Format format;
   format.name = "text";
+  format.tier = Tier::kCore;
   format.title = "text";
   format.content = "graphnet text";
   format.endings = {".gn", ".txt"};

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/tier.h"
 #include "graphnet/formats/source.h"
 #include "graphnet/ir/sample.h"
 
@@ -66,6 +67,7 @@ struct Format {
   bool is_binary = false;  // not for a terminal
   bool verifies = false;   // what it reads verifies; otherwise Load looks
   bool keeps_weights = false;
+  Tier tier = Tier::kSupported;
   Lacks lacks;
 
   // Whether a source is of this format. Null if it is never read.

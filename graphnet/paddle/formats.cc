@@ -38,6 +38,7 @@ Format Paddle() {
 Format Pir() {
   Format format;
   format.name = "pir";
+  format.tier = Tier::kExperimental;
   format.title = "PIR";
   format.content = "text of PIR";
   format.verifies = true;

@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Makes floating-point tensors another dtype, weights included.
 //
+// Tier: core
+//
 // Applicable in scenarios where a model is to be run, compiled or measured in bfloat16 or
 // float16 that was recorded in float32, or the other way round.
 //

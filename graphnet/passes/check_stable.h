@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Fails when calls of private PyTorch functions are left.
 //
+// Tier: core
+//
 // Applicable in scenarios where a graph goes to a converter that knows the public
 // API only, or a data set promises to hold nothing else.
 //

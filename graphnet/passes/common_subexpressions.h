@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Computes once what a graph computes several times.
 //
+// Tier: core
+//
 // Applicable in scenarios where layers each derive the same masks, positions or sizes.
 //
 // When applied, this pass will point the users of a call to an earlier call of the same

@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Makes the variances that normalisations are given be drawn at least 0.
 //
+// Tier: core
+//
 // Applicable in scenarios where weights are drawn from mean and standard deviation
 // instead of loaded: a negative variance is a square root of a negative number, and
 // every value after it nan.

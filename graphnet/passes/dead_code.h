@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Erases what computes values that nobody uses.
 //
+// Tier: core
+//
 // Applicable in scenarios where a rewrite or a cut left operators behind, or a
 // program computes more than it returns.
 //

@@ -1,5 +1,6 @@
 #include "graphnet/passes/documentation.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -38,6 +39,13 @@ std::vector<std::vector<std::string>> Paragraphs(absl::string_view header) {
     block.assign(1, {});
   }
   return {};
+}
+
+std::optional<Tier> ParseTier(absl::string_view name) {
+  for (const Tier tier : {Tier::kCore, Tier::kSupported, Tier::kExperimental}) {
+    if (TierName(tier) == name) return tier;
+  }
+  return std::nullopt;
 }
 
 absl::Status ParseExample(const std::vector<std::string>& lines, PassExample* example) {
@@ -82,6 +90,11 @@ absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view heade
     absl::string_view first = lines[0];
     if (made.summary.empty()) {
       made.summary = absl::StrJoin(lines, " ");
+    } else if (absl::ConsumePrefix(&first, "Tier: ")) {
+      const std::optional<Tier> tier = ParseTier(first);
+      if (!tier.has_value())
+        return absl::InvalidArgumentError(absl::StrCat("no tier is called \"", first, "\""));
+      made.tier = *tier;
     } else if (absl::StartsWith(first, kScenario)) {
       made.scenario = absl::StrJoin(lines, " ");
     } else if (absl::StartsWith(first, kChange)) {
@@ -130,7 +143,8 @@ absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass) {
 
 std::string PassSection(const Pass& pass, const PassDocumentation& documentation) {
   std::string out = absl::StrCat("## ", pass.name(), "\n\n", documentation.summary, "\n\n",
-                                 documentation.scenario, "\n\n", documentation.change, "\n\n");
+                                 documentation.scenario, "\n\n", documentation.change,
+                                 "\n\nTier: ", TierName(documentation.tier), "\n\n");
   if (!documentation.options.empty())
     absl::StrAppend(&out, "Options:\n\n", documentation.options, "\n\n");
   absl::StrAppend(&out, "Performance impact: ", documentation.performance,
@@ -158,12 +172,12 @@ absl::StatusOr<std::string> PassesPage() {
       "every example. `graphnet opt IN --passes=a,b{option=value} -o OUT` runs them; how they are "
       "run is in\n"
       "[optimising.md](optimising.md).\n\n"
-      "| pass | |\n|---|---|\n";
+      "| pass | tier | |\n|---|---|---|\n";
   std::string sections;
   for (const Pass& pass : AllPasses()) {
     ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
-    absl::StrAppend(&out, "| [", pass.name(), "](#", pass.name(), ") | ", documentation.summary,
-                    " |\n");
+    absl::StrAppend(&out, "| [", pass.name(), "](#", pass.name(), ") | ",
+                    TierName(documentation.tier), " | ", documentation.summary, " |\n");
     absl::StrAppend(&sections, "\n", PassSection(pass, documentation));
   }
   return absl::StrCat(out, sections, "\n", BatchingRulesSection());

@@ -4,6 +4,8 @@
 //
 //   One sentence that sums it up.
 //
+//   Tier: core                               (or experimental; without, it is supported)
+//
 //   Applicable in scenarios where …
 //
 //   When applied, this pass will …
@@ -35,6 +37,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/tier.h"
 #include "graphnet/passes/pass.h"
 
 namespace graphnet {
@@ -49,6 +52,7 @@ struct PassExample {
 };
 
 struct PassDocumentation {
+  Tier tier = Tier::kSupported;
   std::string summary;   // "Erases what computes values that nobody uses."
   std::string scenario;  // "Applicable in scenarios where …"
   std::string change;    // "When applied, this pass will …"

@@ -11,6 +11,8 @@ namespace graphnet {
 
 // Turns every attribute that is read into a placeholder after the existing ones.
 //
+// Tier: core
+//
 // Applicable in scenarios where parameters and buffers have to be inputs: the
 // folders of GraphNet know no attributes, and a compiler that takes weights as
 // arguments wants them so.

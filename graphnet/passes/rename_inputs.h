@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Renames the inputs of a graph to in_0, in_1, … and its weights to w_0, w_1, ….
 //
+// Tier: core
+//
 // Applicable in scenarios where graphs of different models are compared or hashed as
 // text: names of parameters tell of the model, not of the graph.
 //

@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Replaces calls of private PyTorch functions by public ones that do the same.
 //
+// Tier: core
+//
 // Applicable in scenarios where a graph was captured below the public API: dynamo
 // records torch._C._nn.linear for torch.nn.functional.linear, which other converters
 // and later versions of PyTorch need not have.

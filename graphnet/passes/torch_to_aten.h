@@ -9,6 +9,8 @@ namespace graphnet {
 
 // Writes every call as the overload of ATen that it runs.
 //
+// Tier: core
+//
 // Applicable in scenarios where a compiler wants the operators of torch.export
 // (aten.conv2d.default) and not the API that programs are written in.
 //

@@ -171,6 +171,7 @@ assert (differing["equal"], differing["removed"], differing["added"]) == (False,
 assert differing["differences"][0]["a"]["name"] == "dead", differing
 passes = {p["pass"]: p for p in run(0, "passes")["passes"]}
 assert "allow" in passes["stabilize"]["options"] and passes["dce"]["summary"], passes["stabilize"]
+assert passes["dce"]["tier"] == "core" and passes["fuse"]["tier"] == "supported", passes["fuse"]
 open("crash.log", "w").write("log [Processing] a/model\nRuntimeError: no\n")
 (scored,) = run(0, "score", "crash.log")["curves"]
 assert (scored["curve"], scored["samples"], scored["ES"]["3"]) == ("crash", 1, 1), scored

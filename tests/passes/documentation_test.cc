@@ -99,6 +99,7 @@ TEST(ParsePassDocumentationTest, SaysWhatIsMissing) {
   const auto whole = ParsePassDocumentation(kWhole);
   ASSERT_OK(whole);
   EXPECT_EQ(whole->summary, "Does it.");
+  EXPECT_EQ(whole->tier, Tier::kSupported);
   ASSERT_EQ(whole->examples.size(), 2u);
   EXPECT_EQ(whole->examples[0].after, "graph @b() {\n");
   for (const std::string part :
@@ -108,6 +109,13 @@ TEST(ParsePassDocumentationTest, SaysWhatIsMissing) {
     text.replace(text.find("// " + part) + 3, part.size(), "Nothing");
     EXPECT_FALSE(ParsePassDocumentation(text).ok()) << part;
   }
+  std::string text = kWhole;
+  text.insert(text.find("// Applicable"), "// Tier: experimental\n//\n");
+  const auto experimental = ParsePassDocumentation(text);
+  ASSERT_OK(experimental);
+  EXPECT_EQ(experimental->tier, Tier::kExperimental);
+  text.replace(text.find("experimental"), 12, "odd");
+  EXPECT_FALSE(ParsePassDocumentation(text).ok());
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace graphnet {
 
 // Makes every write to memory a value.
 //
+// Tier: core
+//
 // Applicable in scenarios where a compiler, a format or a comparison wants graphs without effects:
 // calls in place, x[...] = y, relu(inplace=True) and writes through views are gone.
 //

@@ -15,6 +15,8 @@ inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 
 // Writes out every torch.vmap as the calls that open and close its level.
 //
+// Tier: core
+//
 // Applicable in scenarios where a graph has to look as tracers record it, or where
 // what runs it knows no higher-order calls. It is the inverse of revert-vmap.
 //

@@ -9,6 +9,8 @@ namespace graphnet {
 
 // Folds the calls that open and close the levels of vmap into torch.vmap.
 //
+// Tier: core
+//
 // Applicable in scenarios where a tracer recorded what torch.vmap does inside:
 // private calls that push and pop a level, and tensors that mean another thing
 // between them. No compiler, and no pass, can take part of such a graph.
