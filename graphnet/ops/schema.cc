@@ -229,7 +229,8 @@ const SchemaArgument* Schema::FindArgument(absl::string_view argument) const {
 }
 
 const Argument* Schema::Given(const Node& call, size_t i) const {
-  return i < call.args().size() ? &call.args()[i] : call.kwarg(arguments[i].name);
+  if (i < call.args().size()) return &call.args()[i];
+  return i < arguments.size() ? call.kwarg(arguments[i].name) : nullptr;
 }
 
 const Argument* Schema::Given(const Node& call, absl::string_view argument) const {

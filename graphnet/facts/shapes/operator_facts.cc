@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,14 +12,29 @@
 #include "graphnet/base/status.h"
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/ops/foreign_operators.h"
+#include "graphnet/ops/schema.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
 namespace {
 
+// Whether two operators take and return the same, be it that one writes to what it is given.
+bool IsLike(const Schema& schema, const Schema& other) {
+  const auto same_type = [](const SchemaType& a, const SchemaType& b) {
+    return a.kind == b.kind && a.is_list == b.is_list;
+  };
+  const auto same_argument = [&](const SchemaArgument& a, const SchemaArgument& b) {
+    return a.name == b.name && same_type(a.type, b.type);
+  };
+  return absl::c_equal(schema.arguments, other.arguments, same_argument) &&
+         absl::c_equal(schema.returns, other.returns, same_type);
+}
+
 // `name` is "mylib::gain", `schema` starts with it.
 absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_view schema) {
   const absl::string_view space = name.substr(0, name.find("::"));
+  if (space.size() == name.size())
+    return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
   for (const absl::string_view own : {"aten", "prim", "prims"}) {
     if (space == own)
       return absl::InvalidArgumentError(absl::StrCat(own, " is PyTorch's own namespace"));
@@ -29,9 +45,15 @@ absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_v
     AddResultRule(name, rule);
     return absl::OkStatus();
   }
+  const std::string line = absl::StrCat("- ", schema.substr(schema.find("::") + 2));
   std::string like(absl::StripAsciiWhitespace(facts));
   if (FindSchemas(like).empty() || absl::StrContains(like, "::"))
     return absl::InvalidArgumentError(absl::StrCat("\"", like, "\" is no operator of ATen"));
+  ASSIGN_OR_RETURN(const Schema parsed, ParseSchema(line));
+  if (absl::c_none_of(FindSchemas(like), [&](const Schema& s) { return IsLike(parsed, s); })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no overload of ", like, " has the same parameters, by name and type"));
+  }
   if (absl::EndsWith(name, "_") && !absl::EndsWith(like, "_")) like += "_";
   return AddKnownOperator(schema, like);
 }

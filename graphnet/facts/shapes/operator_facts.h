@@ -14,11 +14,17 @@
 
 namespace graphnet {
 
-// Takes a row "<facts> <schema>". The facts are those of a row of facts/shapes/results.txt, where
-// their words are explained: "<sizes> <dtype> <batching>", or "= <operator>" for another name of an
-// operator of ATen, whose parameters have the same names and order. The schema is as PyTorch
-// writes it: it says what the operator writes to and which results are views. Facts are for
-// operators that compute the same each time; one that draws random numbers has none.
+// Takes a row "<facts> <schema>". The facts are one of two:
+//
+//   "= <operator>": it is another name of an operator of ATen, one of whose overloads has the same
+//   parameters, by name, type and order. All that is known of that one is known of it.
+//
+//   "<sizes> <dtype> <batching>": as in a row of facts/shapes/results.txt, which explains the words.
+//   Batching is "-", "dims", "like" or "trailing".
+//
+// The schema is as PyTorch writes it: it says what the operator writes to and which results are
+// views. Facts are for operators that compute the same each time; one that draws random numbers has
+// none.
 //
 // Facts stay for as long as the process runs. An error names the word or the place in the schema
 // that cannot be read, and refuses names of PyTorch and those that have facts already. Any thread.

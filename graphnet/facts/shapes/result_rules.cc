@@ -1,5 +1,6 @@
 #include "graphnet/facts/shapes/result_rules.h"
 
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -22,13 +23,16 @@
 namespace graphnet {
 namespace {
 
+// How operators of other libraries may be batched: the other rules take the parameters of ATen's.
+constexpr absl::string_view kGeneralBatchings[] = {"-", "dims", "like", "trailing"};
+
 // The words of a column, for rules that are given later.
 using Words = absl::flat_hash_set<absl::string_view>;
 
 struct Table {
   absl::flat_hash_map<absl::string_view, ResultRule> rules;
   absl::flat_hash_map<absl::string_view, absl::string_view> aliases;
-  Words sizes, types, batchings;
+  Words sizes, types;
 };
 
 // Rules of operators that are not of ATen.
@@ -72,7 +76,6 @@ const Table& GetTable() {
         CHECK(ParseRule(words, &rule));
         made->sizes.insert(rule.sizes);
         made->types.insert(rule.type);
-        made->batchings.insert(rule.batching);
       }
       for (size_t i = is_alias ? 2 : 3; i < words.size(); ++i) {
         CHECK(made->rules.try_emplace(words[i], rule).second);
@@ -120,7 +123,9 @@ absl::StatusOr<ResultRule> ParseResultRule(absl::string_view text) {
   };
   ASSIGN_OR_RETURN(rule.sizes, find(table.sizes, rule.sizes, "sizes"));
   ASSIGN_OR_RETURN(rule.type, find(table.types, rule.type, "the dtype"));
-  ASSIGN_OR_RETURN(rule.batching, find(table.batchings, rule.batching, "batching"));
+  ASSIGN_OR_RETURN(rule.batching,
+                   find(Words(std::begin(kGeneralBatchings), std::end(kGeneralBatchings)),
+                        rule.batching, "batching"));
   return rule;
 }
 

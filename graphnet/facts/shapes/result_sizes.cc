@@ -109,11 +109,11 @@ Result Given(const CallFacts& call, absl::string_view parameter) {
   const Argument value = call[parameter];
   return value.is_node() ? call.of(value).sizes : std::nullopt;
 }
-// 2 of "avg_pool2d" and of "avg_pool2d_".
+// 2 of "avg_pool2d" and of "avg_pool2d_"; 0 of a name without a digit.
 size_t Digit(const CallFacts& call) {
   const auto digit = absl::c_find_if(
       call.schema.name, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
-  return static_cast<size_t>(*digit - '0');
+  return digit == call.schema.name.end() ? 0 : static_cast<size_t>(*digit - '0');
 }
 
 Result BroadcastAll(const CallFacts& call) {

@@ -6,13 +6,19 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graphnet/facts/shapes/infer_meta.h"
+#include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/shard/propagate.h"
 #include "graphnet/text/parser.h"
@@ -158,13 +164,67 @@ TEST_F(OperatorFactsTest, RowsThatAreNoneAreRefused) {
   EXPECT_THAT(message("same mylib::f(Tensor x) -> Tensor"), HasSubstr("facts are three words"));
   EXPECT_THAT(message("alike first - mylib::f(Tensor x) -> Tensor"),
               HasSubstr("mylib::f: \"alike\" says nothing of sizes; known: - adaptive"));
+  EXPECT_THAT(message("same first linear mylib::f(Tensor x) -> Tensor"),
+              HasSubstr("\"linear\" says nothing of batching; known: - dims like trailing"));
   EXPECT_THAT(message("same:x first - mylib::f(Tensor x) -> Tensor"), HasSubstr("same:x"));
   EXPECT_THAT(message("= softmux mylib::f(Tensor x) -> Tensor"),
               HasSubstr("\"softmux\" is no operator of ATen"));
+  EXPECT_THAT(message("= softmax mylib::f(Tensor x, int dim) -> Tensor"),
+              HasSubstr("no overload of softmax has the same parameters"));
   EXPECT_THAT(message("= relu aten::f(Tensor x) -> Tensor"), HasSubstr("own namespace"));
   EXPECT_THAT(message("= relu f(Tensor x) -> Tensor"), HasSubstr("no namespace"));
-  EXPECT_THAT(message("= relu mylib::f(Tensor x"), HasSubstr("mylib::f: "));
+  EXPECT_THAT(message("= relu mylib::f(Tensor self"), HasSubstr("mylib::f: "));
   EXPECT_THAT(message(absl::StrCat("= softmax ", kFastSoftmax)), HasSubstr("known already"));
+}
+
+// Facts that do not fit the schema, or the call: what follows is unknown, or an error.
+TEST_F(OperatorFactsTest, FactsThatDoNotFitDoNoHarm) {
+  std::set<std::string> facts;
+  for (const absl::string_view name : OperatorsWithRules()) {
+    const ResultRule& rule = ResultRuleOf(name);
+    facts.insert(absl::StrCat(rule.sizes, " - -"));
+    facts.insert(absl::StrCat("- ", rule.type, " -"));
+  }
+  for (const absl::string_view batching : {"dims", "like", "trailing"}) {
+    facts.insert(absl::StrCat("- - ", batching));
+    facts.insert(absl::StrCat("same first ", batching));
+  }
+  const std::pair<std::string, std::string> schemas[] = {
+      {"(Tensor x) -> Tensor", "%x"},
+      {"(Tensor x, int[] dim, Tensor? index=None) -> Tensor", "%x, [0, 9, -5]"},
+      {"(Tensor[] tensors, int dim=0) -> Tensor[]", "[%x, %y], 7"},
+      {"(Tensor a, Tensor b) -> (Tensor, Tensor)", "%x, %y"},
+      {"(Tensor(a!) self, Scalar other, *, ScalarType? dtype=None) -> Tensor(a!)", "%x, 2"},
+      {"(int n) -> Tensor", "3"},
+      {"() -> Tensor", ""}};
+  int count = 0;
+  for (const std::string& row : facts) {
+    std::string body;
+    for (const auto& [schema, args] : schemas) {
+      const std::string name = absl::StrCat("f", count++);
+      ASSERT_OK(AddOperatorFacts(absl::StrCat(row, " odd::", name, schema)));
+      absl::StrAppend(&body, "  %", name, " = odd.", name, ".default(", args, ")\n");
+    }
+    SCOPED_TRACE(row);
+    const std::string graph = absl::StrCat("(%x : f32[2, 3], %y : f32[3]) {\n", body,
+                                           "  return (%f", count - 1, ",)\n}\n");
+    for (const absl::string_view pipeline : {"functionalize", "change-dtype{to=bf16}",
+                                             "generalize-dims{inputs=x}", "canonical-names"}) {
+      AfterPasses(absl::StrCat("graph @forward", graph), pipeline);
+    }
+    AfterPasses(absl::StrCat("graph @forward(%x : f32[4, 2, 3], %y : f32[3]) {\n"
+                             "  %r = torch.vmap(@f, (%x, %y), (0, None), 0, \"error\", None)\n"
+                             "  return (%r,)\n}\ngraph @f",
+                             graph),
+                "expand-vmap");
+    const auto module = ParseModule(absl::StrCat("graph @forward", graph), "test");
+    ASSERT_OK(module);
+    for (const Node* node : (*module)->main()->nodes()) InferMeta(const_cast<Node*>(node));
+    (void)spmd::PropagateShardings(**module, *spmd::ParseMesh("2"),
+                                   {{"x", *spmd::ParseSharding("0,-1")}});
+    EXPECT_OK(Verify(**module));
+  }
+  EXPECT_GT(count, 300);
 }
 
 }  // namespace
