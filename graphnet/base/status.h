@@ -1,5 +1,9 @@
 // Status helpers in the shape of newer Abseil: the macros RETURN_IF_ERROR and
 // ASSIGN_OR_RETURN, and errors that carry a position in the offending input.
+//
+//   ASSIGN_OR_RETURN(const Sample sample, Load("model.gn"));
+//   RETURN_IF_ERROR(Annotate(Save(sample, "model.pb"), "while it is copied"));
+//
 // Debian's Abseil (20220623) has none of these; delete what a newer one brings.
 #ifndef GRAPHNET_BASE_STATUS_H_
 #define GRAPHNET_BASE_STATUS_H_

@@ -1,3 +1,6 @@
+// The versions of graphnet, and of what it reads and writes.
+//
+//   std::cout << "graphnet " << kVersion << "\n";
 #ifndef GRAPHNET_BASE_VERSION_H_
 #define GRAPHNET_BASE_VERSION_H_
 

@@ -1,4 +1,6 @@
 // Puts pieces (range_decomposer.h) together again.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Module> whole, ComposeChain(pieces));
 #ifndef GRAPHNET_DECOMPOSE_COMPOSE_H_
 #define GRAPHNET_DECOMPOSE_COMPOSE_H_
 

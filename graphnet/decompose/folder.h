@@ -1,5 +1,10 @@
 // Decompositions on disk.
 //
+//   RETURN_IF_ERROR(WriteDecomposition(made, "pieces", {}).status());
+//   ASSIGN_OR_RETURN(StoredDecomposition stored, ReadDecomposition("pieces", /*with_weights=*/true));
+//
+// There are two layouts:
+//
 //   ours:  DIR/subgraph_0/ … (GraphNet folders) or DIR/subgraph_0.pb …, and
 //          DIR/decompose_config.json or DIR/decompose_config.pb
 //   peer:  DIR/_decomposed/<model>_0/ …, as Python GraphNet has it, and the

@@ -1,7 +1,7 @@
 // Capturing a TorchScript program: it is run on example inputs, and what it does
 // to tensors is recorded as graphs (docs/extraction.md).
 //
-//   ASSIGN_OR_RETURN(torch::jit::Module module, LoadTorchScriptModule("net.pt"));
+//   const torch::jit::Module module = torch::jit::load("net.pt");
 //   ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module, {x}));
 //
 // Tensors are captured; all other values are what they are in this run: branches

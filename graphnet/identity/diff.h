@@ -1,5 +1,8 @@
 // What two graphs differ in, with nodes matched by structure and not by name.
 //
+//   const GraphDiff diff = DiffModules(*a.module, *b.module);
+//   if (!diff.empty()) std::cout << PrintDiff(diff);
+//
 // Two nodes go together if they do the same to values that go together (from the inputs down),
 // or if what goes together uses them alike (from the outputs up); what is left is aligned in
 // program order. Names, locations and the order of independent nodes are no difference.

@@ -1,6 +1,8 @@
 // Inputs drawn from what a sample says of them, where their real values are not
 // known: as PyTorch's GraphNet replays tensors, with a generator of our own.
 //
+//   ASSIGN_OR_RETURN(const auto values, DrawInputs(sample, {.seed = 7}));  // TensorData by name
+//
 // The value of an input depends on the seed, its key, its meta and its draw spec
 // and on nothing else. The key is DrawSpec::original_name, or else the name: an
 // input of a subgraph that was renamed gets the value it has in the parent.

@@ -1,6 +1,6 @@
 // A program, loaded once and run from any number of threads:
 //
-//   ASSIGN_OR_RETURN(Sample sample, ImportPt2File("model.pt2"));
+//   ASSIGN_OR_RETURN(Sample sample, Load("model.pt2", {.weights = true}));
 //   ASSIGN_OR_RETURN(const auto model, ModelRunner::Make(std::move(sample)));
 //   ASSIGN_OR_RETURN(c10::IValue result, model->Call({image}, {{"scale", 2.0}}));
 #ifndef GRAPHNET_INTERP_MODEL_RUNNER_H_

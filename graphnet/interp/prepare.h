@@ -1,4 +1,7 @@
 // A graph and the values it is run on, made ready together.
+//
+//   ASSIGN_OR_RETURN(PreparedRun run, PrepareRun(*sample.module, values));
+//   ASSIGN_OR_RETURN(const auto outputs, run.executable->Run(run.inputs));
 #ifndef GRAPHNET_INTERP_PREPARE_H_
 #define GRAPHNET_INTERP_PREPARE_H_
 

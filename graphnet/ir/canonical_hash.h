@@ -1,4 +1,6 @@
 // A hash of what a module computes, by which equal graphs are found.
+//
+//   if (CanonicalHash(*a.module) == CanonicalHash(*b.module)) std::cout << "the same graph\n";
 #ifndef GRAPHNET_IR_CANONICAL_HASH_H_
 #define GRAPHNET_IR_CANONICAL_HASH_H_
 

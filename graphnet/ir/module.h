@@ -2,6 +2,11 @@
 // they refer to, the symbols of dynamic dimensions and the attributes that
 // get_attr nodes read.
 //
+//   Module module;
+//   Graph* graph = module.AddGraph("forward");
+//   Node* x = graph->Placeholder("x");
+//   graph->Output(graph->CallFunction("torch.relu", {x}));
+//
 // A module copies all that it, its graphs and its nodes are given (strings, arguments,
 // metas, expressions, draw specs, of any module or none), or finds an equal that it has:
 // nothing must outlive the call. What it gives lives as long as the module.

@@ -2,7 +2,7 @@
 // Node::index(). Unlike a hash map by address it is read in the order in which the
 // nodes are, so that a large graph costs no more a node than a small one.
 //
-//   NodeTable<int> depth(module);
+//   NodeTable<int> depth(*module);
 //   depth[node] = 1 + depth[operand];
 #ifndef GRAPHNET_IR_NODE_TABLE_H_
 #define GRAPHNET_IR_NODE_TABLE_H_

@@ -1,6 +1,9 @@
 // Outline puts nodes of a graph into a body of their own, with a call of it in their
 // place; Inline does the opposite; CutSubgraph copies nodes to a module of their own.
 //
+//   ASSIGN_OR_RETURN(Node* call, Outline(nodes, "mylib.block", "block"));
+//   RETURN_IF_ERROR(Inline(call));
+//
 // Nodes go together if they are convex: no way that follows operands leaves the set and
 // comes back to it. Only operands count here: who moves calls that write to memory asks
 // facts/memory/effects.h first.

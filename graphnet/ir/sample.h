@@ -1,5 +1,9 @@
 // Sample: a module, where it came from and how its inputs are drawn. The unit
 // that importers yield and exporters take.
+//
+//   Sample sample;
+//   sample.name = "resnet18";
+//   sample.module = std::move(module);
 #ifndef GRAPHNET_IR_SAMPLE_H_
 #define GRAPHNET_IR_SAMPLE_H_
 

@@ -1,6 +1,8 @@
 // The invariants of the IR, all in one place. A message names the invariant's
 // number, the graph and the node.
 //
+//   RETURN_IF_ERROR(Verify(*sample.module));
+//
 //  1. A module has a first graph; graph names are non-empty and unique.
 //  2. The nodes of a graph are linked both ways, belong to it, are live, and
 //     their order keys rise strictly.

@@ -1,5 +1,8 @@
 // Paddle for who opens and saves files: UsePaddle() once, and `paddle` and `pir` are formats
 // (formats/formats.h). A pipeline has the pass to-paddle when this is linked.
+//
+//   RETURN_IF_ERROR(UsePaddle());
+//   RETURN_IF_ERROR(Save(sample, "net", {.format = "paddle"}));
 #ifndef GRAPHNET_PADDLE_FORMATS_H_
 #define GRAPHNET_PADDLE_FORMATS_H_
 

@@ -2,6 +2,11 @@
 // function behind it changes the module in place, says honestly whether it changed
 // anything, and keeps names, metas, locations and module paths of what it does not
 // make anew. Its header documents it (documentation.h).
+//
+//   const RegisteredPass kMine("mine", "mine.h", [](Module*, PassRun& run) -> absl::StatusOr<bool> {
+//     run.Note("nothing to do");
+//     return false;  // nothing changed
+//   });
 #ifndef GRAPHNET_PASSES_PASS_H_
 #define GRAPHNET_PASSES_PASS_H_
 

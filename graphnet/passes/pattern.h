@@ -1,5 +1,10 @@
 // Rewriting by patterns that are written as small graphs.
 //
+//   ASSIGN_OR_RETURN(const std::vector<RewriteRule> rules, ParseRules(text, "my.rules"));
+//   RETURN_IF_ERROR(ApplyRules(rules, module.get()));
+//
+// The text has rules like this one:
+//
 //   rule relu-of-relu
 //   graph @pattern(%x) {
 //     %a = torch.relu(%x)

@@ -1,9 +1,7 @@
 // Reads the text form of modules and samples (docs/text.md):
 //
 //   absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text, "m.gn");
-//   if (!module.ok()) {
-//     std::cerr << module.status().message() << "\n" << ErrorExcerpt(module.status());
-//   }
+//   if (!module.ok()) std::cerr << module.status().message() << "\n";  // "m.gn:3:7: …"
 //
 // Text comes from anywhere: time and memory are bounded by its size, nesting by
 // kMaxNesting. What is read is well formed (names are unique, values defined

@@ -1,4 +1,8 @@
-// Prints modules and samples in the text form (docs/text.md):
+// Prints modules and samples in the text form (docs/text.md), which text/parser.h reads.
+//
+//   std::cout << PrintModule(*module);
+//
+// writes
 //
 //   graphnet.module 1
 //
@@ -11,8 +15,6 @@
 //     return %view
 //   }
 //   end
-//
-// Read back by graphnet/text/parser.h.
 #ifndef GRAPHNET_TEXT_PRINTER_H_
 #define GRAPHNET_TEXT_PRINTER_H_
 

@@ -238,6 +238,25 @@ TEST(ValueTest, ANumberIsOneScaleInPaddle) {
             "}\n");
 }
 
+// The example of the header and of docs/value.md.
+TEST(ValueTest, NodesAreThoseOfTorchFx) {
+  Module module;
+  Graph* const graph = module.AddGraph("forward");
+  const Value x(graph->Placeholder("x")), w(graph->Placeholder("w"));
+  const Value y = 1.0 - x.MatMul(w).Call("relu") * 0.5;
+  graph->Output(y);
+  EXPECT_EQ(PrintModule(module),
+            "graphnet.module 1\n\n"
+            "graph @forward(%x, %w) {\n"
+            "  %matmul = operator.matmul(%x, %w)\n"
+            "  %relu = .relu(%matmul)\n"
+            "  %mul = operator.mul(%relu, 0.5)\n"
+            "  %sub = operator.sub(1.0, %mul)\n"
+            "  return %sub\n"
+            "}\n"
+            "end\n");
+}
+
 TEST(ValueTest, MethodsAndIndices) {
   const at::Tensor x = at::arange(24, at::kFloat).view({2, 3, 4}), w = at::randn({4, 5});
   const auto same = [](const std::vector<at::Tensor>& inputs, const Build& build,

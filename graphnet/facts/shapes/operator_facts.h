@@ -1,8 +1,9 @@
 // Operators that are not PyTorch's get their facts by one row each.
 //
-//   AddOperatorFacts("= softmax mylib::fast_softmax(Tensor self, int dim, "
-//                    "ScalarType? dtype=None) -> Tensor");
-//   AddOperatorFacts("broadcast common - mylib::mix(Tensor a, Tensor b, float t) -> Tensor");
+//   RETURN_IF_ERROR(AddOperatorFacts(
+//       "= softmax mylib::fast_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"));
+//   RETURN_IF_ERROR(AddOperatorFacts(
+//       "broadcast common - mylib::mix(Tensor a, Tensor b, float t) -> Tensor"));
 //
 // From then on shapes, functionalize, shard, expand-vmap and change-dtype treat calls of
 // mylib.fast_softmax.default and mylib.mix.default as they treat those of ATen.

@@ -1,4 +1,7 @@
 // Between TensorData, which files and inputs are made of, and LibTorch's tensors.
+//
+//   ASSIGN_OR_RETURN(const at::Tensor w, ToTensor(sample.weights.at("w"), c10::Device(c10::kCPU)));
+//   ASSIGN_OR_RETURN(sample.weights["w"], ToTensorData(w * 2));
 #ifndef GRAPHNET_INTERP_TORCH_TENSORS_H_
 #define GRAPHNET_INTERP_TORCH_TENSORS_H_
 
