@@ -25,7 +25,7 @@ struct ErrorPlace {
   size_t line = 0;    // from 1; 0: unknown
   size_t column = 0;  // from 1, in bytes; 0: unknown
 };
-// None if the status is OK or its error names no place.
+// Returns no place if the status is OK or its error names none.
 std::optional<ErrorPlace> PlaceOf(const absl::Status& status);
 // Tells PlaceOf, not the message, which place an error is about. Does nothing to an OK status.
 void SetPlace(const ErrorPlace& place, absl::Status* status);

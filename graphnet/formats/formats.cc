@@ -166,7 +166,7 @@ absl::StatusOr<const Format*> RecogniseSource(Source& source) {
 
 // --- Loading -----------------------------------------------------------------------
 
-// What a format says of a file, with the name of the file.
+// Puts the name of a file before what a format says of it, unless it is there.
 absl::Status Named(const absl::Status& status, const std::string& name) {
   absl::string_view said = status.message();
   if (absl::StrContains(said, name)) return status;

@@ -111,12 +111,11 @@ std::string WithoutEnding(absl::string_view path);
 // The format of what is at `path`. The error says what it is else, and is unusable.
 absl::StatusOr<const Format*> Recognise(const std::string& path);
 
-// What a program can branch on in an error of Load, LoadBytes and FindInputs, beside its text:
-// where it lies (PlaceOf in base/status.h), the name of the format that the file was recognised
-// as, whether it holds no program, and its code. InvalidArgument is a program that is damaged or
-// contradicts itself, ResourceExhausted one that is larger than a limit, Unimplemented what
-// graphnet does not support, NotFound a file that is not there.
-// The format is empty if none was recognised.
+// Returns the name of the format that a file was recognised as before Load or LoadBytes failed;
+// empty if none was recognised. A program can also branch on the place of an error (PlaceOf in
+// base/status.h), on IsUnusable, and on its code: InvalidArgument says that a program is damaged or
+// contradicts itself, ResourceExhausted that it is larger than a limit, Unimplemented that graphnet
+// does not support it, NotFound that a file is not there.
 std::string FormatOfError(const absl::Status& status);
 // Whether an error says that there is no input: nothing is at its path, or something that holds
 // no program.

@@ -44,7 +44,7 @@ std::string TargetOf(const c10::FunctionSchema& schema) {
                       schema.overload_name().empty() ? "default" : schema.overload_name());
 }
 
-// What `input` is as an argument of a call: a placeholder for each tensor of it.
+// Makes an argument of a call from `input`, with a placeholder for each tensor in it.
 Argument AsArgument(const IValue& input, const c10::Argument& formal, Graph* graph) {
   if (input.isTensor()) {
     const at::Tensor& tensor = input.toTensor();
@@ -70,7 +70,7 @@ Argument AsArgument(const IValue& input, const c10::Argument& formal, Graph* gra
   return graph->module()->CopyArgument(AsFormal(*constant, formal.real_type()->kind()));
 }
 
-// What an operator yields whose facts are known, of tensors without data.
+// Yields tensors without data, as the facts of an operator say them.
 absl::StatusOr<std::vector<IValue>> ShapesByFacts(absl::string_view target,
                                                   const c10::FunctionSchema& schema,
                                                   const std::vector<IValue>& inputs) {

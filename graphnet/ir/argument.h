@@ -200,7 +200,7 @@ class Argument {
   friend bool operator!=(const Argument& a, const Argument& b) { return !(a == b); }
 
  private:
-  // Of two aggregates of one kind and size. Pairs that are shared are compared once.
+  // Compares two aggregates of one kind and size. Pairs that are shared are compared once.
   static bool HaveEqualElements(const Argument& a, const Argument& b);
 
   friend class Graph;

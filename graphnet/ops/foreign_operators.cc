@@ -25,7 +25,7 @@ struct Operator {
   bool is_known = false;
 };
 
-// What is in it stays for good.
+// Entries of the table stay for good.
 struct Table {
   absl::Mutex mutex;
   absl::flat_hash_map<std::string, const Operator*> operators ABSL_GUARDED_BY(mutex);

@@ -19,9 +19,10 @@ void AddForeignOperator(absl::string_view schema);
 // operator of ATen that it is another name of; if that is empty, "torchvision::roi_align". An error
 // if the schema cannot be read, or the operator is known already. Any thread.
 absl::Status AddKnownOperator(absl::string_view schema, absl::string_view like);
-// All overloads of the known operator "torchvision::roi_align". Any thread.
+// Finds all overloads of the known operator "torchvision::roi_align". Any thread.
 absl::Span<const Schema> FindKnownOperator(absl::string_view name);
-// Of a target without "torch.ops."; without an overload, the one without a name. Any thread.
+// Finds the overload of a known operator by a target without "torch.ops."; a target that names no
+// overload means the one without a name. Null if there is none. Any thread.
 const Schema* FindKnownOverload(absl::string_view target);
 // How many operators were added, for those who remember what they found. Any thread.
 int CountForeignOperators();

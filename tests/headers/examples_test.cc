@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// What examples take as given.
+// Examples use these variables.
 Sample sample, original, a, b;
 std::vector<Sample> pieces;
 std::unique_ptr<Module> module;

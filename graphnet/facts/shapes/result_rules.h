@@ -21,7 +21,7 @@ struct ResultRule {
   absl::string_view batching = "-";
 };
 
-// Of operator `name`, and of "name_", which is the one in place. Any thread.
+// Returns the rule of operator `name`; "name_", which works in place, has that of "name". Any thread.
 const ResultRule& ResultRuleOf(absl::string_view name);
 // Whether an operator works element by element, and yields one tensor.
 bool IsPointwise(const Schema& schema);
