@@ -9,7 +9,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/formats/mlir/exporter.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 
 namespace graphnet {
 namespace {

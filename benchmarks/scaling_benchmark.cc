@@ -8,8 +8,8 @@
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -14,10 +14,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/outline.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/value.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 using namespace graphnet;  // NOLINT: as a user writes it.
 

@@ -4,9 +4,9 @@
 
 #include "graphnet/extract/capture.h"
 #include "graphnet/formats/libtorch.h"
+#include "graphnet/formats/pt2/model_runner.h"
 #include "graphnet/graphnet.h"
 #include "graphnet/interp/executable.h"
-#include "graphnet/interp/model_runner.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/validate/numeric.h"

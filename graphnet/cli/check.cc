@@ -27,12 +27,12 @@
 #include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/pt2/input_structure.h"
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/weights.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -21,7 +21,7 @@
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/inputs/elements.h"
+#include "graphnet/interp/inputs/elements.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/paddle/paddle_sample.h"

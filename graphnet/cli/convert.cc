@@ -15,8 +15,8 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/inputs/example_input.h"
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/example_input.h"
+#include "graphnet/interp/inputs/weights.h"
 #include "graphnet/ir/lift_attributes.h"
 #include "graphnet/ir/verifier.h"
 

@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-constexpr size_t kMaxNameBytes = 100;
+constexpr size_t kMaxBytesOfName = 100;
 constexpr size_t kMaxNamed = 3;  // targets in a note
 
 // "3.64 GFLOP"; "46.0 k" of no unit.
@@ -39,7 +39,7 @@ std::string NameOf(CallKey key, const Module& module, const Node& node) {
 }
 
 TableRow TextOf(const CostRow& row) {
-  return {Printable(row.name, kMaxNameBytes),
+  return {Printable(row.name, kMaxBytesOfName),
           Decimal(row.cost.flops, "FLOP"),
           Decimal(row.cost.other),
           BytesText(row.cost.bytes),
@@ -115,7 +115,7 @@ void PrintCostNotes(const ModuleCost& cost) {
     size_t count = 0;
     for (const auto& [target, calls] : targets) {
       if (count++ == kMaxNamed) break;
-      absl::StrAppend(&named, named.empty() ? "" : ", ", Printable(target, kMaxNameBytes));
+      absl::StrAppend(&named, named.empty() ? "" : ", ", Printable(target, kMaxBytesOfName));
     }
     if (count > kMaxNamed) absl::StrAppend(&named, ", …");
     std::fprintf(stderr, "note: what %lld calls do is not known and not counted: %s\n",

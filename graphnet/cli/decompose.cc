@@ -175,7 +175,7 @@ void NotePassingValues(Decomposition* made) {
 // Python GraphNet has them, else files.
 PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
   if (options.format_is_given) return options.folder.format;
-  return options.folder.layout == FolderLayout::kPeer || IsFolder(path)
+  return options.folder.layout == FolderLayout::kPythonGraphNet || IsFolder(path)
              ? PieceFormat::kGraphNetFolder
              : PieceFormat::kProtobuf;
 }
@@ -403,8 +403,8 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
                       "graphnet: folders (default for folders and for --layout peer); protobuf: "
                       "files, with their weights (default for all else)");
-  const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kOurs},
-                                                       {"peer", FolderLayout::kPeer}};
+  const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kPlain},
+                                                       {"peer", FolderLayout::kPythonGraphNet}};
   AddChoiceOption(
       command, "--layout", &options->folder.layout, layouts,
       "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it");

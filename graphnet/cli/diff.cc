@@ -25,8 +25,8 @@
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/formats/safetensors/safetensors.h"
-#include "graphnet/inputs/compare_weights.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/interp/inputs/compare_weights.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -1,26 +1,26 @@
-// What of the tool needs LibTorch. It lies in a shared library, libgraphnet_engine.so, which is
-// opened when a command first asks for it: LibTorch takes 0.3 s to load, and commands that run no
+// What needs LibTorch, as functions. They lie in a shared library, libgraphnet_engine.so, which is
+// opened when something first asks for it: LibTorch takes 0.3 s to load, and commands that run no
 // operators do without.
 #ifndef GRAPHNET_CLI_ENGINE_H_
 #define GRAPHNET_CLI_ENGINE_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graphnet/cli/costs.h"
-#include "graphnet/cli/inputs.h"
-#include "graphnet/cli/picture.h"
 #include "graphnet/decompose/range_decomposer.h"
-#include "graphnet/extract/bounds.h"
+#include "graphnet/extract/capture_options.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/formats/torch_functions.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/run_report.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/shard/rank_output.h"
@@ -32,65 +32,50 @@ namespace spmd {
 struct ShardedSample;
 }  // namespace spmd
 
-// The options of the commands of the engine.
-struct RunFlags {
-  std::string in;
-  InputOptions inputs;
-  std::string outputs;
-  std::string state;
+using TensorValues = std::map<std::string, TensorData>;  // by name
+
+// A graph, or an extracted program, with the values it is run on.
+class ReadyProgram {
+ public:
+  virtual ~ReadyProgram() = default;
+  // What the program writes to goes on from one run to the next. `observer` sees each node as soon
+  // as it has run; may be null.
+  virtual absl::Status Run(const std::function<void(const Node&)>& observer) = 0;
+  // A run of a graph that leaves nothing behind.
+  virtual absl::Status WarmUp() = 0;
+  // Of the last run: o0, o1, … in order.
+  virtual absl::StatusOr<TensorValues> Outputs() const = 0;
+  // Parameters and buffers of a graph, as runs have left them.
+  virtual absl::StatusOr<TensorValues> State() const = 0;
+  virtual size_t num_instructions() const = 0;
+};
+
+struct RunSettings {
   uint64_t seed = 0;
   std::string device = "cpu";
-  Compat compat = Compat::kGraphNet;
-  int repeat = 1;
-  int threads = 0;
-  int64_t max_memory_mib = 0;
-  CallKey profile = CallKey::kNone;
-  bool trust = false;
-  bool json = false;
+  std::optional<int64_t> max_bytes;  // PrepareOptions::max_bytes
 };
 
-// Whose weights the two graphs of diff-run have.
-enum class WeightsOf { kOwn, kA, kB };
-
-struct DiffRunFlags {
-  std::string a;
-  std::string b;
-  InputOptions inputs;
-  WeightsOf weights = WeightsOf::kOwn;
-  std::string picture;  // empty: none
-  DrawingOptions drawing;
-  uint64_t seed = 0;
-  int threads = 0;
-  bool trust = false;
-  bool json = false;
+// A program, and why its capture ended early: its subgraphs up to there are whole.
+struct CapturedProgram {
+  ExtractedProgram program;
+  absl::Status status;
 };
 
-struct ShapesFlags {
-  std::string in;
-  InputOptions inputs;
-  uint64_t seed = 0;
-  CallKey cost = CallKey::kNone;
-  bool check = false;
-  bool trust = false;
-  bool json = false;
-};
-
-struct ExtractFlags {
-  std::string in;
-  std::string out;
-  InputOptions inputs;
-  std::vector<std::string> break_on;
-  std::vector<std::string> dynamic;
-  ExtractFormat format = ExtractFormat::kProtobuf;
-  uint64_t seed = 0;
-  int64_t max_unroll = kMaxUnroll;
-  int64_t max_steps = kMaxSteps;
-  int threads = 0;
-  bool explain = false;
-  bool check = false;
-  bool cond = false;
-  bool trust = false;
-  bool json = false;
+// A TorchScript program that can be captured.
+class TorchScriptProgram {
+ public:
+  virtual ~TorchScriptProgram() = default;
+  // The functions of extract/program_inputs.h; without words, those of the archive count.
+  virtual const std::vector<std::string>& names_of_inputs() const = 0;
+  virtual absl::Status SetInputs(const TensorValues& given, const std::vector<std::string>& words,
+                                 uint64_t seed) = 0;
+  // extract/capture.h; the samples are called `name`. May be called once.
+  virtual absl::StatusOr<CapturedProgram> Capture(const CaptureOptions& options,
+                                                  const std::string& name) = 0;
+  // What differs between the program in `folder`, run on the same inputs, and the archive, run by
+  // LibTorch; empty: nothing.
+  virtual absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) = 0;
 };
 
 // Of lint: what is wrong, and whether it was set right.
@@ -101,17 +86,35 @@ struct LintFinding {
 
 class Engine : public TorchFunctions {
  public:
-  // Commands: as CommandRunner has it.
-  virtual absl::StatusOr<int> Run(const RunFlags& flags) const = 0;
-  virtual absl::StatusOr<int> DiffRun(const DiffRunFlags& flags) const = 0;
-  virtual absl::StatusOr<int> Shapes(const ShapesFlags& flags) const = 0;
-  virtual absl::StatusOr<int> Extract(const ExtractFlags& flags) const = 0;
+  // How many threads LibTorch computes with from now on; 0: as many as it likes.
+  virtual void SetNumThreads(int threads) const = 0;
+
+  // interp/prepare.h. The module must outlive what is returned.
+  virtual absl::StatusOr<std::unique_ptr<ReadyProgram>> Prepare(
+      const Module& module, TensorValues values, const RunSettings& settings) const = 0;
+  // extract/stitched_inputs.h. `print` takes what the program prints.
+  virtual absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareExtracted(
+      ExtractedProgram program, const TensorValues& given, const DrawOptions& draw, bool trust,
+      std::function<void(const std::string&)> print) const = 0;
+  // `trust` lets the archive in without a check.
+  virtual absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(
+      const std::string& path, bool trust) const = 0;
+  // interp/compare_runs.h.
+  virtual absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
+                                                    const std::string& name_of_b) const = 0;
+  virtual absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a,
+                                                        const TensorData& b) const = 0;
+  // interp/shapes.h.
+  virtual absl::StatusOr<ShapeReport> InferShapesOf(Module* module,
+                                                    const TensorValues& values) const = 0;
+  virtual absl::StatusOr<ShapeCheck> CheckShapes(const Module& module,
+                                                 TensorValues values) const = 0;
   // Answers a benchmark as backend nope or jit.
   virtual absl::StatusOr<int> ServeWorker(const std::string& backend) const = 0;
 
   // Returns what a module without inputs yields, o0, o1, … in order, for values of its attributes.
-  virtual absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
-      const Module& module, const std::map<std::string, TensorData>& values) const = 0;
+  virtual absl::StatusOr<TensorValues> RunConstants(const Module& module,
+                                                    const TensorValues& values) const = 0;
   // interp/observe.h.
   virtual absl::Status InferValues(const Sample& sample, bool name_sizes,
                                    ObservedValues* found) const = 0;
@@ -122,13 +125,12 @@ class Engine : public TorchFunctions {
                                                               bool repairs) const = 0;
   // validate/numeric.h.
   virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,
-                                       Style style, uint64_t seed, int threads,
+                                       Style style, uint64_t seed,
                                        ValidationReport* report) const = 0;
   // shard/validate_ranks.h.
   virtual absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                                 const spmd::ShardedSample& shards,
-                                                                uint64_t seed,
-                                                                int threads) const = 0;
+                                                                uint64_t seed) const = 0;
   // interp/torch/operator_library.h.
   virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
   // interp/declared_operator.h.

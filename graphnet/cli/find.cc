@@ -13,8 +13,8 @@
 #include "graphnet/cli/table.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/passes/call_query.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

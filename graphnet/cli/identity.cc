@@ -9,7 +9,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/identity/normal_form.h"
-#include "graphnet/inputs/example_input.h"
+#include "graphnet/interp/inputs/example_input.h"
 
 namespace graphnet {
 namespace {

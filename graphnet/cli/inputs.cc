@@ -11,8 +11,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/source.h"
-#include "graphnet/inputs/elements.h"
-#include "graphnet/inputs/example_input.h"
+#include "graphnet/interp/inputs/elements.h"
+#include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/annotation.h"
 
 namespace graphnet {

@@ -10,7 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {

@@ -1,4 +1,4 @@
-// What --json prints: one document a command (docs/command_line.md).
+// What --json prints: one document a command (docs/commands.md).
 #ifndef GRAPHNET_CLI_JSON_H_
 #define GRAPHNET_CLI_JSON_H_
 

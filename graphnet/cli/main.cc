@@ -30,7 +30,7 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/evaluate/export_onnx.h"
-#include "graphnet/text/excerpt.h"
+#include "graphnet/ir/text/excerpt.h"
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include "graphnet/cli/table.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/exporter.h"
-#include "graphnet/inputs/example_input.h"
+#include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/documentation.h"
 #include "graphnet/passes/pipeline.h"

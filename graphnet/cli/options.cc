@@ -17,7 +17,7 @@ namespace graphnet {
 void AddTrustOption(CLI::App* command, bool* trust) {
   command->add_flag(
       "--trust", *trust,
-      "Load TorchScript that the gate refuses, custom operators and classes included: "
+      "Load TorchScript that would be refused, custom operators and classes included: "
       "it can run code");
   auto libraries = std::make_shared<std::vector<std::string>>();
   command

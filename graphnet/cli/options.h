@@ -13,7 +13,7 @@
 
 namespace graphnet {
 
-// --trust: TorchScript archives are loaded without the gate. --library, with it: libraries
+// --trust: TorchScript archives are loaded without a check. --library, with it: libraries
 // of operators, which are loaded before the command runs. --schema: operators that are declared
 // before it runs.
 void AddTrustOption(CLI::App* command, bool* trust);

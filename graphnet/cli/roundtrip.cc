@@ -27,8 +27,8 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
 #include "graphnet/validate/structure.h"
 
 namespace graphnet {

@@ -1,16 +1,372 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
+#include "graphnet/cli/costs.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
+#include "graphnet/evaluate/trials.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/input_leaves.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/formats/pt2/input_check.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/inputs/example_input.h"
+#include "graphnet/ir/annotation.h"
 
 namespace graphnet {
+namespace {
+
+struct RunFlags {
+  std::string in;
+  InputOptions inputs;
+  std::string outputs;
+  std::string state;
+  uint64_t seed = 0;
+  std::string device = "cpu";
+  Compat compat = Compat::kGraphNet;
+  int repeat = 1;
+  int threads = 0;
+  int64_t max_memory_mib = 0;
+  CallKey profile = CallKey::kNone;
+  bool trust = false;
+  bool json = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// The time from one node's end to the next one's, by what `by` says.
+class Profile {
+ public:
+  explicit Profile(CallKey by) : by_(by) {}
+  void Start() { last_ = Clock::now(); }
+  void Add(const Node& node) {
+    const Clock::time_point now = Clock::now();
+    auto& [time, calls] = entries_[KeyOf(node)];
+    time += now - last_;
+    ++calls;
+    last_ = now;
+  }
+  using Row = std::pair<std::string, std::pair<Clock::duration, size_t>>;
+  // The most expensive first.
+  std::vector<Row> rows() const {
+    std::vector<Row> rows(entries_.begin(), entries_.end());
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    return rows;
+  }
+  void Print(FILE* out) const {
+    Clock::duration total{};
+    for (const auto& [target, entry] : entries_) total += entry.first;
+    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call",
+                 KeyName(by_).c_str());
+    for (const auto& [target, entry] : rows()) {
+      const double ms = Milliseconds(entry.first);
+      std::fprintf(out, "%10.3f %6.1f %8zu %10.2f  %s\n", ms,
+                   100 * ms / std::max(Milliseconds(total), 1e-9), entry.second,
+                   1e3 * ms / static_cast<double>(entry.second), target.c_str());
+    }
+  }
+  Json AsJson() const {
+    Json list = Json::List();
+    for (const auto& [target, entry] : rows()) {
+      Json row;
+      row[KeyName(by_)] = target;
+      row["ms"] = Milliseconds(entry.first);
+      row["num_calls"] = entry.second;
+      list.push_back(std::move(row));
+    }
+    return list;
+  }
+
+ private:
+  std::string KeyOf(const Node& node) const {
+    if (by_ == CallKey::kTarget) return std::string(node.target());
+    if (by_ == CallKey::kModule) return ModuleNameOf(node);
+    return absl::StrCat("%", node.name(), " = ", node.target());
+  }
+
+  const CallKey by_;
+  std::map<std::string, std::pair<Clock::duration, size_t>> entries_;
+  Clock::time_point last_;
+};
+
+void PrintOutputs(const TensorValues& outputs, FILE* out) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorData& data = outputs.at(absl::StrCat("o", i));
+    std::fprintf(out, "o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(),
+                 absl::StrJoin(data.shape, ", ").c_str());
+  }
+}
+
+Json OutputsJson(const TensorValues& outputs) {
+  Json list = Json::List();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = absl::StrCat("o", i);
+    Json output;
+    output["name"] = name;
+    output["dtype"] = DTypeShortName(outputs.at(name).dtype);
+    output["shape"] = Json::List(outputs.at(name).shape);
+    list.push_back(std::move(output));
+  }
+  return list;
+}
+
+// What was made ready, in how long.
+struct Ready {
+  std::string text;
+  Json json;
+  std::string place;  // before errors of runs; may be empty
+};
+
+// Runs, prints and writes what the options ask for.
+absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program, Ready ready,
+                                 Progress& progress) {
+  Profile profile(options.profile);
+  std::function<void(const Node&)> observer;
+  const bool profiles = options.profile != CallKey::kNone;
+  if (profiles) {
+    RETURN_IF_ERROR(program.WarmUp());
+    observer = [&profile](const Node& node) { profile.Add(node); };
+  }
+  std::vector<double> times;
+  for (int i = 0; i < options.repeat; ++i) {
+    if (options.repeat > 1) progress.Say(absl::StrCat("running ", i + 1, "/", options.repeat));
+    profile.Start();
+    const Clock::time_point start = Clock::now();
+    if (const absl::Status ran = program.Run(observer); !ran.ok())
+      return ready.place.empty() ? ran : Annotate(ran, ready.place);
+    times.push_back(Milliseconds(Clock::now() - start));
+  }
+  progress.End();
+  ASSIGN_OR_RETURN(const TensorValues named, program.Outputs());
+  const bool to_stdout = options.outputs == "-";
+  if (to_stdout) {
+    ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(named));
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  } else if (!options.outputs.empty()) {
+    RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
+  }
+  const TimeStatistics ran = StatisticsOf(times);
+  if (options.json) {
+    Json& document = ready.json;
+    document["outputs"] = OutputsJson(named);
+    document["ms"] = Json::List(times);
+    document["median_ms"] = ran.median;
+    if (profiles) document["profile"] = profile.AsJson();
+    Json sample = SampleJson(options.in, absl::OkStatus());
+    sample.Merge(std::move(document));
+    PrintJson(SamplesJson({std::move(sample)}, /*failed=*/0));
+    return 0;
+  }
+  FILE* out = to_stdout ? stderr : stdout;
+  PrintOutputs(named, out);
+  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), ran.median);
+  if (times.size() > 1) {
+    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", times.size(), ran.min, ran.max);
+  }
+  std::fprintf(out, "\n");
+  if (profiles) profile.Print(out);
+  return 0;
+}
+
+// The values that the options give to leaves of an extracted program's inputs, by name.
+absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchManifest& manifest) {
+  const InputLeaves leaves = LeavesOf(manifest);
+  std::vector<std::string> known;
+  for (const auto& [number, name] : leaves.tensors) known.push_back(name);
+  for (const auto& [name, tree] : leaves.constants) known.push_back(name);
+  ASSIGN_OR_RETURN(TensorValues given, ReadValues(options.inputs.file, known));
+  std::vector<absl::string_view> parameters;
+  for (const auto& input : manifest.inputs) parameters.push_back(input.name);
+  size_t next = 0;
+  for (const std::string& word : options.inputs.words) {
+    ASSIGN_OR_RETURN(const ExampleInput input, ParseExampleInput(word));
+    const auto it =
+        input.name.empty()
+            ? parameters.begin() + static_cast<ptrdiff_t>(std::min(next++, parameters.size()))
+            : absl::c_find(parameters, input.name);
+    if (it == parameters.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(word),
+                                                     ": there is no input for it",
+                                                     NearMissHint(input.name, parameters)));
+    }
+    RETURN_IF_ERROR(DrawExamples(input, std::string(*it), options.seed, &given));
+  }
+  return given;
+}
+
+// An extracted program. Its state goes on from one run to the next.
+absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw,
+                                const Engine& engine) {
+  if (options.device != "cpu") {
+    return absl::UnimplementedError(
+        "--device: an extracted program runs where it was captured, on the CPU");
+  }
+  if (!options.state.empty()) {
+    return absl::UnimplementedError(
+        "--state: the state of an extracted program lies in its subgraphs; run those");
+  }
+  if (options.max_memory_mib > 0) {
+    return absl::UnimplementedError(
+        "--max-memory: the memory of an extracted program is not planned; run its subgraphs");
+  }
+  Progress progress("running");
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(ExtractedProgram extracted, ReadExtracted(options.in));
+  ASSIGN_OR_RETURN(const TensorValues given, ReadLeaves(options, extracted.manifest));
+  const size_t subgraphs = extracted.subgraphs.size();
+  const size_t operations = extracted.manifest.steps.size() - subgraphs;
+  const auto print = [&](const std::string& text) {
+    if (options.json || options.outputs == "-") {
+      std::fputs(text.c_str(), stderr);
+    } else {
+      progress.Print(text);
+    }
+  };
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<ReadyProgram> program,
+      engine.PrepareExtracted(std::move(extracted), given, draw, options.trust, print));
+  const double ms = Milliseconds(Clock::now() - before);
+  Ready ready{absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms",
+                              subgraphs, operations, ms),
+              {},
+              Printable(options.in, 1000)};
+  ready.json["subgraphs"] = subgraphs;
+  ready.json["operations"] = operations;
+  ready.json["ready_ms"] = ms;
+  return RunAndReport(options, *program, std::move(ready), progress);
+}
+
+// How many weights were drawn, for lack of their values: attributes, and the parameters among the
+// inputs. `given`: values that the sample or the user has.
+size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>& given) {
+  const auto is_drawn = [&](absl::string_view name, const DrawSpec* spec) {
+    return !given.contains(std::string(name)) && (spec == nullptr || spec->data.is_none());
+  };
+  size_t drawn = 0;
+  for (const Attribute& attribute : module.attributes())
+    drawn += is_drawn(attribute.name, attribute.draw_spec) ? 1 : 0;
+  for (const Node* node : module.main()->placeholders()) {
+    if (node->annotation() == kParameterAnnotation)
+      drawn += is_drawn(node->target(), node->draw_spec()) ? 1 : 0;
+  }
+  return drawn;
+}
+
+// A sample, ready to run.
+struct ReadySample {
+  Sample sample;
+  std::unique_ptr<ReadyProgram> program;
+  double ms = 0;     // that making it ready took, once it and its inputs were there
+  size_t drawn = 0;  // of its weights
+};
+
+absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& options,
+                                    const DrawOptions& draw, const Engine& engine) {
+  ReadySample made;
+  ASSIGN_OR_RETURN(made.sample, Load(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &made.sample));
+  RETURN_IF_ERROR(Annotate(CheckProgramInputs(made.sample, values), Printable(path, 1000)));
+  made.drawn = CountDrawn(*made.sample.module, made.sample.weights);
+  made.sample.weights.clear();
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(made.program, engine.Prepare(*made.sample.module, std::move(values),
+                                                {.seed = options.seed,
+                                                 .device = options.device,
+                                                 .max_bytes = options.max_memory_mib > 0
+                                                                  ? options.max_memory_mib << 20
+                                                                  : draw.max_bytes}));
+  made.ms = Milliseconds(Clock::now() - before);
+  return made;
+}
+
+// All samples of a folder, one after the other: they share the random generator.
+absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, const Engine& engine) {
+  if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
+      !options.state.empty()) {
+    return absl::InvalidArgumentError(
+        "--repeat, --profile, --out and --state are for one sample, not for a folder of them");
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  std::vector<Json> samples;
+  const BatchCount count = RunBatch<TensorValues>(
+      inputs, /*jobs=*/1,
+      [&](const std::string& path, TensorValues* named) -> absl::Status {
+        ASSIGN_OR_RETURN(const ReadySample ready, Prepare(path, options, draw, engine));
+        RETURN_IF_ERROR(ready.program->Run(nullptr));
+        ASSIGN_OR_RETURN(*named, ready.program->Outputs());
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, const TensorValues& named) {
+        if (!options.json) return FailLine(inputs[i], status);
+        Json sample = SampleJson(inputs[i], status);
+        if (status.ok()) sample["outputs"] = OutputsJson(named);
+        samples.push_back(std::move(sample));
+        return std::string();
+      });
+  if (options.json) {
+    PrintJson(SamplesJson(std::move(samples), count.failed));
+  } else {
+    std::printf("%zu ran, %zu failed\n", count.done - count.failed, count.failed);
+  }
+  return count.ExitCode();
+}
+
+absl::StatusOr<int> RunGraphs(const RunFlags& options) {
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  engine->SetNumThreads(options.threads);
+  DrawOptions draw;
+  draw.seed = options.seed;
+  draw.max_bytes = AvailableMemoryBytes();
+  draw.compat = options.compat;
+  if (IsExtracted(options.in)) return RunStitched(options, draw, *engine);
+  if (IsFolderOfSamples(options.in)) return RunAll(options, draw, *engine);
+  Progress progress("running");
+  ASSIGN_OR_RETURN(const ReadySample made, Prepare(options.in, options, draw, *engine));
+  const size_t instructions = made.program->num_instructions();
+  Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, made.ms), {}, ""};
+  ready.json["instructions"] = instructions;
+  ready.json["ready_ms"] = made.ms;
+  ready.json["drawn_weights"] = made.drawn;
+  if (made.drawn > 0) {
+    progress.Note(
+        absl::StrCat("note: ", made.drawn, " weights are drawn, as their values are not there"));
+  }
+  ASSIGN_OR_RETURN(const int code,
+                   RunAndReport(options, *made.program, std::move(ready), progress));
+  if (!options.state.empty()) {
+    ASSIGN_OR_RETURN(const TensorValues state, made.program->State());
+    RETURN_IF_ERROR(WriteSafetensorsFile(state, options.state));
+  }
+  return code;
+}
+
+}  // namespace
 
 void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<RunFlags>();
@@ -51,12 +407,7 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       command, &options->json,
       "samples with path, outputs, and of one sample ms of each run, median_ms, ready_ms, "
       "drawn_weights and profile");
-  command->callback([options, run] {
-    *run = [options]() -> absl::StatusOr<int> {
-      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-      return engine->Run(*options);
-    };
-  });
+  command->callback([options, run] { *run = [options] { return RunGraphs(*options); }; });
 }
 
 }  // namespace graphnet

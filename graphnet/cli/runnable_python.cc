@@ -18,7 +18,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/formats/pt2/importer.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"

@@ -1,17 +1,99 @@
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "CLI/CLI.hpp"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/costs.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/progress.h"
+#include "graphnet/cli/table.h"
+#include "graphnet/facts/cost/cost.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/run_report.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
+namespace {
+
+struct ShapesFlags {
+  std::string in;
+  InputOptions inputs;
+  uint64_t seed = 0;
+  CallKey cost = CallKey::kNone;
+  bool check = false;
+  bool trust = false;
+  bool json = false;
+};
+
+absl::StatusOr<int> Check(const Engine& engine, const Sample& sample, TensorValues values,
+                          bool json) {
+  ShapeCheck check;
+  {
+    const Progress progress("running");
+    ASSIGN_OR_RETURN(check, engine.CheckShapes(*sample.module, std::move(values)));
+  }
+  if (json) {
+    Json document;
+    document["passed"] = check.passed;
+    document["failed"] = check.failed.size();
+    document["wrong"] = Json::List(check.failed);
+    PrintJson(document);
+  } else {
+    for (const std::string& name : check.failed)
+      std::printf("%s: the run has another shape or dtype\n", Printable(name).c_str());
+    PrintCount({.done = check.passed + check.failed.size(), .failed = check.failed.size()});
+  }
+  return check.failed.empty() ? 0 : 1;
+}
+
+absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.trust, .weights = true}));
+  DrawOptions draw;
+  draw.seed = options.seed;
+  if (!options.check) draw.max_elements = kMaxElementsWithData;
+  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
+  ShapeReport report;
+  {
+    const Progress progress("inferring shapes");
+    ASSIGN_OR_RETURN(report, engine->InferShapesOf(sample.module.get(), values));
+  }
+  if (options.check) return Check(*engine, sample, std::move(values), options.json);
+  // The graph is asked for, not what lies beside it: a program's description of itself is long.
+  sample.weights.clear();
+  sample.extra_files.clear();
+  ModuleCost cost = CostOf(*sample.module);
+  // The run knows which values share memory.
+  cost.alive_bytes = std::move(report.alive_bytes);
+  cost.peak_bytes = report.peak_bytes;
+  const CostTable table = CostsBy(options.cost, *sample.module, cost);
+  if (options.json) {
+    Json document = OutlineJson(sample);
+    SetCosts(table, &document);
+    PrintJson(document);
+    return 0;
+  }
+  if (options.cost == CallKey::kNone) {
+    std::fputs(PrintSample(sample).c_str(), stdout);
+  } else {
+    PrintCosts(table);
+  }
+  PrintCostNotes(cost);
+  std::fprintf(stderr, "%zu values, at most %s alive at once; %s\n", report.nodes,
+               BytesText(report.peak_bytes).c_str(), CostLine(cost.total).c_str());
+  return 0;
+}
+
+}  // namespace
 
 void RegisterShapes(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ShapesFlags>();
@@ -34,12 +116,7 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
       "as show has it, peak_bytes, flops, other, bytes_moved, num_calls, num_unknown_calls, "
       "open_loops, with --cost-by costs, of a name each; with --check passed, failed and the names "
       "that are wrong");
-  command->callback([options, run] {
-    *run = [options]() -> absl::StatusOr<int> {
-      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-      return engine->Shapes(*options);
-    };
-  });
+  command->callback([options, run] { *run = [options] { return ShowShapes(*options); }; });
 }
 
 }  // namespace graphnet

@@ -20,7 +20,7 @@
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/shard/mesh.h"
 #include "graphnet/shard/rank_output.h"
 #include "graphnet/shard/reshard.h"
@@ -229,8 +229,8 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   std::vector<RankOutput> checked;
   if (check) {
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-    ASSIGN_OR_RETURN(checked,
-                     engine->ValidateRanks(original, shards, options.seed, options.threads));
+    engine->SetNumThreads(options.threads);
+    ASSIGN_OR_RETURN(checked, engine->ValidateRanks(original, shards, options.seed));
   }
   return Report(options, plan, note, checked);
 }

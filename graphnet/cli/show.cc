@@ -27,11 +27,11 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/paddle/pir/fusion.h"
 #include "graphnet/paddle/pir/loops.h"
 #include "graphnet/paddle/pir/lower.h"
 #include "graphnet/paddle/pir/printer.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {
@@ -68,7 +68,7 @@ constexpr size_t kManyNodes = 1000;
 
 // A longer cell moves what is right of it instead of widening its column.
 constexpr size_t kMaxColumnWidth = 60;
-constexpr size_t kMaxNameBytes = 1000;
+constexpr size_t kMaxBytesInTable = 1000;
 
 constexpr size_t kNumColumns = 5;
 using Row = std::array<std::string, kNumColumns>;
@@ -108,7 +108,7 @@ void AppendTable(const std::vector<Row>& rows, std::string* out) {
 std::string KwArgs(const Node& node) {
   std::string out = "{";
   for (const KwArg& kwarg : node.kwargs()) {
-    absl::StrAppend(&out, out.size() > 1 ? ", " : "", Printable(kwarg.name, kMaxNameBytes), ": ",
+    absl::StrAppend(&out, out.size() > 1 ? ", " : "", Printable(kwarg.name, kMaxBytesInTable), ": ",
                     PrintArgument(kwarg.value));
   }
   return out + "}";
@@ -120,12 +120,12 @@ std::string Tabular(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     if (module.graphs().size() > 1) {
       absl::StrAppend(&out, out.empty() ? "" : "\n", "graph ",
-                      Printable(graph->name(), kMaxNameBytes), "\n");
+                      Printable(graph->name(), kMaxBytesInTable), "\n");
     }
     std::vector<Row> rows = {{"opcode", "name", "target", "args", "kwargs"}};
     for (const Node* node : graph->nodes()) {
-      rows.push_back({std::string(OpName(node->op())), Printable(node->name(), kMaxNameBytes),
-                      Printable(node->target(), kMaxNameBytes),
+      rows.push_back({std::string(OpName(node->op())), Printable(node->name(), kMaxBytesInTable),
+                      Printable(node->target(), kMaxBytesInTable),
                       PrintArgument(Argument::Tuple(node->args())), KwArgs(*node)});
     }
     AppendTable(rows, &out);

@@ -58,11 +58,12 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
                    ValidateFolder(std::move(original), decomposed, folder));
   if (options.run) {
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+    engine->SetNumThreads(options.threads);
     RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &validation.original));
-    RETURN_IF_ERROR(Annotate(engine->ValidateNumbers(validation.original, validation.pieces,
-                                                     validation.options.cut.style, options.seed,
-                                                     options.threads, &validation.report),
-                             absl::StrCat("the original does not run: ", Printable(path, 1000))));
+    RETURN_IF_ERROR(Annotate(
+        engine->ValidateNumbers(validation.original, validation.pieces,
+                                validation.options.cut.style, options.seed, &validation.report),
+        absl::StrCat("the original does not run: ", Printable(path, 1000))));
   }
   return std::move(validation.report);
 }

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "graphnet/decompose/balance.h"
 #include "graphnet/decompose/schemes.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

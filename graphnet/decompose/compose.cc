@@ -14,7 +14,7 @@
 #include "graphnet/decompose/tables.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/graph_copier.h"
-#include "graphnet/text/equality.h"
+#include "graphnet/ir/text/equality.h"
 
 namespace graphnet {
 namespace {

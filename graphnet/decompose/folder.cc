@@ -19,7 +19,7 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
-#include "graphnet/text/equality.h"
+#include "graphnet/ir/text/equality.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
@@ -59,7 +59,7 @@ class FolderWriter {
   FolderWriter(const Decomposition& made, const std::string& folder,
                const DecompositionFolderOptions& options)
       : made_(made), folder_(folder), format_(options.format) {
-    if (options.layout == FolderLayout::kPeer) {
+    if (options.layout == FolderLayout::kPythonGraphNet) {
       folder_ = JoinPath(folder, kPeerFolder);
       stem_ = absl::StrCat(made.config.model_name, "_");
     }

@@ -5,10 +5,10 @@
 //
 // There are two layouts:
 //
-//   ours:  DIR/subgraph_0/ … (GraphNet folders) or DIR/subgraph_0.pb …, and
-//          DIR/decompose_config.json or DIR/decompose_config.pb
-//   peer:  DIR/_decomposed/<model>_0/ …, as Python GraphNet has it, and the
-//          configuration beside them
+//   kPlain:           DIR/subgraph_0/ … (GraphNet folders) or DIR/subgraph_0.pb …, and
+//                     DIR/decompose_config.json or DIR/decompose_config.pb
+//   kPythonGraphNet:  DIR/_decomposed/<model>_0/ …, as Python GraphNet has it, and the
+//                     configuration beside them
 //
 // A decomposition appears whole or not at all.
 #ifndef GRAPHNET_DECOMPOSE_FOLDER_H_
@@ -28,11 +28,11 @@
 namespace graphnet {
 
 enum class PieceFormat { kGraphNetFolder, kProtobuf };
-enum class FolderLayout { kOurs, kPeer };
+enum class FolderLayout { kPlain, kPythonGraphNet };
 
 struct DecompositionFolderOptions {
   PieceFormat format = PieceFormat::kGraphNetFolder;
-  FolderLayout layout = FolderLayout::kOurs;
+  FolderLayout layout = FolderLayout::kPlain;
 };
 
 struct WriteReport {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/graph.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

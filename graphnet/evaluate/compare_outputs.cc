@@ -17,7 +17,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
 #include "graphnet/formats/safetensors/safetensors.h"
-#include "graphnet/inputs/float16.h"
+#include "graphnet/interp/inputs/float16.h"
 
 namespace graphnet {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/weights.h"
 
 namespace graphnet {
 namespace {

@@ -20,10 +20,10 @@
 #include "graphnet/decompose/regions.h"
 #include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/pipeline.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

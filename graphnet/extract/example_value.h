@@ -7,7 +7,7 @@
 
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
-#include "graphnet/inputs/example_input.h"
+#include "graphnet/interp/inputs/example_input.h"
 
 namespace graphnet {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/description.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

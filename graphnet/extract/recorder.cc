@@ -10,7 +10,7 @@
 #include "graphnet/interp/torch/types.h"
 #include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/canonical_hash.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet::extract {
 namespace {

@@ -13,7 +13,7 @@
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/torch/status.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet::extract {
 

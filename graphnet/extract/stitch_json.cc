@@ -7,8 +7,8 @@
 #include "graphnet/base/utf8.h"
 #include "graphnet/extract/description.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/printer.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {

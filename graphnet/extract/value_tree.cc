@@ -13,9 +13,9 @@
 #include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/torch/types.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "torch/csrc/jit/frontend/script_type_parser.h"
 #include "torch/custom_class.h"
 

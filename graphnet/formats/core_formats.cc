@@ -15,8 +15,8 @@
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torch_functions.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torch_functions.h"
-#include "graphnet/inputs/example_input.h"
+#include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/passes/canonical_calls.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/inline_regions.h"

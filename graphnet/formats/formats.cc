@@ -21,7 +21,7 @@
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/weights.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {

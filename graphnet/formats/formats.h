@@ -26,7 +26,7 @@ namespace graphnet {
 inline constexpr int kFormatsVersion = 1;
 
 struct LoadOptions {
-  // Lets a TorchScript archive pass without the gate (formats/torchscript/gate.h).
+  // Lets a TorchScript archive in without a check (formats/torchscript/gate.h).
   bool trust = false;
   // Whether real values of attributes are loaded too.
   bool weights = false;

@@ -5,8 +5,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter.h"
 #include "graphnet/formats/torchscript/importer.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/run_report.h"
 #include "graphnet/interp/shapes.h"
 
 namespace graphnet {

@@ -15,8 +15,8 @@ namespace graphnet {
 
 class TorchFunctions {
  public:
-  // Reads an archive of torch.jit.save (formats/torchscript/importer.h). `trust` lets it pass
-  // without the gate.
+  // Reads an archive of torch.jit.save (formats/torchscript/importer.h). `trust` lets it in
+  // without a check.
   virtual absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes,
                                                    const std::string& name, bool trust,
                                                    bool weights) const = 0;

@@ -18,10 +18,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/parameter_names.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -30,10 +30,6 @@ namespace {
 using c10::IValue;
 using torch::jit::Stack;
 
-// The namespaces of PyTorch and graphnet.
-constexpr absl::string_view kOwnNamespaces[] = {"aten", "prim",     "prims",    "quantized",
-                                                "c10",  "builtins", "operator", "torch"};
-
 bool IsTensor(const c10::Argument& argument) {
   return argument.type()->kind() == c10::TypeKind::TensorType;
 }
@@ -166,15 +162,7 @@ class IdentityKernel final : public c10::OperatorKernel {
 
 absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& declared) {
   const std::string& name = schema.name();
-  const size_t colons = name.find("::");
-  if (colons == std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": a name has a namespace, as in mylib::", name));
-  }
-  if (absl::c_linear_search(kOwnNamespaces, absl::string_view(name).substr(0, colons))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": ", name.substr(0, colons), " is PyTorch's own namespace"));
-  }
+  RETURN_IF_ERROR(Annotate(CheckForeignName(name), name));
   if (c10::Dispatcher::singleton().findSchema(schema.operator_name()))
     return absl::AlreadyExistsError(absl::StrCat(name, ": there is such an operator already"));
   if (declared.is_identity) {

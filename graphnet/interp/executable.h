@@ -24,10 +24,7 @@
 
 namespace graphnet {
 
-// In a run on the meta device, tensors of at most so many elements keep their
-// data if it is known: sizes may depend on it.
-inline constexpr int64_t kMaxElementsWithData = 4096;
-// There, of all loops together.
+// Turns of all loops together in a run on the meta device.
 inline constexpr int64_t kMaxIterationsForShapes = 100'000;
 
 struct CompileOptions {

@@ -16,6 +16,7 @@
 #include "graphnet/interp/builtins.h"
 #include "graphnet/interp/frame.h"
 #include "graphnet/interp/meta_rules.h"
+#include "graphnet/interp/run_report.h"
 #include "graphnet/ir/node_error.h"
 
 namespace graphnet::interp {

@@ -13,6 +13,7 @@
 #include "graphnet/interp/data_sizes.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/run_report.h"
 #include "graphnet/interp/shape_run.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/torch/status.h"

@@ -3,7 +3,7 @@
 #define GRAPHNET_INTERP_OBSERVE_H_
 
 #include "absl/status/status.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 

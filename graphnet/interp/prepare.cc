@@ -12,6 +12,7 @@
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/lift_attributes.h"
 
 namespace graphnet {
 namespace {
@@ -55,11 +56,6 @@ absl::StatusOr<c10::IValue> TakeInput(const Node& node, Values* values,
 }
 
 }  // namespace
-
-bool IsLiftedParameter(const Node& placeholder) {
-  return placeholder.annotation() == kParameterAnnotation && placeholder.draw_spec() != nullptr &&
-         placeholder.draw_spec()->original_name == placeholder.target();
-}
 
 absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
                                        const PrepareOptions& options) {

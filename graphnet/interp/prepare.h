@@ -37,12 +37,6 @@ struct PreparedRun {
   std::map<std::string, at::Tensor> attributes;  // that runs read, and write where the graph does
 };
 
-// Whether an input stands for a parameter of a program, as passes/lift_attributes.h makes them:
-// annotated as one, with the name of the attribute as its target and as original_name. When it is
-// run it asks for gradients, as the parameter does. An input of a folder of GraphNet may have the
-// annotation, too, but its values are plain tensors there.
-bool IsLiftedParameter(const Node& placeholder);
-
 // `values`: of inputs and attributes by name, as DrawInputs yields them. `module`
 // must outlive the executable. Errors of Compile, of tensors.h, and NotFound for
 // an input without a value.

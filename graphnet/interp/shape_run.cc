@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/cost/alive_bytes.h"
+#include "graphnet/interp/run_report.h"
 #include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/status.h"

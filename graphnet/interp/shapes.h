@@ -10,18 +10,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/run_report.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
-
-struct ShapeReport {
-  // Bytes of all tensors that live at once, at most, inputs included; views
-  // count with what they are views of. What operators use inside does not count.
-  int64_t peak_bytes = 0;
-  // The same for each node of the main graph that ran, while it runs.
-  absl::flat_hash_map<const Node*, int64_t> alive_bytes;
-  size_t nodes = 0;  // that got a meta
-};
 
 // Sets the metas of the nodes of the main graph. Placeholders keep theirs; symbolic
 // dimensions are run with their example values. A size is then written as s + b,
@@ -41,6 +33,11 @@ struct ShapeReport {
 absl::StatusOr<ShapeReport> InferShapes(Module* module,
                                         const std::map<std::string, TensorData>& values,
                                         const Observer& observer = {});
+
+// Runs the module, whose metas are known, and compares each value with its meta. A size that
+// depends on data is one size wherever it stands. Errors of PrepareRun and Executable::Run.
+absl::StatusOr<ShapeCheck> CheckShapes(const Module& module,
+                                       std::map<std::string, TensorData> values);
 
 // What is known of a value by itself, with the devices of `known`, which may be null; null
 // for what is neither a tensor nor a tuple or list of such.

@@ -6,7 +6,7 @@
 #include "ATen/core/jit_type.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/inputs/elements.h"
+#include "graphnet/interp/inputs/elements.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/annotation.h"
 #include "graphnet/interp/torch/status.h"

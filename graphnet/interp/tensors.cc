@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
-#include "graphnet/inputs/elements.h"
+#include "graphnet/interp/inputs/elements.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/annotation.h"
 
 namespace graphnet {
 
@@ -58,6 +59,11 @@ absl::StatusOr<bool> LiftAttributes(Module* module, std::map<std::string, std::s
   }
   module->EraseAllAttributes();
   return true;
+}
+
+bool IsLiftedParameter(const Node& placeholder) {
+  return placeholder.annotation() == kParameterAnnotation && placeholder.draw_spec() != nullptr &&
+         placeholder.draw_spec()->original_name == placeholder.target();
 }
 
 }  // namespace graphnet

@@ -18,6 +18,12 @@ namespace graphnet {
 absl::StatusOr<bool> LiftAttributes(Module* module,
                                     std::map<std::string, std::string>* renamed = nullptr);
 
+// Whether an input stands for a parameter, as LiftAttributes makes them: annotated as one, with
+// the name of the attribute as its target and as original_name. When it is run it asks for
+// gradients, as the parameter does. An input of a folder of GraphNet may have the annotation, too,
+// but its values are plain tensors there.
+bool IsLiftedParameter(const Node& placeholder);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_IR_LIFT_ATTRIBUTES_H_

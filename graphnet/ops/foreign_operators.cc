@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -51,6 +52,14 @@ Table& TheTable() {
   return *table;
 }
 
+// The namespaces of PyTorch and graphnet.
+constexpr absl::string_view kOwnNamespaces[] = {"aten", "prim",     "prims",    "quantized",
+                                                "c10",  "builtins", "operator", "torch"};
+
+absl::Status NoNamespace() {
+  return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
+}
+
 // Of "torchvision::roi_align(Tensor input, …) -> Tensor". On an error it has a target, no schema.
 absl::Status Read(absl::string_view schema, Operator* made) {
   const absl::string_view full = schema.substr(0, schema.find('('));
@@ -61,8 +70,7 @@ absl::Status Read(absl::string_view schema, Operator* made) {
                                           dot == absl::string_view::npos ? ".default" : "");
   made->schema.target = target;
   const size_t colons = full.find("::");
-  if (colons == absl::string_view::npos)
-    return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
+  if (colons == absl::string_view::npos) return NoNamespace();
   made->line = absl::StrCat("- ", schema.substr(colons + 2));
   ASSIGN_OR_RETURN(Schema parsed, ParseSchema(made->line));
   made->schema = std::move(parsed);
@@ -72,6 +80,14 @@ absl::Status Read(absl::string_view schema, Operator* made) {
 }
 
 }  // namespace
+
+absl::Status CheckForeignName(absl::string_view name) {
+  const size_t colons = name.find("::");
+  if (colons == absl::string_view::npos) return NoNamespace();
+  if (!absl::c_linear_search(kOwnNamespaces, name.substr(0, colons))) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name.substr(0, colons), " is PyTorch's own namespace"));
+}
 
 void AddForeignOperator(absl::string_view schema) {
   auto* const made = new Operator;

@@ -9,6 +9,10 @@
 
 namespace graphnet {
 
+// InvalidArgument unless the name of an operator, such as "mylib::f", has a namespace, and one that
+// is neither PyTorch's nor graphnet's.
+absl::Status CheckForeignName(absl::string_view name);
+
 // From now on FindCallable knows calls of the operator, as Callable::Kind::kForeign. `schema`, as
 // PyTorch writes it, is "torchvision::roi_align(Tensor input, …) -> Tensor": targets of it are
 // torchvision.roi_align and torchvision.roi_align.default. Any thread.

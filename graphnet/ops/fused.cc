@@ -12,9 +12,9 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_text.h"
-#include "graphnet/text/parser.h"
 
 namespace graphnet {
 namespace {

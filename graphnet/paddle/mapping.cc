@@ -15,11 +15,11 @@
 #include "graphnet/base/check.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/schema.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/paddle/rule_text.h"
 #include "graphnet/paddle/rules.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -12,10 +12,10 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/pattern.h"
-#include "graphnet/text/parser.h"
 
 namespace graphnet {
 namespace {

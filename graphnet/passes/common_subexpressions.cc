@@ -7,8 +7,8 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/facts/memory/effects.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/passes/pass.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

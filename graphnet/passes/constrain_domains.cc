@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/memory_use.h"
-#include "graphnet/inputs/drawn_values.h"
+#include "graphnet/interp/inputs/drawn_values.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/domain.h"

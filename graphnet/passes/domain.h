@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "graphnet/inputs/drawn_values.h"
+#include "graphnet/interp/inputs/drawn_values.h"
 #include "graphnet/ir/tensor_meta.h"
 
 namespace graphnet {

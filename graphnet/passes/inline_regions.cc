@@ -18,12 +18,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/outline.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/region_call.h"
 #include "graphnet/passes/autocast.h"
 #include "graphnet/passes/pass.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -26,10 +26,10 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ir/shared_walk.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/scalar_arithmetic.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -13,9 +13,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ops/wildcard.h"
 #include "graphnet/passes/pattern.h"
-#include "graphnet/text/parser.h"
 
 namespace graphnet {
 namespace {

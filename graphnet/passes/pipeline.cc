@@ -14,11 +14,11 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/weights.h"
 #include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/registry.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -13,12 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/ir/outline.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/pass.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -6,9 +6,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/passes/pass.h"
-#include "graphnet/text/equality.h"
 
 namespace graphnet {
 namespace {

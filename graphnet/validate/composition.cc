@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/regions.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/validate/meaning.h"
 #include "graphnet/validate/structure_checks.h"
 

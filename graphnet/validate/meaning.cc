@@ -9,11 +9,11 @@
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/value_type.h"
-#include "graphnet/text/equality.h"
 
 namespace graphnet::validate_internal {
 namespace {

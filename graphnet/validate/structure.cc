@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
-#include "graphnet/inputs/compare_weights.h"
+#include "graphnet/interp/inputs/compare_weights.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/printer.h"
 #include "graphnet/validate/structure_checks.h"
 
 namespace graphnet {

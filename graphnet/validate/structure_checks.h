@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/text/equality.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/validate/report.h"
 
 namespace graphnet::validate_internal {

@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/view/style.h"
 
 namespace graphnet {

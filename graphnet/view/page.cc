@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/view/page_text.h"
 #include "graphnet/view/style.h"
 

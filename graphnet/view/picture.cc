@@ -20,9 +20,9 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/module_path.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/parameter_names.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -141,7 +141,7 @@ refused "aten is PyTorch's own namespace" run one.gn --schema 'aten::observe(Ten
 refused "there is such an operator already" run one.gn "${identity[@]}" "${identity[@]}"
 refused "unknown type specifier" run one.gn --schema 'mylib::observe(Tenser x) -> Tensor'
 refused "a schema says what is returned" run one.gn --schema 'mylib::observe(Tensor x)'
-refused "a name has a namespace" run one.gn --schema 'observe(Tensor x) -> Tensor'
+refused "no namespace" run one.gn --schema 'observe(Tensor x) -> Tensor'
 refused "identity yields the tensors" run one.gn --schema 'mylib::observe(int x) -> Tensor=identity'
 refused "its body takes 2 values, its schema 1" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=scale.gn'
 refused "none.gn: no such file" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=none.gn'

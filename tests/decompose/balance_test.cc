@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/decompose/chain_testing.h"
-#include "tests/text/random_module.h"
+#include "tests/ir/text/random_module.h"
 
 namespace graphnet {
 namespace {

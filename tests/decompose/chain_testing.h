@@ -10,9 +10,9 @@
 #include "gmock/gmock.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/decompose/chain_testing.h"

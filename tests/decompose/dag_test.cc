@@ -14,13 +14,13 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/schemes.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/decompose/chain_testing.h"
-#include "tests/text/random_module.h"
+#include "tests/ir/text/random_module.h"
 
 namespace graphnet {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/canonical_hash.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/file.h"
 #include "graphnet/decompose/compose.h"
-#include "graphnet/text/equality.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
@@ -62,12 +62,14 @@ class FolderTest : public testing::TestWithParam<Case> {
   }
 
   std::string Inside() const {
-    return GetParam().layout == FolderLayout::kPeer ? JoinPath(folder_, "_decomposed") : folder_;
+    return GetParam().layout == FolderLayout::kPythonGraphNet ? JoinPath(folder_, "_decomposed")
+                                                              : folder_;
   }
   std::string Piece(int i) const {
-    return JoinPath(Inside(),
-                    absl::StrCat(GetParam().layout == FolderLayout::kPeer ? "net_" : "subgraph_", i,
-                                 GetParam().format == PieceFormat::kProtobuf ? ".pb" : ""));
+    return JoinPath(
+        Inside(),
+        absl::StrCat(GetParam().layout == FolderLayout::kPythonGraphNet ? "net_" : "subgraph_", i,
+                     GetParam().format == PieceFormat::kProtobuf ? ".pb" : ""));
   }
   // One that a broken write may have left.
   std::string FileOfPiece(int i) const {
@@ -92,10 +94,10 @@ class FolderTest : public testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FolderTest,
-    testing::Values(Case{PieceFormat::kGraphNetFolder, FolderLayout::kOurs, Style::kChain},
-                    Case{PieceFormat::kGraphNetFolder, FolderLayout::kPeer, Style::kDag},
-                    Case{PieceFormat::kProtobuf, FolderLayout::kOurs, Style::kDag},
-                    Case{PieceFormat::kProtobuf, FolderLayout::kPeer, Style::kChain}));
+    testing::Values(Case{PieceFormat::kGraphNetFolder, FolderLayout::kPlain, Style::kChain},
+                    Case{PieceFormat::kGraphNetFolder, FolderLayout::kPythonGraphNet, Style::kDag},
+                    Case{PieceFormat::kProtobuf, FolderLayout::kPlain, Style::kDag},
+                    Case{PieceFormat::kProtobuf, FolderLayout::kPythonGraphNet, Style::kChain}));
 
 TEST_P(FolderTest, IsReadBack) {
   EXPECT_EQ(Write().written, 3u);

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/ir/verifier.h"
 #include "gtest/gtest.h"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet {
 namespace {

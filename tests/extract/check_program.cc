@@ -18,7 +18,7 @@
 #include "graphnet/extract/example_value.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/interp/torch/status.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "tests/extract/custom.h"
 #include "tests/extract/store_and_load.h"
 #include "torch/csrc/jit/api/module.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/ir/annotation.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
 
 namespace graphnet {

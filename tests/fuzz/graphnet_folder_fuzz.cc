@@ -8,7 +8,7 @@
 
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/text/equality.h"
+#include "graphnet/ir/text/equality.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace graphnet;  // NOLINT

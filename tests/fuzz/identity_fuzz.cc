@@ -10,9 +10,9 @@
 #include "graphnet/base/check.h"
 #include "graphnet/identity/diff.h"
 #include "graphnet/identity/normal_form.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace graphnet;  // NOLINT

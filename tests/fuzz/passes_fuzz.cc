@@ -9,13 +9,13 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
 #include "graphnet/facts/memory/effects.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pass.h"
 #include "graphnet/passes/registry.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Any bytes as a pickle: refused with the byte, or a graph of values of which each stands
-// after its children. What TorchScript's gate asks of it never does more than refuse.
+// after its children. What the check of TorchScript archives asks of it never does more than refuse.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -8,13 +8,13 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
+#include "graphnet/ir/text/excerpt.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/paddle/pir/fusion.h"
 #include "graphnet/paddle/pir/loops.h"
 #include "graphnet/paddle/pir/lower.h"
 #include "graphnet/paddle/pir/printer.h"
 #include "graphnet/paddle/pir/reader.h"
-#include "graphnet/text/excerpt.h"
 
 namespace graphnet {
 namespace {

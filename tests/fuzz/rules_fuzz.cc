@@ -5,9 +5,9 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pattern.h"
-#include "graphnet/text/parser.h"
 
 namespace {
 

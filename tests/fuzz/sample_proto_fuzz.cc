@@ -17,8 +17,8 @@
 #include "graphnet/formats/protobuf/envelope.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/protobuf/sample_stream.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
 
 namespace {
 

@@ -25,6 +25,9 @@
 #include "graphnet/identity/normal_form.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/paddle/pir/loops.h"
 #include "graphnet/paddle/pir/lower.h"
@@ -32,9 +35,6 @@
 #include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pass.h"
 #include "graphnet/passes/registry.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "graphnet/view/dot.h"
 #include "graphnet/view/picture.h"
 

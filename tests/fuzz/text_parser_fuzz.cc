@@ -7,10 +7,10 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/check.h"
+#include "graphnet/ir/text/excerpt.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/excerpt.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

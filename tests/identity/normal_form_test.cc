@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/canonical_hash.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -14,7 +14,7 @@
 #include "ATen/autocast_mode.h"
 #include "ATen/core/grad_mode.h"
 #include "graphnet/interp/executable.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "graphnet/inputs/draw.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/ir/text/parser.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

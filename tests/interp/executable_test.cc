@@ -13,7 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "graphnet/interp/values.h"
 #include "graphnet/ops/schema_table.h"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet {
 namespace {

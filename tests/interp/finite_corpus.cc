@@ -23,8 +23,8 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/inputs/draw.h"
 #include "graphnet/interp/domain.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/passes/constrain_variance.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
-#include "tests/text/parsed_module.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet {
 namespace {

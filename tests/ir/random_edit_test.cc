@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

@@ -15,10 +15,10 @@
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/ops/table_calls.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 
 namespace graphnet {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 
 namespace graphnet {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet {
 namespace {

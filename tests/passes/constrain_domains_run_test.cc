@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/inputs/draw.h"
 #include "graphnet/interp/domain.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/passes/constrain_domains.h"
-#include "graphnet/text/parser.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

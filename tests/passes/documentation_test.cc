@@ -9,12 +9,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

@@ -15,9 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

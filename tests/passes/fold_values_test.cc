@@ -15,9 +15,9 @@
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/passes/pipeline.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

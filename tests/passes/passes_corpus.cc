@@ -25,12 +25,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
 #include "graphnet/paddle/to_paddle.h"  // the pass to-paddle
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/weights.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/passes/registry.h"
-#include "graphnet/text/parser.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

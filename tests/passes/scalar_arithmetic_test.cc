@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

@@ -13,9 +13,9 @@
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/torch/types.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/verify_calls.h"
-#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

@@ -19,6 +19,8 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/torch/tensors.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/shard/call_rules.h"
 #include "graphnet/shard/join_ranks.h"
@@ -27,8 +29,6 @@
 #include "graphnet/shard/shard_plan.h"
 #include "graphnet/shard/tensor_pieces.h"
 #include "graphnet/shard/unroll.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
 #include "tests/shard/run_graph.h"
 

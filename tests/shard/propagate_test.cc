@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/shard/unroll.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet::spmd {
 namespace {

@@ -14,13 +14,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/shard/join_ranks.h"
 #include "graphnet/shard/propagate.h"
 #include "graphnet/shard/shard_plan.h"
 #include "graphnet/shard/tensor_pieces.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet::spmd {
 namespace {

@@ -100,6 +100,8 @@ def main() -> int:
         different += bool(what)
         if what:
             print(f"different  {path.name}: {what}", flush=True)
+    if equal + different == 0:
+        sys.exit(f"there is no such program in {args.folder}")
     print(f"{equal} equal, {different} different")
     return different > 0
 

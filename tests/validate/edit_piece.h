@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/decompose/chain_testing.h"
 

@@ -108,7 +108,7 @@ TEST_F(ValidateFolderTest, ForeignChain) {
   const auto made = Decompose(Cnn(), Ranges({{0, 3}, {3, 6}, {6, 10}}, true, Style::kChain));
   ASSERT_OK(made);
   DecompositionFolderOptions options;
-  options.layout = FolderLayout::kPeer;
+  options.layout = FolderLayout::kPythonGraphNet;
   ASSERT_OK(WriteDecomposition(*made, folder_, options));
   std::filesystem::remove(JoinPath(folder_, "_decomposed/decompose_config.json"));
   const FolderValidation validation = Validate();

@@ -14,8 +14,8 @@
 #include "graphnet/base/file.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
 #include "graphnet/validate/folder.h"
 
 namespace graphnet {

@@ -17,7 +17,7 @@
 #include "graphnet/validate/structure.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
-#include "tests/text/random_module.h"
+#include "tests/ir/text/random_module.h"
 
 namespace graphnet {
 namespace {

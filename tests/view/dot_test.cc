@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/view/picture.h"
 #include "graphnet/view/style.h"
 #include "gtest/gtest.h"

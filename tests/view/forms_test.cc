@@ -20,7 +20,7 @@
 #include "graphnet/view/svg.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet {
 namespace {

@@ -19,9 +19,10 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
-#include "graphnet/cli/engine/commands.h"
 #include "graphnet/cli/engine/entry.h"
+#include "graphnet/cli/engine/programs.h"
 #include "graphnet/formats/libtorch.h"
+#include "graphnet/interp/compare_runs.h"
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/interp/observe.h"
@@ -42,13 +43,34 @@ static_assert(std::equal(std::begin(kLibTorchVersion), std::end(kLibTorchVersion
 
 class TorchEngine final : public Engine {
  public:
-  absl::StatusOr<int> Run(const RunFlags& flags) const override { return RunGraphs(flags); }
-  absl::StatusOr<int> DiffRun(const DiffRunFlags& flags) const override {
-    return DiffRunGraphs(flags);
+  void SetNumThreads(int threads) const override { graphnet::SetNumThreads(threads); }
+  absl::StatusOr<std::unique_ptr<ReadyProgram>> Prepare(
+      const Module& module, TensorValues values, const RunSettings& settings) const override {
+    return PrepareGraph(module, std::move(values), settings);
   }
-  absl::StatusOr<int> Shapes(const ShapesFlags& flags) const override { return ShowShapes(flags); }
-  absl::StatusOr<int> Extract(const ExtractFlags& flags) const override {
-    return ExtractProgram(flags);
+  absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareExtracted(
+      ExtractedProgram program, const TensorValues& given, const DrawOptions& draw, bool trust,
+      std::function<void(const std::string&)> print) const override {
+    return graphnet::PrepareExtracted(std::move(program), given, draw, trust, std::move(print));
+  }
+  absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(const std::string& path,
+                                                                      bool trust) const override {
+    return graphnet::OpenTorchScript(path, trust);
+  }
+  absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
+                                            const std::string& name_of_b) const override {
+    return graphnet::CompareRuns(std::move(a), std::move(b), seed, name_of_b);
+  }
+  absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a,
+                                                const TensorData& b) const override {
+    return graphnet::DifferenceOf(a, b);
+  }
+  absl::StatusOr<ShapeReport> InferShapesOf(Module* module,
+                                            const TensorValues& values) const override {
+    return graphnet::InferShapes(module, values);
+  }
+  absl::StatusOr<ShapeCheck> CheckShapes(const Module& module, TensorValues values) const override {
+    return graphnet::CheckShapes(module, std::move(values));
   }
   absl::StatusOr<int> ServeWorker(const std::string& backend) const override {
     return graphnet::ServeWorker(backend);
@@ -65,8 +87,8 @@ class TorchEngine final : public Engine {
     return torch_.CheckTorchScript(sample, missing);
   }
   absl::Status InferShapes(Sample* sample) const override { return torch_.InferShapes(sample); }
-  absl::StatusOr<std::map<std::string, TensorData>> RunConstants(
-      const Module& module, const std::map<std::string, TensorData>& values) const override {
+  absl::StatusOr<TensorValues> RunConstants(const Module& module,
+                                            const TensorValues& values) const override {
     ASSIGN_OR_RETURN(const PreparedRun prepared,
                      PrepareRun(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
     ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
@@ -105,15 +127,12 @@ class TorchEngine final : public Engine {
     return findings;
   }
   absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces, Style style,
-                               uint64_t seed, int threads,
-                               ValidationReport* report) const override {
-    SetNumThreads(threads);
+                               uint64_t seed, ValidationReport* report) const override {
     return graphnet::ValidateNumbers(original, pieces, style, {.seed = seed}, report);
   }
   absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                         const spmd::ShardedSample& shards,
-                                                        uint64_t seed, int threads) const override {
-    SetNumThreads(threads);
+                                                        uint64_t seed) const override {
     return graphnet::ValidateRanks(original, shards, {.seed = seed});
   }
   absl::Status LoadOperatorLibrary(const std::string& path) const override {

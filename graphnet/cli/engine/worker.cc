@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine/commands.h"
+#include "graphnet/cli/engine/programs.h"
 #include "graphnet/cli/engine/worker_program.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/tensors.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/facts/shapes/functional_twin.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/printer.h"
 
 namespace graphnet {
 namespace {

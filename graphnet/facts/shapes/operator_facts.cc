@@ -32,13 +32,7 @@ bool IsLike(const Schema& schema, const Schema& other) {
 
 // `name` is "mylib::gain", `schema` starts with it.
 absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_view schema) {
-  const absl::string_view space = name.substr(0, name.find("::"));
-  if (space.size() == name.size())
-    return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
-  for (const absl::string_view own : {"aten", "prim", "prims"}) {
-    if (space == own)
-      return absl::InvalidArgumentError(absl::StrCat(own, " is PyTorch's own namespace"));
-  }
+  RETURN_IF_ERROR(CheckForeignName(name));
   if (!absl::ConsumePrefix(&facts, "=")) {
     ASSIGN_OR_RETURN(const ResultRule rule, ParseResultRule(facts));
     RETURN_IF_ERROR(AddKnownOperator(schema, ""));

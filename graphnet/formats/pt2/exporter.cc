@@ -21,11 +21,11 @@
 #include "graphnet/formats/pt2/pickled_tensors.h"
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
-#include "graphnet/text/equality.h"
 
 namespace graphnet {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/util/strides.h"
-#include "graphnet/inputs/weights.h"
+#include "graphnet/interp/inputs/weights.h"
 #include "graphnet/interp/torch/types.h"
 
 namespace graphnet::torchscript {

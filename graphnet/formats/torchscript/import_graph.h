@@ -25,7 +25,7 @@ struct ImportGraphOptions {
   bool fold_branches = true;
 };
 
-// The module in an archive that has passed the gate, unless `trust`. `inputs`, which may be null,
+// The module in an archive that has passed the check, unless `trust`. `inputs`, which may be null,
 // becomes what the archive says of its inputs (importer.h), a word an input.
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(
     const std::string& path, bool trust = false, std::vector<std::string>* inputs = nullptr);

@@ -8,6 +8,7 @@
 
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
+#include "graphnet/interp/run_report.h"
 
 namespace graphnet {
 
@@ -23,12 +24,6 @@ bool IsReadable(const at::Tensor& tensor);
 // A number for what a value is: dtype, sizes and bits of a tensor, bits of a number. Nothing
 // for other values, and for tensors that cannot be read.
 std::optional<size_t> DigestOf(const c10::IValue& value);
-
-struct TensorDifference {
-  double largest = 0;  // infinite where one of two elements is nan
-  double mean = 0;
-  int64_t elements = 0;  // that differ as numbers; two nans do not, nor do 0 and -0
-};
 
 // Of readable tensors of the same sizes, as doubles (complex numbers by their distance). Errors
 // of LibTorch.

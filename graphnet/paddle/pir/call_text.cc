@@ -12,9 +12,9 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/paddle/pir/builder.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 
 namespace graphnet::pir {
 

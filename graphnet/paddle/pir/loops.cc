@@ -17,11 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "graphnet/ir/text/literal.h"
 #include "graphnet/paddle/pir/builder.h"
 #include "graphnet/paddle/pir/formulas.h"
 #include "graphnet/paddle/pir/groups.h"
 #include "graphnet/paddle/pir/spelling.h"
-#include "graphnet/text/literal.h"
 
 namespace graphnet::pir {
 namespace {

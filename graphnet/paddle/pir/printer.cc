@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/ir/text/literal.h"
 #include "graphnet/paddle/pir/builder.h"
 #include "graphnet/paddle/pir/call_text.h"
 #include "graphnet/paddle/pir/operators.h"
 #include "graphnet/paddle/pir/spelling.h"
-#include "graphnet/text/literal.h"
 
 namespace graphnet::pir {
 namespace {

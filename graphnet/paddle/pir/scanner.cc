@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
-#include "graphnet/text/excerpt.h"
+#include "graphnet/ir/text/excerpt.h"
 
 namespace graphnet::pir {
 namespace {

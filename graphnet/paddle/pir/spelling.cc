@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graphnet/text/literal.h"
+#include "graphnet/ir/text/literal.h"
 
 namespace graphnet::pir {
 namespace {

@@ -11,8 +11,8 @@
 #include "gmock/gmock.h"
 #include "graphnet/facts/cost/flops.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ops/schema_table.h"
-#include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

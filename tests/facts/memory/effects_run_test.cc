@@ -15,7 +15,7 @@
 #include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/torch/values.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 
 namespace graphnet {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/text/parser.h"
+#include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

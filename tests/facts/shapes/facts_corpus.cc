@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/ops/lowering.h"
 #include "tests/facts/shapes/compare_facts.h"

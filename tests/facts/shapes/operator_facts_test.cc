@@ -17,12 +17,12 @@
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/shard/propagate.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {

@@ -10,8 +10,8 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 
 namespace graphnet {

@@ -10,9 +10,9 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/file.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "gtest/gtest.h"
 
 namespace graphnet {

@@ -16,10 +16,10 @@
 #include "graphnet/formats/protobuf/budget.h"
 #include "graphnet/formats/protobuf/column.h"
 #include "graphnet/formats/protobuf/graphnet.pb.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
 #include "tests/formats/protobuf/sample_fixtures.h"
-#include "tests/text/random_module.h"
+#include "tests/ir/text/random_module.h"
 
 namespace graphnet::proto_internal {
 namespace {

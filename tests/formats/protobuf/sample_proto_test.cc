@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
-#include "graphnet/text/equality.h"
 #include "tests/formats/protobuf/sample_fixtures.h"
 
 namespace graphnet {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graphnet/formats/protobuf/sample_proto.h"
-#include "graphnet/text/equality.h"
+#include "graphnet/ir/text/equality.h"
 #include "tests/formats/protobuf/sample_fixtures.h"
 
 namespace graphnet {

@@ -15,14 +15,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graphnet/formats/torchscript/archive_check.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
-#include "graphnet/formats/torchscript/gate.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/importer.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "torch/script.h"
@@ -709,7 +709,7 @@ graph @forward(%x) {
       .shape = {2},
       .bytes = std::make_shared<const std::string>(static_cast<const char*>(w.data_ptr()), 8)};
   ASSERT_OK(ExportTorchScript(sample, path));
-  // The gate lets it through.
+  // The check lets it in.
   const absl::StatusOr<Sample> again = ImportTorchScriptFile(path);
   ASSERT_OK(again);
   EXPECT_EQ(CanonicalHash(*again->module), CanonicalHash(*sample.module));

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/paddle/pir/fusion.h"
 #include "graphnet/paddle/pir/lower.h"
 #include "graphnet/paddle/pir/printer.h"
 #include "graphnet/paddle/pir/reader.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/parser.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

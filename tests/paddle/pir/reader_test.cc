@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graphnet/ir/text/equality.h"
+#include "graphnet/ir/text/excerpt.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/paddle/pir/printer.h"
-#include "graphnet/text/equality.h"
-#include "graphnet/text/excerpt.h"
-#include "graphnet/text/parser.h"
-#include "graphnet/text/printer.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 

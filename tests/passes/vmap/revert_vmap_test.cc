@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/vmap/flatten_vmap.h"
-#include "graphnet/text/printer.h"
-#include "tests/text/parsed_module.h"
+#include "tests/ir/text/parsed_module.h"
 
 namespace graphnet {
 namespace {

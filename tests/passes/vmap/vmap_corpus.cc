@@ -26,15 +26,15 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/vmap/expand_vmap.h"
 #include "graphnet/passes/vmap/flatten_vmap.h"
 #include "graphnet/passes/vmap/revert_vmap.h"
 #include "graphnet/passes/vmap/vmap_call.h"
-#include "graphnet/text/equality.h"
 
 namespace graphnet {
 namespace {

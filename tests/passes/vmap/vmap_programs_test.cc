@@ -10,7 +10,7 @@
 
 #include "ATen/Functions.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/inputs/draw.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/verifier.h"

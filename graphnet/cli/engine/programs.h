@@ -1,0 +1,32 @@
+// Programs that engine.h hands out.
+#ifndef GRAPHNET_CLI_ENGINE_PROGRAMS_H_
+#define GRAPHNET_CLI_ENGINE_PROGRAMS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ATen/core/ivalue.h"
+#include "absl/status/statusor.h"
+#include "graphnet/cli/engine.h"
+
+namespace graphnet {
+
+// As Engine has them.
+absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareGraph(const Module& module,
+                                                           TensorValues values,
+                                                           const RunSettings& settings);
+absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareExtracted(
+    ExtractedProgram program, const TensorValues& given, const DrawOptions& draw, bool trust,
+    std::function<void(const std::string&)> print);
+absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(const std::string& path,
+                                                                    bool trust);
+// Deep copies, which a run may write to.
+std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& values);
+
+absl::StatusOr<int> ServeWorker(const std::string& backend);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_ENGINE_PROGRAMS_H_

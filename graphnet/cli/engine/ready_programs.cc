@@ -1,0 +1,126 @@
+#include <utility>
+#include <vector>
+
+#include "ATen/Context.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/engine/programs.h"
+#include "graphnet/extract/samples.h"
+#include "graphnet/extract/stitched_inputs.h"
+#include "graphnet/interp/prepare.h"
+#include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/tensors.h"
+
+namespace graphnet {
+
+std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& values) {
+  std::vector<c10::IValue> copies;
+  for (const c10::IValue& value : values) copies.push_back(value.deepcopy());
+  return copies;
+}
+
+namespace {
+
+Observer AsObserver(const std::function<void(const Node&)>& observer) {
+  if (observer == nullptr) return nullptr;
+  return [&observer](const Node& node, const c10::IValue&) {
+    observer(node);
+    return absl::OkStatus();
+  };
+}
+
+class ReadyGraph final : public ReadyProgram {
+ public:
+  ReadyGraph(PreparedRun prepared, uint64_t seed) : run_(std::move(prepared)), seed_(seed) {}
+
+  absl::Status Run(const std::function<void(const Node&)>& observer) override {
+    ASSIGN_OR_RETURN(outputs_, run_.executable->Run(
+                                   run_.inputs, {.seed = seed_, .observer = AsObserver(observer)}));
+    return absl::OkStatus();
+  }
+
+  // Attributes that the run writes to are put back.
+  absl::Status WarmUp() override {
+    std::vector<std::pair<at::Tensor, at::Tensor>> kept;
+    for (const auto& [name, tensor] : run_.attributes) {
+      if (tensor.defined()) kept.emplace_back(tensor, tensor.clone());
+    }
+    RETURN_IF_ERROR(run_.executable->Run(Copies(run_.inputs), {.seed = seed_}).status());
+    for (auto& [tensor, before] : kept) tensor.copy_(before);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<TensorValues> Outputs() const override { return NameOutputs(outputs_); }
+
+  absl::StatusOr<TensorValues> State() const override {
+    TensorValues state;
+    for (const auto& [name, tensor] : run_.attributes) {
+      ASSIGN_OR_RETURN(state[name], ToTensorData(tensor));
+    }
+    return state;
+  }
+
+  size_t num_instructions() const override { return run_.executable->num_instructions(); }
+
+ private:
+  const PreparedRun run_;
+  const uint64_t seed_;
+  std::vector<c10::IValue> outputs_;
+};
+
+class ReadyExtracted final : public ReadyProgram {
+ public:
+  ReadyExtracted(LoadedProgram loaded, std::vector<c10::IValue> inputs, uint64_t seed,
+                 StitchedProgram::RunOptions options)
+      : loaded_(std::move(loaded)),
+        inputs_(std::move(inputs)),
+        seed_(seed),
+        options_(std::move(options)) {}
+
+  absl::Status Run(const std::function<void(const Node&)>& observer) override {
+    const std::vector<c10::IValue> inputs = Copies(inputs_);
+    at::manual_seed(seed_);
+    options_.observer = AsObserver(observer);
+    ASSIGN_OR_RETURN(const c10::IValue result, loaded_.program->Run(inputs, options_));
+    outputs_ = FlattenResult(result);
+    return absl::OkStatus();
+  }
+  absl::Status WarmUp() override { return absl::OkStatus(); }
+  absl::StatusOr<TensorValues> Outputs() const override { return NameOutputs(outputs_); }
+  absl::StatusOr<TensorValues> State() const override {
+    return absl::UnimplementedError("the state of an extracted program lies in its subgraphs");
+  }
+  size_t num_instructions() const override { return 0; }
+
+ private:
+  const LoadedProgram loaded_;
+  const std::vector<c10::IValue> inputs_;
+  const uint64_t seed_;
+  StitchedProgram::RunOptions options_;
+  std::vector<c10::IValue> outputs_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareGraph(const Module& module,
+                                                           TensorValues values,
+                                                           const RunSettings& settings) {
+  PrepareOptions options;
+  ASSIGN_OR_RETURN(options.device, ParseRunDevice(settings.device));
+  options.max_bytes = settings.max_bytes;
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), options));
+  return std::make_unique<ReadyGraph>(std::move(prepared), settings.seed);
+}
+
+absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareExtracted(
+    ExtractedProgram program, const TensorValues& given, const DrawOptions& draw, bool trust,
+    std::function<void(const std::string&)> print) {
+  ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(std::move(program), trust));
+  ASSIGN_OR_RETURN(std::vector<c10::IValue> inputs, MakeStitchedInputs(loaded, given, draw));
+  StitchedProgram::RunOptions options;
+  options.print = std::move(print);
+  options.custom_operators = trust;
+  return std::make_unique<ReadyExtracted>(std::move(loaded), std::move(inputs), draw.seed,
+                                          std::move(options));
+}
+
+}  // namespace graphnet

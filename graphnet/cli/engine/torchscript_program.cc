@@ -1,0 +1,101 @@
+#include <utility>
+#include <vector>
+
+#include "ATen/Context.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/engine/programs.h"
+#include "graphnet/extract/capture.h"
+#include "graphnet/extract/program_inputs.h"
+#include "graphnet/extract/reference.h"
+#include "graphnet/extract/samples.h"
+#include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/interp/torch/status.h"
+
+namespace graphnet {
+namespace {
+
+class Program final : public TorchScriptProgram {
+ public:
+  Program(std::string path, bool trust) : path_(std::move(path)), trust_(trust) {}
+
+  absl::Status Open() {
+    ASSIGN_OR_RETURN(module_, LoadTorchScriptModule(path_, trust_, &words_));
+    ASSIGN_OR_RETURN(names_, NamesOfInputs(module_));
+    return absl::OkStatus();
+  }
+
+  const std::vector<std::string>& names_of_inputs() const override { return names_; }
+
+  absl::Status SetInputs(const TensorValues& given, const std::vector<std::string>& words,
+                         uint64_t seed) override {
+    return Guarded([&]() -> absl::Status {
+      seed_ = seed;
+      ASSIGN_OR_RETURN(inputs_,
+                       MakeProgramInputs(module_, given, words.empty() ? words_ : words, seed));
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<CapturedProgram> Capture(const CaptureOptions& options,
+                                          const std::string& name) override {
+    return Guarded([&]() -> absl::StatusOr<CapturedProgram> {
+      options_ = options;
+      options_.custom_operators = trust_;
+      at::manual_seed(seed_);
+      ASSIGN_OR_RETURN(const graphnet::Capture capture,
+                       CaptureProgram(module_, Copies(inputs_), options_));
+      // Such as an input that the program does not take.
+      if (!capture.status.ok() && capture.subgraphs.empty()) return capture.status;
+      CapturedProgram captured;
+      captured.status = capture.status;
+      ASSIGN_OR_RETURN(captured.program, ToSamples(capture, name));
+      return captured;
+    });
+  }
+
+  absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) override {
+    return Guarded([&]() -> absl::StatusOr<std::string> {
+      ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
+      ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored), trust_));
+      StitchedProgram::RunOptions run;
+      run.print = [](const std::string&) {};
+      run.custom_operators = trust_;
+      std::vector<c10::IValue> found = Copies(inputs_), expected = Copies(inputs_);
+      at::manual_seed(seed_);
+      ASSIGN_OR_RETURN(c10::IValue result, loaded.program->Run(found, run));
+      // The run that was captured has changed its module.
+      ASSIGN_OR_RETURN(const torch::jit::Module module, LoadTorchScriptModule(path_, trust_));
+      at::manual_seed(seed_);
+      ASSIGN_OR_RETURN(c10::IValue reference, RunByLibTorch(module, expected, options_));
+      // What the program writes to its inputs is compared, too.
+      found.insert(found.begin(), std::move(result));
+      expected.insert(expected.begin(), std::move(reference));
+      return DifferenceOf(c10::ivalue::Tuple::create(std::move(expected)),
+                          c10::ivalue::Tuple::create(std::move(found)));
+    });
+  }
+
+ private:
+  const std::string path_;
+  const bool trust_;
+  torch::jit::Module module_;
+  std::vector<std::string> words_;  // that the archive says of its inputs
+  std::vector<std::string> names_;
+  std::vector<c10::IValue> inputs_;
+  uint64_t seed_ = 0;
+  CaptureOptions options_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(const std::string& path,
+                                                                    bool trust) {
+  return Guarded([&]() -> absl::StatusOr<std::unique_ptr<TorchScriptProgram>> {
+    auto program = std::make_unique<Program>(path, trust);
+    RETURN_IF_ERROR(program->Open());
+    return program;
+  });
+}
+
+}  // namespace graphnet

@@ -1,0 +1,23 @@
+// What the inputs of an extracted program are made of.
+#ifndef GRAPHNET_EXTRACT_INPUT_LEAVES_H_
+#define GRAPHNET_EXTRACT_INPUT_LEAVES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "graphnet/extract/manifest.h"
+
+namespace graphnet {
+
+// Leaves by name: `x`, or `x.0` for the first one of a list, `x.key` for one of a dict.
+struct InputLeaves {
+  std::map<int64_t, std::string> tensors;             // by number
+  std::map<std::string, const ValueTree*> constants;  // numbers and texts, owned by the manifest
+};
+
+InputLeaves LeavesOf(const StitchManifest& manifest);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EXTRACT_INPUT_LEAVES_H_

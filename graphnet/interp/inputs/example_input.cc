@@ -1,0 +1,487 @@
+#include "graphnet/interp/inputs/example_input.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/near_miss.h"
+#include "graphnet/base/status.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/inputs/elements.h"
+#include "graphnet/ir/annotation.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+using Kind = ExampleInput::Kind;
+
+constexpr char kExpected[] =
+    "expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, "
+    "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…)";
+
+// The parts between commas that are in no brackets; nullopt if brackets do not match.
+std::optional<std::vector<absl::string_view>> Elements(absl::string_view text) {
+  std::vector<absl::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' || text[i] == '[' ? 1 : 0;
+    depth -= text[i] == ')' || text[i] == ']' ? 1 : 0;
+    if (depth < 0) return std::nullopt;
+    if (text[i] != ',' || depth > 0) continue;
+    parts.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  if (depth != 0) return std::nullopt;
+  if (!text.empty()) parts.push_back(text.substr(begin));
+  return parts;
+}
+
+absl::Status ErrorIn(absl::string_view text, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(text), ": ", what));
+}
+
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text) {}
+
+  absl::StatusOr<ExampleInput> Parse(absl::string_view rest, int depth = 0) {
+    if (depth > kMaxNesting) return Error("nests too deep");
+    ExampleInput input;
+    if (rest == "None") return input;
+    if (absl::ConsumePrefix(&rest, "str=")) {
+      input.kind = Kind::kString;
+      input.text = std::string(rest);
+    } else if (absl::ConsumePrefix(&rest, "int=")) {
+      input.kind = Kind::kInt;
+      if (!absl::SimpleAtoi(rest, &input.integer)) return Error("no integer");
+    } else if (absl::ConsumePrefix(&rest, "float=")) {
+      input.kind = Kind::kFloat;
+      if (!absl::SimpleAtod(rest, &input.real)) return Error("no number");
+    } else if (absl::ConsumePrefix(&rest, "bool=")) {
+      input.kind = Kind::kBool;
+      bool value = false;
+      if (!absl::SimpleAtob(rest, &value)) return Error("neither true nor false");
+      input.integer = value ? 1 : 0;
+    } else if (absl::ConsumePrefix(&rest, "list(")) {
+      input.kind = Kind::kList;
+      RETURN_IF_ERROR(ParseElements(rest, depth, &input));
+    } else if (absl::ConsumePrefix(&rest, "tuple(")) {
+      input.kind = Kind::kTuple;
+      RETURN_IF_ERROR(ParseElements(rest, depth, &input));
+    } else if (absl::ConsumePrefix(&rest, "dict(")) {
+      input.kind = Kind::kDict;
+      RETURN_IF_ERROR(ParseElements(rest, depth, &input));
+    } else {
+      input.kind = Kind::kTensor;
+      RETURN_IF_ERROR(ParseTensor(rest, &input));
+    }
+    return input;
+  }
+
+  // A name that stands in front is none of the words above.
+  absl::StatusOr<ExampleInput> ParseNamed() {
+    static constexpr absl::string_view kWords[] = {"int", "float", "bool", "str"};
+    const size_t equal = text_.find('=');
+    const absl::string_view before = absl::string_view(text_).substr(0, equal);
+    if (equal == std::string::npos || before.find_first_of("([") != absl::string_view::npos ||
+        std::find(std::begin(kWords), std::end(kWords), before) != std::end(kWords)) {
+      return Parse(text_);
+    }
+    ASSIGN_OR_RETURN(ExampleInput input, Parse(absl::string_view(text_).substr(equal + 1)));
+    input.name = std::string(before);
+    return input;
+  }
+
+ private:
+  absl::Status Error(absl::string_view what) const { return ErrorIn(text_, what); }
+
+  absl::Status ParseElements(absl::string_view rest, int depth, ExampleInput* input) {
+    const bool closed = absl::ConsumeSuffix(&rest, ")");
+    const auto elements = Elements(rest);
+    if (!closed || !elements) return Error("brackets do not match");
+    for (absl::string_view element : *elements) {
+      if (input->kind == Kind::kDict) {
+        const size_t equal = element.find('=');
+        if (equal == absl::string_view::npos) return Error("expected key=…");
+        input->keys.emplace_back(element.substr(0, equal));
+        if (std::find(input->keys.begin(), input->keys.end() - 1, input->keys.back()) !=
+            input->keys.end() - 1) {
+          return Error("a key is there twice");
+        }
+        element.remove_prefix(equal + 1);
+      }
+      ASSIGN_OR_RETURN(input->elements.emplace_back(), Parse(element, depth + 1));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseTensor(absl::string_view rest, ExampleInput* input) const {
+    const size_t open = rest.find('[');
+    const size_t close = rest.find(']');
+    if (open == absl::string_view::npos || close == absl::string_view::npos || close < open) {
+      return Error(kExpected);
+    }
+    const std::optional<DType> dtype = ParseDTypeShortName(rest.substr(0, open));
+    if (!dtype) {
+      std::vector<absl::string_view> names;
+      for (int i = 1; i < kNumDTypes; ++i) names.push_back(DTypeShortName(static_cast<DType>(i)));
+      return Error(absl::StrCat("there is no such dtype; there are ", absl::StrJoin(names, ", ")));
+    }
+    input->dtype = *dtype;
+    const absl::string_view sizes = rest.substr(open + 1, close - open - 1);
+    for (const absl::string_view size : absl::StrSplit(sizes, ',', absl::SkipWhitespace())) {
+      if (!absl::SimpleAtoi(size, &input->sizes.emplace_back()) || input->sizes.back() < 0)
+        return Error("a size is no number");
+    }
+    rest.remove_prefix(close + 1);
+    if (rest.empty()) return absl::OkStatus();
+    const std::vector<absl::string_view> bounds = absl::StrSplit(rest.substr(1), "..");
+    input->has_bounds = true;
+    if (rest[0] != ':' || bounds.size() != 2 || !absl::SimpleAtoi(bounds[0], &input->low) ||
+        !absl::SimpleAtoi(bounds[1], &input->high) || input->low > input->high) {
+      return Error("expected bounds, such as :0..900, after the sizes");
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string& text_;
+};
+
+std::string TextOf(const TensorMeta& meta) {
+  const auto size = [](std::string* out, const Dim& dim) {
+    absl::StrAppend(out, dim.is_static() ? absl::StrCat(dim.value) : "…");
+  };
+  return absl::StrCat(DTypeShortName(meta.dtype), "[", absl::StrJoin(meta.shape, ",", size), "]");
+}
+
+class Describer {
+ public:
+  Describer(uint64_t seed, Sample* sample)
+      : seed_(seed), sample_(*sample), module_(*sample->module) {
+    for (Node* node : module_.main()->placeholders()) {
+      inputs_.push_back(node);
+      names_.push_back(node->target());
+    }
+  }
+
+  // "; the inputs are x, y and 3 more", parameters left out.
+  std::string ListOfNames() const {
+    constexpr size_t kMost = 8;
+    std::vector<std::string> names;
+    size_t more = 0;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i] == nullptr || IsParameter(*inputs_[i])) continue;
+      if (names.size() < kMost) {
+        names.push_back(Printable(names_[i]));
+      } else {
+        ++more;
+      }
+    }
+    if (names.empty()) return "; there are none";
+    return absl::StrCat("; the inputs are ", absl::StrJoin(names, ", "),
+                        more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+  }
+
+  absl::Status Describe(absl::Span<const std::string> texts) {
+    std::vector<std::pair<absl::string_view, ExampleInput>> unnamed;
+    for (const std::string& text : texts) {
+      ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(text));
+      if (input.name.empty()) {
+        unnamed.emplace_back(text, std::move(input));
+        continue;
+      }
+      const auto it = std::find(names_.begin(), names_.end(), input.name);
+      if (it == names_.end()) {
+        const std::string hint = NearMissHint(input.name, names_);
+        return ErrorIn(text, absl::StrCat("there is no input ", Printable(input.name),
+                                          hint.empty() ? ListOfNames() : hint));
+      }
+      RETURN_IF_ERROR(DescribeOne(text, input, static_cast<size_t>(it - names_.begin())));
+    }
+    size_t i = 0;
+    for (const auto& [text, input] : unnamed) {
+      while (i < inputs_.size() && (inputs_[i] == nullptr || IsParameter(*inputs_[i]))) ++i;
+      if (i == inputs_.size()) return ErrorIn(text, "there is no input for it");
+      RETURN_IF_ERROR(DescribeOne(text, input, i));
+    }
+    for (const Node* node : described_) RETURN_IF_ERROR(CheckSizes(*node));
+    if (!changed_) return absl::OkStatus();
+    // Values of other inputs have the sizes that were.
+    for (const Node* node : inputs_) {
+      if (node != nullptr && node->tensor_meta() != nullptr && !node->tensor_meta()->is_static()) {
+        sample_.weights.erase(std::string(node->target()));
+      }
+    }
+    for (Node* node : module_.main()->nodes()) {
+      if (!node->is_placeholder()) node->set_meta(nullptr);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static bool IsParameter(const Node& node) { return node.annotation() == kParameterAnnotation; }
+
+  absl::Status DescribeOne(absl::string_view text, const ExampleInput& input, size_t i) {
+    Node* node = std::exchange(inputs_[i], nullptr);
+    if (node == nullptr) return ErrorIn(text, "this input is given twice");
+    sample_.weights.erase(std::string(node->target()));
+    switch (input.kind) {
+      case Kind::kTensor: return DescribeTensor(text, input, node);
+      case Kind::kInt:
+      case Kind::kFloat:
+      case Kind::kBool: return DescribeNumber(text, input, node);
+      case Kind::kNone:
+        if (!absl::StartsWith(node->annotation(), "Optional["))
+          return ErrorIn(text, absl::StrCat(Printable(node->target()), " is not Optional"));
+        node->set_meta(nullptr);
+        node->clear_draw_spec();
+        return absl::OkStatus();
+      case Kind::kString: return DescribeText(text, input, node);
+      case Kind::kList:
+      case Kind::kTuple:
+      case Kind::kDict:
+        if (!IsStructure(node->annotation())) {
+          return ErrorIn(
+              text, absl::StrCat(Printable(node->target()), " is annotated ",
+                                 Printable(node->annotation()), ", not as a list, tuple or dict"));
+        }
+        return DrawExamples(input, std::string(node->target()), seed_, &sample_.weights);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status DescribeTensor(absl::string_view text, const ExampleInput& input, Node* node) {
+    if (NumberDType(InnerAnnotation(node->annotation())) || IsText(node->annotation()) ||
+        IsStructure(node->annotation())) {
+      return ErrorIn(text, absl::StrCat(Printable(node->target()), " is annotated ",
+                                        Printable(node->annotation())));
+    }
+    const TensorMeta* known = node->tensor_meta();
+    if (known != nullptr && (known->dtype != DType::kUnknown && known->dtype != input.dtype)) {
+      return ErrorIn(text,
+                     absl::StrCat(Printable(node->target()), " is known to be ", TextOf(*known)));
+    }
+    const bool has_shape = known != nullptr && known->has_shape;
+    if (has_shape && known->shape.size() != input.sizes.size()) {
+      return ErrorIn(text,
+                     absl::StrCat(Printable(node->target()), " is known to be ", TextOf(*known)));
+    }
+    std::vector<Dim> shape(input.sizes.begin(), input.sizes.end());
+    bool same = has_shape;
+    for (size_t d = 0; has_shape && d < shape.size(); ++d) {
+      const Dim& dim = known->shape[d];
+      if (dim.is_static()) {
+        same = same && dim.value == input.sizes[d];
+        continue;
+      }
+      shape[d] = dim;
+      if (dim.expr->kind != SymExpr::Kind::kSymbol) continue;
+      const Symbol* symbol = module_.FindSymbol(dim.expr->name);
+      if (symbol != nullptr && symbol->example != input.sizes[d]) {
+        module_.AddSymbol(dim.expr->name, input.sizes[d]);
+        changed_ = true;
+      }
+    }
+    described_.push_back(node);
+    sizes_.emplace_back(text, input.sizes);
+    TensorMeta meta = known != nullptr ? *known : TensorMeta();
+    meta.dtype = input.dtype;
+    meta.has_shape = true;
+    meta.shape = shape;
+    node->set_meta(module_.InternValueMeta(meta));
+    changed_ = changed_ || (has_shape && !same);
+    // What the sample says of its values is worth more than our defaults.
+    if (same && node->draw_spec() != nullptr && !input.has_bounds) return absl::OkStatus();
+    DrawSpec spec = SpecOfExample(input);
+    if (const DrawSpec* old = node->draw_spec()) {
+      spec.original_name = old->original_name;
+      spec.in_input_meta = old->in_input_meta;
+    }
+    node->set_draw_spec(spec);
+    return absl::OkStatus();
+  }
+
+  static absl::Status DescribeText(absl::string_view text, const ExampleInput& input, Node* node) {
+    if (!IsText(node->annotation())) {
+      return ErrorIn(text, absl::StrCat(Printable(node->target()), " is annotated ",
+                                        Printable(node->annotation()), ", not as a str"));
+    }
+    std::vector<Argument> bytes;
+    for (const char c : input.text) bytes.emplace_back(int64_t{static_cast<unsigned char>(c)});
+    DrawSpec spec;
+    spec.data = Argument::List(bytes);
+    node->set_draw_spec(spec);
+    return absl::OkStatus();
+  }
+
+  absl::Status DescribeNumber(absl::string_view text, const ExampleInput& input, Node* node) {
+    const std::optional<DType> dtype = NumberDType(InnerAnnotation(node->annotation()));
+    const DType given = input.kind == Kind::kInt    ? DType::kInt64
+                        : input.kind == Kind::kBool ? DType::kBool
+                                                    : DType::kFloat64;
+    if (!dtype || *dtype != given) {
+      return ErrorIn(
+          text,
+          absl::StrCat(Printable(node->target()), " is annotated ",
+                       node->annotation().empty() ? "as nothing" : Printable(node->annotation())));
+    }
+    const Argument value = input.kind == Kind::kInt    ? Argument(input.integer)
+                           : input.kind == Kind::kBool ? Argument(input.integer != 0)
+                                                       : Argument(input.real);
+    DrawSpec spec;
+    if (node->draw_spec() != nullptr) spec = *node->draw_spec();
+    spec.min = spec.max = Argument::None();
+    spec.data = Argument::List({&value, 1});
+    node->set_draw_spec(spec);
+    if (module_.FindSymbol(node->target()) != nullptr && input.kind == Kind::kInt)
+      module_.AddSymbol(node->target(), input.integer);
+    return absl::OkStatus();
+  }
+
+  // Whether the sizes that are written hold with the symbols that were set.
+  absl::Status CheckSizes(const Node& node) const {
+    const size_t i = static_cast<size_t>(std::find(described_.begin(), described_.end(), &node) -
+                                         described_.begin());
+    const auto& [text, sizes] = sizes_[i];
+    const TensorMeta& meta = *node.tensor_meta();
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (meta.shape[d].is_static()) continue;
+      const std::optional<int64_t> size = EvaluateWithExamples(module_, *meta.shape[d].expr);
+      if (size == sizes[d]) continue;
+      return ErrorIn(text, absl::StrCat("dimension ", d, " of ", Printable(node.target()), " is ",
+                                        size ? absl::StrCat(*size) : "unknown",
+                                        " by the symbols of the sample and other inputs"));
+    }
+    return absl::OkStatus();
+  }
+
+  const uint64_t seed_;
+  Sample& sample_;
+  Module& module_;
+  std::vector<Node*> inputs_;  // null once they are described
+  std::vector<absl::string_view> names_;
+  std::vector<const Node*> described_;                                     // tensors
+  std::vector<std::pair<absl::string_view, std::vector<int64_t>>> sizes_;  // of those
+  bool changed_ = false;
+};
+
+template <typename T>
+TensorData NumberData(DType dtype, T value) {
+  return {dtype,
+          {},
+          std::make_shared<const std::string>(reinterpret_cast<const char*>(&value), sizeof(T))};
+}
+
+}  // namespace
+
+absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
+  return Parser(text).ParseNamed();
+}
+
+DrawSpec SpecOfExample(const ExampleInput& tensor) {
+  DrawSpec spec;
+  spec.has_mean = spec.has_std = true;
+  spec.std = 5;  // Of which a fifth is taken.
+  const absl::string_view dtype = DTypeShortName(tensor.dtype);
+  if (tensor.has_bounds) {
+    spec.min = Argument(tensor.low);
+    spec.max = Argument(tensor.high);
+  } else if (absl::StartsWith(dtype, "i") || absl::StartsWith(dtype, "u")) {
+    spec.min = Argument(0);
+    spec.max = Argument(9);
+  }
+  return spec;
+}
+
+absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::string& name,
+                                       uint64_t seed) {
+  switch (input.kind) {
+    case Kind::kInt: return NumberData(DType::kInt64, input.integer);
+    case Kind::kFloat: return NumberData(DType::kFloat64, input.real);
+    case Kind::kBool: return NumberData(DType::kBool, input.integer != 0);
+    case Kind::kString: return TextData(input.text);
+    case Kind::kTensor: break;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", Printable(name), " is no tensor, number or text"));
+  }
+  const std::vector<Dim> shape(input.sizes.begin(), input.sizes.end());
+  const DrawSpec spec = SpecOfExample(input);
+  DrawOptions draw;
+  draw.seed = seed;
+  draw.max_bytes = AvailableMemoryBytes();
+  return DrawTensor({.dtype = input.dtype, .has_shape = true, .shape = shape}, &spec, name, draw);
+}
+
+absl::Status DrawExamples(const ExampleInput& input, const std::string& name, uint64_t seed,
+                          std::map<std::string, TensorData>* values) {
+  switch (input.kind) {
+    case Kind::kNone: return absl::OkStatus();
+    case Kind::kList:
+    case Kind::kTuple:
+    case Kind::kDict:
+      for (size_t i = 0; i < input.elements.size(); ++i) {
+        const std::string key = input.keys.empty() ? absl::StrCat(i) : input.keys[i];
+        RETURN_IF_ERROR(
+            DrawExamples(input.elements[i], absl::StrCat(name, ".", key), seed, values));
+      }
+      return absl::OkStatus();
+    default: {
+      ASSIGN_OR_RETURN((*values)[name], DrawExample(input, name, seed));
+      return absl::OkStatus();
+    }
+  }
+}
+
+absl::Status DescribeInputs(absl::Span<const std::string> texts, uint64_t seed, Sample* sample) {
+  if (texts.empty()) return absl::OkStatus();
+  return Describer(seed, sample).Describe(texts);
+}
+
+absl::Status CheckKnown(const Sample& sample) {
+  for (const Node* node : sample.module->main()->placeholders()) {
+    const std::string name = Printable(node->target());
+    if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
+      continue;
+    const bool has_data = node->draw_spec() != nullptr && node->draw_spec()->data.is_list();
+    if (IsText(node->annotation())) {
+      if (has_data || absl::StartsWith(node->annotation(), "Optional[")) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", name, ": which text it is is not known; say it, such as --input ",
+                       name, "=str=sum"));
+    }
+    if (IsStructure(node->annotation())) {
+      if (has_data || !ElementsOf(sample.weights, node->target()).empty() ||
+          absl::StartsWith(node->annotation(), "Optional["))
+        continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
+                       ": what it holds is not known; say it, such as --input '", name,
+                       "=list(f32[2,3],f32[4])'"));
+    }
+    const TensorMeta* meta = node->tensor_meta();
+    if ((node->meta() != nullptr && node->meta()->is_tuple) ||
+        (meta != nullptr && meta->has_shape) || absl::StartsWith(node->annotation(), "Optional["))
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat("input ", name,
+                                                   ": its shape is not known; say it, such as "
+                                                   "--input ",
+                                                   name, "=f32[1,3,224,224]"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphnet

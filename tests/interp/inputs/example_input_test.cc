@@ -1,0 +1,134 @@
+#include "graphnet/interp/inputs/example_input.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
+#include "tests/base/status_matchers.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Key;
+
+// The module with its inputs described, as text; or the error.
+std::string Described(absl::string_view text, const std::vector<std::string>& inputs,
+                      Sample* keep = nullptr) {
+  auto module = ParseModule(text, "test");
+  if (!module.ok()) return std::string(module.status().message());
+  Sample sample;
+  sample.module = *std::move(module);
+  const absl::Status status = DescribeInputs(inputs, /*seed=*/0, &sample);
+  if (!status.ok()) return std::string(status.message());
+  PrintOptions options;
+  options.header = false;
+  std::string printed = PrintModule(*sample.module, options);
+  if (keep != nullptr) *keep = std::move(sample);
+  return printed;
+}
+
+TEST(ExampleInputTest, WordsOfAllKinds) {
+  const auto parsed = ParseExampleInput("x=dict(a=f32[2,3],b=list(i64[]:0..900,int=3),c=None)");
+  ASSERT_OK(parsed);
+  EXPECT_EQ(parsed->name, "x");
+  EXPECT_THAT(parsed->keys, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(parsed->elements[0].sizes, ElementsAre(2, 3));
+  const ExampleInput& ids = parsed->elements[1].elements[0];
+  EXPECT_EQ(ids.dtype, DType::kInt64);
+  EXPECT_THAT(ids.sizes, ElementsAre());
+  EXPECT_EQ(ids.low, 0);
+  EXPECT_EQ(ids.high, 900);
+  EXPECT_EQ(parsed->elements[1].elements[1].integer, 3);
+  EXPECT_EQ(parsed->elements[2].kind, ExampleInput::Kind::kNone);
+  EXPECT_EQ(ParseExampleInput("float=0.5")->real, 0.5);
+  EXPECT_EQ(ParseExampleInput("str=a,b=c")->text, "a,b=c");
+  EXPECT_EQ(ParseExampleInput("y=bool=true")->integer, 1);
+}
+
+TEST(ExampleInputTest, WordsThatAreNone) {
+  for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
+           {"", "expected a dtype and sizes"},
+           {"f32", "expected a dtype and sizes"},
+           {"f33[2]", "no such dtype"},
+           {"f32[2,-1]", "a size is no number"},
+           {"f32[99999999999999999999]", "a size is no number"},
+           {"f32[2]:3", "expected bounds"},
+           {"i64[2]:5..3", "expected bounds"},
+           {"int=x", "no integer"},
+           {"list(f32[2]", "brackets do not match"},
+           {"list(f32[2]]", "brackets do not match"},
+           {"dict(f32[2])", "expected key="},
+           {"dict(a=f32[2],a=f32[3])", "a key is there twice"},
+           {std::string(100000, '(') + "list(", "expected a dtype"},
+       }) {
+    EXPECT_THAT(ParseExampleInput(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)))
+        << text;
+  }
+  std::string deep;
+  for (int i = 0; i < 10000; ++i) deep += "list(";
+  deep += std::string(10000, ')');
+  EXPECT_THAT(ParseExampleInput(deep),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests too deep")));
+}
+
+TEST(DescribeInputsTest, InOrderAndByName) {
+  constexpr absl::string_view kText =
+      "graph @f(%x, %w as torch.nn.parameter.Parameter, %n as int, %y) {\n"
+      "  return (%x, %w, %n, %y)\n}\n";
+  EXPECT_EQ(Described(kText, {"y=i64[3]", "f32[2,4]", "int=7"}),
+            "graph @f(\n  %x : f32[2, 4] {mean = 0.0, std = 5.0},\n"
+            "  %w as torch.nn.parameter.Parameter,\n  %n as int {data = [7]},\n"
+            "  %y : i64[3] {mean = 0.0, std = 5.0, min = 0, max = 9}\n) {\n"
+            "  return (%x, %w, %n, %y)\n}\n");
+  EXPECT_THAT(Described(kText, {"z=f32[2]"}), HasSubstr("there is no input z"));
+  EXPECT_THAT(Described(kText, {"y=f32[2]", "y=f32[2]"}), HasSubstr("given twice"));
+  EXPECT_THAT(Described(kText, {"f32[1]", "int=1", "f32[1]", "f32[1]"}),
+              HasSubstr("--input f32[1]: there is no input for it"));
+  EXPECT_THAT(Described(kText, {"f32[1]", "f32[1]"}), HasSubstr("n is annotated int"));
+  EXPECT_THAT(Described(kText, {"n=float=1"}), HasSubstr("n is annotated int"));
+  EXPECT_THAT(Described(kText, {"None"}), HasSubstr("x is not Optional"));
+  EXPECT_THAT(Described(kText, {"list(f32[2])"}), HasSubstr("not as a list"));
+}
+
+TEST(DescribeInputsTest, WhatIsKnownMustAgree) {
+  constexpr absl::string_view kText =
+      "graph @f(\n  %x : f32[2, 3] {std = 0.5}\n) {\n  %a = torch.relu(%x) : f32[2, 3]\n"
+      "  return (%a,)\n}\n";
+  EXPECT_EQ(Described(kText, {"f32[2,3]"}), kText);
+  EXPECT_THAT(Described(kText, {"f16[2,3]"}), HasSubstr("x is known to be f32[2,3]"));
+  EXPECT_THAT(Described(kText, {"f32[2]"}), HasSubstr("x is known to be f32[2,3]"));
+  // Another size: what is said of values behind it is no longer true.
+  EXPECT_EQ(Described(kText, {"f32[4,3]"}),
+            "graph @f(\n  %x : f32[4, 3] {mean = 0.0, std = 5.0}\n) {\n  %a = torch.relu(%x)\n"
+            "  return (%a,)\n}\n");
+}
+
+TEST(DescribeInputsTest, SymbolsTakeTheSizes) {
+  constexpr absl::string_view kText =
+      "symbol s0 = 4\ngraph @f(%x : f32[s0, 3], %y : f32[s0 + 1]) {\n  return (%x, %y)\n}\n";
+  EXPECT_THAT(Described(kText, {"f32[8,3]", "f32[9]"}), HasSubstr("symbol s0 = 8\n"));
+  EXPECT_THAT(Described(kText, {"f32[8,3]", "f32[5]"}),
+              HasSubstr("--input f32[5]: dimension 0 of y is 9 by the symbols"));
+}
+
+TEST(DescribeInputsTest, StructuresAreDrawnByName) {
+  constexpr absl::string_view kText =
+      "graph @f(%x as \"List[Tensor]\", %y as \"Dict[str, Tensor]\") {\n  return (%x, %y)\n}\n";
+  Sample sample;
+  Described(kText, {"list(f32[2],f32[3])", "dict(a=f32[1])"}, &sample);
+  EXPECT_THAT(sample.weights, ElementsAre(Key("x.0"), Key("x.1"), Key("y.a")));
+  EXPECT_THAT(sample.weights["x.1"].shape, ElementsAre(3));
+  EXPECT_THAT(Described(kText, {"f32[2]"}), HasSubstr("x is annotated List[Tensor]"));
+}
+
+}  // namespace
+}  // namespace graphnet
