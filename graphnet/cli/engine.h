@@ -45,9 +45,9 @@ class ReadyProgram {
   virtual absl::Status WarmUp() = 0;
   // Of the last run: o0, o1, … in order.
   virtual absl::StatusOr<TensorValues> Outputs() const = 0;
-  // Parameters and buffers of a graph, as runs have left them.
+  // Parameters and buffers of a graph, as runs have left them. Unimplemented for a program.
   virtual absl::StatusOr<TensorValues> State() const = 0;
-  virtual size_t num_instructions() const = 0;
+  virtual size_t num_instructions() const = 0;  // of a graph
 };
 
 struct RunSettings {
@@ -112,9 +112,6 @@ class Engine : public TorchFunctions {
   // Answers a benchmark as backend nope or jit.
   virtual absl::StatusOr<int> ServeWorker(const std::string& backend) const = 0;
 
-  // Returns what a module without inputs yields, o0, o1, … in order, for values of its attributes.
-  virtual absl::StatusOr<TensorValues> RunConstants(const Module& module,
-                                                    const TensorValues& values) const = 0;
   // interp/observe.h.
   virtual absl::Status InferValues(const Sample& sample, bool name_sizes,
                                    ObservedValues* found) const = 0;

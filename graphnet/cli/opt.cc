@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -136,8 +137,11 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   if (folds_values) {
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
     run.run_constants = [engine](const Module& module,
-                                 const std::map<std::string, TensorData>& values) {
-      return engine->RunConstants(module, values);
+                                 const TensorValues& values) -> absl::StatusOr<TensorValues> {
+      ASSIGN_OR_RETURN(const std::unique_ptr<ReadyProgram> program,
+                       engine->Prepare(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
+      RETURN_IF_ERROR(program->Run(nullptr));
+      return program->Outputs();
     };
   }
   if (options.dump_changes) {

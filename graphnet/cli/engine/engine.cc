@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "c10/util/Exception.h"
 #include "c10/util/Logging.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/cli/engine/entry.h"
@@ -26,7 +25,6 @@
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/domain.h"
 #include "graphnet/interp/observe.h"
-#include "graphnet/interp/prepare.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/operator_library.h"
@@ -87,14 +85,6 @@ class TorchEngine final : public Engine {
     return torch_.CheckTorchScript(sample, missing);
   }
   absl::Status InferShapes(Sample* sample) const override { return torch_.InferShapes(sample); }
-  absl::StatusOr<TensorValues> RunConstants(const Module& module,
-                                            const TensorValues& values) const override {
-    ASSIGN_OR_RETURN(const PreparedRun prepared,
-                     PrepareRun(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
-    ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
-                     prepared.executable->Run(prepared.inputs));
-    return NameOutputs(outputs);
-  }
   absl::Status InferValues(const Sample& sample, bool name_sizes,
                            ObservedValues* found) const override {
     return graphnet::InferValues(sample, name_sizes, found);
