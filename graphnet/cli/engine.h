@@ -1,4 +1,4 @@
-// What needs LibTorch, as functions. They lie in a shared library, libgraphnet_engine.so, which is
+// The functions that need LibTorch. They lie in a shared library, libgraphnet_engine.so, which is
 // opened when something first asks for it: LibTorch takes 0.3 s to load, and commands that run no
 // operators do without.
 #ifndef GRAPHNET_CLI_ENGINE_H_
@@ -38,14 +38,15 @@ using TensorValues = std::map<std::string, TensorData>;  // by name
 class ReadyProgram {
  public:
   virtual ~ReadyProgram() = default;
-  // What the program writes to goes on from one run to the next. `observer` sees each node as soon
-  // as it has run; may be null.
+  // Runs the program; its state goes on from one run to the next. `observer`, which may be null,
+  // sees each node as soon as it has run.
   virtual absl::Status Run(const std::function<void(const Node&)>& observer) = 0;
-  // A run of a graph that leaves nothing behind.
+  // Runs a graph and puts its state back.
   virtual absl::Status WarmUp() = 0;
-  // Of the last run: o0, o1, … in order.
+  // Returns what the last run yielded: o0, o1, … in order.
   virtual absl::StatusOr<TensorValues> Outputs() const = 0;
-  // Parameters and buffers of a graph, as runs have left them. Unimplemented for a program.
+  // Returns the parameters and buffers of a graph, as runs have left them. Unimplemented for an
+  // extracted program.
   virtual absl::StatusOr<TensorValues> State() const = 0;
   virtual size_t num_instructions() const = 0;  // of a graph
 };
@@ -56,7 +57,8 @@ struct RunSettings {
   std::optional<int64_t> max_bytes;  // PrepareOptions::max_bytes
 };
 
-// A program, and why its capture ended early: its subgraphs up to there are whole.
+// A program as far as it was captured. `status` says why that ended early, if it did; the
+// subgraphs up to there are whole.
 struct CapturedProgram {
   ExtractedProgram program;
   absl::Status status;
@@ -73,8 +75,8 @@ class TorchScriptProgram {
   // extract/capture.h; the samples are called `name`. May be called once.
   virtual absl::StatusOr<CapturedProgram> Capture(const CaptureOptions& options,
                                                   const std::string& name) = 0;
-  // What differs between the program in `folder`, run on the same inputs, and the archive, run by
-  // LibTorch; empty: nothing.
+  // Runs the program in `folder` and, by LibTorch, the archive on the same inputs. Says how they
+  // differ; empty if they do not.
   virtual absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) = 0;
 };
 

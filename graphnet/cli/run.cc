@@ -136,7 +136,7 @@ Json OutputsJson(const TensorValues& outputs) {
   return list;
 }
 
-// What was made ready, in how long.
+// Says what was made ready, and in how long.
 struct Ready {
   std::string text;
   Json json;

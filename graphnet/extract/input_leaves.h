@@ -1,4 +1,4 @@
-// What the inputs of an extracted program are made of.
+// The tensors, numbers and texts in the inputs of an extracted program.
 #ifndef GRAPHNET_EXTRACT_INPUT_LEAVES_H_
 #define GRAPHNET_EXTRACT_INPUT_LEAVES_H_
 

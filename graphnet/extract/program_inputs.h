@@ -14,8 +14,8 @@
 
 namespace graphnet {
 
-// What forward takes values for: the names of its parameters, with a dot behind the name of one
-// that holds others. NotFound if the module has no method forward.
+// Returns the names of the parameters of forward, with a dot behind the name of one that holds
+// others. NotFound if the module has no method forward.
 absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module& module);
 
 // The arguments of forward. `given`: values by name, `x`, or `x.0` and `x.key` for elements of x.

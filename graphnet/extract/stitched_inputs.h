@@ -1,4 +1,4 @@
-// What an extracted program is run on.
+// The inputs of an extracted program, made of values.
 #ifndef GRAPHNET_EXTRACT_STITCHED_INPUTS_H_
 #define GRAPHNET_EXTRACT_STITCHED_INPUTS_H_
 

@@ -1,4 +1,4 @@
-// What runs of graphs are given and show, without LibTorch.
+// The values that runs of graphs are given, and the reports of them, without LibTorch.
 #ifndef GRAPHNET_INTERP_RUN_REPORT_H_
 #define GRAPHNET_INTERP_RUN_REPORT_H_
 
@@ -21,7 +21,7 @@ namespace graphnet {
 // data if it is known: sizes may depend on it.
 inline constexpr int64_t kMaxElementsWithData = 4096;
 
-// Of InferShapes (shapes.h).
+// The result of InferShapes (shapes.h).
 struct ShapeReport {
   // Bytes of all tensors that live at once, at most, inputs included; views
   // count with what they are views of. What operators use inside does not count.
@@ -31,7 +31,7 @@ struct ShapeReport {
   size_t nodes = 0;  // that got a meta
 };
 
-// Of CheckShapes (shapes.h).
+// The result of CheckShapes (shapes.h).
 struct ShapeCheck {
   size_t passed = 0;
   std::vector<std::string> failed;  // nodes, by name
@@ -48,7 +48,7 @@ struct TensorDifference {
 struct OutputDifference {
   bool equal = false;  // in bits, sizes and dtype
   bool are_tensors = false;
-  // Of tensors that are not equal.
+  // The rest is set for tensors that are not equal.
   bool same_dtype = false;
   bool same_shape = false;
   std::string form_a, form_b;   // "f32[2, 3]"
@@ -64,12 +64,13 @@ struct RunSide {
   absl::flat_hash_set<std::string> parameters;
 };
 
+// The result of CompareRuns.
 struct RunComparison {
   size_t outputs_a = 0;
   size_t outputs_b = 0;
   std::vector<OutputDifference> outputs;  // that both have
   size_t values = 0;                      // of one name in both graphs
-  // Of these, by the node of b, whether they are equal; and the first that is not, as "%x = f".
+  // Whether each of these values is equal, by the node of b; and the first that is not, "x = f".
   absl::flat_hash_map<const Node*, bool> equal;
   size_t different = 0;
   std::string first_difference;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graphnet/ir/text/equality.h"
 #include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
@@ -35,10 +36,6 @@ Sample Made(const std::string& weight, const std::string& input,
   return sample;
 }
 
-bool Same(const TensorData& a, const TensorData& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && *a.bytes == *b.bytes;
-}
-
 PairedValues Paired(WeightsOf weights, Sample a, Sample b) {
   absl::StatusOr<PairedValues> made = PairValues({}, weights, {.seed = 1}, &a, &b);
   EXPECT_OK(made);
@@ -51,11 +48,11 @@ TEST(PairedValuesTest, EachSampleRunsWithItsOwnWeights) {
   a.weights["w"] = Floats({1, 2});
   b.weights["w"] = Floats({3, 4});
   const PairedValues made = Paired(WeightsOf::kOwn, std::move(a), std::move(b));
-  EXPECT_TRUE(Same(made.first.at("w"), Floats({1, 2})));
-  EXPECT_TRUE(Same(made.second.at("w"), Floats({3, 4})));
+  EXPECT_TRUE(SameData(made.first.at("w"), Floats({1, 2})));
+  EXPECT_TRUE(SameData(made.second.at("w"), Floats({3, 4})));
   EXPECT_THAT(made.weights, ElementsAre(Pair("w", "w")));
   EXPECT_THAT(made.inputs, ElementsAre(Pair("x", "x")));
-  EXPECT_TRUE(Same(made.first.at("x"), made.second.at("x")));
+  EXPECT_TRUE(SameData(made.first.at("x"), made.second.at("x")));
 }
 
 TEST(PairedValuesTest, WeightsOfOneSampleServeBothWhereThatIsAsked) {
@@ -64,7 +61,7 @@ TEST(PairedValuesTest, WeightsOfOneSampleServeBothWhereThatIsAsked) {
   a.weights["w"] = Floats({1, 2});
   b.weights["w"] = Floats({3, 4});
   const PairedValues made = Paired(WeightsOf::kB, std::move(a), std::move(b));
-  EXPECT_TRUE(Same(made.first.at("w"), Floats({3, 4})));
+  EXPECT_TRUE(SameData(made.first.at("w"), Floats({3, 4})));
   EXPECT_EQ(made.taken_by_first, 1);
   EXPECT_EQ(made.taken_by_second, 0);
 }

@@ -68,7 +68,7 @@ class Program final : public TorchScriptProgram {
       ASSIGN_OR_RETURN(const torch::jit::Module module, LoadTorchScriptModule(path_, trust_));
       at::manual_seed(seed_);
       ASSIGN_OR_RETURN(c10::IValue reference, RunByLibTorch(module, expected, options_));
-      // What the program writes to its inputs is compared, too.
+      // The inputs are compared, too, as the program may write to them.
       found.insert(found.begin(), std::move(result));
       expected.insert(expected.begin(), std::move(reference));
       return DifferenceOf(c10::ivalue::Tuple::create(std::move(expected)),
