@@ -39,8 +39,8 @@ class ReadyProgram {
  public:
   virtual ~ReadyProgram() = default;
   // Runs the program; its state goes on from one run to the next. `observer`, which may be null,
-  // sees each node as soon as it has run.
-  virtual absl::Status Run(const std::function<void(const Node&)>& observer) = 0;
+  // sees each node as soon as it has run, and ends the run with its error.
+  virtual absl::Status Run(const std::function<absl::Status(const Node&)>& observer) = 0;
   // Runs a graph and puts its state back.
   virtual absl::Status WarmUp() = 0;
   // Returns what the last run yielded: o0, o1, … in order.

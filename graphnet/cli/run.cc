@@ -147,11 +147,14 @@ struct Ready {
 absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program, Ready ready,
                                  Progress& progress) {
   Profile profile(options.profile);
-  std::function<void(const Node&)> observer;
+  std::function<absl::Status(const Node&)> observer;
   const bool profiles = options.profile != CallKey::kNone;
   if (profiles) {
     RETURN_IF_ERROR(program.WarmUp());
-    observer = [&profile](const Node& node) { profile.Add(node); };
+    observer = [&profile](const Node& node) {
+      profile.Add(node);
+      return absl::OkStatus();
+    };
   }
   std::vector<double> times;
   for (int i = 0; i < options.repeat; ++i) {

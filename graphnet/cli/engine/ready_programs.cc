@@ -20,19 +20,16 @@ std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& values) {
 
 namespace {
 
-Observer AsObserver(const std::function<void(const Node&)>& observer) {
+Observer AsObserver(const std::function<absl::Status(const Node&)>& observer) {
   if (observer == nullptr) return nullptr;
-  return [&observer](const Node& node, const c10::IValue&) {
-    observer(node);
-    return absl::OkStatus();
-  };
+  return [&observer](const Node& node, const c10::IValue&) { return observer(node); };
 }
 
 class ReadyGraph final : public ReadyProgram {
  public:
   ReadyGraph(PreparedRun prepared, uint64_t seed) : run_(std::move(prepared)), seed_(seed) {}
 
-  absl::Status Run(const std::function<void(const Node&)>& observer) override {
+  absl::Status Run(const std::function<absl::Status(const Node&)>& observer) override {
     ASSIGN_OR_RETURN(outputs_, run_.executable->Run(
                                    run_.inputs, {.seed = seed_, .observer = AsObserver(observer)}));
     return absl::OkStatus();
@@ -76,7 +73,7 @@ class ReadyExtracted final : public ReadyProgram {
         seed_(seed),
         options_(std::move(options)) {}
 
-  absl::Status Run(const std::function<void(const Node&)>& observer) override {
+  absl::Status Run(const std::function<absl::Status(const Node&)>& observer) override {
     const std::vector<c10::IValue> inputs = Copies(inputs_);
     at::manual_seed(seed_);
     options_.observer = AsObserver(observer);

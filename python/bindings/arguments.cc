@@ -1,0 +1,583 @@
+#include "python/bindings/arguments.h"
+
+#include <complex>
+#include <new>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/ir/text/printer.h"
+#include "graphnet/ir/types.h"
+#include "graphnet/ir/verifier.h"
+#include "nanobind/operators.h"
+#include "nanobind/stl/optional.h"
+#include "nanobind/stl/string.h"
+#include "python/bindings/errors.h"
+
+namespace graphnet {
+namespace {
+
+// The classes that stand for constants: each has the value as `value`.
+struct DTypeObject {
+  DType value;
+};
+struct DeviceObject {
+  Device value;
+};
+struct LayoutObject {
+  Layout value;
+};
+struct MemoryFormatObject {
+  MemoryFormat value;
+};
+
+// A list that raises when it is changed; python/graphnet_ir/_lists.py. It lives for good.
+PyObject* immutable_list = nullptr;
+
+nb::object ListOf(nb::list elements) {
+  if (immutable_list == nullptr) {
+    immutable_list = nb::object(nb::module_::import_("graphnet_ir._lists").attr("ImmutableList"))
+                         .release()
+                         .ptr();
+  }
+  return nb::steal(PyObject_CallOneArg(immutable_list, elements.ptr()));
+}
+
+// "dtype" of an object of the class torch.dtype; empty for other classes.
+absl::string_view TorchClassOf(nb::handle value) {
+  const absl::string_view name = Py_TYPE(value.ptr())->tp_name;  // "torch.dtype", "dtype"
+  for (const absl::string_view known : {"dtype", "device", "layout", "memory_format"}) {
+    if (name == absl::StrCat("torch.", known)) return known;
+  }
+  return {};
+}
+
+std::string Text(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
+
+std::string WithoutTorch(nb::handle value) {
+  const std::string text = Text(value);
+  return std::string(absl::StripPrefix(text, "torch."));
+}
+
+template <typename T>
+T ParsedOrRaise(std::optional<T> parsed, absl::string_view what, const std::string& text) {
+  if (!parsed) Raise(PyExc_ValueError, absl::StrCat("'", text, "' is no ", what));
+  return *parsed;
+}
+
+std::string TypeName(nb::handle value) { return Py_TYPE(value.ptr())->tp_name; }
+
+}  // namespace
+
+absl::string_view TextOf(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const chars = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (chars == nullptr) throw nb::python_error();
+  return {chars, static_cast<size_t>(size)};
+}
+
+// --- To Python -------------------------------------------------------------------------------
+
+nb::object ToPython(const SymExpr* expr, ModuleObject& module) {
+  return nb::cast(SymExprObject{nb::borrow(module.self()), expr});
+}
+
+nb::object ToPython(const Dim& dim, ModuleObject& module) {
+  return dim.is_static() ? nb::int_(dim.value) : ToPython(dim.expr, module);
+}
+
+namespace {
+
+// Makes Python values. Lists are shared in the IR, so that a small one can stand for millions when
+// it is written out: one that lies in another is made once.
+class ValueMaker {
+ public:
+  explicit ValueMaker(ModuleObject& module) : module_(module) {}
+  nb::object Make(const Argument& argument, int depth = 0);
+  nb::object MakeTuple(absl::Span<const Argument> elements, int depth);
+
+ private:
+  nb::object MakeAggregate(const Argument& argument, int depth);
+
+  ModuleObject& module_;
+  absl::flat_hash_map<std::pair<const Argument*, Argument::Kind>, nb::object> shared_;
+};
+
+nb::object ValueMaker::Make(const Argument& argument, int depth) {
+  switch (argument.kind()) {
+    case Argument::Kind::kNone: return nb::none();
+    case Argument::Kind::kNode: return module_.NodeOf(argument.node());
+    case Argument::Kind::kBool: return nb::bool_(argument.boolean());
+    case Argument::Kind::kInt: return nb::int_(argument.integer());
+    case Argument::Kind::kFloat: return nb::float_(argument.real());
+    case Argument::Kind::kComplex:
+      return nb::steal(PyComplex_FromDoubles(argument.complex().real(), argument.complex().imag()));
+    case Argument::Kind::kString:
+      // Bytes that are not UTF-8 are kept as Python keeps them in names of files.
+      return nb::steal(PyUnicode_DecodeUTF8(argument.string().data(),
+                                            static_cast<Py_ssize_t>(argument.string().size()),
+                                            "surrogateescape"));
+    case Argument::Kind::kDType: return nb::cast(DTypeObject{argument.dtype()});
+    case Argument::Kind::kDevice: return nb::cast(DeviceObject{argument.device()});
+    case Argument::Kind::kLayout: return nb::cast(LayoutObject{argument.layout()});
+    case Argument::Kind::kMemoryFormat:
+      return nb::cast(MemoryFormatObject{argument.memory_format()});
+    case Argument::Kind::kList:
+    case Argument::Kind::kTuple:
+    case Argument::Kind::kDict:
+    case Argument::Kind::kSlice: break;
+    case Argument::Kind::kEllipsis: return nb::borrow(Py_Ellipsis);
+    case Argument::Kind::kGraph: return module_.GraphOf(argument.graph());
+    case Argument::Kind::kSymInt: return ToPython(argument.sym(), module_);
+  }
+  if (depth < 2 || argument.elements().empty()) return MakeAggregate(argument, depth);
+  const std::pair key(argument.elements().data(), argument.kind());
+  if (const auto it = shared_.find(key); it != shared_.end()) return it->second;
+  nb::object made = MakeAggregate(argument, depth);
+  shared_[key] = made;
+  return made;
+}
+
+nb::object ValueMaker::MakeTuple(absl::Span<const Argument> elements, int depth) {
+  nb::object made = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(elements.size())));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    PyTuple_SET_ITEM(made.ptr(), static_cast<Py_ssize_t>(i),
+                     Make(elements[i], depth + 1).release().ptr());
+  }
+  return made;
+}
+
+nb::object ValueMaker::MakeAggregate(const Argument& argument, int depth) {
+  const absl::Span<const Argument> elements = argument.elements();
+  switch (argument.kind()) {
+    case Argument::Kind::kList: {
+      nb::list list;
+      for (const Argument& element : elements) list.append(Make(element, depth + 1));
+      return ListOf(list);
+    }
+    case Argument::Kind::kDict: {
+      nb::dict dict;
+      for (size_t i = 0; i + 1 < elements.size(); i += 2)
+        dict[Make(elements[i], depth + 1)] = Make(elements[i + 1], depth + 1);
+      return dict;
+    }
+    case Argument::Kind::kSlice: {
+      const nb::object parts = MakeTuple(elements, depth);
+      return nb::steal(PySlice_New(PyTuple_GET_ITEM(parts.ptr(), 0),
+                                   PyTuple_GET_ITEM(parts.ptr(), 1),
+                                   PyTuple_GET_ITEM(parts.ptr(), 2)));
+    }
+    default: return MakeTuple(elements, depth);
+  }
+}
+
+}  // namespace
+
+nb::object ToPython(const Argument& argument, ModuleObject& module) {
+  return ValueMaker(module).Make(argument);
+}
+
+nb::tuple ToPython(absl::Span<const Argument> arguments, ModuleObject& module) {
+  return nb::borrow<nb::tuple>(ValueMaker(module).MakeTuple(arguments, 0));
+}
+
+nb::dict ToPython(absl::Span<const KwArg> arguments, ModuleObject& module) {
+  ValueMaker maker(module);
+  nb::dict dict;
+  for (const KwArg& argument : arguments)
+    dict[nb::str(argument.name.data(), argument.name.size())] = maker.Make(argument.value, 1);
+  return dict;
+}
+
+// --- From Python -----------------------------------------------------------------------------
+
+Argument ArgumentReader::Read(nb::handle value, int depth) {
+  if (!budget_.Charge(1)) Raise(PyExc_ValueError, "the arguments are too large");
+  PyObject* const object = value.ptr();
+  if (object == Py_None) return Argument::None();
+  if (nb::isinstance<NodeObject>(value)) {
+    const auto& node = nb::cast<const NodeObject&>(value);
+    Node* const operand = node.get();
+    if (graph_ == nullptr || operand->graph() != graph_) {
+      Raise(PyExc_ValueError,
+            absl::StrCat("the node ", operand->name(), " belongs to another graph"));
+    }
+    if (!budget_.Charge(kOperandUnits)) Raise(PyExc_ValueError, "the arguments are too large");
+    nodes_.push_back(&node);
+    alive_.push_back(nb::borrow(value));
+    return operand;
+  }
+  if (object == Py_True || object == Py_False) return object == Py_True;
+  if (PyLong_Check(object)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) Raise(PyExc_OverflowError, "an integer does not fit in 64 bits");
+    return static_cast<int64_t>(number);
+  }
+  if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
+  if (PyUnicode_Check(object)) {
+    if (Py_ssize_t size = 0; const char* chars = PyUnicode_AsUTF8AndSize(object, &size))
+      return arena_.Copy(absl::string_view(chars, static_cast<size_t>(size)));
+    PyErr_Clear();
+    const nb::object bytes =
+        nb::steal(PyUnicode_AsEncodedString(object, "utf-8", "surrogateescape"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    return arena_.Copy(absl::string_view(PyBytes_AS_STRING(bytes.ptr()),
+                                         static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))));
+  }
+  if (depth >= kMaxNesting)
+    Raise(PyExc_ValueError, absl::StrCat("arguments nest at most ", kMaxNesting, " deep"));
+  if (PyTuple_Check(object)) return ReadElements(Argument::Kind::kTuple, value, depth);
+  if (PyList_Check(object)) return ReadElements(Argument::Kind::kList, value, depth);
+  if (PyDict_Check(object)) {
+    nb::list flat;
+    for (const auto& [key, element] : nb::borrow<nb::dict>(value)) {
+      flat.append(key);
+      flat.append(element);
+    }
+    return ReadElements(Argument::Kind::kDict, flat, depth);
+  }
+  if (PySlice_Check(object)) {
+    return ReadElements(Argument::Kind::kSlice,
+                        nb::make_tuple(value.attr("start"), value.attr("stop"), value.attr("step")),
+                        depth);
+  }
+  return ReadOther(value);
+}
+
+Argument ArgumentReader::ReadElements(Argument::Kind kind, nb::handle sequence, int depth) {
+  // A list within a list may be there many times: it is read once.
+  if (depth >= 2) {
+    if (const auto it = shared_.find(sequence.ptr()); it != shared_.end()) {
+      if (!budget_.Charge(it->second.units)) Raise(PyExc_ValueError, "the arguments are too large");
+      return it->second.argument;
+    }
+  }
+  const uint64_t before = budget_.left();
+  // A copy: reading an element may run Python code, which may change the sequence.
+  const nb::tuple all = TupleOf(sequence);
+  const size_t size = static_cast<size_t>(PyTuple_GET_SIZE(all.ptr()));
+  if (size > budget_.left()) Raise(PyExc_ValueError, "the arguments are too large");
+  auto* const made = arena_.NewArray<Argument>(size);
+  for (size_t i = 0; i < size; ++i) {
+    new (&made[i])
+        Argument(Read(PyTuple_GET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i)), depth + 1));
+  }
+  const Argument argument = Argument::Aggregate(kind, absl::MakeConstSpan(made, size));
+  if (depth >= 2) {
+    shared_[sequence.ptr()] = {argument, before - budget_.left()};
+    alive_.push_back(nb::borrow(sequence));
+  }
+  return argument;
+}
+
+Argument ArgumentReader::ReadOther(nb::handle value) {
+  if (value.ptr() == Py_Ellipsis) return Argument::Ellipsis();
+  if (PyComplex_Check(value.ptr())) {
+    auto* const number = static_cast<std::complex<double>*>(
+        arena_.Allocate(sizeof(std::complex<double>), alignof(std::complex<double>)));
+    new (number) std::complex<double>(PyComplex_RealAsDouble(value.ptr()),
+                                      PyComplex_ImagAsDouble(value.ptr()));
+    return static_cast<const std::complex<double>*>(number);
+  }
+  if (nb::isinstance<DTypeObject>(value)) return nb::cast<DTypeObject&>(value).value;
+  if (nb::isinstance<DeviceObject>(value)) return nb::cast<DeviceObject&>(value).value;
+  if (nb::isinstance<LayoutObject>(value)) return nb::cast<LayoutObject&>(value).value;
+  if (nb::isinstance<MemoryFormatObject>(value)) return nb::cast<MemoryFormatObject&>(value).value;
+  if (nb::isinstance<SymExprObject>(value)) {
+    return module_.module().CopySym(nb::cast<SymExprObject&>(value).expr);
+  }
+  if (nb::isinstance<GraphObject>(value)) {
+    const auto& body = nb::cast<const GraphObject&>(value);
+    if (&body.module() != &module_) Raise(PyExc_ValueError, "the graph belongs to another module");
+    bodies_.push_back(&body);
+    alive_.push_back(nb::borrow(value));
+    return body.get();
+  }
+  const absl::string_view torch = TorchClassOf(value);
+  if (torch == "dtype") return ReadDType(value);
+  if (torch == "device") return ReadDevice(value);
+  if (torch == "layout") {
+    const std::string text = WithoutTorch(value);
+    return ParsedOrRaise(ParseLayout(text), "layout", text);
+  }
+  if (torch == "memory_format") {
+    const std::string text = WithoutTorch(value);
+    return ParsedOrRaise(ParseMemoryFormat(text), "memory format", text);
+  }
+  if (PyIndex_Check(value.ptr())) {
+    const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+    if (number.is_valid()) return Read(number, 0);
+    throw nb::python_error();
+  }
+  Raise(PyExc_TypeError, absl::StrCat("an argument of a node cannot be a ", TypeName(value)));
+}
+
+absl::Span<const Argument> ArgumentReader::ReadAll(nb::handle sequence) {
+  return ReadElements(Argument::Kind::kTuple, sequence, 0).elements();
+}
+
+absl::Span<const KwArg> ArgumentReader::ReadKeywords(nb::handle dict) {
+  if (!PyDict_Check(dict.ptr())) Raise(PyExc_TypeError, "kwargs must be a dict");
+  const nb::list items = nb::borrow<nb::dict>(dict).items();
+  auto* const made = arena_.NewArray<KwArg>(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    const nb::object item = items[i];
+    const nb::object name = item[0];
+    if (!PyUnicode_Check(name.ptr())) Raise(PyExc_TypeError, "a keyword must be a str");
+    new (&made[i]) KwArg{arena_.Copy(TextOf(name)), Read(item[1], 0)};
+  }
+  return absl::MakeConstSpan(made, items.size());
+}
+
+void ArgumentReader::CheckOperands() const {
+  for (const NodeObject* node : nodes_) node->get();
+  for (const GraphObject* body : bodies_) body->get();
+}
+
+DType ReadDType(nb::handle value) {
+  if (nb::isinstance<DTypeObject>(value)) return nb::cast<DTypeObject&>(value).value;
+  if (!PyUnicode_Check(value.ptr()) && TorchClassOf(value) != "dtype")
+    Raise(PyExc_TypeError, absl::StrCat("a dtype cannot be a ", TypeName(value)));
+  const std::string text = WithoutTorch(value);
+  if (const std::optional<DType> dtype = ParseDType(text)) return *dtype;
+  return ParsedOrRaise(ParseDTypeShortName(text), "dtype", text);
+}
+
+Device ReadDevice(nb::handle value) {
+  if (nb::isinstance<DeviceObject>(value)) return nb::cast<DeviceObject&>(value).value;
+  if (!PyUnicode_Check(value.ptr()) && TorchClassOf(value) != "device")
+    Raise(PyExc_TypeError, absl::StrCat("a device cannot be a ", TypeName(value)));
+  const std::string text = Text(value);
+  return ParsedOrRaise(ParseDevice(text), "device", text);
+}
+
+Dim ReadDim(nb::handle value, ModuleObject& module) {
+  if (nb::isinstance<SymExprObject>(value))
+    return module.module().CopySym(nb::cast<SymExprObject&>(value).expr);
+  const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  const long long size = PyLong_AsLongLong(number.ptr());
+  if (size == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return static_cast<int64_t>(size);
+}
+
+// --- The classes -----------------------------------------------------------------------------
+
+namespace {
+
+// As Python and PyTorch divide and combine integers. `other` may be on the left.
+const SymExpr* OperandOf(const SymExprObject& self, nb::handle other) {
+  Module& module = nb::cast<ModuleObject&>(self.module).module();
+  if (nb::isinstance<SymExprObject>(other))
+    return module.CopySym(nb::cast<SymExprObject&>(other).expr);
+  const nb::object number = nb::steal(PyNumber_Index(other.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  const long long value = PyLong_AsLongLong(number.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return module.SymInt(static_cast<int64_t>(value));
+}
+
+// Raises ValueError for an expression that is larger than any file may hold.
+const SymExpr* Checked(const SymExpr* expr) {
+  Expansions<const SymExpr*> expansions;
+  const std::optional<Expansion> all = expansions.Of(expr, SymParts());
+  if (!all || all->size > kMaxTerms || all->height > kMaxNesting)
+    Raise(PyExc_ValueError, "the expression is too large");
+  return expr;
+}
+
+SymExprObject Made(const SymExprObject& self, SymExpr::Kind kind, const SymExpr* lhs,
+                   const SymExpr* rhs) {
+  if (lhs->is_relation() || rhs->is_relation())
+    Raise(PyExc_ValueError, "a relation cannot be a part of an expression");
+  auto& owner = nb::cast<ModuleObject&>(self.module);
+  owner.CheckMayChange();
+  return {self.module, Checked(owner.module().SymBinary(kind, lhs, rhs))};
+}
+
+void BindSymExpr(nb::module_& m) {
+  using Kind = SymExpr::Kind;
+  nb::class_<SymExprObject> cls(
+      m, "SymExpr",
+      "An integer expression over the symbols of a module, or a relation between two. Operators "
+      "make larger ones: `s0 * 2 + 1`. `==` compares expressions; the relation is `s0.eq(4)`.");
+  const auto binary = [&](const char* name, const char* reflected, Kind kind) {
+    cls.def(
+        name,
+        [kind](const SymExprObject& self, nb::handle other) {
+          return Made(self, kind, self.expr, OperandOf(self, other));
+        },
+        nb::is_operator());
+    if (reflected != nullptr) {
+      cls.def(
+          reflected,
+          [kind](const SymExprObject& self, nb::handle other) {
+            return Made(self, kind, OperandOf(self, other), self.expr);
+          },
+          nb::is_operator());
+    }
+  };
+  binary("__add__", "__radd__", Kind::kAdd);
+  binary("__sub__", "__rsub__", Kind::kSub);
+  binary("__mul__", "__rmul__", Kind::kMul);
+  binary("__floordiv__", "__rfloordiv__", Kind::kFloorDiv);
+  binary("__mod__", "__rmod__", Kind::kMod);
+  binary("__pow__", "__rpow__", Kind::kPow);
+  const auto named = [&](const char* name, Kind kind, const char* doc) {
+    cls.def(
+        name,
+        [kind](const SymExprObject& self, nb::handle other) {
+          return Made(self, kind, self.expr, OperandOf(self, other));
+        },
+        nb::arg("other"), doc);
+  };
+  named("min", Kind::kMin, "The smaller one of both.");
+  named("max", Kind::kMax, "The larger one of both.");
+  named("eq", Kind::kEq, "The relation self == other.");
+  named("ne", Kind::kNe, "The relation self != other.");
+  named("lt", Kind::kLt, "The relation self < other.");
+  named("le", Kind::kLe, "The relation self <= other.");
+  named("gt", Kind::kGt, "The relation self > other.");
+  named("ge", Kind::kGe, "The relation self >= other.");
+  cls.def("__neg__", [](const SymExprObject& self) {
+    auto& owner = nb::cast<ModuleObject&>(self.module);
+    owner.CheckMayChange();
+    if (self.expr->is_relation()) Raise(PyExc_ValueError, "a relation has no negative");
+    return SymExprObject{self.module, Checked(owner.module().SymNeg(self.expr))};
+  });
+  cls.def("__eq__", [](const SymExprObject& self, nb::handle other) {
+    return nb::isinstance<SymExprObject>(other) &&
+           *self.expr == *nb::cast<SymExprObject&>(other).expr;
+  });
+  cls.def("__hash__", [](const SymExprObject& self) {
+    return std::hash<std::string>()(PrintSymExpr(*self.expr));
+  });
+  cls.def("__str__", [](const SymExprObject& self) { return PrintSymExpr(*self.expr); });
+  cls.def("__repr__", [](const SymExprObject& self) { return PrintSymExpr(*self.expr); });
+  cls.def_prop_ro(
+      "kind",
+      [](const SymExprObject& self) {
+        static constexpr const char* kNames[] = {"int",      "symbol", "neg", "add", "sub", "mul",
+                                                 "floordiv", "mod",    "pow", "min", "max", "eq",
+                                                 "ne",       "lt",     "le",  "gt",  "ge"};
+        return kNames[static_cast<size_t>(self.expr->kind)];
+      },
+      "'int', 'symbol', 'neg', 'add', 'sub', 'mul', 'floordiv', 'mod', 'pow', 'min', 'max', or a "
+      "relation: 'eq', 'ne', 'lt', 'le', 'gt', 'ge'.");
+  cls.def_prop_ro(
+      "value",
+      [](const SymExprObject& self) -> std::optional<int64_t> {
+        if (self.expr->kind != SymExpr::Kind::kInt) return std::nullopt;
+        return self.expr->value;
+      },
+      "The number of an expression of kind 'int', else None.");
+  cls.def_prop_ro(
+      "name", [](const SymExprObject& self) { return std::string(self.expr->name); },
+      "The name of a symbol, else ''.");
+  cls.def_prop_ro(
+      "operands",
+      [](const SymExprObject& self) {
+        nb::list operands;
+        for (const SymExpr* operand : {self.expr->lhs, self.expr->rhs}) {
+          if (operand != nullptr) operands.append(SymExprObject{self.module, operand});
+        }
+        return nb::tuple(operands);
+      },
+      "The expressions that it is made of.");
+  cls.def_prop_ro(
+      "example",
+      [](const SymExprObject& self) {
+        return EvaluateWithExamples(nb::cast<ModuleObject&>(self.module).module(), *self.expr);
+      },
+      "The size for the example values of the module's symbols, or None if one has none.");
+}
+
+// A class whose objects are equal if their values are, named after a function of them.
+template <typename Object>
+nb::class_<Object> BindConstant(nb::module_& m, const char* name, const char* doc) {
+  return nb::class_<Object>(m, name, doc).def("__eq__", [](const Object& self, nb::handle other) {
+    return nb::isinstance<Object>(other) && nb::cast<Object&>(other).value == self.value;
+  });
+}
+
+}  // namespace
+
+void BindConstants(nb::module_& m) {
+  BindConstant<DTypeObject>(m, "DType", "The type of the elements of a tensor: DType('float32').")
+      .def(
+          "__init__",
+          [](DTypeObject* self, nb::handle name) { new (self) DTypeObject{ReadDType(name)}; },
+          nb::arg("name"))
+      .def_prop_ro(
+          "name", [](const DTypeObject& self) { return std::string(DTypeName(self.value)); },
+          "PyTorch's name of it: 'float32'.")
+      .def_prop_ro(
+          "itemsize", [](const DTypeObject& self) { return DTypeBytes(self.value); },
+          "Bytes that an element takes; 0 for types of less than a byte.")
+      .def("__str__", [](const DTypeObject& self) { return std::string(DTypeName(self.value)); })
+      .def("__repr__",
+           [](const DTypeObject& self) { return absl::StrCat("torch.", DTypeName(self.value)); })
+      .def("__hash__", [](const DTypeObject& self) { return static_cast<int>(self.value); });
+  BindConstant<DeviceObject>(m, "Device", "Where a tensor lies: Device('cuda:0').")
+      .def(
+          "__init__",
+          [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{ReadDevice(name)}; },
+          nb::arg("name"))
+      .def_prop_ro(
+          "type",
+          [](const DeviceObject& self) { return std::string(DeviceTypeName(self.value.type)); },
+          "'cpu', 'cuda', ….")
+      .def_prop_ro(
+          "index",
+          [](const DeviceObject& self) -> std::optional<int> {
+            if (self.value.index < 0) return std::nullopt;
+            return self.value.index;
+          },
+          "Its number, or None.")
+      .def("__str__", [](const DeviceObject& self) { return DeviceName(self.value); })
+      .def("__repr__",
+           [](const DeviceObject& self) {
+             return absl::StrCat("device('", DeviceName(self.value), "')");
+           })
+      .def("__hash__", [](const DeviceObject& self) {
+        return static_cast<int>(self.value.type) * 256 + self.value.index;
+      });
+  BindConstant<LayoutObject>(m, "Layout", "The layout of a tensor: Layout('strided').")
+      .def(
+          "__init__",
+          [](LayoutObject* self, const std::string& name) {
+            new (self) LayoutObject{ParsedOrRaise(ParseLayout(name), "layout", name)};
+          },
+          nb::arg("name"))
+      .def_prop_ro("name",
+                   [](const LayoutObject& self) { return std::string(LayoutName(self.value)); })
+      .def("__str__", [](const LayoutObject& self) { return std::string(LayoutName(self.value)); })
+      .def("__repr__",
+           [](const LayoutObject& self) { return absl::StrCat("torch.", LayoutName(self.value)); })
+      .def("__hash__", [](const LayoutObject& self) { return static_cast<int>(self.value); });
+  BindConstant<MemoryFormatObject>(m, "MemoryFormat",
+                                   "A memory format: MemoryFormat('channels_last').")
+      .def(
+          "__init__",
+          [](MemoryFormatObject* self, const std::string& name) {
+            new (self)
+                MemoryFormatObject{ParsedOrRaise(ParseMemoryFormat(name), "memory format", name)};
+          },
+          nb::arg("name"))
+      .def_prop_ro(
+          "name",
+          [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); })
+      .def("__str__",
+           [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); })
+      .def("__repr__",
+           [](const MemoryFormatObject& self) {
+             return absl::StrCat("torch.", MemoryFormatName(self.value));
+           })
+      .def("__hash__", [](const MemoryFormatObject& self) { return static_cast<int>(self.value); });
+  BindSymExpr(m);
+}
+
+}  // namespace graphnet

@@ -1,0 +1,85 @@
+// Arguments of nodes as Python values and back.
+//
+// None, bool, int, float, complex, str, list, tuple, dict, slice and Ellipsis are themselves; lists
+// that are read are immutable. A node is a Node, a body a Graph, a size expression a SymExpr, and
+// dtypes, devices, layouts and memory formats are the classes DType, Device, Layout and
+// MemoryFormat. PyTorch's own objects for these four are taken, too.
+#ifndef GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_
+#define GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "graphnet/base/arena.h"
+#include "graphnet/ir/argument.h"
+#include "graphnet/ir/shared_walk.h"
+#include "nanobind/nanobind.h"
+#include "python/bindings/objects.h"
+
+namespace graphnet {
+
+// A size expression of a module.
+struct SymExprObject {
+  nb::object module;  // keeps it alive
+  const SymExpr* expr;
+};
+
+// Adds the classes DType, Device, Layout, MemoryFormat and SymExpr.
+void BindConstants(nb::module_& m);
+
+nb::object ToPython(const Argument& argument, ModuleObject& module);
+nb::tuple ToPython(absl::Span<const Argument> arguments, ModuleObject& module);
+nb::dict ToPython(absl::Span<const KwArg> arguments, ModuleObject& module);
+
+// Reads Python values as arguments of a node of `graph`. What it returns lives as long as it does.
+// Raises TypeError for a value that no argument may be, ValueError for a node or body of another
+// graph or module and for what nests too deep or is too large, ReferenceError for an erased node.
+class ArgumentReader {
+ public:
+  ArgumentReader(ModuleObject& module, const Graph* graph) : module_(module), graph_(graph) {}
+
+  Argument Read(nb::handle value) { return Read(value, 0); }
+  absl::Span<const Argument> ReadAll(nb::handle sequence);
+  absl::Span<const KwArg> ReadKeywords(nb::handle dict);
+  // Raises ReferenceError if a node or body that was read is erased by now, as code of Python that
+  // ran meanwhile may have done.
+  void CheckOperands() const;
+
+ private:
+  Argument Read(nb::handle value, int depth);
+  Argument ReadOther(nb::handle value);
+  Argument ReadElements(Argument::Kind kind, nb::handle sequence, int depth);
+
+  // Of the budget that an operand takes: each is a use of its own, however lists are shared.
+  static constexpr uint64_t kOperandUnits = 63;
+  struct Shared {
+    Argument argument;
+    uint64_t units = 0;
+  };
+
+  ModuleObject& module_;
+  const Graph* const graph_;  // null: no nodes
+  Arena arena_;
+  Budget budget_{kMaxWrittenOut};
+  absl::flat_hash_map<PyObject*, Shared> shared_;
+  // Nodes and bodies that were read.
+  std::vector<const NodeObject*> nodes_;
+  std::vector<const GraphObject*> bodies_;
+  std::vector<nb::object> alive_;  // keeps them
+};
+
+// A dtype from a DType, a torch.dtype or a name: "float32", "f32".
+DType ReadDType(nb::handle value);
+Device ReadDevice(nb::handle value);
+// A size: an int or a SymExpr.
+Dim ReadDim(nb::handle value, ModuleObject& module);
+nb::object ToPython(const Dim& dim, ModuleObject& module);
+nb::object ToPython(const SymExpr* expr, ModuleObject& module);
+
+absl::string_view TextOf(nb::handle text);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_

@@ -1,0 +1,23 @@
+// graphnet_ir._core: the library for Python. What users import is in python/graphnet_ir.
+#include "nanobind/nanobind.h"
+#include "python/bindings/arguments.h"
+#include "python/bindings/errors.h"
+#include "python/bindings/graph.h"
+#include "python/bindings/long_call.h"
+#include "python/bindings/sample.h"
+
+NB_MODULE(_core, m) {
+  // The interpreter ends without destroying all objects; what is left then is no leak of ours.
+  graphnet::nb::set_leak_warnings(false);
+  graphnet::BindErrors(m);
+  graphnet::BindLongCalls(m);
+  graphnet::BindConstants(m);
+  graphnet::BindMetas(m);
+  graphnet::BindNode(m);
+  graphnet::BindGraph(m);
+  graphnet::BindModule(m);
+  graphnet::BindTensor(m);
+  graphnet::BindSample(m);
+  graphnet::BindOperations(m);
+  graphnet::BindRuns(m);
+}

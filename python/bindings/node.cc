@@ -1,0 +1,334 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/facts/memory/effects.h"
+#include "graphnet/ir/text/printer.h"
+#include "nanobind/operators.h"
+#include "nanobind/stl/optional.h"
+#include "nanobind/stl/string.h"
+#include "python/bindings/arguments.h"
+#include "python/bindings/errors.h"
+#include "python/bindings/graph.h"
+
+namespace graphnet {
+
+absl::string_view NameOf(nb::handle text, const char* what) {
+  if (!PyUnicode_Check(text.ptr())) Raise(PyExc_TypeError, absl::StrCat(what, " must be a str"));
+  const absl::string_view name = TextOf(text);
+  if (name.empty()) Raise(PyExc_ValueError, absl::StrCat(what, " cannot be empty"));
+  if (name.size() > kMaxNameBytes)
+    Raise(PyExc_ValueError, absl::StrCat(what, " takes at most ", kMaxNameBytes, " bytes"));
+  return name;
+}
+
+namespace {
+
+nb::str Text(absl::string_view text) { return nb::str(text.data(), text.size()); }
+
+Node* OperandFor(const NodeObject& self, const NodeObject& value) {
+  Node* const node = value.get();
+  if (node->graph() != self.get()->graph()) {
+    Raise(PyExc_ValueError, absl::StrCat("the node ", node->name(), " belongs to another graph"));
+  }
+  return node;
+}
+
+// Moves `moved` before `before`, which is null for the end.
+void Move(const NodeObject& self, const NodeObject& moved, Node* before) {
+  Node* const node = moved.ForChange();
+  Graph* const graph = self.get()->graph();
+  if (node->graph() != graph)
+    Raise(PyExc_ValueError, "a node is moved within its own graph; node_copy copies from others");
+  if (node != before) graph->MoveBefore(node, before);
+}
+
+nb::dict UsersOf(const NodeObject& self) {
+  nb::dict users;
+  for (Node* user : self.get()->users()) users[self.module().NodeOf(user)] = nb::none();
+  return users;
+}
+
+nb::list ReplaceUses(const NodeObject& self, const NodeObject& value, nb::handle when) {
+  Node* const node = self.ForChange();
+  Node* const to = OperandFor(self, value);
+  nb::list changed;
+  if (when.is_none()) {
+    for (Node* user : node->users()) changed.append(self.module().NodeOf(user));
+    node->ReplaceAllUsesWith(to);
+    return changed;
+  }
+  std::vector<Node*> replaced;
+  for (Node* user : node->users()) {
+    if (nb::cast<bool>(when(self.module().NodeOf(user)))) replaced.push_back(user);
+  }
+  // The callback may have done anything.
+  self.ForChange();
+  OperandFor(self, value);
+  for (Node* user : replaced) {
+    if (user->is_erased()) continue;
+    user->ReplaceInput(node, to);
+    changed.append(self.module().NodeOf(user));
+  }
+  return changed;
+}
+
+void SetArg(const NodeObject& self, nb::ssize_t i, nb::handle value) {
+  Node* const node = self.ForChange();
+  const auto size = static_cast<nb::ssize_t>(node->args().size());
+  if (i < 0) i += size;
+  if (i < 0 || i >= size) Raise(PyExc_IndexError, "the node has no such argument");
+  ArgumentReader reader(self.module(), node->graph());
+  const Argument read = reader.Read(value);
+  reader.CheckOperands();
+  self.ForChange();
+  if (i >= static_cast<nb::ssize_t>(node->args().size()))
+    Raise(PyExc_IndexError, "the node has no such argument");
+  node->set_arg(static_cast<size_t>(i), read);
+}
+
+}  // namespace
+
+// Reading a Python value may run other code of Python, which may erase any node. So a function that
+// changes a node first reads all values, and then asks whether the operands that were read and the
+// node itself are alive.
+void BindNode(nb::module_& m) {
+  nb::class_<NodeObject>(
+      m, "Node", nb::type_slots(kNodeSlots), nb::is_weak_referenceable(),
+      "One operation of a Graph and the one value that it yields, as torch.fx.Node.\n\n"
+      "A node keeps its module alive. After it was erased it has a name, and everything else "
+      "raises ReferenceError.")
+      .def_prop_rw(
+          "name", [](const NodeObject& self) { return Text(self.raw()->name()); },
+          [](const NodeObject& self, nb::handle name) {
+            const absl::string_view text = NameOf(name, "a name");
+            self.ForChange()->set_name(text);
+          },
+          "A label, unique in the graph. Setting it makes what cannot be in an identifier '_', "
+          "and adds a number if another node has it.")
+      .def_prop_ro(
+          "op", [](const NodeObject& self) { return Text(OpName(self.get()->op())); },
+          "'placeholder', 'get_attr', 'call_function', 'call_method', 'call_module' or "
+          "'output'.")
+      .def_prop_rw(
+          "target", [](const NodeObject& self) { return Text(self.get()->target()); },
+          [](const NodeObject& self, nb::handle target) {
+            const absl::string_view text = NameOf(target, "a target");
+            self.ForChange()->set_target(text);
+          },
+          "What is called, by its name: 'torch.relu', 'aten.add.Tensor', 'view'.")
+      .def_prop_rw(
+          "args",
+          [](const NodeObject& self) { return ToPython(self.get()->args(), self.module()); },
+          [](const NodeObject& self, nb::handle args) {
+            ArgumentReader reader(self.module(), self.get()->graph());
+            const auto read = reader.ReadAll(args);
+            reader.CheckOperands();
+            self.ForChange()->set_args(read);
+          },
+          "The arguments by position, a tuple.")
+      .def_prop_rw(
+          "kwargs",
+          [](const NodeObject& self) { return ToPython(self.get()->kwargs(), self.module()); },
+          [](const NodeObject& self, nb::handle kwargs) {
+            ArgumentReader reader(self.module(), self.get()->graph());
+            const auto read = reader.ReadKeywords(kwargs);
+            reader.CheckOperands();
+            self.ForChange()->set_kwargs(read);
+          },
+          "The arguments by keyword, a dict; a copy.")
+      .def(
+          "update_arg",
+          [](const NodeObject& self, nb::ssize_t i, nb::handle value) { SetArg(self, i, value); },
+          nb::arg("idx"), nb::arg("arg"), "Replaces one argument.")
+      .def(
+          "update_kwarg",
+          [](const NodeObject& self, nb::handle key, nb::handle value) {
+            ArgumentReader reader(self.module(), self.get()->graph());
+            const Argument read = reader.Read(value);
+            const absl::string_view name = NameOf(key, "a keyword");
+            reader.CheckOperands();
+            self.ForChange()->set_kwarg(name, read);
+          },
+          nb::arg("key"), nb::arg("arg"), "Replaces one keyword argument, or adds it.")
+      .def(
+          "insert_arg",
+          [](const NodeObject& self, size_t i, nb::handle value) {
+            ArgumentReader reader(self.module(), self.get()->graph());
+            const Argument read = reader.Read(value);
+            reader.CheckOperands();
+            Node* const node = self.ForChange();
+            std::vector<Argument> args(node->args().begin(), node->args().end());
+            if (i > args.size()) Raise(PyExc_IndexError, "the node has fewer arguments");
+            args.insert(args.begin() + static_cast<ptrdiff_t>(i), read);
+            node->set_args(args);
+          },
+          nb::arg("idx"), nb::arg("arg"), "Inserts an argument before the one of that number.")
+      .def_prop_ro("users", UsersOf,
+                   "The nodes that use this one, each once, as the keys of a dict; a copy.")
+      .def_prop_ro(
+          "num_uses", [](const NodeObject& self) { return self.get()->num_uses(); },
+          "How many operands are this node: `add(x, x)` uses x twice.")
+      .def_prop_ro(
+          "all_input_nodes",
+          [](const NodeObject& self) {
+            nb::list inputs;
+            absl::flat_hash_set<const Node*> seen;
+            self.get()->ForEachOperand([&](Node* operand) {
+              if (seen.insert(operand).second) inputs.append(self.module().NodeOf(operand));
+            });
+            return inputs;
+          },
+          "The nodes that this one takes, each once.")
+      .def_prop_ro(
+          "graph",
+          [](const NodeObject& self) { return self.module().GraphOf(self.get()->graph()); },
+          "The graph that it belongs to.")
+      .def_prop_ro(
+          "next",
+          [](const NodeObject& self) { return self.module().NodeOrNone(self.get()->next()); },
+          "The node behind it, or None at the end (torch.fx has its root there).")
+      .def_prop_ro(
+          "prev",
+          [](const NodeObject& self) { return self.module().NodeOrNone(self.get()->prev()); },
+          "The node before it, or None at the start.")
+      .def_prop_ro(
+          "is_erased",
+          [](const NodeObject& self) {
+            return self.raw()->is_erased() || !self.module().HasGraph(self.raw()->graph());
+          },
+          "Whether it was erased, or its graph.")
+      .def_prop_ro(
+          "index", [](const NodeObject& self) { return self.raw()->index(); },
+          "Its number among the nodes that were ever made in the module.")
+      .def_prop_rw(
+          "tensor_meta",
+          [](const NodeObject& self) { return ToPython(self.get()->meta(), self.module()); },
+          [](const NodeObject& self, nb::handle meta) {
+            const ValueMeta* const read = ReadMeta(meta, self.module());
+            self.ForChange()->set_meta(read);
+          },
+          nb::arg("meta").none(),
+          "What is known of the value: a TensorMeta, a tuple of metas, or None.")
+      .def_prop_rw(
+          "location",
+          [](const NodeObject& self) -> nb::object {
+            const SourceLocation location = self.get()->location();
+            if (location.file.empty() && location.line == 0) return nb::none();
+            return nb::make_tuple(Text(location.file), location.line, location.column);
+          },
+          [](const NodeObject& self, nb::handle place) {
+            if (place.is_none()) {
+              self.ForChange()->set_location({});
+              return;
+            }
+            const nb::tuple parts = TupleOf(place);
+            if (parts.size() < 2) Raise(PyExc_ValueError, "a location is (file, line[, column])");
+            const auto file = nb::cast<std::string>(parts[0]);
+            const auto line = nb::cast<uint32_t>(parts[1]);
+            const auto column = parts.size() > 2 ? nb::cast<uint32_t>(parts[2]) : 0;
+            self.ForChange()->set_location({.file = file, .line = line, .column = column});
+          },
+          nb::arg("location").none(),
+          "The place in the program that it comes from: (file, line, column), or None.")
+      .def_prop_rw(
+          "module_path", [](const NodeObject& self) { return Text(self.get()->module_path()); },
+          [](const NodeObject& self, const std::string& path) {
+            self.ForChange()->set_module_path(path);
+          },
+          "The path of the submodule that the operation belongs to: 'layer1.0.conv1'.")
+      .def_prop_rw(
+          "type", [](const NodeObject& self) { return Text(self.get()->annotation()); },
+          [](const NodeObject& self, const std::string& type) {
+            self.ForChange()->set_annotation(type);
+          },
+          "The written type of the value: 'torch.nn.parameter.Parameter', or ''.")
+      .def_prop_rw(
+          "draw_spec",
+          [](const NodeObject& self) { return ToPython(self.get()->draw_spec(), self.module()); },
+          [](const NodeObject& self, nb::handle spec) {
+            if (!self.get()->is_placeholder())
+              Raise(PyExc_ValueError, "only placeholders have a draw spec");
+            if (spec.is_none()) {
+              self.ForChange()->clear_draw_spec();
+              return;
+            }
+            ReadDrawSpec(spec, self.module(),
+                         [&](const DrawSpec& read) { self.ForChange()->set_draw_spec(read); });
+          },
+          nb::arg("spec").none(),
+          "How an input is drawn when it has no value: a dict with mean, std, min, max, data, "
+          "original_name, in_input_meta as far as they are said, or None; a copy.")
+      .def_prop_ro("_own_meta",
+                   [](const NodeObject& self) { return self.module().MetaOf(self.get()); })
+      .def_prop_ro("_own_meta_or_none",
+                   [](const NodeObject& self) { return self.module().FindMeta(self.get()); })
+      .def("replace_all_uses_with", ReplaceUses, nb::arg("replace_with"),
+           nb::arg("delete_user_cb") = nb::none(),
+           "Points the uses of this node to another one, all or those of the users for which the "
+           "callback returns True. Returns the users that were changed.")
+      .def(
+          "replace_input_with",
+          [](const NodeObject& self, const NodeObject& from, const NodeObject& to) {
+            Node* const value = OperandFor(self, to);
+            Node* const old = OperandFor(self, from);
+            self.ForChange()->ReplaceInput(old, value);
+          },
+          nb::arg("old_input"), nb::arg("new_input"), "Replaces one operand by another.")
+      .def(
+          "append",
+          [](const NodeObject& self, const NodeObject& moved) {
+            if (&self != &moved) Move(self, moved, self.get()->next());
+          },
+          nb::arg("x"), "Moves the node x right behind this one.")
+      .def(
+          "prepend",
+          [](const NodeObject& self, const NodeObject& moved) { Move(self, moved, self.get()); },
+          nb::arg("x"), "Moves the node x right before this one.")
+      .def(
+          "is_impure",
+          [](const NodeObject& self) {
+            Node* const node = self.get();
+            if (!node->is_call()) return node->is_placeholder() || node->is_output();
+            self.module().RequireVerified();
+            return !Effects(self.module().module()).Of(*node).is_pure();
+          },
+          "Whether the call does more than yield its value, by the schema of its operator. An "
+          "operator that nothing knows counts as impure.")
+      .def(
+          "format_node", [](const NodeObject& self) { return PrintNode(*self.get()); },
+          "The line of the text form.")
+      .def("__repr__", [](const NodeObject& self) { return Text(self.raw()->name()); })
+      .def(
+          "__lt__",
+          [](const NodeObject& self, const NodeObject& other) {
+            OperandFor(self, other);
+            return self.get()->IsBefore(other.get());
+          },
+          nb::is_operator())
+      .def(
+          "__gt__",
+          [](const NodeObject& self, const NodeObject& other) {
+            OperandFor(self, other);
+            return other.get()->IsBefore(self.get());
+          },
+          nb::is_operator())
+      .def(
+          "__le__",
+          [](const NodeObject& self, const NodeObject& other) {
+            OperandFor(self, other);
+            return !other.get()->IsBefore(self.get());
+          },
+          nb::is_operator())
+      .def(
+          "__ge__",
+          [](const NodeObject& self, const NodeObject& other) {
+            OperandFor(self, other);
+            return !self.get()->IsBefore(other.get());
+          },
+          nb::is_operator());
+}
+
+}  // namespace graphnet

@@ -1,0 +1,470 @@
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/version.h"
+#include "graphnet/decompose/compose.h"
+#include "graphnet/decompose/config.h"
+#include "graphnet/decompose/decomposer.h"
+#include "graphnet/decompose/folder.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/identity/diff.h"
+#include "graphnet/identity/normal_form.h"
+#include "graphnet/ir/canonical_hash.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
+#include "graphnet/passes/documentation.h"
+#include "graphnet/passes/pattern.h"
+#include "graphnet/passes/pipeline.h"
+#include "graphnet/passes/registry.h"
+#include "graphnet/validate/folder.h"
+#include "graphnet/validate/structure.h"
+#include "graphnet/view/layout.h"
+#include "graphnet/view/page.h"
+#include "graphnet/view/picture.h"
+#include "graphnet/view/svg.h"
+#include "nanobind/stl/optional.h"
+#include "nanobind/stl/string.h"
+#include "nanobind/stl/vector.h"
+#include "python/bindings/errors.h"
+#include "python/bindings/long_call.h"
+#include "python/bindings/sample.h"
+
+namespace graphnet {
+namespace {
+
+using Samples = std::vector<nb::object>;
+
+// A sample that a long call may read.
+ModuleObject& Verified(const SampleObject& sample) {
+  sample.get().RequireVerified();
+  return sample.get();
+}
+
+std::vector<ModuleObject*> AllVerified(const Samples& samples, std::vector<ReadLock>* locks) {
+  std::vector<ModuleObject*> modules;
+  for (const nb::object& sample : samples) {
+    modules.push_back(&Verified(nb::cast<const SampleObject&>(sample)));
+    locks->emplace_back(*modules.back());
+  }
+  return modules;
+}
+
+// --- Files -----------------------------------------------------------------------------------
+
+nb::object LoadSample(const std::string& path, bool weights, bool trust, bool statistics) {
+  const LoadOptions options = {.trust = trust, .weights = weights, .statistics = statistics};
+  return MakeSample(
+      ValueOrRaise(LongCall(Locks(), [path, options] { return Load(path, options); })));
+}
+
+nb::object LoadSampleBytes(nb::bytes bytes, const std::string& name, bool weights, bool trust) {
+  const LoadOptions options = {.trust = trust, .weights = weights};
+  // The weights of the sample lie in the bytes.
+  const TensorData kept = ReadTensor(nb::module_::import_("builtins").attr("memoryview")(bytes));
+  absl::StatusOr<Sample> sample =
+      LongCall(Locks(), [kept, name, options] { return LoadBytes(*kept.bytes, name, options); });
+  if (sample.ok()) {
+    for (auto& [key, value] : sample->weights) {
+      auto owners = std::make_shared<std::pair<SharedBytes, SharedBytes>>(kept.bytes, value.bytes);
+      value.bytes = SharedBytes(owners, *owners->second);
+    }
+  }
+  return MakeSample(ValueOrRaise(std::move(sample)));
+}
+
+nb::object ParseText(const std::string& text, const std::string& name) {
+  Sample sample = ValueOrRaise(LongCall(Locks(), [text, name] { return ParseSample(text, name); }));
+  return MakeSample(std::move(sample), {}, /*is_verified=*/false);
+}
+
+std::vector<std::string> SaveSample(const SampleObject& self, const std::string& path,
+                                    const std::string& format, bool embed_weights) {
+  ModuleObject& object = Verified(self);
+  auto notes = std::make_shared<std::vector<std::string>>();
+  RaiseIfError(LongCall(Locks(object), [&object, path, format, embed_weights, notes] {
+    return Save(object.sample(), path,
+                {.format = format, .embeds_weights = embed_weights, .notes = notes.get()});
+  }));
+  return *notes;
+}
+
+nb::bytes SampleBytes(const SampleObject& self, const std::string& name) {
+  ModuleObject& object = Verified(self);
+  const Format* const format = FindFormat(name);
+  if (format == nullptr) Raise(PyExc_ValueError, absl::StrCat("there is no format ", name));
+  if (format->write == nullptr)
+    Raise(PyExc_ValueError, absl::StrCat(name, " is not one stream of bytes; use save"));
+  const auto bytes = std::make_shared<std::string>();
+  RaiseIfError(LongCall(Locks(object), [&object, format, bytes] {
+    return format->write(object.sample(), {.embeds_weights = true}, [&](absl::string_view part) {
+      bytes->append(part.data(), part.size());
+      return absl::OkStatus();
+    });
+  }));
+  return nb::bytes(bytes->data(), bytes->size());
+}
+
+nb::dict FolderFiles(const SampleObject& self) {
+  ModuleObject& object = Verified(self);
+  const GraphNetFileMap files =
+      ValueOrRaise(LongCall(Locks(object), [&object] { return GraphNetFiles(object.sample()); }));
+  nb::dict made;
+  for (const auto& [name, content] : files)
+    made[nb::str(name.data(), name.size())] = nb::bytes(content.data(), content.size());
+  return made;
+}
+
+nb::list AllFormats() {
+  nb::list list;
+  for (const Format* format : Formats()) {
+    nb::dict row;
+    row["name"] = format->name;
+    row["endings"] = format->endings;
+    row["is_folder"] = format->is_folder;
+    row["reads"] = format->read != nullptr;
+    row["writes"] = format->can_be_written();
+    list.append(row);
+  }
+  return list;
+}
+
+// --- Rewriting -------------------------------------------------------------------------------
+
+// Splits a pipeline into its steps, each as it would be written alone.
+std::vector<std::string> SplitPipeline(const std::string& text) {
+  std::vector<std::string> steps;
+  for (const PipelineStep& step : ValueOrRaise(ParsePipeline(text)))
+    steps.push_back(PrintPipeline({step}));
+  return steps;
+}
+
+// Changes the sample in place, which nobody else may see: a pass that fails leaves it unusable.
+nb::list RunPasses(const SampleObject& self, const std::string& text, bool verify_each) {
+  ModuleObject& object = Verified(self);
+  const Pipeline pipeline = ValueOrRaise(ParsePipeline(text));
+  object.CheckMayChange();
+  const std::vector<StepResult> results =
+      ValueOrRaise(LongCall(Locks(object), [&object, pipeline, verify_each] {
+        return RunPipeline(pipeline, &object.sample(), {.verify_each = verify_each});
+      }));
+  object.ForgetGraphs();
+  nb::list list;
+  for (size_t i = 0; i < results.size(); ++i) {
+    nb::dict row;
+    row["pass"] = PrintPipeline({pipeline[i]});
+    row["changed"] = results[i].changed;
+    row["seconds"] = results[i].seconds;
+    row["nodes_before"] = results[i].nodes_before;
+    row["nodes_after"] = results[i].nodes_after;
+    nb::list notes;
+    for (const PassNote& note : results[i].notes) {
+      nb::dict fields;
+      fields["what"] = note.what;
+      fields["count"] = note.count;
+      fields["is_warning"] = note.is_warning;
+      notes.append(fields);
+    }
+    row["notes"] = notes;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list PassList() {
+  nb::list list;
+  for (const Pass& pass : AllPasses()) {
+    nb::dict row;
+    row["name"] = nb::str(pass.name().data(), pass.name().size());
+    std::vector<std::string> options(pass.options().begin(), pass.options().end());
+    row["options"] = options;
+    const auto documentation = DocumentationOf(pass);
+    row["summary"] = documentation.ok() ? documentation->summary : "";
+    row["documentation"] = documentation.ok() ? PassSection(pass, *documentation) : "";
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list RulesApplied(ModuleObject& object, const std::string& text, const std::string& name) {
+  object.RequireVerified();
+  const std::vector<RewriteRule> rules = ValueOrRaise(ParseRules(text, name));
+  object.CheckMayChange();
+  std::vector<size_t> counts;
+  RaiseIfError(ApplyRules(rules, &object.module(), &counts));
+  object.ForgetGraphs();
+  nb::list applied;
+  for (size_t i = 0; i < rules.size(); ++i)
+    applied.append(nb::make_tuple(rules[i].name, counts.at(i)));
+  return applied;
+}
+
+// Where a pattern occurs: its calls, first the one that it returns, and what parameters stand for.
+nb::list Matches(const SampleObject& self, const std::string& text,
+                 const std::vector<std::string>& conditions) {
+  ModuleObject& object = Verified(self);
+  const RewriteRule rule = ValueOrRaise(ParsePattern(text, "pattern", conditions));
+  nb::list matches;
+  for (Graph* graph : object.module().graphs()) {
+    for (const PatternMatch& match : FindMatches(rule, graph)) {
+      nb::list nodes;
+      for (Node* node : match.nodes) nodes.append(object.NodeOf(node));
+      matches.append(nodes);
+    }
+  }
+  return matches;
+}
+
+// --- Identity --------------------------------------------------------------------------------
+
+std::string Hash(const SampleObject& self, bool metas, bool weights) {
+  ModuleObject& object = Verified(self);
+  return LongCall(Locks(object), [&object, metas, weights] {
+    CanonicalHashOptions options;
+    options.metas = metas;
+    if (weights) options.weights = &object.sample().weights;
+    return CanonicalHash(object.module(), options);
+  });
+}
+
+nb::object Normalised(const SampleObject& self) {
+  ModuleObject& object = Verified(self);
+  Sample made;
+  made.name = object.sample().name;
+  made.weights = object.sample().weights;
+  made.module =
+      ValueOrRaise(LongCall(Locks(object), [&object] { return NormalForm(object.module()); }));
+  return MakeSample(std::move(made));
+}
+
+nb::dict Diff(const SampleObject& a, const SampleObject& b, bool metas) {
+  ModuleObject& left = Verified(a);
+  ModuleObject& right = Verified(b);
+  const GraphDiff diff = LongCall(Locks(left, right), [&left, &right, metas] {
+    return DiffModules(left.module(), right.module(), {.metas = metas});
+  });
+  static constexpr const char* kKinds[] = {"removed", "added", "changed"};
+  const auto node = [](ModuleObject& object, const Node* node) {
+    return object.NodeOrNone(const_cast<Node*>(node));  // NOLINT: of the module that may change
+  };
+  nb::list differences;
+  for (const Difference& difference : diff.differences) {
+    nb::dict row;
+    row["kind"] = kKinds[static_cast<size_t>(difference.kind)];
+    row["a"] = node(left, difference.a);
+    row["b"] = node(right, difference.b);
+    row["what"] = difference.what;
+    row["text"] = DescribeDifference(difference);
+    differences.append(row);
+  }
+  nb::list pairs;
+  for (const auto& [first, second] : diff.pairs)
+    pairs.append(nb::make_tuple(node(left, first), node(right, second)));
+  nb::dict made;
+  made["differences"] = differences;
+  made["pairs"] = pairs;
+  made["text"] = PrintDiff(diff);
+  return made;
+}
+
+// --- Pieces ----------------------------------------------------------------------------------
+
+nb::tuple DecomposeSample(const SampleObject& self, const std::string& config,
+                          const std::optional<std::string>& folder, bool as_folders,
+                          bool python_layout) {
+  struct Made {
+    Decomposition decomposition;
+    std::unique_ptr<Module> lifted;
+  };
+  ModuleObject& object = Verified(self);
+  const DecomposeConfig asked = ValueOrRaise(ParseDecomposeConfigJson(config, "config"));
+  absl::StatusOr<Made> made = LongCall(
+      Locks(object), [&object, asked, folder, as_folders, python_layout]() -> absl::StatusOr<Made> {
+        Made result;
+        const bool lifts = folder && as_folders && !object.module().attributes().empty();
+        std::optional<Sample> lifted;
+        if (lifts) {
+          ASSIGN_OR_RETURN(lifted, FolderFormOfSample(object.sample(), /*keep_module_paths=*/true));
+        }
+        ASSIGN_OR_RETURN(result.decomposition,
+                         Decompose(lifted ? *lifted : object.sample(), asked));
+        if (folder) {
+          DecompositionFolderOptions options;
+          options.format = as_folders ? PieceFormat::kGraphNetFolder : PieceFormat::kProtobuf;
+          options.layout = python_layout ? FolderLayout::kPythonGraphNet : FolderLayout::kPlain;
+          RETURN_IF_ERROR(WriteDecomposition(result.decomposition, *folder, options).status());
+        }
+        if (lifted) result.lifted = std::move(lifted->module);
+        return result;
+      });
+  RaiseIfError(made.status());
+  nb::object base = self.owner;
+  if (made->lifted != nullptr) {
+    Sample lifted;
+    lifted.module = std::move(made->lifted);
+    base = ModuleObject::Make(std::move(lifted));
+  }
+  nb::list pieces;
+  for (Sample& piece : made->decomposition.pieces)
+    pieces.append(MakeSample(std::move(piece), base));
+  return nb::make_tuple(ValueOrRaise(WriteDecomposeConfigJson(made->decomposition.config)), pieces,
+                        made->decomposition.notes);
+}
+
+nb::tuple LoadPieces(const std::string& folder, bool weights) {
+  StoredDecomposition stored = ValueOrRaise(
+      LongCall(Locks(), [folder, weights] { return ReadDecomposition(folder, weights); }));
+  nb::list pieces;
+  for (Sample& piece : stored.pieces) pieces.append(MakeSample(std::move(piece), {}, false));
+  std::optional<std::string> config;
+  if (stored.config) config = ValueOrRaise(WriteDecomposeConfigJson(*stored.config));
+  return nb::make_tuple(config, pieces);
+}
+
+nb::object Compose(const Samples& samples, bool chain, nb::handle like) {
+  std::vector<ReadLock> locks;
+  const std::vector<ModuleObject*> modules = AllVerified(samples, &locks);
+  const Module* order = nullptr;
+  if (!like.is_none()) {
+    ModuleObject& object = Verified(nb::cast<const SampleObject&>(like));
+    locks.emplace_back(object);
+    order = &object.module();
+  }
+  Sample made;
+  if (!modules.empty()) made.name = modules[0]->sample().name;
+  auto borrowed = std::make_shared<BorrowedSamples>(modules);
+  made.module = ValueOrRaise(LongCall(std::move(locks), [borrowed, chain, order] {
+    return chain ? ComposeChain(borrowed->get(), order) : ComposeDag(borrowed->get(), order);
+  }));
+  return MakeSample(std::move(made), {}, /*is_verified=*/false);
+}
+
+std::string ValidatePieces(const SampleObject& original, const Samples& samples, bool chain) {
+  ModuleObject& whole = Verified(original);
+  std::vector<ReadLock> locks;
+  const std::vector<ModuleObject*> modules = AllVerified(samples, &locks);
+  locks.emplace_back(whole);
+  auto borrowed = std::make_shared<BorrowedSamples>(modules);
+  return LongCall(std::move(locks), [&whole, borrowed, chain] {
+    StructureOptions options;
+    options.cut.style = chain ? Style::kChain : Style::kDag;
+    return ReportJson(ValidateStructure(whole.sample(), borrowed->get(), options));
+  });
+}
+
+std::string ValidateStored(const SampleObject& original, const std::string& folder,
+                           const std::string& config) {
+  ModuleObject& whole = Verified(original);
+  return ValueOrRaise(
+      LongCall(Locks(whole), [&whole, folder, config]() -> absl::StatusOr<std::string> {
+        Sample copy;
+        copy.name = whole.sample().name;
+        copy.graph_net_json = whole.sample().graph_net_json;
+        copy.weights = whole.sample().weights;
+        copy.module = whole.module().Clone();
+        ASSIGN_OR_RETURN(
+            const FolderValidation validation,
+            ValidateFolder(std::move(copy), folder, {.config_file = config, .weights = true}));
+        return ReportJson(validation.report);
+      }));
+}
+
+// --- Pictures --------------------------------------------------------------------------------
+
+std::string Page(const SampleObject& self, const std::string& title, int depth) {
+  ModuleObject& object = Verified(self);
+  return ValueOrRaise(
+      LongCall(Locks(object), [&object, title, depth]() -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const Picture picture, MakePicture(object.module(), {.title = title}));
+        return WritePage(picture, LayOut(picture), depth);
+      }));
+}
+
+// The readable text form, or all of it.
+std::string Show(const SampleObject& self, bool complete) {
+  ModuleObject& object = self.get();
+  return LongCall(Locks(object), [&object, complete] {
+    return PrintSample(object.sample(),
+                       complete ? PrintOptions::Complete() : PrintOptions::Readable());
+  });
+}
+
+}  // namespace
+
+void BindOperations(nb::module_& m) {
+  m.attr("__version__") = kVersion;
+  m.def(
+      "load", LoadSample, nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
+      nb::arg("trust") = false, nb::arg("statistics") = false,
+      "The verified sample at a path, a file or a folder of any format. weights: with the real "
+      "values, which stay in their file until they are read. trust: lets a TorchScript archive in "
+      "without a check. statistics: describes inputs and attributes of which nothing is said by "
+      "their values.");
+  m.def("load_bytes", LoadSampleBytes, nb::arg("bytes"), nb::arg("name") = "<bytes>", nb::kw_only(),
+        nb::arg("weights") = true, nb::arg("trust") = false,
+        "A sample from bytes in memory; errors call them by the name.");
+  m.def("parse", ParseText, nb::arg("text"), nb::arg("name") = "<text>",
+        "A sample from the text form (docs/text.md).");
+  m.def("save", SaveSample, nb::arg("sample"), nb::arg("path"), nb::kw_only(),
+        nb::arg("format") = "", nb::arg("embed_weights") = false,
+        "Writes a sample, whole or not at all, in the format of the path's ending, or the one that "
+        "is named; without an ending as a GraphNet folder. Returns remarks on what was written.");
+  m.def("to_bytes", SampleBytes, nb::arg("sample"), nb::arg("format") = "protobuf",
+        "The bytes that save would write, weights among them.");
+  m.def("folder_files", FolderFiles, nb::arg("sample"),
+        "The files of the GraphNet folder that save would write, name to bytes.");
+  m.def("formats", AllFormats, "The formats that load and save know, a dict each.");
+  m.def(
+      "find_samples",
+      [](const std::vector<std::string>& paths) {
+        return ValueOrRaise(LongCall(Locks(), [paths] { return FindInputs(paths); }));
+      },
+      nb::arg("paths"), "The paths of all samples at or below these, sorted within each.");
+
+  m.def("_split_pipeline", SplitPipeline, nb::arg("text"));
+  m.def("_run_passes", RunPasses, nb::arg("sample"), nb::arg("pipeline"), nb::arg("verify_each"));
+  m.def("passes", PassList, "The passes that a pipeline can name, a dict each.");
+  m.def(
+      "_apply_rules",
+      [](const SampleObject& self, const std::string& text, const std::string& name) {
+        return RulesApplied(self.get(), text, name);
+      },
+      nb::arg("sample"), nb::arg("rules"), nb::arg("name"));
+  m.def("find_matches", Matches, nb::arg("sample"), nb::arg("pattern"),
+        nb::arg("where") = std::vector<std::string>(),
+        "Where a pattern matches (docs/optimising.md): for each match its nodes, first the one "
+        "that the pattern returns.");
+
+  m.def("hash", Hash, nb::arg("sample"), nb::kw_only(), nb::arg("metas") = false,
+        nb::arg("weights") = false,
+        "The canonical hash of what a sample computes, 64 hexadecimal digits. metas, weights: "
+        "dtypes, shapes and devices count, too; so do real values.");
+  m.def("normal_form", Normalised, nb::arg("sample"),
+        "The sample in normal form, which programs that compute the same have in common as far as "
+        "rules can tell (docs/hash.md).");
+  m.def("_diff", Diff, nb::arg("a"), nb::arg("b"), nb::arg("metas"));
+
+  m.def("_decompose", DecomposeSample, nb::arg("sample"), nb::arg("config"),
+        nb::arg("folder").none(), nb::arg("as_folders"), nb::arg("python_layout"));
+  m.def("_load_pieces", LoadPieces, nb::arg("folder"), nb::arg("weights"));
+  m.def("_compose", Compose, nb::arg("pieces"), nb::arg("chain"), nb::arg("like").none());
+  m.def("_validate_pieces", ValidatePieces, nb::arg("original"), nb::arg("pieces"),
+        nb::arg("chain"));
+  m.def("_validate_stored", ValidateStored, nb::arg("original"), nb::arg("folder"),
+        nb::arg("config"));
+
+  m.def(
+      "page", Page, nb::arg("sample"), nb::arg("title") = "", nb::arg("depth") = -1,
+      "A page of HTML that shows the graph, with pan, zoom, search and modules that fold; modules "
+      "deeper than depth are folded at first.");
+  m.def("show", Show, nb::arg("sample"), nb::kw_only(), nb::arg("complete") = false,
+        "The text form: readable, or complete, so that parse gives the same sample back.");
+}
+
+}  // namespace graphnet

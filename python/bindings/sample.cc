@@ -1,0 +1,164 @@
+#include "python/bindings/sample.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/ir/text/printer.h"
+#include "nanobind/stl/map.h"
+#include "nanobind/stl/string.h"
+#include "nanobind/stl/vector.h"
+#include "python/bindings/errors.h"
+#include "python/bindings/graph.h"
+#include "python/bindings/long_call.h"
+
+namespace graphnet {
+namespace {
+
+int TraverseSample(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  Py_VISIT(nb::inst_ptr<SampleObject>(self)->owner.ptr());
+  return 0;
+}
+
+PyType_Slot kSampleSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseSample)},
+                              {0, nullptr}};
+
+// The fields of a sample but its module.
+Sample WithoutModule(const Sample& sample) {
+  Sample copy;
+  copy.name = sample.name;
+  copy.graph_net_json = sample.graph_net_json;
+  copy.graph_hash = sample.graph_hash;
+  copy.has_constraints = sample.has_constraints;
+  copy.constraint_order = sample.constraint_order;
+  copy.extra_files = sample.extra_files;
+  copy.provenance = sample.provenance;
+  copy.weights = sample.weights;
+  return copy;
+}
+
+// A field of the sample that is a text.
+void BindText(nb::class_<SampleObject>& cls, const char* name, std::string Sample::*field,
+              const char* doc) {
+  cls.def_prop_rw(
+      name, [field](const SampleObject& self) { return self.get().sample().*field; },
+      [field](const SampleObject& self, const std::string& value) {
+        self.get().CheckMayChange();
+        self.get().sample().*field = value;
+      },
+      doc);
+}
+
+}  // namespace
+
+nb::object MakeSample(Sample sample, nb::object base, bool is_verified) {
+  return nb::cast(
+      SampleObject{ModuleObject::Make(std::move(sample), std::move(base), is_verified)});
+}
+
+BorrowedSamples::BorrowedSamples(const std::vector<ModuleObject*>& modules) {
+  for (ModuleObject* module : modules) {
+    samples_.push_back(WithoutModule(module->sample()));
+    samples_.back().module.reset(module->sample().module.get());
+  }
+}
+
+BorrowedSamples::~BorrowedSamples() {
+  for (Sample& sample : samples_) (void)sample.module.release();  // NOLINT: it is not ours
+}
+
+void BindSample(nb::module_& m) {
+  nb::class_<SampleObject> cls(
+      m, "Sample", nb::type_slots(kSampleSlots), nb::is_weak_referenceable(),
+      "A module, where it came from, and how its inputs are drawn: the unit that is loaded and "
+      "saved.");
+  cls.def(
+      "__init__",
+      [](SampleObject* self, nb::object module) {
+        if (!nb::isinstance<ModuleObject>(module)) Raise(PyExc_TypeError, "a sample has a Module");
+        new (self) SampleObject{std::move(module)};
+      },
+      nb::arg("module"), "Of a module, which the sample shares.");
+  cls.def_prop_ro(
+      "module", [](const SampleObject& self) { return self.owner; }, "Its module.");
+  cls.def_prop_ro(
+      "graph", [](const SampleObject& self) { return self.owner.attr("graph"); },
+      "The main graph of its module.");
+  BindText(cls, "name", &Sample::name, "Its name: 'resnet18'.");
+  BindText(cls, "graph_net_json", &Sample::graph_net_json, "graph_net.json as it stands, or ''.");
+  BindText(cls, "graph_hash", &Sample::graph_hash, "The content of graph_hash.txt, or ''.");
+  cls.def_prop_rw(
+      "extra_files", [](const SampleObject& self) { return self.get().sample().extra_files; },
+      [](const SampleObject& self, std::map<std::string, std::string> files) {
+        self.get().CheckMayChange();
+        self.get().sample().extra_files = std::move(files);
+      },
+      "Other files of a GraphNet folder, name to content; a copy.");
+  cls.def_prop_ro(
+      "provenance",
+      [](const SampleObject& self) {
+        nb::list list;
+        for (const Provenance& part : self.get().sample().provenance) {
+          nb::dict fields;
+          fields["parent"] = part.parent;
+          fields["parent_hash"] = part.parent_hash;
+          fields["start"] = part.start;
+          fields["end"] = part.end;
+          list.append(fields);
+        }
+        return list;
+      },
+      "The parts of other samples that this one was cut from: dicts with parent, parent_hash, "
+      "start "
+      "and end.");
+  cls.def_prop_ro(
+      "weights",
+      [](const SampleObject& self) {
+        nb::dict weights;
+        for (const auto& [name, data] : self.get().sample().weights)
+          weights[name.c_str()] = TensorObject{data};
+        return weights;
+      },
+      "The real values of attributes and inputs by name, as far as they are known; a copy of the "
+      "dict, which shares the tensors.");
+  cls.def(
+      "set_weight",
+      [](const SampleObject& self, const std::string& name, nb::handle value) {
+        TensorData data = ReadTensor(value);
+        self.get().CheckMayChange();
+        self.get().sample().weights[name] = std::move(data);
+      },
+      nb::arg("name"), nb::arg("value"),
+      "Gives an attribute or input a value, whose memory is shared.");
+  cls.def(
+      "erase_weight",
+      [](const SampleObject& self, const std::string& name) {
+        self.get().CheckMayChange();
+        self.get().sample().weights.erase(name);
+      },
+      nb::arg("name"), "Forgets the value of an attribute or input.");
+  cls.def(
+      "copy",
+      [](const SampleObject& self) {
+        ModuleObject& object = self.get();
+        object.RequireVerified();
+        return MakeSample(LongCall(Locks(object),
+                                   [&object] {
+                                     Sample copy = WithoutModule(object.sample());
+                                     copy.module = object.module().Clone();
+                                     return copy;
+                                   }),
+                          {}, /*is_verified=*/true);
+      },
+      "A sample of its own, which shares the weights. The module must verify.");
+  cls.def("__str__", [](const SampleObject& self) { return PrintSample(self.get().sample()); });
+  cls.def("__repr__", [](const SampleObject& self) {
+    return absl::StrCat("<graphnet_ir.Sample ", self.get().sample().name, ", ",
+                        self.get().module().num_nodes(), " nodes>");
+  });
+}
+
+}  // namespace graphnet

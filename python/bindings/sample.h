@@ -1,0 +1,50 @@
+// Samples and tensors as Python objects.
+#ifndef GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_
+#define GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_
+
+#include <vector>
+
+#include "graphnet/ir/sample.h"
+#include "nanobind/nanobind.h"
+#include "python/bindings/objects.h"
+
+namespace graphnet {
+
+// A module as a sample: the same object of C++, with other fields in view.
+struct SampleObject {
+  nb::object owner;  // a Module
+  ModuleObject& get() const { return nb::cast<ModuleObject&>(owner); }
+};
+
+nb::object MakeSample(Sample sample, nb::object base = {}, bool is_verified = true);
+
+struct TensorObject {
+  TensorData data;
+};
+
+// The bytes of an object that has __dlpack__ or a buffer. They are not copied if they are
+// contiguous.
+TensorData ReadTensor(nb::handle value);
+
+// Samples side by side for functions that take a span of them. The modules stay where they are.
+class BorrowedSamples {
+ public:
+  explicit BorrowedSamples(const std::vector<ModuleObject*>& modules);
+  BorrowedSamples(BorrowedSamples&&) noexcept = default;
+  BorrowedSamples& operator=(BorrowedSamples&&) = delete;
+  ~BorrowedSamples();
+  std::vector<Sample>& get() { return samples_; }
+
+ private:
+  std::vector<Sample> samples_;
+};
+
+void BindTensor(nb::module_& m);
+void BindSample(nb::module_& m);
+// Functions that load, save, rewrite, cut and run samples.
+void BindOperations(nb::module_& m);
+void BindRuns(nb::module_& m);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_

@@ -1,0 +1,49 @@
+"""graphnet: computation graphs of PyTorch programs, from Python.
+
+    import graphnet_ir
+
+    sample = graphnet_ir.load("model.pt2")
+    for node in sample.graph.nodes:
+        print(node.format_node())
+    graphnet_ir.opt(sample, "dce,cse").sample.save("smaller.pb")
+
+Importing it does not import torch. What runs operators imports it when it is first called.
+"""
+
+from graphnet_ir._core import (DType, Device, Error, Graph, Layout, MemoryFormat, Module, Node,
+                               NodeList, Place, Sample, SymExpr, Tensor, TensorMeta, __version__,
+                               find_matches, find_samples, folder_files, formats, hash, load,
+                               load_bytes, normal_form, page, parse, passes, save, show, to_bytes)
+from graphnet_ir import _graphs  # adds what is written in Python to the classes
+from graphnet_ir._graphs import Argument
+from graphnet_ir.identity import GraphDiff, diff
+from graphnet_ir.pieces import Decomposition, compose, decompose, load_pieces, validate
+from graphnet_ir.rewriting import OptResult, opt, register_pass, rewrite
+from graphnet_ir.running import prepare, run, set_num_threads, shapes
+
+_LAZY = {
+    "from_fx": "graphnet_ir.fx",
+    "to_fx": "graphnet_ir.fx",
+    "from_exported": "graphnet_ir.exported",
+    "to_exported": "graphnet_ir.exported",
+}
+
+
+def __getattr__(name):
+    # Modules that import torch are imported when they are first asked for.
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'graphnet_ir' has no attribute '{name}'")
+
+
+__all__ = [
+    "Argument", "DType", "Decomposition", "Device", "Error", "Graph", "GraphDiff", "Layout",
+    "MemoryFormat", "Module", "Node", "NodeList", "OptResult", "Place", "Sample", "SymExpr",
+    "Tensor", "TensorMeta", "__version__", "compose", "decompose", "diff", "find_matches",
+    "find_samples", "folder_files", "formats", "from_exported", "from_fx", "hash", "load",
+    "load_bytes", "load_pieces", "normal_form", "opt", "page", "parse", "passes", "prepare",
+    "register_pass", "rewrite", "run", "save", "set_num_threads", "shapes", "show", "to_bytes",
+    "to_exported", "to_fx", "validate",
+]

@@ -1,0 +1,124 @@
+"""Parts of the classes of the IR that are written in Python."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, MutableMapping
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from graphnet_ir import _core
+from graphnet_ir._core import (DType, Device, Graph, Layout, MemoryFormat, Module, Node, Sample,
+                               SymExpr)
+
+# A value that an argument of a node may be.
+Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
+                          MemoryFormat, SymExpr, Graph, slice, type(...), List[Any],
+                          Tuple[Any, ...], Dict[Any, Any]]]
+
+
+class NodeMeta(MutableMapping):
+    """node.meta: what is known of a node besides what it does.
+
+    The keys tensor_meta, location, module_path, type and draw_spec are the properties of the node
+    of that name, which the formats keep, where they say something. All other keys may hold
+    anything. They live as long as the module object; nothing copies or saves them.
+    """
+
+    FIELDS = ("tensor_meta", "location", "module_path", "type", "draw_spec")
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Node):
+        self._node = node
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self.FIELDS:
+            value = getattr(self._node, key)
+            if value is None or value == "":
+                raise KeyError(key)
+            return value
+        own = self._node._own_meta_or_none
+        if own is None:
+            raise KeyError(key)
+        return own[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key in self.FIELDS:
+            setattr(self._node, key, value)
+        else:
+            self._node._own_meta[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        if key in self.FIELDS:
+            self[key]  # raises KeyError if it says nothing
+            setattr(self._node, key, "" if key in ("module_path", "type") else None)
+        else:
+            own = self._node._own_meta_or_none
+            if own is None:
+                raise KeyError(key)
+            del own[key]
+
+    def __iter__(self) -> Iterator[str]:
+        for key in self.FIELDS:
+            if key in self:
+                yield key
+        yield from list(self._node._own_meta_or_none or ())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]
+        except KeyError:
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _print_tabular(self: Graph) -> None:
+    """Prints the nodes as a table: opcode, name, target, args, kwargs, as torch.fx does."""
+    print(tabular(self))
+
+
+def tabular(graph: Graph) -> str:
+    rows = [("opcode", "name", "target", "args", "kwargs")]
+    rows += [(node.op, node.name, node.target, str(node.args), str(node.kwargs))
+             for node in graph.nodes]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    rows.insert(1, tuple("-" * width for width in widths))
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+                     for row in rows)
+
+
+def page_in_notebook(page: str, height: int = 500) -> str:
+    """A page of HTML as a part of another one, which its scripts and styles do not touch."""
+    return (f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="{height}" '
+            'style="border:1px solid #ccc" sandbox="allow-scripts"></iframe>')
+
+
+def _save(self: Sample, path: Union[str, os.PathLike], *, format: str = "",
+          embed_weights: bool = False) -> List[str]:
+    """Writes the sample (graphnet_ir.save)."""
+    return _core.save(self, os.fspath(path), format=format, embed_weights=embed_weights)
+
+
+def _sample_of(graph_or_module: Union[Graph, Module]) -> Sample:
+    if isinstance(graph_or_module, Graph):
+        return Sample(graph_or_module.owning_module)
+    return Sample(graph_or_module)
+
+
+def _own_methods() -> None:
+    Node.meta = property(NodeMeta, doc=NodeMeta.__doc__)
+    Graph.print_tabular = _print_tabular
+    Graph.__str__ = lambda self: "\n".join(node.format_node() for node in self.nodes)
+    for cls in (Graph, Module):
+        cls._repr_html_ = lambda self: page_in_notebook(_core.page(_sample_of(self)))
+    Sample._repr_html_ = lambda self: page_in_notebook(_core.page(self))
+    Sample.save = _save
+
+
+_own_methods()

@@ -1,0 +1,26 @@
+"""Names of what nodes call: Python's functions as GraphNet's folders and torch.fx spell them."""
+
+import re
+import sys
+
+
+def name_of(function):
+    """'operator.add', 'torch.relu', 'torch.nn.functional.linear', 'aten.add.Tensor'."""
+    if isinstance(function, str):
+        return function
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        ops = sys.modules.get("torch._ops")
+        if ops is not None and isinstance(function, ops.OpOverload):
+            return f"{function.namespace}.{function._schema.name.split('::')[1]}.{function._overloadname}"
+        if ops is not None and isinstance(function, ops.OpOverloadPacket):
+            return str(function)
+        if ops is not None and isinstance(function, ops.HigherOrderOperator):
+            return f"torch.ops.higher_order.{function.name()}"
+        from torch.fx.node import _get_qualified_name
+
+        name = _get_qualified_name(function)
+    else:
+        module = getattr(function, "__module__", None)
+        name = f"{module}.{function.__name__}" if module else function.__name__
+    return re.sub(r"^_operator\.", "operator.", name)

@@ -1,0 +1,110 @@
+"""Samples cut into pieces, pieces put together, and the proof that they are the whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from graphnet_ir import _core
+from graphnet_ir._core import Sample
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Pieces of a sample, and the configuration that describes and replays how it was cut."""
+
+    pieces: List[Sample]
+    config: Optional[Dict[str, Any]]
+    notes: List[str]
+
+    @property
+    def is_chain(self) -> bool:
+        return bool(self.config is None or self.config.get("chain_style", True))
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __getitem__(self, i: int) -> Sample:
+        return self.pieces[i]
+
+
+def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
+              pieces: Optional[int] = None, positions: Optional[Sequence[int]] = None,
+              size: Optional[int] = None, depth: Optional[int] = None, single_op: bool = False,
+              blocks: bool = False, balanced: bool = False, style: str = "chain",
+              folder: Optional[Union[str, os.PathLike]] = None, to: str = "protobuf",
+              layout: str = "plain") -> Decomposition:
+    """Cuts the main graph into ranges of operators, each a sample of its own.
+
+    One of these says where: pieces (so many of equal size; with balanced=True where least goes
+    between them), positions (before these operators), size (so many operators each), depth (where
+    the first components of module paths change), single_op, blocks (at the borders of repeated
+    blocks), or a configuration as decompose_config.json has it (docs/decompose.md).
+
+    style: 'chain', where each piece takes what the one before returns, or 'dag'. folder: where the
+    pieces are written, whole or not at all, as to='protobuf' or 'graphnet' folders, in the layout
+    'plain' or that of Python GraphNet, 'python'.
+    """
+    asked: List[Dict[str, Any]] = []
+    if config is not None:
+        asked.append(dict(config))
+    if pieces is not None:
+        asked.append({"mode": "balanced" if balanced else "equal", "pieces": pieces})
+    if positions is not None:
+        asked.append({"mode": "positions", "split_positions": list(positions)})
+    if size is not None:
+        asked.append({"mode": "fixed_size", "size": size})
+    if depth is not None:
+        asked.append({"mode": "module_path", "depth": depth})
+    if single_op:
+        asked.append({"mode": "single_op"})
+    if blocks:
+        asked.append({"mode": "blocks"})
+    if len(asked) != 1:
+        raise ValueError("say where to cut in one way: config, pieces, positions, size, depth, "
+                         "single_op or blocks")
+    if style not in ("chain", "dag"):
+        raise ValueError("style is 'chain' or 'dag'")
+    if to not in ("protobuf", "graphnet") or layout not in ("plain", "python"):
+        raise ValueError("to is 'protobuf' or 'graphnet', layout 'plain' or 'python'")
+    made = asked[0]
+    made.setdefault("version", 2)
+    if config is None:
+        made["chain_style"] = style == "chain"
+    text, parts, notes = _core._decompose(sample, json.dumps(made),
+                                          None if folder is None else os.fspath(folder),
+                                          to == "graphnet", layout == "python")
+    return Decomposition(parts, json.loads(text), notes)
+
+
+def load_pieces(folder: Union[str, os.PathLike], *, weights: bool = True) -> Decomposition:
+    """The pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
+    text, parts = _core._load_pieces(os.fspath(folder), weights)
+    return Decomposition(parts, None if text is None else json.loads(text), [])
+
+
+def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "chain",
+            like: Optional[Sample] = None) -> Sample:
+    """One sample that does what the pieces do. like: a sample whose order of inputs, symbols and
+    attributes counts."""
+    chain = style == "chain"
+    if isinstance(pieces, Decomposition):
+        chain, pieces = pieces.is_chain, pieces.pieces
+    return _core._compose(list(pieces), chain, like)
+
+
+def validate(original: Sample, pieces: Union[str, os.PathLike, Decomposition, Sequence[Sample]], *,
+             style: str = "chain", config: str = "") -> Dict[str, Any]:
+    """Checks, without running anything, that pieces are the whole (docs/validate.md).
+
+    pieces: samples, a Decomposition, or a folder of them, for which the configuration is checked,
+    too. Returns the report: 'valid', 'findings' and what was counted.
+    """
+    if isinstance(pieces, (str, os.PathLike)):
+        return json.loads(_core._validate_stored(original, os.fspath(pieces), config))
+    chain = style == "chain"
+    if isinstance(pieces, Decomposition):
+        chain, pieces = pieces.is_chain, pieces.pieces
+    return json.loads(_core._validate_pieces(original, list(pieces), chain))

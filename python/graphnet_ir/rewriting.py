@@ -1,0 +1,124 @@
+"""Passes and patterns: those of the library by name, and functions of Python among them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
+
+from graphnet_ir import _core
+from graphnet_ir._core import Graph, Sample
+
+# A function that changes a graph, and says whether it did; None counts as True.
+PassFunction = Callable[[Graph], Any]
+
+_registered: Dict[str, PassFunction] = {}
+
+
+@dataclass(frozen=True)
+class OptResult:
+    """A rewritten sample, and what each pass did: dicts with pass, changed, seconds, nodes_before,
+    nodes_after and notes."""
+
+    sample: Sample
+    steps: List[Dict[str, Any]]
+
+    @property
+    def changed(self) -> bool:
+        return any(step["changed"] for step in self.steps)
+
+
+def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
+    """Makes a function known to pipelines of this process by a name.
+
+        @graphnet_ir.register_pass("no-dropout")
+        def no_dropout(graph):
+            for node in graph.find_nodes(op="call_function", target="torch.dropout"):
+                node.replace_all_uses_with(node.args[0])
+                graph.erase_node(node)
+
+        graphnet_ir.opt(sample, "no-dropout,dce")
+    """
+    if not name or not all(c.isalnum() or c in "-_" for c in name):
+        raise ValueError("the name of a pass has letters, digits, '-' and '_'")
+    if any(row["name"] == name for row in _core.passes()):
+        raise ValueError(f"there is a pass {name} already")
+
+    def register(function: PassFunction) -> PassFunction:
+        _registered[name] = function
+        return function
+
+    return register
+
+
+def _steps(pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]]
+           ) -> List[Tuple[str, Union[str, PassFunction]]]:
+    """The steps of a pipeline: a name for reports, and what to run."""
+    if isinstance(pipeline, str):
+        steps: List[Tuple[str, Union[str, PassFunction]]] = []
+        # A registered name has no braces, so that commas part it from the others.
+        chunk: List[str] = []
+        for word in _split(pipeline):
+            if word in _registered:
+                if chunk:
+                    steps += [(s, s) for s in _core._split_pipeline(",".join(chunk))]
+                chunk = []
+                steps.append((word, _registered[word]))
+            else:
+                chunk.append(word)
+        if chunk:
+            steps += [(s, s) for s in _core._split_pipeline(",".join(chunk))]
+        return steps
+    if callable(pipeline):
+        return [(getattr(pipeline, "__name__", repr(pipeline)), pipeline)]
+    return [step for part in pipeline for step in _steps(part)]
+
+
+def _split(text: str) -> List[str]:
+    """The text at the commas outside of braces."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c == "{") - (c == "}")
+        if c == "," and depth == 0:
+            parts.append(text[begin:i].strip())
+            begin = i + 1
+    return parts + [text[begin:].strip()]
+
+
+def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]], *,
+        verify_each: bool = True) -> OptResult:
+    """Runs passes one after the other on a copy of a sample, which stays as it was.
+
+    pipeline: text, 'stabilize{allow=linear},dce' (graphnet_ir.passes() lists the names), a function
+    that takes a graph, or a sequence of both. A function is called for each graph of the module; an
+    exception that it raises arrives here. verify_each: the verifier looks at the module after each
+    pass.
+    """
+    steps = _steps(pipeline)
+    made = sample.copy()
+    results: List[Dict[str, Any]] = []
+    for name, step in steps:
+        if isinstance(step, str):
+            results += _core._run_passes(made, step, verify_each)
+            continue
+        begin, before = time.perf_counter(), sum(len(graph) for graph in made.module.graphs)
+        changed = False
+        for graph in made.module.graphs:
+            changed |= step(graph) is not False
+        if verify_each:
+            made.graph.lint()
+        results.append({"pass": name, "changed": changed, "seconds": time.perf_counter() - begin,
+                        "nodes_before": before,
+                        "nodes_after": sum(len(graph) for graph in made.module.graphs),
+                        "notes": []})
+    return OptResult(made, results)
+
+
+def rewrite(sample: Sample, rules: str, *, name: str = "<rules>") -> Tuple[Sample, Dict[str, int]]:
+    """Applies rewrite rules (docs/optimising.md) to a copy of a sample until none matches. Returns
+    it, and how often each rule was applied."""
+    made = sample.copy()
+    counts: Dict[str, int] = {}
+    for rule, count in _core._apply_rules(made, rules, name):
+        counts[rule] = counts.get(rule, 0) + count
+    return made, counts

@@ -1,0 +1,125 @@
+"""Running samples, and finding the shapes of their values. This needs torch."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from graphnet_ir import _core
+from graphnet_ir._core import Error, Sample, Tensor
+
+TORCH_VERSION = "2.13"  # that the library was built with
+
+
+def _need_torch() -> Any:
+    """Imports torch, of which the library uses the operators."""
+    try:
+        import torch
+    except ImportError as error:
+        raise _error(f"needs torch {TORCH_VERSION}: pip install 'torch=={TORCH_VERSION}.*'"
+                     ) from error
+    version = torch.__version__
+    if not version.startswith(TORCH_VERSION + "."):
+        raise _error(f"needs torch {TORCH_VERSION}, and {version} is imported")
+    return torch
+
+
+def _error(message: str) -> Error:
+    error = Error(message)
+    error.kind = "failed_precondition"
+    return error
+
+
+def as_tensor(value: Any) -> Tensor:
+    """A tensor of torch or numpy, or a number, as a Tensor that shares its memory where it can."""
+    import sys
+
+    if isinstance(value, Tensor):
+        return value
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        value = value.detach()
+        if value.device.type != "cpu":
+            value = value.cpu()
+        value = value.contiguous().resolve_conj().resolve_neg()
+        try:
+            return Tensor(value)
+        except (TypeError, ValueError, BufferError):
+            raw = value.reshape(-1).view(torch.uint8)
+            return Tensor.from_bytes(raw, str(value.dtype), list(value.shape))
+    if isinstance(value, (bool, int, float, complex)):
+        torch = _need_torch()
+        dtype = torch.float64 if isinstance(value, float) else None
+        return Tensor(torch.tensor(value, dtype=dtype))
+    return Tensor(value)
+
+
+def to_torch(tensor: Tensor) -> Any:
+    """A Tensor as one of torch, which shares its memory and must not be written to."""
+    torch = _need_torch()
+    dtype = getattr(torch, tensor.dtype.name)
+    if tensor.nbytes == 0:
+        return torch.empty(tensor.shape, dtype=dtype)
+    return torch.from_dlpack(tensor.bytes).view(dtype).reshape(tensor.shape)
+
+
+def _values(sample: Sample, tensors: tuple, named: Dict[str, Any]) -> Dict[str, Tensor]:
+    inputs = [node.target for node in sample.graph.placeholders]
+    if tensors and len(tensors) != len(inputs):
+        known = sample.weights
+        inputs = [node.target for node in sample.graph.placeholders
+                  if node.target not in known and not node.type.endswith("Parameter")]
+    if tensors and len(tensors) != len(inputs):
+        raise TypeError(f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
+                        f"{len(tensors)} were given")
+    values = {name: as_tensor(value) for name, value in zip(inputs, tensors) if value is not None}
+    known = {node.target for node in sample.graph.placeholders} | set(sample.module.attributes)
+    for name, value in named.items():
+        if name not in known:
+            raise TypeError(f"the sample has no input or attribute {name}")
+        values[name] = as_tensor(value)
+    return values
+
+
+class ReadyProgram:
+    """A sample that is ready to run, with its values. What a run writes to parameters and buffers
+    stays for the next one."""
+
+    def __init__(self, program: _core.ReadyProgram):
+        self._program = program
+
+    def run(self) -> tuple:
+        """Runs it and returns the outputs, tensors of torch."""
+        outputs = self._program.run()
+        return tuple(to_torch(outputs[f"o{i}"]) for i in range(len(outputs)))
+
+    def state(self) -> Dict[str, Any]:
+        """Parameters and buffers by name, as runs have left them."""
+        return {name: to_torch(value) for name, value in self._program.state().items()}
+
+
+def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: int = 0,
+            device: str = "cpu") -> ReadyProgram:
+    """Makes a sample ready to run. tensors: its inputs in order, all of them or those that are no
+    parameters; values: inputs and attributes by name. What is not given is taken from the sample's
+    weights, or drawn by the seed."""
+    _need_torch()
+    return ReadyProgram(_core._prepare(sample, _values(sample, tensors, values or {}), seed, device))
+
+
+def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: int = 0,
+        device: str = "cpu") -> tuple:
+    """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch."""
+    return prepare(sample, *tensors, values=values, seed=seed, device=device).run()
+
+
+def shapes(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None) -> Sample:
+    """A copy of a sample with the shape and dtype of each value, found by running it on tensors
+    without data. Small tensors that are given count with their data."""
+    _need_torch()
+    return _core._with_shapes(sample, _values(sample, tensors, values or {}))
+
+
+def set_num_threads(threads: int) -> None:
+    """How many threads operators compute with from now on; 0: as many as torch likes."""
+    _need_torch()
+    _core._set_num_threads(threads)

@@ -1,0 +1,239 @@
+"""The IR in Python: torch.fx's names do what they do in torch.fx, and nothing crashes the process."""
+
+import gc
+import pickle
+import unittest
+import weakref
+
+import graphnet_ir
+from graphnet_ir import Error, Module, Sample, TensorMeta
+
+TEXT = """
+graph @forward(%x : f32[2, 3]@cpu, %w : f32[3, 3] as torch.nn.parameter.Parameter) {
+  %mm = torch.mm(%x, %w) : f32[2, 3]@cpu in net.mm at "net.py":7:5
+  %relu = torch.relu(%mm)
+  %add = operator.add(%relu, %relu)
+  %cat = torch.cat([%add, %mm], dim = 0)
+  return (%cat, %relu)
+}
+"""
+
+
+def sample() -> Sample:
+    return graphnet_ir.parse(TEXT)
+
+
+class ReadingTest(unittest.TestCase):
+
+    def test_nodes_have_torch_fx_names(self) -> None:
+        graph = sample().graph
+        self.assertEqual([node.op for node in graph.nodes],
+                         ["placeholder"] * 2 + ["call_function"] * 4 + ["output"])
+        self.assertEqual([node.name for node in reversed(graph.nodes)],
+                         ["output", "cat", "add", "relu", "mm", "w", "x"])
+        x, w, mm, relu, add, cat, output = graph.nodes
+        self.assertEqual(mm.args, (x, w))
+        self.assertEqual(cat.args, ([add, mm],))
+        self.assertEqual(cat.kwargs, {"dim": 0})
+        self.assertEqual(list(relu.users), [add, output])
+        self.assertEqual(relu.num_uses, 3)
+        self.assertEqual(cat.all_input_nodes, [add, mm])
+        self.assertIs(mm.next, relu)
+        self.assertIs(relu.prev, mm)
+        self.assertIsNone(x.prev)
+        self.assertIs(mm.graph, graph)
+        self.assertLess(mm, relu)
+        self.assertEqual(graph.find_nodes(op="call_function", target="torch.relu"), [relu])
+        self.assertIs(graph.output_node(), output)
+        self.assertEqual(output.args, ((cat, relu),))
+
+    def test_a_node_is_one_object(self) -> None:
+        graph = sample().graph
+        node = graph.find_node("mm")
+        self.assertIs(node, graph.find_node("relu").args[0])
+        self.assertEqual({node: 1}[graph.find_node("mm")], 1)
+
+    def test_what_is_known_of_a_value(self) -> None:
+        graph = sample().graph
+        mm = graph.find_node("mm")
+        self.assertEqual(mm.tensor_meta, TensorMeta("float32", (2, 3), "cpu"))
+        self.assertEqual(mm.tensor_meta.dtype.name, "float32")
+        self.assertEqual(mm.location, ("net.py", 7, 5))
+        self.assertEqual(mm.module_path, "net.mm")
+        self.assertEqual(set(mm.meta), {"tensor_meta", "location", "module_path"})
+        self.assertEqual(graph.find_node("w").type, "torch.nn.parameter.Parameter")
+        mm.meta["mine"] = [mm]
+        self.assertEqual(graph.find_node("mm").meta["mine"], [mm])
+        del mm.meta["location"]
+        self.assertIsNone(mm.location)
+        with self.assertRaises(KeyError):
+            mm.meta["location"]
+
+    def test_lists_of_arguments_refuse_changes(self) -> None:
+        cat = sample().graph.find_node("cat")
+        with self.assertRaises(NotImplementedError):
+            cat.args[0].append(1)
+        self.assertEqual(pickle.loads(pickle.dumps(graphnet_ir._lists.ImmutableList([1]))), [1])
+
+
+class ChangingTest(unittest.TestCase):
+
+    def test_a_call_is_replaced(self) -> None:
+        whole = sample()
+        graph = whole.graph
+        relu = graph.find_node("relu")
+        with graph.inserting_before(relu):
+            gelu = graph.call_function("torch.nn.functional.gelu", relu.args)
+        self.assertEqual([user.name for user in relu.replace_all_uses_with(gelu)],
+                         ["add", "output"])
+        graph.erase_node(relu)
+        graph.lint()
+        self.assertEqual(graph.find_node("add").args, (gelu, gelu))
+        self.assertTrue(relu.is_erased)
+        self.assertEqual(relu.name, "relu")
+        for act in (lambda: relu.args, lambda: relu.users, lambda: graph.erase_node(relu),
+                    lambda: setattr(gelu, "args", (relu,)),
+                    lambda: graph.call_function("f", ([relu],))):
+            with self.assertRaises(ReferenceError):
+                act()
+        graph.call_function("f", (graph.find_node("x"),))  # behind the output
+        with self.assertRaises(Error) as caught:
+            graph.lint()
+        self.assertEqual(caught.exception.kind, "failed_precondition")
+
+    def test_uses_keep_a_node(self) -> None:
+        graph = sample().graph
+        with self.assertRaises(RuntimeError):
+            graph.erase_node(graph.find_node("mm"))
+
+    def test_a_graph_may_change_while_it_is_iterated(self) -> None:
+        graph = sample().graph
+        graph.output_node().args = (graph.find_node("x"),)
+        seen = []
+        for node in graph.nodes:
+            seen.append(node.name)
+            for user in list(node.users):
+                pass
+            if node.name == "relu":  # what follows dies before the loop comes to it
+                for name in ("cat", "add", "relu"):
+                    graph.erase_node(graph.find_node(name))
+        self.assertEqual(seen, ["x", "w", "mm", "relu", "output"])
+        for node in graph.nodes:
+            if node.name == "mm":
+                graph.erase_node(node)
+        self.assertEqual(len(graph.nodes), 3)
+
+    def test_building_from_nothing(self) -> None:
+        module = Module("net")
+        graph = module.add_graph("forward")
+        size = module.add_symbol("s0", 4)
+        x = graph.placeholder("x")
+        x.tensor_meta = TensorMeta("f32", (size, 2 * size + 1))
+        module.add_relation(size.le(8))
+        module.add_attribute("bias", TensorMeta("float32", (3,)), "torch.nn.parameter.Parameter")
+        bias = graph.get_attr("bias")
+        add = graph.call_function("operator.add", (x, bias))
+        view = graph.call_method("view", (add, size, -1, slice(None, 2), ..., 1j, "a", None,
+                                          {"k": (1.5, True)}, graphnet_ir.DType("int64"),
+                                          graphnet_ir.Device("cuda:0")))
+        graph.output([view])
+        graph.lint()
+        again = graphnet_ir.parse(str(module))
+        self.assertEqual(str(again.module), str(module))
+        self.assertEqual(again.graph.find_node("view").args[2:8],
+                         (-1, slice(None, 2), ..., 1j, "a", None))
+        self.assertEqual(again.graph.find_node("view").args[8], {"k": (1.5, True)})
+        self.assertEqual(str(again.graph.find_node("x").tensor_meta.shape[1]),
+                         str(x.tensor_meta.shape[1]))
+        self.assertEqual(x.tensor_meta.shape[1].example, 9)
+        self.assertEqual(module.symbols, {"s0": 4})
+
+    def test_copies(self) -> None:
+        one, two = sample(), Module("two")
+        graph = two.add_graph()
+        x, w = graph.placeholder("a"), graph.placeholder("b")
+        values = {one.graph.find_node("x"): x, one.graph.find_node("w"): w}
+        result = graph.graph_copy(one.graph, values)
+        graph.output(result)
+        graph.lint()
+        self.assertEqual(graphnet_ir.hash(Sample(two)), graphnet_ir.hash(one))
+
+    def test_what_is_refused(self) -> None:
+        one, two = sample().graph, sample().graph
+        relu = one.find_node("relu")
+        deep = []
+        for _ in range(300):
+            deep = [deep]
+        own: list = []
+        own.append(own)
+        wide = [0]
+        for _ in range(40):
+            wide = [wide, wide]
+        for args in ((two.find_node("x"),), (deep,), (own,), (wide,)):
+            with self.assertRaises(ValueError):
+                relu.args = args
+        with self.assertRaises(OverflowError):
+            relu.args = (1 << 63,)
+        with self.assertRaises(TypeError):
+            relu.args = (object(),)
+        with self.assertRaises(ValueError):
+            relu.target = ""
+        with self.assertRaises(ValueError):
+            two.find_node("relu").prepend(relu)
+        with self.assertRaises(IndexError):
+            relu.update_arg(3, 1)
+        size = sample().module.add_symbol("s0")
+        with self.assertRaises(ValueError):
+            for _ in range(64):
+                size = size * size
+        metas = None
+        with self.assertRaises(ValueError):
+            for _ in range(40):
+                metas = (metas, metas)
+            relu.tensor_meta = metas
+        self.assertEqual(relu.args, (one.find_node("mm"),))
+
+    def test_python_code_that_runs_while_arguments_are_read(self) -> None:
+        graph = sample().graph
+
+        class Eraser:
+            def __index__(self) -> int:
+                graph.output_node().args = (graph.find_node("x"),)
+                for name in ("cat", "add", "relu", "mm"):
+                    graph.erase_node(graph.find_node(name))
+                return 3
+
+        x, mm, relu = (graph.find_node(name) for name in ("x", "mm", "relu"))
+        with self.assertRaises(ReferenceError):
+            relu.args = (mm, Eraser())
+        self.assertEqual(len(graph), 3)
+        self.assertEqual(x.users, {graph.output_node(): None})
+
+
+class LifetimeTest(unittest.TestCase):
+
+    def test_a_node_keeps_its_module(self) -> None:
+        node = sample().graph.find_node("mm")
+        gc.collect()
+        self.assertEqual([user.name for user in node.users], ["relu", "cat"])
+        self.assertEqual(node.graph.owning_module.graph.find_node("mm"), node)
+
+    def test_cycles_are_collected(self) -> None:
+        whole = sample()
+        node = whole.graph.find_node("mm")
+        node.meta["self"] = node
+        alive = weakref.ref(whole.module)
+        del whole, node
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_a_copy_is_independent(self) -> None:
+        one = sample()
+        two = one.copy()
+        two.graph.find_node("relu").target = "torch.sigmoid"
+        self.assertEqual(one.graph.find_node("relu").target, "torch.relu")
+        self.assertNotEqual(graphnet_ir.hash(one), graphnet_ir.hash(two))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,343 @@
+"""Files, passes, pieces, identity and tensors: what Python gets is what the tool and numpy say."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import unittest
+from typing import List
+
+import graphnet_ir
+from graphnet_ir import Error, Graph, Sample
+
+TEXT = """
+graph @forward(%x : f32[4, 3]@cpu, %w : f32[3, 3] as torch.nn.parameter.Parameter) {
+  %mm = torch.mm(%x, %w)
+  %relu = torch.relu(%mm)
+  %relu_1 = torch.relu(%mm)
+  %unused = torch.sigmoid(%mm)
+  %add = operator.add(%relu, %relu_1)
+  return (%add,)
+}
+"""
+
+
+def chain(length: int) -> Sample:
+    """A sample that takes a while to work on."""
+    module = graphnet_ir.Module("chain")
+    graph = module.add_graph()
+    x = value = graph.placeholder("x")
+    for _ in range(length):
+        value = graph.call_function("torch.add", (value, x))
+    graph.output((value,))
+    return Sample(module)
+
+
+class FilesTest(unittest.TestCase):
+
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="a b ü")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder.name, name)
+
+    def test_all_forms_give_the_same_graph(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        sample.name = "net"
+        for name in ("net.gn", "net.pb", "net", "net.pt2"):
+            sample.save(self.path(name))
+            again = graphnet_ir.load(self.path(name))
+            self.assertEqual(len(again.graph), 8 if name == "net.pt2" else 8, name)
+        self.assertEqual(graphnet_ir.hash(graphnet_ir.load(self.path("net.pb"))),
+                         graphnet_ir.hash(sample))
+        self.assertEqual(graphnet_ir.hash(graphnet_ir.load_bytes(graphnet_ir.to_bytes(sample))),
+                         graphnet_ir.hash(sample))
+        with open(self.path("net/model.py"), "rb") as file:
+            self.assertEqual(file.read(), graphnet_ir.folder_files(sample)["model.py"])
+        self.assertEqual(len(graphnet_ir.find_samples([self.folder.name])), 4)
+        self.assertEqual(graphnet_ir.parse(graphnet_ir.show(sample, complete=True)).name, "net")
+
+    def test_errors_say_what_and_where(self) -> None:
+        with self.assertRaises(Error) as caught:
+            graphnet_ir.parse("graph @f(%x) {\n  return %y\n}", "f.gn")
+        self.assertEqual(caught.exception.kind, "invalid_argument")
+        self.assertEqual(tuple(caught.exception.place), ("f.gn", 2, 10))
+        with self.assertRaises(Error) as caught:
+            graphnet_ir.load(self.path("nothing"))
+        self.assertEqual(caught.exception.kind, "not_found")
+        self.assertIsNone(caught.exception.place)
+        with open(self.path("bad.gn"), "w", encoding="utf-8") as file:
+            file.write("graphnet.module 1\ngraph @f(\n")
+        with self.assertRaises(Error) as caught:
+            graphnet_ir.load(self.path("bad.gn"))
+        self.assertEqual(caught.exception.format, "text")
+        with self.assertRaises(Error):
+            graphnet_ir.opt(graphnet_ir.parse(TEXT), "no-such-pass")
+
+    def test_a_sample_that_does_not_verify_is_not_saved(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        sample.graph.erase_node(sample.graph.output_node())
+        with self.assertRaises(Error):
+            sample.save(self.path("net.pb"))
+        self.assertFalse(os.path.exists(self.path("net.pb")))
+
+
+class RewritingTest(unittest.TestCase):
+
+    def test_passes_work_on_a_copy(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        made = graphnet_ir.opt(sample, "dce,cse")
+        self.assertEqual([step["pass"] for step in made.steps], ["dce", "cse"])
+        self.assertTrue(made.changed)
+        self.assertEqual([node.name for node in made.sample.graph.nodes],
+                         ["x", "w", "mm", "relu", "add", "output"])
+        self.assertEqual(len(sample.graph), 8)
+
+    def test_functions_of_python_are_passes(self) -> None:
+        seen: List[str] = []
+
+        @graphnet_ir.register_pass("test-no-relu")
+        def no_relu(graph: Graph) -> None:
+            for node in graph.find_nodes(op="call_function", target="torch.relu"):
+                seen.append(node.name)
+                node.replace_all_uses_with(node.args[0])
+                graph.erase_node(node)
+
+        sample = graphnet_ir.parse(TEXT)
+        made = graphnet_ir.opt(sample, "test-no-relu,dce")
+        self.assertEqual(seen, ["relu", "relu_1"])
+        self.assertEqual([node.name for node in made.sample.graph.nodes],
+                         ["x", "w", "mm", "add", "output"])
+        self.assertEqual(len(sample.graph), 8)
+        with self.assertRaises(ValueError):
+            graphnet_ir.register_pass("dce")
+
+    def test_what_a_pass_raises_arrives(self) -> None:
+        def broken(graph: Graph) -> None:
+            graph.find_node("relu").target = "torch.tanh"
+            raise ZeroDivisionError("mine")
+
+        sample = graphnet_ir.parse(TEXT)
+        before = str(sample)
+        try:
+            graphnet_ir.opt(sample, ["dce", broken])
+            self.fail("nothing was raised")
+        except ZeroDivisionError as error:
+            self.assertEqual([frame.name for frame in traceback.extract_tb(error.__traceback__)][-1],
+                             "broken")
+        self.assertEqual(str(sample), before)
+
+    def test_a_pass_that_breaks_the_graph_is_refused(self) -> None:
+        def broken(graph: Graph) -> None:
+            graph.call_function("torch.relu", (graph.find_node("x"),))
+
+        with self.assertRaises(Error) as caught:
+            graphnet_ir.opt(graphnet_ir.parse(TEXT), broken)
+        self.assertEqual(caught.exception.kind, "failed_precondition")
+
+    def test_rules(self) -> None:
+        rules = """
+rule relu-is-gelu
+graph @pattern(%x) {
+  %a = torch.relu(%x)
+  return %a
+}
+graph @replacement(%x) {
+  %a = torch.nn.functional.gelu(%x)
+  return %a
+}
+"""
+        made, counts = graphnet_ir.rewrite(graphnet_ir.parse(TEXT), rules)
+        self.assertEqual(counts, {"relu-is-gelu": 2})
+        self.assertEqual(len(made.graph.find_nodes(op="call_function",
+                                                   target="torch.nn.functional.gelu")), 2)
+        found = graphnet_ir.find_matches(
+            made, "graph @pattern(%x) {\n  %a = torch.sigmoid(%x)\n  return %a\n}")
+        self.assertEqual([[node.name for node in match] for match in found], [["unused"]])
+
+
+class PiecesTest(unittest.TestCase):
+
+    def test_pieces_are_the_whole(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        for style in ("chain", "dag"):
+            made = graphnet_ir.decompose(sample, pieces=2, style=style)
+            self.assertEqual(len(made), 2)
+            self.assertTrue(graphnet_ir.validate(sample, made)["valid"])
+            again = graphnet_ir.compose(made, like=sample)
+            self.assertEqual(graphnet_ir.hash(again), graphnet_ir.hash(sample))
+            self.assertEqual(made[0].provenance[0]["end"], made[1].provenance[0]["start"])
+        made[1].graph.find_node("add").target = "operator.sub"
+        report = graphnet_ir.validate(sample, made)
+        self.assertFalse(report["valid"])
+        self.assertEqual(report["findings"][0]["class"], "E3")
+
+    def test_folders_of_pieces(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        sample.name = "net"
+        with tempfile.TemporaryDirectory() as folder:
+            for to, layout in (("protobuf", "plain"), ("graphnet", "plain"),
+                               ("graphnet", "python")):
+                place = os.path.join(folder, to + layout)
+                graphnet_ir.decompose(sample, positions=[2], folder=place, to=to, layout=layout)
+                self.assertEqual(len(graphnet_ir.load_pieces(place)), 2)
+                self.assertTrue(graphnet_ir.validate(sample, place)["valid"])
+
+    def test_one_way_to_cut(self) -> None:
+        with self.assertRaises(ValueError):
+            graphnet_ir.decompose(graphnet_ir.parse(TEXT), pieces=2, single_op=True)
+
+
+class IdentityTest(unittest.TestCase):
+
+    def test_differences(self) -> None:
+        one, two = graphnet_ir.parse(TEXT), graphnet_ir.parse(TEXT)
+        self.assertFalse(graphnet_ir.diff(one, two))
+        two.graph.find_node("relu_1").target = "torch.tanh"
+        made = graphnet_ir.diff(one, two)
+        self.assertTrue(made)
+        self.assertEqual({difference.kind for difference in made.differences} -
+                         {"removed", "added", "changed"}, set())
+        self.assertIn("torch.tanh", str(made))
+        self.assertIn("<table", made._repr_html_())
+        json.dumps(made.to_dict())
+
+    def test_pictures(self) -> None:
+        self.assertIn("<iframe", graphnet_ir.parse(TEXT)._repr_html_())
+        self.assertIn("sigmoid", graphnet_ir.page(graphnet_ir.parse(TEXT)))
+
+
+class TensorTest(unittest.TestCase):
+
+    def test_memory_is_shared(self) -> None:
+        import numpy
+
+        values = numpy.arange(12, dtype=numpy.float32).reshape(4, 3)
+        sample = graphnet_ir.parse(TEXT)
+        sample.set_weight("x", values)
+        back = numpy.from_dlpack(sample.weights["x"])
+        self.assertEqual(back.ctypes.data, values.ctypes.data)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.pb")
+            sample.save(path)
+            stored = graphnet_ir.load(path)
+            values[:] = 0
+            del sample
+            again = numpy.from_dlpack(stored.weights["x"])
+            del stored
+        self.assertEqual(again.tolist(), numpy.arange(12).reshape(4, 3).tolist())
+        with self.assertRaises(ValueError):
+            graphnet_ir.Tensor(values.T)
+
+    def test_a_write_to_a_tensor_of_a_file_ends_nothing(self) -> None:
+        import torch
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.pb")
+            sample = graphnet_ir.parse(TEXT)
+            sample.set_weight("x", torch.ones(4, 3))
+            sample.save(path)
+            torch.from_dlpack(graphnet_ir.load(path).weights["x"]).fill_(7)
+            again = torch.from_dlpack(graphnet_ir.load(path).weights["x"])
+            self.assertTrue(torch.equal(again, torch.ones(4, 3)))
+
+    def test_a_large_weight_is_not_copied(self) -> None:
+        program = """
+import resource, tempfile
+import numpy, graphnet_ir
+
+with tempfile.TemporaryDirectory() as folder:
+    sample = graphnet_ir.parse("graph @f(%x : f32[67108864]) {\\n  return %x\\n}")
+    values = numpy.ones(67108864, dtype=numpy.float32)  # 256 MiB
+    sample.set_weight("x", values)
+    sample.save(folder + "/a.pb")
+    del sample, values
+    with open("/proc/self/status") as file:
+        data = next(int(line.split()[1]) << 10 for line in file if line.startswith("VmData"))
+    # Files that are mapped for reading are not counted, copies are.
+    resource.setrlimit(resource.RLIMIT_DATA, (data + (128 << 20),) * 2)
+    sample = graphnet_ir.load(folder + "/a.pb")
+    made = graphnet_ir.opt(sample, "dce").sample
+    made.save(folder + "/b.pb")
+    array = numpy.from_dlpack(graphnet_ir.load(folder + "/b.pb").weights["x"])
+    assert array[-1] == 1
+"""
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+
+class ThreadsTest(unittest.TestCase):
+
+    def test_four_threads_at_once(self) -> None:
+        samples = [chain(20000) for _ in range(4)]
+        expected = graphnet_ir.hash(samples[0])
+        results: List[str] = []
+        ticks = 0
+        threads = [threading.Thread(target=lambda s=s: results.append(graphnet_ir.hash(s)))
+                   for s in samples]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            ticks += 1  # this thread runs, too
+        self.assertEqual(results, [expected] * 4)
+        self.assertGreater(ticks, 10)
+
+    def test_a_change_during_a_long_call_is_refused(self) -> None:
+        sample = chain(200000)
+        graphnet_ir.hash(sample)
+        done = threading.Event()
+
+        def work() -> None:
+            for _ in range(20):
+                graphnet_ir.hash(sample)
+            done.set()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        refused = False
+        while not done.is_set() and not refused:
+            try:
+                sample.graph.find_node("add").target = "torch.add"
+            except RuntimeError:
+                refused = True
+        thread.join()
+        self.assertTrue(refused)
+        sample.graph.find_node("add").target = "torch.sub"  # and now it may
+
+    def test_ctrl_c_ends_a_long_call(self) -> None:
+        program = """
+import graphnet_ir, sys, time
+module = graphnet_ir.Module()
+graph = module.add_graph()
+x = value = graph.placeholder("x")
+for _ in range(400000):
+    value = graph.call_function("torch.add", (value, x))
+graph.output(value)
+sample = graphnet_ir.Sample(module)
+graphnet_ir.hash(sample)
+print("ready", flush=True)
+try:
+    while True:
+        graphnet_ir.normal_form(sample)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                              text=True) as process:
+            assert process.stdout is not None
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            self.assertEqual(process.stdout.readline(), "interrupted\n")
+            self.assertLess(time.monotonic() - begin, 2)
+        self.assertEqual(process.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
