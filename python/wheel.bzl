@@ -32,7 +32,7 @@ def _wheel_impl(ctx):
 set -e
 cd "${BUILD_WORKING_DIRECTORY:-.}"
 mkdir -p "${1:-dist}"
-cp -f "$OLDPWD"/%s/*.whl "${1:-dist}"
+cp -f --no-preserve=mode "$OLDPWD"/%s/*.whl "${1:-dist}"
 """ % out.short_path, is_executable = True)
     return [DefaultInfo(
         executable = copy,
