@@ -1,12 +1,16 @@
-"""Links what //:dist holds from objects that are there already: nothing is compiled again."""
+"""Links what //:dist and //python:wheel hold from objects that are there already: nothing is
+compiled again."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 LinkedInfo = provider(doc = "What was linked.", fields = {
     "labels": "dict with the labels whose objects are inside as keys",
-    "shared": "the shared library",
-    "static": "the static library",
+    "shared": "the shared library, or None",
+    "static": "the static library, or None",
 })
+
+# Links of Debian's libraries that users need not have, and what is inside instead.
+_STATIC = {"-l" + name: "-l:lib%s.a" % name for name in ["crypto", "protobuf", "z"]}
 
 def _linker_inputs(deps):
     return depset(
@@ -16,6 +20,11 @@ def _linker_inputs(deps):
 
 def _is_ours(linker_input):
     return linker_input.owner.workspace_name == ""
+
+def _check_no_libtorch(ctx, linker_inputs):
+    for linker_input in linker_inputs:
+        if ctx.attr.no_libtorch and linker_input.owner.workspace_name == "libtorch":
+            fail("%s reaches LibTorch" % ctx.label)
 
 def _objects(linker_inputs):
     objects = []
@@ -64,9 +73,7 @@ def _libraries_impl(ctx):
     below = ctx.attr.below[LinkedInfo] if ctx.attr.below else None
     there = below.labels if below else {}
     linker_inputs = _linker_inputs(ctx.attr.deps)
-    for linker_input in linker_inputs:
-        if ctx.attr.no_libtorch and linker_input.owner.workspace_name == "libtorch":
-            fail("%s reaches LibTorch" % ctx.label)
+    _check_no_libtorch(ctx, linker_inputs)
     ours = [i for i in linker_inputs if _is_ours(i) and str(i.owner) not in there]
     objects = _objects(ours)
 
@@ -152,54 +159,86 @@ dist_libraries = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
-def _program_impl(ctx):
-    linker_inputs = _linker_inputs(ctx.attr.deps)
-    objects = _objects([i for i in linker_inputs if _is_ours(i)])
-    arguments = [object.path for object in objects]
+def _all_inside(ctx):
+    """What a program or library links that has all inside which does not lie below.
 
-    # Static, but for what every system has: it runs where the packages that it was built with
-    # are not installed, or in other versions.
-    for flag in _flags(linker_inputs):
-        arguments.append("-l:lib%s.a" % flag[2:] if flag in ["-lprotobuf", "-lcrypto", "-lz"] else flag)
+    Static, but for what every system has: it runs where the packages that it was built with
+    are not installed, or in other versions.
+
+    Returns:
+      Arguments for the linker, the files that they name, and the labels of what is inside or below.
+    """
+    there = ctx.attr.below[LinkedInfo].labels if ctx.attr.below else {}
+    linker_inputs = [i for i in _linker_inputs(ctx.attr.deps) if str(i.owner) not in there]
+    _check_no_libtorch(ctx, linker_inputs)
+    compiled = _linker_inputs(ctx.attr.compiled)
+    objects = _objects([i for i in linker_inputs if _is_ours(i)] + compiled)
+    files = list(objects)
+    arguments = [object.path for object in objects]
+    shared = ctx.attr.below[LinkedInfo].shared if ctx.attr.below else None
+    if shared:
+        files.append(shared)
+        arguments += [shared.path, "-Wl,-z,defs", "-Wl,-rpath," + ctx.attr.run_path]
+    replaced = ctx.attr.compiled.values()
+    arguments += [
+        _STATIC.get(flag, flag)
+        for flag in _flags([i for i in linker_inputs if i.owner.workspace_name not in replaced])
+        if flag not in ctx.attr.dynamic
+    ] + ctx.attr.dynamic
+    for option, file in [("dynamic-list", ctx.file.exported), ("version-script", ctx.file.visible)]:
+        if file:
+            files.append(file)
+            arguments.append("-Wl,--%s=%s" % (option, file.path))
+    labels = dict(there)
+    labels.update({str(i.owner): None for i in linker_inputs})
+    return arguments, files, labels
+
+def _program_impl(ctx):
+    arguments, files, labels = _all_inside(ctx)
     out = ctx.actions.declare_file(ctx.label.name)
-    exported = ctx.file.exported
-    arguments.append("-Wl,--dynamic-list=" + exported.path)
-    _link(ctx, out, objects + [exported], ["-pie"] + arguments + ["-ldl"])
+    _link(ctx, out, files, ["-pie"] + arguments + ["-ldl"])
     return [
         DefaultInfo(files = depset([out]), executable = out),
-        LinkedInfo(labels = {str(i.owner): None for i in linker_inputs}),
+        LinkedInfo(labels = labels, shared = None, static = None),
     ]
+
+def _shared_library_impl(ctx):
+    arguments, files, labels = _all_inside(ctx)
+    out = ctx.actions.declare_file(ctx.attr.file or "lib%s.so" % ctx.label.name)
+    _link(ctx, out, files, ["-shared", "-Wl,-soname," + out.basename] + arguments)
+    return [
+        DefaultInfo(files = depset([out])),
+        LinkedInfo(labels = labels, shared = out, static = None),
+    ]
+
+_ALL_INSIDE = {
+    "below": attr.label(providers = [LinkedInfo], doc = "What lies in there is left out. A shared library is linked."),
+    "compiled": attr.label_keyed_string_dict(
+        providers = [CcInfo],
+        doc = "Libraries of others that were compiled here, and the repositories that they stand for.",
+    ),
+    "deps": attr.label_list(providers = [CcInfo], mandatory = True),
+    "dynamic": attr.string_list(doc = "Flags of libraries that are not inside after all."),
+    "exported": attr.label(allow_single_file = True, doc = "Which names plugins find in a program."),
+    "no_libtorch": attr.bool(doc = "Fail if anything below reaches LibTorch."),
+    "run_path": attr.string(default = "$ORIGIN", doc = "Where the library of `below` will be."),
+    "visible": attr.label(allow_single_file = True, doc = "A version script."),
+    "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+}
 
 dist_program = rule(
     _program_impl,
-    doc = "A program that has all inside.",
-    attrs = {
-        "deps": attr.label_list(providers = [CcInfo], mandatory = True),
-        "exported": attr.label(allow_single_file = True, doc = "Which names plugins find in it."),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
-    },
+    doc = "A program that has all inside which does not lie below.",
+    attrs = _ALL_INSIDE,
     executable = True,
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
-def _plugin_impl(ctx):
-    there = ctx.attr.program[LinkedInfo].labels
-    linker_inputs = [i for i in _linker_inputs(ctx.attr.deps) if str(i.owner) not in there]
-    objects = _objects([i for i in linker_inputs if _is_ours(i)])
-    out = ctx.actions.declare_file("lib%s.so" % ctx.label.name)
-    arguments = ["-shared"] + [object.path for object in objects] + _flags(linker_inputs)
-    _link(ctx, out, objects, arguments)
-    return [DefaultInfo(files = depset([out]))]
-
-dist_plugin = rule(
-    _plugin_impl,
-    doc = "libNAME.so, which `program` opens, without what lies in that and without run paths.",
-    attrs = {
-        "deps": attr.label_list(providers = [CcInfo], mandatory = True),
-        "program": attr.label(providers = [LinkedInfo], mandatory = True),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
-    },
+dist_shared_library = rule(
+    _shared_library_impl,
+    doc = "libNAME.so, which has all inside that does not lie below: in the program that opens it, say.",
+    attrs = dict(_ALL_INSIDE, file = attr.string(doc = "Its name, if that is another one.")),
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )

@@ -92,8 +92,14 @@ def _check_installed(rctx, file, package):
     if not rctx.path(file).exists:
         fail("{} is missing: run ./bazelw, which installs {}, or install it yourself".format(file, package))
 
+def _write_source(rctx, package):
+    """Writes down of which Debian source package the installed one is; wheel.bzl fetches it."""
+    query = ["dpkg-query", "--show", "--showformat=${source:Package}=${source:Version}", package]
+    rctx.file("debian_source", rctx.execute(query).stdout if rctx.which(query[0]) else "")
+
 def _system_library_impl(rctx):
     _check_installed(rctx, "/usr/include/" + rctx.attr.header, rctx.attr.package)
+    _write_source(rctx, rctx.attr.package)
 
     build_files = {"": _BUILD_HEADER}
     deps = []
@@ -136,6 +142,7 @@ _system_library = repository_rule(
 def _protobuf_impl(rctx):
     _check_installed(rctx, "/usr/include/google/protobuf/message.h", "libprotobuf-dev")
     _check_installed(rctx, "/usr/bin/protoc", "protobuf-compiler")
+    _write_source(rctx, "libprotobuf-dev")
     rctx.symlink("/usr/bin/protoc", "protoc_bin")
     rctx.symlink(Label("//third_party:protobuf.BUILD"), "BUILD.bazel")
 

@@ -86,10 +86,26 @@ std::string LoadedLibTorch() {
   return std::filesystem::path(path).parent_path().parent_path().string();  // behind lib/
 }
 
-std::string ProgramFolder() {
+absl::Status CheckLibTorchVersion(const std::string& folder, absl::string_view named) {
+  const std::string version = VersionOf(folder);
+  if (Fits(version)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(named, " is of version ", version.empty() ? "unknown" : Printable(version),
+                   ", needed is ", kLibTorchVersion));
+}
+
+PlaceOfCode FindPlaceOfCode() {
+  Dl_info info;
+  link_map* map = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(&FindPlaceOfCode), &info, reinterpret_cast<void**>(&map),
+              RTLD_DL_LINKMAP) == 0)
+    return {};
+  const bool is_program = *map->l_name == '\0';  // The loader leaves that name out.
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "" : program.parent_path().string();
+  const std::filesystem::path file = is_program
+                                         ? std::filesystem::read_symlink("/proc/self/exe", error)
+                                         : std::filesystem::canonical(map->l_name, error);
+  return {.folder = error ? "" : file.parent_path().string(), .is_program = is_program};
 }
 
 absl::StatusOr<std::string> FindLibTorch() {
@@ -97,15 +113,14 @@ absl::StatusOr<std::string> FindLibTorch() {
     const std::string named = absl::StrCat("LIBTORCH=", Printable(folder, 1000));
     if (!HasLibTorch(folder))
       return absl::FailedPreconditionError(absl::StrCat(named, " has no lib/libtorch_cpu.so"));
-    const std::string version = VersionOf(folder);
-    if (Fits(version)) return folder;
-    return absl::FailedPreconditionError(
-        absl::StrCat(named, " is of version ", version.empty() ? "unknown" : Printable(version),
-                     ", needed is ", kLibTorchVersion));
+    RETURN_IF_ERROR(CheckLibTorchVersion(folder, named));
+    return folder;
   }
   std::vector<std::string> folders;
-  if (const std::string own = ProgramFolder(); !own.empty())
-    folders.push_back(std::filesystem::path(own).parent_path() / "libtorch");
+  if (const std::string own = FindPlaceOfCode().folder; !own.empty()) {
+    for (const char* name : {"libtorch", "torch"})
+      folders.push_back(std::filesystem::path(own).parent_path() / name);
+  }
   AddOfEnvironment(Environment("VIRTUAL_ENV"), &folders);
   AddOfEnvironment(Environment("CONDA_PREFIX"), &folders);
   std::string other;

@@ -4,21 +4,31 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace graphnet {
 
 // The folder with lib/libtorch.so, of the version that graphnet was built with
 // (kLibTorchVersion): $LIBTORCH alone if it is set; else the first of the folder or link
-// "libtorch" beside that of the program, torch of the active Python environment ($VIRTUAL_ENV,
-// $CONDA_PREFIX), torch of python3. FailedPrecondition, with what helps, if there is none.
+// "libtorch" beside that of the code, the folder "torch" there, which is Python's beside the
+// package graphnet_ir, torch of the active Python environment ($VIRTUAL_ENV, $CONDA_PREFIX), torch
+// of python3. FailedPrecondition, with what helps, if there is none.
 absl::StatusOr<std::string> FindLibTorch();
+
+// FailedPrecondition unless the one in `folder` is of that version; the message says `named` of it.
+absl::Status CheckLibTorchVersion(const std::string& folder, absl::string_view named);
 
 // The folder of the one that this process has loaded; "" if it has not.
 std::string LoadedLibTorch();
 
-// The folder of the program that runs, links followed; "" if that is not to be known.
-std::string ProgramFolder();
+// Which file holds this code: the program that runs, or a library that it or Python has loaded.
+struct PlaceOfCode {
+  std::string folder;  // links followed; "" if it is not to be known
+  bool is_program = false;
+};
+PlaceOfCode FindPlaceOfCode();
 
 }  // namespace graphnet
 

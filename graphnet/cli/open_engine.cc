@@ -13,9 +13,8 @@
 namespace graphnet {
 namespace {
 
-// Its symbols are for all, as those of a library that a program is linked with: libraries of
-// operators look for LibTorch's there.
-void* Open(const std::string& path) { return dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL); }
+// `scope` is RTLD_GLOBAL or RTLD_LOCAL.
+void* Open(const std::string& path, int scope) { return dlopen(path.c_str(), RTLD_LAZY | scope); }
 
 std::string WhyNot() {
   const char* error = dlerror();
@@ -27,12 +26,13 @@ struct Library {
   bool knows_libtorch = false;  // the place of the one it was built with
 };
 
-// Beside the program as Bazel builds it, in lib/graphnet as it is installed.
+// Beside the program as Bazel builds it, beside the library that is Python's, in lib/graphnet as the
+// program is installed.
 absl::StatusOr<Library> FindLibrary() {
   constexpr char kName[] = "libgraphnet_engine.so";
-  const std::string own = ProgramFolder();
+  const auto [own, is_program] = FindPlaceOfCode();
   const std::string installed = std::filesystem::path(own).parent_path() / "lib/graphnet";
-  if (std::string path = JoinPath(own, kName); FileExists(path)) return Library{path, true};
+  if (std::string path = JoinPath(own, kName); FileExists(path)) return Library{path, is_program};
   if (std::string path = JoinPath(installed, kName); FileExists(path)) return Library{path};
   return absl::FailedPreconditionError(absl::StrCat("what runs operators is missing: there is no ",
                                                     kName, " in ", Printable(own, 1000), " or ",
@@ -42,12 +42,22 @@ absl::StatusOr<Library> FindLibrary() {
 absl::StatusOr<const Engine*> OpenOnce() {
   ASSIGN_OR_RETURN(const Library found, FindLibrary());
   const std::string& path = found.path;
+  // Symbols are for all, as those of a library that a program is linked with: libraries of
+  // operators look for LibTorch's there. Who has loaded LibTorch already, as Python does, has
+  // decided that for itself, and its other libraries see nothing of this one.
+  int scope = RTLD_GLOBAL;
   if (!found.knows_libtorch) {
-    ASSIGN_OR_RETURN(const std::string libtorch, FindLibTorch());
-    if (Open(JoinPath(libtorch, "lib/libtorch.so")) == nullptr)
-      return absl::FailedPreconditionError(absl::StrCat("LibTorch cannot be loaded: ", WhyNot()));
+    if (const std::string loaded = LoadedLibTorch(); !loaded.empty()) {
+      scope = RTLD_LOCAL;
+      RETURN_IF_ERROR(CheckLibTorchVersion(
+          loaded, absl::StrCat("LibTorch as it is loaded, ", Printable(loaded, 1000), ",")));
+    } else {
+      ASSIGN_OR_RETURN(const std::string libtorch, FindLibTorch());
+      if (Open(JoinPath(libtorch, "lib/libtorch.so"), scope) == nullptr)
+        return absl::FailedPreconditionError(absl::StrCat("LibTorch cannot be loaded: ", WhyNot()));
+    }
   }
-  void* library = Open(path);
+  void* library = Open(path, scope);
   if (library == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("what runs operators cannot be loaded: ", WhyNot()));
