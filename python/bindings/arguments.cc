@@ -33,16 +33,21 @@ struct MemoryFormatObject {
   MemoryFormat value;
 };
 
-// A list that raises when it is changed; python/graphnet_ir/_lists.py. It lives for good.
-PyObject* immutable_list = nullptr;
+// An object of a class of python/graphnet_ir/_lists.py, which is looked up once. No static variable
+// is initialised by code of Python: that lets other threads run, which would wait for it for ever.
+nb::object MakeImmutable(const char* class_name, PyObject** known, nb::handle value) {
+  if (*known == nullptr) {
+    *known =
+        nb::object(nb::module_::import_("graphnet_ir._lists").attr(class_name)).release().ptr();
+  }
+  nb::object made = nb::steal(PyObject_CallOneArg(*known, value.ptr()));
+  if (!made.is_valid()) throw nb::python_error();
+  return made;
+}
 
 nb::object ListOf(nb::list elements) {
-  if (immutable_list == nullptr) {
-    immutable_list = nb::object(nb::module_::import_("graphnet_ir._lists").attr("ImmutableList"))
-                         .release()
-                         .ptr();
-  }
-  return nb::steal(PyObject_CallOneArg(immutable_list, elements.ptr()));
+  static PyObject* immutable = nullptr;
+  return MakeImmutable("ImmutableList", &immutable, elements);
 }
 
 // "dtype" of an object of the class torch.dtype; empty for other classes.
@@ -83,6 +88,9 @@ absl::string_view TextOf(nb::handle text) {
 nb::object ToPython(const SymExpr* expr, ModuleObject& module) {
   return nb::cast(SymExprObject{nb::borrow(module.self()), expr});
 }
+
+nb::object ToPython(DType dtype) { return nb::cast(DTypeObject{dtype}); }
+nb::object ToPython(Device device) { return nb::cast(DeviceObject{device}); }
 
 nb::object ToPython(const Dim& dim, ModuleObject& module) {
   return dim.is_static() ? nb::int_(dim.value) : ToPython(dim.expr, module);
@@ -191,22 +199,28 @@ nb::dict ToPython(absl::Span<const KwArg> arguments, ModuleObject& module) {
   return dict;
 }
 
+nb::object ImmutableDict(nb::dict dict) {
+  static PyObject* immutable = nullptr;
+  static PyObject* empty = nullptr;
+  if (dict.size() > 0) return MakeImmutable("ImmutableDict", &immutable, dict);
+  if (empty == nullptr) empty = MakeImmutable("ImmutableDict", &immutable, dict).release().ptr();
+  return nb::borrow(empty);
+}
+
 // --- From Python -----------------------------------------------------------------------------
 
 Argument ArgumentReader::Read(nb::handle value, int depth) {
   if (!budget_.Charge(1)) Raise(PyExc_ValueError, "the arguments are too large");
   PyObject* const object = value.ptr();
   if (object == Py_None) return Argument::None();
-  if (nb::isinstance<NodeObject>(value)) {
-    const auto& node = nb::cast<const NodeObject&>(value);
-    Node* const operand = node.get();
+  if (const NodeObject* const node = AsNode(value)) {
+    Node* const operand = node->get();
     if (graph_ == nullptr || operand->graph() != graph_) {
       Raise(PyExc_ValueError,
             absl::StrCat("the node ", operand->name(), " belongs to another graph"));
     }
     if (!budget_.Charge(kOperandUnits)) Raise(PyExc_ValueError, "the arguments are too large");
-    nodes_.push_back(&node);
-    alive_.push_back(nb::borrow(value));
+    read_.push_back(nb::borrow(value));
     return operand;
   }
   if (object == Py_True || object == Py_False) return object == Py_True;
@@ -268,7 +282,7 @@ Argument ArgumentReader::ReadElements(Argument::Kind kind, nb::handle sequence, 
   const Argument argument = Argument::Aggregate(kind, absl::MakeConstSpan(made, size));
   if (depth >= 2) {
     shared_[sequence.ptr()] = {argument, before - budget_.left()};
-    alive_.push_back(nb::borrow(sequence));
+    read_.push_back(nb::borrow(sequence));
   }
   return argument;
 }
@@ -289,12 +303,10 @@ Argument ArgumentReader::ReadOther(nb::handle value) {
   if (nb::isinstance<SymExprObject>(value)) {
     return module_.module().CopySym(nb::cast<SymExprObject&>(value).expr);
   }
-  if (nb::isinstance<GraphObject>(value)) {
-    const auto& body = nb::cast<const GraphObject&>(value);
-    if (&body.module() != &module_) Raise(PyExc_ValueError, "the graph belongs to another module");
-    bodies_.push_back(&body);
-    alive_.push_back(nb::borrow(value));
-    return body.get();
+  if (const GraphObject* const body = AsGraph(value)) {
+    if (&body->module() != &module_) Raise(PyExc_ValueError, "the graph belongs to another module");
+    read_.push_back(nb::borrow(value));
+    return body->get();
   }
   const absl::string_view torch = TorchClassOf(value);
   if (torch == "dtype") return ReadDType(value);
@@ -333,8 +345,10 @@ absl::Span<const KwArg> ArgumentReader::ReadKeywords(nb::handle dict) {
 }
 
 void ArgumentReader::CheckOperands() const {
-  for (const NodeObject* node : nodes_) node->get();
-  for (const GraphObject* body : bodies_) body->get();
+  for (const nb::object& object : read_) {
+    if (const NodeObject* const node = AsNode(object)) node->get();
+    if (const GraphObject* const body = AsGraph(object)) body->get();
+  }
 }
 
 DType ReadDType(nb::handle value) {

@@ -7,10 +7,11 @@
 #ifndef GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_
 #define GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_
 
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/ir/argument.h"
@@ -32,6 +33,8 @@ void BindConstants(nb::module_& m);
 nb::object ToPython(const Argument& argument, ModuleObject& module);
 nb::tuple ToPython(absl::Span<const Argument> arguments, ModuleObject& module);
 nb::dict ToPython(absl::Span<const KwArg> arguments, ModuleObject& module);
+// A copy that raises when it is changed.
+nb::object ImmutableDict(nb::dict dict);
 
 // Reads Python values as arguments of a node of `graph`. What it returns lives as long as it does.
 // Raises TypeError for a value that no argument may be, ValueError for a node or body of another
@@ -64,10 +67,8 @@ class ArgumentReader {
   Arena arena_;
   Budget budget_{kMaxWrittenOut};
   absl::flat_hash_map<PyObject*, Shared> shared_;
-  // Nodes and bodies that were read.
-  std::vector<const NodeObject*> nodes_;
-  std::vector<const GraphObject*> bodies_;
-  std::vector<nb::object> alive_;  // keeps them
+  // Nodes, bodies and shared lists that were read.
+  absl::InlinedVector<nb::object, 8> read_;
 };
 
 // A dtype from a DType, a torch.dtype or a name: "float32", "f32".
@@ -76,6 +77,8 @@ Device ReadDevice(nb::handle value);
 // A size: an int or a SymExpr.
 Dim ReadDim(nb::handle value, ModuleObject& module);
 nb::object ToPython(const Dim& dim, ModuleObject& module);
+nb::object ToPython(DType dtype);
+nb::object ToPython(Device device);
 nb::object ToPython(const SymExpr* expr, ModuleObject& module);
 
 absl::string_view TextOf(nb::handle text);

@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_PYTHON_BINDINGS_ERRORS_H_
 #define GRAPHNET_PYTHON_BINDINGS_ERRORS_H_
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,20 @@ void BindErrors(nb::module_& m);
 
 inline void RaiseIfError(const absl::Status& status) {
   if (!status.ok()) Raise(status);
+}
+
+// What `call` returns, for functions that Python calls directly: the exception that it throws is
+// left to Python, and nothing is returned.
+template <typename Call>
+PyObject* ReturnOrRaise(Call call) {
+  try {
+    return nb::object(call()).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
 }
 
 template <typename T>

@@ -26,29 +26,45 @@ struct NodeList {
 // Goes on from the node that it gave last, which may be erased or moved meanwhile.
 struct NodeListIterator {
   nb::object graph;
-  nb::object last;  // a Node; None at the start
+  nb::object last;  // a Node; null at the start
   bool is_reversed = false;
   bool is_done = false;
 
+  // Null at the end.
   nb::object Next() {
-    if (is_done) throw nb::stop_iteration();
-    const auto& object = nb::cast<const GraphObject&>(graph);
+    if (is_done) return {};
+    const GraphObject& object = *AsGraph(graph);
     Graph* const from = object.get();
     Node* next = nullptr;
-    if (last.is_none()) {
+    if (!last.is_valid()) {
       next = is_reversed ? from->last() : from->first();
     } else {
-      const Node* const node = nb::cast<const NodeObject&>(last).raw();
+      const Node* const node = AsNode(last)->raw();
       next = is_reversed ? node->prev() : node->next();
     }
-    if (next == nullptr) {
-      is_done = true;
-      throw nb::stop_iteration();
-    }
-    last = object.module().NodeOf(next);
+    is_done = next == nullptr;
+    last = is_done ? nb::object() : object.module().NodeOf(next);
     return last;
   }
 };
+
+PyObject* NextNode(PyObject* self) {
+  return ReturnOrRaise([self] { return nb::inst_ptr<NodeListIterator>(self)->Next(); });
+}
+
+int TraverseIterator(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* iterator = nb::inst_ptr<NodeListIterator>(self);
+  Py_VISIT(iterator->graph.ptr());
+  Py_VISIT(iterator->last.ptr());
+  return 0;
+}
+
+PyType_Slot kIteratorSlots[] = {{Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+                                {Py_tp_iternext, reinterpret_cast<void*>(NextNode)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(TraverseIterator)},
+                                {0, nullptr}};
 
 // Where new nodes go, for a `with` statement.
 struct InsertPoint {
@@ -196,19 +212,18 @@ nb::list FindNodes(const GraphObject& self, const std::string& op, nb::handle ta
 }
 
 void BindNodeList(nb::module_& m) {
-  nb::class_<NodeListIterator>(m, "NodeListIterator", "Iterates over the nodes of a graph.")
-      .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
-      .def("__next__", &NodeListIterator::Next);
+  nb::class_<NodeListIterator>(m, "NodeListIterator", nb::type_slots(kIteratorSlots),
+                               nb::is_final(), "Iterates over the nodes of a graph.");
   nb::class_<NodeList>(m, "NodeList",
                        "The nodes of a graph in program order. Nodes may be made, moved and erased "
                        "while they are iterated over.")
       .def("__iter__",
            [](const NodeList& self) {
-             return NodeListIterator{self.graph, nb::none()};
+             return NodeListIterator{self.graph, nb::object()};
            })
       .def("__reversed__",
            [](const NodeList& self) {
-             return NodeListIterator{self.graph, nb::none(), /*is_reversed=*/true};
+             return NodeListIterator{self.graph, nb::object(), /*is_reversed=*/true};
            })
       .def("__len__", [](const NodeList& self) {
         return nb::cast<const GraphObject&>(self.graph).get()->num_nodes();
@@ -231,7 +246,7 @@ void BindNodeList(nb::module_& m) {
 void BindGraph(nb::module_& m) {
   BindNodeList(m);
   nb::class_<GraphObject> cls(
-      m, "Graph", nb::type_slots(kGraphSlots), nb::is_weak_referenceable(),
+      m, "Graph", nb::type_slots(kGraphSlots), nb::is_weak_referenceable(), nb::is_final(),
       "A list of nodes in program order, as torch.fx.Graph. A graph keeps its module alive.");
   cls.def_prop_ro(
       "name", [](const GraphObject& self) { return std::string(self.get()->name()); },

@@ -20,11 +20,7 @@ std::mutex mutex;
 std::condition_variable ended;
 int abandoned = 0;  // guarded by the mutex
 
-bool IsMainThread() {
-  static const unsigned long main = nb::cast<unsigned long>(
-      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
-  return PyThread_get_thread_ident() == main;
-}
+unsigned long main_thread = 0;
 
 void Work(const std::shared_ptr<Call>& call) {
   try {
@@ -50,6 +46,8 @@ void Work(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 void BindLongCalls(nb::module_& m) {
+  main_thread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   m.def(
       "_wait_for_abandoned_calls",
       [] {
@@ -65,7 +63,7 @@ void RunLongCall(std::function<void()> work, std::vector<ReadLock> locks) {
   auto call = std::make_shared<Call>();
   call->work = std::move(work);
   call->locks = std::move(locks);
-  if (!IsMainThread()) {
+  if (PyThread_get_thread_ident() != main_thread) {
     const nb::gil_scoped_release release;
     call->work();
     return;

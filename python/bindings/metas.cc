@@ -182,20 +182,12 @@ void BindMetas(nb::module_& m) {
             new (self) TensorMetaObject(std::move(made));
           },
           nb::arg("dtype"), nb::arg("shape") = nb::none(), nb::arg("device") = nb::none())
-      .def_prop_ro(
-          "dtype",
-          [](const TensorMetaObject& self) {
-            static const nb::handle cls =
-                nb::module_::import_("graphnet_ir._core").attr("DType").inc_ref();
-            return cls(nb::str(DTypeName(self.dtype).data(), DTypeName(self.dtype).size()));
-          })
+      .def_prop_ro("dtype", [](const TensorMetaObject& self) { return ToPython(self.dtype); })
       .def_prop_ro("shape", [](const TensorMetaObject& self) { return self.shape; })
       .def_prop_ro("device",
                    [](const TensorMetaObject& self) -> nb::object {
                      if (!self.device) return nb::none();
-                     static const nb::handle cls =
-                         nb::module_::import_("graphnet_ir._core").attr("Device").inc_ref();
-                     return cls(DeviceName(*self.device));
+                     return ToPython(*self.device);
                    })
       .def("__eq__",
            [](const TensorMetaObject& self, nb::handle other) {

@@ -45,11 +45,109 @@ void Move(const NodeObject& self, const NodeObject& moved, Node* before) {
   if (node != before) graph->MoveBefore(node, before);
 }
 
-nb::dict UsersOf(const NodeObject& self) {
-  nb::dict users;
-  for (Node* user : self.get()->users()) users[self.module().NodeOf(user)] = nb::none();
-  return users;
+// --- Properties that are read most, which Python calls without nanobind between --------------
+
+nb::object LabelOf(NodeObject& self) {
+  return self.Cached(NodeObject::kName, [&] { return Text(self.raw()->name()); });
 }
+
+nb::object OpOf(NodeObject& self) {
+  static PyObject* const names[] = {
+      PyUnicode_InternFromString("placeholder"),   PyUnicode_InternFromString("get_attr"),
+      PyUnicode_InternFromString("call_function"), PyUnicode_InternFromString("call_method"),
+      PyUnicode_InternFromString("call_module"),   PyUnicode_InternFromString("output")};
+  return nb::borrow(names[static_cast<size_t>(self.get()->op())]);
+}
+
+nb::object TargetOf(NodeObject& self) { return self.module().TextOf(self.get()->target()); }
+
+nb::object ArgsOf(NodeObject& self) {
+  Node* const node = self.get();
+  return self.Cached(NodeObject::kArgs, [&] { return ToPython(node->args(), self.module()); });
+}
+
+nb::object KwargsOf(NodeObject& self) {
+  Node* const node = self.get();
+  return self.Cached(NodeObject::kKwargs,
+                     [&] { return ImmutableDict(ToPython(node->kwargs(), self.module())); });
+}
+
+nb::object UsersOf(NodeObject& self) {
+  Node* const node = self.get();
+  return self.Cached(NodeObject::kUsers, [&] {
+    nb::dict users;
+    for (Node* user : node->users()) users[self.module().NodeOf(user)] = nb::none();
+    return ImmutableDict(users);
+  });
+}
+
+nb::object GraphOf(NodeObject& self) { return self.module().GraphOf(self.get()->graph()); }
+nb::object NextOf(NodeObject& self) { return self.module().NodeOrNone(self.get()->next()); }
+nb::object PrevOf(NodeObject& self) { return self.module().NodeOrNone(self.get()->prev()); }
+
+void SetName(const NodeObject& self, nb::handle name) {
+  const absl::string_view text = NameOf(name, "a name");
+  self.ForChange()->set_name(text);
+}
+
+void SetTarget(const NodeObject& self, nb::handle target) {
+  const absl::string_view text = NameOf(target, "a target");
+  self.ForChange()->set_target(text);
+}
+
+void SetArgs(const NodeObject& self, nb::handle args) {
+  ArgumentReader reader(self.module(), self.get()->graph());
+  const auto read = reader.ReadAll(args);
+  reader.CheckOperands();
+  self.ForChange()->set_args(read);
+}
+
+void SetKwargs(const NodeObject& self, nb::handle kwargs) {
+  ArgumentReader reader(self.module(), self.get()->graph());
+  const auto read = reader.ReadKeywords(kwargs);
+  reader.CheckOperands();
+  self.ForChange()->set_kwargs(read);
+}
+
+template <nb::object (*get)(NodeObject&)>
+PyObject* Getter(PyObject* self, void*) {
+  return ReturnOrRaise([self] { return get(*nb::inst_ptr<NodeObject>(self)); });
+}
+
+template <void (*set)(const NodeObject&, nb::handle)>
+int Setter(PyObject* self, PyObject* value, void*) {
+  PyObject* const done = ReturnOrRaise([=] {
+    if (value == nullptr) Raise(PyExc_AttributeError, "the attribute cannot be deleted");
+    set(*nb::inst_ptr<NodeObject>(self), value);
+    return nb::none();
+  });
+  Py_XDECREF(done);
+  return done == nullptr ? -1 : 0;
+}
+
+PyGetSetDef properties[] = {
+    {"name", Getter<LabelOf>, Setter<SetName>,
+     "A label, unique in the graph. Setting it makes what cannot be in an identifier '_', and adds "
+     "a number if another node has it.",
+     nullptr},
+    {"op", Getter<OpOf>, nullptr,
+     "'placeholder', 'get_attr', 'call_function', 'call_method', 'call_module' or 'output'.",
+     nullptr},
+    {"target", Getter<TargetOf>, Setter<SetTarget>,
+     "What is called, by its name: 'torch.relu', 'aten.add.Tensor', 'view'.", nullptr},
+    {"args", Getter<ArgsOf>, Setter<SetArgs>, "The arguments by position, a tuple.", nullptr},
+    {"kwargs", Getter<KwargsOf>, Setter<SetKwargs>, "The arguments by keyword, an immutable dict.",
+     nullptr},
+    {"users", Getter<UsersOf>, nullptr,
+     "The nodes that use this one, each once, as the keys of an immutable dict.", nullptr},
+    {"graph", Getter<GraphOf>, nullptr, "The graph that it belongs to.", nullptr},
+    {"next", Getter<NextOf>, nullptr,
+     "The node behind it, or None at the end (torch.fx has its root there).", nullptr},
+    {"prev", Getter<PrevOf>, nullptr, "The node before it, or None at the start.", nullptr},
+    {},
+};
+
+// ---------------------------------------------------------------------------------------------
 
 nb::list ReplaceUses(const NodeObject& self, const NodeObject& value, nb::handle when) {
   Node* const node = self.ForChange();
@@ -91,54 +189,35 @@ void SetArg(const NodeObject& self, nb::ssize_t i, nb::handle value) {
 
 }  // namespace
 
+int TraverseNode(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* node = nb::inst_ptr<NodeObject>(self);
+  Py_VISIT(node->owner_.ptr());
+  for (const nb::object& part : node->parts_) Py_VISIT(part.ptr());
+  return 0;
+}
+
+int ClearNode(PyObject* self) {
+  auto* node = nb::inst_ptr<NodeObject>(self);
+  for (nb::object& part : node->parts_) part = nb::object();
+  return 0;
+}
+
+PyType_Slot kNodeSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseNode)},
+                            {Py_tp_clear, reinterpret_cast<void*>(ClearNode)},
+                            {Py_tp_getset, properties},
+                            {0, nullptr}};
+
 // Reading a Python value may run other code of Python, which may erase any node. So a function that
 // changes a node first reads all values, and then asks whether the operands that were read and the
 // node itself are alive.
 void BindNode(nb::module_& m) {
   nb::class_<NodeObject>(
-      m, "Node", nb::type_slots(kNodeSlots), nb::is_weak_referenceable(),
+      m, "Node", nb::type_slots(kNodeSlots), nb::is_weak_referenceable(), nb::is_final(),
       "One operation of a Graph and the one value that it yields, as torch.fx.Node.\n\n"
       "A node keeps its module alive. After it was erased it has a name, and everything else "
       "raises ReferenceError.")
-      .def_prop_rw(
-          "name", [](const NodeObject& self) { return Text(self.raw()->name()); },
-          [](const NodeObject& self, nb::handle name) {
-            const absl::string_view text = NameOf(name, "a name");
-            self.ForChange()->set_name(text);
-          },
-          "A label, unique in the graph. Setting it makes what cannot be in an identifier '_', "
-          "and adds a number if another node has it.")
-      .def_prop_ro(
-          "op", [](const NodeObject& self) { return Text(OpName(self.get()->op())); },
-          "'placeholder', 'get_attr', 'call_function', 'call_method', 'call_module' or "
-          "'output'.")
-      .def_prop_rw(
-          "target", [](const NodeObject& self) { return Text(self.get()->target()); },
-          [](const NodeObject& self, nb::handle target) {
-            const absl::string_view text = NameOf(target, "a target");
-            self.ForChange()->set_target(text);
-          },
-          "What is called, by its name: 'torch.relu', 'aten.add.Tensor', 'view'.")
-      .def_prop_rw(
-          "args",
-          [](const NodeObject& self) { return ToPython(self.get()->args(), self.module()); },
-          [](const NodeObject& self, nb::handle args) {
-            ArgumentReader reader(self.module(), self.get()->graph());
-            const auto read = reader.ReadAll(args);
-            reader.CheckOperands();
-            self.ForChange()->set_args(read);
-          },
-          "The arguments by position, a tuple.")
-      .def_prop_rw(
-          "kwargs",
-          [](const NodeObject& self) { return ToPython(self.get()->kwargs(), self.module()); },
-          [](const NodeObject& self, nb::handle kwargs) {
-            ArgumentReader reader(self.module(), self.get()->graph());
-            const auto read = reader.ReadKeywords(kwargs);
-            reader.CheckOperands();
-            self.ForChange()->set_kwargs(read);
-          },
-          "The arguments by keyword, a dict; a copy.")
       .def(
           "update_arg",
           [](const NodeObject& self, nb::ssize_t i, nb::handle value) { SetArg(self, i, value); },
@@ -166,8 +245,6 @@ void BindNode(nb::module_& m) {
             node->set_args(args);
           },
           nb::arg("idx"), nb::arg("arg"), "Inserts an argument before the one of that number.")
-      .def_prop_ro("users", UsersOf,
-                   "The nodes that use this one, each once, as the keys of a dict; a copy.")
       .def_prop_ro(
           "num_uses", [](const NodeObject& self) { return self.get()->num_uses(); },
           "How many operands are this node: `add(x, x)` uses x twice.")
@@ -182,18 +259,6 @@ void BindNode(nb::module_& m) {
             return inputs;
           },
           "The nodes that this one takes, each once.")
-      .def_prop_ro(
-          "graph",
-          [](const NodeObject& self) { return self.module().GraphOf(self.get()->graph()); },
-          "The graph that it belongs to.")
-      .def_prop_ro(
-          "next",
-          [](const NodeObject& self) { return self.module().NodeOrNone(self.get()->next()); },
-          "The node behind it, or None at the end (torch.fx has its root there).")
-      .def_prop_ro(
-          "prev",
-          [](const NodeObject& self) { return self.module().NodeOrNone(self.get()->prev()); },
-          "The node before it, or None at the start.")
       .def_prop_ro(
           "is_erased",
           [](const NodeObject& self) {

@@ -1,6 +1,6 @@
 #include "python/bindings/objects.h"
 
-#include <string>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,13 +22,9 @@ nb::object ModuleObject::Make(Sample sample, nb::object base, bool is_verified) 
   return self;
 }
 
-void ModuleObject::CheckMayChange() {
-  if (readers_ > 0) {
-    throw nb::builtin_exception(
-        nb::exception_type::runtime_error,
+void ModuleObject::RefuseChange() {
+  Raise(PyExc_RuntimeError,
         "the module cannot be changed while another thread runs a long call on it");
-  }
-  is_verified_ = false;
 }
 
 void ModuleObject::RequireVerified() {
@@ -47,21 +43,32 @@ bool ModuleObject::HasGraph(const Graph* graph) {
   return graphs_.contains(graph);
 }
 
-nb::object ModuleObject::NodeOf(Node* node) {
+nb::object ModuleObject::MakeNode(Node* node) {
   const size_t index = node->index();
-  if (index >= nodes_.size()) nodes_.resize(std::max<size_t>(module().num_indices(), index + 1));
-  if (nodes_[index] != nullptr) return nb::borrow(nodes_[index]);
-  nb::object made = nb::cast(std::make_unique<NodeObject>(this, node));
-  nodes_[index] = made.ptr();
-  return made;
+  if (index >= nodes_.size()) nodes_.resize(std::max(module().num_indices(), index + 1));
+  return nodes_[index] = nb::cast(std::make_unique<NodeObject>(this, node));
 }
 
 nb::object ModuleObject::GraphOf(Graph* graph) {
-  PyObject*& known = graph_objects_[graph];
-  if (known != nullptr) return nb::borrow(known);
-  nb::object made = nb::cast(std::make_unique<GraphObject>(this, graph));
-  known = made.ptr();
-  return made;
+  nb::object& known = graph_objects_[graph];
+  if (!known.is_valid()) known = nb::cast(std::make_unique<GraphObject>(this, graph));
+  return known;
+}
+
+nb::object ModuleObject::TextOf(absl::string_view interned) {
+  nb::object& known = texts_[interned.data()];
+  if (!known.is_valid()) known = nb::str(interned.data(), interned.size());
+  return known;
+}
+
+NodeObject* AsNode(nb::handle object) {
+  static const nb::handle type = nb::type<NodeObject>();
+  return object.type().is(type) ? nb::inst_ptr<NodeObject>(object) : nullptr;
+}
+
+GraphObject* AsGraph(nb::handle object) {
+  static const nb::handle type = nb::type<GraphObject>();
+  return object.type().is(type) ? nb::inst_ptr<GraphObject>(object) : nullptr;
 }
 
 nb::dict ModuleObject::MetaOf(const Node* node) {
@@ -74,10 +81,7 @@ nb::object ModuleObject::FindMeta(const Node* node) const {
 }
 
 Graph* GraphObject::get() const {
-  if (!module_->HasGraph(graph_)) {
-    PyErr_SetString(PyExc_ReferenceError, "the graph was erased");
-    throw nb::python_error();
-  }
+  if (!module_->HasGraph(graph_)) Raise(PyExc_ReferenceError, "the graph was erased");
   return graph_;
 }
 
@@ -87,9 +91,7 @@ Graph* GraphObject::ForChange() const {
 }
 
 void NodeObject::RefuseErased() const {
-  PyErr_SetString(PyExc_ReferenceError,
-                  absl::StrCat("the node ", node_->name(), " was erased").c_str());
-  throw nb::python_error();
+  Raise(PyExc_ReferenceError, absl::StrCat("the node ", node_->name(), " was erased"));
 }
 
 ReadLock::ReadLock(ModuleObject& module) {
@@ -105,30 +107,34 @@ ReadLock::~ReadLock() {
   for (const nb::object& module : modules_) --nb::cast<ModuleObject&>(module).readers_;
 }
 
-// For the garbage collector of Python: what is kept beside nodes may refer to them.
+// For the garbage collector of Python: a module has its nodes and what is kept beside them, and a
+// node has its module.
 int TraverseModule(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const auto* module = nb::inst_ptr<ModuleObject>(self);
   Py_VISIT(module->base_.ptr());
+  for (const nb::object& node : module->nodes_) Py_VISIT(node.ptr());
+  for (const auto& [graph, object] : module->graph_objects_) Py_VISIT(object.ptr());
   for (const auto& [index, meta] : module->metas_) Py_VISIT(meta.ptr());
   return 0;
 }
 
 int ClearModule(PyObject* self) {
   auto* module = nb::inst_ptr<ModuleObject>(self);
-  auto metas = std::move(module->metas_);  // Erased when the module no longer refers to them.
-  module->metas_.clear();
+  // They go when the module no longer refers to them.
+  const auto nodes = std::exchange(module->nodes_, {});
+  const auto graphs = std::exchange(module->graph_objects_, {});
+  const auto metas = std::exchange(module->metas_, {});
   return 0;
 }
 
 namespace {
 
-template <typename T>
-int TraverseOwner(PyObject* self, visitproc visit, void* arg) {
+int TraverseGraph(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
-  Py_VISIT(nb::inst_ptr<T>(self)->owner().ptr());
+  Py_VISIT(nb::inst_ptr<GraphObject>(self)->owner().ptr());
   return 0;
 }
 
@@ -137,9 +143,7 @@ int TraverseOwner(PyObject* self, visitproc visit, void* arg) {
 PyType_Slot kModuleSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseModule)},
                               {Py_tp_clear, reinterpret_cast<void*>(ClearModule)},
                               {0, nullptr}};
-PyType_Slot kGraphSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseOwner<GraphObject>)},
+PyType_Slot kGraphSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseGraph)},
                              {0, nullptr}};
-PyType_Slot kNodeSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseOwner<NodeObject>)},
-                            {0, nullptr}};
 
 }  // namespace graphnet

@@ -4,6 +4,7 @@
 #ifndef GRAPHNET_PYTHON_BINDINGS_OBJECTS_H_
 #define GRAPHNET_PYTHON_BINDINGS_OBJECTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -28,7 +29,12 @@ class ModuleObject {
   nb::handle self() const { return self_; }
 
   // Raises RuntimeError while a long call reads the module. To be called before each change.
-  void CheckMayChange();
+  void CheckMayChange() {
+    if (readers_ > 0) [[unlikely]]
+      RefuseChange();
+    is_verified_ = false;
+    ++version_;
+  }
   // Raises Error if the module breaks an invariant. What works on whole modules asks this first.
   void RequireVerified();
   // Says that a graph may have been erased.
@@ -36,20 +42,30 @@ class ModuleObject {
   // Whether it is a graph of the module, and not an erased one.
   bool HasGraph(const Graph* graph);
 
-  nb::object NodeOf(Node* node);
+  // The one object of a node, or of a graph, for as long as the module lives.
+  nb::object NodeOf(Node* node) {
+    const size_t index = node->index();
+    if (index < nodes_.size() && nodes_[index].is_valid()) [[likely]]
+      return nodes_[index];
+    return MakeNode(node);
+  }
   nb::object GraphOf(Graph* graph);
   nb::object NodeOrNone(Node* node) { return node == nullptr ? nb::none() : NodeOf(node); }
   // What Python keeps of a node beside the fields of the IR; made when first asked for.
   nb::dict MetaOf(const Node* node);
   // None if nothing was kept.
   nb::object FindMeta(const Node* node) const;
+  // A text that is interned in the module, as a str that is made once.
+  nb::object TextOf(absl::string_view interned);
+  // How many changes there were: what is cached of a node holds for one version.
+  uint64_t version() const { return version_; }
 
  private:
-  friend class NodeObject;
-  friend class GraphObject;
   friend class ReadLock;
   friend int TraverseModule(PyObject* self, visitproc visit, void* arg);
   friend int ClearModule(PyObject* self);
+  [[noreturn]] static void RefuseChange();
+  nb::object MakeNode(Node* node);
 
   Sample sample_;
   nb::object base_;
@@ -58,9 +74,10 @@ class ModuleObject {
   bool knows_graphs_ = false;
   bool is_verified_ = false;  // and was not changed since
   absl::flat_hash_set<const Graph*> graphs_;
-  // Objects that are alive, by Node::index: a node is one object for as long as somebody has it.
-  std::vector<PyObject*> nodes_;
-  absl::flat_hash_map<const Graph*, PyObject*> graph_objects_;
+  uint64_t version_ = 1;
+  std::vector<nb::object> nodes_;  // by Node::index
+  absl::flat_hash_map<const Graph*, nb::object> graph_objects_;
+  absl::flat_hash_map<const char*, nb::object> texts_;  // by the address of what is interned
   absl::flat_hash_map<uint32_t, nb::dict> metas_;
 };
 
@@ -68,7 +85,6 @@ class GraphObject {
  public:
   GraphObject(ModuleObject* module, Graph* graph)
       : module_(module), owner_(nb::borrow(module->self())), graph_(graph) {}
-  ~GraphObject() { module_->graph_objects_.erase(graph_); }
   GraphObject(const GraphObject&) = delete;
   GraphObject& operator=(const GraphObject&) = delete;
 
@@ -89,7 +105,6 @@ class NodeObject {
  public:
   NodeObject(ModuleObject* module, Node* node)
       : module_(module), owner_(nb::borrow(module->self())), node_(node) {}
-  ~NodeObject() { module_->nodes_[node_->index()] = nullptr; }
   NodeObject(const NodeObject&) = delete;
   NodeObject& operator=(const NodeObject&) = delete;
 
@@ -108,13 +123,34 @@ class NodeObject {
   ModuleObject& module() const { return *module_; }
   const nb::object& owner() const { return owner_; }
 
+  // Objects of Python that stand for parts of the node, made when they are first asked for.
+  enum Part { kArgs, kKwargs, kUsers, kName, kNumParts };
+  // The part as of this version of the module; `make` makes it.
+  template <typename Make>
+  nb::object Cached(Part part, Make make) {
+    if (version_ != module_->version()) {
+      for (nb::object& old : parts_) old = nb::object();
+      version_ = module_->version();
+    }
+    if (!parts_[part].is_valid()) parts_[part] = make();
+    return parts_[part];
+  }
+
  private:
+  friend int TraverseNode(PyObject* self, visitproc visit, void* arg);
+  friend int ClearNode(PyObject* self);
   [[noreturn]] void RefuseErased() const;
 
   ModuleObject* const module_;
   const nb::object owner_;
   Node* const node_;
+  uint64_t version_ = 0;
+  nb::object parts_[kNumParts];
 };
+
+// The object of a Node or a Graph; null for any other object of Python.
+NodeObject* AsNode(nb::handle object);
+GraphObject* AsGraph(nb::handle object);
 
 // Keeps a module alive and unchanged while a long call reads it without the GIL, and the modules
 // that it was derived from. Made and destroyed with the GIL.
@@ -132,7 +168,7 @@ class ReadLock {
 // The class of an object, for nb::class_.
 extern PyType_Slot kModuleSlots[];
 extern PyType_Slot kGraphSlots[];
-extern PyType_Slot kNodeSlots[];
+extern PyType_Slot kNodeSlots[];  // node.cc
 
 }  // namespace graphnet
 

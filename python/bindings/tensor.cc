@@ -155,11 +155,7 @@ void BindTensor(nb::module_& m) {
           },
           nb::arg("bytes"), nb::arg("dtype"), nb::arg("shape"),
           "From raw bytes, for dtypes that DLPack does not have; the memory is shared.")
-      .def_prop_ro("dtype",
-                   [](const TensorObject& self) {
-                     return nb::module_::import_("graphnet_ir._core")
-                         .attr("DType")(std::string(DTypeName(self.data.dtype)));
-                   })
+      .def_prop_ro("dtype", [](const TensorObject& self) { return ToPython(self.data.dtype); })
       .def_prop_ro("shape",
                    [](const TensorObject& self) {
                      nb::list sizes;

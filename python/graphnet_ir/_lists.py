@@ -1,26 +1,42 @@
 """Values that arguments of nodes are read as."""
 
+from __future__ import annotations
 
-class ImmutableList(list):
-    """A list of a node's arguments. Changing it raises: it is a copy. Assign to node.args instead."""
+from typing import Any, Callable, NoReturn, Tuple
+
+_REFUSAL = "the lists and dicts of a node are copies; assign to node.args or node.kwargs"
+
+
+def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    raise NotImplementedError(_REFUSAL)
+
+
+class ImmutableList(list):  # type: ignore[type-arg]
+    """A list of a node's arguments. Changing it raises: it is a copy."""
 
     __slots__ = ()
-
-    def _refuse(self, *args, **kwargs):
-        raise NotImplementedError(
-            "the lists of a node's arguments are copies; assign to node.args to change them")
-
-    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment]
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
-    def __hash__(self):
+    def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return ImmutableList, (list(self),)
 
 
-def map_nodes(value, function):
+class ImmutableDict(dict):  # type: ignore[type-arg]
+    """A dict of a node. Changing it raises: it is a copy."""
+
+    __slots__ = ()
+    __delitem__ = __ior__ = __setitem__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return ImmutableDict, (dict(self),)
+
+
+def map_nodes(value: Any, function: Callable[[Any], Any]) -> Any:
     """A value with function(node) in the place of each node, however deep (torch.fx's map_arg)."""
     from graphnet_ir._core import Node
 
