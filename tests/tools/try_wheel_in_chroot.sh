@@ -21,7 +21,7 @@ for place in proc dev; do
   mount --bind "/$place" "$root/$place" && mounted+=("$root/$place")
 done
 rm -rf "$root/try" && mkdir -p "$root/try/torch"
-cp "$wheel" "$project"/samples/resnet.pb "$root/try/"
+cp "$wheel" "$project"/samples/resnet.{pb,safetensors} "$root/try/"
 if [ -n "$site_packages" ]; then
   mount --bind -o ro "$site_packages" "$root/try/torch" && mounted+=("$root/try/torch")
 fi
@@ -60,8 +60,8 @@ refuses "the tool without torch: a run" "graphnet run /try/resnet.pb"
 check "Python: a sample" python -c \
   'import graphnet_ir; assert graphnet_ir.load("/try/resnet.pb").graph.nodes'
 if [ -n "$site_packages" ]; then
-  check "an environment that has torch" bash -c \
-    'echo /try/torch >/try/environment/lib/python3*/site-packages/torch.pth'
+  check "an environment that has torch" python -c \
+    'import sysconfig; open(sysconfig.get_path("purelib") + "/torch.pth", "w").write("/try/torch\n")'
   check "the tool: a run" graphnet run /try/resnet.pb
   check "Python: a run" python -c \
     'import graphnet_ir; graphnet_ir.run(graphnet_ir.load("/try/resnet.pb"))'
