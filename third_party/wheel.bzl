@@ -34,6 +34,9 @@ _debian_sources = repository_rule(
 # Says where the headers are, and what pack_wheel.py has to know, as JSON.
 _ASK = """
 import json, sys, sysconfig
+if (sys.implementation.name != "cpython" or sys.version_info < (3, 11)
+        or sysconfig.get_config_var("Py_GIL_DISABLED")):
+    sys.exit("the wheel needs a CPython from 3.11 on, with its lock")
 print(sysconfig.get_path("include"))
 print(json.dumps({
     "suffix": sysconfig.get_config_var("EXT_SUFFIX"),
