@@ -8,11 +8,13 @@ import hashlib
 import json
 import pathlib
 import re
+import tempfile
 import zipfile
 
 from auditwheel.architecture import Architecture
 from auditwheel.libc import Libc
 from auditwheel.wheel_abi import analyze_wheel_abi
+from make_stub import make_stub
 
 NAME = "graphnet_ir"
 DOC = pathlib.Path("/usr/share/doc")
@@ -81,6 +83,17 @@ def check(wheel, platform):
                          f"versions that are wanted: {found.versioned_symbols}")
 
 
+def stub(content):
+    """What type checkers know of the extension, which is loaded for that."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, (data, _) in content.items():
+            if path.startswith(f"{NAME}/"):
+                file = pathlib.Path(folder, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+        return make_stub(pathlib.Path(folder)).encode()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", type=pathlib.Path, help="what wheel.bzl knows of the Python")
@@ -107,6 +120,7 @@ def main():
         if source.endswith(".sh"):
             data = data.replace(b"@MINOR@", str(minor).encode())
         content[path] = data, "/bin/" in path or "/scripts/" in path
+    content[f"{NAME}/_core.pyi"] = stub(content), False
     for package in args.notice:
         content[f"{info}/licenses/{package}"] = (DOC / package / "copyright").read_bytes(), False
     texts = {

@@ -243,6 +243,10 @@ void BindNodeList(nb::module_& m) {
 
 }  // namespace
 
+nb::object CallPython(const char* function, nb::handle argument) {
+  return nb::module_::import_("graphnet_ir._graphs").attr(function)(argument);
+}
+
 void BindGraph(nb::module_& m) {
   BindNodeList(m);
   nb::class_<GraphObject> cls(
@@ -533,6 +537,7 @@ void BindModule(nb::module_& m) {
         return attributes;
       },
       "The attributes: dicts with tensor_meta, type and draw_spec by name; a copy.");
+  cls.def("_repr_html_", [](nb::handle self) { return CallPython("module_html", self); });
   cls.def("__str__", [](ModuleObject& self) { return PrintModule(self.module()); });
   cls.def("__repr__", [](ModuleObject& self) {
     return absl::StrCat("<graphnet_ir.Module ", self.sample().name, ", ",

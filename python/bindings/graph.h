@@ -2,6 +2,9 @@
 #ifndef GRAPHNET_PYTHON_BINDINGS_GRAPH_H_
 #define GRAPHNET_PYTHON_BINDINGS_GRAPH_H_
 
+#include <functional>
+
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/tensor_meta.h"
 #include "nanobind/nanobind.h"
 #include "python/bindings/objects.h"
@@ -21,6 +24,9 @@ nb::object ToPython(const DrawSpec* spec, ModuleObject& module);
 // Calls use(const DrawSpec&) with what a dict says.
 void ReadDrawSpec(nb::handle value, ModuleObject& module,
                   const std::function<void(const DrawSpec&)>& use);
+
+// Calls a function of python/graphnet_ir/_graphs.py.
+nb::object CallPython(const char* function, nb::handle argument);
 
 // A name that a user gives; raises TypeError for what is no str and ValueError for one that is
 // empty or too long.

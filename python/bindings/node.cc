@@ -326,6 +326,10 @@ void BindNode(nb::module_& m) {
           nb::arg("spec").none(),
           "How an input is drawn when it has no value: a dict with mean, std, min, max, data, "
           "original_name, in_input_meta as far as they are said, or None; a copy.")
+      .def_prop_ro(
+          "meta", [](nb::handle self) { return CallPython("NodeMeta", self); },
+          "What is known of the node besides what it does, as a dict: tensor_meta, location, "
+          "module_path, type and draw_spec, and whatever else is put there, which is not saved.")
       .def_prop_ro("_own_meta",
                    [](const NodeObject& self) { return self.module().MetaOf(self.get()); })
       .def_prop_ro("_own_meta_or_none",

@@ -154,6 +154,15 @@ void BindSample(nb::module_& m) {
                           {}, /*is_verified=*/true);
       },
       "A sample of its own, which shares the weights. The module must verify.");
+  cls.def(
+      "save",
+      [](nb::handle self, nb::handle path, nb::kwargs options) {
+        const nb::object text = nb::steal(PyOS_FSPath(path.ptr()));
+        if (!text.is_valid()) throw nb::python_error();
+        return nb::module_::import_("graphnet_ir._core").attr("save")(self, text, **options);
+      },
+      nb::arg("path"), nb::arg("options"), "Writes the sample (graphnet_ir.save).");
+  cls.def("_repr_html_", [](nb::handle self) { return CallPython("sample_html", self); });
   cls.def("__str__", [](const SampleObject& self) { return PrintSample(self.get().sample()); });
   cls.def("__repr__", [](const SampleObject& self) {
     return absl::StrCat("<graphnet_ir.Sample ", self.get().sample().name, ", ",

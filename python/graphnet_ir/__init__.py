@@ -10,11 +10,12 @@
 Importing it does not import torch. What runs operators imports it when it is first called.
 """
 
+from typing import Any
+
 from graphnet_ir._core import (DType, Device, Error, Graph, Layout, MemoryFormat, Module, Node,
                                NodeList, Place, Sample, SymExpr, Tensor, TensorMeta, __version__,
                                find_matches, find_samples, folder_files, formats, hash, load,
                                load_bytes, normal_form, page, parse, passes, save, show, to_bytes)
-from graphnet_ir import _graphs  # adds what is written in Python to the classes
 from graphnet_ir._graphs import Argument
 from graphnet_ir.identity import GraphDiff, diff
 from graphnet_ir.pieces import Decomposition, compose, decompose, load_pieces, validate
@@ -29,7 +30,7 @@ _LAZY = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     # Modules that import torch are imported when they are first asked for.
     if name in _LAZY:
         import importlib

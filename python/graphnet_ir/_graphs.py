@@ -1,9 +1,8 @@
-"""Parts of the classes of the IR that are written in Python."""
+"""Parts of the classes of the IR that are written in Python; the extension calls them."""
 
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Iterator, MutableMapping
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -13,11 +12,11 @@ from graphnet_ir._core import (DType, Device, Graph, Layout, MemoryFormat, Modul
 
 # A value that an argument of a node may be.
 Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
-                          MemoryFormat, SymExpr, Graph, slice, type(...), List[Any],
+                          MemoryFormat, SymExpr, Graph, slice, List[Any],
                           Tuple[Any, ...], Dict[Any, Any]]]
 
 
-class NodeMeta(MutableMapping):
+class NodeMeta(MutableMapping[str, Any]):
     """node.meta: what is known of a node besides what it does.
 
     The keys tensor_meta, location, module_path, type and draw_spec are the properties of the node
@@ -69,7 +68,7 @@ class NodeMeta(MutableMapping):
 
     def __contains__(self, key: object) -> bool:
         try:
-            self[key]
+            self[str(key)]
         except KeyError:
             return False
         return True
@@ -78,17 +77,13 @@ class NodeMeta(MutableMapping):
         return repr(dict(self))
 
 
-def _print_tabular(self: Graph) -> None:
-    """Prints the nodes as a table: opcode, name, target, args, kwargs, as torch.fx does."""
-    print(tabular(self))
-
-
 def tabular(graph: Graph) -> str:
     rows = [("opcode", "name", "target", "args", "kwargs")]
     rows += [(node.op, node.name, node.target, str(node.args), str(node.kwargs))
              for node in graph.nodes]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    rows.insert(1, tuple("-" * width for width in widths))
+    rows.insert(1, ("-" * widths[0], "-" * widths[1], "-" * widths[2], "-" * widths[3],
+                    "-" * widths[4]))
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
                      for row in rows)
 
@@ -99,26 +94,14 @@ def page_in_notebook(page: str, height: int = 500) -> str:
             'style="border:1px solid #ccc" sandbox="allow-scripts"></iframe>')
 
 
-def _save(self: Sample, path: Union[str, os.PathLike], *, format: str = "",
-          embed_weights: bool = False) -> List[str]:
-    """Writes the sample (graphnet_ir.save)."""
-    return _core.save(self, os.fspath(path), format=format, embed_weights=embed_weights)
+def graph_html(graph: Graph) -> str:
+    """A graph for a notebook: the page of its module."""
+    return sample_html(Sample(graph.owning_module))
 
 
-def _sample_of(graph_or_module: Union[Graph, Module]) -> Sample:
-    if isinstance(graph_or_module, Graph):
-        return Sample(graph_or_module.owning_module)
-    return Sample(graph_or_module)
+def module_html(module: Module) -> str:
+    return sample_html(Sample(module))
 
 
-def _own_methods() -> None:
-    Node.meta = property(NodeMeta, doc=NodeMeta.__doc__)
-    Graph.print_tabular = _print_tabular
-    Graph.__str__ = lambda self: "\n".join(node.format_node() for node in self.nodes)
-    for cls in (Graph, Module):
-        cls._repr_html_ = lambda self: page_in_notebook(_core.page(_sample_of(self)))
-    Sample._repr_html_ = lambda self: page_in_notebook(_core.page(self))
-    Sample.save = _save
-
-
-_own_methods()
+def sample_html(sample: Sample) -> str:
+    return page_in_notebook(_core.page(sample))

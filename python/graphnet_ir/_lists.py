@@ -15,7 +15,7 @@ class ImmutableList(list):  # type: ignore[type-arg]
     """A list of a node's arguments. Changing it raises: it is a copy."""
 
     __slots__ = ()
-    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment]
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -29,8 +29,8 @@ class ImmutableDict(dict):  # type: ignore[type-arg]
     """A dict of a node. Changing it raises: it is a copy."""
 
     __slots__ = ()
-    __delitem__ = __ior__ = __setitem__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __delitem__ = __ior__ = __setitem__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return ImmutableDict, (dict(self),)

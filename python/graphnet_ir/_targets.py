@@ -2,9 +2,10 @@
 
 import re
 import sys
+from typing import Any
 
 
-def name_of(function):
+def name_of(function: Any) -> str:
     """'operator.add', 'torch.relu', 'torch.nn.functional.linear', 'aten.add.Tensor'."""
     if isinstance(function, str):
         return function

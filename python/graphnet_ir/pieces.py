@@ -34,7 +34,7 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
               pieces: Optional[int] = None, positions: Optional[Sequence[int]] = None,
               size: Optional[int] = None, depth: Optional[int] = None, single_op: bool = False,
               blocks: bool = False, balanced: bool = False, style: str = "chain",
-              folder: Optional[Union[str, os.PathLike]] = None, to: str = "protobuf",
+              folder: Optional[Union[str, os.PathLike[str]]] = None, to: str = "protobuf",
               layout: str = "plain") -> Decomposition:
     """Cuts the main graph into ranges of operators, each a sample of its own.
 
@@ -79,7 +79,7 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
     return Decomposition(parts, json.loads(text), notes)
 
 
-def load_pieces(folder: Union[str, os.PathLike], *, weights: bool = True) -> Decomposition:
+def load_pieces(folder: Union[str, os.PathLike[str]], *, weights: bool = True) -> Decomposition:
     """The pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
     text, parts = _core._load_pieces(os.fspath(folder), weights)
     return Decomposition(parts, None if text is None else json.loads(text), [])
@@ -95,7 +95,7 @@ def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "cha
     return _core._compose(list(pieces), chain, like)
 
 
-def validate(original: Sample, pieces: Union[str, os.PathLike, Decomposition, Sequence[Sample]], *,
+def validate(original: Sample, pieces: Union[str, os.PathLike[str], Decomposition, Sequence[Sample]], *,
              style: str = "chain", config: str = "") -> Dict[str, Any]:
     """Checks, without running anything, that pieces are the whole (docs/validate.md).
 
@@ -103,8 +103,8 @@ def validate(original: Sample, pieces: Union[str, os.PathLike, Decomposition, Se
     too. Returns the report: 'valid', 'findings' and what was counted.
     """
     if isinstance(pieces, (str, os.PathLike)):
-        return json.loads(_core._validate_stored(original, os.fspath(pieces), config))
+        return dict(json.loads(_core._validate_stored(original, os.fspath(pieces), config)))
     chain = style == "chain"
     if isinstance(pieces, Decomposition):
         chain, pieces = pieces.is_chain, pieces.pieces
-    return json.loads(_core._validate_pieces(original, list(pieces), chain))
+    return dict(json.loads(_core._validate_pieces(original, list(pieces), chain)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample, Tensor
@@ -62,12 +62,12 @@ def to_torch(tensor: Tensor) -> Any:
     return torch.from_dlpack(tensor.bytes).view(dtype).reshape(tensor.shape)
 
 
-def _values(sample: Sample, tensors: tuple, named: Dict[str, Any]) -> Dict[str, Tensor]:
+def _values(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Tensor]:
     inputs = [node.target for node in sample.graph.placeholders]
     if tensors and len(tensors) != len(inputs):
-        known = sample.weights
+        weights = sample.weights
         inputs = [node.target for node in sample.graph.placeholders
-                  if node.target not in known and not node.type.endswith("Parameter")]
+                  if node.target not in weights and not node.type.endswith("Parameter")]
     if tensors and len(tensors) != len(inputs):
         raise TypeError(f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
                         f"{len(tensors)} were given")
@@ -87,7 +87,7 @@ class ReadyProgram:
     def __init__(self, program: _core.ReadyProgram):
         self._program = program
 
-    def run(self) -> tuple:
+    def run(self) -> Tuple[Any, ...]:
         """Runs it and returns the outputs, tensors of torch."""
         outputs = self._program.run()
         return tuple(to_torch(outputs[f"o{i}"]) for i in range(len(outputs)))
@@ -107,7 +107,7 @@ def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = No
 
 
 def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: int = 0,
-        device: str = "cpu") -> tuple:
+        device: str = "cpu") -> Tuple[Any, ...]:
     """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch."""
     return prepare(sample, *tensors, values=values, seed=seed, device=device).run()
 

@@ -67,7 +67,7 @@ class FilesTest(unittest.TestCase):
         with self.assertRaises(Error) as caught:
             graphnet_ir.parse("graph @f(%x) {\n  return %y\n}", "f.gn")
         self.assertEqual(caught.exception.kind, "invalid_argument")
-        self.assertEqual(tuple(caught.exception.place), ("f.gn", 2, 10))
+        self.assertEqual(caught.exception.place, graphnet_ir.Place("f.gn", 2, 10))
         with self.assertRaises(Error) as caught:
             graphnet_ir.load(self.path("nothing"))
         self.assertEqual(caught.exception.kind, "not_found")
@@ -236,15 +236,15 @@ class TensorTest(unittest.TestCase):
             graphnet_ir.Tensor(values.T)
 
     def test_a_write_to_a_tensor_of_a_file_ends_nothing(self) -> None:
-        import torch
+        import torch.utils.dlpack
 
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "net.pb")
             sample = graphnet_ir.parse(TEXT)
             sample.set_weight("x", torch.ones(4, 3))
             sample.save(path)
-            torch.from_dlpack(graphnet_ir.load(path).weights["x"]).fill_(7)
-            again = torch.from_dlpack(graphnet_ir.load(path).weights["x"])
+            torch.utils.dlpack.from_dlpack(graphnet_ir.load(path).weights["x"]).fill_(7)
+            again = torch.utils.dlpack.from_dlpack(graphnet_ir.load(path).weights["x"])
             self.assertTrue(torch.equal(again, torch.ones(4, 3)))
 
     def test_a_large_weight_is_not_copied(self) -> None:

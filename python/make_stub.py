@@ -1,0 +1,203 @@
+"""Makes _core.pyi, by which type checkers and editors know the extension.
+
+nanobind's stubgen writes it from the extension. That knows no more of an object of Python than
+that it is one, so TYPES says what it is. A row that nothing is found for, and a result that no row
+says, end the build.
+"""
+import re
+import subprocess
+import sys
+
+HEADER = """\
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple, Union
+
+Argument = Any
+_DType = Union[DType, str, Any]
+_Device = Union[Device, str, Any]
+_Meta = Union[TensorMeta, Sequence[Any], None]
+
+
+__version__: str
+
+
+class Place(NamedTuple):
+    file: str
+    line: int
+    column: int
+
+
+class Error(Exception):
+    kind: str
+    place: Place | None
+    format: str
+
+"""
+
+# What a property or function yields, and "name: type" of the parameters that are objects.
+TYPES = """
+DType.__init__ -> None, name: _DType
+Device.__init__ -> None, name: _Device
+SymExpr.__(r?)(add|sub|mul|floordiv|mod|pow)__ -> SymExpr, arg: int | SymExpr
+SymExpr.(min|max|eq|ne|lt|le|gt|ge) -> SymExpr, other: int | SymExpr
+SymExpr.operands -> tuple[SymExpr, ...]
+TensorMeta.__init__ -> None, dtype: _DType, shape: Sequence[int | SymExpr] | None, device: _Device | None
+TensorMeta.dtype -> DType
+TensorMeta.shape -> Any
+TensorMeta.device -> Device | None
+Node.name = str
+Node.op -> str
+Node.target = str
+Node.args = tuple[Argument, ...]; Sequence[Argument]
+Node.kwargs = Mapping[str, Argument]
+Node.users -> Mapping[Node, None]
+Node.graph -> Graph
+Node.next -> Node | None
+Node.prev -> Node | None
+Node.update_arg -> None, arg: Argument
+Node.update_kwarg -> None, key: str, arg: Argument
+Node.insert_arg -> None, arg: Argument
+Node.all_input_nodes -> list[Node]
+Node.tensor_meta -> Any, meta: _Meta
+Node.location -> tuple[str, int, int] | None, location: Sequence[Any] | None
+Node.draw_spec -> dict[str, Any] | None, spec: dict[str, Any] | None
+Node.meta -> MutableMapping[str, Any]
+Node._own_meta -> dict[str, Any]
+Node._own_meta_or_none -> dict[str, Any] | None
+Node.replace_all_uses_with -> list[Node], delete_user_cb: Callable[[Node], bool] | None
+NodeListIterator.__iter__ -> NodeListIterator
+NodeListIterator.__next__ -> Node
+InsertPoint.__enter__ -> InsertPoint
+InsertPoint.__exit__ -> None, args: Any
+Graph.owning_module -> Module
+Graph.placeholders -> list[Node]
+Graph.output_node -> Node
+Graph.find_node -> Node
+Graph.find_nodes -> list[Node], target: str | Callable[..., Any] | None
+Graph.placeholder -> Node, target: str
+Graph.get_attr -> Node, qualified_name: str
+Graph.call_function -> Node, the_function: str | Callable[..., Any], args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
+Graph.call_method -> Node, method_name: str, args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
+Graph.call_module -> Node, module_name: str, args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
+Graph.output -> Node, result: Argument
+Graph.create_node -> Node, target: str | Callable[..., Any], args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
+Graph.node_copy -> Node, arg_transform: Callable[[Node], Node] | None
+Graph.graph_copy -> Any, val_map: dict[Node, Node]
+Graph.eliminate_dead_code -> bool, is_impure_node: Callable[[Node], bool] | None
+Graph.unique_name -> str, candidate: str
+Module.add_graph -> Graph, name: str
+Module.graphs -> list[Graph]
+Module.graph -> Graph
+Module.find_graph -> Graph | None
+Module.add_symbol -> SymExpr, name: str
+Module.symbols -> dict[str, int | None]
+Module.symbol -> SymExpr
+Module.relations -> list[SymExpr]
+Module.add_attribute -> None, name: str, tensor_meta: TensorMeta | None, draw_spec: dict[str, Any] | None
+Module.attributes -> dict[str, dict[str, Any]]
+Tensor.__init__ -> None, array: Any
+Tensor.from_bytes -> Tensor, bytes: Any, dtype: _DType
+Tensor.dtype -> DType
+Tensor.shape -> tuple[int, ...]
+Tensor.__dlpack__ -> Any, kwargs: Any
+Tensor.__dlpack_device__ -> tuple[int, int]
+Sample.__init__ -> None, module: Module
+Sample.module -> Module
+Sample.graph -> Graph
+Sample.provenance -> list[dict[str, Any]]
+Sample.weights -> dict[str, Tensor]
+Sample.set_weight -> None, value: Any
+Sample.copy -> Sample
+Sample.save -> list[str], path: str | os.PathLike[str], options: Any
+(Graph|Module|Sample)._repr_html_ -> str
+load -> Sample
+load_bytes -> Sample
+parse -> Sample
+folder_files -> dict[str, bytes]
+formats -> list[dict[str, Any]]
+passes -> list[dict[str, Any]]
+find_matches -> list[list[Node]]
+normal_form -> Sample
+_run_passes -> list[dict[str, Any]]
+_apply_rules -> list[tuple[str, int]]
+_diff -> dict[str, Any]
+_decompose -> tuple[str, list[Sample], list[str]], folder: str | None
+_load_pieces -> tuple[str | None, list[Sample]]
+_compose -> Sample, pieces: Sequence[Sample], like: Sample | None
+_validate_pieces -> str, pieces: Sequence[Sample]
+ReadyProgram.run -> dict[str, Tensor]
+ReadyProgram.state -> dict[str, Tensor]
+_prepare -> ReadyProgram, values: dict[str, Tensor]
+_with_shapes -> Sample, values: dict[str, Tensor]
+"""
+
+
+def rows():
+    for line in filter(None, TYPES.splitlines()):
+        name, sign, rest = re.fullmatch(r"(\S+) (->|=) (.*)", line).groups()
+        result, *parameters = re.split(r", (?=\w+: )", rest)
+        yield name.replace(".", r"\."), sign == "=", result, dict(p.split(": ", 1) for p in parameters)
+
+
+def typed(text):
+    """The stub with TYPES put in."""
+    lines, cls = [], ""
+    table = list(rows())
+    unused = {name for name, *_ in table}
+    for line in text.splitlines():
+        if match := re.match(r"class (\w+)", line):
+            cls = match[1] + "."
+        elif re.match(r"(def|\w)", line):
+            cls = ""
+        match = re.match(r"\s*(?:def )?(\w+)(?:\(|: getset_descriptor)", line)
+        name = cls + match[1] if match else ""
+        for pattern, is_set, result, parameters in table:
+            if not re.fullmatch(pattern, name):
+                continue
+            unused.discard(pattern)
+            if "getset_descriptor" in line:
+                given, _, taken = result.partition("; ") if is_set else (result, "", "")
+                line = f"    @property\n    def {match[1]}(self) -> {given}: ..."
+                if is_set:
+                    line += (f"\n\n    @{match[1]}.setter\n    def {match[1]}(self, value: "
+                             f"{taken or given}) -> None: ...")
+                break
+            is_setter = bool(lines) and lines[-1].strip().endswith(".setter")
+            for parameter, kind in parameters.items():
+                line = re.sub(rf"\b{parameter}(: [\w.| \[\], ]*?)?(?=,|\)| = )",
+                              f"{parameter}: {kind}", line, count=1)
+            if not is_setter:
+                line = re.sub(r"(?: -> .*?)?:( \.\.\.)?$", lambda m: f" -> {result}:{m[1] or ''}", line)
+            break
+        lines.append(line)
+    if unused:
+        raise SystemExit(f"make_stub: nothing is called {', '.join(sorted(unused))}")
+    for line in lines:
+        if re.search(r"-> (object|list|dict|tuple):|getset_descriptor\b|: object\b(?!.*__eq__)", line) \
+                and "__eq__" not in line:
+            raise SystemExit(f"make_stub: TYPES does not say what this is: {line.strip()}")
+    return "\n".join(lines) + "\n"
+
+
+def make_stub(folder):
+    """The text of _core.pyi for the package graphnet_ir in a folder."""
+    out = folder / "_core.pyi"
+    done = subprocess.run(
+        [sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-m", "graphnet_ir._core", "-o", out],
+        env={"PYTHONPATH": f"{folder}:" + ":".join(filter(None, sys.path))}, capture_output=True,
+        text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"make_stub: {done.stderr}")
+    body = re.sub(r"(?m)^(from|import) .*\n", "", out.read_text())
+    body = re.sub(r"(?m)^class (Error|Place)\b.*\n(?:(?:    .*)?\n)*", "", body)
+    body = body.replace("collections.abc.", "")
+    return HEADER + typed(body)
+
+
+if __name__ == "__main__":
+    import pathlib
+
+    print(make_stub(pathlib.Path(sys.argv[1])), end="")
