@@ -102,6 +102,7 @@ Tensor.__init__ -> None, array: Any
 Tensor.from_bytes -> Tensor, bytes: Any, dtype: _DType
 Tensor.dtype -> DType
 Tensor.shape -> tuple[int, ...]
+Tensor.strides -> tuple[int, ...] | None
 Tensor.__dlpack__ -> Any, kwargs: Any
 Tensor.__dlpack_device__ -> tuple[int, int]
 Sample.__init__ -> None, module: Module
@@ -112,8 +113,10 @@ Sample.weights -> dict[str, Tensor]
 Sample.set_weight -> None, value: Any
 Sample.copy -> Sample
 Sample.save -> list[str], path: str | os.PathLike[str], options: Any
+save -> list[str], path: str | os.PathLike[str]
+find_samples -> list[str], paths: Sequence[str | os.PathLike[str]]
 (Graph|Module|Sample)._repr_html_ -> str
-load -> Sample
+load -> Sample, path: str | os.PathLike[str]
 load_bytes -> Sample
 parse -> Sample
 folder_files -> dict[str, bytes]

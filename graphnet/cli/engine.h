@@ -52,7 +52,8 @@ class ReadyProgram {
 };
 
 struct RunSettings {
-  uint64_t seed = 0;
+  // Of what operators draw; none: the generator goes on from where it is.
+  std::optional<uint64_t> seed = 0;
   std::string device = "cpu";
   std::optional<int64_t> max_bytes;  // PrepareOptions::max_bytes
 };

@@ -59,6 +59,14 @@ void Raise(PyObject* type, const std::string& message) {
   throw nb::python_error();
 }
 
+std::string PathOf(nb::handle path) {
+  const nb::object text = nb::steal(PyOS_FSPath(path.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(text.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
 nb::tuple TupleOf(nb::handle iterable) {
   nb::object made = nb::steal(PySequence_Tuple(iterable.ptr()));
   if (!made.is_valid()) throw nb::python_error();

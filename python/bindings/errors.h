@@ -47,6 +47,8 @@ T ValueOrRaise(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
+// The text of a path: a str or an os.PathLike. Raises TypeError for anything else.
+std::string PathOf(nb::handle path);
 // The elements of any iterable. Raises TypeError if it is none.
 nb::tuple TupleOf(nb::handle iterable);
 

@@ -379,6 +379,15 @@ void BindGraph(nb::module_& m) {
       },
       "Raises Error if the module breaks an invariant of the IR (graphnet/ir/verifier.h).");
   cls.def(
+      "print_tabular", [](nb::handle self) { nb::print(CallPython("tabular", self)); },
+      "Prints the nodes as a table: opcode, name, target, args, kwargs, as torch.fx does.");
+  cls.def("_repr_html_", [](nb::handle self) { return CallPython("graph_html", self); });
+  cls.def("__str__", [](const GraphObject& self) {
+    std::string text;
+    for (Node* node : self.get()->nodes()) absl::StrAppend(&text, PrintNode(*node), "\n");
+    return text;
+  });
+  cls.def(
       "unique_name",
       [](const GraphObject& self, nb::handle candidate) {
         return self.ForChange()->UniqueName(NameOf(candidate, "a name"));

@@ -46,13 +46,15 @@ bool ModuleObject::HasGraph(const Graph* graph) {
 nb::object ModuleObject::MakeNode(Node* node) {
   const size_t index = node->index();
   if (index >= nodes_.size()) nodes_.resize(std::max(module().num_indices(), index + 1));
-  return nodes_[index] = nb::cast(std::make_unique<NodeObject>(this, node));
+  nb::object made = nb::cast(std::make_unique<NodeObject>(this, node));
+  return nodes_[index] = std::move(made);
 }
 
 nb::object ModuleObject::GraphOf(Graph* graph) {
-  nb::object& known = graph_objects_[graph];
-  if (!known.is_valid()) known = nb::cast(std::make_unique<GraphObject>(this, graph));
-  return known;
+  if (const auto it = graph_objects_.find(graph); it != graph_objects_.end()) return it->second;
+  // Made before the table changes: making an object may collect garbage, which walks the table.
+  nb::object made = nb::cast(std::make_unique<GraphObject>(this, graph));
+  return graph_objects_[graph] = std::move(made);
 }
 
 nb::object ModuleObject::TextOf(absl::string_view interned) {
@@ -72,7 +74,9 @@ GraphObject* AsGraph(nb::handle object) {
 }
 
 nb::dict ModuleObject::MetaOf(const Node* node) {
-  return metas_.try_emplace(node->index()).first->second;
+  if (const auto it = metas_.find(node->index()); it != metas_.end()) return it->second;
+  nb::dict made;  // before the table changes, as above
+  return metas_.try_emplace(node->index(), std::move(made)).first->second;
 }
 
 nb::object ModuleObject::FindMeta(const Node* node) const {

@@ -58,8 +58,9 @@ std::vector<ModuleObject*> AllVerified(const Samples& samples, std::vector<ReadL
 
 // --- Files -----------------------------------------------------------------------------------
 
-nb::object LoadSample(const std::string& path, bool weights, bool trust, bool statistics) {
+nb::object LoadSample(nb::handle file, bool weights, bool trust, bool statistics) {
   const LoadOptions options = {.trust = trust, .weights = weights, .statistics = statistics};
+  const std::string path = PathOf(file);
   return MakeSample(
       ValueOrRaise(LongCall(Locks(), [path, options] { return Load(path, options); })));
 }
@@ -84,9 +85,10 @@ nb::object ParseText(const std::string& text, const std::string& name) {
   return MakeSample(std::move(sample), {}, /*is_verified=*/false);
 }
 
-std::vector<std::string> SaveSample(const SampleObject& self, const std::string& path,
+std::vector<std::string> SaveSample(const SampleObject& self, nb::handle file,
                                     const std::string& format, bool embed_weights) {
   ModuleObject& object = Verified(self);
+  const std::string path = PathOf(file);
   auto notes = std::make_shared<std::vector<std::string>>();
   RaiseIfError(LongCall(Locks(object), [&object, path, format, embed_weights, notes] {
     return Save(object.sample(), path,
@@ -422,7 +424,9 @@ void BindOperations(nb::module_& m) {
   m.def("formats", AllFormats, "The formats that load and save know, a dict each.");
   m.def(
       "find_samples",
-      [](const std::vector<std::string>& paths) {
+      [](nb::handle places) {
+        std::vector<std::string> paths;
+        for (const nb::handle place : TupleOf(places)) paths.push_back(PathOf(place));
         return ValueOrRaise(LongCall(Locks(), [paths] { return FindInputs(paths); }));
       },
       nb::arg("paths"), "The paths of all samples at or below these, sorted within each.");

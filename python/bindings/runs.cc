@@ -1,5 +1,6 @@
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
+#include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/unique_ptr.h"
 #include "python/bindings/errors.h"
@@ -47,25 +49,26 @@ class SignalCheck {
 // A sample that is ready to run, with its values; its state goes on from one run to the next.
 class ReadyObject {
  public:
-  ReadyObject(const SampleObject& sample, nb::dict given, uint64_t seed, const std::string& device)
+  ReadyObject(const SampleObject& sample, nb::dict given, std::optional<uint64_t> seed,
+              const std::string& device)
       : owner_(sample.owner) {
     ModuleObject& object = sample.get();
     object.RequireVerified();
     TensorValues values = ReadValues(std::move(given));
     auto borrowed = std::make_shared<BorrowedSamples>(std::vector<ModuleObject*>{&object});
-    program_ = ValueOrRaise(
-        LongCall(Locks(object),
-                 [borrowed, values = std::move(values), seed,
-                  device]() mutable -> absl::StatusOr<std::unique_ptr<ReadyProgram>> {
-                   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-                   Sample* const sample = &borrowed->get()[0];
-                   // What is given counts instead of what the sample holds.
-                   std::map<std::string, TensorData>& known = sample->weights;
-                   for (auto& [name, data] : values) known[name] = std::move(data);
-                   ASSIGN_OR_RETURN(TensorValues drawn, DrawInputs(*sample, {.seed = seed}));
-                   return engine->Prepare(*sample->module, std::move(drawn),
-                                          {.seed = seed, .device = device});
-                 }));
+    program_ = ValueOrRaise(LongCall(
+        Locks(object),
+        [borrowed, values = std::move(values), seed,
+         device]() mutable -> absl::StatusOr<std::unique_ptr<ReadyProgram>> {
+          ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+          Sample* const sample = &borrowed->get()[0];
+          // What is given counts instead of what the sample holds.
+          std::map<std::string, TensorData>& known = sample->weights;
+          for (auto& [name, data] : values) known[name] = std::move(data);
+          ASSIGN_OR_RETURN(TensorValues drawn, DrawInputs(*sample, {.seed = seed.value_or(0)}));
+          return engine->Prepare(*sample->module, std::move(drawn),
+                                 {.seed = seed, .device = device});
+        }));
   }
 
   nb::dict Run() {
@@ -120,10 +123,11 @@ void BindRuns(nb::module_& m) {
            "The parameters and buffers by name, as runs have left them.");
   m.def(
       "_prepare",
-      [](const SampleObject& sample, nb::dict values, uint64_t seed, const std::string& device) {
+      [](const SampleObject& sample, nb::dict values, std::optional<uint64_t> seed,
+         const std::string& device) {
         return std::make_unique<ReadyObject>(sample, std::move(values), seed, device);
       },
-      nb::arg("sample"), nb::arg("values"), nb::arg("seed"), nb::arg("device"));
+      nb::arg("sample"), nb::arg("values"), nb::arg("seed").none(), nb::arg("device"));
   m.def("_with_shapes", WithShapes, nb::arg("sample"), nb::arg("values"));
   m.def(
       "_set_num_threads",

@@ -157,9 +157,7 @@ void BindSample(nb::module_& m) {
   cls.def(
       "save",
       [](nb::handle self, nb::handle path, nb::kwargs options) {
-        const nb::object text = nb::steal(PyOS_FSPath(path.ptr()));
-        if (!text.is_valid()) throw nb::python_error();
-        return nb::module_::import_("graphnet_ir._core").attr("save")(self, text, **options);
+        return nb::module_::import_("graphnet_ir._core").attr("save")(self, path, **options);
       },
       nb::arg("path"), nb::arg("options"), "Writes the sample (graphnet_ir.save).");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("sample_html", self); });

@@ -101,7 +101,11 @@ TensorObject AsBytes(const TensorObject& self) {
 
 TensorData ReadTensor(nb::handle value) {
   if (nb::isinstance<TensorObject>(value)) return nb::cast<TensorObject&>(value).data;
-  Array array = nb::cast<Array>(value);
+  Array array;
+  if (!nb::try_cast(value, array)) {
+    Raise(PyExc_TypeError, absl::StrCat("a ", Py_TYPE(value.ptr())->tp_name,
+                                        " has neither __dlpack__ nor a buffer in main memory"));
+  }
   const nb::dlpack::dtype given = array.dtype();
   TensorData data;
   for (const DLType& type : kTypes) {
@@ -166,6 +170,27 @@ void BindTensor(nb::module_& m) {
                    [](const TensorObject& self) {
                      return self.data.bytes == nullptr ? 0 : self.data.bytes->size();
                    })
+      .def(
+          "with_strides",
+          [](const TensorObject& self, std::vector<int64_t> strides) {
+            TensorObject made = self;
+            if (strides.size() != made.data.shape.size())
+              Raise(PyExc_ValueError, "there is one stride a dimension");
+            made.data.strides = std::move(strides);
+            return made;
+          },
+          nb::arg("strides"),
+          "The same tensor, which lies in memory so where it is run: one stride a dimension, in "
+          "elements. The bytes here stay row-major.")
+      .def_prop_ro(
+          "strides",
+          [](const TensorObject& self) -> nb::object {
+            if (self.data.strides.empty()) return nb::none();
+            nb::list strides;
+            for (const int64_t stride : self.data.strides) strides.append(stride);
+            return nb::tuple(strides);
+          },
+          "How it lies in memory where it is run, in elements, or None: row-major, too.")
       .def_prop_ro("bytes", AsBytes, "All bytes as a Tensor of uint8, without a copy.")
       .def(
           "__dlpack__",

@@ -40,9 +40,13 @@ def as_tensor(value: Any) -> Tensor:
         value = value.detach()
         if value.device.type != "cpu":
             value = value.cpu()
+        strides = value.stride()
         value = value.contiguous().resolve_conj().resolve_neg()
         try:
-            return Tensor(value)
+            made = Tensor(value)
+            # Only memory without gaps and overlaps can be laid out so again.
+            dense = sorted(strides, reverse=True) == sorted(value.stride(), reverse=True)
+            return made.with_strides(strides) if strides != value.stride() and dense else made
         except (TypeError, ValueError, BufferError):
             raw = value.reshape(-1).view(torch.uint8)
             return Tensor.from_bytes(raw, str(value.dtype), list(value.shape))
@@ -97,16 +101,17 @@ class ReadyProgram:
         return {name: to_torch(value) for name, value in self._program.state().items()}
 
 
-def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: int = 0,
+def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: Optional[int] = 0,
             device: str = "cpu") -> ReadyProgram:
     """Makes a sample ready to run. tensors: its inputs in order, all of them or those that are no
     parameters; values: inputs and attributes by name. What is not given is taken from the sample's
-    weights, or drawn by the seed."""
+    weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes on
+    from where it is."""
     _need_torch()
     return ReadyProgram(_core._prepare(sample, _values(sample, tensors, values or {}), seed, device))
 
 
-def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: int = 0,
+def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: Optional[int] = 0,
         device: str = "cpu") -> Tuple[Any, ...]:
     """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch."""
     return prepare(sample, *tensors, values=values, seed=seed, device=device).run()

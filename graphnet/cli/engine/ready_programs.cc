@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ Observer AsObserver(const std::function<absl::Status(const Node&)>& observer) {
 
 class ReadyGraph final : public ReadyProgram {
  public:
-  ReadyGraph(PreparedRun prepared, uint64_t seed) : run_(std::move(prepared)), seed_(seed) {}
+  ReadyGraph(PreparedRun prepared, std::optional<uint64_t> seed)
+      : run_(std::move(prepared)), seed_(seed) {}
 
   absl::Status Run(const std::function<absl::Status(const Node&)>& observer) override {
     ASSIGN_OR_RETURN(outputs_, run_.executable->Run(
@@ -60,7 +62,7 @@ class ReadyGraph final : public ReadyProgram {
 
  private:
   const PreparedRun run_;
-  const uint64_t seed_;
+  const std::optional<uint64_t> seed_;
   std::vector<c10::IValue> outputs_;
 };
 

@@ -1,0 +1,96 @@
+"""Speed of the IR in Python beside torch.fx, and of loading beside exec: ratios in one run.
+
+    python_graphs.py [FOLDER]
+
+FOLDER holds GraphNet samples; without one nothing is loaded. Needs torch and graphnet_ir.
+"""
+import copy
+import operator
+import pathlib
+import sys
+import time
+
+import torch
+import torch.fx
+
+import graphnet_ir
+
+NODES = 5000
+
+
+def best(function, repeat=7):
+    """Seconds of the fastest of several runs."""
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def fx_chain():
+    graph = torch.fx.Graph()
+    x = value = graph.placeholder("x")
+    for _ in range(NODES):
+        value = graph.call_function(operator.add, (value, x))
+    graph.output(value)
+    return graph
+
+
+def our_chain():
+    graph = graphnet_ir.Module().add_graph()
+    x = value = graph.placeholder("x")
+    for _ in range(NODES):
+        value = graph.call_function("operator.add", (value, x))
+    graph.output(value)
+    return graph
+
+
+def replace_all(graph):
+    """Points all uses of the input to the first call, and back."""
+    x, first, *_ = graph.nodes
+    last = graph.output_node()
+    first.replace_all_uses_with(x)
+    x.replace_all_uses_with(first)
+    last.args = (list(graph.nodes)[-2],)
+
+
+def rows():
+    fx, ours = fx_chain(), our_chain()
+    fx_nodes, our_nodes = list(fx.nodes), list(ours.nodes)
+    sample = graphnet_ir.Sample(ours.owning_module)
+    yield "build", fx_chain, our_chain
+    yield "iterate", lambda: [None for _ in fx.nodes], lambda: [None for _ in ours.nodes]
+    yield "args", lambda: [n.args for n in fx_nodes], lambda: [n.args for n in our_nodes]
+    yield "users", lambda: [n.users for n in fx_nodes], lambda: [n.users for n in our_nodes]
+    yield "set args", lambda: [setattr(n, "args", n.args) for n in fx_nodes], \
+        lambda: [setattr(n, "args", n.args) for n in our_nodes]
+    yield "copy", lambda: copy.deepcopy(fx), sample.copy
+    yield "print", lambda: str(fx), lambda: str(ours)
+    yield "lint", fx.lint, ours.lint
+    yield "dead code", fx.eliminate_dead_code, ours.eliminate_dead_code
+    yield "replace uses", lambda: replace_all(fx_chain()), lambda: replace_all(our_chain())
+
+
+def main():
+    print("| 5,000 nodes | torch.fx, us a node | graphnet_ir | ratio |\n|---|---:|---:|---:|")
+    for name, theirs, mine in rows():
+        a, b = best(theirs), best(mine)
+        print(f"| {name} | {a / NODES * 1e6:.3f} | {b / NODES * 1e6:.3f} | {a / b:.1f} |")
+    if len(sys.argv) < 2:
+        return
+    files = sorted(pathlib.Path(sys.argv[1]).rglob("model.py"))[:1000]
+
+    def execute():
+        for file in files:
+            exec(compile(file.read_text(), str(file), "exec"), {})  # pylint: disable=exec-used
+
+    def load():
+        for file in files:
+            graphnet_ir.load(str(file.parent))
+
+    a, b = best(execute, 1), best(load, 1)
+    print(f"{len(files)} samples: exec {a:.1f} s, load {b:.2f} s, ratio {a / b:.1f}")
+
+
+main()
