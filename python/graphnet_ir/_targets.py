@@ -1,5 +1,6 @@
 """Names of what nodes call: Python's functions as GraphNet's folders and torch.fx spell them."""
 
+import builtins
 import re
 import sys
 from typing import Any
@@ -9,13 +10,16 @@ def name_of(function: Any) -> str:
     """'operator.add', 'torch.relu', 'torch.nn.functional.linear', 'aten.add.Tensor'."""
     if isinstance(function, str):
         return function
+    plain = getattr(function, "__name__", "")
+    if getattr(builtins, plain or " ", None) is function:
+        return f"builtins.{plain}"
     torch = sys.modules.get("torch")
     if torch is not None:
         ops = sys.modules.get("torch._ops")
         if ops is not None and isinstance(function, ops.OpOverload):
             return f"{function.namespace}.{function._schema.name.split('::')[1]}.{function._overloadname}"
         if ops is not None and isinstance(function, ops.OpOverloadPacket):
-            return str(function)
+            return f"torch.ops.{function._qualified_op_name}".replace("::", ".")
         if ops is not None and isinstance(function, ops.HigherOrderOperator):
             return f"torch.ops.higher_order.{function.name()}"
         from torch.fx.node import _get_qualified_name

@@ -1,0 +1,33 @@
+"""Programs of torch.export as samples, and samples as programs of torch.export."""
+
+from __future__ import annotations
+
+import io
+
+import torch
+import torch.export
+
+from graphnet_ir import _core
+from graphnet_ir._core import Sample
+
+
+def from_exported(program: torch.export.ExportedProgram, *, name: str = "exported") -> Sample:
+    """The sample of a program of torch.export, as reading its .pt2 file gives it.
+
+    Parameters, buffers and constants come with their values. name: of the sample. Raises Error for
+    what a sample cannot hold.
+    """
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    sample = _core.load_bytes(file.getvalue(), f"{name}.pt2")
+    sample.name = name
+    return sample
+
+
+def to_exported(sample: Sample) -> torch.export.ExportedProgram:
+    """A program of torch.export that does what a sample does.
+
+    Raises Error for what a .pt2 file cannot hold: a call that is no operator of PyTorch, a value
+    that is not known, an input of unknown shape.
+    """
+    return torch.export.load(io.BytesIO(_core.to_bytes(sample, "pt2")))

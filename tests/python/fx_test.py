@@ -1,0 +1,437 @@
+"""from_fx and to_fx: graph modules of all kinds, there and back."""
+
+from __future__ import annotations
+
+import copy
+import pathlib
+import pickle
+import tempfile
+import typing
+import unittest
+from typing import Any, Callable, List, Tuple
+
+import torch
+import torch.fx
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+import graphnet_ir
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(),
+                                          torch.nn.Linear(8, 4))
+        self.register_buffer("scale", torch.arange(4.0))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.layers(x) * self.scale
+        y += 1
+        y[..., 0] = 2.5
+        return y.view(x.shape[0], -1).to(torch.float64).T[1:, None]
+
+
+class Branches(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        y = torch.cond(x.sum() > 0, self.inner, torch.neg, (x,))
+        return y + 1
+
+    def inner(self, x: torch.Tensor) -> Any:
+        return torch.cond(x.mean() > 1, torch.sin, torch.cos, (x,))
+
+
+class Defaults(torch.nn.Module):
+    def forward(self, x, y=None, k=3):  # type: ignore[no-untyped-def]
+        return torch.relu(x).size(0) + x * k
+
+    forward.__annotations__ = {"x": torch.Tensor, "y": typing.Optional[torch.Tensor], "k": int}
+
+
+class Plain(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())
+        self.register_buffer("scale", torch.arange(8.0))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return torch.nn.functional.softmax(self.layers(x) * self.scale, dim=-1)[..., :3].T
+
+
+def keep(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+def captured(function: Callable[..., Any], *args: Any, **options: Any
+             ) -> Tuple[torch.fx.GraphModule, List[Any]]:
+    """The graph that Dynamo makes of a function, and its inputs."""
+    graphs: List[Tuple[torch.fx.GraphModule, List[Any]]] = []
+
+    def backend(gm: torch.fx.GraphModule, inputs: List[Any]) -> Callable[..., Any]:
+        graphs.append((gm, [v.node.hint if isinstance(v, torch.SymInt) else v for v in inputs]))
+        return gm.forward
+
+    torch._dynamo.reset()
+    torch.compile(function, backend=backend, **options)(*args)
+    return graphs[0]
+
+
+def folder_of(gm: torch.fx.GraphModule, inputs: List[Any], path: pathlib.Path) -> None:
+    """Writes the folder that GraphNet's extractor writes of a graph of Dynamo."""
+    code = "\n".join("    " + line for line in gm.code.splitlines())
+    names = [str(node.target) for node in gm.graph.find_nodes(op="placeholder")]
+    records = []
+    for name, value in zip(names, inputs):
+        tensor = value if isinstance(value, torch.Tensor) else torch.tensor(4)
+        records.append(f"class Program_weight_tensor_meta_{name}:\n    name = \"{name}\"\n"
+                       f"    shape = {list(tensor.shape)}\n    dtype = \"{tensor.dtype}\"\n"
+                       f"    device = \"{tensor.device}\"\n    mean = 0.0\n    std = 1.0\n"
+                       "    data = None\n")
+    (path / "model.py").write_text("import torch\nfrom torch import device\n\n"
+                                   f"class GraphModule(torch.nn.Module):\n{code}\n")
+    (path / "weight_meta.py").write_text("\n".join(records))
+    (path / "graph_net.json").write_text('{"framework": "torch"}')
+
+
+class FxTest(unittest.TestCase):
+    def round_trip(self, gm: torch.fx.GraphModule, *inputs: Any) -> graphnet_ir.Sample:
+        sample = graphnet_ir.from_fx(gm)
+        made = graphnet_ir.to_fx(sample, root=gm)
+        self.assertEqual(made.code, gm.code)
+        with torch.no_grad():
+            copies = [pytree.tree_map(keep, inputs) for _ in range(2)]
+            expected, got = pytree.tree_leaves(gm(*copies[0])), pytree.tree_leaves(made(*copies[1]))
+        self.assertEqual(len(expected), len(got))
+        for a, b in zip(expected, got):
+            self.assertTrue(torch.equal(a, b))
+        text = graphnet_ir.show(sample, complete=True)
+        self.assertEqual(graphnet_ir.show(graphnet_ir.from_fx(made), complete=True), text)
+        stored = graphnet_ir.load_bytes(graphnet_ir.to_bytes(sample), "sample.pb")
+        self.assertEqual(graphnet_ir.to_fx(stored, root=gm).code, gm.code)
+        return sample
+
+    def refuses(self, part: str, function: Callable[..., Any], *args: Any,
+                kind: str = "unimplemented") -> None:
+        with self.assertRaises(graphnet_ir.Error) as caught:
+            function(*args)
+        self.assertEqual(caught.exception.kind, kind, str(caught.exception))
+        self.assertIn(part, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    # Kinds of graphs.
+
+    def test_dynamo_is_the_folder(self) -> None:
+        for dynamic in (False, True):
+            x = torch.randn(5, 4)
+            gm, inputs = captured(Net(), x, dynamic=dynamic)
+            sample = self.round_trip(gm, *inputs)
+            with tempfile.TemporaryDirectory() as name:
+                folder_of(gm, inputs, pathlib.Path(name))
+                folder = graphnet_ir.load(name)
+            difference = graphnet_ir.diff(folder, sample)
+            self.assertFalse(difference, str(difference))
+            self.assertEqual(graphnet_ir.hash(folder), graphnet_ir.hash(sample))
+            self.assertEqual([(n.name, n.target, n.type) for n in folder.graph.placeholders],
+                             [(n.name, n.target, n.type) for n in sample.graph.placeholders])
+            self.assertEqual([n.name for n in folder.graph.nodes],
+                             [n.name for n in sample.graph.nodes])
+            if not dynamic:
+                self.assertEqual([n.tensor_meta for n in folder.graph.placeholders],
+                                 [n.tensor_meta for n in sample.graph.placeholders])
+
+    def test_dynamo_calls_of_operators(self) -> None:
+        def function(x: torch.Tensor) -> Any:
+            return torch.ops.aten.add.Tensor(x, torch.ops.aten.index(x, [x.long()]))
+
+        gm, inputs = captured(function, torch.zeros(3))
+        sample = self.round_trip(gm, *inputs)
+        with tempfile.TemporaryDirectory() as name:
+            folder_of(gm, inputs, pathlib.Path(name))
+            self.assertEqual(graphnet_ir.hash(graphnet_ir.load(name)), graphnet_ir.hash(sample))
+
+    def test_dynamo_metas(self) -> None:
+        gm, inputs = captured(Net(), torch.randn(5, 4), dynamic=True)
+        sample = graphnet_ir.from_fx(gm, name="net")
+        self.assertEqual(sample.name, "net")
+        self.assertEqual(list(sample.module.symbols.values()), [5])
+        linear = sample.graph.find_nodes(op="call_function", target="torch._C._nn.linear")[1]
+        self.assertEqual(linear.module_path, "layers.2")
+        file, line, _ = linear.location
+        self.assertTrue(file.endswith(".py"))
+        self.assertGreater(line, 0)
+        self.assertEqual(str(linear.tensor_meta.shape[0]), next(iter(sample.module.symbols)))
+        self.assertEqual(linear.tensor_meta.shape[1], 4)
+        size = sample.graph.find_nodes(op="placeholder")
+        self.assertIn("torch.SymInt", [node.type for node in size])
+        again = graphnet_ir.to_fx(sample)
+        self.assertIn("example_value", next(iter(again.graph.nodes)).meta)
+
+    def test_bodies(self) -> None:
+        gm, inputs = captured(Branches(), torch.ones(3))
+        sample = self.round_trip(gm, *inputs)
+        self.assertEqual(len(sample.module.graphs), 5)
+        names = [graph.name for graph in sample.module.graphs]
+        self.assertEqual(sum(name.count(".") for name in names), 2)
+
+    def test_names_of_nodes_that_read_bodies(self) -> None:
+        made = torch.fx.Graph()
+        x = made.placeholder("x")
+        read = made.create_node("get_attr", "body", name="other")
+        made.output(made.call_function(torch.ops.higher_order.wrap, (read, x)))
+        body = torch.fx.symbolic_trace(torch.nn.ReLU())
+        self.round_trip(torch.fx.GraphModule({"body": body}, made), torch.ones(2))
+    def test_symbolic_trace(self) -> None:
+        self.round_trip(torch.fx.symbolic_trace(Plain()), torch.randn(2, 4))
+        sample = self.round_trip(torch.fx.symbolic_trace(Defaults()), torch.randn(2, 4))
+        self.assertEqual(sample.graph.placeholders[1].type,
+                         "typing.Optional[torch.Tensor]")
+
+    def test_exported(self) -> None:
+        program = torch.export.export(Plain(), (torch.randn(3, 4),))
+        sample = self.round_trip(program.module(), torch.randn(3, 4))
+        self.assertEqual(sample.module.attributes["scale"]["type"], "torch.Tensor")
+        self.round_trip(program.graph_module, *program.state_dict.values(), torch.randn(3, 4))
+        branches = torch.export.export(Branches(), (torch.ones(3),))
+        self.round_trip(branches.module(), torch.ones(3))
+
+    def test_exported_names_are_the_file(self) -> None:
+        program = torch.export.export(Net(), (torch.randn(3, 4),))
+        file = graphnet_ir.from_exported(program)
+        sample = graphnet_ir.from_fx(program.graph_module)
+        self.assertEqual([n.target for n in file.graph.nodes if n.op == "call_function"],
+                         [n.target for n in sample.graph.nodes if n.op == "call_function"])
+
+    def test_aten(self) -> None:
+        self.round_trip(make_fx(Net())(torch.randn(2, 4)), torch.randn(2, 4))
+        made = make_fx(lambda x: x.reshape(x.shape[0] * 2, -1)[:x.shape[0] // 2],
+                       tracing_mode="symbolic")(torch.randn(6, 4))
+        sample = self.round_trip(made, torch.randn(6, 4))
+        view = next(node for node in sample.graph.nodes if "view" in node.target)
+        symbol = sample.module.symbol(next(iter(sample.module.symbols)))
+        self.assertEqual(view.tensor_meta.shape[0], 2 * symbol)
+
+    def test_forward_and_backward(self) -> None:
+        from functorch.compile import aot_function, make_boxed_func
+
+        calls: List[Tuple[torch.fx.GraphModule, List[Any]]] = []
+
+        def compiler(gm: torch.fx.GraphModule, _: Any) -> Any:
+            def run(*args: Any) -> Any:
+                calls.append((gm, [a.detach().clone() for a in args]))
+                return gm(*args)
+            return make_boxed_func(run)
+
+        x = torch.randn(3, 4, requires_grad=True)
+        aot_function(lambda x: torch.nn.functional.softmax(x @ x.T, -1).sum(),
+                     fw_compiler=compiler, bw_compiler=compiler)(x).backward()
+        self.assertEqual(len(calls), 2)
+        for gm, inputs in calls:
+            self.round_trip(gm, *inputs)
+
+    # Values.
+
+    def test_attributes_share_memory(self) -> None:
+        net = Net()
+        gm = torch.export.export(net, (torch.randn(3, 4),)).module()
+        sample = graphnet_ir.from_fx(gm)
+        made = graphnet_ir.to_fx(sample, root=gm)
+        self.assertEqual(made.get_parameter("layers.0.weight").data_ptr(),
+                         gm.get_parameter("layers.0.weight").data_ptr())
+        own = graphnet_ir.to_fx(sample, root=gm, copy=True)
+        self.assertNotEqual(own.get_buffer("scale").data_ptr(), gm.get_buffer("scale").data_ptr())
+        sample.erase_weight("scale")
+        self.assertIs(graphnet_ir.to_fx(sample, root=gm).get_buffer("scale"),
+                      gm.get_buffer("scale"))
+        guards = {"_guards_fn": gm.get_submodule("_guards_fn")}
+        bare = graphnet_ir.to_fx(sample, root=guards)
+        self.assertEqual(bare.get_buffer("scale").device.type, "meta")
+
+    def test_weights_and_statistics(self) -> None:
+        gm, inputs = captured(Net(), torch.randn(5, 4))
+        sample = graphnet_ir.from_fx(gm, inputs, weights=True, statistics=True)
+        self.assertEqual(len(sample.weights), 5)
+        specs = [node.draw_spec for node in sample.graph.placeholders]
+        self.assertTrue(all("mean" in spec and "std" in spec for spec in specs))
+        self.assertEqual([len(spec["data"]) for spec in specs if "data" in spec].count(4), 2)
+        named = graphnet_ir.from_fx(gm)
+        self.assertEqual(named.weights, {})
+        ids = torch.fx.symbolic_trace(lambda i: i + 1)
+        spec = graphnet_ir.from_fx(ids, [torch.arange(100)], statistics=True)
+        self.assertEqual(spec.graph.placeholders[0].draw_spec, {"min": 0, "max": 99})
+        with self.assertRaises(TypeError):
+            graphnet_ir.from_fx(ids, [])
+
+    # From a sample.
+
+    TEXT = """graphnet.sample 1
+name = "all"
+graph_hash = "00ff"
+graph_net_json = "{}"
+constraints = True
+provenance [1, 3) of "whole" hash "ab"
+graphnet.module 1
+symbol S0 = 4
+relation S0 <= 8
+attribute table : f32[2, 3]@cpu as torch.nn.parameter.Parameter {mean = 0.5}
+graph @forward(
+  %x "L_x_" : f32[S0, 2 * S0]@cuda:0 as torch.Tensor {mean = 0.0, std = 1.0},
+  %input : i64[]@cpu as "a type that nobody knows"
+) {
+  %t = get_attr table : f32[2, 3]@cpu
+  %a = torch.functional.einsum("ij->", %x) at "model.py":3:5
+  %b = .view(%a, (1, -1), dtype = torch.float32) : (f32[1], _) in layer1.0
+  %c = operator.getitem(%b, (slice(None, 2, None), ..., None)) as "typing.List[int]"
+  %d = torch.full([2], 1.5, device = device("cuda:1"), layout = torch.strided)
+  %e = torch.clone(%d, memory_format = torch.channels_last)
+  %f = torch.ops.aten.sym_size.int(%x, 0)
+  %g = aten.add.Tensor(%x, complex(1.0, 2.0), alpha = 9223372036854775807)
+  %h = torch.cond(True, @body, @body, [%x])
+  %i = torch._functorch.vmap.lazy_load_decompositions()
+  %j = torch.vmap(@body, (%d,), in_dims = (0,))
+  return {"a": %c, 1: (%e, %f, [%g, %h, %t])}
+}
+graph @body(%x : f32[S0]) {
+  %t = get_attr table
+  %y = torch.neg(%x)
+  return (%y,)
+}
+end
+"""
+
+    def test_every_argument_comes_back(self) -> None:
+        sample = graphnet_ir.parse(self.TEXT)
+        made = graphnet_ir.to_fx(sample)
+        self.assertEqual(graphnet_ir.show(graphnet_ir.from_fx(made), complete=True),
+                         graphnet_ir.show(sample, complete=True))
+        self.assertEqual(made.get_parameter("table").device.type, "meta")
+        node = made.graph.find_nodes(op="call_method")[0]
+        self.assertIn('File "model.py", line 3',
+                      next(iter(node.all_input_nodes)).meta["stack_trace"])
+
+    def test_vmap_runs(self) -> None:
+        sample = graphnet_ir.parse("""graph @forward(%x : f32[3, 2]@cpu, %y : f32[2]@cpu) {
+  %v = torch.vmap(@body, (%x, %y), in_dims = (0, None), out_dims = 1)
+  return %v
+}
+graph @body(%a, %b) {
+  %c = operator.mul(%a, %b)
+  return %c
+}""")
+        x, y = torch.randn(3, 2), torch.randn(2)
+        self.assertTrue(torch.equal(graphnet_ir.to_fx(sample)(x, y), (x * y).T))
+
+    def test_copies(self) -> None:
+        made = graphnet_ir.to_fx(graphnet_ir.parse(self.TEXT))
+        text = graphnet_ir.show(graphnet_ir.from_fx(copy.deepcopy(made)), complete=True)
+        self.assertEqual(text, graphnet_ir.show(graphnet_ir.parse(self.TEXT), complete=True))
+        x, plain = torch.randn(2, 4), make_fx(Net())(torch.randn(2, 4))
+        made = graphnet_ir.to_fx(graphnet_ir.from_fx(plain))
+        self.assertTrue(torch.equal(pickle.loads(pickle.dumps(made))(x), plain(x)))
+
+    def test_changed_graph(self) -> None:
+        made = graphnet_ir.to_fx(graphnet_ir.parse(self.TEXT))
+        for node in made.graph.find_nodes(op="call_function", target=torch.neg):
+            node.target = torch.abs
+        for node in made.graph.find_nodes(op="call_function", target=torch.clone):
+            node.target = torch.abs
+            node.kwargs = {}
+        sample = graphnet_ir.from_fx(made)
+        self.assertEqual(sample.graph.find_node("e").target, "torch.abs")
+        sample.graph.lint()
+
+    def one_call(self, call: str, head: str = "%x") -> graphnet_ir.Sample:
+        return graphnet_ir.parse(f"graphnet.module 1\ngraph @forward({head}) {{\n  %y = {call}\n"
+                                 "  return %y\n}\nend\n")
+
+    def test_names_that_lead_elsewhere(self) -> None:
+        for name in ("os.system.x", "builtins.eval", "builtins.exec", "builtins.__import__",
+                     "torch.load", "torch.save", "torch.hub.load", "torch.ops.load_library",
+                     "torch.os.system", "torch.from_file", "torch.compile", "torch.jit.load",
+                     "torch.classes.load_library", "torch.ops.aten.from_file",
+                     "torch.nn.functional.__builtins__", "torch.nn.functional.warnings",
+                     "torch.Tensor.__reduce_ex__", "torch.ops.aten.add.__class__",
+                     "torch.Tensor.__class__", "operator.call",
+                     "operator.methodcaller", "torch._C._jit_pass_inline", "torch.nonsense",
+                     "math.__loader__", "subprocess.run.shell", "torch.serialization.load",
+                     "torch.package.PackageImporter", "_operator.__loader__"):
+            self.refuses(name, graphnet_ir.to_fx, self.one_call(f"{name}(%x)"), kind="not_found")
+        for call in (".tofile(%x)", "._write_file(%x)", ".__class__(%x)", ".__reduce_ex__(%x)",
+                     ".__call__(%x)",
+                     'builtins.getattr(%x, "__class__")', 'builtins.getattr(%x, %x)'):
+            self.refuses("is no", graphnet_ir.to_fx, self.one_call(call), kind="not_found")
+
+    def test_texts_are_not_run(self) -> None:
+        evil = "print(open('/etc/passwd'))"
+        for sample in (self.one_call("torch.relu(%x)", f'%x "x=[{evil}][0]"'),
+                       self.one_call("torch.relu(%x)", '%x "class"'),
+                       self.one_call(f'torch.relu(%x, "a={evil}, b" = 1)')):
+            self.refuses("is no name that Python can spell", graphnet_ir.to_fx, sample)
+        text = f"attribute \"a\\\"+{evil}\" : f32[2]\n" \
+               f"graph @forward() {{ %y = get_attr \"a\\\"+{evil}\" return %y }}"
+        self.refuses("is no name", graphnet_ir.to_fx, graphnet_ir.parse(text))
+        packed = self.one_call("torch.relu(%x)")
+        packed.extra_files = {"torch_fx.json": '{"pytree": {"args": ["x=1"], "in": 3}}'}
+        self.refuses("torch_fx.json", graphnet_ir.to_fx, packed, kind="invalid_argument")
+
+    def test_names_that_are_taken(self) -> None:
+        for name in ("forward", "code", "graph.x", "_buffers"):
+            text = f"attribute {name} : f32[2]\n" \
+                   f"graph @forward() {{ %y = get_attr {name} return %y }}"
+            self.refuses("has that already", graphnet_ir.to_fx, graphnet_ir.parse(text))
+
+    # What is refused.
+
+    def test_from_fx_refuses(self) -> None:
+        def graph(target: Any, *args: Any) -> torch.fx.GraphModule:
+            made = torch.fx.Graph()
+            x = made.placeholder("x")
+            made.output(made.call_function(target, (x, *args)))
+            module = torch.fx.GraphModule.__new__(torch.fx.GraphModule)
+            torch.nn.Module.__init__(module)
+            module._graph = made
+            module.meta = {}
+            return module
+
+        class Pair(typing.NamedTuple):
+            a: int
+
+        for part, target, args in (("lambda", lambda x: x, ()),
+                                   ("an argument is a torch.Tensor", torch.add, (torch.ones(1),)),
+                                   ("builtins.range", torch.add, (range(3),)),
+                                   ("Pair", torch.add, (Pair(1),)),
+                                   ("64 bits", torch.add, (2**63,)),
+                                   ("OpOverload", torch.add, (torch.ops.aten.add.Tensor,)),
+                                   ("builtins.module", torch.add, (pytree,))):
+            self.refuses(part, graphnet_ir.from_fx, graph(target, *args))
+
+        def starred(*args: Any) -> Any:
+            return args[0] + 1
+
+        self.refuses("any number", graphnet_ir.from_fx, torch.fx.symbolic_trace(starred))
+        sparse = torch.nn.Module()
+        sparse.register_buffer("s", torch.eye(2).to_sparse())
+        made = torch.fx.Graph()
+        made.output(made.get_attr("s"))
+        self.refuses("sparse", graphnet_ir.from_fx, torch.fx.GraphModule(sparse, made))
+
+    def test_modules_need_a_root(self) -> None:
+        gm = torch.fx.symbolic_trace(Plain())
+        sample = graphnet_ir.from_fx(gm)
+        self.refuses("layers.0", graphnet_ir.to_fx, sample, kind="not_found")
+        parts = {name: module for name, module in gm.named_modules() if name}
+        parts["scale"] = gm.scale
+        self.assertEqual(graphnet_ir.to_fx(sample, root=parts).code, gm.code)
+
+    def test_own_functions(self) -> None:
+        made = torch.fx.Graph()
+        made.output(made.call_function(captured, (made.placeholder("x"),)))
+        gm = torch.fx.GraphModule({}, made)
+        sample = graphnet_ir.from_fx(gm)
+        name = list(sample.graph.nodes)[1].target
+        self.refuses("no function of PyTorch", graphnet_ir.to_fx, sample, kind="not_found")
+        self.assertEqual(graphnet_ir.to_fx(sample, root={name: captured}).code, gm.code)
+        self.assertEqual(graphnet_ir.to_fx(sample, root=gm).code, gm.code)
+
+
+if __name__ == "__main__":
+    unittest.main()
