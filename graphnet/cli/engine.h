@@ -56,6 +56,9 @@ struct RunSettings {
   std::optional<uint64_t> seed = 0;
   std::string device = "cpu";
   std::optional<int64_t> max_bytes;  // PrepareOptions::max_bytes
+  // Inputs that ask for gradients, by name. None are computed, but PyTorch computes products of
+  // matrices in another way then.
+  std::vector<std::string> requires_grad = {};
 };
 
 // A program as far as it was captured. `status` says why that ended early, if it did; the

@@ -63,6 +63,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
     RETURN_IF_ERROR(CheckMemory(module, values, *options.max_bytes));
   }
   CompileOptions compile;
+  compile.records_gradients = options.records_gradients;
   compile.device = options.device;
   for (const Attribute& attribute : module.attributes()) {
     auto entry = values.extract(std::string(attribute.name));

@@ -29,6 +29,8 @@ struct PrepareOptions {
   // Inputs, by target, that stand for parameters of another program that this one is compared
   // with: they ask for gradients, as lifted ones do.
   absl::flat_hash_set<std::string> parameters;
+  // CompileOptions::records_gradients.
+  bool records_gradients = false;
 };
 
 struct PreparedRun {

@@ -13,6 +13,7 @@
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/unique_ptr.h"
+#include "nanobind/stl/vector.h"
 #include "python/bindings/errors.h"
 #include "python/bindings/long_call.h"
 #include "python/bindings/sample.h"
@@ -50,7 +51,7 @@ class SignalCheck {
 class ReadyObject {
  public:
   ReadyObject(const SampleObject& sample, nb::dict given, std::optional<uint64_t> seed,
-              const std::string& device)
+              const std::string& device, std::vector<std::string> requires_grad)
       : owner_(sample.owner) {
     ModuleObject& object = sample.get();
     object.RequireVerified();
@@ -58,8 +59,9 @@ class ReadyObject {
     auto borrowed = std::make_shared<BorrowedSamples>(std::vector<ModuleObject*>{&object});
     program_ = ValueOrRaise(LongCall(
         Locks(object),
-        [borrowed, values = std::move(values), seed,
-         device]() mutable -> absl::StatusOr<std::unique_ptr<ReadyProgram>> {
+        [borrowed, values = std::move(values), seed, device,
+         requires_grad =
+             std::move(requires_grad)]() mutable -> absl::StatusOr<std::unique_ptr<ReadyProgram>> {
           ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
           Sample* const sample = &borrowed->get()[0];
           // What is given counts instead of what the sample holds.
@@ -67,7 +69,7 @@ class ReadyObject {
           for (auto& [name, data] : values) known[name] = std::move(data);
           ASSIGN_OR_RETURN(TensorValues drawn, DrawInputs(*sample, {.seed = seed.value_or(0)}));
           return engine->Prepare(*sample->module, std::move(drawn),
-                                 {.seed = seed, .device = device});
+                                 {.seed = seed, .device = device, .requires_grad = requires_grad});
         }));
   }
 
@@ -124,10 +126,12 @@ void BindRuns(nb::module_& m) {
   m.def(
       "_prepare",
       [](const SampleObject& sample, nb::dict values, std::optional<uint64_t> seed,
-         const std::string& device) {
-        return std::make_unique<ReadyObject>(sample, std::move(values), seed, device);
+         const std::string& device, std::vector<std::string> requires_grad) {
+        return std::make_unique<ReadyObject>(sample, std::move(values), seed, device,
+                                             std::move(requires_grad));
       },
-      nb::arg("sample"), nb::arg("values"), nb::arg("seed").none(), nb::arg("device"));
+      nb::arg("sample"), nb::arg("values"), nb::arg("seed").none(), nb::arg("device"),
+      nb::arg("requires_grad"));
   m.def("_with_shapes", WithShapes, nb::arg("sample"), nb::arg("values"));
   m.def(
       "_set_num_threads",

@@ -66,7 +66,8 @@ def to_torch(tensor: Tensor) -> Any:
     return torch.from_dlpack(tensor.bytes).view(dtype).reshape(tensor.shape)
 
 
-def _values(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Tensor]:
+def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
+    """What a run is given, by the names of inputs and attributes."""
     inputs = [node.target for node in sample.graph.placeholders]
     if tensors and len(tensors) != len(inputs):
         weights = sample.weights
@@ -75,13 +76,17 @@ def _values(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> 
     if tensors and len(tensors) != len(inputs):
         raise TypeError(f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
                         f"{len(tensors)} were given")
-    values = {name: as_tensor(value) for name, value in zip(inputs, tensors) if value is not None}
+    given = {name: value for name, value in zip(inputs, tensors) if value is not None}
     known = {node.target for node in sample.graph.placeholders} | set(sample.module.attributes)
     for name, value in named.items():
         if name not in known:
             raise TypeError(f"the sample has no input or attribute {name}")
-        values[name] = as_tensor(value)
-    return values
+        given[name] = value
+    return given
+
+
+def _tensors(given: Dict[str, Any]) -> Dict[str, Tensor]:
+    return {name: as_tensor(value) for name, value in given.items()}
 
 
 class ReadyProgram:
@@ -106,9 +111,12 @@ def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = No
     """Makes a sample ready to run. tensors: its inputs in order, all of them or those that are no
     parameters; values: inputs and attributes by name. What is not given is taken from the sample's
     weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes on
-    from where it is."""
+    from where it is. Tensors that ask for gradients are multiplied as PyTorch does then; no
+    gradients are computed."""
     _need_torch()
-    return ReadyProgram(_core._prepare(sample, _values(sample, tensors, values or {}), seed, device))
+    given = _given(sample, tensors, values or {})
+    asks = [name for name, value in given.items() if getattr(value, "requires_grad", False)]
+    return ReadyProgram(_core._prepare(sample, _tensors(given), seed, device, asks))
 
 
 def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: Optional[int] = 0,
@@ -121,7 +129,7 @@ def shapes(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = Non
     """A copy of a sample with the shape and dtype of each value, found by running it on tensors
     without data. Small tensors that are given count with their data."""
     _need_torch()
-    return _core._with_shapes(sample, _values(sample, tensors, values or {}))
+    return _core._with_shapes(sample, _tensors(_given(sample, tensors, values or {})))
 
 
 def set_num_threads(threads: int) -> None:

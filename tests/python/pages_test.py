@@ -4,6 +4,9 @@ import doctest
 import os
 import pathlib
 import re
+import subprocess
+import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -16,6 +19,18 @@ class PagesTest(unittest.TestCase):
 
     def test_readme(self) -> None:
         self.check("README.md", least=5)
+
+    def test_capture_page(self) -> None:
+        page = (ROOT / "docs" / "capture.md").read_text(encoding="utf-8")
+        found = re.search(r"```python\n(.*?)```.*?```\n(.*?)```", page, re.S)
+        assert found is not None
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "live.py").write_text(found[1], encoding="utf-8")
+            done = subprocess.run([sys.executable, "-W", "ignore", "live.py"], cwd=folder,
+                                  capture_output=True, text=True, check=False)
+        # A line of "…" stands for any lines.
+        pattern = "(?s)" + ".*".join(re.escape(part) for part in found[2].split("…\n"))
+        self.assertRegex(done.stdout, pattern, done.stderr[-2000:])
 
     def check(self, name: str, least: int) -> None:
         page = ROOT / name

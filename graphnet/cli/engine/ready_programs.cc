@@ -106,6 +106,8 @@ absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareGraph(const Module& module,
   PrepareOptions options;
   ASSIGN_OR_RETURN(options.device, ParseRunDevice(settings.device));
   options.max_bytes = settings.max_bytes;
+  options.parameters.insert(settings.requires_grad.begin(), settings.requires_grad.end());
+  options.records_gradients = !settings.requires_grad.empty();
   ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), options));
   return std::make_unique<ReadyGraph>(std::move(prepared), settings.seed);
 }

@@ -1,0 +1,744 @@
+"""Live capture: every graph that Dynamo makes of a call, kept, explained and proved.
+
+    import graphnet_ir
+
+    model = graphnet_ir.extract(name="net", workspace="out")(model)
+    model(x)                # out/net holds the graphs
+    model.capture.explain()
+
+torch.compile(model, backend="graphnet", options={"name": "net", "workspace": "out"}) does the same
+where the program compiles by itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import threading
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+
+import torch
+from torch._guards import CompileContext, TracingContext
+
+from graphnet_ir import _core, fx
+from graphnet_ir._core import Error, Sample
+from graphnet_ir.guards import (GraphBreak, GuardRecord, RawGuard, SkippedFrame, attribute_of,
+                                raw_guard, read_guard, read_reason, short_path)
+
+# How many calls of graphs are remembered in order; all are counted.
+MAX_STEPS = 10_000
+
+_disable: Any = torch._dynamo.disable
+
+
+def _error(kind: str, message: str) -> Error:
+    error = Error(message)
+    error.kind = kind
+    return error
+
+
+def _need_engine() -> None:
+    """Raises Error where the interpreter cannot run."""
+    from graphnet_ir.running import _need_torch
+
+    _need_torch()
+    _core._libtorch_version()
+
+
+@dataclass
+class GraphInput:
+    """An input of a captured graph, and where it came from."""
+
+    name: str
+    source: str  # as Dynamo names it: L['x']
+    attribute: Optional[str]  # the path of a parameter or buffer
+    shape: List[Union[int, str]]
+    example: List[Any]
+    dtype: str
+    device: str
+    strides: Optional[List[Union[int, str]]] = None
+    requires_grad: bool = False
+
+
+@dataclass
+class CapturedGraph:
+    """A graph that Dynamo, or AOTAutograd below it, handed over."""
+
+    index: int
+    compile_id: str  # frame/recompilation, as Dynamo counts them
+    kind: str  # 'graph'; with backward=True also 'forward' and 'backward', of AOTAutograd
+    function: str
+    ended: GraphBreak
+    num_ops: int
+    inputs: List[GraphInput]
+    sample: Optional[Sample] = None
+    why_not: Optional[str] = None  # there is no sample
+    of: Optional[int] = None  # of 'forward' and 'backward': the graph that they were made of
+    calls: int = 0
+    recompiled: Optional[str] = None  # the guard that failed, so that this graph was made
+    merged_into: Optional[int] = None  # this graph is a case of that one
+    apart: Optional[str] = None  # why it is not merged with an earlier one of its frame
+    modes: Dict[str, Any] = field(default_factory=dict)  # gradients and autocast where it ran
+    relations: List[str] = field(default_factory=list)
+    symbols: Dict[str, int] = field(default_factory=dict)
+    _raw_guards: List[Any] = field(default_factory=list, repr=False)
+    _read_guards: Optional[List[GuardRecord]] = field(default=None, repr=False)
+
+    def finish_guards(self) -> None:
+        """Lets go of Dynamo's guards, which are complete when the graph first runs."""
+        if self._raw_guards and not isinstance(self._raw_guards[0], RawGuard):
+            self._raw_guards = [raw_guard(guard) for guard in self._raw_guards]
+
+    @property
+    def guards(self) -> List[GuardRecord]:
+        """The guards, once Dynamo has finished with the frame."""
+        if self._read_guards is None:
+            tensors = {given.source: {
+                "dtype": given.dtype, "device": given.device, "shape": given.shape,
+                "strides": given.strides, "requires_grad": given.requires_grad}
+                for given in self.inputs if given.device}
+            self.finish_guards()
+            self._read_guards = [read_guard(guard, tensors) for guard in self._raw_guards]
+            self._raw_guards = []
+        return self._read_guards
+
+    @property
+    def frame(self) -> str:
+        return self.compile_id.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of a graph: numbers of the tensors that it took and made."""
+
+    graph: int
+    inputs: Tuple[Optional[int], ...]
+    outputs: Tuple[Optional[int], ...]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """One call that was replayed."""
+
+    equal: bool  # to eager, in every bit
+    equal_to_dynamo: bool  # to Dynamo's graphs in their own code, where these are not eager's bits
+    num_parts: int  # tensors and numbers that were compared: results, arguments, state
+    runs: int  # of graphs by the interpreter
+    notes: List[str]  # graphs that ran in their own code, and why
+    differences: List[str]
+
+
+class Capture:
+    """The graphs of all calls of one function or module, in the order in which they came."""
+
+    def __init__(self, name: str, workspace: Optional[Union[str, os.PathLike[str]]] = None, *,
+                 backward: bool = False, weights: bool = False, statistics: bool = True,
+                 verify: bool = False, to: Optional[str] = None):
+        if not name or os.path.basename(name) != name or name.startswith("."):
+            raise ValueError("the name of a capture is the name of a folder")
+        if to not in (None, "graphnet", "protobuf"):
+            raise ValueError("to is 'graphnet' or 'protobuf'")
+        self.name = name
+        self.workspace = None if workspace is None else os.fspath(workspace)
+        self.backward, self.weights, self.statistics = backward, weights, statistics
+        self.verify = verify
+        self.to = to or ("protobuf" if weights else "graphnet")
+        self.graphs: List[CapturedGraph] = []
+        self.steps: List[Step] = []
+        self.arguments: List[Tuple[str, Any]] = []
+        self.skipped: List[SkippedFrame] = []
+        self.verified: List[Verified] = []
+        self.raised: Optional[str] = None
+        self.seconds = 0.0  # that capturing took besides what Dynamo does
+        self._lock = threading.RLock()
+        self._tensors = _TensorNumbers()
+        self._replay: Optional[_Replay] = None
+        self._begin_us = time.time_ns() // 1000
+        self._process = os.getpid()
+        self._saved_count = -1
+
+    # --- What Dynamo calls ------------------------------------------------------------------------
+
+    def compile(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
+                **_: Any) -> Callable[..., Any]:
+        """The backend: keeps the graph, and returns what runs in its place."""
+        begin = time.perf_counter()
+        graph = self._add(gm, "graph")
+        self._keep(graph, gm, example_inputs)
+        self.seconds += time.perf_counter() - begin
+        if not self.backward:
+            return self._runner(graph, gm, gm.forward)
+        from torch._dynamo.backends.common import aot_autograd
+
+        def lower(kind: str) -> Callable[..., Any]:
+            def compile_part(part: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
+                return self._compile_part(part, graph, kind)
+
+            return compile_part
+
+        made = aot_autograd(fw_compiler=lower("forward"), bw_compiler=lower("backward"),
+                            inference_compiler=lower("forward"))(gm, example_inputs)
+
+        def run(*args: Any) -> Any:
+            self._count(graph)
+            return made(*args)
+
+        return run
+
+    def _compile_part(self, gm: torch.fx.GraphModule, of: CapturedGraph, kind: str) -> Any:
+        """A forward or backward graph of AOTAutograd."""
+        from torch._functorch._aot_autograd.utils import make_boxed_func
+
+        begin = time.perf_counter()
+        part = self._add(gm, kind, of)
+        self.seconds += time.perf_counter() - begin
+        run = self._runner(part, gm, gm.forward)
+
+        def first(*args: Any) -> Any:
+            # The inputs that AOTAutograd compiles for have no data; those of the first call do.
+            if part.sample is None and part.why_not is None:
+                begin = time.perf_counter()
+                self._keep(part, gm, args)
+                self.seconds += time.perf_counter() - begin
+            return run(*args)
+
+        return make_boxed_func(first)
+
+    def _add(self, gm: torch.fx.GraphModule, kind: str,
+             of: Optional[CapturedGraph] = None) -> CapturedGraph:
+        compile_id = CompileContext.current_compile_id()
+        context = TracingContext.try_get()
+        reason = getattr(gm, "compile_subgraph_reason", None)
+        ended = of.ended if of is not None else read_reason(reason)
+        stack = ended.stack
+        with self._lock:
+            graph = CapturedGraph(
+                len(self.graphs),
+                of.compile_id if of is not None else str(compile_id), kind,
+                stack[0].function if stack else "", ended,
+                sum(node.op not in ("placeholder", "output", "get_attr")
+                    for node in gm.graph.nodes),
+                [], of=None if of is None else of.index)
+            self.graphs.append(graph)
+        graph.modes = {"grad": torch.is_grad_enabled(), "autocast": _autocast()}
+        if of is None and context is not None:
+            graph._raw_guards = list(context.guards_context.dynamo_guards)
+            if context.fake_mode is not None and context.fake_mode.shape_env is not None:
+                graph.relations = [str(guard.expr)
+                                   for guard in context.fake_mode.shape_env.guards]
+        for node in gm.graph.find_nodes(op="placeholder"):
+            graph.inputs.append(_read_input(node))
+        self._read_metrics()
+        return graph
+
+    def _keep(self, graph: CapturedGraph, gm: torch.fx.GraphModule, values: Sequence[Any]) -> None:
+        """Makes the sample. An error is kept: the program goes on without it."""
+        name = f"{self.name}_{graph.index}"
+        try:
+            concrete = [_concrete(value) for value in values]
+            for given, value in zip(graph.inputs, concrete):
+                if isinstance(value, int) and not given.example:
+                    graph.symbols[given.name] = int(value)
+                elif isinstance(value, torch.Tensor):
+                    given.example = _sizes(value)
+            with torch.no_grad(), torch.autocast("cpu", enabled=False):
+                # A copy has none of fx's metas, which hold the inputs and Dynamo's own objects.
+                graph.sample = fx.from_fx(gm, concrete, name=name, weights=self.weights,
+                                          statistics=self.statistics).copy()
+            for node in graph.sample.graph.nodes:
+                if node.location is not None:
+                    node.location = (short_path(node.location[0]), node.location[1])
+        except Exception as error:  # whatever it is, the user's program is to run
+            graph.why_not = f"{type(error).__name__}: {error}"
+            warnings.warn(f"graph {graph.index} of {self.name} is not kept: {graph.why_not}",
+                          stacklevel=2)
+
+    def _runner(self, graph: CapturedGraph, gm: torch.fx.GraphModule,
+                function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any) -> Any:
+            self._count(graph)
+            replay = self._replay
+            outputs = (function(*args) if replay is None
+                       else replay.run(graph, gm, function, args))
+            self._record_step(graph, args, outputs)
+            return outputs
+
+        return run
+
+    def _count(self, graph: CapturedGraph) -> None:
+        with self._lock:
+            graph.calls += 1
+            if graph.calls == 1:
+                begin = time.perf_counter()
+                graph.finish_guards()
+                self.seconds += time.perf_counter() - begin
+
+    def _record_step(self, graph: CapturedGraph, args: Sequence[Any], outputs: Any) -> None:
+        with self._lock:
+            if len(self.steps) >= MAX_STEPS:
+                return
+            step = len(self.steps)
+            taken = tuple(self._tensors.number(value, functools.partial(_origin, graph, i))
+                          for i, value in enumerate(args))
+            made = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+            given = tuple(self._tensors.number(value, lambda: {"step": step}) for value in made)
+            self.steps.append(Step(graph.index, taken, given))
+
+    # --- Calls ------------------------------------------------------------------------------------
+
+    def call(self, function: Callable[..., Any], compiled: Callable[..., Any],
+             args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """One call of what is captured. What is new afterwards is saved."""
+        tls = torch._dynamo.eval_frame.dynamo_tls
+        outer = getattr(tls, "skip_reasons", None)
+        if not self.arguments:
+            self.arguments = _named_arguments(function, args, kwargs, self._tensors)
+        if self.verify:
+            _need_engine()
+        tls.skip_reasons = []
+        try:
+            if self.verify:
+                return self._call_and_verify(function, compiled, args, kwargs)
+            return compiled(*args, **kwargs)
+        except Exception as error:
+            self.raised = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            begin = time.perf_counter()
+            self._read_skips(tls.skip_reasons or [])
+            tls.skip_reasons = outer
+            self._read_metrics()
+            for graph in self.graphs:
+                graph.finish_guards()
+            self._save_what_is_new()
+            self.seconds += time.perf_counter() - begin
+
+    def _save_what_is_new(self) -> None:
+        if self.workspace is None or self._saved_count == len(self.graphs):
+            return
+        try:
+            self.save()
+        except Error as error:
+            if self.raised is None:
+                raise
+            # The exception of the program goes on.
+            warnings.warn(f"{self.name} was not saved: {error}", stacklevel=3)
+
+    def _call_and_verify(self, function: Callable[..., Any], compiled: Callable[..., Any],
+                         args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """Calls it as it is, puts everything back, and calls it with graphnet's interpreter in the
+        place of each graph."""
+        from graphnet_ir.capture_replay import State, differences, leaves
+
+        state = State(function, args, kwargs)
+        random = torch.get_rng_state()
+        seed = int(torch.randint(2**31, ()).item())
+        torch.set_rng_state(random)
+        expected: List[Any] = []
+        raised: Optional[Exception] = None
+        torch.manual_seed(seed)
+        try:
+            # Without Dynamo at all, also where the function calls what is compiled.
+            expected = leaves(_disable(function)(*args, **kwargs))
+        except Exception as error:
+            raised = error
+        after = state.values()
+        state.restore()
+        torch.manual_seed(seed)
+        replay = self._replay = _Replay()
+        found: List[str] = []
+        try:
+            result = compiled(*args, **kwargs)
+            got = leaves(result)
+        except Exception as error:
+            if raised is None or type(error) is not type(raised):
+                raise
+            got = []
+        else:
+            if raised is not None:
+                found.append(f"eager raises {type(raised).__name__}, and the replay does not")
+        finally:
+            self._replay = None
+        found += differences("result", expected, got)
+        found += differences("state", after, state.values())
+        notes = sorted(set(replay.notes))
+        is_dynamos = bool(found) and raised is None
+        if is_dynamos:
+            # Dynamo itself may compute in another way than eager, as it does in optimisers.
+            replayed_state = state.values()
+            state.restore()
+            torch.manual_seed(seed)
+            result = compiled(*args, **kwargs)
+            is_dynamos = not (differences("result", leaves(result), got)
+                              + differences("state", state.values(), replayed_state))
+        self.verified.append(Verified(not found, not found or is_dynamos,
+                                      len(expected) + len(after), replay.runs, notes, found))
+        if raised is not None and not found:
+            raise raised
+        lost = [graph for graph in self.graphs if graph.calls and graph.sample is None]
+        if lost:
+            raise _error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is not "
+                         f"kept: {lost[0].why_not}")
+        if found and not is_dynamos:
+            raise _error("internal", f"the replay of {self.name} is not what eager does: "
+                         + "; ".join(found[:3]))
+        return result
+
+    def _read_skips(self, reasons: Sequence[str]) -> None:
+        """Frames that Dynamo would not look into: 'name (file:line): why'."""
+        # Those of PyTorch and of Python itself are no part of the user's program.
+        others = tuple(os.path.dirname(os.path.abspath(file)) + os.sep
+                       for file in (torch.__file__, __file__))
+        library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+        for text in reasons:
+            head, _, why = text.partition("): ")
+            function, _, place = head.partition(" (")
+            path, _, line = place.rpartition(":")
+            is_python = path.startswith(library) and "-packages" not in path[len(library):]
+            if not path.startswith(others) and not is_python and line.isdigit():
+                why = why.splitlines()[0].removeprefix("Dynamo decided to skip the frame while "
+                                                       "tracing: ")
+                self._add_skip(SkippedFrame(function, short_path(path), int(line), why))
+
+    def _add_skip(self, skip: SkippedFrame) -> None:
+        if skip not in self.skipped:
+            self.skipped.append(skip)
+
+    def _read_metrics(self) -> None:
+        """Why frames were compiled again, and which could not be compiled."""
+        by_id = {graph.compile_id: graph for graph in self.graphs if graph.of is None}
+        for row in reversed(torch._dynamo.utils.get_compilation_metrics()):
+            if (getattr(row, "start_time_us", None) or 0) < self._begin_us:
+                break
+            graph = by_id.get(row.compile_id or "")
+            if graph is not None and row.recompile_reason and graph.recompiled is None:
+                text = str(row.recompile_reason).splitlines()[0]
+                graph.recompiled = text.partition("#")[0].strip().partition(": ")[2]
+            if graph is not None and row.co_name:
+                graph.function = row.co_name
+            if row.fail_type and graph is None:
+                self._add_skip(SkippedFrame(
+                    row.co_name or "", short_path(row.co_filename or ""), row.co_firstlineno or 0,
+                    " ".join((row.fail_reason or row.fail_type).split("\n")[0].split())))
+
+    # --- What is made of it -----------------------------------------------------------------------
+
+    def merge(self) -> None:
+        """Finds recompilations that are cases of one graph (docs/capture.md)."""
+        from graphnet_ir.capture_variants import merge_variants
+
+        merge_variants(self.graphs)
+
+    def kept(self) -> List[CapturedGraph]:
+        """The graphs that are written: those with a sample that are no case of another."""
+        return [graph for graph in self.graphs
+                if graph.sample is not None and graph.merged_into is None]
+
+    def __iter__(self) -> Iterator[CapturedGraph]:
+        return iter(self.graphs)
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __getitem__(self, index: int) -> CapturedGraph:
+        return self.graphs[index]
+
+    @property
+    def tensors(self) -> List[Dict[str, Any]]:
+        return self._tensors.rows
+
+    @property
+    def folder(self) -> Optional[str]:
+        return None if self.workspace is None else os.path.join(self.workspace, self.name)
+
+    def save(self, workspace: Optional[Union[str, os.PathLike[str]]] = None) -> str:
+        """Writes the folder, whole or not at all, and returns its path."""
+        from graphnet_ir.capture_folder import write_capture
+
+        where = self.workspace if workspace is None else os.fspath(workspace)
+        if where is None:
+            raise ValueError("there is no workspace to save to")
+        with self._lock:
+            self.merge()
+            path = write_capture(self, where)
+            self._saved_count = len(self.graphs)
+        return path
+
+    def report(self) -> str:
+        """The table that explain prints."""
+        from graphnet_ir.capture_folder import explain_capture
+
+        return explain_capture(self)
+
+    def explain(self) -> None:
+        """Prints the graphs, how often each ran, why it ended and where, and what would be there
+        without the break."""
+        print(self.report())
+
+
+class _Replay:
+    """Runs graphs by the interpreter, and says which it could not run so."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.notes: List[str] = []
+        self._runners: Dict[int, Any] = {}
+
+    def run(self, graph: CapturedGraph, gm: torch.fx.GraphModule, function: Callable[..., Any],
+            args: Sequence[Any]) -> Any:
+        from graphnet_ir.capture_replay import GraphRunner
+
+        if graph.sample is None:
+            return function(*args)
+        kept = torch.get_rng_state()
+        try:
+            if graph.index not in self._runners:
+                self._runners[graph.index] = GraphRunner(graph.sample, gm, function)
+            outputs = self._runners[graph.index].run(args)
+        except Error as error:
+            self.notes.append(f"graph {graph.index}: {error}")
+            torch.set_rng_state(kept)
+            return function(*args)
+        self.runs += 1
+        return tuple(outputs)
+
+
+class _TensorNumbers:
+    """Numbers of tensors by identity, as the manifest has them."""
+
+    def __init__(self) -> None:
+        from torch.utils.weak import WeakIdKeyDictionary
+
+        self._numbers: Any = WeakIdKeyDictionary()
+        self.rows: List[Dict[str, Any]] = []
+
+    def number(self, value: Any, origin: Callable[[], Dict[str, Any]]) -> Optional[int]:
+        if not isinstance(value, torch.Tensor):
+            return None
+        known = self._numbers.get(value)
+        if known is None:
+            known = self._numbers[value] = len(self.rows)
+            shape = _sizes(value)
+            self.rows.append({"tensor": known, "from": origin(),
+                              "dtype": str(value.dtype)[len("torch."):],
+                              "device": str(value.device), "shape": shape, "example": shape})
+        return int(known)
+
+
+def _origin(graph: CapturedGraph, i: int) -> Dict[str, Any]:
+    """Where an input of a graph came from that no earlier graph made."""
+    if graph.kind != "graph" or i >= len(graph.inputs):
+        return {"local": None}
+    given = graph.inputs[i]
+    if given.attribute is not None:
+        return {"attribute": given.attribute}
+    return {"local": given.source or given.name}
+
+
+def _read_input(node: torch.fx.Node) -> GraphInput:
+    argument = node.meta.get("grapharg")
+    try:
+        source = str(argument.source.name) if argument is not None else ""
+    except Exception:  # some sources have no name
+        source = ""
+    fake: Any = node.meta.get("example_value", node.meta.get("val"))
+    is_tensor = isinstance(fake, torch.Tensor)
+    is_strided = is_tensor and fake.layout == torch.strided
+    shape = [_size(size) for size in fake.shape] if is_tensor else []
+    return GraphInput(str(node.target), source, attribute_of(source), shape, [],
+                      str(fake.dtype)[len("torch."):] if is_tensor else type(fake).__name__,
+                      str(fake.device) if is_tensor else "",
+                      [_size(size) for size in fake.stride()] if is_strided else None,
+                      is_tensor and fake.requires_grad)
+
+
+def _autocast() -> Dict[str, str]:
+    """The dtype that autocast takes, by device, where it is on."""
+    return {device: str(torch.get_autocast_dtype(device))[len("torch."):]
+            for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)}
+
+
+def _size(size: Any) -> Union[int, str]:
+    return size if isinstance(size, int) else str(size)
+
+
+def _sizes(tensor: torch.Tensor) -> List[Any]:
+    """Its sizes as numbers; those of a nested tensor that are none as texts."""
+    try:
+        return [int(size) for size in tensor.shape]
+    except (AttributeError, RuntimeError):
+        return [str(size) for size in getattr(tensor, "shape", ())]
+
+
+def _concrete(value: Any) -> Any:
+    """An input with the numbers that it has in this call in the place of symbols."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        hint = value.node.hint
+        return value if hint is None else hint
+    return value
+
+
+def _named_arguments(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any],
+                     numbers: _TensorNumbers) -> List[Tuple[str, Any]]:
+    """The arguments of a call as the manifest has them: name and value."""
+    import inspect
+
+    plain = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        bound = dict(inspect.signature(plain).bind(*args, **kwargs).arguments)
+    except (TypeError, ValueError):
+        bound = {f"args_{i}": value for i, value in enumerate(args)} | kwargs
+
+    def tree(value: Any, name: str) -> Any:
+        if isinstance(value, torch.Tensor):
+            return {"tensor": numbers.number(value, lambda: {"input": name})}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, list):
+            return {"list": [tree(item, f"{name}[{i}]") for i, item in enumerate(value)],
+                    "type": "List"}
+        if isinstance(value, tuple):
+            return {"tuple": [tree(item, f"{name}[{i}]") for i, item in enumerate(value)]}
+        if isinstance(value, dict):
+            return {"dict": [[str(key), tree(item, f"{name}[{key!r}]")]
+                             for key, item in value.items()], "type": "Dict"}
+        return {"python": f"{type(value).__module__}.{type(value).__qualname__}"}
+
+    return [(name, tree(value, name)) for name, value in bound.items()]
+
+
+class Extracted:
+    """What extract returns: calls go through its capture; all else is the wrapped object's."""
+
+    def __init__(self, target: Callable[..., Any], capture: Capture, *, dynamic: Optional[bool],
+                 fullgraph: bool):
+        self.capture = capture
+        self.__wrapped__ = target
+        if not isinstance(target, torch.nn.Module):
+            functools.update_wrapper(self, target)
+        self._compiled = torch.compile(target, backend=capture.compile, dynamic=dynamic,
+                                       fullgraph=fullgraph)
+
+        # Where Dynamo meets this inside of another program, it leaves it alone.
+        self._call = _disable(capture.call, recursive=False)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self.__wrapped__, self._compiled, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A decorated method is bound to its object."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__wrapped__", "capture", "_compiled", "_call"):
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self) -> str:
+        return f"<graphnet_ir.extract of {self.__wrapped__!r}>"
+
+
+def extract(target: Any = None, *, name: Optional[str] = None,
+            workspace: Optional[Union[str, os.PathLike[str]]] = None,
+            dynamic: Optional[bool] = None, fullgraph: bool = False, backward: bool = False,
+            weights: bool = False, statistics: bool = True, verify: bool = False,
+            to: Optional[str] = None) -> Any:
+    """Captures the graphs of each call of a function, a module or the modules of a class.
+
+        model = graphnet_ir.extract(name="resnet18", workspace="out")(model)
+
+        @graphnet_ir.extract(workspace="out")
+        def step(x): ...
+
+    What it returns is called as before, and has `capture`, a Capture. After each call that brought
+    new graphs WORKSPACE/NAME is written (docs/capture.md); without a workspace, and without the
+    variable GRAPH_NET_EXTRACT_WORKSPACE, nothing is.
+
+    dynamic, fullgraph: as torch.compile has them. backward: AOTAutograd's forward and backward
+    graphs, too. weights: with the values of parameters and inputs, as to='protobuf'; otherwise
+    to='graphnet' writes GraphNet folders. statistics: describes them. verify: calls it twice, as it
+    is and with graphnet's interpreter in the place of each graph, and raises Error if a bit
+    differs, or a graph that ran was not kept.
+    """
+    if target is None:
+        return functools.partial(extract, name=name, workspace=workspace, dynamic=dynamic,
+                                 fullgraph=fullgraph, backward=backward, weights=weights,
+                                 statistics=statistics, verify=verify, to=to)
+    if workspace is None:
+        workspace = os.environ.get("GRAPH_NET_EXTRACT_WORKSPACE") or None
+    title = name or getattr(target, "__name__", None) or type(target).__name__
+    capture = Capture(title.strip("<>"), workspace, backward=backward, weights=weights,
+                      statistics=statistics, verify=verify, to=to)
+    if isinstance(target, type) and issubclass(target, torch.nn.Module):
+        return _extracting_class(target, capture, dynamic, fullgraph)
+    if not callable(target):
+        raise TypeError(f"extract takes a function, a module or a class of modules, "
+                        f"not {type(target).__name__}")
+    return Extracted(target, capture, dynamic=dynamic, fullgraph=fullgraph)
+
+
+def _extracting_class(cls: Any, capture: Capture, dynamic: Optional[bool],
+                      fullgraph: bool) -> Any:
+    """A class of the same name, whose modules capture what they run."""
+
+    class Extracting(cls):  # type: ignore[misc]
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            through = self.__dict__.get("_extracted")
+            if through is None:
+                # The module as one of the class itself, with the same attributes.
+                plain = cls.__new__(cls)
+                plain.__dict__ = self.__dict__
+                through = self.__dict__["_extracted"] = Extracted(
+                    plain, capture, dynamic=dynamic, fullgraph=fullgraph)
+            return through(*args, **kwargs)
+
+    Extracting.__name__, Extracting.__qualname__ = cls.__name__, cls.__qualname__
+    Extracting.__module__, Extracting.__doc__ = cls.__module__, cls.__doc__
+    Extracting.capture = capture
+    return Extracting
+
+
+_captures: Dict[Tuple[str, Optional[str]], Capture] = {}
+
+
+def backend(gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
+            options: Optional[Dict[str, Any]] = None, **_: Any) -> Callable[..., Any]:
+    """torch.compile(…, backend="graphnet", options={"name": …, "workspace": …}).
+
+    Options are those of Capture; verify is none of them, as a backend sees no whole call. All that
+    is compiled under one name is one capture, which captured(name) returns and which is saved when
+    Python ends, or by its save().
+    """
+    options = dict(options or {})
+    name = options.pop("name", "graphnet")
+    workspace = options.pop("workspace", None) or os.environ.get("GRAPH_NET_EXTRACT_WORKSPACE")
+    if options.pop("verify", False):
+        raise _error("unimplemented", "backend='graphnet' sees no whole call to verify: use "
+                     "graphnet_ir.extract")
+    key = (name, None if workspace is None else os.path.abspath(workspace))
+    if key not in _captures:
+        _captures[key] = Capture(name, workspace, **options)
+    return _captures[key].compile(gm, example_inputs)
+
+
+def captured(name: str = "graphnet") -> Capture:
+    """The capture that backend="graphnet" fills under a name."""
+    found = [capture for (known, _), capture in _captures.items() if known == name]
+    if not found:
+        raise KeyError(f"nothing was compiled under the name {name}")
+    return found[-1]
+
+
+@atexit.register
+def _save_all() -> None:
+    for capture in _captures.values():
+        # A process that was forked leaves the folder to its parent.
+        if capture.workspace is not None and capture._process == os.getpid():
+            try:
+                capture.save()
+            except (Error, OSError) as error:
+                warnings.warn(f"{capture.name} was not saved: {error}", stacklevel=1)

@@ -1,0 +1,270 @@
+"""A capture on disk: samples, and the manifest stitch.json that says how they belong together."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
+
+from graphnet_ir import _core
+from graphnet_ir._core import Error
+from graphnet_ir.guards import as_dict
+
+if TYPE_CHECKING:
+    from graphnet_ir.capture import Capture, CapturedGraph
+
+MANIFEST = "stitch.json"
+FORMAT = "graphnet live capture"
+_ASIDE = ".partial"
+
+
+def _error(kind: str, message: str) -> Error:
+    error = Error(message)
+    error.kind = kind
+    return error
+
+
+def write_capture(capture: "Capture", workspace: str) -> str:
+    """Writes WORKSPACE/NAME and returns its path. A reader sees the old folder or the new one."""
+    path = os.path.join(workspace, capture.name)
+    try:
+        os.makedirs(workspace, exist_ok=True)
+        with _locked(workspace):
+            _check_replaceable(path)
+            for name in os.listdir(workspace):
+                if name.startswith(f".{capture.name}{_ASIDE}"):
+                    shutil.rmtree(os.path.join(workspace, name), ignore_errors=True)
+            aside = os.path.join(workspace, f".{capture.name}{_ASIDE}-{os.getpid()}")
+            try:
+                os.mkdir(aside)
+                _write_files(capture, aside)
+                _put_in_place(aside, path)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise _error("failed_precondition", f"cannot write {path}: {error.strerror}") from error
+    return path
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """One process at a time, also where another one was killed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _check_replaceable(path: str) -> None:
+    """An earlier capture is replaced; what is anything else is not touched."""
+    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
+        return
+    try:
+        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
+            if json.load(file).get("format") == FORMAT:
+                return
+    except (OSError, ValueError, AttributeError):
+        pass
+    raise _error("already_exists", f"{path} holds something else than a capture")
+
+
+def _put_in_place(aside: str, path: str) -> None:
+    if not os.path.lexists(path):
+        os.rename(aside, path)
+        return
+    # Both names change at once where the system can do that; aside is removed afterwards.
+    exchange, here = 2, -100
+    libc = ctypes.CDLL(None, use_errno=True)
+    if hasattr(libc, "renameat2") and libc.renameat2(here, os.fsencode(aside), here,
+                                                     os.fsencode(path), exchange) == 0:
+        return
+    old = f"{aside}-old"
+    os.rename(path, old)
+    os.rename(aside, path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_files(capture: "Capture", folder: str) -> None:
+    kept = capture.kept()
+    places: Dict[int, str] = {}
+    # The one graph is the folder itself, and its graph_net.json the last file that is written.
+    alone = len(kept) == 1 and capture.to == "graphnet"
+    for i, graph in enumerate(kept):
+        ending = ".pb" if capture.to == "protobuf" else ""
+        places[graph.index] = "." if alone else f"subgraph_{i}{ending}"
+    if not alone:
+        for graph in kept:
+            _save(capture, graph, os.path.join(folder, places[graph.index]))
+    text = manifest_text(capture, places)
+    if alone:
+        _save(capture, kept[0], folder, {MANIFEST: text})
+    else:
+        with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _save(capture: "Capture", graph: "CapturedGraph", path: str,
+          files: Optional[Dict[str, str]] = None) -> None:
+    assert graph.sample is not None
+    sample = graph.sample.copy()
+    sample.graph_net_json = json.dumps({
+        "framework": "torch", "num_devices_required": 1, "num_nodes_required": 1,
+        "dynamic": bool(graph.symbols), "model_name": capture.name}, indent=4)
+    if files:
+        sample.extra_files = {**sample.extra_files, **files}
+    try:
+        if capture.to == "graphnet":
+            sample.graph_hash = _core.hash(sample)
+            for name, content in _core.folder_files(sample).items():
+                target = os.path.join(path, name)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with open(target, "wb") as file:
+                    file.write(content if isinstance(content, bytes) else content.encode())
+        else:
+            _core.save(sample, path)
+    except Error as error:
+        raise _error(error.kind, f"graph {graph.index} of {capture.name}: {error}") from error
+
+
+# --- The manifest ---------------------------------------------------------------------------------
+
+
+def manifest(capture: "Capture", places: Dict[int, str]) -> Dict[str, Any]:
+    """What stitch.json says, as docs/capture.md describes it. places: of written graphs."""
+    kept = [graph.index for graph in capture.kept()]
+    numbers = {index: i for i, index in enumerate(kept)}
+    hashes: Dict[str, int] = {}
+    rows = []
+    for graph in capture.graphs:
+        row = _subgraph(graph, places)
+        if graph.index in numbers:
+            row["duplicate_of"] = hashes.get(row["hash"])
+            hashes.setdefault(row["hash"], graph.index)
+        rows.append(row)
+    attributes: Dict[str, Dict[str, Any]] = {}
+    for graph in capture.graphs:
+        for given in graph.inputs:
+            if given.attribute is not None:
+                attributes.setdefault(given.attribute, {
+                    "name": given.attribute, "file": None, "dtype": given.dtype,
+                    "shape": given.example or given.shape, "strides": given.strides,
+                    "requires_grad": given.requires_grad})
+    return {
+        "format": FORMAT, "version": 1, "name": capture.name, "archive": None,
+        "symbols": [], "relations": [],
+        "inputs": [{"name": name, "value": value, "after": None}
+                   for name, value in capture.arguments],
+        "states": [], "tensors": capture.tensors,
+        "attributes": [attributes[name] for name in sorted(attributes)], "objects": [],
+        "subgraphs": rows,
+        "steps": [{"subgraph": step.graph, "inputs": _tensors(step.inputs),
+                   "outputs": _tensors(step.outputs)} for step in capture.steps],
+        "result": None,
+        "skipped": [as_dict(skip) for skip in capture.skipped],
+        "verified": [{"equal": call.equal, "equal_to_dynamo": call.equal_to_dynamo,
+                      "parts": call.num_parts, "runs": call.runs,
+                      "notes": call.notes, "differences": call.differences}
+                     for call in capture.verified],
+        "raised": capture.raised,
+    }
+
+
+def _tensors(numbers: Any) -> List[Any]:
+    return [None if number is None else {"tensor": number} for number in numbers]
+
+
+def _subgraph(graph: "CapturedGraph", places: Dict[int, str]) -> Dict[str, Any]:
+    place = places.get(graph.index)
+    return {
+        "name": f"graph_{graph.index}" if place is None else
+                "subgraph_0" if place == "." else place.removesuffix(".pb"),
+        "hash": None if graph.sample is None else _core.hash(graph.sample),
+        "duplicate_of": None, "calls": graph.num_ops, "sample": place, "python": None,
+        "why_not": graph.why_not, "kind": graph.kind, "of": graph.of,
+        "compile_id": graph.compile_id, "function": graph.function, "runs": graph.calls,
+        "inputs": [{"name": given.name, "source": given.source or None,
+                    "attribute": given.attribute, "dtype": given.dtype,
+                    "device": given.device or None, "shape": given.shape,
+                    "example": given.example} for given in graph.inputs],
+        "symbols": [{"name": name, "example": example}
+                    for name, example in graph.symbols.items()],
+        "relations": [{"text": text, "file": None, "line": None} for text in graph.relations],
+        "modes": graph.modes, "ended": as_dict(graph.ended), "recompiled": graph.recompiled,
+        "merged_into": graph.merged_into, "apart": graph.apart,
+        "guards": [as_dict(guard) for guard in graph.guards],
+    }
+
+
+def manifest_text(capture: "Capture", places: Dict[int, str]) -> str:
+    """JSON in which each row of a list is a line."""
+    parts = []
+    for key, value in manifest(capture, places).items():
+        if isinstance(value, list) and value:
+            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False, separators=(",", ":"),
+                                           default=str) for row in value)
+            parts.append(f' "{key}": [\n  {rows}\n ]')
+        else:
+            parts.append(f' "{key}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+# --- explain --------------------------------------------------------------------------------------
+
+
+def explain_capture(capture: "Capture") -> str:
+    """The table of graphs, then each break with its line, then what was skipped."""
+    rows = [("graph", "id", "kind", "function", "ops", "inputs", "calls", "ended by")]
+    for graph in capture.graphs:
+        ended = graph.ended.reason if graph.ended.is_break else "end"
+        if graph.ended.is_break and graph.ended.line is not None:
+            ended += f"  {graph.ended.line}"
+        if graph.merged_into is not None:
+            ended = f"a case of graph {graph.merged_into}"
+        elif graph.why_not is not None:
+            ended = f"not kept: {graph.why_not}"
+        rows.append((str(graph.index), graph.compile_id, graph.kind, graph.function,
+                     str(graph.num_ops), str(len(graph.inputs)), str(graph.calls), ended))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    right = (0, 4, 5, 6)
+    lines = ["  ".join(cell.rjust(width) if i in right and row is not rows[0] else
+                       cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths)))
+             .rstrip() for row in rows]
+    main = [graph for graph in capture.graphs if graph.kind == "graph"]
+    first = [graph for graph in main if graph.compile_id.endswith("/0")] or main
+    seen = set()
+    for i, graph in enumerate(first):
+        if not graph.ended.is_break:
+            continue
+        lines += ["", graph.ended.reason]
+        if graph.ended.line is not None:
+            lines += [f"  at {graph.ended.line}", f"  > {graph.ended.line.source}"]
+        if graph.ended.explanation:
+            lines.append(f"  why: {graph.ended.explanation}")
+        for hint in graph.ended.hints:
+            if hint not in seen:
+                lines.append(f"  hint: {hint}")
+        seen.update(graph.ended.hints)
+        if i + 1 < len(first):
+            after = first[i + 1].num_ops
+            lines.append(f"  without it: one graph of {graph.num_ops + after} operators instead "
+                         f"of {graph.num_ops} and {after}")
+    for graph in main:
+        if graph.recompiled is not None:
+            lines += ["", f"graph {graph.index} is there because {graph.recompiled}"]
+            if graph.apart is not None:
+                lines.append(f"  kept apart: {graph.apart}")
+    if capture.skipped:
+        lines += ["", "without Dynamo ran:"]
+        lines += [f"  {skip.function} ({skip.file}:{skip.line}): {skip.reason}"
+                  for skip in capture.skipped]
+    breaks = sum(graph.ended.is_break for graph in main)
+    lines += ["", f"{len(capture.graphs)} graphs of "
+                  f"{sum(graph.num_ops for graph in capture.graphs)} operators, "
+                  f"{breaks} breaks, {sum(graph.calls for graph in main)} calls of graphs"]
+    return "\n".join(lines)
