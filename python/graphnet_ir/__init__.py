@@ -24,6 +24,7 @@ from graphnet_ir.running import prepare, run, set_num_threads, shapes
 
 _LAZY = {
     "Capture": "graphnet_ir.capture",
+    "captured": "graphnet_ir.capture",
     "extract": "graphnet_ir.capture",
     "from_fx": "graphnet_ir.fx",
     "to_fx": "graphnet_ir.fx",
@@ -42,11 +43,11 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Argument", "Capture", "DType", "Decomposition", "Device", "Error", "Graph", "GraphDiff", "Layout",
-    "MemoryFormat", "Module", "Node", "NodeList", "OptResult", "Place", "Sample", "SymExpr",
-    "Tensor", "TensorMeta", "__version__", "compose", "decompose", "diff", "extract", "find_matches",
-    "find_samples", "folder_files", "formats", "from_exported", "from_fx", "hash", "load",
-    "load_bytes", "load_pieces", "normal_form", "opt", "page", "parse", "passes", "prepare",
-    "register_pass", "rewrite", "run", "save", "set_num_threads", "shapes", "show", "to_bytes",
-    "to_exported", "to_fx", "validate",
+    "Argument", "Capture", "DType", "Decomposition", "Device", "Error", "Graph", "GraphDiff",
+    "Layout", "MemoryFormat", "Module", "Node", "NodeList", "OptResult", "Place", "Sample",
+    "SymExpr", "Tensor", "TensorMeta", "__version__", "captured", "compose", "decompose", "diff",
+    "extract", "find_matches", "find_samples", "folder_files", "formats", "from_exported",
+    "from_fx", "hash", "load", "load_bytes", "load_pieces", "normal_form", "opt", "page", "parse",
+    "passes", "prepare", "register_pass", "rewrite", "run", "save", "set_num_threads", "shapes",
+    "show", "to_bytes", "to_exported", "to_fx", "validate",
 ]

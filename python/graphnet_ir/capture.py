@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import html
 import os
 import threading
 import time
@@ -473,6 +474,9 @@ class Capture:
         from graphnet_ir.capture_folder import explain_capture
 
         return explain_capture(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.report())}</pre>"
 
     def explain(self) -> None:
         """Prints the graphs, how often each ran, why it ended and where, and what would be there

@@ -264,7 +264,12 @@ def explain_capture(capture: "Capture") -> str:
         lines += [f"  {skip.function} ({skip.file}:{skip.line}): {skip.reason}"
                   for skip in capture.skipped]
     breaks = sum(graph.ended.is_break for graph in main)
-    lines += ["", f"{len(capture.graphs)} graphs of "
-                  f"{sum(graph.num_ops for graph in capture.graphs)} operators, "
-                  f"{breaks} breaks, {sum(graph.calls for graph in main)} calls of graphs"]
+    operators = sum(graph.num_ops for graph in capture.graphs)
+    calls = sum(graph.calls for graph in main)
+    lines += ["", f"{_count(len(capture.graphs), 'graph')} of {_count(operators, 'operator')}, "
+                  f"{_count(breaks, 'break')}, {_count(calls, 'call')} of graphs"]
     return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -107,6 +107,20 @@ class ModelsTest(unittest.TestCase):
         breaks(torch.ones(3, 4))
         self.judge(breaks.capture, graphs=4)
 
+    def test_torch_compile_knows_the_backend_by_name(self) -> None:
+        def net(x: torch.Tensor) -> torch.Tensor:
+            return torch.tanh(x) + 1
+
+        options = {"name": "by_name", "workspace": self.out}
+        x = torch.randn(3)
+        made = torch.compile(net, backend="graphnet", options=options)(x)
+        self.assertTrue(torch.equal(made, net(x)))
+        capture = graphnet_ir.captured("by_name")
+        self.assertEqual([graph.calls for graph in capture], [1])
+        self.assertEqual(len(graphnet_ir.load(capture.save()).graph), 4)
+        self.assertIn("tanh", capture[0].sample.graph.find_nodes(op="call_function")[0].target)
+        self.assertIn("1 graph of 2 operators, 0 breaks, 1 call of graphs", capture._repr_html_())
+
     def test_training_step(self) -> None:
         model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
         optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
