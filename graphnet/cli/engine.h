@@ -52,7 +52,7 @@ class ReadyProgram {
 };
 
 struct RunSettings {
-  // Of what operators draw; none: the generator goes on from where it is.
+  // Operators draw by this seed. Without one the generator goes on from where it is.
   std::optional<uint64_t> seed = 0;
   std::string device = "cpu";
   std::optional<int64_t> max_bytes;  // PrepareOptions::max_bytes

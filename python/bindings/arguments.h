@@ -55,7 +55,7 @@ class ArgumentReader {
   Argument ReadOther(nb::handle value);
   Argument ReadElements(Argument::Kind kind, nb::handle sequence, int depth);
 
-  // Of the budget that an operand takes: each is a use of its own, however lists are shared.
+  // An operand takes so much of the budget: each is a use of its own, however lists are shared.
   static constexpr uint64_t kOperandUnits = 63;
   struct Shared {
     Argument argument;

@@ -66,7 +66,7 @@ PyType_Slot kIteratorSlots[] = {{Py_tp_iter, reinterpret_cast<void*>(PyObject_Se
                                 {Py_tp_traverse, reinterpret_cast<void*>(TraverseIterator)},
                                 {0, nullptr}};
 
-// Where new nodes go, for a `with` statement.
+// The place where new nodes go within a `with` statement.
 struct InsertPoint {
   nb::object graph;
   nb::object before;  // a Node, or None: at the end
@@ -163,9 +163,9 @@ std::vector<nb::object> NodesOf(const GraphObject& graph) {
   return nodes;
 }
 
-// As torch.fx: copies the nodes of another graph but its output, and returns what that returns in
-// terms of the copies. `values` maps nodes of `from`, its inputs say, to nodes of this graph; the
-// copies are added to it.
+// Copies, as torch.fx does, the nodes of another graph but its output. Returns what that graph
+// returns in terms of the copies. `values` maps nodes of `from`, its inputs say, to nodes of this
+// graph; the copies are added to it.
 nb::object CopyGraph(const GraphObject& self, const GraphObject& from, nb::dict values) {
   if (from.get() == self.get()) Raise(PyExc_ValueError, "a graph cannot be copied into itself");
   nb::object result = nb::none();

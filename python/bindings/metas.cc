@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-// What is known of a tensor, as a value of Python that belongs to no module.
+// The meta of a tensor as a value of Python, which belongs to no module.
 struct TensorMetaObject {
   DType dtype = DType::kUnknown;
   nb::object shape;  // a tuple of int and SymExpr, or None

@@ -53,7 +53,7 @@ class ModuleObject {
   nb::object NodeOrNone(Node* node) { return node == nullptr ? nb::none() : NodeOf(node); }
   // What Python keeps of a node beside the fields of the IR; made when first asked for.
   nb::dict MetaOf(const Node* node);
-  // None if nothing was kept.
+  // Returns None if nothing was kept.
   nb::object FindMeta(const Node* node) const;
   // A text that is interned in the module, as a str that is made once.
   nb::object TextOf(absl::string_view interned);
@@ -118,7 +118,7 @@ class NodeObject {
     module_->CheckMayChange();
     return get();
   }
-  // Of an erased node, too.
+  // The node may be erased.
   const Node* raw() const { return node_; }
   ModuleObject& module() const { return *module_; }
   const nb::object& owner() const { return owner_; }

@@ -207,7 +207,7 @@ nb::list RulesApplied(ModuleObject& object, const std::string& text, const std::
   return applied;
 }
 
-// Where a pattern occurs: its calls, first the one that it returns, and what parameters stand for.
+// Returns the nodes of each match of a pattern, first the one that the pattern returns.
 nb::list Matches(const SampleObject& self, const std::string& text,
                  const std::vector<std::string>& conditions) {
   ModuleObject& object = Verified(self);
@@ -365,14 +365,9 @@ std::string ValidateStored(const SampleObject& original, const std::string& fold
   ModuleObject& whole = Verified(original);
   return ValueOrRaise(
       LongCall(Locks(whole), [&whole, folder, config]() -> absl::StatusOr<std::string> {
-        Sample copy;
-        copy.name = whole.sample().name;
-        copy.graph_net_json = whole.sample().graph_net_json;
-        copy.weights = whole.sample().weights;
-        copy.module = whole.module().Clone();
-        ASSIGN_OR_RETURN(
-            const FolderValidation validation,
-            ValidateFolder(std::move(copy), folder, {.config_file = config, .weights = true}));
+        ASSIGN_OR_RETURN(const FolderValidation validation,
+                         ValidateFolder(CopyOf(whole.sample()), folder,
+                                        {.config_file = config, .weights = true}));
         return ReportJson(validation.report);
       }));
 }

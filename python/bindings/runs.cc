@@ -64,7 +64,7 @@ class ReadyObject {
              std::move(requires_grad)]() mutable -> absl::StatusOr<std::unique_ptr<ReadyProgram>> {
           ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
           Sample* const sample = &borrowed->get()[0];
-          // What is given counts instead of what the sample holds.
+          // A value that is given replaces the one that the sample holds.
           std::map<std::string, TensorData>& known = sample->weights;
           for (auto& [name, data] : values) known[name] = std::move(data);
           ASSIGN_OR_RETURN(TensorValues drawn, DrawInputs(*sample, {.seed = seed.value_or(0)}));
@@ -101,12 +101,7 @@ nb::object WithShapes(const SampleObject& self, nb::dict given) {
   Sample copy = ValueOrRaise(LongCall(
       Locks(object), [&object, values = std::move(values)]() mutable -> absl::StatusOr<Sample> {
         ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-        Sample made;
-        made.name = object.sample().name;
-        made.graph_net_json = object.sample().graph_net_json;
-        made.weights = object.sample().weights;
-        made.extra_files = object.sample().extra_files;
-        made.module = object.module().Clone();
+        Sample made = CopyOf(object.sample());
         RETURN_IF_ERROR(engine->InferShapesOf(made.module.get(), values).status());
         return made;
       }));

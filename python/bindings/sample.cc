@@ -59,6 +59,12 @@ nb::object MakeSample(Sample sample, nb::object base, bool is_verified) {
       SampleObject{ModuleObject::Make(std::move(sample), std::move(base), is_verified)});
 }
 
+Sample CopyOf(const Sample& sample) {
+  Sample copy = WithoutModule(sample);
+  copy.module = sample.module->Clone();
+  return copy;
+}
+
 BorrowedSamples::BorrowedSamples(const std::vector<ModuleObject*>& modules) {
   for (ModuleObject* module : modules) {
     samples_.push_back(WithoutModule(module->sample()));
@@ -145,12 +151,7 @@ void BindSample(nb::module_& m) {
       [](const SampleObject& self) {
         ModuleObject& object = self.get();
         object.RequireVerified();
-        return MakeSample(LongCall(Locks(object),
-                                   [&object] {
-                                     Sample copy = WithoutModule(object.sample());
-                                     copy.module = object.module().Clone();
-                                     return copy;
-                                   }),
+        return MakeSample(LongCall(Locks(object), [&object] { return CopyOf(object.sample()); }),
                           {}, /*is_verified=*/true);
       },
       "A sample of its own, which shares the weights. The module must verify.");

@@ -26,6 +26,9 @@ struct TensorObject {
 // contiguous.
 TensorData ReadTensor(nb::handle value);
 
+// A sample of its own with a clone of the module. It shares the weights. The module must verify.
+Sample CopyOf(const Sample& sample);
+
 // Samples side by side for functions that take a span of them. The modules stay where they are.
 class BorrowedSamples {
  public:

@@ -27,6 +27,7 @@ from torch._guards import CompileContext, TracingContext
 
 from graphnet_ir import _core, fx
 from graphnet_ir._core import Error, Sample
+from graphnet_ir._errors import made_error
 from graphnet_ir.guards import (GraphBreak, GuardRecord, RawGuard, SkippedFrame, attribute_of,
                                 raw_guard, read_guard, read_reason, short_path)
 
@@ -34,12 +35,6 @@ from graphnet_ir.guards import (GraphBreak, GuardRecord, RawGuard, SkippedFrame,
 MAX_STEPS = 10_000
 
 _disable: Any = torch._dynamo.disable
-
-
-def _error(kind: str, message: str) -> Error:
-    error = Error(message)
-    error.kind = kind
-    return error
 
 
 def _need_engine() -> None:
@@ -382,16 +377,16 @@ class Capture:
             raise raised
         lost = [graph for graph in self.graphs if graph.calls and graph.sample is None]
         if lost:
-            raise _error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is not "
+            raise made_error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is not "
                          f"kept: {lost[0].why_not}")
         if found and not is_dynamos:
-            raise _error("internal", f"the replay of {self.name} is not what eager does: "
+            raise made_error("internal", f"the replay of {self.name} is not what eager does: "
                          + "; ".join(found[:3]))
         return result
 
     def _read_skips(self, reasons: Sequence[str]) -> None:
         """Frames that Dynamo would not look into: 'name (file:line): why'."""
-        # Those of PyTorch and of Python itself are no part of the user's program.
+        # Functions of PyTorch and of Python itself are no part of the user's program.
         others = tuple(os.path.dirname(os.path.abspath(file)) + os.sep
                        for file in (torch.__file__, __file__))
         library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -721,7 +716,7 @@ def backend(gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
     name = options.pop("name", "graphnet")
     workspace = options.pop("workspace", None) or os.environ.get("GRAPH_NET_EXTRACT_WORKSPACE")
     if options.pop("verify", False):
-        raise _error("unimplemented", "backend='graphnet' sees no whole call to verify: use "
+        raise made_error("unimplemented", "backend='graphnet' sees no whole call to verify: use "
                      "graphnet_ir.extract")
     key = (name, None if workspace is None else os.path.abspath(workspace))
     if key not in _captures:

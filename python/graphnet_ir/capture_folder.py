@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
+from graphnet_ir._errors import made_error
 from graphnet_ir.guards import as_dict
 
 if TYPE_CHECKING:
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 MANIFEST = "stitch.json"
 FORMAT = "graphnet live capture"
 _ASIDE = ".partial"
-
-
-def _error(kind: str, message: str) -> Error:
-    error = Error(message)
-    error.kind = kind
-    return error
 
 
 def write_capture(capture: "Capture", workspace: str) -> str:
@@ -46,7 +41,7 @@ def write_capture(capture: "Capture", workspace: str) -> str:
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
-        raise _error("failed_precondition", f"cannot write {path}: {error.strerror}") from error
+        raise made_error("failed_precondition", f"cannot write {path}: {error.strerror}") from error
     return path
 
 
@@ -71,7 +66,7 @@ def _check_replaceable(path: str) -> None:
                 return
     except (OSError, ValueError, AttributeError):
         pass
-    raise _error("already_exists", f"{path} holds something else than a capture")
+    raise made_error("already_exists", f"{path} holds something else than a capture")
 
 
 def _put_in_place(aside: str, path: str) -> None:
@@ -129,7 +124,7 @@ def _save(capture: "Capture", graph: "CapturedGraph", path: str,
         else:
             _core.save(sample, path)
     except Error as error:
-        raise _error(error.kind, f"graph {graph.index} of {capture.name}: {error}") from error
+        raise made_error(error.kind, f"graph {graph.index} of {capture.name}: {error}") from error
 
 
 # --- The manifest ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample, parse, show
+from graphnet_ir._lists import map_nodes
 from graphnet_ir.rewriting import opt
 
 if TYPE_CHECKING:
@@ -100,25 +101,13 @@ def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
             if node.target not in numbers and list(node.users):
                 raise ValueError(f"{node.target} is the size of no input")
             for user in list(node.users):
-                user.args = _put(user.args, node, numbers[node.target])
-                user.kwargs = _put(user.kwargs, node, numbers[node.target])
+                def put(operand: Any, size: Any = node) -> Any:
+                    return numbers[size.target] if operand is size else operand
+
+                user.args = map_nodes(user.args, put)
+                user.kwargs = map_nodes(user.kwargs, put)
             graph.erase_node(node)
     return opt(made, "specialize").sample
-
-
-def _put(value: Any, node: Any, number: int) -> Any:
-    if value is node:
-        return number
-    if isinstance(value, list):
-        return [_put(item, node, number) for item in value]
-    if isinstance(value, tuple):
-        return tuple(_put(item, node, number) for item in value)
-    if isinstance(value, dict):
-        return {key: _put(item, node, number) for key, item in value.items()}
-    if isinstance(value, slice):
-        return slice(_put(value.start, node, number), _put(value.stop, node, number),
-                     _put(value.step, node, number))
-    return value
 
 
 def _plain(sample: Sample) -> str:

@@ -50,6 +50,7 @@ from torch.utils import _pytree as pytree
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Graph, Module, Node, Sample, SymExpr, TensorMeta
+from graphnet_ir._errors import made_error
 from graphnet_ir._graphs import NodeMeta
 from graphnet_ir._targets import name_of
 from graphnet_ir.running import as_tensor, to_torch
@@ -63,14 +64,8 @@ _PARAMETER = "torch.nn.parameter.Parameter"
 _LITERAL_SIZE = 64  # tensors of fewer elements are described by their data
 
 
-def _error(kind: str, message: str) -> Error:
-    error = Error(message)
-    error.kind = kind
-    return error
-
-
 def _refuse(message: str) -> Error:
-    return _error("unimplemented", message)
+    return made_error("unimplemented", message)
 
 
 # --- Names of functions ------------------------------------------------------------------------
@@ -93,17 +88,13 @@ _SINGLE = ("torch.cond", "torch.vmap", "torch.Size", "torch.autograd.function.Fu
 
 def _name_of_target(target: Any) -> str:
     """The name of a function as GraphNet's folders spell it. Raises Error if it has none."""
-    if isinstance(target, torch._ops.OpOverloadPacket):
-        return "torch.ops." + target._qualified_op_name.replace("::", ".")
     plain = getattr(target, "__name__", "")
-    if plain in _BUILTINS and getattr(builtins, plain) is target:
-        return f"builtins.{plain}"
     inner = getattr(target, "__qualname__", plain)
     refusal = _refuse(f"the function {inner or type(target).__qualname__} has no name of its own")
     if plain == "<lambda>":
         raise refusal
     try:
-        name = str(name_of(target))  # type: ignore[no-untyped-call,unused-ignore]
+        name = name_of(target)
     except Exception as error:
         raise refusal from error
     module, _, attribute = name.rpartition(".")
@@ -340,7 +331,7 @@ class _Reader:
             try:
                 made = self._read_node(gm, node, graph, path, values)
             except Error as error:
-                raise _error(error.kind, f"node {path}{node.name}: {error}") from error
+                raise made_error(error.kind, f"node {path}{node.name}: {error}") from error
             values[node] = made
             if isinstance(made, Node):
                 known = node.meta.get(_META, {}).get("name", ())
@@ -584,7 +575,7 @@ def _attribute(root: Any, name: str) -> Any:
     try:
         return functools.reduce(getattr, name.split("."), root)
     except AttributeError as error:
-        raise _error("not_found", f"there is no attribute {name}") from error
+        raise made_error("not_found", f"there is no attribute {name}") from error
 
 
 def _has_data(value: torch.Tensor) -> bool:
@@ -716,7 +707,7 @@ class _Writer:
     def write(self) -> torch.fx.GraphModule:
         graph = self._sample.graph
         if graph is None:
-            raise _error("failed_precondition", "the sample has no graph")
+            raise made_error("failed_precondition", "the sample has no graph")
         defaults, packing = self._read_signature()
         gm = self._module_of(graph, "", defaults)
         # A sample that was changed may have other inputs now.
@@ -750,7 +741,7 @@ class _Writer:
             return defaults, torch.fx.graph._PyTreeInfo(
                 names, inputs, None if out is None else pytree.treespec_loads(out))
         except Exception as error:  # It is a text that anyone may have written.
-            raise _error("invalid_argument", f"{_FILE}: {error}") from error
+            raise made_error("invalid_argument", f"{_FILE}: {error}") from error
 
     def _module_of(self, graph: Graph, path: str,
                    defaults: Dict[str, Any]) -> torch.fx.GraphModule:
@@ -763,7 +754,7 @@ class _Writer:
             try:
                 values[node] = self._write_node(node, made, path, defaults, values, holder)
             except Error as error:
-                raise _error(error.kind, f"node {path}{node.name}: {error}") from error
+                raise made_error(error.kind, f"node {path}{node.name}: {error}") from error
             self._write_meta(node, values[node])
         name = self._sample.name if not path else "GraphModule"
         is_name = name.isidentifier() and not keyword.iskeyword(name)
@@ -803,7 +794,7 @@ class _Writer:
                 return made.create_node("call_method", "__call__", (mapped, *args[1]), {},
                                         node.name, written)
         elif node.op == "call_method" and not (_is_method(target) or target in self._methods):
-            raise _error("not_found", f"{target} is no method of tensors")
+            raise made_error("not_found", f"{target} is no method of tensors")
         return made.create_node(node.op, target, args, kwargs, node.name, written)
 
     def _function(self, name: str, args: Tuple[Any, ...]) -> Any:
@@ -811,17 +802,17 @@ class _Writer:
         if found is None and isinstance(self._root, Mapping):
             found = self._root.get(name)
         if found is None:
-            raise _error("not_found", f"{name} is no function of PyTorch that graphs call; "
+            raise made_error("not_found", f"{name} is no function of PyTorch that graphs call; "
                                       "give to_fx a root that has it")
         is_read = found is getattr and len(args) > 1
         if is_read and not (isinstance(args[1], str) and _is_attribute(args[1])):
-            raise _error("not_found", f"{args[1]} is no attribute of tensors")
+            raise made_error("not_found", f"{args[1]} is no attribute of tensors")
         return found
 
     def _submodule(self, name: str) -> torch.nn.Module:
         found = self._in_root(name)
         if not isinstance(found, torch.nn.Module):
-            raise _error("not_found", f"it calls the module {name}; give to_fx a root that has it")
+            raise made_error("not_found", f"it calls the module {name}; give to_fx a root that has it")
         return found
 
     def _in_root(self, name: str) -> Any:
@@ -900,7 +891,7 @@ def _check_words(node: Node) -> None:
 
 def _without_value(name: str, meta: Optional[TensorMeta]) -> torch.Tensor:
     if meta is None or meta.shape is None:
-        raise _error("failed_precondition", f"the attribute {name} has neither value nor shape")
+        raise made_error("failed_precondition", f"the attribute {name} has neither value nor shape")
     sizes = [size if isinstance(size, int) else size.example for size in meta.shape]
     return torch.empty(sizes, dtype=getattr(torch, meta.dtype.name), device="meta")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Tuple
 
 from graphnet_ir import _core
-from graphnet_ir._core import Error, Sample, Tensor
+from graphnet_ir._core import Sample, Tensor
+from graphnet_ir._errors import made_error
 
 TORCH_VERSION = "2.13"  # that the library was built with
 
@@ -15,18 +16,14 @@ def _need_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise _error(f"needs torch {TORCH_VERSION}: pip install 'torch=={TORCH_VERSION}.*'"
-                     ) from error
+        raise made_error(
+            "failed_precondition",
+            f"needs torch {TORCH_VERSION}: pip install 'torch=={TORCH_VERSION}.*'") from error
     version = torch.__version__
     if not version.startswith(TORCH_VERSION + "."):
-        raise _error(f"needs torch {TORCH_VERSION}, and {version} is imported")
+        raise made_error("failed_precondition",
+                         f"needs torch {TORCH_VERSION}, and {version} is imported")
     return torch
-
-
-def _error(message: str) -> Error:
-    error = Error(message)
-    error.kind = "failed_precondition"
-    return error
 
 
 def as_tensor(value: Any) -> Tensor:

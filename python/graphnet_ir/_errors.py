@@ -1,0 +1,12 @@
+"""Errors that are raised in Python, in the form of those of the extension."""
+
+from __future__ import annotations
+
+from graphnet_ir._core import Error
+
+
+def made_error(kind: str, message: str) -> Error:
+    """An Error of a kind, to be raised."""
+    error = Error(message)
+    error.kind = kind
+    return error
