@@ -58,7 +58,7 @@ def _precompiled_header_impl(ctx):
             mnemonic = "CppPrecompile",
             progress_message = "Precompiling %s" % header.short_path,
             use_default_shell_env = True,
-            execution_requirements = {"local": "1"},  # as compiling, see .bazelrc
+            execution_requirements = {"no-sandbox": "1"},  # as compiling, see .bazelrc
         )
     return [
         DefaultInfo(files = depset(made)),
